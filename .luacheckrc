@@ -1,0 +1,5 @@
+std = "lua54"
+max_line_length = 130
+self = false
+files["spec"] = { std = "+busted" }
+exclude_files = { "build/**" }

@@ -1,0 +1,255 @@
+#include "base/buf.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bytes bytes_of(const char *text) {
+  return (struct bytes){(const unsigned char *)text, text ? strlen(text) : 0};
+}
+
+struct bytes buf_bytes(const struct buf *b) {
+  return (struct bytes){b->data, b->size};
+}
+
+bool bytes_equal(struct bytes a, struct bytes b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool bytes_equal_secret(struct bytes a, struct bytes b) {
+  if (a.size != b.size) return false;
+  volatile unsigned char difference = 0;
+  for (size_t i = 0; i < a.size; i++) difference = (unsigned char)(difference | (a.data[i] ^ b.data[i]));
+  return difference == 0;
+}
+
+void wipe(void *data, size_t size) {
+  if (data && size) explicit_bzero(data, size);
+}
+
+void buf_free(struct buf *b) {
+  wipe(b->data, b->capacity);
+  free(b->data);
+  *b = (struct buf)BUF_INIT;
+}
+
+void buf_clear(struct buf *b) {
+  wipe(b->data, b->size);
+  b->size = 0;
+  b->failed = false;
+}
+
+bool buf_ok(const struct buf *b) {
+  return !b->failed;
+}
+
+const char *buf_text(const struct buf *b) {
+  return b->data ? (const char *)b->data : "";
+}
+
+/* realloc would leave a copy of a secret behind: new memory, copy, wipe the old. */
+static bool grow(struct buf *b, size_t capacity) {
+  unsigned char *data = malloc(capacity + 1);
+  if (!data) return !(b->failed = true);
+  if (b->size) memcpy(data, b->data, b->size);
+  data[b->size] = '\0';
+  wipe(b->data, b->capacity);
+  free(b->data);
+  b->data = data;
+  b->capacity = capacity;
+  return true;
+}
+
+bool buf_reserve(struct buf *b, size_t more) {
+  if (b->failed) return false;
+  if (b->data && b->capacity - b->size >= more) return true;
+  if (more > SIZE_MAX / 4 - b->size) return !(b->failed = true);
+  size_t need = b->size + more, capacity = b->capacity < 32 ? 64 : b->capacity * 2;
+  return grow(b, need > capacity ? need : capacity);
+}
+
+void buf_add(struct buf *b, const void *data, size_t size) {
+  if (!buf_reserve(b, size)) return;
+  if (size) memcpy(b->data + b->size, data, size);
+  b->size += size;
+  b->data[b->size] = '\0';
+}
+
+void buf_put(struct buf *b, unsigned char byte) {
+  buf_add(b, &byte, 1);
+}
+
+void buf_text_add(struct buf *b, const char *text) {
+  buf_add(b, text, strlen(text));
+}
+
+void buf_format(struct buf *b, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int size = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (size < 0 || !buf_reserve(b, (size_t)size)) {
+    b->failed = true;
+    return;
+  }
+  va_start(args, format);
+  vsnprintf((char *)b->data + b->size, (size_t)size + 1, format, args);
+  va_end(args);
+  b->size += (size_t)size;
+}
+
+void buf_u32be(struct buf *b, uint32_t value) {
+  unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
+                            (unsigned char)(value >> 8), (unsigned char)value};
+  buf_add(b, bytes, sizeof bytes);
+}
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void buf_hex(struct buf *b, struct bytes in) {
+  for (size_t i = 0; i < in.size; i++) {
+    buf_put(b, (unsigned char)hex_digits[in.data[i] >> 4]);
+    buf_put(b, (unsigned char)hex_digits[in.data[i] & 15]);
+  }
+}
+
+static int hex_value(unsigned char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool buf_unhex(struct buf *b, struct bytes in) {
+  if (in.size % 2) return false;
+  for (size_t i = 0; i < in.size; i += 2) {
+    int high = hex_value(in.data[i]), low = hex_value(in.data[i + 1]);
+    if (high < 0 || low < 0) return false;
+    buf_put(b, (unsigned char)(high << 4 | low));
+  }
+  return buf_ok(b);
+}
+
+static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char url_safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static void base64(struct buf *b, struct bytes in, const char *alphabet, bool pad) {
+  if (!buf_reserve(b, (in.size + 2) / 3 * 4)) return;
+  unsigned char *out = b->data + b->size;
+  for (size_t i = 0; i < in.size; i += 3) {
+    size_t left = in.size - i;
+    uint32_t v = (uint32_t)in.data[i] << 16;
+    if (left > 1) v |= (uint32_t)in.data[i + 1] << 8;
+    if (left > 2) v |= in.data[i + 2];
+    *out++ = (unsigned char)alphabet[v >> 18];
+    *out++ = (unsigned char)alphabet[v >> 12 & 63];
+    if (left > 1) *out++ = (unsigned char)alphabet[v >> 6 & 63];
+    else if (pad) *out++ = '=';
+    if (left > 2) *out++ = (unsigned char)alphabet[v & 63];
+    else if (pad) *out++ = '=';
+  }
+  *out = '\0';
+  b->size = (size_t)(out - b->data);
+}
+
+void buf_base64(struct buf *b, struct bytes in) {
+  base64(b, in, standard, true);
+}
+
+void buf_base64url(struct buf *b, struct bytes in) {
+  base64(b, in, url_safe, false);
+}
+
+static int base64_value(unsigned char c, bool url) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == (url ? '-' : '+')) return 62;
+  if (c == (url ? '_' : '/')) return 63;
+  return -1;
+}
+
+/* in holds no padding here; a last group of one character, or spare bits that are not zero, is refused. */
+static bool unbase64(struct buf *b, struct bytes in, bool url) {
+  if (in.size % 4 == 1 || !buf_reserve(b, in.size / 4 * 3 + 3)) return false;
+  uint32_t v = 0;
+  unsigned bits = 0;
+  for (size_t i = 0; i < in.size; i++) {
+    int digit = base64_value(in.data[i], url);
+    if (digit < 0) return false;
+    v = v << 6 | (uint32_t)digit;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    buf_put(b, (unsigned char)(v >> bits));
+    v &= (1u << bits) - 1;
+  }
+  return v == 0 && buf_ok(b);
+}
+
+bool buf_unbase64(struct buf *b, struct bytes in) {
+  if (in.size % 4) return false;
+  for (int i = 0; i < 2 && in.size && in.data[in.size - 1] == '='; i++) in.size--;
+  return unbase64(b, in, false);
+}
+
+bool buf_unbase64url(struct buf *b, struct bytes in) {
+  return unbase64(b, in, true);
+}
+
+static bool unreserved(unsigned char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
+}
+
+void buf_percent(struct buf *b, struct bytes in) {
+  for (size_t i = 0; i < in.size; i++) {
+    if (unreserved(in.data[i])) buf_put(b, in.data[i]);
+    else buf_format(b, "%%%02X", in.data[i]);
+  }
+}
+
+static void json_character(struct buf *b, unsigned char c) {
+  static const char shorthand[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+  const char *at = c ? strchr(shorthand, c) : NULL;
+  if (at) {
+    buf_put(b, '\\');
+    buf_put(b, (unsigned char)letters[at - shorthand]);
+  } else if (c < 0x20 || c == 0x7F) {
+    buf_format(b, "\\u%04x", c);
+  } else {
+    buf_put(b, c);
+  }
+}
+
+void buf_json_string(struct buf *b, struct bytes in) {
+  buf_put(b, '"');
+  for (size_t i = 0; i < in.size; i++) json_character(b, in.data[i]);
+  buf_put(b, '"');
+}
+
+/* The decimal point of the current locale may be any run of bytes outside the characters of a number. */
+static void number_text(struct buf *b, const char *text) {
+  bool point = false;
+  for (; *text; text++) {
+    if (strchr("0123456789+-e", *text)) {
+      buf_put(b, (unsigned char)*text);
+    } else if (!point) {
+      buf_put(b, '.');
+      point = true;
+    }
+  }
+}
+
+bool buf_json_number(struct buf *b, double value) {
+  char text[64];
+  if (!isfinite(value)) return false;
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  number_text(b, text);
+  return true;
+}

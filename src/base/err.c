@@ -1,0 +1,50 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void cut_at_utf8(char *text, size_t size) {
+  size_t n = strlen(text);
+  if (n + 1 < size) return;
+  while (n > 0 && ((unsigned char)text[n - 1] & 0xC0) == 0x80) n--;
+  if (n > 0 && (unsigned char)text[n - 1] >= 0xC0) n--;
+  text[n] = '\0';
+}
+
+bool err_set(struct err *e, enum kind kind, const char *format, ...) {
+  if (!e) return false;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(e->message, sizeof e->message, format, args);
+  va_end(args);
+  cut_at_utf8(e->message, sizeof e->message);
+  e->kind = kind;
+  return false;
+}
+
+bool err_out_of_memory(struct err *e) {
+  return err_set(e, KIND_service, "out of memory");
+}
+
+static const char *const kind_names[] = {
+    "none",
+#define X(name) #name,
+    KINDS(X)
+#undef X
+};
+
+const char *kind_name(enum kind kind) {
+  return kind < KIND_COUNT ? kind_names[kind] : "none";
+}
+
+enum kind kind_of(const char *name) {
+  for (int i = 1; i < KIND_COUNT; i++)
+    if (strcmp(kind_names[i], name) == 0) return (enum kind)i;
+  return KIND_none;
+}
+
+const char *outcome_name(enum outcome outcome) {
+  static const char *const names[] = {NULL, "not_sent", "refused", "unknown"};
+  return names[outcome];
+}

@@ -1,0 +1,59 @@
+/* What every binding file shares: boxes for C objects, one checker per type, one way out for failures.
+ *
+ * A box is created first, marked closed, and the resource is acquired into it afterwards, so that a raise in between
+ * leaks nothing. close(), __close and __gc are the same idempotent release. Only this folder knows Lua.
+ */
+#ifndef FLEET_BIND_BIND_H
+#define FLEET_BIND_BIND_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+struct box_type {
+  const char *name;               /* "fleet.key": __name, and what errors call it */
+  void (*release)(void *object);  /* called once; the object's memory belongs to Lua */
+  const luaL_Reg *methods;        /* becomes __index; may be NULL */
+  const luaL_Reg *metamethods;    /* beside __gc, __close, __name, __tostring; may be NULL */
+};
+
+/* Creates the metatable; call once per state in the opener. Leaves it on the stack. */
+void box_define(lua_State *L, const struct box_type *type);
+/* A zeroed object of so many bytes, marked closed; box_open marks it live once it holds its resource. */
+void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_values);
+void box_open(lua_State *L, int index);
+void *box_check(lua_State *L, int index, const struct box_type *type); /* raises for another type or a closed one */
+void *box_test(lua_State *L, int index, const struct box_type *type);  /* NULL for another type; closed ones too */
+bool box_is_open(lua_State *L, int index);
+void box_close(lua_State *L, int index); /* idempotent */
+
+/* nil, err, kind: the only way out of a binding for what the world refuses. */
+int push_failure(lua_State *L, const struct err *e);
+/* Pushes the err table alone: a table with the metatable fleet.err. */
+void push_err(lua_State *L, const struct err *e);
+
+/* Raises `bad argument` naming the option and the nearest valid name among count names. */
+int raise_unknown(lua_State *L, const char *what, const char *name, const char *const *names, size_t count);
+/* The name in names that is nearest to name, or NULL when none is near. */
+const char *nearest(const char *name, const char *const *names, size_t count);
+
+struct bytes check_bytes(lua_State *L, int index);      /* a string argument as a view; valid while it is on the stack */
+void push_buf(lua_State *L, const struct buf *b);       /* raises when the buffer failed */
+/* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. */
+struct buf *push_scratch(lua_State *L);
+
+long live_objects(lua_State *L); /* boxes that are open in this state: specs require zero at the end */
+
+/* Openers of the files of this folder: each adds its functions to the table on top of the stack. */
+void open_json(lua_State *L);
+void open_client(lua_State *L);
+void open_resource(lua_State *L);
+void open_loop(lua_State *L);
+void open_signing(lua_State *L);
+void open_tariffs(lua_State *L);
+void open_files(lua_State *L);
+void open_oauth(lua_State *L);
+
+#endif

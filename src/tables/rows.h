@@ -1,0 +1,186 @@
+/* The row types: what the whole project knows about the service, as data.
+ *
+ * One row is one endpoint or one command. Methods, command-line verbs, simulator and proxy routes, manual entries,
+ * editor types and argument checks are all made from it by engines that loop over the tables; nothing else in the
+ * project names an endpoint. A column that an engine does not need yet still belongs here: it is a fact of the service.
+ */
+#ifndef FLEET_TABLES_ROWS_H
+#define FLEET_TABLES_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- errors ---- */
+
+#define KINDS(X)                                                                                             \
+  X(network) X(tls) X(timeout) X(auth) X(forbidden) X(scope) X(not_found) X(rate_limited) X(asleep)          \
+  X(offline) X(region) X(unregistered) X(limit_exceeded) X(unsupported) X(key_not_paired) X(refused)         \
+  X(busy) X(protocol) X(service) X(store) X(conflict) X(budget) X(cancelled) X(closed) X(invalid)
+
+enum kind {
+  KIND_none,
+#define X(name) KIND_##name,
+  KINDS(X)
+#undef X
+      KIND_COUNT
+};
+
+/* What became of a write (rule R1). A read has no outcome. */
+enum outcome { OUTCOME_NONE, OUTCOME_NOT_SENT, OUTCOME_REFUSED, OUTCOME_UNKNOWN };
+
+/* One row per HTTP status and text: the first row whose status and text match decides.
+ * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind. */
+struct status {
+  int status;
+  const char *text;
+  enum kind kind;
+  enum outcome outcome; /* of a write; reads drop it */
+  const char *advice;   /* a sentence for the message, or NULL */
+};
+
+/* One row per reason text that a vehicle, a site or the authorization server gives.
+ * Compared case-blind against the whole reason, or with MATCH_TAIL against its end. */
+enum match { MATCH_WHOLE, MATCH_TAIL, MATCH_PART };
+struct reason {
+  const char *text;
+  enum match match;
+  enum kind kind;  /* KIND_none: the wanted state already holds, an ok with changed = false */
+  const char *doc; /* what it means and what to do */
+};
+
+/* One row per signed_message_fault of the signing protocol. */
+struct fault {
+  int number;
+  const char *name;
+  enum kind kind;
+  enum outcome outcome; /* rule R1d */
+  bool resync;          /* may be re-signed once after authenticated session info (R1d) */
+  const char *doc;
+};
+
+/* ---- parameters ---- */
+
+enum type {
+  TYPE_STRING,
+  TYPE_INTEGER,
+  TYPE_NUMBER,
+  TYPE_BOOLEAN,
+  TYPE_ID,      /* digits or a name given by the service; string in Lua, a number is accepted and checked */
+  TYPE_VIN,     /* a vehicle identification number or a numeric vehicle id */
+  TYPE_TIME,    /* RFC 3339 with offset; a number is UTC seconds */
+  TYPE_DATE,    /* a local calendar date, YYYY-MM-DD */
+  TYPE_DAYS,    /* days of the week: a list of names, a comma list, or a bit mask with Sunday = 1 */
+  TYPE_STRINGS, /* a list of strings */
+  TYPE_VINS,    /* a list of VINs */
+  TYPE_OBJECT,  /* a free-form table, encoded as it is; see param.lists */
+  TYPE_TARIFF   /* tariff_content_v2, or a tariff object of the module */
+};
+
+enum place { IN_PATH, IN_QUERY, IN_BODY, IN_LOCAL }; /* local: used by the module, never sent */
+
+enum { REQUIRED = 1, SECRET = 2, PIN = 4 /* exactly four ASCII digits, secret */, NUMBER_AS_TEXT = 8 };
+
+struct choice {
+  const char *name;  /* what a person writes: "front_left" */
+  double number;     /* the published number, when text is NULL */
+  const char *text;  /* the published text, or NULL */
+};
+
+struct param {
+  const char *name; /* wire name */
+  enum place place;
+  enum type type;
+  unsigned flags;
+  double min, max;              /* both 0: unbounded */
+  const struct choice *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
+  const char *unit;             /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
+  const char *lists;            /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
+  const char *field;            /* commands: path in the protobuf message, see row.message */
+  const char *doc;
+};
+
+/* ---- rows ---- */
+
+enum slot { SLOT_END, SLOT_USER, SLOT_PARTNER, SLOT_BUSINESS };
+enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS };
+enum paging { PAGED_NO, PAGED_PAGE /* page, per_page */, PAGED_PAGE_NO /* pageNo, pageSize */, PAGED_OFFSET /* limit, offset */ };
+enum result { RESULT_JSON, RESULT_BYTES };
+enum domain { DOMAIN_NONE = 0 /* plain only */, DOMAIN_VCSEC = 2, DOMAIN_INFOTAINMENT = 3 };
+
+enum {
+  ROW_COMMAND = 1,         /* a vehicle command: reply is result and reason */
+  ROW_IDEMPOTENT = 2,      /* sets a named state to a given value: may be repeated after an unknown outcome */
+  ROW_LIVE = 4,            /* reaches the vehicle: needs it awake */
+  ROW_NEEDS_PROTOCOL = 8,  /* refused in plain form (interface 1 rule 4) */
+  ROW_CHARGING_SCOPE = 16, /* vehicle_charging_cmds is accepted beside the scope column */
+  ROW_SETTING = 32,        /* an energy setting: reply is code and message */
+  ROW_THIRD_PARTY = 64,    /* an open-source app cannot make it */
+  ROW_NO_BUSINESS = 128,   /* needs a user context */
+  ROW_DEPRECATED = 256,    /* see until */
+  ROW_BODY_AS_GIVEN = 512  /* the body is the caller's table, its members are not published */
+};
+
+struct row {
+  const char *name;   /* unique: "vehicles", "charging.history", "charge_start" */
+  const char *handle; /* the object that carries the method: client vehicle site partner user charging */
+  const char *method; /* the Lua word, one per handle */
+  const char *verb;   /* GET POST DELETE */
+  const char *path;   /* with {placeholders}, each of which is a parameter IN_PATH */
+  const char *query;  /* fixed query, or NULL */
+  const struct param *params; /* ends with a NULL name; NULL: none */
+  enum slot slots[4];         /* which token, in order of preference; ends with SLOT_END */
+  const char *scope;          /* what the token must have been granted, or NULL */
+  enum billing billing;
+  enum paging paging;
+  const char *items; /* paged: member that holds the list when the reply is not wrapped ("data"), or NULL */
+  enum result result;
+  unsigned flags;
+  const char *ids;   /* names of reply members that are ids: they arrive as strings */
+  const char *settle; /* "section.field op value" joined by "; ", see doc/manual; NULL: cannot be settled */
+  enum domain domain;  /* commands: who obeys */
+  const char *message; /* commands: protobuf path below the domain's message, with fixed values; NULL: plain only */
+  const char *since, *until, *who; /* firmware from, firmware until, roles; NULL: any */
+  const char *doc;                 /* one sentence */
+  const char *example;             /* arguments of a sample call as Lua text, "" when it takes none */
+};
+
+extern const struct row endpoint_rows[]; /* each table ends with a NULL name */
+extern const struct row command_rows[];
+extern const struct status status_rows[];
+extern const struct reason reason_rows[];
+extern const struct fault fault_rows[]; /* ends with a NULL name */
+
+/* ---- the vendor: every name and address of the service stands in one place ---- */
+
+struct region {
+  const char *name, *base_url, *auth_url, *token_url;
+};
+
+struct vendor {
+  const char *name;
+  const struct region *regions;      /* ends with a NULL name */
+  const char *const *host_endings;   /* whole labels that a 421 may name: ".tesla.com"; ends with NULL */
+  const char *key_path;              /* where the public key is hosted below the domain */
+  const char *pairing_url;           /* followed by the domain */
+  const char *invitation_url;        /* followed by the code */
+  const char *jws_algorithm, *jws_audience; /* "Tesla.SS256", "com.tesla" */
+};
+
+extern const struct vendor vendor_rows[];
+
+/* ---- options of fleet.new, the command line and the environment ---- */
+
+struct option {
+  const char *name;
+  enum type type;
+  const char *fallback; /* default as text, or NULL */
+  const struct choice *choices;
+  const char *environment; /* FLEET_..., or NULL */
+  unsigned flags;          /* SECRET */
+  bool lua_only;           /* a function or an object: not on the command line */
+  const char *doc;
+};
+
+extern const struct option option_rows[];
+
+#endif
