@@ -30,7 +30,7 @@ HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING =
 TARIFF  =
-BIND    = fleet bind json client resource loop
+BIND    = fleet bind json rows params client reply resource loop
 
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static void cut_at_utf8(char *text, size_t size) {
   size_t n = strlen(text);
@@ -47,4 +48,30 @@ enum kind kind_of(const char *name) {
 const char *outcome_name(enum outcome outcome) {
   static const char *const names[] = {NULL, "not_sent", "refused", "unknown"};
   return names[outcome];
+}
+
+enum outcome outcome_of(const char *name) {
+  for (int o = OUTCOME_NOT_SENT; name && o <= OUTCOME_UNKNOWN; o++)
+    if (strcmp(name, outcome_name((enum outcome)o)) == 0) return (enum outcome)o;
+  return OUTCOME_NONE;
+}
+
+/* Vehicles and proxies put a sentence and ": " before the word (service-facts 7). */
+static const char *after_last_colon(const char *text) {
+  const char *last = text;
+  for (const char *at = text; (at = strstr(at, ": ")) != NULL; at += 2) last = at + 2;
+  return last;
+}
+
+static bool reason_matches(const struct reason *r, const char *text) {
+  size_t size = strlen(text), length = strlen(r->text);
+  if (r->match == MATCH_PART) return strcasestr(text, r->text) != NULL;
+  if (r->match == MATCH_TAIL) return size >= length && strcasecmp(text + size - length, r->text) == 0;
+  return strcasecmp(text, r->text) == 0 || strcasecmp(after_last_colon(text), r->text) == 0;
+}
+
+const struct reason *reason_of(const char *text) {
+  for (const struct reason *r = reason_rows; r->text; r++)
+    if (reason_matches(r, text)) return r;
+  return NULL;
 }

@@ -1,0 +1,337 @@
+#include "bind/handles.h"
+#include "bind/json.h"
+#include "bind/params.h"
+
+#include <string.h>
+
+/* ---- the request box ---- */
+
+static void release_request(void *object) {
+  struct request *r = object;
+  buf_free(&r->target);
+  buf_free(&r->body);
+}
+
+static int l_request_tostring(lua_State *L) {
+  const struct request *r = box_test(L, 1, &request_type);
+  lua_pushfstring(L, "fleet.request (%s %s)", r->row->verb, r->row->path);
+  return 1;
+}
+
+static const luaL_Reg request_metamethods[] = {{"__tostring", l_request_tostring}, {NULL, NULL}};
+const struct box_type request_type = {"fleet.request", release_request, NULL, request_metamethods};
+
+/* ---- parameters ---- */
+
+enum { MOST_PARAMS = 40 };
+
+static size_t param_names(const struct row *row, bool path, const char **names) {
+  size_t count = 0;
+  for (const struct param *q = row->params; q && q->name && count < MOST_PARAMS; q++)
+    if (path || q->place != IN_PATH) names[count++] = q->name;
+  return count;
+}
+
+static bool takes_params(const struct row *row) {
+  const char *names[MOST_PARAMS];
+  return param_names(row, false, names) > 0 || row->flags & ROW_BODY_AS_GIVEN;
+}
+
+static void check_names(const struct plan *p, bool path) {
+  const char *names[MOST_PARAMS];
+  size_t count = param_names(p->row, path, names);
+  if (!p->params || p->row->flags & ROW_BODY_AS_GIVEN) return;
+  for (lua_pushnil(p->L); lua_next(p->L, p->params); lua_pop(p->L, 1)) {
+    if (lua_type(p->L, -2) != LUA_TSTRING) mistake(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
+    const char *given = lua_tostring(p->L, -2);
+    bool known = false;
+    for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
+    if (!known) unknown_name(p, "parameter", given, names, count);
+  }
+}
+
+/* Pushes the value of a parameter and says whether one was given. */
+static bool push_param(const struct plan *p, const struct param *q) {
+  bool given = p->params && lua_getfield(p->L, p->params, q->name) != LUA_TNIL;
+  if (given) return true;
+  if (p->params) lua_pop(p->L, 1);
+  if (q->flags & REQUIRED)
+    mistake(p, "'%s' is missing%s%s%s%s", q->name, q->unit ? " (" : q->doc ? ": " : "", q->unit ? q->unit : "",
+            q->unit ? ")" : "", !q->unit && q->doc ? q->doc : "");
+  return false;
+}
+
+static void add_query(struct plan *p) {
+  struct buf *target = &p->request->target;
+  p->separator = "?";
+  if (p->row->query) {
+    buf_format(target, "?%s", p->row->query);
+    p->separator = "&";
+  }
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (q->place != IN_QUERY || !push_param(p, q)) continue;
+    struct buf *text = push_scratch(p->L);
+    plain_text(p, q, lua_gettop(p->L) - 1, text);
+    buf_format(target, "%s%s=", p->separator, q->name);
+    buf_percent(target, buf_bytes(text));
+    p->separator = "&";
+    box_close(p->L, -1);
+    lua_pop(p->L, 2);
+  }
+}
+
+/* field of an endpoint's parameter wraps it: "tou_settings.tariff_content_v2". */
+static void add_member(struct plan *p, const struct param *q) {
+  struct buf *body = &p->request->body;
+  const char *path = p->row->flags & ROW_COMMAND || !q->field ? q->name : q->field;
+  int braces = 0;
+  buf_text_add(body, p->separator);
+  for (;; path += strcspn(path, ".") + 1, braces++) {
+    size_t size = strcspn(path, ".");
+    if (braces) buf_put(body, '{');
+    buf_json_string(body, (struct bytes){(const unsigned char *)path, size});
+    buf_put(body, ':');
+    if (!path[size]) break;
+  }
+  json_value(p, q, lua_gettop(p->L), body);
+  while (braces--) buf_put(body, '}');
+  p->separator = ",";
+}
+
+static void add_body(struct plan *p) {
+  struct request *r = p->request;
+  if (strcmp(p->row->verb, "POST") != 0) return;
+  r->has_body = true;
+  if (p->row->flags & ROW_BODY_AS_GIVEN) {
+    if (p->params) json_encode(p->L, p->params, &r->body, NULL);
+    else buf_text_add(&r->body, "{}");
+    return;
+  }
+  buf_put(&r->body, '{');
+  p->separator = "";
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (q->place != IN_BODY || !push_param(p, q)) continue;
+    add_member(p, q);
+    lua_pop(p->L, 1);
+  }
+  buf_put(&r->body, '}');
+}
+
+/* Local parameters are checked like the others and handed to Lua as a table. */
+static void keep_locals(struct plan *p) {
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (q->place != IN_LOCAL || !push_param(p, q)) continue;
+    struct buf *text = push_scratch(p->L);
+    if (q->type != TYPE_OBJECT) plain_text(p, q, lua_gettop(p->L) - 1, text);
+    box_close(p->L, -1);
+    lua_pop(p->L, 1);
+    if (lua_getiuservalue(p->L, p->box, REQUEST_LOCALS) == LUA_TNIL) {
+      lua_pop(p->L, 1);
+      lua_newtable(p->L);
+      lua_pushvalue(p->L, -1);
+      lua_setiuservalue(p->L, p->box, REQUEST_LOCALS);
+    }
+    lua_insert(p->L, -2);
+    lua_setfield(p->L, -2, q->name);
+    lua_pop(p->L, 1);
+  }
+}
+
+/* ---- the path ---- */
+
+static const struct param *param_named(const struct row *row, const char *name, size_t size) {
+  for (const struct param *q = row->params; q && q->name; q++)
+    if (strlen(q->name) == size && memcmp(q->name, name, size) == 0) return q;
+  return NULL;
+}
+
+/* Where the value of a placeholder comes from: the handle's id, the next positional argument, or the named arguments. */
+static int push_placeholder(struct plan *p, const struct param *q, int *argument) {
+  bool own = !p->named && (q->type == TYPE_VIN || strcmp(q->name, "energy_site_id") == 0);
+  if (own) handle_push_id(p->L, p->handle);
+  else if (!p->named && *argument < p->box) lua_pushvalue(p->L, (*argument)++);
+  else if (!p->named || !push_param(p, q)) lua_pushnil(p->L);
+  if (lua_isnil(p->L, -1)) mistake(p, "'%s' is missing", q->name);
+  return lua_gettop(p->L);
+}
+
+static void add_path(struct plan *p, int *argument) {
+  struct buf *target = &p->request->target;
+  const char *at = p->row->path;
+  for (;;) {
+    size_t plain = strcspn(at, "{");
+    buf_add(target, at, plain);
+    at += plain;
+    if (!*at) return;
+    size_t size = strcspn(++at, "}");
+    const struct param *q = param_named(p->row, at, size);
+    if (!q) luaL_error(p->L, "row %s: no parameter for a placeholder", p->row->name);
+    struct buf *text = push_scratch(p->L);
+    plain_text(p, q, push_placeholder(p, q, argument), text);
+    buf_percent(target, buf_bytes(text));
+    box_close(p->L, -2);
+    lua_pop(p->L, 2);
+    at += size + 1;
+  }
+}
+
+/* ---- options ---- */
+
+static const char *const option_names[] = {"timeout", "wake", "auth", "idempotent", "strict", "raw", "force", "read_back"};
+enum { OPTION_COUNT = sizeof option_names / sizeof *option_names };
+
+static bool flag_option(const struct plan *p, const char *name, bool fallback) {
+  bool value = fallback;
+  if (lua_getfield(p->L, p->options, name) != LUA_TNIL) {
+    if (!lua_isboolean(p->L, -1)) mistake(p, "option '%s' must be true or false", name);
+    value = lua_toboolean(p->L, -1);
+  }
+  lua_pop(p->L, 1);
+  return value;
+}
+
+static double timeout_option(const struct plan *p) {
+  double value = 0;
+  if (lua_getfield(p->L, p->options, "timeout") != LUA_TNIL) {
+    if (lua_type(p->L, -1) != LUA_TNUMBER || !(lua_tonumber(p->L, -1) > 0) || lua_tonumber(p->L, -1) > 1e6)
+      mistake(p, "option 'timeout' must be seconds above 0");
+    value = lua_tonumber(p->L, -1);
+  }
+  lua_pop(p->L, 1);
+  return value;
+}
+
+static enum slot slot_named(const char *name) {
+  static const char *const names[] = {NULL, "user", "partner", "business"};
+  for (int i = SLOT_USER; i <= SLOT_BUSINESS; i++)
+    if (strcmp(names[i], name) == 0) return (enum slot)i;
+  return SLOT_END;
+}
+
+static enum slot auth_option(const struct plan *p) {
+  enum slot value = SLOT_END;
+  if (lua_getfield(p->L, p->options, "auth") != LUA_TNIL) {
+    if (lua_type(p->L, -1) == LUA_TSTRING) value = slot_named(lua_tostring(p->L, -1));
+    if (value == SLOT_END) mistake(p, "option 'auth' must be 'user', 'partner' or 'business'");
+  }
+  lua_pop(p->L, 1);
+  return value;
+}
+
+static void check_option_names(const struct plan *p) {
+  for (lua_pushnil(p->L); lua_next(p->L, p->options); lua_pop(p->L, 1)) {
+    const char *given = lua_type(p->L, -2) == LUA_TSTRING ? lua_tostring(p->L, -2) : "?";
+    bool known = false;
+    for (size_t i = 0; i < OPTION_COUNT && !known; i++) known = strcmp(option_names[i], given) == 0;
+    if (!known) unknown_name(p, "option", given, option_names, OPTION_COUNT);
+  }
+}
+
+static void read_options(struct plan *p) {
+  struct request *r = p->request;
+  r->idempotent = p->row->flags & ROW_IDEMPOTENT || !request_is_write(r);
+  if (!p->options) return;
+  check_option_names(p);
+  r->timeout = timeout_option(p);
+  r->slot = auth_option(p);
+  r->idempotent = flag_option(p, "idempotent", r->idempotent);
+  r->strict = flag_option(p, "strict", false);
+  r->raw = flag_option(p, "raw", false);
+  r->wake = flag_option(p, "wake", false);
+  r->force = flag_option(p, "force", false);
+  r->read_back = flag_option(p, "read_back", false);
+}
+
+/* ---- core.plan(row, handle, ...) -> request; core.plan_named(row, handle, args, options) -> request ---- */
+
+static const struct row *row_at(lua_State *L, int index) {
+  luaL_checktype(L, index, LUA_TLIGHTUSERDATA);
+  return lua_touserdata(L, index);
+}
+
+static struct request *new_request(lua_State *L, const struct row *row) {
+  struct request *r = box_new(L, &request_type, sizeof *r, 2);
+  box_open(L, -1);
+  r->row = row;
+  return r;
+}
+
+/* A table argument at this place, 0 when there is none; anything else is the caller's mistake. */
+static int optional_table(struct plan *p, int index, const char *what) {
+  if (index > p->box - 1 || lua_isnil(p->L, index)) return 0;
+  if (lua_type(p->L, index) != LUA_TTABLE && !luaL_getmetafield(p->L, index, "encode"))
+    mistake(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
+  return index;
+}
+
+/* vehicles(vins...) and tariffs: a row with one body parameter that is a list or an object takes it bare. */
+static void accept_bare(struct plan *p) {
+  const struct param *only = NULL;
+  if (!p->params) return;
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (q->place == IN_PATH) continue;
+    if (q->type != TYPE_VINS && q->type != TYPE_TARIFF) continue;
+    only = q;
+  }
+  if (!only || lua_getfield(p->L, p->params, only->name) != LUA_TNIL) return;
+  bool list = lua_geti(p->L, p->params, 1) != LUA_TNIL;
+  lua_pop(p->L, 2);
+  if (only->type == TYPE_VINS && !list) return;
+  lua_createtable(p->L, 0, 1);
+  lua_pushvalue(p->L, p->params);
+  lua_setfield(p->L, -2, only->name);
+  p->params = lua_gettop(p->L);
+}
+
+static void write_down(struct plan *p) {
+  read_options(p);
+  add_query(p);
+  add_body(p);
+  keep_locals(p);
+  if (p->params) {
+    lua_pushvalue(p->L, p->params);
+    lua_setiuservalue(p->L, p->box, REQUEST_PARAMS);
+  }
+  if (!buf_ok(&p->request->target) || !buf_ok(&p->request->body)) luaL_error(p->L, "out of memory");
+  lua_settop(p->L, p->box);
+}
+
+static int l_plan(lua_State *L) {
+  struct plan p = {.L = L, .row = row_at(L, 1), .handle = 2, .separator = ""};
+  const char *kind = handle_kind(L, 2);
+  if (!kind || strcmp(kind, p.row->handle) != 0) mistake(&p, "call it with a colon, on a %s", p.row->handle);
+  p.request = new_request(L, p.row);
+  p.box = lua_gettop(L);
+  int argument = 3;
+  add_path(&p, &argument);
+  if (takes_params(p.row)) p.params = optional_table(&p, argument++, "the parameters");
+  p.options = optional_table(&p, argument++, "the options");
+  if (argument < p.box && !lua_isnil(L, argument)) mistake(&p, "too many arguments");
+  accept_bare(&p);
+  check_names(&p, false);
+  write_down(&p);
+  return 1;
+}
+
+/* client:call(name, args, options): path arguments stand in args by name. */
+static int l_plan_named(lua_State *L) {
+  struct plan p = {.L = L, .row = row_at(L, 1), .named = true, .separator = ""};
+  lua_settop(L, 4);
+  p.request = new_request(L, p.row);
+  p.box = lua_gettop(L);
+  p.params = optional_table(&p, 3, "the arguments");
+  p.options = optional_table(&p, 4, "the options");
+  if (!p.params) lua_newtable(L), p.params = lua_gettop(L);
+  check_names(&p, true);
+  int none = p.box;
+  add_path(&p, &none);
+  write_down(&p);
+  return 1;
+}
+
+void open_client(lua_State *L) {
+  box_define(L, &request_type);
+  lua_pop(L, 1);
+  static const luaL_Reg functions[] = {{"plan", l_plan}, {"plan_named", l_plan_named}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,318 @@
+#include "bind/json.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 64, EXACT_DIGITS = 15 };
+
+bool word_in(const char *words, const char *name, size_t size) {
+  for (const char *at = words; at && *at;) {
+    size_t length = strcspn(at, " ");
+    if (length == size && memcmp(at, name, size) == 0) return true;
+    at += length + (at[length] == ' ');
+  }
+  return false;
+}
+
+/* ---- the locale ---- */
+
+struct reader {
+  locale_t c_numeric;
+};
+
+static void reader_release(void *object) {
+  struct reader *r = object;
+  if (r->c_numeric) freelocale(r->c_numeric);
+}
+
+static const struct box_type reader_type = {"fleet.json", reader_release, NULL, NULL};
+static const char decode_key;
+
+/* ---- reading ---- */
+
+static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end) {
+  for (at++; at < end && *at != '"'; at++)
+    if (*at == '\\') at++;
+  return at < end ? at + 1 : end;
+}
+
+static bool number_byte(unsigned char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* An integer literal with more digits than a double holds exactly. */
+static bool too_long(const unsigned char *at, const unsigned char *end) {
+  if (*at == '-') at++;
+  if (end - at <= EXACT_DIGITS) return false;
+  for (; at < end; at++)
+    if (*at < '0' || *at > '9') return false;
+  return true;
+}
+
+/* Copies text to out with quotes around long integers; false when there are none, and then out stays empty. */
+static bool quote_long_integers(struct bytes text, struct buf *out) {
+  const unsigned char *at = text.data, *end = text.data + text.size, *copied = at;
+  while (at < end) {
+    if (*at == '"') {
+      at = skip_string(at, end);
+    } else if (number_byte(*at)) {
+      const unsigned char *start = at;
+      while (at < end && number_byte(*at)) at++;
+      if (!too_long(start, at)) continue;
+      buf_add(out, copied, (size_t)(start - copied));
+      buf_put(out, '"');
+      buf_add(out, start, (size_t)(at - start));
+      buf_put(out, '"');
+      copied = at;
+    } else {
+      at++;
+    }
+  }
+  if (copied == text.data) return false;
+  buf_add(out, copied, (size_t)(end - copied));
+  return true;
+}
+
+/* Replaces the number at the top by what Lua shall see; the caller assigns it. */
+static void tidy_number(lua_State *L, const char *key, size_t size, const char *ids) {
+  lua_Number value = lua_tonumber(L, -1);
+  bool integral = value == floor(value) && fabs(value) < 1e15;
+  if (integral) {
+    lua_pop(L, 1);
+    lua_pushinteger(L, (lua_Integer)value);
+  }
+  if (key && ids && word_in(ids, key, size)) lua_tostring(L, -1);
+}
+
+static void tidy(lua_State *L, int table, const char *ids);
+
+/* The pair at the top is key, value; leaves the key. */
+static void tidy_member(lua_State *L, int table, const char *ids) {
+  int type = lua_type(L, -1);
+  bool member = lua_type(L, -2) == LUA_TSTRING;
+  if (type == LUA_TTABLE) {
+    tidy(L, lua_gettop(L), ids);
+  } else if (type == LUA_TNUMBER) {
+    size_t size = 0;
+    const char *key = member ? lua_tolstring(L, -2, &size) : NULL;
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    tidy_number(L, key, size, ids);
+    lua_rawset(L, table);
+    return;
+  } else if (type == LUA_TLIGHTUSERDATA && member) {
+    lua_pushvalue(L, -2);
+    lua_pushnil(L);
+    lua_rawset(L, table);
+  }
+  lua_pop(L, 1);
+}
+
+static void tidy(lua_State *L, int table, const char *ids) {
+  luaL_checkstack(L, 8, "JSON");
+  for (lua_pushnil(L); lua_next(L, table);) tidy_member(L, table, ids);
+}
+
+static int decode_protected(lua_State *L, struct bytes text) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &decode_key);
+  lua_pushlstring(L, (const char *)text.data, text.size);
+  return lua_pcall(L, 1, 1, 0);
+}
+
+/* lua-cjson remembers the decimal point of the moment it was made; if that was not a point, the locale of that moment
+ * is tried when the "C" locale fails. */
+static bool decode(lua_State *L, struct bytes text) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_type.name);
+  const struct reader *r = box_check(L, -1, &reader_type);
+  lua_pop(L, 1);
+  locale_t before = uselocale(r->c_numeric);
+  int status = decode_protected(L, text);
+  uselocale(before);
+  if (status == LUA_OK) return true;
+  lua_pop(L, 1);
+  if (decode_protected(L, text) == LUA_OK) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
+  struct buf *quoted = push_scratch(L);
+  int scratch = lua_gettop(L);
+  if (text.size && quote_long_integers(text, quoted)) text = buf_bytes(quoted);
+  bool done = buf_ok(quoted) && text.size > 0 && decode(L, text);
+  if (done) {
+    if (lua_type(L, -1) == LUA_TTABLE) tidy(L, lua_gettop(L), ids);
+    if (lua_type(L, -1) == LUA_TNUMBER) tidy_number(L, NULL, 0, NULL);
+  }
+  box_close(L, scratch);
+  lua_remove(L, scratch);
+  if (!done) return err_set(e, KIND_protocol, "the reply is not JSON that can be read");
+  return true;
+}
+
+static int l_json_decode(lua_State *L) {
+  struct err e = ERR_INIT;
+  if (!json_decode(L, check_bytes(L, 1), luaL_optstring(L, 2, NULL), &e)) return push_failure(L, &e);
+  return 1;
+}
+
+/* ---- writing ---- */
+
+struct writer {
+  lua_State *L;
+  struct buf *out;
+  const char *lists;
+  const char *name; /* of the member being written, for messages */
+  int depth;
+};
+
+static void write_value(struct writer *w, int index);
+
+static int refuse(struct writer *w, const char *what) {
+  return luaL_error(w->L, "%s cannot be written as JSON (in '%s')", what, w->name);
+}
+
+static void write_list(struct writer *w, int index) {
+  lua_Integer size = luaL_len(w->L, index);
+  buf_put(w->out, '[');
+  for (lua_Integer i = 1; i <= size; i++) {
+    if (i > 1) buf_put(w->out, ',');
+    lua_geti(w->L, index, i);
+    write_value(w, lua_gettop(w->L));
+    lua_pop(w->L, 1);
+  }
+  buf_put(w->out, ']');
+}
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names stay alive through the table; the array is a userdata so that a raise loses nothing. */
+static const char **sorted_names(struct writer *w, int index, size_t *count) {
+  *count = 0;
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1)) {
+    if (lua_type(w->L, -2) != LUA_TSTRING) refuse(w, "a table with both list elements and members");
+    ++*count;
+  }
+  const char **names = lua_newuserdatauv(w->L, (*count + 1) * sizeof *names, 0);
+  size_t i = 0;
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1)) names[i++] = lua_tostring(w->L, -2);
+  qsort(names, *count, sizeof *names, by_text);
+  return names;
+}
+
+static void write_object(struct writer *w, int index) {
+  size_t count;
+  const char **names = sorted_names(w, index, &count), *outer = w->name;
+  buf_put(w->out, '{');
+  for (size_t i = 0; i < count; i++) {
+    if (i) buf_put(w->out, ',');
+    buf_json_string(w->out, bytes_of(names[i]));
+    buf_put(w->out, ':');
+    lua_getfield(w->L, index, names[i]);
+    w->name = names[i];
+    write_value(w, lua_gettop(w->L));
+    lua_pop(w->L, 1);
+  }
+  w->name = outer;
+  buf_put(w->out, '}');
+  lua_pop(w->L, 1);
+}
+
+static void write_table(struct writer *w, int index) {
+  if (++w->depth > MAX_DEPTH) refuse(w, "a table that deep");
+  luaL_checkstack(w->L, 8, "JSON");
+  bool empty = true;
+  lua_pushnil(w->L);
+  if (lua_next(w->L, index)) {
+    lua_pop(w->L, 2);
+    empty = false;
+  }
+  bool list = empty ? word_in(w->lists, w->name, strlen(w->name)) : luaL_len(w->L, index) > 0;
+  if (list) write_list(w, index);
+  else write_object(w, index);
+  w->depth--;
+}
+
+static void write_number(struct writer *w, int index) {
+  if (lua_isinteger(w->L, index)) buf_format(w->out, "%lld", (long long)lua_tointeger(w->L, index));
+  else if (!buf_json_number(w->out, lua_tonumber(w->L, index))) refuse(w, "a number that is not finite");
+}
+
+static void write_string(struct writer *w, int index) {
+  size_t size;
+  const char *text = lua_tolstring(w->L, index, &size);
+  buf_json_string(w->out, (struct bytes){(const unsigned char *)text, size});
+}
+
+static void write_value(struct writer *w, int index) {
+  switch (lua_type(w->L, index)) {
+  case LUA_TNIL: buf_text_add(w->out, "null"); return;
+  case LUA_TBOOLEAN: buf_text_add(w->out, lua_toboolean(w->L, index) ? "true" : "false"); return;
+  case LUA_TNUMBER: write_number(w, index); return;
+  case LUA_TSTRING: write_string(w, index); return;
+  case LUA_TTABLE: write_table(w, index); return;
+  case LUA_TLIGHTUSERDATA:
+    if (lua_touserdata(w->L, index) == NULL) {
+      buf_text_add(w->out, "null");
+      return;
+    }
+  }
+  refuse(w, luaL_typename(w->L, index));
+}
+
+void json_encode(lua_State *L, int index, struct buf *out, const char *lists) {
+  struct writer w = {L, out, lists, "value", 0};
+  write_value(&w, lua_absindex(L, index));
+}
+
+static int l_json_encode(lua_State *L) {
+  luaL_checkany(L, 1);
+  const char *lists = luaL_optstring(L, 2, NULL);
+  struct buf *out = push_scratch(L);
+  json_encode(L, 1, out, lists);
+  push_buf(L, out);
+  box_close(L, -2);
+  return 1;
+}
+
+/* ---- opening ---- */
+
+/* cjson.new() { decode_max_depth = 64, decode_invalid_numbers = false }: nesting, NaN, Infinity and hexadecimal are
+ * refused by the library. */
+static void open_cjson(lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "cjson");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "new");
+  lua_call(L, 0, 1);
+  lua_getfield(L, -1, "decode_max_depth");
+  lua_pushinteger(L, MAX_DEPTH);
+  lua_call(L, 1, 0);
+  lua_getfield(L, -1, "decode_invalid_numbers");
+  lua_pushboolean(L, false);
+  lua_call(L, 1, 0);
+  lua_getfield(L, -1, "decode");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &decode_key);
+  lua_pop(L, 2);
+}
+
+void open_json(lua_State *L) {
+  box_define(L, &reader_type);
+  lua_pop(L, 1);
+  struct reader *r = box_new(L, &reader_type, sizeof *r, 0);
+  r->c_numeric = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  if (!r->c_numeric) luaL_error(L, "no memory for the \"C\" locale");
+  box_open(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &reader_type.name);
+  open_cjson(L);
+  lua_pushcfunction(L, l_json_decode);
+  lua_setfield(L, -2, "json_decode");
+  lua_pushcfunction(L, l_json_encode);
+  lua_setfield(L, -2, "json_encode");
+  lua_pushlightuserdata(L, NULL);
+  lua_setfield(L, -2, "null");
+}

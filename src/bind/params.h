@@ -1,0 +1,30 @@
+/* One argument of a call: checked against its parameter row, and written as text or as JSON.
+ *
+ * What the caller gets wrong raises here, with the caller's own line, the parameter's name and what it takes instead.
+ */
+#ifndef FLEET_BIND_PARAMS_H
+#define FLEET_BIND_PARAMS_H
+
+#include "bind/request.h"
+
+/* What the engines share while they walk one row. */
+struct plan {
+  lua_State *L;
+  const struct row *row;
+  struct request *request;
+  int box, handle;      /* stack indices */
+  bool named;           /* placeholders stand in params too */
+  int params, options;  /* stack indices, 0: not given */
+  const char *separator; /* before the next member of the body or the query */
+};
+
+/* Raise with the place of the caller: level 1 is the Lua function that called into C. */
+int mistake(const struct plan *p, const char *format, ...);
+int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names, size_t count);
+
+/* The value as it stands in a path or a query, before percent-encoding. */
+void plain_text(const struct plan *p, const struct param *q, int index, struct buf *out);
+/* The value as it stands in the body. */
+void json_value(const struct plan *p, const struct param *q, int index, struct buf *out);
+
+#endif
