@@ -1,0 +1,225 @@
+-- One call from its arguments to its result: the only place that orders token, request, reply and repetition.
+--
+-- The decisions (what a status means, whether a repeat is allowed, which token to use) are C functions of facts; this file
+-- performs them in sequence and waits where waiting is needed. A host's own HTTP goes through the same sequence.
+
+local core = require "fleet.core"
+local tasks = require "fleet.tasks"
+local tokens = require "fleet.tokens"
+local region = require "fleet.region"
+local redact = require "fleet.redact"
+
+local M = {}
+
+local settings_of = setmetatable({}, { __mode = "k" }) -- account -> connection settings of the C layer
+local facts_of = setmetatable({}, { __mode = "k" }) -- err -> { row =, params =, id = } for settle
+M.facts_of = facts_of
+
+-- ---- failures ----
+
+--- nil, err, kind with the facts of the call.
+local function fail(call, kind, message, more)
+  local err = core.err { kind = kind, message = call.row.name .. ": " .. message, outcome = call.write and "not_sent" or nil }
+  for name, value in pairs(more or {}) do err[name] = value end
+  return nil, M.dress(call, err), kind
+end
+M.fail = fail
+
+--- Adds what the call knows to an err of a lower layer.
+function M.dress(call, err)
+  err.request = call.row.verb .. " " .. call.row.path
+  if call.row.handle == "vehicle" then err.vin = call.id end
+  if call.row.handle == "site" then err.site = call.id end
+  if err.kind == "scope" then err.scope = call.row.scope end
+  if not call.write then err.outcome = nil end
+  redact.err(err, call)
+  facts_of[err] = { row = call.row, params = call.request and call.request:params(), id = call.id }
+  return err
+end
+
+-- ---- sending ----
+
+local function settings(account)
+  local found = settings_of[account]
+  if found then return found end
+  local config = account.config
+  found = {
+    connect_timeout = config.connect_timeout, max_response = config.max_response, ca_file = config.ca_file,
+    unix_path = account.unix_path, proxy = config.proxy,
+    agent_line = "User-Agent: " .. (config.user_agent or account.agent),
+  }
+  settings_of[account] = found
+  return found
+end
+
+-- A host's own HTTP: function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent.
+local function host_exchange(account, request)
+  local answer, err, sent = account.config.http(request)
+  if answer then return core.reply(answer) end
+  return core.reply { failure = sent == false and "connect" or "cut", message = tostring(err), sent = sent ~= false }
+end
+
+--- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind.
+function M.send_raw(account, request, seconds)
+  if account.config.http then return host_exchange(account, request) end
+  return tasks.exchange("submit_raw", request, settings(account), seconds)
+end
+
+local function send(call, base, token, seconds)
+  local account = call.account
+  local line = token and "Authorization: Bearer " .. token or nil
+  if account.config.http then
+    return host_exchange(account, call.request:table(base, line))
+  end
+  return tasks.exchange("submit", call.request, base, line, settings(account), seconds, call.sink)
+end
+
+-- ---- logging ----
+
+local function report(call, reply, err, attempt)
+  local log = call.account.config.log
+  if not log then return end
+  local _, wall = tasks.loop.clock()
+  local event = {
+    time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
+    status = reply and reply:status() ~= 0 and reply:status() or nil, ms = reply and reply:seconds() * 1000 or 0,
+    request_id = reply and (reply:header("x-txid") or reply:header("x-request-id")) or nil,
+    attempt = attempt, billing = call.row.billing, kind = err and err.kind or nil, message = err and err.message or nil,
+  }
+  pcall(log, event)
+end
+
+-- ---- one attempt ----
+
+local function attempt(call, token, number)
+  local left = call.deadline - tasks.real()
+  if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
+  local reply, err, kind = send(call, region.base(call.account), token, left)
+  if not reply then return nil, M.dress(call, err), kind end
+  local _, wall = tasks.loop.clock()
+  local value
+  value, err, kind = core.result(call.request, reply, wall, call.account.states[call.id])
+  if err then
+    M.dress(call, err)
+    call.other_host = err.kind == "region" and region.named(call.account, reply) or nil
+    err.raw = redact.text(reply:body(), call)
+  end
+  report(call, reply, err, number)
+  reply:close()
+  return value, err, kind
+end
+
+-- ---- which token ----
+
+local function choose_slot(call)
+  local account, row = call.account, call.row
+  local wanted = call.request:slot()
+  if wanted then
+    for _, slot in ipairs(row.slots) do
+      if slot == wanted then return slot end
+    end
+    return fail(call, "unsupported", "it cannot be made with the " .. wanted .. " token")
+  end
+  for _, slot in ipairs(row.slots) do
+    if tokens.holds(account, slot) then return slot end
+  end
+  return row.slots[1]
+end
+
+local function open_source(account)
+  return account.config.client_id and not account.config.client_secret and not account.config.token
+end
+
+local function refusal(call)
+  if call.row.third_party and open_source(call.account) then
+    return fail(call, "unsupported", "an open-source app has no partner token and cannot make this call")
+  end
+  if call.row.needs_protocol and not call.signed then
+    return fail(call, "unsupported", "this command exists only in signed form: set a key")
+  end
+  local no_longer = call.row.deprecated and not call.request:flag("force")
+  if no_longer then return call.account.deprecated(call, fail) end
+end
+
+-- ---- the sequence ----
+
+local function pause(call, seconds)
+  if seconds > 0 then tasks.sleep(seconds) end
+  call.facts.left = call.deadline - tasks.real()
+end
+
+--- What a failed attempt asks for; true when the next attempt may start.
+local function again(call, err, token)
+  local facts = call.facts
+  facts.left, facts.other_host = call.deadline - tasks.real(), call.other_host ~= nil
+  local action, seconds = core.next(err.kind, err.outcome, facts)
+  if action == "refresh" then
+    facts.refreshes, call.rejected = facts.refreshes + 1, token
+  elseif action == "region" then
+    facts.regions = facts.regions + 1
+    region.remember(call.account, call.other_host)
+  elseif action == "repeat" then
+    facts.repeats = facts.repeats + 1
+  else
+    return false
+  end
+  pause(call, seconds)
+  return true
+end
+
+local function wake_first(call, err)
+  if err.kind ~= "asleep" or call.woken or not call.request:flag("wake") then return false end
+  call.woken = true
+  return call.account.wake(call.handle, { timeout = math.max(call.deadline - tasks.real(), 1) })
+end
+
+local function attempts(call)
+  local number = 0
+  while true do
+    number = number + 1
+    local token, err, kind = tokens.access(call.account, call.slot, { deadline = call.deadline, rejected = call.rejected })
+    if not token then return nil, M.dress(call, err), kind end
+    local value
+    value, err, kind = attempt(call, token, number)
+    if not err then return value end
+    if not again(call, err, token) and not wake_first(call, err) then return nil, err, kind end
+  end
+end
+
+local function new_call(row, request, account, id, handle)
+  local write = row.write
+  return {
+    row = row, request = request, account = account, id = id, handle = handle, write = write,
+    deadline = tasks.real() + (request:timeout() or account.config.timeout),
+    facts = {
+      write = write, idempotent = request:flag("idempotent"), own_token = not account.config.token,
+      refreshes = 0, regions = 0, repeats = 0,
+    },
+  }
+end
+
+local function perform(call)
+  if not tasks.usable(call.account) then return fail(call, "closed", "created before fork: make a new client") end
+  local refused, err, kind = refusal(call)
+  if err then return refused, err, kind end
+  call.slot, err, kind = choose_slot(call)
+  if not call.slot then return nil, err, kind end
+  tasks.enter(call)
+  local value
+  value, err, kind = attempts(call)
+  tasks.leave(call, err)
+  return value, err, kind
+end
+
+--- Performs a planned request of a row for a handle. Returns the value or nil, err, kind.
+function M.perform(row, request, handle)
+  local account, _, id = core.account(handle)
+  return perform(new_call(row, request, account, id, handle))
+end
+
+--- Calls a row with the arguments of its method: path arguments, parameters, options.
+function M.call(row, handle, ...)
+  return M.perform(row, core.plan(row.pointer, handle, ...), handle)
+end
+
+return M

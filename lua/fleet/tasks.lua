@@ -1,0 +1,389 @@
+-- Tasks and the loop: who waits for what, and what runs next.
+--
+-- Everything that waits does so on a waiter: a table that is woken once. A task yields until its waiter is woken; any
+-- other coroutine (the main one, a host's, a generator inside a task) calls loop.wait and turns the loop itself, so a
+-- host replaces only the waiting. Decisions, sleeps and ages read loop.clock; transport deadlines stay on real time.
+
+local core = require "fleet.core"
+
+local M = {}
+
+local engine = assert(core.loop())
+local loop = { speed = 1 } -- fleet.loop
+M.loop = loop
+
+local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
+local runnable, first, last = {}, 1, 0
+local replies = {} -- request id -> waiter
+local next_id = 0
+local watches = {} -- descriptor -> function
+local alive = 0 -- tasks that have not ended
+
+-- ---- the clock and the timers: a heap ordered by time ----
+
+loop.clock = core.clock
+
+local function now()
+  return (loop.clock())
+end
+M.now = now
+
+local heap, heap_size = {}, 0
+
+local function heap_push(entry)
+  heap_size = heap_size + 1
+  local i = heap_size
+  while i > 1 do
+    local up = (i - i % 2) / 2
+    if heap[up].at <= entry.at then break end
+    heap[i], i = heap[up], up
+  end
+  heap[i] = entry
+end
+
+local function heap_sink(entry)
+  local i = 1
+  while true do
+    local child = i * 2
+    if child > heap_size then break end
+    if child < heap_size and heap[child + 1].at < heap[child].at then child = child + 1 end
+    if heap[child].at >= entry.at then break end
+    heap[i], i = heap[child], child
+  end
+  heap[i] = entry
+end
+
+local function heap_pop()
+  local top, tail = heap[1], heap[heap_size]
+  heap[heap_size], heap_size = nil, heap_size - 1
+  if heap_size > 0 then heap_sink(tail) end
+  return top
+end
+
+local function forget_woken_timers()
+  while heap_size > 0 and heap[1].waiter.done do heap_pop() end
+end
+
+-- ---- waiters ----
+
+local function enqueue(task)
+  last = last + 1
+  runnable[last] = task
+end
+
+--- Wakes a waiter; later wakes are ignored.
+local function wake(waiter, value)
+  if waiter.done then return end
+  waiter.done, waiter.value = true, value
+  if waiter.task then enqueue(waiter.task) end
+end
+M.wake = wake
+
+local function cancelled_error(text)
+  return core.err { kind = "cancelled", message = text or "the task was cancelled" }
+end
+
+local function current_task()
+  return task_of[coroutine.running()]
+end
+M.current = current_task
+
+local turn
+
+--- Suspends the caller until the waiter is woken and returns the waiter's value. In a task it yields, elsewhere it turns the loop.
+--- A waiter with `cancel` handles the cancellation of its task itself; otherwise cancellation raises here.
+local function await(waiter)
+  local task = current_task()
+  if task and task.cancelled and not waiter.done then
+    if not waiter.cancel then error(cancelled_error(), 0) end
+    waiter.cancel()
+  end
+  if not task then
+    while not waiter.done do
+      loop.wait(loop.timeout())
+      turn()
+    end
+    return waiter.value
+  end
+  waiter.task, task.waiter = task, waiter
+  while not waiter.done do coroutine.yield() end
+  task.waiter = nil
+  if waiter.cancelled then error(cancelled_error(), 0) end
+  return waiter.value
+end
+M.await = await
+
+--- Wakes the waiter after so many seconds of the loop's clock.
+local function wake_after(waiter, seconds)
+  heap_push { at = now() + seconds, waiter = waiter }
+end
+
+--- Sleeps by the loop's clock. seconds: number.
+function M.sleep(seconds)
+  if type(seconds) ~= "number" or seconds ~= seconds then error("sleep: seconds must be a number", 2) end
+  local waiter = {}
+  wake_after(waiter, math.max(seconds, 0))
+  await(waiter)
+end
+
+-- ---- requests on the wire ----
+
+--- Sends and waits. start(id) submits and returns the engine's token or nil, err, kind. Returns the reply, which the
+--- caller closes, or nil, err, kind.
+function M.exchange(start)
+  next_id = next_id + 1
+  local id, waiter = next_id, {}
+  local token, err, kind = start(id)
+  if not token then return nil, err, kind end
+  waiter.cancel = function() engine:cancel(token) end
+  replies[id] = waiter
+  return await(waiter)
+end
+
+function M.submit(id, ...)
+  return engine:submit(id, ...)
+end
+
+function M.submit_raw(id, ...)
+  return engine:submit_raw(id, ...)
+end
+
+-- ---- tasks ----
+
+local task_methods = {}
+local task_mt = { __name = "fleet.task", __index = task_methods }
+function task_mt.__tostring(task)
+  return "fleet.task (" .. task.state .. ")"
+end
+
+--- An error that nobody waited for is reported once, when its task is forgotten.
+local failed_mt = { __name = "fleet.task", __index = task_methods, __tostring = task_mt.__tostring }
+function failed_mt.__gc(task)
+  if task.seen then return end
+  task.seen = true
+  io.stderr:write("fleet: a task failed and nobody waited for it: ", tostring(task.failure), "\n")
+end
+
+local function finish(task, ok, ...)
+  alive = alive - 1
+  task.state = ok and "done" or "failed"
+  if ok then
+    task.results = { n = select("#", ...), ... }
+  else
+    task.failure = ...
+    setmetatable(task, failed_mt)
+  end
+  for _, waiter in ipairs(task.waiters) do wake(waiter) end
+  task.waiters = {}
+end
+
+local function resume(task)
+  if task.state ~= "running" then return end
+  local co = task.coroutine
+  local function after(ok, ...)
+    if coroutine.status(co) == "dead" then finish(task, ok, ...) end
+  end
+  after(coroutine.resume(co, task.fn, task.arguments))
+end
+
+local unpack = table.unpack or unpack -- luacheck: ignore
+
+local function body(fn, arguments)
+  return fn(unpack(arguments, 1, arguments.n))
+end
+
+--- Starts fn(...) as a task; it first runs in the next step of the loop. Returns the task.
+function M.spawn(fn, ...)
+  if type(fn) ~= "function" then error("spawn: a function is needed, got " .. type(fn), 2) end
+  local task = setmetatable({ state = "running", fn = fn, arguments = { n = select("#", ...), ... }, waiters = {} }, task_mt)
+  task.coroutine = coroutine.create(body)
+  task_of[task.coroutine] = task
+  alive = alive + 1
+  enqueue(task)
+  return task
+end
+
+--- Waits for the end of the task and returns what its function returned; its error is raised again.
+function task_methods:wait()
+  if self.state == "running" then
+    local waiter = {}
+    self.waiters[#self.waiters + 1] = waiter
+    await(waiter)
+  end
+  self.seen = true
+  if self.state == "failed" then error(self.failure, 0) end
+  return unpack(self.results, 1, self.results.n)
+end
+
+--- Ends the task at its next wait. A command that was already sent ends as `cancelled` with outcome unknown; every other
+--- wait of the task raises an err of kind cancelled, so that it unwinds.
+function task_methods:cancel()
+  if self.state ~= "running" or self.cancelled then return end
+  self.cancelled = true
+  local waiter = self.waiter
+  if not waiter or waiter.done then return end
+  if waiter.cancel then return waiter.cancel() end
+  waiter.cancelled = true
+  wake(waiter)
+end
+
+task_methods.close = task_methods.cancel
+task_mt.__close = task_methods.cancel
+failed_mt.__close = task_methods.cancel
+
+-- ---- the loop ----
+
+local function deliver_replies()
+  local id, reply = engine:take()
+  while id do
+    local waiter = replies[id]
+    replies[id] = nil
+    wake(waiter, reply)
+    id, reply = engine:take()
+  end
+end
+
+local function call_watches()
+  local fd, events = engine:ready()
+  while fd do
+    local fn = watches[fd]
+    if fn then fn(events) end
+    fd, events = engine:ready()
+  end
+end
+
+local function wake_due()
+  if heap_size == 0 then return end
+  local time = now()
+  while heap_size > 0 and heap[1].at <= time do wake(heap_pop().waiter) end
+end
+
+-- Only what is runnable now: a task that keeps itself runnable must not starve the descriptors.
+local function run_runnable()
+  local stop = last
+  while first <= stop do
+    local task = runnable[first]
+    runnable[first], first = nil, first + 1
+    resume(task)
+  end
+end
+
+-- One turn of everything. It may run inside itself: a coroutine that is no task waits in the middle of one.
+function turn()
+  engine:step()
+  deliver_replies()
+  call_watches()
+  wake_due()
+  run_runnable()
+end
+
+local stepping = false
+
+--- Handles what is ready, without waiting. A step inside a step returns at once. Raises nothing: tasks keep their errors.
+function loop.step()
+  if stepping then return end
+  stepping = true
+  local ok, failure = pcall(turn)
+  stepping = false
+  if not ok then error(failure, 0) end
+end
+
+--- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
+function loop.timeout()
+  if first <= last then return engine:timeout(0) end
+  forget_woken_timers()
+  if heap_size == 0 then return engine:timeout() end
+  return engine:timeout(math.max(heap[1].at - now(), 0) / loop.speed)
+end
+
+--- Whether step has something to do without waiting (LuaSocket's word).
+function loop.dirty()
+  return loop.timeout() == 0
+end
+
+--- The one descriptor to wait for; the same integer for the life of the loop.
+function loop.fd()
+  local fd = engine:fd()
+  loop.timeout()
+  return fd
+end
+loop.pollfd, loop.getfd = loop.fd, loop.fd
+
+--- What to wait for on it.
+function loop.events()
+  return "r"
+end
+
+--- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
+function loop.wait(seconds)
+  engine:wait(seconds)
+end
+
+local watch_mt = { __name = "fleet.watch", __index = {} }
+function watch_mt.__index:close()
+  if not self.fd then return end
+  watches[self.fd] = nil
+  engine:watch(self.fd)
+  self.fd = nil
+end
+watch_mt.__close = watch_mt.__index.close
+
+--- Calls fn("r"|"w"|"rw") in step whenever the descriptor is ready. fn must not wait. Returns a handle with close().
+--- watch(fd, mode, fn) and loop:watch(fd, mode, fn) are the same.
+function loop.watch(fd, mode, fn, ...)
+  if fd == loop then return loop.watch(mode, fn, ...) end
+  if mode ~= "r" and mode ~= "w" and mode ~= "rw" then error("watch: mode must be \"r\", \"w\" or \"rw\"", 2) end
+  if type(fn) ~= "function" then error("watch: a function is needed", 2) end
+  local ok, err, kind = engine:watch(fd, mode)
+  if not ok then return nil, err, kind end
+  watches[fd] = fn
+  return setmetatable({ fd = fd }, watch_mt)
+end
+
+--- Runs fn(...) as a task and turns the loop until all tasks have ended. Returns what fn returned; its error is raised.
+function M.run(fn, ...)
+  local task = M.spawn(fn, ...)
+  if current_task() then return task:wait() end
+  while alive > 0 do
+    loop.wait(loop.timeout())
+    turn()
+  end
+  return task:wait()
+end
+
+-- ---- many at once ----
+
+local function map_one(results, i, item, fn)
+  local function record(ok, value, err)
+    if not ok then return { item = item, ok = false, err = value } end
+    return { item = item, ok = value ~= nil and value ~= false or err == nil, value = value, err = err }
+  end
+  results[i] = record(pcall(fn, item))
+end
+
+--- Calls fn(item) for every item of the list in tasks, at most options.concurrency (default 16) at once. fn returns a
+--- value or nil, err. options.progress(done, total, result) is called after each; options.skip(item) leaves one out.
+--- Returns a list of { item =, ok =, value =, err =, skipped = }; one failure never stops the rest.
+function M.map(list, fn, options)
+  options = options or {}
+  local results, following, done, total = {}, 1, 0, #list
+  local function worker()
+    while following <= total do
+      local i = following
+      following = i + 1
+      if options.skip and options.skip(list[i]) then
+        results[i] = { item = list[i], ok = false, skipped = true }
+      else
+        map_one(results, i, list[i], fn)
+      end
+      done = done + 1
+      if options.progress then options.progress(done, total, results[i]) end
+    end
+  end
+  local workers = {}
+  for i = 1, math.min(options.concurrency or 16, total) do workers[i] = M.spawn(worker) end
+  for _, task in ipairs(workers) do task:wait() end
+  return results
+end
+
+return M
