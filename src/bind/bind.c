@@ -15,6 +15,7 @@ static char live_key;
 
 static lua_Integer *live_counter(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &live_key) != LUA_TUSERDATA) {
+    lua_pop(L, 1);
     lua_Integer *fresh = lua_newuserdatauv(L, sizeof *fresh, 0);
     *fresh = 0;
     lua_rawsetp(L, LUA_REGISTRYINDEX, &live_key);
