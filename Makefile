@@ -35,7 +35,8 @@ BIND    = fleet bind json rows params client reply resource loop
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)
 OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
-SERVER_OBJECTS = $(B)/obj/server/server.o $(B)/obj/bind/bind.o $(B)/obj/base/buf.o $(B)/obj/base/err.o
+SERVER_OBJECTS = $(B)/obj/server/server.o $(B)/obj/server/daemon.o $(B)/obj/server/listener.o \
+                 $(B)/obj/bind/bind.o $(B)/obj/base/buf.o $(B)/obj/base/err.o
 PROBES  = $(patsubst spec/support/%.c,$(B)/lib/%.so,$(wildcard spec/support/probe_*.c))
 
 .PHONY: all deps build test demo bench lint asan tsan valgrind fuzz torture look doc proto install env clean specs

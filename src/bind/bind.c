@@ -5,10 +5,13 @@
 
 /* ---- boxes ---- */
 
+/* Lua aligns the memory of a userdata for LUAI_MAXALIGN only, which is less than max_align_t. */
 struct box {
   const struct box_type *type;
   bool open;
-  max_align_t object[];
+  union {
+    LUAI_MAXALIGN;
+  } object[];
 };
 
 static char live_key;

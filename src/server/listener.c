@@ -1,0 +1,116 @@
+#include "server/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+union address {
+  struct sockaddr any;
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+  struct sockaddr_un local;
+};
+
+static bool refuse(struct listener *l, const char *where, struct err *e) {
+  char text[128];
+  const char *reason = strerror_r(errno, text, sizeof text);
+  if (l->fd >= 0) close(l->fd);
+  l->fd = -1;
+  return err_set(e, KIND_network, "cannot listen on %s: %s", where, reason);
+}
+
+static int open_socket(int family) {
+  return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* ---- TCP ---- */
+
+static socklen_t parse(union address *a, const char *host, int port) {
+  memset(a, 0, sizeof *a);
+  if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1) {
+    a->v4.sin_family = AF_INET;
+    a->v4.sin_port = htons((uint16_t)port);
+    return sizeof a->v4;
+  }
+  if (inet_pton(AF_INET6, host, &a->v6.sin6_addr) != 1) return 0;
+  a->v6.sin6_family = AF_INET6;
+  a->v6.sin6_port = htons((uint16_t)port);
+  return sizeof a->v6;
+}
+
+static bool read_port(struct listener *l) {
+  union address a;
+  socklen_t size = sizeof a;
+  if (getsockname(l->fd, &a.any, &size)) return false;
+  l->port = ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
+  return true;
+}
+
+bool listener_tcp(struct listener *l, const char *host, int port, struct err *e) {
+  union address a;
+  socklen_t size = parse(&a, host, port);
+  const int on = 1;
+  l->path[0] = '\0';
+  l->fd = -1;
+  if (!size) return err_set(e, KIND_invalid, "cannot listen on '%s': give a numeric address such as 127.0.0.1", host);
+  l->fd = open_socket(a.any.sa_family);
+  if (l->fd < 0) return refuse(l, host, e);
+  setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(l->fd, &a.any, size) || listen(l->fd, l->backlog) || !read_port(l)) return refuse(l, host, e);
+  return true;
+}
+
+/* ---- Unix sockets ---- */
+
+/* A socket that nobody answers on was left by a process that is gone. Anything else at the path is not ours. */
+static bool remove_stale(const union address *a) {
+  struct stat st;
+  int fd = -1;
+  if (lstat(a->local.sun_path, &st) || !S_ISSOCK(st.st_mode) || (fd = open_socket(AF_UNIX)) < 0) return false;
+  bool dead = connect(fd, &a->any, sizeof a->local) && errno == ECONNREFUSED;
+  close(fd);
+  return dead && unlink(a->local.sun_path) == 0;
+}
+
+static bool bind_path(int fd, const union address *a) {
+  if (bind(fd, &a->any, sizeof a->local) == 0) return true;
+  if (errno == EADDRINUSE && remove_stale(a)) return bind(fd, &a->any, sizeof a->local) == 0;
+  errno = EADDRINUSE;
+  return false;
+}
+
+static bool remember(struct listener *l) {
+  struct stat st;
+  if (lstat(l->path, &st)) return false;
+  l->device = st.st_dev;
+  l->inode = st.st_ino;
+  return true;
+}
+
+/* The mode is set on the descriptor before bind: Linux makes the file with it, so that nobody else can connect even for
+ * a moment. The umask, which would do the same, belongs to the whole process and its other threads. */
+bool listener_unix(struct listener *l, const char *path, struct err *e) {
+  union address a = {.local = {.sun_family = AF_UNIX}};
+  size_t length = strlen(path);
+  l->port = 0;
+  l->path[0] = '\0';
+  l->fd = -1;
+  if (!length || length >= sizeof l->path)
+    return err_set(e, KIND_invalid, "the path of a Unix socket has 1 to %zu bytes: %s", sizeof l->path - 1, path);
+  memcpy(a.local.sun_path, path, length + 1);
+  l->fd = open_socket(AF_UNIX);
+  if (l->fd < 0 || fchmod(l->fd, 0600) || !bind_path(l->fd, &a)) return refuse(l, path, e);
+  memcpy(l->path, path, length + 1);
+  if (!remember(l) || chmod(path, 0600) || listen(l->fd, l->backlog)) return refuse(l, path, e);
+  return true;
+}
+
+void listener_unlink(const struct listener *l) {
+  struct stat st;
+  if (!l->path[0] || lstat(l->path, &st)) return;
+  if (st.st_dev == l->device && st.st_ino == l->inode) unlink(l->path);
+}
