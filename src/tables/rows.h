@@ -117,6 +117,7 @@ struct param {
   const struct choice *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
   const char *unit;             /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
   const char *lists;            /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
+  double signed_max;            /* commands: the largest value of the signed form where it differs; 0: as max */
   const char *field;            /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
   const char *doc;
 };
