@@ -25,6 +25,12 @@ enum kind {
       KIND_COUNT
 };
 
+/* One row per kind, in the order above. The command line ends with KIND_EXIT(kind); 2 is the caller's mistake. */
+#define KIND_EXIT(kind) (9 + (int)(kind))
+struct kind_row {
+  const char *name, *doc;
+};
+
 /* What became of a write (rule R1). A read has no outcome. */
 enum outcome { OUTCOME_NONE, OUTCOME_NOT_SENT, OUTCOME_REFUSED, OUTCOME_UNKNOWN };
 
@@ -38,14 +44,16 @@ struct status {
   const char *advice;   /* a sentence for the message, or NULL */
 };
 
-/* One row per reason text that a vehicle, a site or the authorization server gives.
- * Compared case-blind against the whole reason, or with MATCH_TAIL against its end. */
+/* One row per reason text that a vehicle, a site or the authorization server gives. The first row that matches decides.
+ * Compared case-blind against the whole reason, its end or a part of it, after any of reason_prefixes was taken off. */
 enum match { MATCH_WHOLE, MATCH_TAIL, MATCH_PART };
 struct reason {
   const char *text;
   enum match match;
-  enum kind kind;  /* KIND_none: the wanted state already holds, an ok with changed = false */
-  const char *doc; /* what it means and what to do */
+  enum kind kind;       /* KIND_none: the wanted state already holds, an ok with changed = false */
+  enum outcome outcome; /* of a write */
+  const char *where;    /* "vehicle", "authorization" or "telemetry": who says it */
+  const char *doc;      /* what it means and what to do */
 };
 
 /* One row per signed_message_fault of the signing protocol. */
@@ -65,25 +73,39 @@ enum type {
   TYPE_INTEGER,
   TYPE_NUMBER,
   TYPE_BOOLEAN,
-  TYPE_ID,      /* digits or a name given by the service; string in Lua, a number is accepted and checked */
+  TYPE_ID,      /* digits or a name given by the service; string in Lua, a number is accepted and checked;
+                   with bounds: digits only, and written as a JSON number */
   TYPE_VIN,     /* a vehicle identification number or a numeric vehicle id */
-  TYPE_TIME,    /* RFC 3339 with offset; a number is UTC seconds */
+  TYPE_TIME,    /* RFC 3339 with offset; a number is UTC seconds; where the row has a time_zone, a date alone is
+                   local midnight there */
   TYPE_DATE,    /* a local calendar date, YYYY-MM-DD */
-  TYPE_DAYS,    /* days of the week: a list of names, a comma list, or a bit mask with Sunday = 1 */
-  TYPE_STRINGS, /* a list of strings */
+  TYPE_DAYS,    /* days of the week: a list of names, a comma list, or a bit mask with Sunday = 1; the wire takes
+                   the comma list of day_choices, a message the mask */
+  TYPE_STRINGS, /* a list of strings; joined with ";" in a query */
   TYPE_VINS,    /* a list of VINs */
   TYPE_OBJECT,  /* a free-form table, encoded as it is; see param.lists */
-  TYPE_TARIFF   /* tariff_content_v2, or a tariff object of the module */
+  TYPE_TARIFF,  /* tariff_content_v2, or a tariff object of the module */
+  TYPE_BYTES    /* any bytes; standard base64 on the wire */
 };
 
 enum place { IN_PATH, IN_QUERY, IN_BODY, IN_LOCAL }; /* local: used by the module, never sent */
 
-enum { REQUIRED = 1, SECRET = 2, PIN = 4 /* exactly four ASCII digits, secret */, NUMBER_AS_TEXT = 8 };
+enum {
+  REQUIRED = 1,
+  SECRET = 2,
+  PIN = 4,            /* exactly four ASCII digits, secret */
+  NUMBER_AS_TEXT = 8, /* TYPE_STRING: a number is accepted too and written as text */
+  SWITCH = 16,        /* a boolean; when false, its message carries none of the other parameters */
+  REQUIRED_ON = 32,   /* required when the row's SWITCH is true */
+  NOW = 64,           /* left out of a signed command it becomes the current Unix time in seconds */
+  WHOLE = 128         /* may stand alone in place of the table of parameters: a list, a tariff, bytes */
+};
 
 struct choice {
-  const char *name;  /* what a person writes: "front_left" */
+  const char *name;  /* what a person writes: "front_left"; several names may share one value */
   double number;     /* the published number, when text is NULL */
   const char *text;  /* the published text, or NULL */
+  const char *field; /* commands: what the message carries for it, see "messages" below; NULL: text, else number */
 };
 
 struct param {
@@ -91,20 +113,37 @@ struct param {
   enum place place;
   enum type type;
   unsigned flags;
-  double min, max;              /* both 0: unbounded */
+  double min, max;              /* both 0: unbounded; of a list: how many elements one request may carry */
   const struct choice *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
   const char *unit;             /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
   const char *lists;            /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
-  const char *field;            /* commands: path in the protobuf message, see row.message */
+  double signed_max;            /* commands: the largest value of the signed form where it differs; 0: as max */
+  const char *field;            /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
   const char *doc;
 };
 
-/* ---- rows ---- */
+/* ---- rows ----
+ *
+ * Messages. row.message is a list of items joined by "; ". An item is a path of member names joined by ".", below
+ * VCSEC.UnsignedMessage or CarServer.Action, optionally with "=VALUE": a number, true, or the name of an enum value.
+ * An item without a value is a message that is present, even when empty. The first such item is the base: the items after
+ * it and the fields of parameters start there. A path through a repeated member means its one element.
+ * param.field is such a path ("." is the base itself). What it names decides how the value is put: a number, text or
+ * boolean as it is (numbers in the width of the member, days as a mask); an enum by number, or by choice.field; a message
+ * through choice.field, an item below it. A boolean that names a message makes it present when true; of two that share a
+ * oneof the later parameter wins.
+ *
+ * Settling. row.settle is a list of parts joined by "; ", all of which must hold: "section.path op value". section is one
+ * of vehicle_data, or site_info. op is = (texts case-blind), ~ (numbers, within 0.05) or in (literals joined by "|").
+ * A value is a literal or $parameter; a parameter with choices matches by its value and by every name of it; a part whose
+ * parameter was not given is left out; false equals an absent field.
+ */
 
 enum slot { SLOT_END, SLOT_USER, SLOT_PARTNER, SLOT_BUSINESS };
 enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS };
+/* The number (or offset) and the size of a page are parameters in the query; the local page_size is another word for the size. */
 enum paging { PAGED_NO, PAGED_PAGE /* page, per_page */, PAGED_PAGE_NO /* pageNo, pageSize */, PAGED_OFFSET /* limit, offset */ };
-enum result { RESULT_JSON, RESULT_BYTES };
+enum result { RESULT_JSON, RESULT_BYTES /* the body */, RESULT_BASE64 /* bytes, as base64 under response */ };
 enum domain { DOMAIN_NONE = 0 /* plain only */, DOMAIN_VCSEC = 2, DOMAIN_INFOTAINMENT = 3 };
 
 enum {
@@ -117,7 +156,10 @@ enum {
   ROW_THIRD_PARTY = 64,    /* an open-source app cannot make it */
   ROW_NO_BUSINESS = 128,   /* needs a user context */
   ROW_DEPRECATED = 256,    /* see until */
-  ROW_BODY_AS_GIVEN = 512  /* the body is the caller's table, its members are not published */
+  ROW_BODY_AS_GIVEN = 512, /* the body is the caller's table, its members are not published */
+  ROW_READ = 1024,         /* a POST that changes nothing: no outcome, may be repeated like a GET */
+  ROW_IDEMPOTENT_WITH_ID = 2048, /* ROW_IDEMPOTENT when the parameter id is given */
+  ROW_ANY_OF = 4096 /* at least one parameter besides those of the path */
 };
 
 struct row {
@@ -127,7 +169,9 @@ struct row {
   const char *verb;   /* GET POST DELETE */
   const char *path;   /* with {placeholders}, each of which is a parameter IN_PATH */
   const char *query;  /* fixed query, or NULL */
-  const struct param *params; /* ends with a NULL name; NULL: none */
+  const struct param *params; /* ends with a NULL name; NULL: none. What the handle knows (vin, energy_site_id), in path
+                                 or query, is not in the signature of the method */
+  const char *wrap;           /* the body's parameters stand in an object under this member; NULL: at the top */
   enum slot slots[4];         /* which token, in order of preference; ends with SLOT_END */
   const char *scope;          /* what the token must have been granted, or NULL */
   enum billing billing;
@@ -135,11 +179,12 @@ struct row {
   const char *items; /* paged: member that holds the list when the reply is not wrapped ("data"), or NULL */
   enum result result;
   unsigned flags;
-  const char *ids;   /* names of reply members that are ids: they arrive as strings */
-  const char *settle; /* "section.field op value" joined by "; ", see doc/manual; NULL: cannot be settled */
+  const char *ids;   /* names of reply members, at any depth, that are ids: they arrive as strings; words */
+  const char *settle; /* how to see whether it was done, see "settling" below; NULL: cannot be settled */
   enum domain domain;  /* commands: who obeys */
-  const char *message; /* commands: protobuf path below the domain's message, with fixed values; NULL: plain only */
+  const char *message; /* commands: see "messages" below; NULL: plain only */
   const char *since, *until, *who; /* firmware from, firmware until, roles; NULL: any */
+  const char *replacement;         /* deprecated: the command to use instead */
   const char *doc;                 /* one sentence */
   const char *example;             /* arguments of a sample call as Lua text, "" when it takes none */
 };
@@ -149,6 +194,9 @@ extern const struct row command_rows[];
 extern const struct status status_rows[];
 extern const struct reason reason_rows[];
 extern const struct fault fault_rows[]; /* ends with a NULL name */
+extern const struct kind_row kind_rows[];
+extern const char *const reason_prefixes[]; /* what the signing proxy puts before a reason; ends with NULL */
+extern const struct choice day_choices[];   /* number: the bit, text: the wire's word; ends with a NULL name */
 
 /* ---- the vendor: every name and address of the service stands in one place ---- */
 
