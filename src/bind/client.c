@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+static const char *const slot_names[] = {NULL, "user", "partner", "business"};
+
 /* ---- the request box ---- */
 
 static void release_request(void *object) {
@@ -18,28 +20,117 @@ static int l_request_tostring(lua_State *L) {
   return 1;
 }
 
+static struct request *check_request(lua_State *L) {
+  return box_check(L, 1, &request_type);
+}
+
+/* request:flag(name): an option of the call, or whether it may be repeated ("idempotent") */
+static int l_flag(lua_State *L) {
+  const struct request *r = check_request(L);
+  static const char *const names[] = {"wake", "idempotent", "strict", "raw", "force", "read_back", NULL};
+  const bool values[] = {r->wake, r->idempotent, r->strict, r->raw, r->force, r->read_back};
+  lua_pushboolean(L, values[luaL_checkoption(L, 2, NULL, names)]);
+  return 1;
+}
+
+static int l_timeout(lua_State *L) {
+  double timeout = check_request(L)->timeout;
+  if (timeout <= 0) return 0;
+  lua_pushnumber(L, timeout);
+  return 1;
+}
+
+static int l_slot(lua_State *L) {
+  enum slot slot = check_request(L)->slot;
+  if (slot == SLOT_END) return 0;
+  lua_pushstring(L, slot_names[slot]);
+  return 1;
+}
+
+static int l_params(lua_State *L) {
+  check_request(L);
+  lua_getiuservalue(L, 1, REQUEST_PARAMS);
+  return 1;
+}
+
+static int l_locals(lua_State *L) {
+  check_request(L);
+  lua_getiuservalue(L, 1, REQUEST_LOCALS);
+  return 1;
+}
+
+/* request:query(text): replaces what the last such call added to the query, for the walk over pages */
+static int l_query(lua_State *L) {
+  struct request *r = check_request(L);
+  struct bytes text = check_bytes(L, 2);
+  if (!r->planned) r->planned = r->target.size;
+  r->target.size = r->planned;
+  buf_put(&r->target, r->query_follows ? '&' : '?');
+  buf_add(&r->target, text.data, text.size);
+  return 0;
+}
+
+/* request:table(base, authorization line or nil) -> { method, url, headers = { name = value }, body } for a host's own HTTP */
+static int l_table(lua_State *L) {
+  const struct request *r = check_request(L);
+  const char *base = luaL_checkstring(L, 2), *authorization = luaL_optstring(L, 3, NULL);
+  lua_newtable(L);
+  lua_pushstring(L, r->row->verb);
+  lua_setfield(L, -2, "method");
+  lua_pushfstring(L, "%s%s", base, buf_text(&r->target));
+  lua_setfield(L, -2, "url");
+  lua_createtable(L, 0, 2);
+  lua_pushliteral(L, "application/json");
+  lua_setfield(L, -2, "content-type");
+  if (authorization) {
+    lua_pushstring(L, authorization + strlen("Authorization: "));
+    lua_setfield(L, -2, "authorization");
+  }
+  lua_setfield(L, -2, "headers");
+  if (r->has_body) {
+    push_buf(L, &r->body);
+    lua_setfield(L, -2, "body");
+  }
+  return 1;
+}
+
+static const luaL_Reg request_methods[] = {{"flag", l_flag},     {"timeout", l_timeout}, {"slot", l_slot},
+                                           {"params", l_params}, {"locals", l_locals},   {"query", l_query},
+                                           {"table", l_table},   {NULL, NULL}};
 static const luaL_Reg request_metamethods[] = {{"__tostring", l_request_tostring}, {NULL, NULL}};
-const struct box_type request_type = {"fleet.request", release_request, NULL, request_metamethods};
+const struct box_type request_type = {"fleet.request", release_request, request_methods, request_metamethods};
 
 /* ---- parameters ---- */
 
 enum { MOST_PARAMS = 40 };
 
-static size_t param_names(const struct row *row, bool path, const char **names) {
+/* What the handle knows is not in the signature of its method. */
+static bool implied(const struct row *row, const struct param *q) {
+  if (q->place != IN_PATH && q->place != IN_QUERY) return false;
+  if (strcmp(row->handle, "vehicle") == 0) return q->type == TYPE_VIN;
+  return strcmp(row->handle, "site") == 0 && strcmp(q->name, "energy_site_id") == 0;
+}
+
+/* Where a call is made by name, everything is a parameter. */
+static bool in_table(const struct plan *p, const struct param *q) {
+  return p->named || (q->place != IN_PATH && !implied(p->row, q));
+}
+
+static size_t param_names(const struct plan *p, const char **names) {
   size_t count = 0;
-  for (const struct param *q = row->params; q && q->name && count < MOST_PARAMS; q++)
-    if (path || q->place != IN_PATH) names[count++] = q->name;
+  for (const struct param *q = p->row->params; q && q->name && count < MOST_PARAMS; q++)
+    if (in_table(p, q)) names[count++] = q->name;
   return count;
 }
 
-static bool takes_params(const struct row *row) {
+static bool takes_params(const struct plan *p) {
   const char *names[MOST_PARAMS];
-  return param_names(row, false, names) > 0 || row->flags & ROW_BODY_AS_GIVEN;
+  return param_names(p, names) > 0 || p->row->flags & ROW_BODY_AS_GIVEN;
 }
 
-static void check_names(const struct plan *p, bool path) {
+static void check_names(const struct plan *p) {
   const char *names[MOST_PARAMS];
-  size_t count = param_names(p->row, path, names);
+  size_t count = param_names(p, names);
   if (!p->params || p->row->flags & ROW_BODY_AS_GIVEN) return;
   for (lua_pushnil(p->L); lua_next(p->L, p->params); lua_pop(p->L, 1)) {
     if (lua_type(p->L, -2) != LUA_TSTRING) mistake(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
@@ -50,52 +141,99 @@ static void check_names(const struct plan *p, bool path) {
   }
 }
 
-/* Pushes the value of a parameter and says whether one was given. */
-static bool push_param(const struct plan *p, const struct param *q) {
-  bool given = p->params && lua_getfield(p->L, p->params, q->name) != LUA_TNIL;
-  if (given) return true;
-  if (p->params) lua_pop(p->L, 1);
-  if (q->flags & REQUIRED)
-    mistake(p, "'%s' is missing%s%s%s%s", q->name, q->unit ? " (" : q->doc ? ": " : "", q->unit ? q->unit : "",
-            q->unit ? ")" : "", !q->unit && q->doc ? q->doc : "");
+static bool switched_on(const struct plan *p) {
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (!(q->flags & SWITCH)) continue;
+    lua_getfield(p->L, p->params, q->name);
+    bool on = lua_toboolean(p->L, -1);
+    lua_pop(p->L, 1);
+    return on;
+  }
   return false;
 }
 
-static void add_query(struct plan *p) {
+static void missing(const struct plan *p, const struct param *q) {
+  const char *about = q->unit ? q->unit : q->doc;
+  mistake(p, "'%s' is missing%s%s%s", q->name, about ? " (" : "", about ? about : "", about ? ")" : "");
+}
+
+/* Pushes the value of a parameter and says whether one was given. */
+static bool push_param(const struct plan *p, const struct param *q) {
+  if (implied(p->row, q) && !p->named) {
+    handle_push_id(p->L, p->handle);
+    return true;
+  }
+  if (p->params && lua_getfield(p->L, p->params, q->name) != LUA_TNIL) return true;
+  if (p->params) lua_pop(p->L, 1);
+  if (q->flags & REQUIRED || (q->flags & REQUIRED_ON && p->params && switched_on(p))) missing(p, q);
+  return false;
+}
+
+/* The walk over pages writes these itself. */
+static bool turns_pages(const struct row *row, const struct param *q) {
+  static const char *const words[] = {"", "page per_page", "pageNo pageSize", "limit offset"};
+  return word_in(words[row->paging], q->name, strlen(q->name));
+}
+
+static void add_query_item(struct plan *p, const char *name, struct bytes value) {
   struct buf *target = &p->request->target;
+  buf_format(target, "%s%s=", p->separator, name);
+  buf_percent(target, value);
+  p->separator = "&";
+}
+
+static void check_pages(const struct plan *p, const struct param *q) {
+  struct buf *text = push_scratch(p->L);
+  plain_text(p, q, lua_gettop(p->L) - 1, text);
+  box_close(p->L, -1);
+  lua_pop(p->L, 1);
+}
+
+static void add_query(struct plan *p) {
   p->separator = "?";
   if (p->row->query) {
-    buf_format(target, "?%s", p->row->query);
+    buf_format(&p->request->target, "?%s", p->row->query);
     p->separator = "&";
   }
   for (const struct param *q = p->row->params; q && q->name; q++) {
     if (q->place != IN_QUERY || !push_param(p, q)) continue;
-    struct buf *text = push_scratch(p->L);
-    plain_text(p, q, lua_gettop(p->L) - 1, text);
-    buf_format(target, "%s%s=", p->separator, q->name);
-    buf_percent(target, buf_bytes(text));
-    p->separator = "&";
-    box_close(p->L, -1);
-    lua_pop(p->L, 2);
+    if (turns_pages(p->row, q)) {
+      check_pages(p, q);
+    } else {
+      struct buf *text = push_scratch(p->L);
+      plain_text(p, q, lua_gettop(p->L) - 1, text);
+      add_query_item(p, q->name, buf_bytes(text));
+      box_close(p->L, -1);
+      lua_pop(p->L, 1);
+    }
+    lua_pop(p->L, 1);
   }
+  p->request->query_follows = p->separator[0] == '&';
 }
 
-/* field of an endpoint's parameter wraps it: "tou_settings.tariff_content_v2". */
 static void add_member(struct plan *p, const struct param *q) {
   struct buf *body = &p->request->body;
-  const char *path = p->row->flags & ROW_COMMAND || !q->field ? q->name : q->field;
-  int braces = 0;
   buf_text_add(body, p->separator);
-  for (;; path += strcspn(path, ".") + 1, braces++) {
-    size_t size = strcspn(path, ".");
-    if (braces) buf_put(body, '{');
-    buf_json_string(body, (struct bytes){(const unsigned char *)path, size});
-    buf_put(body, ':');
-    if (!path[size]) break;
-  }
+  buf_json_string(body, bytes_of(q->name));
+  buf_put(body, ':');
   json_value(p, q, lua_gettop(p->L), body);
-  while (braces--) buf_put(body, '}');
   p->separator = ",";
+}
+
+static void add_members(struct plan *p) {
+  size_t given = 0;
+  p->separator = "";
+  buf_put(&p->request->body, '{');
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (q->place != IN_BODY || !push_param(p, q)) continue;
+    add_member(p, q);
+    lua_pop(p->L, 1);
+    given++;
+  }
+  buf_put(&p->request->body, '}');
+  const char *names[MOST_PARAMS];
+  if (p->row->flags & ROW_ANY_OF && given == 0 && param_names(p, names) > 0)
+    mistake(p, "at least one parameter is needed, such as '%s'", names[0]);
 }
 
 static void add_body(struct plan *p) {
@@ -107,14 +245,13 @@ static void add_body(struct plan *p) {
     else buf_text_add(&r->body, "{}");
     return;
   }
-  buf_put(&r->body, '{');
-  p->separator = "";
-  for (const struct param *q = p->row->params; q && q->name; q++) {
-    if (q->place != IN_BODY || !push_param(p, q)) continue;
-    add_member(p, q);
-    lua_pop(p->L, 1);
+  if (p->row->wrap) {
+    buf_put(&r->body, '{');
+    buf_json_string(&r->body, bytes_of(p->row->wrap));
+    buf_put(&r->body, ':');
   }
-  buf_put(&r->body, '}');
+  add_members(p);
+  if (p->row->wrap) buf_put(&r->body, '}');
 }
 
 /* Local parameters are checked like the others and handed to Lua as a table. */
@@ -147,10 +284,13 @@ static const struct param *param_named(const struct row *row, const char *name, 
 
 /* Where the value of a placeholder comes from: the handle's id, the next positional argument, or the named arguments. */
 static int push_placeholder(struct plan *p, const struct param *q, int *argument) {
-  bool own = !p->named && (q->type == TYPE_VIN || strcmp(q->name, "energy_site_id") == 0);
-  if (own) handle_push_id(p->L, p->handle);
-  else if (!p->named && *argument < p->box) lua_pushvalue(p->L, (*argument)++);
-  else if (!p->named || !push_param(p, q)) lua_pushnil(p->L);
+  if (p->named || implied(p->row, q)) {
+    if (!push_param(p, q)) lua_pushnil(p->L);
+  } else if (*argument < p->box) {
+    lua_pushvalue(p->L, (*argument)++);
+  } else {
+    lua_pushnil(p->L);
+  }
   if (lua_isnil(p->L, -1)) mistake(p, "'%s' is missing", q->name);
   return lua_gettop(p->L);
 }
@@ -202,9 +342,8 @@ static double timeout_option(const struct plan *p) {
 }
 
 static enum slot slot_named(const char *name) {
-  static const char *const names[] = {NULL, "user", "partner", "business"};
   for (int i = SLOT_USER; i <= SLOT_BUSINESS; i++)
-    if (strcmp(names[i], name) == 0) return (enum slot)i;
+    if (strcmp(slot_names[i], name) == 0) return (enum slot)i;
   return SLOT_END;
 }
 
@@ -227,9 +366,16 @@ static void check_option_names(const struct plan *p) {
   }
 }
 
+static bool idempotent_by_id(const struct plan *p) {
+  if (!(p->row->flags & ROW_IDEMPOTENT_WITH_ID) || !p->params) return false;
+  bool given = lua_getfield(p->L, p->params, "id") != LUA_TNIL;
+  lua_pop(p->L, 1);
+  return given;
+}
+
 static void read_options(struct plan *p) {
   struct request *r = p->request;
-  r->idempotent = p->row->flags & ROW_IDEMPOTENT || !request_is_write(r);
+  r->idempotent = p->row->flags & ROW_IDEMPOTENT || !request_is_write(r) || idempotent_by_id(p);
   if (!p->options) return;
   check_option_names(p);
   r->timeout = timeout_option(p);
@@ -257,30 +403,36 @@ static struct request *new_request(lua_State *L, const struct row *row) {
 }
 
 /* A table argument at this place, 0 when there is none; anything else is the caller's mistake. */
-static int optional_table(struct plan *p, int index, const char *what) {
-  if (index > p->box - 1 || lua_isnil(p->L, index)) return 0;
-  if (lua_type(p->L, index) != LUA_TTABLE && !luaL_getmetafield(p->L, index, "encode"))
-    mistake(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
+static int optional_table(const struct plan *p, int index, const char *what) {
+  if (index >= p->box || lua_isnil(p->L, index)) return 0;
+  if (lua_type(p->L, index) != LUA_TTABLE) mistake(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
   return index;
 }
 
-/* vehicles(vins...) and tariffs: a row with one body parameter that is a list or an object takes it bare. */
-static void accept_bare(struct plan *p) {
-  const struct param *only = NULL;
-  if (!p->params) return;
-  for (const struct param *q = p->row->params; q && q->name; q++) {
-    if (q->place == IN_PATH) continue;
-    if (q->type != TYPE_VINS && q->type != TYPE_TARIFF) continue;
-    only = q;
-  }
-  if (!only || lua_getfield(p->L, p->params, only->name) != LUA_TNIL) return;
-  bool list = lua_geti(p->L, p->params, 1) != LUA_TNIL;
+static const struct param *whole_param(const struct row *row) {
+  for (const struct param *q = row->params; q && q->name; q++)
+    if (q->flags & WHOLE) return q;
+  return NULL;
+}
+
+/* Whether the argument is the value of a WHOLE parameter itself rather than a table that names it. */
+static bool stands_alone(const struct plan *p, const struct param *q, int index) {
+  if (lua_type(p->L, index) != LUA_TTABLE) return true;
+  bool named = lua_getfield(p->L, index, q->name) != LUA_TNIL;
+  bool list = lua_geti(p->L, index, 1) != LUA_TNIL;
   lua_pop(p->L, 2);
-  if (only->type == TYPE_VINS && !list) return;
+  if (named) return false;
+  return q->type == TYPE_VINS || q->type == TYPE_STRINGS ? list : q->type == TYPE_TARIFF;
+}
+
+static int params_at(const struct plan *p, int index) {
+  const struct param *whole = whole_param(p->row);
+  if (!whole || index >= p->box || lua_isnil(p->L, index) || !stands_alone(p, whole, index))
+    return optional_table(p, index, "the parameters");
   lua_createtable(p->L, 0, 1);
-  lua_pushvalue(p->L, p->params);
-  lua_setfield(p->L, -2, only->name);
-  p->params = lua_gettop(p->L);
+  lua_pushvalue(p->L, index);
+  lua_setfield(p->L, -2, whole->name);
+  return lua_gettop(p->L);
 }
 
 static void write_down(struct plan *p) {
@@ -304,11 +456,10 @@ static int l_plan(lua_State *L) {
   p.box = lua_gettop(L);
   int argument = 3;
   add_path(&p, &argument);
-  if (takes_params(p.row)) p.params = optional_table(&p, argument++, "the parameters");
+  if (takes_params(&p)) p.params = params_at(&p, argument++);
   p.options = optional_table(&p, argument++, "the options");
   if (argument < p.box && !lua_isnil(L, argument)) mistake(&p, "too many arguments");
-  accept_bare(&p);
-  check_names(&p, false);
+  check_names(&p);
   write_down(&p);
   return 1;
 }
@@ -322,7 +473,7 @@ static int l_plan_named(lua_State *L) {
   p.params = optional_table(&p, 3, "the arguments");
   p.options = optional_table(&p, 4, "the options");
   if (!p.params) lua_newtable(L), p.params = lua_gettop(L);
-  check_names(&p, true);
+  check_names(&p);
   int none = p.box;
   add_path(&p, &none);
   write_down(&p);

@@ -42,8 +42,12 @@ static struct bytes string_value(const struct plan *p, const struct param *q, in
   return (struct bytes){(const unsigned char *)text, size};
 }
 
+static bool bounded(const struct param *q) {
+  return q->min != 0 || q->max != 0;
+}
+
 static void check_range(const struct plan *p, const struct param *q, double value) {
-  if (q->min == 0 && q->max == 0) return;
+  if (!bounded(q)) return;
   if (value >= q->min && value <= q->max) return;
   mistake(p, "'%s' must be %f to %f%s%s", q->name, q->min, q->max, q->unit ? " " : "", q->unit ? q->unit : "");
 }
@@ -97,17 +101,10 @@ static const struct choice *choice_value(const struct plan *p, const struct para
 
 /* ---- days of the week: bit 0 is Sunday (service-facts 4.1) ---- */
 
-static const char *const day_names[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
-static const char *const day_words[] = {"Sun", "Mon", "Tues", "Wed", "Thurs", "Fri", "Sat"};
-
-/* Any unambiguous beginning of at least three letters, case-blind; "all" and "weekdays". */
 static unsigned day_bits(struct bytes word) {
-  const char *text = (const char *)word.data;
-  if (word.size == 3 && strncasecmp(text, "all", 3) == 0) return 127;
-  if (word.size == 8 && strncasecmp(text, "weekdays", 8) == 0) return 62;
-  for (unsigned day = 0; day < 7; day++)
-    if (word.size >= 3 && word.size <= strlen(day_names[day]) && strncasecmp(text, day_names[day], word.size) == 0)
-      return 1u << day;
+  for (const struct choice *day = day_choices; day->name; day++)
+    if (word.size == strlen(day->name) && strncasecmp((const char *)word.data, day->name, word.size) == 0)
+      return (unsigned)day->number;
   return 0;
 }
 
@@ -153,12 +150,20 @@ static unsigned days_value(const struct plan *p, const struct param *q, int inde
   return bits;
 }
 
+/* One word when the set has one, else the days one by one; the first of several names of a day counts. */
 static void days_text(struct buf *out, unsigned bits) {
-  if (bits == 127) buf_text_add(out, "All");
-  else if (bits == 62) buf_text_add(out, "Weekdays");
-  else
-    for (unsigned day = 0, some = 0; day < 7; day++)
-      if (bits >> day & 1) buf_format(out, "%s%s", some++ ? "," : "", day_words[day]);
+  unsigned written = 0;
+  for (const struct choice *day = day_choices; day->name; day++)
+    if ((unsigned)day->number == bits) {
+      buf_text_add(out, day->text);
+      return;
+    }
+  for (const struct choice *day = day_choices; day->name; day++) {
+    unsigned bit = (unsigned)day->number;
+    if (!(bits & bit) || written & bit || bit & (bit - 1)) continue;
+    buf_format(out, "%s%s", written ? "," : "", day->text);
+    written |= bit;
+  }
 }
 
 /* ---- ids and times ---- */
@@ -192,6 +197,8 @@ static void id_value(const struct plan *p, const struct param *q, int index, str
   struct bytes text = string_value(p, q, index);
   if (q->type == TYPE_VIN && !vin_text(text))
     mistake(p, "'%s' is not a VIN: 17 capital letters and digits, without I, O and Q", q->name);
+  if (bounded(q) && strspn((const char *)text.data, "0123456789") != text.size)
+    mistake(p, "'%s' must be digits", q->name);
   if (!id_text(text)) mistake(p, "'%s' must be an id: letters, digits, '-' and '_'", q->name);
   buf_add(out, text.data, text.size);
 }
@@ -237,6 +244,16 @@ static void check_text(const struct plan *p, const struct param *q, struct bytes
   if (q->place != IN_BODY && !clean_text(text)) mistake(p, "'%s' must not hold control characters", q->name);
 }
 
+static void text_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  if (q->flags & NUMBER_AS_TEXT && lua_isinteger(p->L, index)) {
+    buf_format(out, "%lld", (long long)lua_tointeger(p->L, index));
+    return;
+  }
+  struct bytes text = string_value(p, q, index);
+  check_text(p, q, text);
+  buf_add(out, text.data, text.size);
+}
+
 static bool boolean_value(const struct plan *p, const struct param *q, int index) {
   if (!lua_isboolean(p->L, index)) mistake(p, "'%s' must be true or false, got %s", q->name, luaL_typename(p->L, index));
   return lua_toboolean(p->L, index);
@@ -253,12 +270,7 @@ void plain_text(const struct plan *p, const struct param *q, int index, struct b
     return;
   }
   switch (q->type) {
-  case TYPE_STRING: {
-    struct bytes text = string_value(p, q, index);
-    check_text(p, q, text);
-    buf_add(out, text.data, text.size);
-    return;
-  }
+  case TYPE_STRING: text_value(p, q, index, out); return;
   case TYPE_INTEGER: buf_format(out, "%lld", (long long)integer_value(p, q, index)); return;
   case TYPE_NUMBER: buf_json_number(out, number_value(p, q, index)); return;
   case TYPE_BOOLEAN: buf_text_add(out, boolean_value(p, q, index) ? "true" : "false"); return;
@@ -267,6 +279,7 @@ void plain_text(const struct plan *p, const struct param *q, int index, struct b
   case TYPE_TIME:
   case TYPE_DATE: time_value(p, q, index, out); return;
   case TYPE_DAYS: days_text(out, days_value(p, q, index)); return;
+  case TYPE_BYTES: buf_base64(out, string_value(p, q, index)); return;
   case TYPE_STRINGS:
   case TYPE_VINS: joined_strings(p, q, index, out); return;
   case TYPE_OBJECT:
@@ -291,7 +304,7 @@ static void each_string(const struct plan *p, const struct param *q, int index,
     box_close(p->L, -2);
     lua_pop(p->L, 2);
   }
-  if (count == 0 && q->flags & REQUIRED) mistake(p, "'%s' must not be empty", q->name);
+  if (count == 0) mistake(p, "'%s' must be a list with at least one element", q->name);
 }
 
 static void take_joined(struct buf *out, const struct buf *item, lua_Integer i) {
@@ -332,29 +345,23 @@ static void json_object(const struct plan *p, const struct param *q, int index, 
   json_encode(p->L, index, out, q->lists);
 }
 
-static bool all_digits(const struct plan *p, int index) {
-  if (lua_type(p->L, index) == LUA_TNUMBER) return true;
-  const char *text = lua_tostring(p->L, index);
-  return text && *text && strspn(text, "0123456789") == strlen(text);
-}
-
-/* The value as it stands in the body. An id of digits is written as an exact integer literal. */
+/* The value as it stands in the body. An id of digits only is written as an exact integer literal. */
 void json_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
-  bool number_as_text = q->flags & NUMBER_AS_TEXT;
   if (q->choices && q->type != TYPE_STRINGS) {
     const struct choice *c = choice_value(p, q, index);
-    json_text(p, q, index, out, c->text || number_as_text);
+    json_text(p, q, index, out, c->text != NULL);
     return;
   }
   switch (q->type) {
   case TYPE_INTEGER:
-  case TYPE_NUMBER: json_text(p, q, index, out, number_as_text); return;
+  case TYPE_NUMBER:
   case TYPE_BOOLEAN: json_text(p, q, index, out, false); return;
-  case TYPE_ID: json_text(p, q, index, out, number_as_text || !all_digits(p, index)); return;
+  case TYPE_ID: json_text(p, q, index, out, !bounded(q)); return;
   case TYPE_STRING:
   case TYPE_VIN:
   case TYPE_TIME:
   case TYPE_DATE:
+  case TYPE_BYTES:
   case TYPE_DAYS: json_text(p, q, index, out, true); return;
   case TYPE_STRINGS:
   case TYPE_VINS:

@@ -179,9 +179,18 @@ static void compose(struct err *e, const struct row *row, const struct http_resp
 
 /* ---- shapes of a good reply ---- */
 
-static bool not_what_is_promised(struct err *e, const struct row *row, const char *what) {
-  e->outcome = row->verb[0] == 'G' ? OUTCOME_NONE : OUTCOME_UNKNOWN;
-  return err_set(e, KIND_protocol, "%s: the reply %s", row->name, what);
+static bool not_what_is_promised(struct err *e, const struct request *request, const char *what) {
+  e->outcome = request_is_write(request) ? OUTCOME_UNKNOWN : OUTCOME_NONE;
+  return err_set(e, KIND_protocol, "%s: the reply %s", request->row->name, what);
+}
+
+/* Replaces base64 text at the top by the bytes it stands for. */
+static bool bytes_result(lua_State *L, const struct request *request, struct err *e) {
+  struct buf *bytes = push_scratch(L);
+  bool good = lua_type(L, -2) == LUA_TSTRING && buf_unbase64(bytes, check_bytes(L, -2));
+  if (good) push_buf(L, bytes);
+  box_close(L, good ? -2 : -1);
+  return good || not_what_is_promised(e, request, "is not base64");
 }
 
 /* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done. */
@@ -200,7 +209,7 @@ static bool judge_reason(struct err *e, const struct request *request, const cha
 static bool command_result(lua_State *L, const struct request *request, struct err *e) {
   int table = lua_gettop(L);
   if (lua_type(L, table) != LUA_TTABLE || lua_getfield(L, table, "result") != LUA_TBOOLEAN)
-    return not_what_is_promised(e, request->row, "does not say whether the command was done");
+    return not_what_is_promised(e, request, "does not say whether the command was done");
   bool changed = lua_toboolean(L, -1);
   lua_settop(L, table);
   const char *reason = word(L, table, "reason");
@@ -268,7 +277,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   }
   struct err unread = ERR_INIT;
   if (!json_decode(L, buf_bytes(&r->body), row->ids, &unread))
-    return not_what_is_promised(e, row, r->body.size ? "is not JSON" : "is empty");
+    return not_what_is_promised(e, request, r->body.size ? "is not JSON" : "is empty");
   struct said s = read_said(L, lua_gettop(L));
   if (says_error(L, &s, row)) {
     const struct reason *known = reason_of(s.error);
@@ -278,6 +287,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
                    s.description ? ": " : "", s.description ? s.description : "");
   }
   unwrap(L, row);
+  if (row->result == RESULT_BASE64) return bytes_result(L, request, e);
   if (row->flags & ROW_COMMAND) return command_result(L, request, e);
   if (row->flags & ROW_SETTING) return setting_result(L, request, e);
   return true;

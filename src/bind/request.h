@@ -12,6 +12,8 @@ struct request {
   const struct row *row;
   struct buf target; /* path and query below the base address */
   struct buf body;   /* JSON, or empty */
+  size_t planned;     /* size of target before request:query, 0: not called yet */
+  bool query_follows; /* target has a query already */
   bool has_body;
   double timeout;    /* option, seconds, 0: the client's */
   bool idempotent;   /* the row's, or the caller's word for it */
@@ -25,7 +27,7 @@ enum { REQUEST_LOCALS = 1, REQUEST_PARAMS = 2 };
 extern const struct box_type request_type;
 
 static inline bool request_is_write(const struct request *r) {
-  return r->row->verb[0] != 'G';
+  return r->row->verb[0] != 'G' && !(r->row->flags & ROW_READ);
 }
 
 #endif
