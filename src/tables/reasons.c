@@ -97,7 +97,7 @@ const struct reason reason_rows[] = {
             "The vehicle holds five configurations: remove one of another application."),
     {NULL, MATCH_WHOLE, KIND_none, OUTCOME_NONE, NULL, NULL}};
 
-/* The order is that of KINDS; a missing or doubled line changes the size. */
+/* A new kind without a line is found by the assertion when it comes last, else by the spec. */
 #define KIND(word, sentence) [KIND_##word - 1] = {#word, sentence}
 
 const struct kind_row kind_rows[] = {

@@ -12,18 +12,16 @@ static const struct region tesla_regions[] = {
 
 static const char *const tesla_hosts[] = {".tesla.com", ".tesla.cn", ".teslamotors.com", NULL};
 
-const struct vendor vendor_rows[] = {{
-                                         .name = "tesla",
-                                         .regions = tesla_regions,
-                                         .host_endings = tesla_hosts,
-                                         .authorize_path = "/oauth2/v3/authorize",
-                                         .consent_path = "/user/revoke/consent",
-                                         .token_path = "/oauth2/v3/token",
-                                         .health_path = "/status",
-                                         .key_path = "/.well-known/appspecific/com.tesla.3p.public-key.pem",
-                                         .pairing_url = "https://tesla.com/_ak/",
-                                         .invitation_url = "https://www.tesla.com/_rs/1/",
-                                         .jws_algorithm = "Tesla.SS256",
-                                         .jws_audience = "com.tesla",
-                                     },
+const struct vendor vendor_rows[] = {{.name = "tesla",
+                                      .regions = tesla_regions,
+                                      .host_endings = tesla_hosts,
+                                      .authorize_path = "/oauth2/v3/authorize",
+                                      .consent_path = "/user/revoke/consent",
+                                      .token_path = "/oauth2/v3/token",
+                                      .health_path = "/status",
+                                      .key_path = "/.well-known/appspecific/com.tesla.3p.public-key.pem",
+                                      .pairing_url = "https://tesla.com/_ak/",
+                                      .invitation_url = "https://www.tesla.com/_rs/1/",
+                                      .jws_algorithm = "Tesla.SS256",
+                                      .jws_audience = "com.tesla"},
                                      {.name = NULL}};
