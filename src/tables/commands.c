@@ -1,14 +1,12 @@
-/* The vehicle commands: interface section 4.2 and the further public ones (service-facts 7), bodies as
- * published there.
+/* The vehicle commands: interface section 4.2 and the further public ones, with bodies as in service-facts 7.
  *
- * Where the published proxy and the published page differ we follow the page and the meaning of the value:
- * - set_cop_temp: the message's enum starts with Unspecified, so Low is 1 there and 0 in the body. The name
- * decides.
- * - remote_seat_cooler_request counts its levels from 1 = off, remote_seat_heater_request from 0 = off.
+ * Where the published proxy and the published page differ, the page and the meaning of the value decide:
+ * - set_cop_temp: its enum starts with Unspecified, so Low is 1 in the message and 0 in the body.
+ * - remote_seat_cooler_request counts levels from 1 = off, remote_seat_heater_request from 0 = off.
  * - remote_steering_wheel_heat_level_request knows 0, 1 and 3.
  * - actuate_trunk takes a word only: the proxy opens the rear trunk for anything that is not text.
  * - set_temps wants both temperatures, because a missing one is taken for 0.
- * Commands whose message is not in the published definitions have no message: they go as plain REST calls.
+ * Commands whose message is not among the published ones have none here: they go as plain REST calls.
  */
 #include "tables/rows.h"
 

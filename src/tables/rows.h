@@ -206,17 +206,20 @@ struct region {
 
 struct vendor {
   const char *name;
-  const struct region *regions;      /* ends with a NULL name */
+  const struct region *regions;      /* ends with a NULL name; the first is the default */
   const char *const *host_endings;   /* whole labels that a 421 may name: ".tesla.com"; ends with NULL */
+  const char *authorize_path, *consent_path; /* below auth_url */
+  const char *token_path;            /* below auth_url (open-source apps) or token_url (all others) */
+  const char *health_path;           /* below base_url, asked without a token */
   const char *key_path;              /* where the public key is hosted below the domain */
-  const char *pairing_url;           /* followed by the domain */
+  const char *pairing_url;           /* followed by the domain, and ?vin= when one is meant */
   const char *invitation_url;        /* followed by the code */
   const char *jws_algorithm, *jws_audience; /* "Tesla.SS256", "com.tesla" */
 };
 
 extern const struct vendor vendor_rows[];
 
-/* ---- options of fleet.new, the command line and the environment ---- */
+/* ---- options of fleet.new, the command line, the environment, and of every call ---- */
 
 struct option {
   const char *name;
@@ -230,5 +233,6 @@ struct option {
 };
 
 extern const struct option option_rows[];
+extern const struct option call_option_rows[]; /* the last argument of every call; end with a NULL name */
 
 #endif

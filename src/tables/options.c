@@ -1,0 +1,74 @@
+/* The options of fleet.new, which are also those of the command line, and the options of a call. */
+#include "tables/rows.h"
+
+#define END                                                                                                  \
+  { .name = NULL }
+
+/* Names only: the addresses of a region belong to the vendor. */
+static const struct choice regions[] = {
+    {"na", .text = "na"}, {"eu", .text = "eu"}, {"cn", .text = "cn"}, END};
+
+static const struct choice ways[] = {{"auto", .text = "auto"},
+                                     {"signed", .text = "signed"},
+                                     {"plain", .text = "plain"},
+                                     {"proxy", .text = "proxy"},
+                                     END};
+
+static const struct choice slots[] = {
+    {"user", .text = "user"}, {"partner", .text = "partner"}, {"business", .text = "business"}, END};
+
+const struct option option_rows[] = {
+    {"region", TYPE_STRING, "na", regions, "FLEET_REGION", 0, false,
+     "where the account lives; a 421 corrects it"},
+    {"base_url", TYPE_STRING, NULL, NULL, "FLEET_BASE_URL", 0, false,
+     "address of the service in place of the region's; http+unix:/path for a local proxy"},
+    {"auth_url", TYPE_STRING, NULL, NULL, "FLEET_AUTH_URL", 0, false, "address of the authorization server"},
+    {"token_url", TYPE_STRING, NULL, NULL, "FLEET_TOKEN_URL", 0, false,
+     "address for token calls of applications with a secret"},
+    {"account", TYPE_STRING, "default", NULL, NULL, 0, false, "name under which everything is stored"},
+    {"client_id", TYPE_STRING, NULL, NULL, "FLEET_CLIENT_ID", 0, false, "the application"},
+    {"client_secret", TYPE_STRING, NULL, NULL, "FLEET_CLIENT_SECRET", SECRET, false,
+     "its secret; without one it is an open-source app and uses PKCE"},
+    {"redirect_uri", TYPE_STRING, NULL, NULL, "FLEET_REDIRECT_URI", 0, false,
+     "where the browser returns to, exactly as registered"},
+    {"scopes", TYPE_STRINGS, NULL, NULL, NULL, 0, false, "what to ask for when signing in"},
+    {"key", TYPE_STRING, NULL, NULL, "FLEET_KEY", 0, false,
+     "file of the virtual key, or a key: commands are signed in process"},
+    {"commands", TYPE_STRING, "auto", ways, NULL, 0, false, "how commands travel; proxy needs proxy_url"},
+    {"proxy_url", TYPE_STRING, NULL, NULL, NULL, 0, false, "address of a signing proxy"},
+    {"store", TYPE_STRING, NULL, NULL, "FLEET_STORE", 0, false,
+     "directory, or a store; left out, memory is used"},
+    {"token", TYPE_STRING, NULL, NULL, "FLEET_TOKEN", SECRET, false,
+     "a ready access token, managed by the caller"},
+    {"timeout", TYPE_NUMBER, "30", NULL, "FLEET_TIMEOUT", 0, false, "seconds for a whole call"},
+    {"connect_timeout", TYPE_NUMBER, "10", NULL, NULL, 0, false, "seconds for connecting"},
+    {"max_response", TYPE_INTEGER, "10000000", NULL, NULL, 0, false, "largest reply in bytes, decompressed"},
+    {"ca_file", TYPE_STRING, NULL, NULL, "FLEET_CA_FILE", 0, false,
+     "certificates to trust in place of the system's"},
+    {"user_agent", TYPE_STRING, NULL, NULL, NULL, 0, false, "who calls, in front of the module's own name"},
+    {"proxy", TYPE_STRING, NULL, NULL, NULL, 0, false, "HTTP proxy; the environment's is not used"},
+    {"vendor", TYPE_STRING, "tesla", NULL, NULL, 0, false, "whose addresses to use"},
+    {"hosts", TYPE_STRINGS, NULL, NULL, NULL, 0, false,
+     "hosts that a 421 may name when base_url is a custom one"},
+    {"insecure_http", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, "allow http:// beyond loopback"},
+    {"insecure_key_mode", TYPE_BOOLEAN, "false", NULL, NULL, 0, false,
+     "allow a key file that others can read"},
+    {"store_key", TYPE_STRING, NULL, NULL, "FLEET_STORE_KEY", SECRET, false, "encrypts what is stored"},
+    {"log", TYPE_OBJECT, NULL, NULL, NULL, 0, true, "function that gets every redacted event"},
+    {"budgets", TYPE_OBJECT, NULL, NULL, NULL, 0, true,
+     "limits of cost per month and of calls per vehicle and day"},
+    {"http", TYPE_OBJECT, NULL, NULL, NULL, 0, true,
+     "function that makes the requests in place of the module"},
+    END};
+
+const struct option call_option_rows[] = {
+    {"timeout", TYPE_NUMBER, NULL, NULL, NULL, 0, false, "seconds for the whole call"},
+    {"wake", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, "wake a sleeping vehicle first; it is priced"},
+    {"auth", TYPE_STRING, NULL, slots, NULL, 0, false, "use this token in place of the first one of the row"},
+    {"idempotent", TYPE_BOOLEAN, NULL, NULL, NULL, 0, false, "may be repeated after an unknown outcome"},
+    {"strict", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, "changed = false is an error"},
+    {"raw", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, "return the bytes of the reply"},
+    {"force", TYPE_BOOLEAN, "false", NULL, NULL, 0, false,
+     "send what the firmware is known to do differently"},
+    {"read_back", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, "read an energy setting until it shows"},
+    END};

@@ -1,0 +1,131 @@
+/* What vehicles, sites and the authorization server say, and what it means: interface section 7,
+ * service-facts 2.4, 8.
+ *
+ * Reasons are free text of other people's making: what has no row passes through as it is and counts as
+ * refused.
+ */
+#include "tables/rows.h"
+
+#define VEHICLE(text, kind, doc)                                                                             \
+  { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "vehicle", doc }
+#define ALREADY(text, doc)                                                                                   \
+  { text, MATCH_WHOLE, KIND_none, OUTCOME_NONE, "vehicle", doc }
+#define MAYBE(text, kind, doc)                                                                               \
+  { text, MATCH_PART, kind, OUTCOME_UNKNOWN, "vehicle", doc }
+#define PART(text, kind, doc)                                                                                \
+  { text, MATCH_PART, kind, OUTCOME_REFUSED, "vehicle", doc }
+#define SIGN_IN(text, kind, doc)                                                                             \
+  { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "authorization", doc }
+#define SKIPPED(text, kind, doc)                                                                             \
+  { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "telemetry", doc }
+
+const char *const reason_prefixes[] = {"car could not execute command: ", "vcsec could not execute command: ",
+                                       "vehicle rejected request: ", NULL};
+
+const struct reason reason_rows[] = {
+    /* ---- the wanted state holds already ---- */
+    ALREADY("already_set", "The value equals the present one."),
+    ALREADY("already_standard", "The limit is at the standard already."),
+    ALREADY("already_started", "The charge limit asked for is at or below the standard."),
+    ALREADY("is_charging", "The vehicle charges already."),
+    ALREADY("not_charging", "The vehicle does not charge."),
+    ALREADY("complete", "Charging is complete."),
+    ALREADY("requested", "The request was received already."),
+    ALREADY("already closed", "The charge port door is closed already."),
+    {"already off", MATCH_TAIL, KIND_none, OUTCOME_NONE, "vehicle", "It is off already."},
+    ALREADY("GENERICERROR_ALREADY_ON", "It is on already."),
+
+    /* ---- the vehicle says no ---- */
+    VEHICLE("cable connected", KIND_refused, "A charge cable is plugged in; unplug it to close the door."),
+    VEHICLE("non-motorized charge port", KIND_refused, "The vehicle has no motor at the charge port door."),
+    VEHICLE("car_wash", KIND_refused, "The vehicle is in car wash mode."),
+    VEHICLE("not allowed", KIND_refused, "The drive is engaged or the vehicle is not in park."),
+    VEHICLE("disconnected", KIND_refused, "No charger is connected."),
+    VEHICLE("no_power", KIND_refused, "The charger gives no power."),
+    VEHICLE("not_supported", KIND_refused, "The vehicle is not equipped for it."),
+    VEHICLE("parental_controls_active", KIND_refused, "Parental Controls are active; deactivate them first."),
+    VEHICLE("not_parked", KIND_refused, "The vehicle is not in park."),
+    VEHICLE("could_not_wake_buses", KIND_busy, "A part of the vehicle did not wake; try again."),
+    VEHICLE("cabin comfort remote settings not enabled", KIND_refused,
+            "Climate is off: start auto_conditioning_start or climate keeper first."),
+    VEHICLE("invalid_value", KIND_invalid, "The vehicle does not take this value."),
+    {" param", MATCH_TAIL, KIND_invalid, OUTCOME_REFUSED, "vehicle",
+     "The signing proxy misses a parameter or its type is wrong."},
+    VEHICLE("low_power_mode_enforced", KIND_refused, "The vehicle insists on its low power mode."),
+    VEHICLE("GENERICERROR_UNKNOWN", KIND_refused, "The vehicle gives no cause."),
+    VEHICLE("GENERICERROR_CLOSURES_OPEN", KIND_refused, "A door, lid or window is open."),
+    VEHICLE("GENERICERROR_DISABLED_FOR_USER_COMMAND", KIND_refused, "Switched off for commands of users."),
+    VEHICLE("GENERICERROR_VEHICLE_NOT_IN_PARK", KIND_refused, "The vehicle is not in park."),
+    VEHICLE("GENERICERROR_UNAUTHORIZED", KIND_forbidden, "The key may not do this."),
+    VEHICLE("GENERICERROR_NOT_ALLOWED_OVER_TRANSPORT", KIND_unsupported, "Not possible over the internet."),
+    VEHICLE("user not found", KIND_forbidden, "The account has no rights on this vehicle."),
+    VEHICLE("mobile_access_disabled", KIND_forbidden, "Mobile access is switched off in the vehicle."),
+    PART("public key has not been paired", KIND_key_not_paired, "Pair the key with the vehicle first."),
+    PART("command protocol required", KIND_key_not_paired,
+         "The vehicle takes signed commands only: set a key."),
+    PART("vehicle is offline or asleep", KIND_asleep, "Wake the vehicle first."),
+    PART("busy or finishing wake-up", KIND_busy, "Try again in some seconds."),
+    MAYBE("upstream internal error", KIND_service,
+          "The service failed; look at the vehicle before repeating."),
+    MAYBE("operation_timedout", KIND_timeout, "The vehicle took too long; look at it before repeating."),
+
+    /* ---- the authorization server ---- */
+    SIGN_IN("login_required", KIND_auth,
+            "The refresh token is used, superseded or expired, or the password changed: sign in."),
+    SIGN_IN("invalid_grant", KIND_auth, "The code or token is no longer good: sign in again."),
+    SIGN_IN("invalid_auth_code", KIND_auth, "The code expired, usually within minutes: sign in again."),
+    SIGN_IN("access_denied", KIND_auth, "The person did not consent."),
+    SIGN_IN("invalid_redirect_url", KIND_invalid,
+            "redirect_uri differs from the one of the sign-in or of the application."),
+    SIGN_IN("unauthorized_client", KIND_invalid, "client_id and client_secret do not belong together."),
+    SIGN_IN("invalid_client", KIND_invalid, "client_id and client_secret do not belong together."),
+    SIGN_IN("unsupported_grant_type", KIND_invalid, "The server does not know this kind of token call."),
+    SIGN_IN("invalid_request", KIND_invalid,
+            "A field is wrong; often the audience is not a base address of the service."),
+    SIGN_IN("invalid_scope", KIND_scope, "The application may not ask for this scope."),
+    {"server_error", MATCH_WHOLE, KIND_service, OUTCOME_UNKNOWN, "authorization",
+     "The server failed: try again later."},
+
+    /* ---- vehicles that a telemetry configuration skipped ---- */
+    SKIPPED("missing_key", KIND_key_not_paired, "Pair the application's key with the vehicle."),
+    SKIPPED("unsupported_hardware", KIND_unsupported,
+            "S and X built before 2018 cannot stream, before 2021 not with a signed configuration."),
+    SKIPPED(
+        "unsupported_firmware", KIND_unsupported,
+        "Needs firmware 2023.20, signed 2024.26, on Intel Atom based S and X 2025.20: update the vehicle."),
+    SKIPPED("max_configs", KIND_limit_exceeded,
+            "The vehicle holds five configurations: remove one of another application."),
+    {NULL, MATCH_WHOLE, KIND_none, OUTCOME_NONE, NULL, NULL}};
+
+/* A new kind without a line is found by the assertion when it comes last, else by the spec. */
+#define KIND(word, sentence) [KIND_##word - 1] = {#word, sentence}
+
+const struct kind_row kind_rows[] = {
+    KIND(network, "No connection, or it broke."),
+    KIND(tls, "The other side's certificate or the encryption is not acceptable."),
+    KIND(timeout, "The time given was over, or the service gave up waiting."),
+    KIND(auth, "Sign in again."),
+    KIND(forbidden, "The account or the key may not do this."),
+    KIND(scope, "The token lacks a scope; err.scope names it."),
+    KIND(not_found, "No such vehicle, site or record for this account."),
+    KIND(rate_limited, "Too many calls; wait err.retry_after seconds."),
+    KIND(asleep, "The vehicle sleeps: wake it, or call with wake = true."),
+    KIND(offline, "The vehicle has no connection."),
+    KIND(region, "The account lives in another region."),
+    KIND(unregistered, "The application is not registered in this region: partner.register."),
+    KIND(limit_exceeded, "A limit of the account or of the vehicle is used up."),
+    KIND(unsupported, "This token, vehicle or firmware cannot do it."),
+    KIND(key_not_paired, "The virtual key is not on the vehicle: pair it."),
+    KIND(refused, "The vehicle or the site said no; err.reason says why."),
+    KIND(busy, "Occupied; try again in some seconds."),
+    KIND(protocol, "A reply that cannot be trusted or read."),
+    KIND(service, "The service failed."),
+    KIND(store, "The store cannot be read or written."),
+    KIND(conflict, "Somebody else changed it in the meantime."),
+    KIND(budget, "A budget of the caller is used up."),
+    KIND(cancelled, "The task was cancelled."),
+    KIND(closed, "The object is closed."),
+    KIND(invalid, "The service did not accept the request as it was."),
+    {NULL, NULL}};
+
+_Static_assert(sizeof kind_rows / sizeof *kind_rows == KIND_COUNT, "one line per kind");
