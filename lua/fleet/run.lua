@@ -131,13 +131,13 @@ local function open_source(account)
 end
 
 local function refusal(call)
-  if call.row.third_party and open_source(call.account) then
+  if call.row.flags.third_party and open_source(call.account) then
     return fail(call, "unsupported", "an open-source app has no partner token and cannot make this call")
   end
-  if call.row.needs_protocol and not call.signed then
+  if call.row.flags.needs_protocol and not call.signed then
     return fail(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  local no_longer = call.row.deprecated and not call.request:flag("force")
+  local no_longer = call.row.flags.deprecated and not call.request:flag("force")
   if no_longer then return call.account.deprecated(call, fail) end
 end
 
@@ -199,15 +199,15 @@ local function new_call(row, request, account, id, handle)
 end
 
 local function perform(call)
-  if not tasks.usable(call.account) then return fail(call, "closed", "created before fork: make a new client") end
+  if not tasks.usable(call.account.generation) then return fail(call, "closed", "created before fork: make a new client") end
   local refused, err, kind = refusal(call)
   if err then return refused, err, kind end
   call.slot, err, kind = choose_slot(call)
   if not call.slot then return nil, err, kind end
-  tasks.enter(call)
+  tasks.enter()
   local value
   value, err, kind = attempts(call)
-  tasks.leave(call, err)
+  tasks.leave(err)
   return value, err, kind
 end
 

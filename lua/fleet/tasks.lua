@@ -5,8 +5,9 @@
 -- host replaces only the waiting. Decisions, sleeps and ages read loop.clock; transport deadlines stay on real time.
 
 local core = require "fleet.core"
+local unpack = require("fleet.compat").unpack
 
-local M = {}
+local M = { generation = 1 } -- grows when a forked child makes its own engine
 
 local engine = assert(core.loop())
 local loop = { speed = 1 } -- fleet.loop
@@ -90,14 +91,15 @@ M.current = current_task
 
 local turn
 
---- Suspends the caller until the waiter is woken and returns the waiter's value. In a task it yields, elsewhere it turns the loop.
---- A waiter with `cancel` handles the cancellation of its task itself; otherwise cancellation raises here.
+local function raise_if_cancelled(task)
+  if task and task.cancelled then error(cancelled_error(), 0) end
+end
+
+--- Suspends the caller until the waiter is woken and returns the waiter's value. In a task it yields, elsewhere it turns
+--- the loop. Cancelling the task raises here, unless the waiter is a request on the wire, which then ends as cancelled.
 local function await(waiter)
   local task = current_task()
-  if task and task.cancelled and not waiter.done then
-    if not waiter.cancel then error(cancelled_error(), 0) end
-    waiter.cancel()
-  end
+  if not waiter.token then raise_if_cancelled(task) end
   if not task then
     while not waiter.done do
       loop.wait(loop.timeout())
@@ -128,24 +130,22 @@ end
 
 -- ---- requests on the wire ----
 
---- Sends and waits. start(id) submits and returns the engine's token or nil, err, kind. Returns the reply, which the
---- caller closes, or nil, err, kind.
-function M.exchange(start)
+--- Starts a request with the engine's method (submit or submit_raw) and waits for it. Returns the reply, which the caller
+--- closes, or nil, err, kind.
+function M.exchange(method, ...)
+  raise_if_cancelled(current_task())
   next_id = next_id + 1
-  local id, waiter = next_id, {}
-  local token, err, kind = start(id)
+  local id = next_id
+  local token, err, kind = engine[method](engine, id, ...)
   if not token then return nil, err, kind end
-  waiter.cancel = function() engine:cancel(token) end
+  local waiter = { token = token }
   replies[id] = waiter
   return await(waiter)
 end
 
-function M.submit(id, ...)
-  return engine:submit(id, ...)
-end
-
-function M.submit_raw(id, ...)
-  return engine:submit_raw(id, ...)
+--- Real seconds, for the deadlines of transports.
+function M.real()
+  return (core.clock())
 end
 
 -- ---- tasks ----
@@ -186,8 +186,6 @@ local function resume(task)
   after(coroutine.resume(co, task.fn, task.arguments))
 end
 
-local unpack = table.unpack or unpack -- luacheck: ignore
-
 local function body(fn, arguments)
   return fn(unpack(arguments, 1, arguments.n))
 end
@@ -222,7 +220,7 @@ function task_methods:cancel()
   self.cancelled = true
   local waiter = self.waiter
   if not waiter or waiter.done then return end
-  if waiter.cancel then return waiter.cancel() end
+  if waiter.token then return engine:cancel(waiter.token) end
   waiter.cancelled = true
   wake(waiter)
 end
@@ -230,6 +228,12 @@ end
 task_methods.close = task_methods.cancel
 task_mt.__close = task_methods.cancel
 failed_mt.__close = task_methods.cancel
+
+--- Runs fn(...) to its end whatever happens to the caller: what must not be abandoned half-way, such as a token exchange,
+--- is a task of its own.
+function M.shield(fn, ...)
+  return M.spawn(fn, ...):wait()
+end
 
 -- ---- the loop ----
 
@@ -349,6 +353,51 @@ function M.run(fn, ...)
     turn()
   end
   return task:wait()
+end
+
+-- ---- calls under way ----
+
+local under_way, unknown, idle = 0, {}, nil
+
+--- A call begins; fork and drain are told.
+function M.enter()
+  under_way = under_way + 1
+end
+
+--- A call has ended, with err or without.
+function M.leave(err)
+  under_way = under_way - 1
+  if err and err.outcome == "unknown" then unknown[#unknown + 1] = err end
+  if under_way == 0 and idle then wake(idle) end
+end
+
+--- Finishes what is in flight, saves, and reports: returns the list of errs with outcome unknown since the last drain, or
+--- nil, err, kind when a store could not save.
+function M.drain()
+  while under_way > 0 do
+    idle = idle and not idle.done and idle or {}
+    await(idle)
+  end
+  local ok, err, kind = require("fleet.client").flush_all()
+  if not ok then return nil, err, kind end
+  local reported = unknown
+  unknown = {}
+  return reported
+end
+
+-- ---- fork ----
+
+--- Whether clients of this generation can still be used: after a fork the child must not touch the parent's connections.
+function M.usable(generation)
+  return generation == M.generation and not engine:forked()
+end
+
+--- In a forked child, a new engine; what the parent waited for is forgotten.
+function M.reopen_after_fork()
+  if not engine:forked() then return end
+  engine = assert(core.loop())
+  M.generation = M.generation + 1
+  replies, watches, heap, heap_size, runnable, first, last, alive, under_way = {}, {}, {}, 0, {}, 1, 0, 0, 0
 end
 
 -- ---- many at once ----

@@ -111,9 +111,8 @@ static bool implied(const struct row *row, const struct param *q) {
   return strcmp(row->handle, "site") == 0 && strcmp(q->name, "energy_site_id") == 0;
 }
 
-/* Where a call is made by name, everything is a parameter. */
 static bool in_table(const struct plan *p, const struct param *q) {
-  return p->named || (q->place != IN_PATH && !implied(p->row, q));
+  return q->place != IN_PATH && !implied(p->row, q);
 }
 
 static size_t param_names(const struct plan *p, const char **names) {
@@ -159,7 +158,7 @@ static void missing(const struct plan *p, const struct param *q) {
 
 /* Pushes the value of a parameter and says whether one was given. */
 static bool push_param(const struct plan *p, const struct param *q) {
-  if (implied(p->row, q) && !p->named) {
+  if (implied(p->row, q)) {
     handle_push_id(p->L, p->handle);
     return true;
   }
@@ -282,15 +281,11 @@ static const struct param *param_named(const struct row *row, const char *name, 
   return NULL;
 }
 
-/* Where the value of a placeholder comes from: the handle's id, the next positional argument, or the named arguments. */
+/* Where the value of a placeholder comes from: the handle's id, or the next positional argument. */
 static int push_placeholder(struct plan *p, const struct param *q, int *argument) {
-  if (p->named || implied(p->row, q)) {
-    if (!push_param(p, q)) lua_pushnil(p->L);
-  } else if (*argument < p->box) {
-    lua_pushvalue(p->L, (*argument)++);
-  } else {
-    lua_pushnil(p->L);
-  }
+  if (implied(p->row, q)) push_param(p, q);
+  else if (*argument < p->box) lua_pushvalue(p->L, (*argument)++);
+  else lua_pushnil(p->L);
   if (lua_isnil(p->L, -1)) mistake(p, "'%s' is missing", q->name);
   return lua_gettop(p->L);
 }
@@ -388,7 +383,7 @@ static void read_options(struct plan *p) {
   r->read_back = flag_option(p, "read_back", false);
 }
 
-/* ---- core.plan(row, handle, ...) -> request; core.plan_named(row, handle, args, options) -> request ---- */
+/* ---- core.plan(row, handle, ...) -> request ---- */
 
 static const struct row *row_at(lua_State *L, int index) {
   luaL_checktype(L, index, LUA_TLIGHTUSERDATA);
@@ -464,25 +459,23 @@ static int l_plan(lua_State *L) {
   return 1;
 }
 
-/* client:call(name, args, options): path arguments stand in args by name. */
-static int l_plan_named(lua_State *L) {
-  struct plan p = {.L = L, .row = row_at(L, 1), .named = true, .separator = ""};
-  lua_settop(L, 4);
-  p.request = new_request(L, p.row);
-  p.box = lua_gettop(L);
-  p.params = optional_table(&p, 3, "the arguments");
-  p.options = optional_table(&p, 4, "the options");
-  if (!p.params) lua_newtable(L), p.params = lua_gettop(L);
-  check_names(&p);
-  int none = p.box;
-  add_path(&p, &none);
-  write_down(&p);
+/* core.check_id(what, value) -> the id as a string; raises for what cannot be one (an id becomes part of an address) */
+static int l_check_id(lua_State *L) {
+  static const char *const kinds[] = {"vehicle", "energy_site", NULL};
+  bool vehicle = luaL_checkoption(L, 1, NULL, kinds) == 0;
+  const struct param id = {.name = vehicle ? "vin" : "id", .type = vehicle ? TYPE_VIN : TYPE_ID, .max = vehicle ? 0 : 1e15};
+  const struct row row = {.method = vehicle ? "vehicle" : "energy_site"};
+  struct plan p = {.L = L, .row = &row};
+  luaL_checkany(L, 2);
+  struct buf *text = push_scratch(L);
+  plain_text(&p, &id, 2, text);
+  push_buf(L, text);
   return 1;
 }
 
 void open_client(lua_State *L) {
   box_define(L, &request_type);
   lua_pop(L, 1);
-  static const luaL_Reg functions[] = {{"plan", l_plan}, {"plan_named", l_plan_named}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"plan", l_plan}, {"check_id", l_check_id}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

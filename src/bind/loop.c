@@ -279,6 +279,13 @@ static int l_take(lua_State *L) {
   return 2;
 }
 
+/* loop:forked(): whether this process is a child of the one that made the loop */
+static int l_forked(lua_State *L) {
+  const struct loop *l = box_check(L, 1, &loop_type);
+  lua_pushboolean(L, poller_forked(&l->shared->poller));
+  return 1;
+}
+
 static int l_in_flight(lua_State *L) {
   lua_pushinteger(L, http_in_flight(check_loop(L)->shared->http));
   return 1;
@@ -287,7 +294,7 @@ static int l_in_flight(lua_State *L) {
 static const luaL_Reg loop_methods[] = {
     {"wait", l_wait},     {"step", l_step},         {"ready", l_ready},   {"fd", l_fd},
     {"timeout", l_timeout}, {"watch", l_watch},     {"submit", l_submit}, {"submit_raw", l_submit_raw},
-    {"cancel", l_cancel}, {"take", l_take},         {"in_flight", l_in_flight}, {NULL, NULL}};
+    {"cancel", l_cancel}, {"take", l_take},         {"in_flight", l_in_flight}, {"forked", l_forked}, {NULL, NULL}};
 
 /* ---- time ---- */
 

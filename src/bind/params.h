@@ -13,7 +13,6 @@ struct plan {
   const struct row *row;
   struct request *request;
   int box, handle;      /* stack indices */
-  bool named;           /* placeholders stand in params too */
   int params, options;  /* stack indices, 0: not given */
   const char *separator; /* before the next member of the body or the query */
 };

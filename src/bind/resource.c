@@ -108,6 +108,11 @@ static int l_account(lua_State *L) {
   return 3;
 }
 
+static int l_is_handle(lua_State *L) {
+  lua_pushboolean(L, type_at(L, 1) != NULL);
+  return 1;
+}
+
 /* core.close(client): idempotent */
 static int l_close(lua_State *L) {
   if (!box_test(L, 1, &client_type)) return luaL_typeerror(L, 1, client_type.name);
@@ -165,7 +170,7 @@ void open_resource(lua_State *L) {
     lua_pop(L, 1);
   }
   static const luaL_Reg functions[] = {{"client", l_client},   {"handle", l_handle},   {"methods", l_methods},
-                                       {"account", l_account}, {"close", l_close},     {"is_open", l_is_open},
+                                       {"account", l_account}, {"close", l_close},     {"is_handle", l_is_handle},     {"is_open", l_is_open},
                                        {"row", l_row},         {"nearest", l_nearest}, {"live", l_live},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);

@@ -1,0 +1,107 @@
+-- Making and closing clients: options into an account, the table that every call of the client works on.
+
+local core = require "fleet.core"
+local config = require "fleet.config"
+local region = require "fleet.region"
+local run = require "fleet.run"
+local tasks = require "fleet.tasks"
+
+local M = {}
+
+local open_accounts = setmetatable({}, { __mode = "k" })
+
+local function open_store(given)
+  local store = require "fleet.store"
+  if given == nil then return store.memory() end
+  if type(given) == "string" then return store.file(given) end
+  return given
+end
+
+-- What tokens and other layers may use of the world; nothing below this line knows the loop.
+local function world(account)
+  account.clock = function() return tasks.loop.clock() end
+  account.sleep = tasks.sleep
+  account.send = function(request, seconds)
+    local reply, err, kind = run.send_raw(account, request, seconds)
+    if not reply then return nil, err, kind end
+    local failure, message = reply:failure()
+    local answer = {
+      status = reply:status(), headers = reply:headers(), body = reply:body(), sent = reply:sent(),
+      failure = failure ~= "ok" and failure or nil, message = message,
+    }
+    reply:close()
+    return answer
+  end
+  account.report = function(event)
+    if account.config.log then pcall(account.config.log, event) end
+  end
+  account.wake = function(car, options) return car:wake(options) end
+end
+
+--- A new client from options, see fleet.new.
+function M.new(options)
+  local read, vendor, addresses = config.read(options or {})
+  tasks.reopen_after_fork()
+  local account = {
+    config = read, vendor = vendor, agent = "fleet/0.1", states = {}, waking = {}, generation = tasks.generation,
+    base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url,
+    unix_path = addresses.unix_path, owns_store = type(read.store) ~= "table" and type(read.store) ~= "userdata",
+  }
+  account.store = open_store(read.store)
+  world(account)
+  region.recall(account)
+  local client = core.client(account)
+  open_accounts[account] = true
+  return client
+end
+
+--- Ends the client: what its store still holds back is written. Idempotent.
+function M.close(client)
+  if not core.is_open(client) then return end
+  local account = core.account(client)
+  core.close(client)
+  open_accounts[account] = nil
+  if account.owns_store then account.store.close() else account.store.flush() end
+end
+
+--- Writes what the stores of all open clients hold back. Returns true, or nil, err, kind of the first that failed.
+function M.flush_all()
+  local failed
+  for account in pairs(open_accounts) do
+    local ok, err = account.store.flush()
+    if not ok then failed = failed or err end
+  end
+  if failed then return nil, failed, failed.kind end
+  return true
+end
+
+local function config_path()
+  local base = os.getenv("XDG_CONFIG_HOME")
+  if not base or base == "" then base = (os.getenv("HOME") or ".") .. "/.config" end
+  return base .. "/fleet/config.json"
+end
+M.config_path = config_path
+
+--- The options that a configuration file holds, or nil, err, kind. It is data, never code.
+function M.read_config(path)
+  path = path or config_path()
+  local file, why = io.open(path, "rb")
+  if not file then
+    local err = core.err { kind = "store", message = "no configuration: " .. tostring(why) .. "; run 'fleet setup'" }
+    return nil, err, "store"
+  end
+  local text = file:read(1e6)
+  file:close()
+  local options, err, kind = core.json_decode(text or "")
+  if not options then return nil, err, kind end
+  return options
+end
+
+--- A client from a configuration file, see fleet.from_config.
+function M.from_config(path)
+  local options, err, kind = M.read_config(path)
+  if not options then return nil, err, kind end
+  return M.new(options)
+end
+
+return M

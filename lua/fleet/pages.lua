@@ -1,0 +1,124 @@
+-- Walking over pages: one iterable for every row whose paging column is set.
+--
+-- The service has three ways to number pages. A walk ends when the service says so, at an empty or short page, or when a
+-- page brings nothing new: some servers ignore the page number and would be walked for ever (field-problems 35).
+
+local run = require "fleet.run"
+local core = require "fleet.core"
+
+local M = {}
+
+-- How each kind of paging asks for a page, and where a record's identity may stand.
+local ways = {
+  page = { number = "page", size = "per_page", first = 1, default = 100 },
+  page_no = { number = "pageNo", size = "pageSize", first = 1, default = 50 },
+  offset = { number = "offset", size = "limit", first = 0, default = 50, by_records = true },
+}
+local identities = { "vin", "id_s", "id", "sessionId" }
+
+local function identity(record)
+  if type(record) ~= "table" then return record end
+  for _, name in ipairs(identities) do
+    if record[name] ~= nil then return name .. "=" .. tostring(record[name]) .. tostring(record.chargeStartDateTime or "") end
+  end
+end
+
+local function list_of(row, body)
+  if type(body) ~= "table" then return nil end
+  local inner = body.response ~= nil and body.response or body
+  if row.items and type(inner) == "table" and inner[row.items] then inner = inner[row.items] end
+  return type(inner) == "table" and inner or nil
+end
+
+local function said_to_be_last(body)
+  local pagination = type(body) == "table" and body.pagination
+  return type(pagination) == "table" and pagination.current ~= nil and pagination.next == nil
+end
+
+local function only_new(list, seen)
+  local fresh = {}
+  for _, record in ipairs(list) do
+    local key = identity(record)
+    if key == nil or not seen[key] then
+      if key ~= nil then seen[key] = true end
+      fresh[#fresh + 1] = record
+    end
+  end
+  return fresh
+end
+
+-- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
+local function walk(row, handle, request)
+  local way, params = ways[row.paging], request:params() or {}
+  local size = params.page_size or params[way.size] or row.page_size or way.default
+  local number, seen, over = params[way.number] or way.first, {}, false
+  return function()
+    if over then return nil end
+    request:query(string.format("%s=%d&%s=%d", way.number, number, way.size, size))
+    local body, err, kind = run.perform(row, request, handle)
+    if err then return nil, err, kind end
+    local list = list_of(row, body)
+    if not list then
+      err = core.err { kind = "protocol", message = row.name .. ": the reply holds no list" }
+      return nil, err, "protocol"
+    end
+    local fresh = only_new(list, seen)
+    over = said_to_be_last(body) or #fresh == 0 or (#list < size and not body.pagination)
+    number = number + (way.by_records and size or 1)
+    if #fresh > 0 then return fresh end
+  end
+end
+
+local methods = {}
+local mt = { __name = "fleet.pages", __index = methods }
+function mt.__tostring(self)
+  return "fleet.pages (" .. self.row.name .. ")"
+end
+
+--- Walks page by page: for records in list:pages() do … end. Raises err.
+function methods:pages()
+  local following = walk(self.row, self.handle, self.plan())
+  return function()
+    local records, err = following()
+    if err then error(err, 0) end
+    return records
+  end
+end
+
+--- A list of all records, or nil, err, kind.
+function methods:collect()
+  local following, all = walk(self.row, self.handle, self.plan()), {}
+  while true do
+    local records, err, kind = following()
+    if err then return nil, err, kind end
+    if not records then return all end
+    for _, record in ipairs(records) do all[#all + 1] = record end
+  end
+end
+
+--- Generic for over all records of all pages; raises err. The state of the walk is in the iterator, not in the list.
+function mt.__call(self, _, control)
+  if control == nil then self.walking = nil end
+  local state = self.walking
+  if not state then
+    state = { pages = methods.pages(self), i = 0, records = {} }
+    self.walking = state
+  end
+  while state.i >= #state.records do
+    state.records, state.i = state.pages(), 0
+    if not state.records then
+      self.walking = nil
+      return nil
+    end
+  end
+  state.i = state.i + 1
+  return self.each(state.records[state.i])
+end
+
+--- An iterable over a paged row. plan() makes a fresh request, each(record) gives what a loop sees.
+function M.new(row, handle, plan, each)
+  plan() -- the caller's mistakes raise here, not in the middle of a loop
+  return setmetatable({ row = row, handle = handle, plan = plan, each = each or function(record) return record end }, mt)
+end
+
+return M

@@ -1,0 +1,178 @@
+-- Methods that do more than one request, or bring replies of several published shapes into one.
+--
+-- A row's method is its request and reply as they are; a row named here gets the function in its place. `plain` makes the
+-- row's ordinary call.
+
+local core = require "fleet.core"
+local tasks = require "fleet.tasks"
+local download = require "fleet.download"
+
+local rows = {} -- row name -> function(plain, handle, ...)
+local M = { rows = rows, methods = { vehicle = {}, site = {} } }
+
+local advice = {
+  missing_key = "the virtual key is not on the vehicle: open the pairing link for it",
+  unsupported_hardware = "the vehicle is too old for telemetry of this form",
+  unsupported_firmware = "the vehicle's firmware is too old: update it",
+  max_configs = "the vehicle already holds as many telemetry configurations as it can",
+}
+
+--- skipped_vehicles is an object from reason to VINs, or a list of { vin, reason } (service-facts 4.1, 10): both become
+--- a list of { vin =, reason =, advice = }.
+local function skipped_list(skipped)
+  local list = {}
+  local function add(vin, reason)
+    list[#list + 1] = { vin = vin, reason = reason, advice = advice[reason] }
+  end
+  for key, value in pairs(skipped) do
+    if type(key) == "number" and type(value) == "table" then
+      add(value.vin, value.reason)
+    elseif type(value) == "table" then
+      for _, vin in ipairs(value) do add(vin, key) end
+    else
+      add(key, value)
+    end
+  end
+  table.sort(list, function(a, b) return tostring(a.vin) .. tostring(a.reason) < tostring(b.vin) .. tostring(b.reason) end)
+  return list
+end
+
+local function with_skipped(plain, handle, ...)
+  local value, err, kind = plain(handle, ...)
+  if type(value) == "table" and type(value.skipped_vehicles) == "table" then
+    value.skipped_vehicles = skipped_list(value.skipped_vehicles)
+  end
+  return value, err, kind
+end
+rows.create_fleet_telemetry_config = with_skipped
+rows.create_fleet_telemetry_config_jws = with_skipped
+
+--- The state that a record tells is remembered: it decides what an unclear 408 means.
+local function remember_state(handle, value)
+  if type(value) ~= "table" or type(value.state) ~= "string" then return end
+  local account, _, id = core.account(handle)
+  account.states[id] = value.state
+end
+
+local function with_state(plain, handle, ...)
+  local value, err, kind = plain(handle, ...)
+  remember_state(handle, value)
+  return value, err, kind
+end
+rows.info = with_state
+rows.wake_up = with_state
+
+local function has(list, wanted)
+  for _, name in ipairs(type(list) == "table" and list or {}) do
+    if name == wanted then return true end
+  end
+  return false
+end
+
+--- location_hidden = true when location was asked for and withheld (interface 2.1, 2.3).
+function rows.vehicle_data(plain, handle, params, ...)
+  local value, err, kind = plain(handle, params, ...)
+  remember_state(handle, value)
+  local asked = type(params) == "table" and has(params.endpoints, "location_data")
+  if type(value) == "table" and asked then
+    local drive = value.drive_state or {}
+    local place = value.location_data or drive
+    if place.latitude == nil and drive.latitude == nil then value.location_hidden = true end
+  end
+  return value, err, kind
+end
+
+--- { result = true, reason = "" }, "true" and true are the same answer in three published shapes (service-facts 4.1).
+function rows.mobile_enabled(plain, handle, ...)
+  local value, err, kind = plain(handle, ...)
+  if type(value) == "boolean" or type(value) == "string" then
+    value = { result = value == true or value == "true", reason = "" }
+  end
+  return value, err, kind
+end
+
+local function error_vins(plain, handle, ...)
+  local value, err, kind = plain(handle, ...)
+  if type(value) == "table" and value.fleet_telemetry_error_vins then value = value.fleet_telemetry_error_vins end
+  return value, err, kind
+end
+rows["partner.fleet_telemetry_error_vins"] = error_vins
+
+--- A code, or the whole link that ends with it.
+function rows.redeem_invitation(plain, handle, params, ...)
+  if type(params) == "table" and type(params.code) == "string" then
+    local copy = {}
+    for name, value in pairs(params) do copy[name] = value end
+    copy.code = string.match(params.code, "^https?://.*/([^/?#]+)/?[^/]*$") or params.code
+    params = copy
+  end
+  return plain(handle, params, ...)
+end
+
+-- ---- fleet_status: a request names at most 100 VINs ----
+
+local chunk_size = 100
+
+local function vins_of(params)
+  if type(params) ~= "table" then return nil end
+  return type(params.vins) == "table" and params.vins or (params[1] ~= nil and params) or nil
+end
+
+local function join_status(all, part)
+  for name, value in pairs(part) do
+    if type(value) == "table" and type(all[name]) == "table" then
+      for key, item in pairs(value) do
+        if type(key) == "number" then all[name][#all[name] + 1] = item else all[name][key] = item end
+      end
+    else
+      all[name] = value
+    end
+  end
+end
+
+function rows.fleet_status(plain, handle, params, ...)
+  local vins = vins_of(params)
+  if not vins or #vins <= chunk_size then return plain(handle, params, ...) end
+  local all
+  for first = 1, #vins, chunk_size do
+    local chunk = {}
+    for i = first, math.min(first + chunk_size - 1, #vins) do chunk[#chunk + 1] = vins[i] end
+    local part, err, kind = plain(handle, chunk, ...)
+    if err then return nil, err, kind end
+    if all then join_status(all, part) else all = part end
+  end
+  return all
+end
+
+-- ---- invoice: bytes, or a file ----
+
+rows["charging.invoice"] = function(plain, handle, id, params, ...)
+  if type(params) ~= "table" or params.to == nil then return plain(handle, id, params, ...) end
+  return download.to_file(plain, handle, id, params, ...)
+end
+
+-- ---- telemetry ----
+
+--- Waits until the vehicle has taken the configuration over (synced), looking every few seconds at first, then each
+--- minute. timeout: seconds, 1800. Returns the configuration, or nil, err, "timeout".
+function M.methods.vehicle.wait_telemetry_synced(car, options)
+  local timeout = options and options.timeout or 1800
+  local deadline, pause = tasks.now() + timeout, 5
+  while true do
+    local value, err, kind = car:fleet_telemetry_config()
+    if err then return nil, err, kind end
+    if value.synced == true then return value end
+    if tasks.now() + pause > deadline then
+      err = core.err {
+        kind = "timeout", message = string.format("wait_telemetry_synced: not synced after %d s", timeout),
+      }
+      return nil, err, "timeout"
+    end
+    tasks.sleep(pause)
+    pause = math.min(pause * 2, 60)
+  end
+end
+
+M.methods.vehicle.wake = require("fleet.waking").wake
+
+return M

@@ -1,0 +1,50 @@
+-- A view of a client or handle whose calls raise err in place of returning nil, err, kind. Everything reached through it,
+-- such as a vehicle or a page walk, is such a view too.
+
+local core = require "fleet.core"
+
+local M = {}
+
+local wrap
+local inside = setmetatable({}, { __mode = "k" }) -- view -> object
+
+local function is_handle(value)
+  return type(value) == "userdata" and core.is_handle(value)
+end
+
+local function pass(first, err, ...)
+  if first == nil and err ~= nil then error(err, 0) end
+  if is_handle(first) then return wrap(first), err, ... end
+  return first, err, ...
+end
+
+local mt = { __name = "fleet.throwing" }
+
+function mt.__index(view, name)
+  local object = inside[view]
+  local value = object[name]
+  if is_handle(value) then return wrap(value) end
+  if type(value) ~= "function" then return value end
+  return function(_, ...)
+    return pass(value(object, ...))
+  end
+end
+
+function mt.__tostring(view)
+  return tostring(inside[view])
+end
+
+function mt.__close(view)
+  inside[view]:close()
+end
+
+--- The throwing view of a client or handle.
+function wrap(object)
+  if not is_handle(object) then error("throwing: a client or a handle is needed, got " .. type(object), 2) end
+  local view = setmetatable({}, mt)
+  inside[view] = object
+  return view
+end
+M.wrap = wrap
+
+return M
