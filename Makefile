@@ -25,12 +25,12 @@ LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,defs,-z,now -Wl,--unresolved-symbols=ignore-all
 
 TABLES  = endpoints commands statuses reasons faults vendor options
-BASE    = buf err
+BASE    = buf err civil file
 HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING =
-TARIFF  =
-BIND    = fleet bind json rows params client reply resource loop
+TARIFF  = zone
+BIND    = fleet bind json rows params client reply resource loop zone
 
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)

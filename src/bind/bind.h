@@ -57,5 +57,6 @@ void open_signing(lua_State *L);
 void open_tariffs(lua_State *L);
 void open_files(lua_State *L);
 void open_oauth(lua_State *L);
+void open_zone(lua_State *L);
 
 #endif

@@ -35,7 +35,8 @@ struct kind_row {
 enum outcome { OUTCOME_NONE, OUTCOME_NOT_SENT, OUTCOME_REFUSED, OUTCOME_UNKNOWN };
 
 /* One row per HTTP status and text: the first row whose status and text match decides.
- * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind. */
+ * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind. The table
+ * ends with KIND_none. */
 struct status {
   int status;
   const char *text;
