@@ -22,10 +22,10 @@ VARIANT_FLAGS = $(VARIANT_FLAGS_$(VARIANT))
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS) -Isrc -MMD -MP
 INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
-SHARED     = -shared -Wl,-z,nodelete -Wl,-z,defs,-z,now -Wl,--unresolved-symbols=ignore-all
+SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 
 TABLES  = endpoints commands statuses reasons faults vendor options
-BASE    = buf err civil file
+BASE    = buf err reason civil file
 HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING =

@@ -64,8 +64,7 @@ function M.close(client)
   if account.owns_store then account.store.close() else account.store.flush() end
 end
 
---- Writes what the stores of all open clients hold back. Returns true, or nil, err, kind of the first that failed.
-function M.flush_all()
+function tasks.save()
   local failed
   for account in pairs(open_accounts) do
     local ok, err = account.store.flush()

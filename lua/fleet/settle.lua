@@ -5,6 +5,7 @@
 
 local core = require "fleet.core"
 local rows = require "fleet.rows"
+local run = require "fleet.run"
 
 local M = {}
 
@@ -105,7 +106,7 @@ end
 
 --- The row of an err's request, its parameters; nil when the err is of no call.
 function M.facts(err)
-  local found = require("fleet.run").facts_of[err]
+  local found = run.facts_of[err]
   return found and rows.by_name[found.row.name], found and found.params
 end
 

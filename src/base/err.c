@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 static void cut_at_utf8(char *text, size_t size) {
   size_t n = strlen(text);
@@ -54,27 +53,4 @@ enum outcome outcome_of(const char *name) {
   for (int o = OUTCOME_NOT_SENT; name && o <= OUTCOME_UNKNOWN; o++)
     if (strcmp(name, outcome_name((enum outcome)o)) == 0) return (enum outcome)o;
   return OUTCOME_NONE;
-}
-
-/* The signing proxy puts words of its own before the vehicle's (service-facts 7). */
-static const char *without_prefix(const char *text) {
-  for (const char *const *prefix = reason_prefixes; *prefix; prefix++) {
-    size_t size = strlen(*prefix);
-    if (strncasecmp(text, *prefix, size) == 0) return text + size;
-  }
-  return text;
-}
-
-static bool reason_matches(const struct reason *r, const char *text) {
-  size_t size = strlen(text), length = strlen(r->text);
-  if (r->match == MATCH_PART) return strcasestr(text, r->text) != NULL;
-  if (r->match == MATCH_TAIL) return size >= length && strcasecmp(text + size - length, r->text) == 0;
-  return strcasecmp(text, r->text) == 0;
-}
-
-const struct reason *reason_of(const char *text) {
-  text = without_prefix(text);
-  for (const struct reason *r = reason_rows; r->text; r++)
-    if (reason_matches(r, text)) return r;
-  return NULL;
 }

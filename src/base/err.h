@@ -26,8 +26,6 @@ bool err_out_of_memory(struct err *e);
 
 const char *kind_name(enum kind kind); /* "none" for KIND_none */
 enum kind kind_of(const char *name);   /* KIND_none when there is no such kind */
-/* The row of a reason text: whole, after its last ": ", by its end, or by a part; NULL when no row knows it. */
-const struct reason *reason_of(const char *text);
 enum outcome outcome_of(const char *name); /* OUTCOME_NONE for NULL and unknown names */
 const char *outcome_name(enum outcome outcome); /* NULL for OUTCOME_NONE */
 

@@ -1,5 +1,6 @@
 #include "bind/params.h"
 
+#include "base/civil.h"
 #include "bind/json.h"
 
 #include <math.h>
@@ -203,18 +204,6 @@ static void id_value(const struct plan *p, const struct param *q, int index, str
   buf_add(out, text.data, text.size);
 }
 
-/* Days since 1970-01-01 to a civil date, proleptic Gregorian, after the usual shift of the year to March. */
-static void utc_text(struct buf *out, double seconds) {
-  long long t = (long long)floor(seconds), days = t / 86400, rest = t % 86400;
-  if (rest < 0) rest += 86400, days--;
-  long long z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, doe = z - era * 146097;
-  long long yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365, doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-  long long month = (5 * doy + 2) / 153, day = doy - (153 * month + 2) / 5 + 1;
-  month = month < 10 ? month + 3 : month - 9;
-  buf_format(out, "%04lld-%02lld-%02lldT%02lld:%02lld:%02lldZ", yoe + era * 400 + (month <= 2), month, day, rest / 3600,
-             rest / 60 % 60, rest % 60);
-}
-
 static bool digits_like(const char *pattern, struct bytes text) {
   for (size_t i = 0; pattern[i]; i++) {
     if (i >= text.size) return false;
@@ -224,16 +213,24 @@ static bool digits_like(const char *pattern, struct bytes text) {
   return true;
 }
 
+/* A date, or a time with its offset; a number is UTC seconds. Text is sent as it was given. */
 static void time_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
-  if (lua_type(p->L, index) == LUA_TNUMBER) {
-    utc_text(out, number_value(p, q, index));
+  struct err e = ERR_INIT;
+  struct civil date;
+  int64_t utc;
+  double fraction;
+  if (q->type == TYPE_TIME && lua_type(p->L, index) == LUA_TNUMBER) {
+    double seconds = floor(number_value(p, q, index));
+    if (seconds < CIVIL_MIN || seconds > CIVIL_MAX) mistake(p, "'%s' must be UTC seconds within the years 0 to 9999", q->name);
+    civil_format_time(out, (int64_t)seconds, 0);
     return;
   }
   struct bytes text = string_value(p, q, index);
-  bool date = digits_like("0000-00-00", text);
-  if (!date || (q->type == TYPE_DATE && text.size != 10) || !clean_text(text))
-    mistake(p, "'%s' must be %s", q->name,
-            q->type == TYPE_DATE ? "a date such as 2026-03-29" : "a time such as 2026-03-29T00:00:00+01:00, or UTC seconds");
+  bool good = civil_parse_date(&date, text, &e) || (q->type == TYPE_TIME && civil_parse_time(&utc, &fraction, text, &e));
+  if (!good)
+    mistake(p, "'%s' must be %s, got '%s'", q->name,
+            q->type == TYPE_DATE ? "a date such as 2026-03-29" : "a time such as 2026-03-29T00:00:00+01:00, or UTC seconds",
+            (const char *)text.data);
   buf_add(out, text.data, text.size);
 }
 

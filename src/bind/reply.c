@@ -1,5 +1,6 @@
 #include "bind/reply.h"
 
+#include "base/reason.h"
 #include "bind/json.h"
 #include "bind/request.h"
 #include "http/outcome.h"
