@@ -39,7 +39,7 @@ SERVER_OBJECTS = $(B)/obj/server/server.o $(B)/obj/server/daemon.o $(B)/obj/serv
                  $(B)/obj/bind/bind.o $(B)/obj/base/buf.o $(B)/obj/base/err.o
 PROBES  = $(patsubst spec/support/%.c,$(B)/lib/%.so,$(wildcard spec/support/probe_*.c))
 
-.PHONY: all deps build test demo bench lint asan tsan valgrind fuzz torture look doc proto install env clean specs
+.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz torture look doc proto install env clean
 all: build
 build: $(B)/lib/fleet/core.so $(B)/lib/fleet/server.so
 
@@ -67,8 +67,134 @@ ENV = LUA_PATH="$(ROOT)/lua/?.lua;$(ROOT)/lua/?/init.lua;$(ROOT)/?.lua;;" LUA_CP
 BUSTED = $(LUA) /usr/bin/busted
 SPECS  = spec
 
-specs: build $(PROBES)
+# ---- set-up ----
+
+BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
+             libmicrohttpd-dev lua-argparse
+TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl binutils locales tzdata procps \
+             clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks
+DEPS       = $(BUILD_DEPS) $(TEST_DEPS)
+
+# Installs what is missing, as root or with sudo; on a system without apt-get it prints what is needed.
+deps:
+	@missing=; for p in $(DEPS); do \
+	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "Please install the equivalents of:$$missing"; exit 1; fi; \
+	as=; [ "$$(id -u)" = 0 ] || as=sudo; \
+	echo "Installing:$$missing"; \
+	$$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+
+# ---- trying and testing ----
+
+demo:
+	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS)"
+	@$(MAKE) --no-print-directory -s build
+	@$(ENV) $(LUA) examples/demo.lua
+
+test:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes
+	luacheck -q lua spec examples
 	$(ENV) $(BUSTED) $(SPECS)
+
+specs: build probes
+	$(ENV) $(BUSTED) $(SPECS)
+
+probes: $(PROBES)
+
+# ---- sanitizers: the same suite, built with them ----
+
+SANITIZE = ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:symbolize=1 LSAN_OPTIONS=suppressions=$(ROOT)/spec/support/lsan.supp:print_suppressions=0 \
+           UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$(shell $(CC) -print-file-name=libasan.so) $(shell $(CC) -print-file-name=libubsan.so)"
+
+asan:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes VARIANT=asan
+	@$(MAKE) --no-print-directory sanitized-specs VARIANT=asan
+
+sanitized-specs:
+	$(SANITIZE) $(ENV) $(BUSTED) $(SPECS)
+
+tsan:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build threads VARIANT=tsan
+	@$(MAKE) --no-print-directory run-threads VARIANT=tsan
+
+threads: $(B)/threads
+run-threads:
+	TSAN_OPTIONS=suppressions=$(ROOT)/spec/support/tsan.supp:halt_on_error=1 $(ENV) $(B)/threads
+
+# Two states in two threads, and thousands of openings and closings: a host in C.
+$(B)/threads: spec/support/threads.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $< $(shell $(PKG) --libs lua$(LUA_VERSION)) -lpthread
+
+valgrind:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes
+	$(ENV) VALGRIND=1 valgrind -q --error-exitcode=99 --suppressions=spec/support/valgrind.supp --child-silent-after-fork=yes \
+	  $(BUSTED) $(SPECS)
+
+# ---- fuzzing: RUNS executions of every target, with the address sanitizer ----
+
+RUNS    = 200000
+FUZZERS = $(patsubst spec/fuzz/fuzz_%.c,%,$(wildcard spec/fuzz/fuzz_*.c))
+FUZZ_SOURCES = $(filter-out src/bind/% src/http/http.c,$(SOURCES))
+
+fuzz:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory $(FUZZERS:%=fuzz-%)
+
+fuzz-%: build/fuzz/%
+	@mkdir -p build/corpus/$*
+	$< -runs=$(RUNS) -max_total_time=600 -verbosity=0 -print_final_stats=1 build/corpus/$* $(wildcard spec/fuzz/corpus/$*)
+
+build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_SOURCES)
+	@mkdir -p $(@D)
+	clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Isrc $(INCLUDES) \
+	  -o $@ $^ $(LIBS)
+
+# ---- checks that need no run ----
+
+LINT_SOURCES = $(filter-out src/signing/proto/%,$(wildcard src/*/*.c spec/support/*.c spec/fuzz/*.c spec/bench/*.c))
+LINT_HEADERS = $(filter-out src/signing/proto/%,$(wildcard src/*/*.h))
+
+lint:
+	@$(MAKE) --no-print-directory deps
+	for f in $(LINT_SOURCES); do for c in gcc clang; do \
+	  $$c -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -Werror -Isrc $(INCLUDES) -c -o /dev/null $$f || exit 1; done; done
+	clang-format --dry-run -Werror $(LINT_SOURCES) $(LINT_HEADERS)
+	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 --suppress=missingIncludeSystem \
+	  -Isrc -j2 $(filter src/%,$(LINT_SOURCES))
+	luacheck -q lua spec examples
+	for f in $$(find lua -name '*.lua'); do luac5.1 -p $$f || exit 1; done
+
+# ---- measuring, documents, generated files ----
+
+bench:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes
+	@$(ENV) $(LUA) spec/bench/run.lua
+
+doc: build
+	$(ENV) $(LUA) lua/fleet/cli/reference.lua
+
+# ---- installing ----
+
+LUA_FILES = $(shell cd $(ROOT)/lua && find fleet -name '*.lua' | sort)
+
+install: build
+	for f in $(LUA_FILES); do install -D -m 644 lua/$$f "$(DESTDIR)$(LUADIR)/$$f" || exit 1; done
+	install -D -m 755 $(B)/lib/fleet/core.so "$(DESTDIR)$(LIBDIR)/fleet/core.so"
+	install -D -m 755 $(B)/lib/fleet/server.so "$(DESTDIR)$(LIBDIR)/fleet/server.so"
+	install -D -m 755 lua/fleet/cli/fleet "$(DESTDIR)$(BINDIR)/fleet"
+
+# eval "$$(make -s env)": require "fleet" and the command of this tree then work from any directory.
+env: build
+	@echo 'export LUA_PATH="$(ROOT)/lua/?.lua;$(ROOT)/lua/?/init.lua;'"$${LUA_PATH:-;;}"'"'
+	@echo 'export LUA_CPATH="$(ROOT)/$(B)/lib/?.so;'"$${LUA_CPATH:-;;}"'"'
+	@echo 'export PATH="$(ROOT)/lua/fleet/cli:'"$$PATH"'"'
 
 clean:
 	rm -rf build
