@@ -97,9 +97,11 @@ local function attempt(call, token, number)
   local reply, err, kind = send(call, region.base(call.account), token, left)
   if not reply then return nil, M.dress(call, err), kind end
   local _, wall = tasks.loop.clock()
-  local value
-  value, err, kind = core.result(call.request, reply, wall, call.account.states[call.id])
+  local value, passing
+  value, err, kind, passing = core.result(call.request, reply, wall, call.account.states[call.id])
   if err then
+    call.facts.passing = passing
+    if kind == "asleep" or kind == "offline" then call.account.states[call.id] = kind end
     M.dress(call, err)
     call.other_host = err.kind == "region" and region.named(call.account, reply) or nil
     err.raw = redact.text(reply:body(), call)
@@ -131,13 +133,13 @@ local function open_source(account)
 end
 
 local function refusal(call)
-  if call.row.flags.third_party and open_source(call.account) then
+  if call.row.third_party and open_source(call.account) then
     return fail(call, "unsupported", "an open-source app has no partner token and cannot make this call")
   end
-  if call.row.flags.needs_protocol and not call.signed then
+  if call.row.needs_protocol and not call.signed then
     return fail(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  local no_longer = call.row.flags.deprecated and not call.request:flag("force")
+  local no_longer = call.row.deprecated and not call.request:flag("force")
   if no_longer then return call.account.deprecated(call, fail) end
 end
 
@@ -187,12 +189,11 @@ local function attempts(call)
 end
 
 local function new_call(row, request, account, id, handle)
-  local write = row.write
   return {
-    row = row, request = request, account = account, id = id, handle = handle, write = write,
+    row = row, request = request, account = account, id = id, handle = handle, write = row.write,
     deadline = tasks.real() + (request:timeout() or account.config.timeout),
     facts = {
-      write = write, idempotent = request:flag("idempotent"), own_token = not account.config.token,
+      write = row.write, idempotent = request:flag("idempotent"), own_token = not account.config.token,
       refreshes = 0, regions = 0, repeats = 0,
     },
   }
@@ -211,10 +212,13 @@ local function perform(call)
   return value, err, kind
 end
 
---- Performs a planned request of a row for a handle. Returns the value or nil, err, kind.
-function M.perform(row, request, handle)
+--- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil.
+--- Returns the value or nil, err, kind.
+function M.perform(row, request, handle, sink)
   local account, _, id = core.account(handle)
-  return perform(new_call(row, request, account, id, handle))
+  local call = new_call(row, request, account, id, handle)
+  call.sink = sink
+  return perform(call)
 end
 
 --- Calls a row with the arguments of its method: path arguments, parameters, options.

@@ -6,6 +6,7 @@
 local core = require "fleet.core"
 local tasks = require "fleet.tasks"
 local download = require "fleet.download"
+local all_rows = require "fleet.rows"
 
 local rows = {} -- row name -> function(plain, handle, ...)
 local M = { rows = rows, methods = { vehicle = {}, site = {} } }
@@ -148,7 +149,8 @@ end
 
 rows["charging.invoice"] = function(plain, handle, id, params, ...)
   if type(params) ~= "table" or params.to == nil then return plain(handle, id, params, ...) end
-  return download.to_file(plain, handle, id, params, ...)
+  local row = all_rows.by_name["charging.invoice"]
+  return download.to_file(row, core.plan(row.pointer, handle, id, params, ...), handle, params.to, params.overwrite)
 end
 
 -- ---- telemetry ----

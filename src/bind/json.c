@@ -28,7 +28,7 @@ static void reader_release(void *object) {
 }
 
 static const struct box_type reader_type = {"fleet.json", reader_release, NULL, NULL};
-static const char decode_key;
+static const char decode_key, reader_key;
 
 /* ---- reading ---- */
 
@@ -124,7 +124,7 @@ static int decode_protected(lua_State *L, struct bytes text) {
 /* lua-cjson remembers the decimal point of the moment it was made; if that was not a point, the locale of that moment
  * is tried when the "C" locale fails. */
 static bool decode(lua_State *L, struct bytes text) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_type.name);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
   const struct reader *r = box_check(L, -1, &reader_type);
   lua_pop(L, 1);
   locale_t before = uselocale(r->c_numeric);
@@ -307,7 +307,7 @@ void open_json(lua_State *L) {
   r->c_numeric = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
   if (!r->c_numeric) luaL_error(L, "no memory for the \"C\" locale");
   box_open(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &reader_type.name);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &reader_key);
   open_cjson(L);
   lua_pushcfunction(L, l_json_decode);
   lua_setfield(L, -2, "json_decode");

@@ -25,16 +25,13 @@ struct loop {
 
 static void shared_release(struct shared_http *s) {
   if (--s->references > 0) return;
-  if (s->http) {
-    if (poller_forked(&s->poller)) http_abandon(s->http);
-    else http_close(s->http);
-  }
+  if (s->http) http_close(s->http);
   poller_close(&s->poller);
   free(s);
 }
 
 void shared_http_drop(struct shared_http *s, struct http_transfer *t) {
-  if (s->http && !poller_forked(&s->poller)) http_drop(s->http, t);
+  http_drop(s->http, t);
   shared_release(s);
 }
 
@@ -76,16 +73,11 @@ static int l_loop(lua_State *L) {
 static void take_events(struct loop *l, double seconds) {
   struct shared_http *s = l->shared;
   int kept = 0, count = poller_wait(&s->poller, l->events, MOST_EVENTS, seconds);
-  for (int i = 0; i < count; i++) {
-    if (l->events[i].tag == HTTP_TAG) http_ready(s->http, l->events[i].fd, l->events[i].events);
-    else l->events[kept++] = l->events[i];
-  }
+  http_step(s->http, l->events, count);
+  for (int i = 0; i < count; i++)
+    if (l->events[i].tag != HTTP_TAG) l->events[kept++] = l->events[i];
   l->count = kept;
   l->next = 0;
-}
-
-static void tick(struct loop *l) {
-  if (http_timeout(l->shared->http) == 0) http_tick(l->shared->http);
 }
 
 static double earlier(double a, double b) {
@@ -98,7 +90,6 @@ static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = luaL_optnumber(L, 2, -1);
   if (l->next < l->count) return 0;
-  tick(l);
   take_events(l, earlier(seconds, http_timeout(l->shared->http)));
   return 0;
 }
@@ -106,9 +97,7 @@ static int l_wait(lua_State *L) {
 /* loop:step(): handles what is ready without waiting. */
 static int l_step(lua_State *L) {
   struct loop *l = check_loop(L);
-  tick(l);
   if (l->next >= l->count) take_events(l, 0);
-  tick(l);
   return 0;
 }
 
@@ -193,7 +182,6 @@ static void read_settings(lua_State *L, int index, struct outgoing *o) {
   o->r.proxy = text_field(L, index, "proxy");
   const char *agent = text_field(L, index, "agent_line");
   if (agent) add_header(L, o, agent);
-  o->r.sink = -1;
   o->r.headers = o->headers;
 }
 
@@ -216,7 +204,7 @@ static int l_submit(lua_State *L) {
   struct outgoing o = {.r = {.method = request->row->verb}};
   read_settings(L, 6, &o);
   o.r.timeout = luaL_checknumber(L, 7);
-  o.r.sink = (int)luaL_optinteger(L, 8, -1);
+  o.r.sink = (int)luaL_optinteger(L, 8, 0);
   if (authorization) add_header(L, &o, authorization);
   add_header(L, &o, "Content-Type: application/json");
   if (request->has_body) o.r.body = buf_bytes(&request->body);

@@ -50,7 +50,11 @@ static bool bounded(const struct param *q) {
 static void check_range(const struct plan *p, const struct param *q, double value) {
   if (!bounded(q)) return;
   if (value >= q->min && value <= q->max) return;
-  mistake(p, "'%s' must be %f to %f%s%s", q->name, q->min, q->max, q->unit ? " " : "", q->unit ? q->unit : "");
+  struct buf *range = push_scratch(p->L);
+  buf_json_number(range, q->min);
+  buf_text_add(range, " to ");
+  buf_json_number(range, q->max);
+  mistake(p, "'%s' must be %s%s%s", q->name, buf_text(range), q->unit ? " " : "", q->unit ? q->unit : "");
 }
 
 static double number_value(const struct plan *p, const struct param *q, int index) {
@@ -290,6 +294,7 @@ static void each_string(const struct plan *p, const struct param *q, int index,
                         void (*take)(struct buf *, const struct buf *, lua_Integer), struct buf *out) {
   struct param one = *q;
   one.type = q->type == TYPE_VINS ? TYPE_VIN : TYPE_STRING;
+  one.min = one.max = 0; /* of a list they bound the number of elements */
   if (lua_type(p->L, index) != LUA_TTABLE)
     mistake(p, "'%s' must be a list of strings, got %s", q->name, luaL_typename(p->L, index));
   lua_Integer count = luaL_len(p->L, index);

@@ -294,13 +294,15 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   return true;
 }
 
-/* ---- core.result(request, reply, wall, state) -> value, or nil, err, kind ---- */
+/* ---- core.result(request, reply, wall, state) -> value, or nil, err, kind, passing, trait ---- */
 
 static enum vehicle_state state_named(const char *name) {
   if (strcmp(name, "online") == 0) return STATE_ONLINE;
   if (strcmp(name, "asleep") == 0) return STATE_ASLEEP;
   return strcmp(name, "offline") == 0 ? STATE_OFFLINE : STATE_UNKNOWN;
 }
+
+static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
 
 static struct exchange exchange_of(const struct request *request, const struct http_response *r) {
   return (struct exchange){.failure = r->failure,
@@ -337,7 +339,28 @@ static int l_result(lua_State *L) {
   } else {
     failed_result(L, request, r, &v, &e);
   }
-  return push_failure(L, &e);
+  push_failure(L, &e);
+  lua_pushboolean(L, v.passing);
+  lua_pushstring(L, v.row ? trait_names[v.row->trait] : NULL);
+  return 5;
+}
+
+/* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see outcome.h */
+static int l_other_host(lua_State *L) {
+  const struct http_response *r = check_reply(L, 1)->response;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  size_t count = lua_rawlen(L, 2);
+  const char **hosts = lua_newuserdatauv(L, (count + 1) * sizeof *hosts, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    hosts[i] = luaL_checkstring(L, -1);
+    lua_pop(L, 1);
+  }
+  hosts[count] = NULL;
+  struct buf *base_url = push_scratch(L);
+  if (!outcome_other_host(buf_bytes(&r->headers), buf_bytes(&r->body), hosts, base_url)) return 0;
+  push_buf(L, base_url);
+  return 1;
 }
 
 /* ---- core.next(err kind, outcome, facts) -> "fail" | "refresh" | "region" | "repeat", pause in seconds ---- */
@@ -367,6 +390,7 @@ static int l_next(lua_State *L) {
                       .refreshes = count(L, 3, "refreshes"),
                       .regions = count(L, 3, "regions"),
                       .repeats = count(L, 3, "repeats")};
+  v.passing = fact(L, 3, "passing");
   lua_getfield(L, 3, "left");
   h.left = luaL_optnumber(L, -1, 0);
   double wait = 0;
@@ -401,7 +425,7 @@ static int l_reason(lua_State *L) {
 void open_reply(lua_State *L) {
   box_define(L, &reply_type);
   lua_pop(L, 1);
-  static const luaL_Reg functions[] = {{"reply", l_reply}, {"result", l_result}, {"next", l_next},
+  static const luaL_Reg functions[] = {{"reply", l_reply}, {"result", l_result}, {"next", l_next}, {"other_host", l_other_host},
                                        {"err", l_err},     {"reason", l_reason}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
