@@ -18,7 +18,10 @@
 #define VIN_QUERY                                                                                            \
   { "vin", IN_QUERY, TYPE_VIN, REQUIRED, .doc = "the vehicle: its VIN" }
 #define SITE                                                                                                 \
-  { "energy_site_id", IN_PATH, TYPE_ID, REQUIRED, .doc = "the energy site, as in products" }
+  {                                                                                                          \
+    "energy_site_id", IN_PATH, TYPE_ID, REQUIRED, .min = 1, .max = 18446744073709551615.0,                   \
+                                                  .doc = "the energy site, as in products"                   \
+  }
 #define PERCENT .min = 0, .max = 100, .unit = "percent"
 
 /* Page numbers start at 1; more than a million of anything is a mistake. */

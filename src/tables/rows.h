@@ -34,15 +34,24 @@ struct kind_row {
 /* What became of a write (rule R1). A read has no outcome. */
 enum outcome { OUTCOME_NONE, OUTCOME_NOT_SENT, OUTCOME_REFUSED, OUTCOME_UNKNOWN };
 
+/* What an engine must know about a status beyond its kind. */
+enum trait {
+  TRAIT_NONE,
+  TRAIT_BY_STATE, /* the kind is asleep or offline by the vehicle's last known state; see outcome.h */
+  TRAIT_SIGN,     /* the vehicle takes signed commands only */
+  TRAIT_PLAIN     /* at signed_command: the vehicle does not speak the protocol, it takes plain commands */
+};
+
 /* One row per HTTP status and text: the first row whose status and text match decides.
  * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind. The table
  * ends with KIND_none. */
 struct status {
   int status;
-  const char *text;
+  const char *text, *also; /* also: a second part that the body must hold, or NULL */
   enum kind kind;
   enum outcome outcome; /* of a write; reads drop it */
-  const char *advice;   /* a sentence for the message, or NULL */
+  enum trait trait;
+  const char *advice; /* a sentence for the message, or NULL */
 };
 
 /* One row per reason text that a vehicle, a site or the authorization server gives. The first row that matches decides.
@@ -192,7 +201,7 @@ struct row {
 
 extern const struct row endpoint_rows[]; /* each table ends with a NULL name */
 extern const struct row command_rows[];
-extern const struct status status_rows[];
+extern const struct status status_rows[]; /* ends with the row that matches everything */
 extern const struct reason reason_rows[];
 extern const struct fault fault_rows[]; /* ends with a NULL name */
 extern const struct kind_row kind_rows[];

@@ -1,0 +1,47 @@
+-- Processes that a spec starts and that end with it, even when it is killed: their standard input ends.
+-- A process says that it is ready, and on which ports it listens, by one line into a named pipe.
+
+local M = {}
+
+M.build = assert(os.getenv("FLEET_BUILD"), "run the specs through make")
+M.root = M.build:gsub("/build/[^/]*$", "")
+M.directory = M.build .. "/run"
+
+function M.quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+function M.execute(command)
+  assert(os.execute(command), "failed: " .. command)
+end
+
+-- A fresh directory below build/.
+function M.temporary(name)
+  M.execute("mkdir -p " .. M.quote(M.directory))
+  local pipe = io.popen("mktemp -d " .. M.quote(M.directory .. "/" .. name .. ".XXXXXX"))
+  local path = pipe:read("l")
+  pipe:close()
+  return assert(path, "no temporary directory")
+end
+
+-- Runs `command <announce> [argument]`; returns { line = what it announced, stop = function() }. A process that ends
+-- early opens the pipe, too, so that nobody waits for its line.
+function M.start(command, argument)
+  local directory = M.temporary("process")
+  local announce = directory .. "/announce"
+  M.execute("mkfifo " .. M.quote(announce))
+  local line = command .. " " .. M.quote(announce) .. (argument and " " .. M.quote(argument) or "")
+  local pipe = assert(io.popen(line .. "; : 1<>" .. M.quote(announce), "w"))
+  local reader = assert(io.open(announce))
+  local announced = reader:read("l")
+  reader:close()
+  assert(announced, "the process did not start: " .. command)
+  local function stop()
+    if pipe then pipe:close() end
+    pipe = nil
+    M.execute("rm -rf " .. M.quote(directory))
+  end
+  return { line = announced, stop = stop }
+end
+
+return M

@@ -1,0 +1,805 @@
+#include "http/http.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  OLDEST_LIBCURL = 0x075000, /* 7.80: CURLOPT_PREREQFUNCTION */
+  HEADER_LIMIT = 64 * 1024,
+  SPARE_CARRIERS = 16,
+  IDLE_SECONDS = 50, /* common load balancers close idle connections after 60: reuse must come before */
+  LIFE_SECONDS = 600 /* a connection that is always busy would pin the address of a moved server */
+};
+
+/* ---- what one request holds ---- */
+
+struct list {
+  struct http_transfer *first, *last;
+};
+
+struct method {
+  const char *name;
+  bool safe;   /* changes nothing: libcurl may send it again */
+  bool length; /* says Content-Length: 0 without a body */
+};
+
+static const struct method methods[] = {
+    {"GET", true, false}, {"HEAD", true, false},   {"POST", false, true},
+    {"PUT", false, true}, {"PATCH", false, true}, {"DELETE", false, false},
+};
+
+struct http_transfer {
+  struct http_response response;
+  struct list *list; /* running, done or taken */
+  struct http_transfer *next, *previous;
+  struct carrier *carrier; /* while it runs */
+  void *user;
+  const struct method *method;
+  size_t max_response, header_bytes;
+  int sink;
+  double started, timeout;
+  bool headers_done;
+  enum http_failure stopped; /* why a callback of ours ended it; HTTP_OK: none did */
+  struct buf copy;           /* header lines and body; may hold a token, a PIN */
+  struct curl_slist lines[]; /* point into copy */
+};
+
+/* An easy handle is made once and used for many requests: making one costs as much as a tenth of a request. */
+struct carrier {
+  CURL *easy;
+  struct http *http;
+  struct http_transfer *transfer;
+  struct carrier *next;
+  char error[CURL_ERROR_SIZE];
+};
+
+struct http {
+  CURLM *multi;
+  struct poller *poller;
+  struct list running, done, taken;
+  struct carrier *spare;
+  int spares, in_flight;
+  double timer_at;        /* poller_now() seconds, negative: never */
+  unsigned char *watched; /* by descriptor: what the poller watches, OWNED, IDLE */
+  size_t watched_size;
+  const char *ca_file, *ca_path; /* libcurl's own; static text */
+};
+
+/* Watching a connection for each request anew would cost two system calls: libcurl's last wish to read stays with the
+ * poller while the connection is idle. Only sockets that we open and close ourselves: others may vanish unseen. */
+enum { OWNED = 8, IDLE = 16 };
+
+/* ---- SIGPIPE: never the host's disposition, only this thread's mask for the time of a call ---- */
+
+struct guard {
+  sigset_t before;
+  bool pending; /* one was waiting already: it is the host's */
+};
+
+static sigset_t only_sigpipe(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  return set;
+}
+
+static void guard_enter(struct guard *g) {
+  sigset_t pipe_set = only_sigpipe(), waiting;
+  g->pending = false;
+  pthread_sigmask(SIG_BLOCK, &pipe_set, &g->before);
+  if (!sigismember(&g->before, SIGPIPE)) return; /* it could not have waited */
+  sigpending(&waiting);
+  g->pending = sigismember(&waiting, SIGPIPE);
+}
+
+static void guard_leave(const struct guard *g) {
+  static const struct timespec at_once = {0, 0};
+  sigset_t pipe_set = only_sigpipe();
+  if (!g->pending)
+    while (sigtimedwait(&pipe_set, NULL, &at_once) < 0 && errno == EINTR) continue;
+  if (!sigismember(&g->before, SIGPIPE)) pthread_sigmask(SIG_SETMASK, &g->before, NULL);
+}
+
+/* ---- lists ---- */
+
+static void leave(struct http_transfer *t) {
+  struct list *list = t->list;
+  *(t->previous ? &t->previous->next : &list->first) = t->next;
+  *(t->next ? &t->next->previous : &list->last) = t->previous;
+}
+
+static void enter(struct list *list, struct http_transfer *t) {
+  if (t->list) leave(t);
+  t->list = list;
+  t->next = NULL;
+  t->previous = list->last;
+  *(list->last ? &list->last->next : &list->first) = t;
+  list->last = t;
+}
+
+/* ---- sockets and the timer, called by libcurl ---- */
+
+static bool know(struct http *h, int fd) {
+  size_t need = (size_t)fd + 1;
+  if (need <= h->watched_size) return true;
+  size_t size = need + need / 2 + 64;
+  unsigned char *grown = realloc(h->watched, size);
+  if (!grown) return false;
+  memset(grown + h->watched_size, 0, size - h->watched_size);
+  h->watched = grown;
+  h->watched_size = size;
+  return true;
+}
+
+static void watch(struct http *h, int fd, unsigned events) {
+  unsigned char *state = &h->watched[fd];
+  bool done = poller_watch(h->poller, fd, events, HTTP_TAG, NULL);
+  *state = (unsigned char)((*state & OWNED) | (done ? events : 0));
+}
+
+static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)purpose;
+  struct carrier *c = user;
+  int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+    c->transfer->stopped = HTTP_LOCAL;
+  if (fd < 0) return CURL_SOCKET_BAD;
+  if (!know(c->http, fd)) {
+    close(fd);
+    return CURL_SOCKET_BAD;
+  }
+  c->http->watched[fd] = OWNED;
+  return fd;
+}
+
+static int on_close(void *user, curl_socket_t fd) {
+  struct http *h = user;
+  if ((size_t)fd < h->watched_size) {
+    if (h->watched[fd] & (POLLER_READ | POLLER_WRITE)) watch(h, fd, 0);
+    h->watched[fd] = 0;
+  }
+  return close(fd);
+}
+
+/* A descriptor that cannot be watched is not an error here: its transfer ends at its deadline, not all of them. */
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *unused) {
+  (void)easy, (void)unused;
+  struct http *h = user;
+  if (!know(h, fd)) return 0;
+  unsigned char *state = &h->watched[fd];
+  unsigned watched = *state & (POLLER_READ | POLLER_WRITE), wanted = 0;
+  if (what != CURL_POLL_REMOVE) {
+    if (what & CURL_POLL_IN) wanted |= POLLER_READ;
+    if (what & CURL_POLL_OUT) wanted |= POLLER_WRITE;
+  }
+  *state = (unsigned char)(*state & ~IDLE);
+  if (wanted == 0 && (*state & OWNED) && watched == POLLER_READ) *state |= IDLE;
+  else if (wanted != watched) watch(h, fd, wanted);
+  return 0;
+}
+
+static int on_timer(CURLM *multi, long milliseconds, void *user) {
+  (void)multi;
+  struct http *h = user;
+  h->timer_at = milliseconds < 0 ? -1 : poller_now() + (double)milliseconds / 1000;
+  return 0;
+}
+
+/* ---- one request's callbacks ---- */
+
+/* libcurl asks here before each try, when the connection stands and nothing of this try has been written. A second
+ * try follows a connection that died without a reply, after the first one may have been carried out. */
+static int on_request(void *user, char *remote, char *local, int remote_port, int local_port) {
+  (void)remote, (void)local, (void)remote_port, (void)local_port;
+  struct http_transfer *t = ((struct carrier *)user)->transfer;
+  if (t->response.sent && !t->method->safe) {
+    t->stopped = HTTP_EMPTY;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  t->response.sent = true;
+  return CURL_PREREQFUNC_OK;
+}
+
+static size_t stop(struct http_transfer *t, enum http_failure why) {
+  t->stopped = why;
+  return 0;
+}
+
+static bool has_prefix(const char *line, size_t size, const char *prefix) {
+  size_t length = strlen(prefix);
+  return size >= length && strncasecmp(line, prefix, length) == 0;
+}
+
+/* "HTTP/1.1 200 OK" */
+static int status_of(const char *line, size_t size) {
+  const char *space = memchr(line, ' ', size);
+  int status = 0;
+  if (!space) return 0;
+  for (const char *p = space + 1; p < line + size && *p >= '0' && *p <= '9' && status < 1000; p++)
+    status = status * 10 + (*p - '0');
+  return status;
+}
+
+static void add_header(struct buf *out, const char *line, size_t size) {
+  const char *colon = memchr(line, ':', size), *end = line + size, *value = colon ? colon + 1 : end;
+  if (!colon || *line == ' ' || *line == '\t') return; /* a folded line: RFC 9112 5.2 */
+  while (value < end && (*value == ' ' || *value == '\t')) value++;
+  while (end > value && (end[-1] == ' ' || end[-1] == '\t')) end--;
+  for (const char *p = line; p < colon; p++) buf_put(out, (unsigned char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p));
+  buf_text_add(out, ": ");
+  buf_add(out, value, (size_t)(end - value));
+  buf_put(out, '\n');
+}
+
+static size_t on_header(char *line, size_t one, size_t length, void *user) {
+  struct http_transfer *t = ((struct carrier *)user)->transfer;
+  struct http_response *r = &t->response;
+  size_t size = one * length;
+  t->header_bytes += size;
+  if (t->header_bytes > HEADER_LIMIT) return stop(t, HTTP_TOO_LARGE);
+  if (t->headers_done) return size; /* trailers */
+  size_t text = size;
+  while (text && (line[text - 1] == '\n' || line[text - 1] == '\r')) text--;
+  if (has_prefix(line, text, "HTTP/")) {
+    buf_clear(&r->headers);
+    r->status = status_of(line, text);
+  } else if (text == 0) {
+    t->headers_done = r->status >= 200; /* 1xx replies come before the true one */
+  } else {
+    add_header(&r->headers, line, text);
+  }
+  return buf_ok(&r->headers) ? size : stop(t, HTTP_LOCAL);
+}
+
+static bool write_all(int fd, const char *data, size_t size) {
+  while (size) {
+    ssize_t n = write(fd, data, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    data += n;
+    size -= (size_t)n;
+  }
+  return true;
+}
+
+static size_t on_body(char *data, size_t one, size_t length, void *user) {
+  struct http_transfer *t = ((struct carrier *)user)->transfer;
+  size_t size = one * length;
+  if (size > t->max_response) return stop(t, HTTP_TOO_LARGE);
+  t->max_response -= size;
+  if (t->sink > 0 && t->response.status / 100 == 2)
+    return write_all(t->sink, data, size) ? size : stop(t, HTTP_SINK);
+  buf_add(&t->response.body, data, size);
+  return buf_ok(&t->response.body) ? size : stop(t, HTTP_LOCAL);
+}
+
+/* ---- carriers ---- */
+
+static void carrier_free(struct carrier *c) {
+  if (c->easy) curl_easy_cleanup(c->easy);
+  free(c);
+}
+
+static const struct setting {
+  CURLoption option;
+  long value;
+  bool optional; /* unknown to older libraries, which do as well without it */
+} settings[] = {
+    {CURLOPT_NOSIGNAL, 1, false},
+    {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1, false},
+    {CURLOPT_FOLLOWLOCATION, 0, false},
+    {CURLOPT_SSL_VERIFYPEER, 1, false},
+    {CURLOPT_SSL_VERIFYHOST, 2, false},
+    {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2, false},
+    {CURLOPT_DISALLOW_USERNAME_IN_URL, 1, false},
+    {CURLOPT_PATH_AS_IS, 1, false}, /* ".." in an argument must not become another path */
+    {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1, false},
+    {CURLOPT_MAXAGE_CONN, IDLE_SECONDS, false},
+    {CURLOPT_MAXLIFETIME_CONN, LIFE_SECONDS, false},
+    {CURLOPT_UPLOAD_BUFFERSIZE, 16384, false}, /* 64 KiB for each request over TLS otherwise */
+#if LIBCURL_VERSION_NUM >= 0x075700
+    {CURLOPT_QUICK_EXIT, 1, true}, /* a deadline or a close must not wait for a name server that does not answer */
+#endif
+};
+
+static bool set_fixed(struct carrier *c) {
+  bool ok = true;
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    CURLcode code = curl_easy_setopt(c->easy, settings[i].option, settings[i].value);
+    ok &= code == CURLE_OK || (code == CURLE_UNKNOWN_OPTION && settings[i].optional);
+  }
+#if LIBCURL_VERSION_NUM >= 0x075500
+  ok &= curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
+#else
+  ok &= curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS) == CURLE_OK;
+#endif
+  if (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_LIBZ)
+    ok &= curl_easy_setopt(c->easy, CURLOPT_ACCEPT_ENCODING, "gzip") == CURLE_OK;
+  return ok;
+}
+
+static void set_callbacks(struct carrier *c) {
+  curl_easy_setopt(c->easy, CURLOPT_PRIVATE, c);
+  curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->error);
+  curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+  curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c);
+  curl_easy_setopt(c->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+  curl_easy_setopt(c->easy, CURLOPT_CLOSESOCKETDATA, c->http); /* a connection outlives the request that made it */
+  curl_easy_setopt(c->easy, CURLOPT_PREREQFUNCTION, on_request);
+  curl_easy_setopt(c->easy, CURLOPT_PREREQDATA, c);
+  curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
+  curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, c);
+}
+
+static struct carrier *carrier_new(struct http *h) {
+  struct carrier *c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->http = h;
+  c->easy = curl_easy_init();
+  if (!c->easy || !set_fixed(c)) {
+    carrier_free(c);
+    return NULL;
+  }
+  set_callbacks(c);
+  return c;
+}
+
+static struct carrier *carrier_take(struct http *h) {
+  struct carrier *c = h->spare;
+  if (!c) return carrier_new(h);
+  h->spare = c->next;
+  h->spares--;
+  return c;
+}
+
+static void drop_spare(struct http *h) {
+  struct carrier *c = carrier_take(h);
+  carrier_free(c);
+}
+
+/* As many stay as are in flight, and a few: many requests at once find theirs, an idle loop holds little. */
+static void carrier_release(struct http *h, struct carrier *c, bool clean) {
+  c->transfer = NULL;
+  if (clean) {
+    c->next = h->spare;
+    h->spare = c;
+    h->spares++;
+  } else {
+    carrier_free(c);
+  }
+  for (int i = 0; i < 2 && h->spares > SPARE_CARRIERS && h->spares > h->in_flight; i++) drop_spare(h);
+}
+
+/* ---- submitting ---- */
+
+static const struct method *find_method(const char *name) {
+  for (size_t i = 0; name && i < sizeof methods / sizeof *methods; i++)
+    if (strcmp(methods[i].name, name) == 0) return &methods[i];
+  return NULL;
+}
+
+static bool is_token(char c) { /* RFC 9110 5.6.2 */
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("!#$%&'*+-.^_`|~", c);
+}
+
+static bool header_valid(const char *line) {
+  const char *p = line;
+  while (*p && is_token(*p)) p++;
+  if (p == line || *p != ':') return false;
+  for (; *p; p++)
+    if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7F) return false;
+  return true;
+}
+
+static bool url_valid(const char *url) {
+  if (!url || !(has_prefix(url, strlen(url), "http://") || has_prefix(url, strlen(url), "https://"))) return false;
+  for (const char *p = url; *p; p++)
+    if (*p <= ' ' || *p == 0x7F) return false; /* also bytes above 0x7F: they must be percent-encoded */
+  return true;
+}
+
+static bool request_valid(const struct http_request *r, const struct method *m, struct err *e) {
+  if (!m) return err_set(e, KIND_invalid, "the request's method is not known");
+  if (!url_valid(r->url)) return err_set(e, KIND_invalid, "the request's address is not an http or https address");
+  if (m->safe && r->body.data) return err_set(e, KIND_invalid, "a %s request takes no body", m->name);
+  if (!(r->timeout > 0 && isfinite(r->timeout)))
+    return err_set(e, KIND_invalid, "the request's time limit must be above zero");
+  for (int i = 0; r->headers && r->headers[i]; i++) /* the line itself may hold a secret */
+    if (!header_valid(r->headers[i])) return err_set(e, KIND_invalid, "header line %d is not \"Name: value\"", i + 1);
+  return true;
+}
+
+static void copy_line(struct http_transfer *t, size_t *count, const char *line) {
+  char *at = (char *)t->copy.data + t->copy.size;
+  buf_add(&t->copy, line, strlen(line) + 1);
+  t->lines[*count] = (struct curl_slist){at, NULL};
+  if (*count) t->lines[*count - 1].next = &t->lines[*count];
+  ++*count;
+}
+
+/* Room for all is taken at once, so that the lines stay where they are. Both extra lines switch something of
+ * libcurl's off: a Content-Type of its own invention, and waiting for "100 Continue". */
+static bool copy_request(struct http_transfer *t, const struct http_request *r) {
+  static const char no_type[] = "Content-Type:", no_expect[] = "Expect:";
+  size_t size = sizeof no_type + sizeof no_expect + r->body.size, count = 0;
+  bool typed = false;
+  for (int i = 0; r->headers && r->headers[i]; i++) size += strlen(r->headers[i]) + 1;
+  if (!buf_reserve(&t->copy, size)) return false;
+  for (int i = 0; r->headers && r->headers[i]; i++) {
+    typed |= has_prefix(r->headers[i], strlen(r->headers[i]), no_type);
+    copy_line(t, &count, r->headers[i]);
+  }
+  if (!typed) copy_line(t, &count, no_type);
+  copy_line(t, &count, no_expect);
+  buf_add(&t->copy, r->body.data, r->body.size);
+  return true;
+}
+
+static struct http_transfer *transfer_new(const struct http_request *r, const struct method *m) {
+  size_t lines = 2;
+  for (int i = 0; r->headers && r->headers[i]; i++) lines++;
+  struct http_transfer *t = calloc(1, sizeof *t + lines * sizeof *t->lines);
+  if (!t) return NULL;
+  t->method = m;
+  t->max_response = r->max_response;
+  t->sink = r->sink;
+  t->timeout = r->timeout;
+  t->started = poller_now();
+  if (copy_request(t, r)) return t;
+  free(t);
+  return NULL;
+}
+
+static void transfer_free(struct http_transfer *t) {
+  buf_free(&t->copy);
+  buf_free(&t->response.headers);
+  buf_free(&t->response.body);
+  free(t);
+}
+
+static long as_milliseconds(double seconds) {
+  return (long)fmin(fmax(ceil(seconds * 1000), 1), 2e9);
+}
+
+#define SET(option, value) (curl_easy_setopt(easy, option, value) == CURLE_OK)
+
+static bool set_method(CURL *easy, const struct http_transfer *t, size_t body) {
+  const struct method *m = t->method;
+  bool posts = body > 0 || m->length;
+  const unsigned char *data = t->copy.data + t->copy.size - body; /* the body comes last */
+  return SET(CURLOPT_POSTFIELDS, posts ? data : NULL) && SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body) &&
+         SET(posts ? CURLOPT_POST : CURLOPT_HTTPGET, 1L) && SET(CURLOPT_NOBODY, strcmp(m->name, "HEAD") == 0 ? 1L : 0L) &&
+         SET(CURLOPT_CUSTOMREQUEST, m->name);
+}
+
+static bool set_request(const struct http *h, CURL *easy, struct http_transfer *t, const struct http_request *r) {
+  const char *no_proxy = r->environment_proxy ? NULL : "";
+  double connect = r->connect_timeout > 0 ? fmin(r->connect_timeout, r->timeout) : r->timeout;
+  const char *ca_file = r->ca_file ? r->ca_file : h->ca_file;
+  return SET(CURLOPT_URL, r->url) && SET(CURLOPT_HTTPHEADER, &t->lines[0]) && set_method(easy, t, r->body.size) &&
+         SET(CURLOPT_TIMEOUT_MS, as_milliseconds(r->timeout)) &&
+         SET(CURLOPT_CONNECTTIMEOUT_MS, as_milliseconds(connect)) &&
+         SET(CURLOPT_PROXY, r->proxy ? r->proxy : no_proxy) && SET(CURLOPT_NOPROXY, no_proxy) &&
+         SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_path) && SET(CURLOPT_CAINFO, ca_file) &&
+         (!h->ca_path || SET(CURLOPT_CAPATH, ca_file ? NULL : h->ca_path));
+}
+
+static bool start(struct http *h, struct http_transfer *t, const struct http_request *r) {
+  struct carrier *c = carrier_take(h);
+  if (!c) return false;
+  c->error[0] = '\0';
+  c->transfer = t;
+  t->carrier = c;
+  if (set_request(h, c->easy, t, r) && curl_multi_add_handle(h->multi, c->easy) == CURLM_OK) return true;
+  carrier_free(c);
+  return false;
+}
+
+struct http_transfer *http_submit(struct http *h, const struct http_request *r, struct err *e) {
+  const struct method *m = find_method(r->method);
+  if (!request_valid(r, m, e)) return NULL;
+  struct http_transfer *t = transfer_new(r, m);
+  if (!t || !start(h, t, r)) {
+    if (t) transfer_free(t);
+    err_out_of_memory(e);
+    return NULL;
+  }
+  enter(&h->running, t);
+  h->in_flight++;
+  return t;
+}
+
+/* ---- finishing ---- */
+
+/* What libcurl's codes mean before and after the request could be written. Others: HTTP_LOCAL, HTTP_CUT. */
+static const struct meaning {
+  CURLcode code;
+  enum http_failure before, after;
+} meanings[] = {
+    {CURLE_COULDNT_RESOLVE_HOST, HTTP_RESOLVE, HTTP_RESOLVE},
+    {CURLE_COULDNT_RESOLVE_PROXY, HTTP_RESOLVE, HTTP_RESOLVE},
+    {CURLE_COULDNT_CONNECT, HTTP_CONNECT, HTTP_CONNECT},
+    {CURLE_PROXY, HTTP_CONNECT, HTTP_CONNECT},
+    {CURLE_OPERATION_TIMEDOUT, HTTP_CONNECT, HTTP_TIMEOUT},
+    {CURLE_GOT_NOTHING, HTTP_CONNECT, HTTP_EMPTY},
+    {CURLE_SEND_ERROR, HTTP_CONNECT, HTTP_EMPTY},
+    {CURLE_RECV_ERROR, HTTP_CONNECT, HTTP_EMPTY},
+    {CURLE_SSL_CONNECT_ERROR, HTTP_TLS, HTTP_TLS},
+    {CURLE_PEER_FAILED_VERIFICATION, HTTP_TLS, HTTP_TLS},
+    {CURLE_SSL_CERTPROBLEM, HTTP_TLS, HTTP_TLS},
+    {CURLE_SSL_CIPHER, HTTP_TLS, HTTP_TLS},
+    {CURLE_SSL_CACERT_BADFILE, HTTP_TLS, HTTP_TLS},
+    {CURLE_SSL_ISSUER_ERROR, HTTP_TLS, HTTP_TLS},
+    {CURLE_SSL_ENGINE_INITFAILED, HTTP_TLS, HTTP_TLS},
+    {CURLE_SSL_INVALIDCERTSTATUS, HTTP_TLS, HTTP_TLS},
+    {CURLE_OUT_OF_MEMORY, HTTP_LOCAL, HTTP_LOCAL},
+};
+
+static enum http_failure failure_of(const struct http_transfer *t, CURLcode code) {
+  const struct http_response *r = &t->response;
+  if (code == CURLE_OK) return HTTP_OK;
+  if (t->stopped) return t->stopped;
+  if (code == CURLE_OPERATION_TIMEDOUT && r->seconds + 0.001 >= t->timeout) return HTTP_TIMEOUT;
+  for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+    if (meanings[i].code != code) continue;
+    if (!r->sent) return meanings[i].before;
+    return meanings[i].after == HTTP_EMPTY && t->header_bytes ? HTTP_CUT : meanings[i].after;
+  }
+  return r->sent ? HTTP_CUT : HTTP_LOCAL;
+}
+
+static const char *const sentences[] = {
+    [HTTP_RESOLVE] = "the server's name could not be resolved; check the network and the name server",
+    [HTTP_CONNECT] = "no connection to the server; check the network",
+    [HTTP_TLS] = "no trusted connection to the server",
+    [HTTP_TIMEOUT] = "no complete reply within the time limit",
+    [HTTP_EMPTY] = "the connection ended without a reply",
+    [HTTP_CUT] = "the reply ended early or cannot be read",
+    [HTTP_TOO_LARGE] = "the reply is larger than allowed",
+    [HTTP_CANCELLED] = "the request was cancelled",
+    [HTTP_SINK] = "the body of the reply could not be written to its file; is the disk full?",
+    [HTTP_LOCAL] = "the request could not be started",
+};
+
+/* libcurl's own text, unless it quotes the address. */
+static const char *tls_detail(struct carrier *c, CURLcode code) {
+  char *url = NULL, host[256];
+  curl_easy_getinfo(c->easy, CURLINFO_EFFECTIVE_URL, &url);
+  const char *begin = url ? strstr(url, "://") : NULL;
+  if (!begin) return curl_easy_strerror(code);
+  snprintf(host, sizeof host, "%.*s", (int)strcspn(begin + 3, "/:?#"), begin + 3);
+  return c->error[0] && !strstr(c->error, host) ? c->error : curl_easy_strerror(code);
+}
+
+/* A machine without a battery-backed clock starts in 1970, when no certificate is valid yet. */
+static void add_clock(char *message, size_t size, double wall) {
+  enum { PROGRAM_WRITTEN = 1704067200 /* 2024-01-01 */, YEAR = 31556952 };
+  size_t used = strlen(message);
+  if (wall >= PROGRAM_WRITTEN) return;
+  snprintf(message + used, size - used, "; this machine's clock says %d: set it", 1970 + (int)(wall / YEAR));
+}
+
+static void explain(struct http_transfer *t, struct carrier *c, CURLcode code) {
+  struct http_response *r = &t->response;
+  const char *detail = NULL;
+  if (r->failure == HTTP_OK) return;
+  if (r->failure == HTTP_TLS) detail = tls_detail(c, code);
+  if (r->failure == HTTP_CUT || r->failure == HTTP_LOCAL) detail = curl_easy_strerror(code);
+  if (t->stopped == HTTP_LOCAL) detail = "no memory or no descriptors left";
+  snprintf(r->message, sizeof r->message, "%s%s%s", sentences[r->failure], detail ? ": " : "", detail ? detail : "");
+  if (r->failure == HTTP_TLS) add_clock(r->message, sizeof r->message, (double)time(NULL));
+}
+
+static void detach(struct http *h, struct http_transfer *t, bool clean) {
+  struct carrier *c = t->carrier;
+  t->carrier = NULL;
+  curl_multi_remove_handle(h->multi, c->easy);
+  carrier_release(h, c, clean);
+  buf_free(&t->copy);
+}
+
+static void finish(struct http *h, struct http_transfer *t, CURLcode code) {
+  struct http_response *r = &t->response;
+  r->seconds = poller_now() - t->started;
+  r->failure = failure_of(t, code);
+  explain(t, t->carrier, code);
+  detach(h, t, code == CURLE_OK);
+  enter(&h->done, t);
+}
+
+static void drain(struct http *h) {
+  int left;
+  for (CURLMsg *m; (m = curl_multi_info_read(h->multi, &left));) {
+    struct carrier *c = NULL;
+    if (m->msg != CURLMSG_DONE) continue;
+    curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&c);
+    finish(h, c->transfer, m->data.result);
+  }
+}
+
+/* ---- the loop's side ---- */
+
+/* An error is told as both readiness: libcurl then asks the socket and gets the true reason. */
+static void feed(struct http *h, const struct poller_event *event) {
+  if ((size_t)event->fd < h->watched_size && h->watched[event->fd] & IDLE) {
+    watch(h, event->fd, 0); /* the server closed a connection that no request uses; libcurl finds out on reuse */
+    return;
+  }
+  int bits = 0, running;
+  if (event->events & (POLLER_READ | POLLER_ERROR)) bits |= CURL_CSELECT_IN;
+  if (event->events & (POLLER_WRITE | POLLER_ERROR)) bits |= CURL_CSELECT_OUT;
+  curl_multi_socket_action(h->multi, event->fd, bits, &running);
+}
+
+static bool timer_due(const struct http *h) {
+  return h->timer_at >= 0 && h->timer_at <= poller_now();
+}
+
+static bool has_event(const struct poller_event *events, int count) {
+  for (int i = 0; i < count; i++)
+    if (events[i].tag == HTTP_TAG) return true;
+  return false;
+}
+
+void http_step(struct http *h, const struct poller_event *events, int count) {
+  if (!has_event(events, count) && !timer_due(h)) return;
+  struct guard g;
+  int running;
+  guard_enter(&g);
+  for (int i = 0; i < count; i++)
+    if (events[i].tag == HTTP_TAG) feed(h, &events[i]);
+  if (timer_due(h)) {
+    h->timer_at = -1;
+    curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+  }
+  drain(h);
+  guard_leave(&g);
+}
+
+double http_timeout(const struct http *h) {
+  if (h->done.first) return 0;
+  return h->timer_at < 0 ? -1 : fmax(h->timer_at - poller_now(), 0);
+}
+
+struct http_transfer *http_take(struct http *h) {
+  struct http_transfer *t = h->done.first;
+  if (!t) return NULL;
+  enter(&h->taken, t);
+  h->in_flight--;
+  return t;
+}
+
+int http_in_flight(const struct http *h) {
+  return h->in_flight;
+}
+
+void transfer_set_user(struct http_transfer *t, void *user) {
+  t->user = user;
+}
+
+void *transfer_user(const struct http_transfer *t) {
+  return t->user;
+}
+
+struct http_response *transfer_response(struct http_transfer *t) {
+  return &t->response;
+}
+
+void http_cancel(struct http *h, struct http_transfer *t) {
+  struct guard g;
+  if (!t->carrier) return;
+  t->stopped = HTTP_CANCELLED;
+  guard_enter(&g);
+  finish(h, t, CURLE_ABORTED_BY_CALLBACK);
+  guard_leave(&g);
+}
+
+static void end(struct http *h, struct http_transfer *t) {
+  if (t->carrier) detach(h, t, false);
+  if (t->list != &h->taken) h->in_flight--;
+  leave(t);
+  transfer_free(t);
+}
+
+void http_drop(struct http *h, struct http_transfer *t) {
+  struct guard g;
+  guard_enter(&g);
+  end(h, t);
+  guard_leave(&g);
+}
+
+/* ---- opening and closing ---- */
+
+static CURLcode global_code;
+
+/* Never undone: the host or another copy of this module may use libcurl, too. */
+static void global_init(void) {
+  global_code = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static bool library_usable(struct err *e) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, global_init);
+  const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+  if (global_code != CURLE_OK) return err_set(e, KIND_service, "libcurl could not be initialised");
+  if (info->version_num >= OLDEST_LIBCURL) return true;
+  return err_set(e, KIND_unsupported, "libcurl %s is too old; 7.80 or newer is needed", info->version);
+}
+
+static bool set_multi(struct http *h) {
+  return curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
+         curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h) == CURLM_OK &&
+         curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
+         curl_multi_setopt(h->multi, CURLMOPT_TIMERDATA, h) == CURLM_OK &&
+         curl_multi_setopt(h->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING) == CURLM_OK;
+}
+
+bool http_open(struct http **out, struct poller *p, struct err *e) {
+  *out = NULL;
+  if (!library_usable(e)) return false;
+  struct http *h = calloc(1, sizeof *h);
+  if (!h) return err_out_of_memory(e);
+  const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+  h->ca_file = info->cainfo;
+  h->ca_path = info->capath;
+  h->poller = p;
+  h->timer_at = -1;
+  h->multi = curl_multi_init();
+  if (!h->multi || !set_multi(h)) {
+    http_close(h);
+    return err_out_of_memory(e);
+  }
+  *out = h;
+  return true;
+}
+
+static void end_all(struct http *h, struct list *list) {
+  while (list->first) end(h, list->first);
+}
+
+/* After a fork: the name server's thread does not exist here, so that libcurl could wait for it for ever; and a
+ * farewell on a TLS connection would end it for the parent. Its memory goes when the process ends. */
+static void abandon(struct http *h) {
+  for (size_t fd = 0; fd < h->watched_size; fd++)
+    if (h->watched[fd] & OWNED) close((int)fd);
+  for (struct http_transfer *t = h->running.first; t; t = t->next) t->carrier = NULL;
+  end_all(h, &h->running);
+}
+
+static void release(struct http *h) {
+  struct guard g;
+  guard_enter(&g);
+  end_all(h, &h->running);
+  while (h->spare) drop_spare(h);
+  if (h->multi) curl_multi_cleanup(h->multi);
+  guard_leave(&g);
+}
+
+void http_close(struct http *h) {
+  if (poller_forked(h->poller)) abandon(h);
+  else release(h);
+  end_all(h, &h->done);
+  end_all(h, &h->taken);
+  free(h->watched);
+  free(h);
+}
+
+double http_date(struct bytes text) {
+  char date[64];
+  if (text.size == 0 || text.size >= sizeof date) return -1;
+  memcpy(date, text.data, text.size);
+  date[text.size] = '\0';
+  return (double)curl_getdate(date, NULL);
+}
