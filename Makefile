@@ -1,5 +1,6 @@
 # fleet: build, test and install. `make demo` and `make test` do their own set-up.
-# VARIANT chooses flags and the folder below build/: plain, asan, tsan.
+# VARIANT chooses flags and the folder below build/: plain, asan, tsan, and fault, whose
+# file steps can be made to kill the process.
 
 LUA_VERSION = 5.4
 LUA      = lua$(LUA_VERSION)
@@ -17,6 +18,7 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion
 CFLAGS   = -O2 -g
 VARIANT_FLAGS_plain =
 VARIANT_FLAGS_asan  = -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+VARIANT_FLAGS_fault = -O1 -DFLEET_FAULT_POINTS
 VARIANT_FLAGS_tsan  = -O1 -fsanitize=thread
 VARIANT_FLAGS = $(VARIANT_FLAGS_$(VARIANT))
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS) -Isrc -MMD -MP
@@ -30,7 +32,7 @@ HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING =
 TARIFF  = zone
-BIND    = fleet bind json rows params client reply resource loop zone
+BIND    = fleet bind json rows params client reply resource loop zone files oauth
 
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)

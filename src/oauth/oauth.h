@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 bool oauth_random(struct buf *out, size_t bytes, struct err *e); /* appends base64url text of random bytes */
+bool oauth_digest(struct buf *out, struct bytes in, struct err *e);  /* appends the 32 bytes of SHA-256(in) */
 bool oauth_challenge(struct buf *out, struct bytes verifier, struct err *e); /* S256: base64url(SHA-256(verifier)) */
 
 struct oauth_pair { /* name and value of one form or query field; value.data NULL leaves it out */
