@@ -7,6 +7,7 @@ local tasks = require "fleet.tasks"
 local rows = require "fleet.rows"
 local run = require "fleet.run"
 local pages = require "fleet.pages"
+local settling = require "fleet.settling"
 local special = require "fleet.special"
 
 local fleet = {
@@ -46,6 +47,7 @@ end
 
 local function method_of(row)
   if row.paging then return paged_method(row) end
+  if row.setting then return settling.setting_method(row) end
   local plain, more = plain_method(row), special.rows[row.name]
   if not more then return plain end
   return function(self, ...)

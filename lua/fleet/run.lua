@@ -5,6 +5,7 @@
 
 local core = require "fleet.core"
 local tasks = require "fleet.tasks"
+local firmware = require "fleet.firmware"
 local tokens = require "fleet.tokens"
 local region = require "fleet.region"
 local redact = require "fleet.redact"
@@ -139,8 +140,10 @@ local function refusal(call)
   if call.row.needs_protocol and not call.signed then
     return fail(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  local no_longer = call.row.deprecated and not call.request:flag("force")
-  if no_longer then return call.account.deprecated(call, fail) end
+  if call.row.deprecated and not call.request:flag("force") and call.account.config.commands ~= "proxy" then
+    local objection = firmware.objection(call.account, call.row, call.id)
+    if objection then return fail(call, "unsupported", objection) end
+  end
 end
 
 -- ---- the sequence ----

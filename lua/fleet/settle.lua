@@ -4,8 +4,6 @@
 -- never wakes the vehicle.
 
 local core = require "fleet.core"
-local rows = require "fleet.rows"
-local run = require "fleet.run"
 
 local M = {}
 
@@ -102,12 +100,6 @@ function M.holds(row, params, data)
     if wanted and not holds(at(data, part.path), part.op, wanted) then return false end
   end
   return true
-end
-
---- The row of an err's request, its parameters; nil when the err is of no call.
-function M.facts(err)
-  local found = run.facts_of[err]
-  return found and rows.by_name[found.row.name], found and found.params
 end
 
 return M

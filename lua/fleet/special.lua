@@ -5,7 +5,11 @@
 
 local core = require "fleet.core"
 local tasks = require "fleet.tasks"
+local waking = require "fleet.waking"
 local download = require "fleet.download"
+local firmware = require "fleet.firmware"
+local histories = require "fleet.histories"
+local settling = require "fleet.settling"
 local all_rows = require "fleet.rows"
 
 local rows = {} -- row name -> function(plain, handle, ...)
@@ -110,13 +114,23 @@ function rows.redeem_invitation(plain, handle, params, ...)
   return plain(handle, params, ...)
 end
 
--- ---- fleet_status: a request names at most 100 VINs ----
-
-local chunk_size = 100
+-- ---- fleet_status: a request names as many VINs as its row allows ----
 
 local function vins_of(params)
   if type(params) ~= "table" then return nil end
   return type(params.vins) == "table" and params.vins or (params[1] ~= nil and params) or nil
+end
+
+local function largest_list(row, name)
+  for _, param in ipairs(row.params) do
+    if param.name == name then return param.max or math.huge end
+  end
+end
+
+local function chunk_of(list, first, size)
+  local chunk = {}
+  for i = first, math.min(first + size - 1, #list) do chunk[#chunk + 1] = list[i] end
+  return chunk
 end
 
 local function join_status(all, part)
@@ -129,20 +143,26 @@ local function join_status(all, part)
       all[name] = value
     end
   end
+  return all
 end
 
-function rows.fleet_status(plain, handle, params, ...)
-  local vins = vins_of(params)
-  if not vins or #vins <= chunk_size then return plain(handle, params, ...) end
-  local all
-  for first = 1, #vins, chunk_size do
-    local chunk = {}
-    for i = first, math.min(first + chunk_size - 1, #vins) do chunk[#chunk + 1] = vins[i] end
-    local part, err, kind = plain(handle, chunk, ...)
+function rows.fleet_status(plain, client, params, ...)
+  local vins, all = vins_of(params), nil
+  local size = largest_list(all_rows.by_name.fleet_status, "vins")
+  if not vins then return plain(client, params, ...) end
+  for first = 1, math.max(#vins, 1), size do
+    local part, err, kind = plain(client, chunk_of(vins, first, size), ...)
     if err then return nil, err, kind end
-    if all then join_status(all, part) else all = part end
+    firmware.remember(core.account(client), part)
+    all = all and join_status(all, part) or part
   end
   return all
+end
+
+-- ---- energy history by local dates ----
+
+for _, name in ipairs { "energy_history", "backup_history", "charge_history" } do
+  rows[name] = histories.method(all_rows.by_name[name])
 end
 
 -- ---- invoice: bytes, or a file ----
@@ -175,6 +195,7 @@ function M.methods.vehicle.wait_telemetry_synced(car, options)
   end
 end
 
-M.methods.vehicle.wake = require("fleet.waking").wake
+M.methods.vehicle.wake = waking.wake
+M.methods.vehicle.settle, M.methods.site.settle = settling.settle, settling.settle
 
 return M

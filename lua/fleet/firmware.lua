@@ -1,0 +1,52 @@
+-- What fleet_status last told of a vehicle, kept a day: decides about commands that newer firmware takes differently. It is
+-- never fetched by itself, because that is a priced call the caller did not ask for.
+
+local core = require "fleet.core"
+
+local M = {}
+
+local kept_seconds = 24 * 3600
+
+local function key(vin)
+  return "status/" .. vin
+end
+
+--- Keeps the vehicle_info of a fleet_status reply.
+function M.remember(account, reply)
+  for vin, info in pairs(type(reply) == "table" and type(reply.vehicle_info) == "table" and reply.vehicle_info or {}) do
+    account.store.put(key(vin), core.json_encode(info), { ttl = kept_seconds })
+  end
+end
+
+--- The vehicle_info of the newest fleet_status within a day, or nil.
+function M.recall(account, vin)
+  local text = account.store.get(key(vin))
+  return text and core.json_decode(text) or nil
+end
+
+local function parts(version)
+  local list = {}
+  for number in string.gmatch(version, "%d+") do list[#list + 1] = tonumber(number) end
+  return list
+end
+
+--- Whether a firmware version such as "2024.14.9" comes before another.
+function M.older(version, other)
+  local a, b = parts(version), parts(other)
+  for i = 1, math.max(#a, #b) do
+    if (a[i] or 0) ~= (b[i] or 0) then return (a[i] or 0) < (b[i] or 0) end
+  end
+  return false
+end
+
+--- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be.
+function M.objection(account, row, vin)
+  local info = M.recall(account, vin)
+  local version = info and info.firmware_version
+  if type(version) == "string" and #parts(version) > 0 and M.older(version, row["until"]) then return nil end
+  local seen = version and ("the vehicle has " .. tostring(version)) or "its firmware is not known here: call fleet_status first"
+  return string.format("from firmware %s on it adds a schedule with every call; %s. Use %s, or force = true", row["until"], seen,
+    row.replacement)
+end
+
+return M
