@@ -213,7 +213,9 @@ local function statuses()
   return section("HTTP statuses", "The first line that fits decides. The outcome is that of a write.\n\n",
     { "Status", "Text", "Kind", "Outcome", "What to do" }, core.statuses(), function(row)
       local status = row.status == 0 and "any other" or row.status
-      return { status, code(row.text), code(row.kind), row.outcome, row.doc }
+      local text = code(row.text) .. (row.also and " and " .. code(row.also) or "")
+      local kind = row.trait == "by_state" and "`asleep` or `offline`, as last seen" or code(row.kind)
+      return { status, text, kind, row.outcome, row.doc }
     end)
 end
 
