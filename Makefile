@@ -180,7 +180,10 @@ bench:
 	@$(ENV) $(LUA) spec/bench/run.lua
 
 doc: build
-	$(ENV) $(LUA) lua/fleet/cli/reference.lua
+	$(ENV) $(LUA) -e 'io.write(require("fleet.cli.reference").markdown())' >$(B)/reference.md
+	$(ENV) $(LUA) -e 'io.write(require("fleet.cli.typedefs").definitions())' >$(B)/types.lua
+	mv $(B)/reference.md doc/reference.md
+	mv $(B)/types.lua lua/fleet/types.lua
 
 # ---- installing ----
 

@@ -75,8 +75,6 @@ end
 
 local roots = { vehicle_security = "VCSEC.UnsignedMessage", infotainment = "CarServer.Action" }
 
-local void = { ["CarServer.Void"] = true }
-
 -- The type that a path of members leads to, starting in a message.
 local function type_at(message, path)
   if path == "." then return message end
@@ -88,7 +86,10 @@ local function type_at(message, path)
   return message
 end
 
-local function is_message(name) return members[name] ~= nil or void[name] or not (string.find(name, "^enum ") or string.find(name, "^%l+%d*$")) end
+-- Messages without members, such as MediaPlayAction, are not in members; everything else is an enum or a lower-case word.
+local function is_message(name)
+  return not (string.find(name, "^enum ") or string.find(name, "^%l+%d*$"))
+end
 
 -- One item of the language: a path, with =VALUE for what is no message.
 local function check_item(message, item)
@@ -99,7 +100,8 @@ local function check_item(message, item)
   elseif string.find(found, "^enum ") then
     assert(enums[string.sub(found, 6)][value], item .. ": no such value of " .. found)
   else
-    assert(value == "true" and found == "bool" or tonumber(value) and string.find(found, "int32"), item .. " does not fit " .. found)
+    local fits = value == "true" and found == "bool" or tonumber(value) and string.find(found, "int32")
+    assert(fits, item .. " does not fit " .. found)
   end
   return found
 end
@@ -189,7 +191,7 @@ describe("the tables", function()
       local given = arguments[#arguments]
       local params = by(row.params, "name")
       local whole = names(row.params, function(param) return param.whole end)
-      if type(given) == "table" and not row.body_as_given and not next(whole) then
+      if type(given) == "table" and not row.flags.body_as_given and not next(whole) then
         for name in pairs(given) do assert.is_truthy(params[name], row.name .. "." .. name) end
         for name, param in pairs(params) do
           if param.required and param.place == "body" then assert.is_not_nil(given[name], row.name .. "." .. name) end
@@ -198,12 +200,8 @@ describe("the tables", function()
     end
   end)
 
-  it("keep read-only calls and outcomes apart: a GET and a reading POST are no writes", function()
-    for _, row in ipairs(rows) do
-      assert.are.equal(row.verb ~= "GET" and not row.read, row.write, row.name)
-    end
-    assert.is_false(row_named.fleet_status.write)
-    assert.is_true(row_named.honk_horn.write)
+  it("mark the calls by POST that only read", function()
+    assert.are.same(words "fleet_status pricing", names(rows, function(row) return row.flags.read end))
   end)
 end)
 
@@ -264,7 +262,7 @@ describe("commands", function()
   it("are obeyed in the domain written there, or go plain where no message is published", function()
     for _, vector in ipairs(vectors) do
       local row = row_named[vector.name]
-      assert.are.equal(row.message and row.domain, row.domain, vector.name)
+      assert.are.equal(row.message ~= nil, row.domain ~= nil, vector.name)
       local library_only = string.find(vector.name, "^batch_remove_")
       if not library_only then assert.are.equal(domains[vector.domain], row.domain, vector.name) end
     end
@@ -301,7 +299,7 @@ describe("commands", function()
 
   it("need the protocol exactly where interface section 1 says so", function()
     assert.are.same(words "set_pin_to_drive reset_pin_to_drive_pin set_vehicle_name",
-      names(rows, function(row) return row.needs_protocol end))
+      names(rows, function(row) return row.flags.needs_protocol end))
   end)
 
   it("are not repeated when they move, toggle, step, add or forget something", function()
@@ -312,19 +310,19 @@ describe("commands", function()
       reset_pin_to_drive_pin reset_valet_pin clear_pin_to_drive_admin speed_limit_clear_pin speed_limit_clear_pin_admin
       parental_controls_clear_pin_admin charge_port_door_open charge_port_door_close set_scheduled_charging
       set_scheduled_departure create_invitation redeem_invitation signed_command wake_up]]
-    for name in pairs(moving) do assert.is_false(row_named[name].idempotent, name) end
+    for name in pairs(moving) do assert.is_false(row_named[name].flags.idempotent, name) end
     for name in pairs(words "set_charge_limit charge_start door_lock set_temps backup adjust_volume remove_charge_schedule") do
-      assert.is_true(row_named[name].idempotent, name)
+      assert.is_true(row_named[name].flags.idempotent, name)
     end
     assert.are.same(words "add_charge_schedule add_precondition_schedule",
-      names(rows, function(row) return row.idempotent_with_id end))
+      names(rows, function(row) return row.flags.idempotent_with_id end))
   end)
 
   it("accept the charging scope where they charge", function()
     for name in pairs(words "charge_start charge_stop set_charge_limit set_charging_amps wake_up signed_command") do
-      assert.is_true(row_named[name].charging_scope, name)
+      assert.is_true(row_named[name].flags.charging_scope, name)
     end
-    for name in pairs(words "door_lock set_temps honk_horn") do assert.is_false(row_named[name].charging_scope, name) end
+    for name in pairs(words "door_lock set_temps honk_horn") do assert.is_false(row_named[name].flags.charging_scope, name) end
   end)
 
   it("name the firmware, the role and the replacement as interface sections 4.2 and 9 do", function()
@@ -334,8 +332,8 @@ describe("commands", function()
     assert.are.same(words [[set_pin_to_drive reset_pin_to_drive_pin clear_pin_to_drive_admin speed_limit_clear_pin_admin
       parental_controls_clear_pin_admin]], names(core.commands(), function(row) return row.who == "fleet manager or owner" end))
     for _, row in ipairs(rows) do
-      assert.are.equal(row.deprecated, row["until"] ~= nil, row.name)
-      assert.are.equal(row.deprecated, row_named[row.replacement] ~= nil, row.name)
+      assert.are.equal(row.flags.deprecated, row["until"] ~= nil, row.name)
+      assert.are.equal(row.flags.deprecated, row_named[row.replacement] ~= nil, row.name)
     end
   end)
 end)
@@ -366,7 +364,8 @@ describe("parameters", function()
     assert.are.same({ front = "front", rear = "rear" }, values("actuate_trunk", "which_trunk"))
     assert.are.same({ vent = "vent", close = "close" }, values("window_control", "command"))
     assert.are.same({ vent = "vent", close = "close", stop = "stop" }, values("sun_roof_control", "state"))
-    assert.are.same({ autonomous = "autonomous", self_consumption = "self_consumption" }, values("operation", "default_real_mode"))
+    assert.are.same({ autonomous = "autonomous", self_consumption = "self_consumption" },
+      values("operation", "default_real_mode"))
     assert.are.same({ battery_ok = "battery_ok", pv_only = "pv_only", never = "never" },
       values("grid_import_export", "customer_preferred_export_rule"))
   end)
@@ -413,12 +412,10 @@ describe("parameters", function()
       for _, p in ipairs(row.params) do
         local pin = p.name == "pin" or p.name == "password"
         assert.are.equal(pin, p.pin, row.name .. "." .. p.name)
-        assert.are.equal(p.secret or nil, row.secrets[p.name], row.name .. "." .. p.name)
-        if pin then assert.is_true(p.secret) end
+        local secret = pin or p.name == "token" or p.name == "code"
+        assert.are.equal(secret, p.secret, row.name .. "." .. p.name)
       end
     end
-    assert.are.same({ code = true }, row_named.redeem_invitation.secrets)
-    assert.are.same({}, row_named.set_charge_limit.secrets)
   end)
 
   it("can be settled only by sections that are read and parameters that exist", function()
@@ -450,8 +447,8 @@ describe("tokens and prices", function()
     assert.are.same({ "user", "business", "partner" }, row_named.delete_fleet_telemetry_config.slots)
     assert.are.same({ "user", "business" }, row_named.honk_horn.slots)
     for _, row in ipairs(rows) do
-      assert.are.equal(row.handle == "user", row.no_business, row.name)
-      assert.are.equal(row.slots[1] == "partner", row.third_party, row.name)
+      assert.are.equal(row.handle == "user", row.flags.no_business, row.name)
+      assert.are.equal(row.slots[1] == "partner", row.flags.third_party, row.name)
       assert.is_truthy(row.scope or row.handle == "partner", row.name)
     end
   end)
@@ -459,7 +456,7 @@ describe("tokens and prices", function()
   it("price commands, wakes and specs apart, and energy, accounts and charging records not at all", function()
     for _, row in ipairs(rows) do
       local free = words("site partner user charging")[row.handle]
-      if row.command then assert.are.equal("command", row.billing, row.name) end
+      if row.flags.command then assert.are.equal("command", row.billing, row.name) end
       if free then assert.are.equal("free", row.billing, row.name) end
     end
     assert.are.equal("wake", row_named.wake_up.billing)
@@ -484,8 +481,8 @@ describe("reasons", function()
 
   it("cover interface section 7", function()
     local known = by(reasons, "text")
-    for text in string.gmatch([[login_required|invalid_auth_code|cable connected|non-motorized charge port|already closed|car_wash|
-not allowed|already_started|complete|is_charging|disconnected|no_power|requested|not_charging|already_set|not_supported|
+    for text in string.gmatch([[login_required|invalid_auth_code|cable connected|non-motorized charge port|already closed|
+car_wash|not allowed|already_started|complete|is_charging|disconnected|no_power|requested|not_charging|already_set|not_supported|
 parental_controls_active|missing_key|unsupported_hardware|unsupported_firmware|max_configs]], "[^|\n]+") do
       assert.is_truthy(known[text], text)
     end
@@ -561,5 +558,31 @@ describe("kinds, options and vendors", function()
         end
       end
     end
+  end)
+end)
+
+describe("generated files", function()
+  local function content(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read("a")
+    file:close()
+    return text
+  end
+
+  it("are those of these rows: run make doc after a change", function()
+    assert.is_true(content("doc/reference.md") == require("fleet.cli.reference").markdown(), "doc/reference.md")
+    assert.is_true(content("lua/fleet/types.lua") == require("fleet.cli.typedefs").definitions(), "lua/fleet/types.lua")
+  end)
+
+  it("describe every row to readers and to editors", function()
+    local reference, types = content("doc/reference.md"), content("lua/fleet/types.lua")
+    for _, row in ipairs(rows) do
+      assert.is_truthy(string.find(reference, "\n### " .. row.name .. "\n", 1, true), row.name)
+      assert.is_truthy(string.find(types, "\nfunction " .. row.handle .. ":" .. row.method .. "(", 1, true), row.name)
+    end
+  end)
+
+  it("are Lua that an editor can read", function()
+    assert.is_truthy(load(content("lua/fleet/types.lua")))
   end)
 end)

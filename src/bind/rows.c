@@ -2,12 +2,11 @@
 #include "tables/rows.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 /* The tables as Lua data, for the engines, generators and specs on that side. Every call makes a fresh list,
- * so that what a caller changes in it changes nothing else. Columns keep their names; an absent one is nil, a
- * flag is true or false. */
+ * so that what a caller changes in it changes nothing else. Columns keep their names; an absent one is nil.
+ * The flags of a row stand in its table flags, those of a parameter or an option beside its columns. */
 
 struct flag {
   unsigned bit;
@@ -48,9 +47,10 @@ static const char *const type_names[] = {"string", "integer", "number", "boolean
 static const char *const place_names[] = {"path", "query", "body", "local"};
 static const char *const slot_names[] = {NULL, "user", "partner", "business"};
 static const char *const billing_names[] = {"free", "data", "command", "wake", "specs"};
-static const char *const paging_names[] = {NULL, "page", "page_no", "offset"};
+static const char *const paging_names[] = {"no", "page", "page_no", "offset"};
 static const char *const result_names[] = {"json", "bytes", "base64"};
 static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "infotainment"};
+static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
 static const char *const match_names[] = {"whole", "tail", "part"};
 
 /* ---- one member of the table at the top ---- */
@@ -148,14 +148,6 @@ static void set_params(lua_State *L, const struct param *q) {
   lua_setfield(L, -2, "params");
 }
 
-/* The names whose values no log may show, as a set. */
-static void set_secrets(lua_State *L, const struct param *q) {
-  lua_newtable(L);
-  for (; q && q->name; q++)
-    if (q->flags & (SECRET | PIN)) set_boolean(L, q->name, true);
-  lua_setfield(L, -2, "secrets");
-}
-
 /* ---- rows ---- */
 
 static void set_slots(lua_State *L, const enum slot *slot) {
@@ -191,23 +183,19 @@ static void set_command(lua_State *L, const struct row *r) {
   set_text(L, "replacement", r->replacement);
 }
 
-/* `write` and `pointer` are not columns: whether a failure has an outcome, and the row itself for core.plan.
- */
 static void push_row(lua_State *L, const struct row *r) {
   lua_createtable(L, 0, 48);
   set_address(L, r);
   set_command(L, r);
   set_params(L, r->params);
-  set_secrets(L, r->params);
   set_slots(L, r->slots);
   set_text(L, "scope", r->scope);
   set_text(L, "billing", billing_names[r->billing]);
+  lua_createtable(L, 0, 13);
   set_flags(L, row_flags, r->flags);
-  set_boolean(L, "write", strcmp(r->verb, "GET") != 0 && !(r->flags & ROW_READ));
+  lua_setfield(L, -2, "flags");
   set_text(L, "doc", r->doc);
   set_text(L, "example", r->example);
-  lua_pushlightuserdata(L, (void *)(uintptr_t)r);
-  lua_setfield(L, -2, "pointer");
 }
 
 static int push_rows(lua_State *L, const struct row *r) {
@@ -250,17 +238,20 @@ static int l_reasons(lua_State *L) {
   return 1;
 }
 
+/* The last row matches everything. */
 static int l_statuses(lua_State *L) {
   lua_newtable(L);
-  lua_Integer i = 1;
-  for (const struct status *s = status_rows; s->kind != KIND_none; s++, i++) {
-    lua_createtable(L, 0, 5);
+  const struct status *s = status_rows;
+  for (lua_Integer i = 1;; s++, i++) {
+    lua_createtable(L, 0, 7);
     set_number(L, "status", s->status);
     set_text(L, "text", s->text);
+    set_text(L, "also", s->also);
+    set_text(L, "trait", trait_names[s->trait]);
     set_failure(L, s->kind, s->outcome, s->advice);
     lua_seti(L, -2, i);
+    if (s->status == 0 && !s->text) return 1;
   }
-  return 1;
 }
 
 static int l_faults(lua_State *L) {

@@ -24,11 +24,11 @@
   }
 #define PERCENT .min = 0, .max = 100, .unit = "percent"
 
-/* Page numbers start at 1; more than a million of anything is a mistake. */
+/* Pages count from 1, offsets from 0. Where no largest page is published, above a million is a slip. */
 #define PAGE(number, size, first, largest)                                                                   \
-  {number, IN_QUERY, TYPE_INTEGER, .min = first, .max = 1e6, .doc = "where the walk starts"},                \
+  {number, IN_QUERY, TYPE_INTEGER, .min = first, .max = 1e9, .doc = "where the walk starts"},                \
       {size, IN_QUERY, TYPE_INTEGER, .min = 1, .max = largest, .doc = "records per request"}, {              \
-    "page_size", IN_LOCAL, TYPE_INTEGER, .min = 1, .max = largest, .doc = "records per request"              \
+    "page_size", IN_LOCAL, TYPE_INTEGER, .min = 1, .max = largest, .doc = "another word for " size           \
   }
 
 #define USER_OR_BUSINESS .slots = {SLOT_USER, SLOT_BUSINESS}
@@ -200,9 +200,9 @@ const struct row endpoint_rows[] = {
      .method = "create_fleet_telemetry_config_jws",
      .verb = "POST",
      .path = "/api/1/vehicles/fleet_telemetry_config_jws",
-     .params =
-         PARAMS({"vins", IN_BODY, TYPE_VINS, REQUIRED, .min = 1, .max = 1e6, .doc = "the vehicles"},
-                {"token", IN_BODY, TYPE_STRING, REQUIRED, .doc = "the signed configuration, a compact JWS"}),
+     .params = PARAMS({"vins", IN_BODY, TYPE_VINS, REQUIRED, .min = 1, .max = 1e6, .doc = "the vehicles"},
+                      {"token", IN_BODY, TYPE_STRING, REQUIRED | SECRET,
+                       .doc = "the signed configuration, a compact JWS"}),
      USER_OR_BUSINESS,
      .scope = "vehicle_device_data",
      .billing = BILLED_FREE,

@@ -43,8 +43,7 @@ enum trait {
 };
 
 /* One row per HTTP status and text: the first row whose status and text match decides.
- * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind. The table
- * ends with KIND_none. */
+ * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind. */
 struct status {
   int status;
   const char *text, *also; /* also: a second part that the body must hold, or NULL */

@@ -1,0 +1,1637 @@
+---@meta fleet
+-- Written by `make doc` from the tables in src/tables and from lua/fleet/cli/typedefs.lua; change those.
+
+---@alias fleet.kind
+---| "network" # No connection, or it broke.
+---| "tls" # The other side's certificate or the encryption is not acceptable.
+---| "timeout" # The time given was over, or the service gave up waiting.
+---| "auth" # Sign in again.
+---| "forbidden" # The account or the key may not do this.
+---| "scope" # The token lacks a scope; err.scope names it.
+---| "not_found" # No such vehicle, site or record for this account.
+---| "rate_limited" # Too many calls; wait err.retry_after seconds.
+---| "asleep" # The vehicle sleeps: wake it, or call with wake = true.
+---| "offline" # The vehicle has no connection.
+---| "region" # The account lives in another region.
+---| "unregistered" # The application is not registered in this region: partner.register.
+---| "limit_exceeded" # A limit of the account or of the vehicle is used up.
+---| "unsupported" # This token, vehicle or firmware cannot do it.
+---| "key_not_paired" # The virtual key is not on the vehicle: pair it.
+---| "refused" # The vehicle or the site said no; err.reason says why.
+---| "busy" # Occupied; try again in some seconds.
+---| "protocol" # A reply that cannot be trusted or read.
+---| "service" # The service failed.
+---| "store" # The store cannot be read or written.
+---| "conflict" # Somebody else changed it in the meantime.
+---| "budget" # A budget of the caller is used up.
+---| "cancelled" # The task was cancelled.
+---| "closed" # The object is closed.
+---| "invalid" # The service did not accept the request as it was.
+
+---A failure as a value with facts; prints itself as a sentence.
+---@class fleet.err
+---@field kind fleet.kind
+---@field message string
+---@field outcome? "not_sent"|"refused"|"unknown" of a write
+---@field status? integer HTTP status
+---@field reason? string the service's or the vehicle's word
+---@field fault? integer number of a protocol fault
+---@field retry_after? number seconds
+---@field scope? string the scope that the call needs
+---@field vin? string
+---@field site? string
+---@field request? string
+---@field raw? string
+
+---@class fleet.options
+---@field region? "na"|"eu"|"cn" where the account lives; a 421 corrects it (na)
+---@field base_url? string address of the service in place of the region's; http+unix:/path for a local proxy
+---@field auth_url? string address of the authorization server
+---@field token_url? string address for token calls of applications with a secret
+---@field account? string name under which everything is stored (default)
+---@field client_id? string the application
+---@field client_secret? string its secret; without one it is an open-source app and uses PKCE
+---@field redirect_uri? string where the browser returns to, exactly as registered
+---@field scopes? string[] what to ask for when signing in
+---@field key? any file of the virtual key, or a key: commands are signed in process
+---@field commands? "auto"|"signed"|"plain"|"proxy" how commands travel; proxy needs proxy_url (auto)
+---@field proxy_url? string address of a signing proxy
+---@field store? any directory, or a store; left out, memory is used
+---@field token? string a ready access token, managed by the caller
+---@field timeout? number seconds for a whole call (30)
+---@field connect_timeout? number seconds for connecting (10)
+---@field max_response? integer largest reply in bytes, decompressed (10000000)
+---@field ca_file? string certificates to trust in place of the system's
+---@field user_agent? string who calls, in front of the module's own name
+---@field proxy? string HTTP proxy; the environment's is not used
+---@field vendor? string whose addresses to use (tesla)
+---@field hosts? string[] hosts that a 421 may name when base_url is a custom one
+---@field insecure_http? boolean allow http:// beyond loopback (false)
+---@field insecure_key_mode? boolean allow a key file that others can read (false)
+---@field store_key? string encrypts what is stored
+---@field log? any function that gets every redacted event
+---@field budgets? table limits of cost per month and of calls per vehicle and day
+---@field http? any function that makes the requests in place of the module
+
+---@class fleet.call_options
+---@field timeout? number seconds for the whole call
+---@field wake? boolean wake a sleeping vehicle first; it is priced (false)
+---@field auth? "user"|"partner"|"business" use this token in place of the first one of the row
+---@field idempotent? boolean may be repeated after an unknown outcome
+---@field strict? boolean changed = false is an error (false)
+---@field raw? boolean return the bytes of the reply (false)
+---@field force? boolean send what the firmware is known to do differently (false)
+---@field read_back? boolean read an energy setting until it shows (false)
+
+---@class fleet.client
+---@field partner fleet.partner
+---@field user fleet.user
+---@field charging fleet.charging
+local client = {}
+
+---@class fleet.vehicle
+local vehicle = {}
+
+---@class fleet.site
+local site = {}
+
+---@class fleet.partner
+local partner = {}
+
+---@class fleet.user
+local user = {}
+
+---@class fleet.charging
+local charging = {}
+
+---@class fleet.params.vehicles
+---@field page? integer where the walk starts; 1 to 1000000000
+---@field per_page? integer records per request; 1 to 1000000
+---@field page_size? integer another word for per_page; 1 to 1000000
+
+---The vehicles of the account, 100 to a page.
+---@param params? fleet.params.vehicles
+---@param options? fleet.call_options
+---@return fleet.pages
+function client:vehicles(params, options) end
+
+---The record of one vehicle with its state; never wakes it and does not keep it awake.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:info(options) end
+
+---@class fleet.params.vehicle_data
+---@field endpoints? ("charge_state"|"climate_state"|"closures_state"|"drive_state"|"gui_settings"|"location_data"|"charge_schedule_data"|"preconditioning_schedule_data"|"vehicle_config"|"vehicle_state"|"vehicle_data_combo")[] sections to read; location needs location_data from firmware 2023.38 on, which shows an icon in the vehicle
+
+---A live call to the vehicle: its present data by section. Polling it keeps the vehicle awake.
+---@param params? fleet.params.vehicle_data
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:vehicle_data(params, options) end
+
+---All drivers who may use the vehicle.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:drivers(options) end
+
+---@class fleet.params.remove_driver
+---@field share_user_id? string|integer user_id of the driver; left out, the access of the caller is removed
+
+---Removes a driver. A share user removes only the own access, an owner any.
+---@param params? fleet.params.remove_driver
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remove_driver(params, options) end
+
+---@class fleet.params.fleet_status
+---@field vins string[] the vehicles; a longer list is sent in pieces; 1 to 100
+
+---Firmware, keys, protocol and telemetry client of vehicles. discounted_device_data comes only for one VIN.
+---@param params fleet.params.fleet_status|string[]
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:fleet_status(params, options) end
+
+---@class fleet.params.create_fleet_telemetry_config
+---@field vins string[] the vehicles; 1 to 1000000
+---@field config table hostname, port, ca, fields and more; see the manual page on telemetry
+
+---Creates or replaces the telemetry configuration of vehicles. Through a key or the proxy it is signed and needs firmware 2024.26 (2025.20 on Intel Atom based S and X).
+---@param params fleet.params.create_fleet_telemetry_config
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:create_fleet_telemetry_config(params, options) end
+
+---The telemetry configuration, with synced and limit_reached.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:fleet_telemetry_config(options) end
+
+---Removes the telemetry configuration; with a partner token that of any vehicle.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:delete_fleet_telemetry_config(options) end
+
+---@class fleet.params.create_fleet_telemetry_config_jws
+---@field vins string[] the vehicles; 1 to 1000000
+---@field token string the signed configuration, a compact JWS
+
+---Applies a telemetry configuration that was signed elsewhere.
+---@param params fleet.params.create_fleet_telemetry_config_jws
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:create_fleet_telemetry_config_jws(params, options) end
+
+---Telemetry errors that the vehicle reported after it received its configuration.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:fleet_telemetry_errors(options) end
+
+---Whether mobile access is switched on in the vehicle.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:mobile_enabled(options) end
+
+---@class fleet.params.nearby_charging_sites
+---@field count? integer how many of each kind at most; 1 to 1000
+---@field radius? number how far; miles; 0 to 12500
+---@field detail? boolean with amenities and billing
+
+---Charging sites near the present place of the vehicle.
+---@param params? fleet.params.nearby_charging_sites
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:nearby_charging_sites(params, options) end
+
+---The state of a service visit.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:service_data(options) end
+
+---@class fleet.params.invitations
+---@field page? integer where the walk starts; 1 to 1000000000
+---@field per_page? integer records per request; 1 to 25
+---@field page_size? integer another word for per_page; 1 to 25
+
+---The active invitations to share the vehicle, at most 25 to a page.
+---@param params? fleet.params.invitations
+---@param options? fleet.call_options
+---@return fleet.pages
+function vehicle:invitations(params, options) end
+
+---Creates a link that gives one person access for driving: single use, valid for 24 hours.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:create_invitation(options) end
+
+---@class fleet.params.redeem_invitation
+---@field code string the code, or the whole link
+
+---Redeems an invitation: this account gains access to the vehicle.
+---@param params fleet.params.redeem_invitation
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:redeem_invitation(params, options) end
+
+---Makes the link of an invitation invalid.
+---@param id string|integer the invitation
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:revoke_invitation(id, options) end
+
+---@class fleet.params.signed_command
+---@field routable_message string a serialised RoutableMessage
+
+---Carries one message of the vehicle command protocol and returns the answer's bytes.
+---@param params fleet.params.signed_command|string
+---@param options? fleet.call_options
+---@return string? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:signed_command(params, options) end
+
+---Specifications as sold and the present estimate of the battery, of any vehicle. 0.10 dollars each.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:specs(options) end
+
+---Alerts that the vehicle raised recently.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:recent_alerts(options) end
+
+---@class fleet.params.release_notes
+---@field staged? boolean of the update that waits for installation
+---@field language? integer number of a language; 0 to 1000
+
+---Release notes of the firmware.
+---@param params? fleet.params.release_notes
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:release_notes(params, options) end
+
+---Asks a sleeping vehicle to wake and returns at once; state tells when it is online, after 10 to 60 s.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:wake_up(options) end
+
+---Vehicles and energy sites of the account in one list.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:products(options) end
+
+---@class fleet.params.backup
+---@field backup_reserve_percent integer what the battery keeps for an outage; percent; 0 to 100
+
+---Sets the backup reserve.
+---@param params fleet.params.backup
+---@param options? fleet.call_options
+---@return fleet.setting? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:backup(params, options) end
+
+---@class fleet.params.backup_history
+---@field start_date? string|number begin of the range, included
+---@field end_date? string|number end of the range, excluded
+---@field period? "day"|"week"|"month"|"year"|"lifetime" what one entry covers
+---@field time_zone? string IANA name, such as Europe/Berlin
+
+---Times without grid; durations in seconds.
+---@param params? fleet.params.backup_history
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:backup_history(params, options) end
+
+---@class fleet.params.energy_history
+---@field start_date? string|number begin of the range, included
+---@field end_date? string|number end of the range, excluded
+---@field period? "day"|"week"|"month"|"year"|"lifetime" what one entry covers
+---@field time_zone? string IANA name, such as Europe/Berlin
+---@field day? string a local date in place of the range
+---@field split? integer a longer range of local dates is read in pieces of so many days and joined; days; 1 to 366
+
+---Energy by source and use, in Wh, one entry per period.
+---@param params? fleet.params.energy_history
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:energy_history(params, options) end
+
+---@class fleet.params.charge_history
+---@field start_date? string|number begin of the range, included
+---@field end_date? string|number end of the range, excluded
+---@field time_zone? string IANA name, such as Europe/Berlin
+
+---Charging at the wall connectors; energy in Wh.
+---@param params? fleet.params.charge_history
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:charge_history(params, options) end
+
+---@class fleet.params.grid_import_export
+---@field disallow_charge_from_grid_with_solar_installed? boolean true forbids charging the battery from the grid
+---@field customer_preferred_export_rule? "battery_ok"|"pv_only"|"never" what may be sold: battery and sun, sun only, nothing
+
+---Allows or forbids charging from the grid and exporting to it; at least one of the two.
+---@param params? fleet.params.grid_import_export
+---@param options? fleet.call_options
+---@return fleet.setting? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:grid_import_export(params, options) end
+
+---Present power in W, energy in Wh, grid and storm state. battery_power above 0 discharges, grid_power above 0 imports.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:live_status(options) end
+
+---@class fleet.params.off_grid_vehicle_charging_reserve
+---@field off_grid_vehicle_charging_reserve_percent integer charging vehicles stops at this level while off grid; percent; 0 to 100
+
+---Sets what charging vehicles leaves in the battery while off grid.
+---@param params fleet.params.off_grid_vehicle_charging_reserve
+---@param options? fleet.call_options
+---@return fleet.setting? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:off_grid_vehicle_charging_reserve(params, options) end
+
+---@class fleet.params.operation
+---@field default_real_mode "autonomous"|"self_consumption" autonomous: by time of use; self_consumption: self-powered
+
+---Sets the mode of the site.
+---@param params fleet.params.operation
+---@param options? fleet.call_options
+---@return fleet.setting? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:operation(params, options) end
+
+---What the site consists of, can do and is set to, with its tariff.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:site_info(options) end
+
+---@class fleet.params.storm_mode
+---@field enabled boolean take part in storm watch
+
+---Switches storm watch.
+---@param params fleet.params.storm_mode
+---@param options? fleet.call_options
+---@return fleet.setting? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:storm_mode(params, options) end
+
+---@class fleet.params.time_of_use_settings
+---@field tariff_content_v2 table the whole tariff
+
+---Sets the tariff of the site; it is checked first.
+---@param params fleet.params.time_of_use_settings|table
+---@param options? fleet.call_options
+---@return fleet.setting? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function site:time_of_use_settings(params, options) end
+
+---@class fleet.params.partner_register
+---@field domain string lower case, without scheme or path
+
+---Registers the application in this region; its public key must be hosted at the domain.
+---@param params fleet.params.partner_register
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function partner:register(params, options) end
+
+---@class fleet.params.partner_public_key
+---@field domain string a registered domain
+
+---The public key registered for a domain: an uncompressed point in hex.
+---@param params fleet.params.partner_public_key
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function partner:public_key(params, options) end
+
+---Recent telemetry errors of all vehicles.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function partner:fleet_telemetry_errors(options) end
+
+---The vehicles that reported telemetry errors.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function partner:fleet_telemetry_error_vins(options) end
+
+---A summary of the account.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:me(options) end
+
+---Active orders.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:orders(options) end
+
+---The region of the account and the base address that fits.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:region(options) end
+
+---Features that are switched on for the account.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:feature_config(options) end
+
+---Subscriptions that the vehicle may have.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:subscriptions_eligibility(options) end
+
+---Upgrades that the vehicle may have.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:upgrades_eligibility(options) end
+
+---The option codes of the vehicle.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:options(options) end
+
+---Active, coming and expired warranties.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:warranty(options) end
+
+---Prices of a model in a market. The members of the request are not published; the table is sent as given.
+---@param params table
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:pricing(params, options) end
+
+---@class fleet.params.charging_history
+---@field vin? string one vehicle only
+---@field startTime? string|number begin of the range
+---@field endTime? string|number end of the range
+---@field sortBy? string a field of the record
+---@field sortOrder? "asc"|"desc"|"ASC"|"DESC" ascending or descending
+---@field pageNo? integer where the walk starts; 1 to 1000000000
+---@field pageSize? integer records per request; 1 to 1000000
+---@field page_size? integer another word for pageSize; 1 to 1000000
+
+---Paid charging, with fees and the ids of invoices.
+---@param params? fleet.params.charging_history
+---@param options? fleet.call_options
+---@return fleet.pages
+function charging:history(params, options) end
+
+---@class fleet.params.charging_invoice
+---@field to? string a file to write; left out, the bytes are returned
+---@field overwrite? boolean replace a file that exists
+
+---The invoice of a charging event as PDF.
+---@param id string|integer contentId of an invoice in the history
+---@param params? fleet.params.charging_invoice
+---@param options? fleet.call_options
+---@return string? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function charging:invoice(id, params, options) end
+
+---@class fleet.params.charging_sessions
+---@field vin? string one vehicle only
+---@field date_from? string|number begin of the range
+---@field date_to? string|number end of the range
+---@field offset? integer where the walk starts; 0 to 1000000000
+---@field limit? integer records per request; 1 to 1000000
+---@field page_size? integer another word for limit; 1 to 1000000
+
+---Charging sessions with prices and energy, of business accounts that own a fleet.
+---@param params? fleet.params.charging_sessions
+---@param options? fleet.call_options
+---@return fleet.pages
+function charging:sessions(params, options) end
+
+---Locks the doors.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:door_lock(options) end
+
+---Unlocks the doors.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:door_unlock(options) end
+
+---@class fleet.params.actuate_trunk
+---@field which_trunk "front"|"rear" which of the two
+
+---Opens the front trunk, or opens or closes the rear one.
+---@param params fleet.params.actuate_trunk
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:actuate_trunk(params, options) end
+
+---Opens the tonneau cover.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:open_tonneau(options) end
+
+---Closes the tonneau cover.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:close_tonneau(options) end
+
+---Stops the tonneau cover.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:stop_tonneau(options) end
+
+---@class fleet.params.window_control
+---@field command "vent"|"close" what to do
+---@field lat? number latitude; degrees; -90 to 90
+---@field lon? number longitude; degrees; -180 to 180
+
+---Vents or closes the windows; the plain form closes them only with a position near the vehicle, except on the Model 3 platform.
+---@param params fleet.params.window_control
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:window_control(params, options) end
+
+---@class fleet.params.sun_roof_control
+---@field state "stop"|"close"|"vent" what to do
+
+---Moves the sun roof.
+---@param params fleet.params.sun_roof_control
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:sun_roof_control(params, options) end
+
+---Allows driving without a key for two minutes. Needs keyless driving enabled.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_start_drive(options) end
+
+---@class fleet.params.trigger_homelink
+---@field lat number latitude; degrees; -90 to 90
+---@field lon number longitude; degrees; -180 to 180
+---@field token? string taken by the plain form
+
+---Opens or closes what HomeLink is taught to, such as a garage door.
+---@param params fleet.params.trigger_homelink
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:trigger_homelink(params, options) end
+
+---Flashes the lights. Needs park.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:flash_lights(options) end
+
+---Sounds the horn twice. Needs park.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:honk_horn(options) end
+
+---@class fleet.params.remote_boombox
+---@field sound "random"|"locate_ping"|0|2000 which sound
+
+---Plays a sound on the external speaker.
+---@param params fleet.params.remote_boombox
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_boombox(params, options) end
+
+---Starts charging.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:charge_start(options) end
+
+---Stops charging.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:charge_stop(options) end
+
+---Sets the charge limit to the standard.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:charge_standard(options) end
+
+---Sets the charge limit to the maximum.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:charge_max_range(options) end
+
+---Opens the charge port door or releases the cable.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:charge_port_door_open(options) end
+
+---Closes the charge port door.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:charge_port_door_close(options) end
+
+---@class fleet.params.set_charge_limit
+---@field percent integer of the battery; the vehicle's own bounds are charge_limit_soc_min and _max; percent; 50 to 100
+
+---Sets the charge limit.
+---@param params fleet.params.set_charge_limit
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_charge_limit(params, options) end
+
+---@class fleet.params.set_charging_amps
+---@field charging_amps integer the vehicle's own bound is charge_current_request_max; A; 0 to 80
+
+---Sets the charging current.
+---@param params fleet.params.set_charging_amps
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_charging_amps(params, options) end
+
+---@class fleet.params.set_scheduled_charging
+---@field enable boolean true uses the time
+---@field time? integer when to start, vehicle's local time; minutes after midnight; 0 to 1440
+
+---Starts charging at a time of day; newer firmware adds a schedule with every call.
+---@param params fleet.params.set_scheduled_charging
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_scheduled_charging(params, options) end
+
+---@class fleet.params.set_scheduled_departure
+---@field enable boolean false clears everything
+---@field departure_time? integer when to be ready, local time; minutes after midnight; 0 to 1440
+---@field preconditioning_enabled? boolean condition the cabin
+---@field preconditioning_weekdays_only? boolean on weekdays only; wins over preconditioning_enabled
+---@field off_peak_charging_enabled? boolean charge at off-peak hours
+---@field off_peak_charging_weekdays_only? boolean on weekdays only; wins over off_peak_charging_enabled
+---@field end_off_peak_time? integer when off-peak hours end, local time; minutes after midnight; 0 to 1440
+
+---Has the vehicle charged and conditioned at a time of day; newer firmware adds a schedule with every call.
+---@param params fleet.params.set_scheduled_departure
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_scheduled_departure(params, options) end
+
+---@class fleet.params.add_charge_schedule
+---@field days_of_week string|string[]|integer on which days
+---@field enabled boolean the schedule is in use
+---@field lat number latitude; degrees; -90 to 90
+---@field lon number longitude; degrees; -180 to 180
+---@field start_enabled boolean start_time counts
+---@field start_time? integer when to start, local time; minutes after midnight; 0 to 1440
+---@field end_enabled boolean end_time counts
+---@field end_time? integer when to end, local time; minutes after midnight; 0 to 1440
+---@field one_time? boolean once, then it is done
+---@field id? string|integer your number for it; without one every call adds a schedule
+---@field name? string a name for people
+
+---Adds a charging schedule, or replaces the one with this id.
+---@param params fleet.params.add_charge_schedule
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:add_charge_schedule(params, options) end
+
+---@class fleet.params.remove_charge_schedule
+---@field id string|integer the schedule
+
+---Removes a charging schedule.
+---@param params fleet.params.remove_charge_schedule
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remove_charge_schedule(params, options) end
+
+---@class fleet.params.batch_remove_charge_schedules
+---@field home? boolean those at home
+---@field work? boolean those at work
+---@field other? boolean those elsewhere
+
+---Removes the charging schedules of places.
+---@param params? fleet.params.batch_remove_charge_schedules
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:batch_remove_charge_schedules(params, options) end
+
+---Managed charging of fleets: the current in amperes. The body is not published and sent as given.
+---@param params table
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_managed_charge_current_request(params, options) end
+
+---Managed charging of fleets: where it applies. The body is not published and sent as given.
+---@param params table
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_managed_charger_location(params, options) end
+
+---Managed charging of fleets: when it starts. The body is not published and sent as given.
+---@param params table
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_managed_scheduled_charging_time(params, options) end
+
+---Starts conditioning the cabin.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:auto_conditioning_start(options) end
+
+---Stops conditioning the cabin.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:auto_conditioning_stop(options) end
+
+---@class fleet.params.set_temps
+---@field driver_temp number driver's side; the vehicle's own bounds are min_avail_temp and max_avail_temp; °C; 15 to 30
+---@field passenger_temp number passenger's side; °C; 15 to 30
+
+---Sets the cabin temperatures; both, because a missing one counts as the lowest.
+---@param params fleet.params.set_temps
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_temps(params, options) end
+
+---@class fleet.params.set_preconditioning_max
+---@field on boolean true switches it on
+---@field manual_override? boolean over a manual setting
+
+---Defrosts with everything at the maximum.
+---@param params fleet.params.set_preconditioning_max
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_preconditioning_max(params, options) end
+
+---@class fleet.params.set_climate_keeper_mode
+---@field climate_keeper_mode "off"|"keep"|"on"|"dog"|"camp"|0|1|2|3 what for
+---@field manual_override? boolean over a manual setting
+
+---Keeps the climate while the vehicle is parked.
+---@param params fleet.params.set_climate_keeper_mode
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_climate_keeper_mode(params, options) end
+
+---@class fleet.params.set_bioweapon_mode
+---@field on boolean true switches it on
+---@field manual_override boolean over a manual setting
+
+---Switches the strongest air filtering.
+---@param params fleet.params.set_bioweapon_mode
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_bioweapon_mode(params, options) end
+
+---@class fleet.params.set_cabin_overheat_protection
+---@field on boolean true switches it on
+---@field fan_only? boolean with the fan only, without cooling
+
+---Keeps the parked cabin from overheating.
+---@param params fleet.params.set_cabin_overheat_protection
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_cabin_overheat_protection(params, options) end
+
+---@class fleet.params.set_cop_temp
+---@field cop_temp "low"|"medium"|"high"|0|1|2 low 30 °C (90 °F), medium 35 °C (95 °F), high 40 °C (100 °F)
+
+---Sets when overheat protection acts; does not switch it on.
+---@param params fleet.params.set_cop_temp
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_cop_temp(params, options) end
+
+---@class fleet.params.remote_seat_heater_request
+---@field seat_position "front_left"|"front_right"|"rear_left"|"rear_left_back"|"rear_center"|"rear_right"|"rear_right_back"|"third_left"|"third_right"|0|1|2|3|4|5|6|7|8 which seat; numbers differ from the other seat commands
+---@field level "off"|"low"|"medium"|"high"|0|1|2|3 how much; 0 is off
+
+---Heats a seat. Needs preconditioning or climate keeper on.
+---@param params fleet.params.remote_seat_heater_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_seat_heater_request(params, options) end
+
+---@class fleet.params.remote_seat_cooler_request
+---@field seat_position "front_left"|"front_right"|1|2 which seat
+---@field seat_cooler_level "off"|"low"|"medium"|"high"|1|2|3|4 how much; 1 is off
+
+---Cools a seat. Needs preconditioning or climate keeper on.
+---@param params fleet.params.remote_seat_cooler_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_seat_cooler_request(params, options) end
+
+---@class fleet.params.remote_auto_seat_climate_request
+---@field auto_seat_position "front_left"|"front_right"|1|2 which seat
+---@field auto_climate_on boolean true switches it on
+
+---Lets a seat heat and cool by itself. Needs preconditioning or climate keeper on.
+---@param params fleet.params.remote_auto_seat_climate_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_auto_seat_climate_request(params, options) end
+
+---@class fleet.params.remote_steering_wheel_heater_request
+---@field on boolean true switches it on
+
+---Heats the steering wheel of vehicles that do not heat it by themselves. Needs preconditioning or climate keeper on.
+---@param params fleet.params.remote_steering_wheel_heater_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_steering_wheel_heater_request(params, options) end
+
+---@class fleet.params.remote_steering_wheel_heat_level_request
+---@field level "off"|"low"|"high"|0|1|3 how much; 2 is not in use
+
+---Sets how much the steering wheel is heated. Needs preconditioning or climate keeper on.
+---@param params fleet.params.remote_steering_wheel_heat_level_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_steering_wheel_heat_level_request(params, options) end
+
+---@class fleet.params.remote_auto_steering_wheel_heat_climate_request
+---@field on boolean true switches it on
+
+---Lets the steering wheel heat by itself. Needs preconditioning or climate keeper on.
+---@param params fleet.params.remote_auto_steering_wheel_heat_climate_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remote_auto_steering_wheel_heat_climate_request(params, options) end
+
+---@class fleet.params.add_precondition_schedule
+---@field days_of_week string|string[]|integer on which days
+---@field enabled boolean the schedule is in use
+---@field lat number latitude; degrees; -90 to 90
+---@field lon number longitude; degrees; -180 to 180
+---@field precondition_time integer when to be ready, local time; minutes after midnight; 0 to 1440
+---@field one_time? boolean once, then it is done
+---@field id? string|integer your number for it; without one every call adds a schedule
+---@field name? string a name for people
+
+---Adds a preconditioning schedule, or replaces the one with this id.
+---@param params fleet.params.add_precondition_schedule
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:add_precondition_schedule(params, options) end
+
+---@class fleet.params.remove_precondition_schedule
+---@field id string|integer the schedule
+
+---Removes a preconditioning schedule.
+---@param params fleet.params.remove_precondition_schedule
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remove_precondition_schedule(params, options) end
+
+---@class fleet.params.batch_remove_precondition_schedules
+---@field home? boolean those at home
+---@field work? boolean those at work
+---@field other? boolean those elsewhere
+
+---Removes the preconditioning schedules of places.
+---@param params? fleet.params.batch_remove_precondition_schedules
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:batch_remove_precondition_schedules(params, options) end
+
+---@class fleet.params.adjust_volume
+---@field volume number the vehicle's own bound is audio_volume_max; a signed command takes 10 at most; 0 to 11
+
+---Sets the volume. Needs a user in the vehicle and mobile access enabled.
+---@param params fleet.params.adjust_volume
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:adjust_volume(params, options) end
+
+---One step louder.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:media_volume_up(options) end
+
+---One step quieter.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:media_volume_down(options) end
+
+---Plays or pauses.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:media_toggle_playback(options) end
+
+---Skips to the next track.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:media_next_track(options) end
+
+---Goes back a track.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:media_prev_track(options) end
+
+---Skips to the next favourite.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:media_next_fav(options) end
+
+---Goes back a favourite.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:media_prev_fav(options) end
+
+---@class fleet.params.navigation_request
+---@field type string share_ext_content_raw
+---@field value table the shared content: android.intent.extra.TEXT
+---@field locale string such as en-US
+---@field timestamp_ms string now, as Unix time; ms
+
+---Sends a place to the navigation, as the share dialogue of a phone does.
+---@param params fleet.params.navigation_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:navigation_request(params, options) end
+
+---@class fleet.params.navigation_gps_request
+---@field lat number latitude; degrees; -90 to 90
+---@field lon number longitude; degrees; -180 to 180
+---@field order "unspecified"|"replace"|"prepend"|"append"|0|1|2|3 where among several stops
+
+---Navigates to coordinates.
+---@param params fleet.params.navigation_gps_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:navigation_gps_request(params, options) end
+
+---@class fleet.params.navigation_sc_request
+---@field id string|integer the site, as in nearby_charging_sites
+---@field order "unspecified"|"replace"|"prepend"|"append"|0|1|2|3 where among several stops
+
+---Navigates to a charging site.
+---@param params fleet.params.navigation_sc_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:navigation_sc_request(params, options) end
+
+---@class fleet.params.navigation_waypoints_request
+---@field waypoints string refId:<place id>, joined by commas
+
+---Sends a list of waypoints to the navigation.
+---@param params fleet.params.navigation_waypoints_request
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:navigation_waypoints_request(params, options) end
+
+---@class fleet.params.upcoming_calendar_entries
+---@field calendar_data string the entries, serialised
+
+---Stores calendar entries in the vehicle.
+---@param params fleet.params.upcoming_calendar_entries
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:upcoming_calendar_entries(params, options) end
+
+---@class fleet.params.take_drivenote
+---@field note string the service cuts it at 80 characters
+
+---Records a note for the vehicle's maker.
+---@param params fleet.params.take_drivenote
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:take_drivenote(params, options) end
+
+---@class fleet.params.schedule_software_update
+---@field offset_sec integer from now; s; 0 to 2147483647
+
+---Installs a waiting update later.
+---@param params fleet.params.schedule_software_update
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:schedule_software_update(params, options) end
+
+---Cancels an update whose installation has not begun.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:cancel_software_update(options) end
+
+---@class fleet.params.set_low_power_mode
+---@field enable boolean true switches it on
+
+---Saves energy while parked.
+---@param params fleet.params.set_low_power_mode
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_low_power_mode(params, options) end
+
+---@class fleet.params.keep_accessory_power_mode
+---@field enable boolean true switches it on
+
+---Keeps the accessory power on while parked.
+---@param params fleet.params.keep_accessory_power_mode
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:keep_accessory_power_mode(params, options) end
+
+---@class fleet.params.set_sentry_mode
+---@field on boolean true switches it on
+
+---Switches Sentry Mode.
+---@param params fleet.params.set_sentry_mode
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_sentry_mode(params, options) end
+
+---@class fleet.params.set_valet_mode
+---@field on boolean true switches it on
+---@field password? string needed to switch it on
+
+---Switches Valet Mode; the PIN switches it off in the vehicle.
+---@param params fleet.params.set_valet_mode
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_valet_mode(params, options) end
+
+---Forgets the PIN of Valet Mode, which must be off.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:reset_valet_pin(options) end
+
+---@class fleet.params.set_pin_to_drive
+---@field on boolean true switches it on
+---@field password? string the PIN; taken only when none is stored
+
+---Switches PIN to Drive; a PIN that is stored already stays as it is.
+---@param params fleet.params.set_pin_to_drive
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_pin_to_drive(params, options) end
+
+---Forgets the PIN of PIN to Drive, which must not be active.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:reset_pin_to_drive_pin(options) end
+
+---Switches PIN to Drive off and forgets its PIN.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:clear_pin_to_drive_admin(options) end
+
+---@class fleet.params.speed_limit_activate
+---@field pin string four digits
+
+---Switches Speed Limit Mode on.
+---@param params fleet.params.speed_limit_activate
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:speed_limit_activate(params, options) end
+
+---@class fleet.params.speed_limit_deactivate
+---@field pin string the PIN that switched it on
+
+---Switches Speed Limit Mode off.
+---@param params fleet.params.speed_limit_deactivate
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:speed_limit_deactivate(params, options) end
+
+---@class fleet.params.speed_limit_set_limit
+---@field limit_mph number the vehicle's own bounds are min_limit_mph and max_limit_mph; mph; 50 to 120
+
+---Sets the limit of Speed Limit Mode.
+---@param params fleet.params.speed_limit_set_limit
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:speed_limit_set_limit(params, options) end
+
+---@class fleet.params.speed_limit_clear_pin
+---@field pin string the PIN that switched it on
+
+---Switches Speed Limit Mode off and forgets its PIN.
+---@param params fleet.params.speed_limit_clear_pin
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:speed_limit_clear_pin(params, options) end
+
+---Switches Speed Limit Mode off and forgets its PIN, without knowing it.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:speed_limit_clear_pin_admin(options) end
+
+---@class fleet.params.parental_controls_activate
+---@field pin string four digits
+
+---Switches Parental Controls on.
+---@param params fleet.params.parental_controls_activate
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:parental_controls_activate(params, options) end
+
+---@class fleet.params.parental_controls_deactivate
+---@field pin string the PIN that switched it on
+
+---Switches Parental Controls off.
+---@param params fleet.params.parental_controls_deactivate
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:parental_controls_deactivate(params, options) end
+
+---Forgets the PIN of Parental Controls, without knowing it.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:parental_controls_clear_pin_admin(options) end
+
+---@class fleet.params.parental_controls_enable_setting
+---@field setting "speed_limit"|"acceleration"|"safety_features"|"curfew"|"browser_blocked"|"theater_blocked"|"arcade_blocked"|"SpeedLimit"|"Acceleration"|"SafetyFeatures"|"Curfew"|"BrowserBlocked"|"TheaterBlocked"|"ArcadeBlocked" what
+---@field enable boolean true restricts it
+
+---Chooses what Parental Controls restrict, only while they are not active.
+---@param params fleet.params.parental_controls_enable_setting
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:parental_controls_enable_setting(params, options) end
+
+---@class fleet.params.parental_controls_set_speed_limit
+---@field limit_mph number the limit; mph; 1 to 200
+
+---Sets the speed limit of Parental Controls, only while they are not active; needs the setting SpeedLimit.
+---@param params fleet.params.parental_controls_set_speed_limit
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:parental_controls_set_speed_limit(params, options) end
+
+---@class fleet.params.guest_mode
+---@field enable boolean true switches it on
+
+---Switches Guest Mode, which restricts what can be set in the vehicle.
+---@param params fleet.params.guest_mode
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:guest_mode(params, options) end
+
+---Erases the user's data in the vehicle. Needs park and Guest Mode.
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:erase_user_data(options) end
+
+---@class fleet.params.set_vehicle_name
+---@field vehicle_name string the name
+
+---Names the vehicle; not in Guest Mode.
+---@param params fleet.params.set_vehicle_name
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:set_vehicle_name(params, options) end
+
+---What a command did. changed is false when the wanted state held already.
+---@class fleet.changed
+---@field changed boolean
+---@field reason? string the vehicle's word
+---@field via "signed"|"plain"|"proxy"
+---@field authenticated boolean the answer was signed by the vehicle
+
+---What an energy setting did.
+---@class fleet.setting
+---@field changed boolean
+---@field code? integer
+---@field message? string
+
+---A list in pages: a generic for walks all of them and raises err.
+---@class fleet.pages
+---@field collect fun(self: fleet.pages): table[]?, fleet.err?, fleet.kind?
+---@field pages fun(self: fleet.pages): fun(): table[]
+---@overload fun(): any
+
+---@class fleet.task
+---@field wait fun(self: fleet.task): ... what the function returned; an error in it raises again
+---@field cancel fun(self: fleet.task)
+---@field close fun(self: fleet.task)
+
+---@class fleet.module
+---@field _VERSION string
+---@field null any JSON null, for sending
+---@field loop table fd, pollfd, getfd, events, timeout, dirty, step, watch, clock, wait
+---@field store table stores of tokens, sessions and counts
+---@field tariff table time-of-use tariffs
+---@field key table virtual keys
+local fleet = {}
+
+---A client. Raises for a wrong option; touches no file and no network.
+---@param options fleet.options
+---@return fleet.client
+function fleet.new(options) end
+
+---A client from the file that `fleet setup` wrote.
+---@param path? string
+---@return fleet.client? client
+---@return fleet.err? err
+---@return fleet.kind? kind
+function fleet.from_config(path) end
+
+---The same client or handle, whose calls raise err in place of returning it.
+---@generic T
+---@param object T
+---@return T
+function fleet.throwing(object) end
+
+---Starts a task, now or in the next step of the loop.
+---@param fn function
+---@param ... any
+---@return fleet.task
+function fleet.spawn(fn, ...) end
+
+---Runs until all tasks have ended; returns what fn returned.
+---@param fn function
+---@param ... any
+function fleet.run(fn, ...) end
+
+---@param seconds number
+function fleet.sleep(seconds) end
+
+---Calls fn for every item, several at a time; one failure never stops the rest.
+---@param list any[]
+---@param fn fun(item: any): any, fleet.err?
+---@param options? { concurrency?: integer, progress?: function, skip?: function }
+---@return { item: any, ok: boolean, value: any, err: fleet.err? }[]
+function fleet.map(list, fn, options) end
+
+---Finishes what is in flight, saves, and reports what stayed unknown.
+function fleet.drain() end
+
+---UTC seconds of RFC 3339 text or of milliseconds.
+---@param value string|number
+---@return number?
+function fleet.time(value) end
+
+---@return table[] endpoints the rows of all endpoints, a fresh list
+function fleet.endpoints() end
+
+---@return table[] commands the rows of all commands, a fresh list
+function fleet.commands() end
+
+---@return table[] reasons the rows of all reasons, a fresh list
+function fleet.reasons() end
+
+---A command as the bytes that are signed; nil when it has no signed form.
+---@param name string
+---@param params? table
+---@return { domain: string, payload: string }? command
+---@return fleet.err? err
+---@return fleet.kind? kind
+function fleet.command(name, params) end
+
+---@param domain string
+---@param payload string
+---@return string? name
+---@return table|fleet.err params
+function fleet.decode_command(domain, payload) end
+
+---@param bytes string
+---@return string
+function fleet.base64(bytes) end
+
+---@param text string
+---@return string?
+function fleet.unbase64(text) end
+
+---A handle for one vehicle; makes no call.
+---@param vin string
+---@return fleet.vehicle
+function client:vehicle(vin) end
+
+---A handle for one energy site; makes no call.
+---@param id string|integer
+---@return fleet.site
+function client:energy_site(id) end
+
+---Any row's call by its name; path arguments stand in args.
+---@param name string
+---@param args? table
+---@param options? fleet.call_options
+function client:call(name, args, options) end
+
+---The address that a person opens to sign in, and what authorize needs to check the answer (secret).
+---@param options? table
+---@return string? url
+---@return table|fleet.err pending
+function client:authorize_url(options) end
+
+---@param callback string the address that the browser came back with, or a bare code
+---@param pending table
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:authorize(callback, pending) end
+
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:refresh() end
+
+---@param options? table
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:partner_login(options) end
+
+---@param options table
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:business_login(options) end
+
+---What the stored token says about itself; hints, not verified.
+---@return table? info
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:token_info() end
+
+---Refreshes a pair older than 30 days.
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:keep_alive() end
+
+---@param options? table
+---@return string url
+function client:consent_url(options) end
+
+---@param options table
+---@return string url
+function client:add_scopes_url(options) end
+
+---@param options table
+---@return string url
+function client:pairing_url(options) end
+
+---Ends the client; may be called again.
+function client:close() end
+
+---Wakes the vehicle and waits until it is online.
+---@param options? { timeout?: number }
+---@return boolean? online
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:wake(options) end
+
+---Whether a write of unknown outcome was done: one billed read, never waking.
+---@param err fleet.err
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:settle(err) end
+
+---Vehicle data over the signed protocol.
+---@param sections string[]
+---@return table? data
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:signed_data(sections) end
+
+---Waits until the vehicle has taken its telemetry configuration over.
+---@param options? { timeout?: number }
+---@return table? config
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:wait_telemetry_synced(options) end
+
+return fleet
