@@ -20,7 +20,7 @@ local function check_key(method, key)
 end
 
 local function check_count(method, position, value, what)
-  if type(value) ~= "number" or value < 0 or value ~= value or value == math.huge then bad(method, position, what .. " expected") end
+  if type(value) ~= "number" or not (value >= 0 and value < math.huge) then bad(method, position, what .. " expected") end
 end
 
 local put_options = {
