@@ -19,7 +19,7 @@ typedef void read_value(struct reader *r, const struct member *m); /* the value 
 struct member {
   const char *name;
   size_t size;
-  const char *shape; /* what the writer makes of it, see lua/fleet/tariff/members.lua */
+  const char *shape; /* what the writer makes of it, see lua/fleet/tariff/explicit.lua */
   read_value *read;
   int low, high;
 };
@@ -733,20 +733,9 @@ static int l_tariff_members(lua_State *L) {
   return 1;
 }
 
-/* core.tariff_json(value) -> the JSON text of a string, a number or a boolean */
-static int l_tariff_json(lua_State *L) {
-  luaL_checkany(L, 1);
-  if (lua_isboolean(L, 1)) return lua_pushstring(L, lua_toboolean(L, 1) ? "true" : "false"), 1;
-  struct buf *b = push_scratch(L);
-  if (lua_type(L, 1) == LUA_TSTRING) buf_json_string(b, check_bytes(L, 1));
-  else luaL_argcheck(L, buf_json_number(b, luaL_checknumber(L, 1)), 1, "a finite number expected");
-  push_buf(L, b);
-  return 1;
-}
-
 void open_tariffs(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"tariff", l_tariff}, {"tariff_members", l_tariff_members}, {"tariff_json", l_tariff_json}, {NULL, NULL}};
+      {"tariff", l_tariff}, {"tariff_members", l_tariff_members}, {NULL, NULL}};
   box_define(L, &plan_type);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
