@@ -1,0 +1,205 @@
+-- Tariffs: checked before anything is sent, priced, built, compared and drawn. design 1.6, doc/manual/tariffs.md.
+--
+-- The core checks and prices; here a tariff becomes an object: a table with every member of tariff_content_v2 written
+-- out, whose methods are the functions below. Its plan and zone live beside it, so that its content is all it shows.
+
+local core = require "fleet.core"
+local explain = require "fleet.tariff.explain"
+local explicit = require "fleet.tariff.explicit"
+local times = require "fleet.tariff.times"
+local build = require "fleet.tariff.build"
+local normal = require "fleet.tariff.normal"
+local draw_text = require "fleet.tariff.text"
+local draw_svg = require "fleet.tariff.svg"
+
+local M = {}
+
+local state = setmetatable({}, { __mode = "k" })
+
+local function mistake(text, ...)
+  error("fleet.tariff." .. string.format(text, ...), 0)
+end
+
+local function check_table(name, value, what)
+  if type(value) ~= "table" then mistake("%s: %s must be a table, got %s", name, what, type(value)) end
+end
+
+local function check_options(name, options, known)
+  check_table(name, options, "the options")
+  for key in pairs(options) do
+    if not known[key] then mistake("%s: unknown option '%s'", name, tostring(key)) end
+  end
+end
+
+-- ---- check and new ----
+
+-- What reading the table found comes in the accidental order of its members; the core's own findings are sorted.
+local function read(t)
+  local plan, report, from_reading = core.tariff(t)
+  if from_reading > 1 then
+    local first = {}
+    for i = 1, from_reading do first[i] = report.problems[i] end
+    table.sort(first, function(a, b)
+      local left, right = a.path or "", b.path or ""
+      if left ~= right then return left < right end
+      return tostring(a.key) < tostring(b.key)
+    end)
+    for i = 1, from_reading do report.problems[i] = first[i] end
+  end
+  return plan, explain.dress(report)
+end
+
+--- What is wrong with a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has
+--- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. Source: interface 2.6, facts 6.
+function M.check(t)
+  check_table("check", t, "the tariff")
+  local plan, report = read(t)
+  plan:close()
+  return report
+end
+
+local methods = {}
+local metatable = { __name = "fleet.tariff", __index = methods }
+
+function metatable.__tostring(self)
+  return "fleet.tariff (" .. (self.name ~= "" and self.name or "without a name") .. ")"
+end
+
+local function refuse(report)
+  local err = core.err { kind = "invalid", message = explain.summary(report), outcome = "not_sent" }
+  err.problems, err.normalisations, err.warnings = report.problems, report.normalisations, report.warnings
+  return nil, err, "invalid"
+end
+
+--- A tariff object from a tariff_content_v2 table, or nil, err, "invalid" with err.problems as check gives them.
+--- options.time_zone: IANA name of the site, needed to ask by UTC seconds. The table is copied.
+function M.new(t, options)
+  check_table("new", t, "the tariff")
+  options = options or {}
+  check_options("new", options, { time_zone = true })
+  local plan, report = read(t)
+  if not report.valid then
+    plan:close()
+    return refuse(report)
+  end
+  local zone, err, kind
+  if options.time_zone then
+    zone, err, kind = core.zone(options.time_zone)
+    if not zone then return nil, err, kind end
+  end
+  local self = setmetatable(explicit.content(t, plan), metatable)
+  state[self] = { plan = plan, zone = zone, time_zone = options.time_zone, report = report }
+  return self
+end
+
+local function inside(self, name)
+  return state[self] or mistake("%s: a tariff object expected; make one with fleet.tariff.new", name)
+end
+
+--- The tariff object that value is or can be made into; what new refuses is refused here.
+local function object(name, value)
+  if state[value] then return value end
+  check_table(name, value, "the other tariff")
+  return M.new(value)
+end
+
+-- ---- methods ----
+
+--- Buy and sell price of a moment: { buy = { price =, season =, label = }, sell = the same or nil }. `when` is UTC
+--- seconds if the tariff has a time zone, or a local time { year =, month =, day =, hour = 0, min = 0 }.
+function methods:price(when)
+  return times.price(inside(self, "price"), when)
+end
+
+--- The stretches of one price from `from` to `to` (both UTC seconds, or both local times): a list of
+--- { from =, to =, buy =, sell = }, in order, without gaps.
+function methods:segments(from, to)
+  return times.segments(inside(self, "segments"), from, to)
+end
+
+--- The cheapest `hours` between `from` and `to`: a list of { from =, to =, price =, season =, label = } in the order of
+--- time, with .hours (less than asked when the window is shorter) and .mean. contiguous = true: one stretch.
+function methods:cheapest(options)
+  check_options("cheapest", options, { hours = true, from = true, to = true, contiguous = true })
+  return times.cheapest(inside(self, "cheapest"), options)
+end
+
+--- The tariff as the service will keep it: negative prices 0, the buy price nowhere below the sell price. Labels and
+--- seasons are split where only a part of them is raised.
+function methods:normalised()
+  local own = inside(self, "normalised")
+  return assert(M.new(normal.content(self, own.plan, own.report), { time_zone = own.time_zone }))
+end
+
+--- The JSON text of tariff_content_v2 with every member written out, the zeros too, sorted.
+function methods:encode()
+  inside(self, "encode")
+  return core.json_encode(self, explicit.lists)
+end
+
+--- What differs in meaning: a list of { path =, from =, to = }, empty when nothing does. Members left out count as zero,
+--- periods may stand in any order. `other` is a tariff object or a table; an invalid one gives nil, err, "invalid".
+function methods:diff(other)
+  inside(self, "diff")
+  local second, err, kind = object("diff", other)
+  if not second then return nil, err, kind end
+  return explicit.diff(self, second)
+end
+
+--- The check's report of this tariff: { valid = true, problems = {}, normalisations =, warnings = }.
+function methods:report()
+  return inside(self, "report").report
+end
+
+--- The name of its time zone, or nil.
+function methods:time_zone()
+  return inside(self, "time_zone").time_zone
+end
+
+--- The week of every season as text for a terminal: a row per kind of day, a column per half hour. Options: color (default
+--- false), ascii (default false).
+function methods:text(options)
+  options = options or {}
+  check_options("text", options, { color = true, ascii = true })
+  return draw_text.draw(self, inside(self, "text").plan, options)
+end
+
+--- The same as an SVG picture, legible on light and dark pages. Options: width in pixels (default 960), title.
+function methods:svg(options)
+  options = options or {}
+  check_options("svg", options, { width = true, title = true })
+  return draw_svg.draw(self, inside(self, "svg").plan, options)
+end
+
+-- luaL_getmetafield looks here: whoever writes request bodies asks a value for its own JSON.
+metatable.encode = methods.encode
+metatable.normalised = methods.normalised
+
+-- ---- builders ----
+
+--- A tariff with one price: fleet.tariff.flat { price =, currency =, sell =, name =, utility =, code =, daily =,
+--- time_zone = }. Prices per kWh, `daily` per day.
+function M.flat(options)
+  check_options("flat", options, build.flat_options)
+  return M.new(build.flat(options), { time_zone = options.time_zone })
+end
+
+--- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the
+--- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }.
+function M.from_rows(options)
+  check_options("from_rows", options, build.row_options)
+  local content, groups = build.from_rows(options)
+  local self, err, kind = M.new(content, { time_zone = options.time_zone })
+  if not self then return nil, err, kind end
+  return self, groups
+end
+
+--- A report of check as lines of text for people, the same fault on several days in one line.
+M.explain = explain.text
+
+--- Whether value is a tariff object.
+function M.is(value)
+  return state[value] ~= nil
+end
+
+return M

@@ -1,0 +1,85 @@
+/* The arrays behind struct tariff, shared by the files of this folder only.
+ *
+ * Names are copied into chunks that never move, so every struct holds its name by value and arrays of pointers sort
+ * with plain qsort.
+ */
+#ifndef FLEET_TARIFF_PLAN_H
+#define FLEET_TARIFF_PLAN_H
+
+#include "tariff/tariff.h"
+
+struct text_chunk;
+
+struct label {
+  struct bytes name;
+  uint32_t season;
+  bool has_period, day_missing;
+  bool priced[TARIFF_CHARGES], own_price; /* own_price: energy stands under the label itself, not under ALL */
+  double price[TARIFF_CHARGES];
+};
+
+struct season {
+  struct bytes name;
+  enum tariff_side side;
+  struct tariff_dates dates;
+  bool used;
+  size_t label, labels;   /* its slice of labels, and of sorted */
+  size_t span, spans;     /* its slice of spans */
+  const struct block *block[TARIFF_CHARGES]; /* its own rates, or NULL */
+};
+
+struct rate {
+  struct bytes label;
+  double price;
+  bool used;
+};
+
+struct block { /* the rates of one season, or of ALL */
+  struct bytes season;
+  enum tariff_side side;
+  enum tariff_charges charges;
+  size_t rate, rates; /* slice of rates, sorted by label once sealed */
+};
+
+struct tariff {
+  struct text_chunk *text;
+  bool failed, sealed;
+  struct season *seasons;
+  struct label *labels;
+  struct span *spans;
+  struct block *blocks;
+  struct rate *rates;
+  size_t season_count, season_room, label_count, label_room, span_count, span_room, block_count, block_room,
+      rate_count, rate_room;
+  struct label **sorted;    /* every season's labels by name */
+  struct season **by_name;  /* side, then name */
+  struct season **by_date;  /* side, then first day: used ones first */
+  uint32_t side_seasons[TARIFF_SIDES], side_used[TARIFF_SIDES]; /* by_name and by_date: buy first, then sell */
+  struct block *all[TARIFF_SIDES][TARIFF_CHARGES];
+  bool any_own[TARIFF_SIDES][TARIFF_CHARGES]; /* some season has rates of its own */
+  bool odd_ranges[TARIFF_SIDES][49];          /* day ranges other than the three the app likes: from * 7 + to */
+  struct season *year[TARIFF_SIDES][TARIFF_YEAR];
+};
+
+/* One more element, zeroed, at the end of the growing array whose pointer stands at array; NULL when memory is out. */
+void *add_item(void *array, size_t *count, size_t *room, size_t size);
+#define ADD(owner, plural, one) \
+  add_item(&(owner)->plural, &(owner)->one##_count, &(owner)->one##_room, sizeof *(owner)->plural)
+
+int compare_names(struct bytes a, struct bytes b); /* by byte */
+int day_of_year(int month, int day);               /* 0 to 365, in a leap year */
+enum { FEBRUARY_29 = 59 };
+bool side_in_use(const struct tariff *t, enum tariff_side side);
+struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side);
+
+/* What the sealing and the check are made of; where bool, each returns false when memory is out. */
+void match_rates(struct tariff *t);
+bool fill_year(struct tariff *t, enum tariff_side side);
+struct tariff_fault *add_fault(struct tariff_report *r, enum tariff_kind kind, enum tariff_side side);
+bool check_seasons(struct tariff *t, enum tariff_side side, struct tariff_report *r);
+bool check_periods(struct tariff *t, enum tariff_side side, struct tariff_report *r);
+bool check_prices(struct tariff *t, enum tariff_side side, struct tariff_report *r);
+bool check_buy_below_sell(struct tariff *t, struct tariff_report *r);
+bool check_advice(struct tariff *t, enum tariff_side side, struct tariff_report *r);
+
+#endif

@@ -1,0 +1,39 @@
+/* Half-open stretches on a line, and a walk along it that says what covers each piece.
+ *
+ * A week of minutes and a year of days ask the same two questions: where is nothing, and where is more than one? One
+ * sweep answers both: sorted starts, and a heap of the ends that are still ahead, so n spans cost n log n however they
+ * pile up.
+ */
+#ifndef FLEET_TARIFF_SPANS_H
+#define FLEET_TARIFF_SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct span {
+  uint32_t from, to; /* from included, to excluded */
+  uint32_t id;
+};
+
+void spans_sort(struct span *spans, size_t count); /* by start, then end, then id */
+
+struct cover {
+  const struct span *spans; /* sorted; the caller's */
+  size_t count, next;
+  struct span *heap; /* owned; the spans that cover the present place, soonest end first */
+  size_t held;
+  uint32_t at, length;
+};
+
+struct piece {
+  uint32_t from, to;
+  const struct span *covering; /* valid until the next call */
+  size_t count;
+};
+
+bool cover_start(struct cover *c, const struct span *sorted, size_t count, uint32_t length); /* false: out of memory */
+bool cover_next(struct cover *c, struct piece *out); /* pieces follow each other from 0 to length; false: done */
+void cover_free(struct cover *c);
+
+#endif

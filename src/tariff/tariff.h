@@ -1,0 +1,80 @@
+/* A time-of-use tariff as flat arrays, what is wrong with it, and the price of a moment.
+ *
+ * The service may accept a tariff and ignore it later, so this check is the only one that comes in time. It is a pure
+ * function of what was added: no clock, no zone, no order of the caller's table shows in the result. Rules: interface
+ * 2.6, facts 6.2. A reader adds a season, then its labels, each followed by its periods; and blocks of rates in any order.
+ */
+#ifndef FLEET_TARIFF_TARIFF_H
+#define FLEET_TARIFF_TARIFF_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "tariff/spans.h"
+
+enum tariff_side { TARIFF_BUY, TARIFF_SELL, TARIFF_SIDES };
+enum tariff_charges { TARIFF_ENERGY, TARIFF_DEMAND, TARIFF_CHARGES };
+enum { TARIFF_WEEK = 7 * 1440, TARIFF_YEAR = 366 };
+
+struct tariff;
+struct tariff *tariff_new(void); /* NULL: out of memory */
+void tariff_free(struct tariff *t);
+
+/* Adders copy the names; running out of memory is sticky and shows in tariff_check. */
+struct tariff_dates {
+  int from_month, from_day, to_month, to_day; /* from 1, both ends included; all 0: none given */
+};
+void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes name, struct tariff_dates dates);
+void tariff_add_label(struct tariff *t, struct bytes label);
+void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minute, int to_minute, bool day_missing);
+void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges, struct bytes season);
+void tariff_add_rate(struct tariff *t, struct bytes label, double price);
+
+bool tariff_real_date(int month, int day); /* 29 February is one */
+
+enum tariff_kind {
+  TARIFF_SEASON_GAP, TARIFF_SEASON_OVERLAP, TARIFF_PERIOD_GAP, TARIFF_PERIOD_OVERLAP, TARIFF_PRICE_WITHOUT_PERIOD,
+  TARIFF_PERIOD_WITHOUT_PRICE, TARIFF_NEGATIVE_PRICE, TARIFF_BUY_BELOW_SELL, TARIFF_LABELS_NOT_SHOWN,
+  TARIFF_ALL_RECOMMENDED, TARIFF_DAY_RANGES, TARIFF_MISSING_TO_DAY, TARIFF_MISSING_CHARGES, TARIFF_LEAP_DAY
+};
+
+struct tariff_fault { /* which members mean something depends on the kind */
+  enum tariff_kind kind;
+  enum tariff_side side;
+  enum tariff_charges charges;
+  struct bytes season, other_season, label, other_label; /* the others are the sell side's */
+  uint32_t from, to;   /* minutes of the week, to excluded; days of the leap year, to included */
+  double price, other_price, becomes;
+  size_t first, count; /* names (labels or seasons, sorted), or spans */
+};
+
+struct tariff_report { /* names point into the tariff */
+  struct tariff_fault *faults;
+  struct bytes *names;
+  struct span *spans;
+  size_t fault_count, fault_room, name_count, name_room, span_count, span_room;
+};
+
+bool tariff_check(struct tariff *t, struct tariff_report *r, struct err *e); /* false: out of memory */
+void tariff_report_free(struct tariff_report *r);
+
+/* The rest is for a tariff that was checked. */
+struct tariff_price {
+  struct bytes season, label;
+  double price;   /* as sent */
+  uint32_t until; /* the minute of the day, at most 1440, at which another answer may begin */
+};
+/* weekday 0 is Monday. False: no price then, or the side is not there; season, until are set where known. */
+bool tariff_price(const struct tariff *t, enum tariff_side side, int month, int day, int weekday, int minute,
+                  struct tariff_price *out);
+
+struct tariff_week {
+  struct bytes name;
+  struct tariff_dates dates;
+  const struct span *spans; /* of the week, sorted; id is a label of this tariff */
+  size_t count;
+};
+bool tariff_week(const struct tariff *t, enum tariff_side side, size_t i, struct tariff_week *out); /* by first day */
+void tariff_label(const struct tariff *t, uint32_t id, struct bytes *name, double price[TARIFF_CHARGES]);
+bool tariff_equal_names(struct bytes a, const char *b);
+
+#endif
