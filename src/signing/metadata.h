@@ -1,0 +1,60 @@
+/* The facts that a signature covers beside the payload, as bytes. Wire protocol section 5.
+ *
+ * Both ends build them with the three functions below, so that they agree by construction. The form is injective: items
+ * stand in ascending order of their tags, each with its length, so that no two sets of facts have the same bytes.
+ */
+#ifndef FLEET_SIGNING_METADATA_H
+#define FLEET_SIGNING_METADATA_H
+
+#include "base/buf.h"
+
+enum { VIN_SIZE = 17, EPOCH_SIZE = 16 };
+
+enum method { METHOD_GCM = 5, METHOD_HMAC = 8, METHOD_RESPONSE = 9 }; /* Signatures.SignatureType */
+
+enum tag {
+  TAG_SIGNATURE_TYPE,
+  TAG_DOMAIN,
+  TAG_PERSONALIZATION,
+  TAG_EPOCH,
+  TAG_EXPIRES_AT,
+  TAG_COUNTER,
+  TAG_CHALLENGE,
+  TAG_FLAGS,
+  TAG_REQUEST_HASH,
+  TAG_FAULT,
+  TAG_END = 255
+};
+
+struct metadata {
+  unsigned char data[384];
+  size_t size;
+  int last;    /* tag of the last item, -1 at the start */
+  bool failed; /* an item too long or out of order: the bytes must not be used */
+};
+
+void metadata_start(struct metadata *m);
+void metadata_bytes(struct metadata *m, enum tag tag, struct bytes value); /* value.data NULL: absent, skipped whole */
+void metadata_u8(struct metadata *m, enum tag tag, uint32_t value);
+void metadata_u32(struct metadata *m, enum tag tag, uint32_t value);
+bool metadata_end(struct metadata *m, struct bytes *out); /* out is a view into m */
+
+struct request_facts { /* section 7 */
+  enum method method;
+  uint32_t domain;
+  struct bytes vin, epoch;
+  uint32_t expires_at, counter, flags; /* flags 0: left out */
+};
+bool metadata_request(struct metadata *m, const struct request_facts *f, struct bytes *out);
+
+struct response_facts { /* section 8; request_hash is the method and the tag of the request */
+  uint32_t domain;
+  struct bytes vin, request_hash;
+  uint32_t counter, flags, fault;
+};
+bool metadata_response(struct metadata *m, const struct response_facts *f, struct bytes *out);
+
+/* Section 6: the challenge is the uuid of the request that the session info answers. */
+bool metadata_session_info(struct metadata *m, struct bytes vin, struct bytes challenge, struct bytes *out);
+
+#endif

@@ -1,0 +1,78 @@
+/* The vehicle's half: checks a message in the order of wire protocol section 15 and answers it.
+ *
+ * The simulator and the property tests verify with the code that ships. Handling is in two steps, because what the
+ * command does is not our business: receiver_open says what came and whether it may run, receiver_reply writes the
+ * answer. Epoch, clock and key pair belong to the domain; counter and window to each enrolled key.
+ */
+#ifndef FLEET_SIGNING_RECEIVER_H
+#define FLEET_SIGNING_RECEIVER_H
+
+#include "signing/session.h"
+#include "signing/window.h"
+
+enum role { /* Keys.Role */
+  ROLE_NONE,
+  ROLE_SERVICE,
+  ROLE_OWNER,
+  ROLE_DRIVER,
+  ROLE_FLEET_MANAGER,
+  ROLE_VEHICLE_MONITOR,
+  ROLE_CHARGING_MANAGER,
+  ROLE_GUEST = 8
+};
+
+int role_of(const char *name); /* "OWNER" …; -1: no such role */
+
+/* ---- decisions: pure ---- */
+
+struct verdict {
+  uint32_t fault; /* 0: go on */
+  bool info;      /* attach session info to the answer */
+};
+
+/* Steps 4 to 9, before anything is computed. */
+struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoch, uint32_t clock, uint32_t highest);
+
+/* May a key of this role give this command (section 14)? */
+bool role_may(enum role role, uint32_t domain, const char *action);
+
+/* ---- a receiver ---- */
+
+struct receiver;
+
+struct enrolled {
+  unsigned char public[PUBLIC_SIZE];
+  enum role role;
+};
+
+struct arrival {
+  struct message message; /* views into the arena given to receiver_open */
+  struct verdict verdict;
+  bool handshake;
+  bool authentic;          /* steps 1 to 11 passed: it came from the key in signer, untouched, once */
+  struct enrolled_key *signer; /* NULL: unknown */
+  unsigned char hash[1 + MAC_SIZE];
+  size_t hash_size;
+  uint32_t answers; /* counter of the last answer */
+};
+
+struct receiver *receiver_new(struct key *k, const char *vin, enum domain domain, struct err *e);
+void receiver_free(struct receiver *r);
+/* Keys that stay enrolled keep their counters. */
+bool receiver_enroll(struct receiver *r, const struct enrolled *keys, size_t count, struct err *e);
+
+/* An epoch is due at the start, after its longest life, and when a counter has reached its end. */
+bool receiver_epoch_due(const struct receiver *r, double now);
+void receiver_begin_epoch(struct receiver *r, const unsigned char epoch[EPOCH_SIZE], double now);
+/* For a vehicle that has lived before: where its clock and the window of each key stand. */
+void receiver_restore(struct receiver *r, uint32_t clock, double now, struct window w);
+
+/* What came. plain receives the payload of an accepted command. False only when memory ran out. */
+bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena *arena, struct arrival *a,
+                   struct buf *plain, struct err *e);
+/* Writes the answer: a handshake's, or a fault's, or the application's (answer.data NULL: the domain's plain OK). */
+bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer, const unsigned char nonce[NONCE_SIZE],
+                    double now, struct buf *out, struct err *e);
+bool arrival_is_encrypted(const struct arrival *a); /* the answer will be, so that the reply needs a nonce */
+
+#endif

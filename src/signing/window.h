@@ -1,0 +1,23 @@
+/* Which counters were used: the highest one and the 32 below it. Wire protocol section 15.
+ *
+ * Messages may overtake each other, so a lower counter is not yet a replay; a second use is. The vehicle keeps one window
+ * per key, the client one per request for the counters of its answers.
+ */
+#ifndef FLEET_SIGNING_WINDOW_H
+#define FLEET_SIGNING_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { WINDOW_WIDTH = 32 };
+
+struct window {
+  uint32_t highest;
+  uint32_t used; /* bit i: highest - 1 - i was used */
+  bool open;     /* false: nothing was accepted yet and any first counter is taken */
+};
+
+/* The window after n, or the same window and *accepted = false when n was used before or is too old. Pure. */
+struct window window_use(struct window w, uint32_t n, bool *accepted);
+
+#endif
