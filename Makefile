@@ -30,9 +30,9 @@ TABLES  = endpoints commands statuses reasons faults vendor options
 BASE    = buf err reason civil file
 HTTP    = poller http outcome
 OAUTH   = oauth
-SIGNING =
+SIGNING = key keyfile metadata window arena message session receiver fields codec members answer jws proto/all
 TARIFF  = zone
-BIND    = fleet bind json rows params client reply resource loop zone files oauth
+BIND    = fleet bind json rows params client reply resource loop zone files oauth signing keys receiver commands
 
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)
@@ -200,6 +200,9 @@ env: build
 	@echo 'export LUA_PATH="$(ROOT)/lua/?.lua;$(ROOT)/lua/?/init.lua;'"$${LUA_PATH:-;;}"'"'
 	@echo 'export LUA_CPATH="$(ROOT)/$(B)/lib/?.so;'"$${LUA_CPATH:-;;}"'"'
 	@echo 'export PATH="$(ROOT)/lua/fleet/cli:'"$$PATH"'"'
+# Our message definitions to C; the result is committed, so that a user needs no generator.
+proto:
+	cd src/signing/proto && protoc-c --c_out=. *.proto
 
 clean:
 	rm -rf build

@@ -127,7 +127,7 @@ static bool takes_params(const struct plan *p) {
   return param_names(p, names) > 0 || p->row->flags & ROW_BODY_AS_GIVEN;
 }
 
-static void check_names(const struct plan *p) {
+void check_names(const struct plan *p) {
   const char *names[MOST_PARAMS];
   size_t count = param_names(p, names);
   if (!p->params || p->row->flags & ROW_BODY_AS_GIVEN) return;
@@ -157,7 +157,7 @@ static void missing(const struct plan *p, const struct param *q) {
 }
 
 /* Pushes the value of a parameter and says whether one was given. */
-static bool push_param(const struct plan *p, const struct param *q) {
+bool push_param(const struct plan *p, const struct param *q) {
   if (implied(p->row, q)) {
     handle_push_id(p->L, p->handle);
     return true;

@@ -6,6 +6,7 @@
 #define FLEET_BIND_PARAMS_H
 
 #include "bind/request.h"
+#include "signing/codec.h"
 
 /* What the engines share while they walk one row. */
 struct plan {
@@ -25,5 +26,13 @@ int unknown_name(const struct plan *p, const char *what, const char *name, const
 void plain_text(const struct plan *p, const struct param *q, int index, struct buf *out);
 /* The value as it stands in the body. */
 void json_value(const struct plan *p, const struct param *q, int index, struct buf *out);
+/* The value as it stands in a signed command. Texts are views, valid while the Lua value is on the stack. */
+void signed_value(const struct plan *p, const struct param *q, int index, struct value *out);
+
+void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed", "All" */
+
+/* The table of parameters against the row (client.c): unknown names raise, and so does a parameter that is missing. */
+void check_names(const struct plan *p);
+bool push_param(const struct plan *p, const struct param *q); /* pushes the value, true; pushes nothing, false */
 
 #endif

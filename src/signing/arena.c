@@ -9,11 +9,11 @@
 struct chunk {
   struct chunk *next;
   size_t size;
-  _Alignas(16) unsigned char bytes[];
+  _Alignas(8) unsigned char bytes[];
 };
 
 static size_t rounded(size_t size) {
-  return (size + 15) & ~(size_t)15;
+  return (size + 7) & ~(size_t)7;
 }
 
 static void *take_chunk(struct arena *a, size_t size) {

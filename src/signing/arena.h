@@ -16,7 +16,7 @@ struct arena {
   struct chunk *chunks;         /* owned */
   size_t used;                  /* of first */
   size_t left;                  /* of the limit */
-  _Alignas(16) unsigned char first[2048];
+  _Alignas(8) unsigned char first[2048];
 };
 
 void arena_start(struct arena *a, size_t limit);

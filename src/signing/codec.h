@@ -33,7 +33,4 @@ const struct row *codec_decode(enum domain domain, struct bytes payload, struct 
  * False: the bytes are no message of this domain. */
 bool codec_action(enum domain domain, struct bytes payload, struct arena *a, const char **action);
 
-/* Any message of the vehicles as JSON text: "CarServer.Response", "VCSEC.FromVCSECMessage", "CarServer.Action" … */
-bool codec_json(const char *type, struct bytes payload, struct buf *json, struct err *e);
-
 #endif

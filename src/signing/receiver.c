@@ -235,6 +235,7 @@ static struct verdict open_command(struct receiver *r, struct arrival *a, double
   if (!v.fault) v = use_counter(k, m->counter);
   if (v.fault) return v;
   a->authentic = true;
+  memcpy(a->shared, k->shared, SHARED_SIZE);
   a->hash_size = request_hash(a->hash, (uint32_t)r->domain, (enum method)m->signature, m->tag);
   return (struct verdict){check_action(r, k->who.role, buf_bytes(plain), arena), false};
 }
@@ -278,6 +279,10 @@ bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena
 
 /* ---- the answer ---- */
 
+void arrival_end(struct arrival *a) {
+  wipe(a, sizeof *a);
+}
+
 bool arrival_is_encrypted(const struct arrival *a) {
   return a->authentic && !a->verdict.info && a->message.flags & FLAG_ENCRYPT_RESPONSE;
 }
@@ -309,7 +314,7 @@ static bool seal(struct receiver *r, struct arrival *a, struct message *m, const
   struct bytes facts;
   unsigned char aad[HASH_SIZE];
   bool ok = metadata_response(&metadata, &f, &facts) && crypto_sha256(r->crypto, facts, aad) &&
-            crypto_seal(r->crypto, a->signer->shared, nonce, (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
+            crypto_seal(r->crypto, a->shared, nonce, (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
   m->signature = SIGNED_RESPONSE;
   m->counter = f.counter;
   m->nonce = (struct bytes){nonce, NONCE_SIZE};

@@ -49,8 +49,9 @@ struct arrival {
   struct message message; /* views into the arena given to receiver_open */
   struct verdict verdict;
   bool handshake;
-  bool authentic;          /* steps 1 to 11 passed: it came from the key in signer, untouched, once */
-  struct enrolled_key *signer; /* NULL: unknown */
+  bool authentic; /* steps 1 to 11 passed: it came from an enrolled key, untouched, once */
+  struct enrolled_key *signer; /* NULL: unknown; not valid after receiver_enroll */
+  unsigned char shared[SHARED_SIZE]; /* with the signer, for the answer; arrival_end wipes it */
   unsigned char hash[1 + MAC_SIZE];
   size_t hash_size;
   uint32_t answers; /* counter of the last answer */
@@ -73,6 +74,7 @@ bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena
 /* Writes the answer: a handshake's, or a fault's, or the application's (answer.data NULL: the domain's plain OK). */
 bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer, const unsigned char nonce[NONCE_SIZE],
                     double now, struct buf *out, struct err *e);
+void arrival_end(struct arrival *a);
 bool arrival_is_encrypted(const struct arrival *a); /* the answer will be, so that the reply needs a nonce */
 
 #endif

@@ -1,0 +1,11 @@
+/* A private key in a file: read only when nobody else could have read it, written only where nothing stood before. */
+#ifndef FLEET_SIGNING_KEYFILE_H
+#define FLEET_SIGNING_KEYFILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+bool keyfile_read(struct buf *pem, const char *path, bool insecure_mode, struct err *e);
+bool keyfile_write(const char *path, struct bytes pem, struct err *e); /* 0600, on the disk when it returns */
+
+#endif
