@@ -31,8 +31,8 @@ BASE    = buf err reason civil file
 HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING = key keyfile metadata window arena message session receiver fields codec members answer jws proto/all
-TARIFF  = zone
-BIND    = fleet bind json rows params client reply resource loop zone files oauth signing keys receiver commands
+TARIFF  = tariff seasons spans prices advice zone
+BIND    = fleet bind json rows params client reply resource loop zone files oauth signing keys receiver commands tariffs
 
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)
