@@ -391,7 +391,7 @@ static uint64_t id_number(const struct plan *p, const struct param *q, int index
   return id;
 }
 
-static struct bytes text_bytes(const struct plan *p, const struct param *q, int index) {
+static struct bytes message_text(const struct plan *p, const struct param *q, int index) {
   struct bytes text = string_value(p, q, index);
   check_text(p, q, text);
   if (text.size && memchr(text.data, 0, text.size)) mistake(p, "'%s' must not hold a zero byte", q->name);
@@ -407,7 +407,7 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
     return;
   }
   switch (q->type) {
-  case TYPE_STRING: out->text = text_bytes(p, q, index); return;
+  case TYPE_STRING: out->text = message_text(p, q, index); return;
   case TYPE_BOOLEAN: out->boolean = boolean_value(p, q, index); return;
   case TYPE_INTEGER: out->number = (double)integer_value(p, &narrowed, index); return;
   case TYPE_NUMBER: out->number = number_value(p, &narrowed, index); return;
