@@ -248,6 +248,64 @@ describe("interface.tsv", function()
   end)
 end)
 
+describe("a planned call", function()
+  local cjson = require "cjson"
+  local handles = { client = core.client {} }
+  for _, kind in ipairs { "partner", "user", "charging" } do handles[kind] = core.handle(kind, handles.client) end
+  handles.vehicle = core.handle("vehicle", handles.client, "5YJ3E1EA7KF000001")
+  handles.site = core.handle("site", handles.client, "2252147638651")
+
+  local of_pages = words "page per_page pageNo pageSize offset limit"
+
+  -- The parts of a query in an order of their own, without those that the walk over pages adds later.
+  local function parts(query)
+    local list = {}
+    for part in string.gmatch(query, "[^&]+") do
+      local text = string.gsub(part, "%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+      if not of_pages[string.match(text, "^[^=]+")] then list[#list + 1] = text end
+    end
+    table.sort(list)
+    return list
+  end
+
+  local function written(text)
+    return text ~= "-" and text or nil
+  end
+
+  it("is what interface.tsv says: method, path, query and body", function()
+    local found = {}
+    for _, row in ipairs(rows) do found[row.handle .. ":" .. row.method] = row end
+    for _, vector in ipairs(records("interface.tsv")) do
+      local row = found[vector.name]
+      local arguments = table.pack(load("return " .. (vector.arguments or ""))())
+      local plan = core.plan(core.row(row.name), handles[row.handle], table.unpack(arguments, 1, arguments.n))
+      local request = plan:table("https://service", nil)
+      local path, query = string.match(request.url, "^https://service([^?]*)%??(.*)$")
+      assert.are.equal(vector.method, request.method, vector.name)
+      assert.are.equal(vector.path, path, vector.name)
+      assert.are.same(parts(written(vector.query) or ""), parts(query), vector.name)
+      assert.are.equal(written(vector.body) ~= nil, (request.body or "") ~= "", vector.name)
+      if request.body then assert.are.same(cjson.decode(vector.body), cjson.decode(request.body), vector.name) end
+    end
+  end)
+
+  it("writes lists that are empty as lists", function()
+    local body = core.plan(core.row "create_fleet_telemetry_config", handles.client,
+      { vins = { "5YJ3E1EA7KF000001" }, config = { fields = {}, alert_types = {} } }):table("https://service", nil).body
+    assert.is_truthy(string.find(body, '"alert_types":[]', 1, true))
+    assert.is_truthy(string.find(body, '"fields":{}', 1, true))
+  end)
+
+  it("can be made with the sample of every row", function()
+    for _, row in ipairs(rows) do
+      local arguments = table.pack(load("return " .. row.example)())
+      assert.has_no.errors(function()
+        core.plan(core.row(row.name), handles[row.handle], table.unpack(arguments, 1, arguments.n))
+      end)
+    end
+  end)
+end)
+
 describe("commands", function()
   local vectors = records("commands.tsv")
   local domains = { vcsec = "vehicle_security", infotainment = "infotainment" }
