@@ -150,8 +150,13 @@ struct param {
 
 enum slot { SLOT_END, SLOT_USER, SLOT_PARTNER, SLOT_BUSINESS };
 enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS };
-/* The number (or offset) and the size of a page are parameters in the query; the local page_size is another word for the size. */
-enum paging { PAGED_NO, PAGED_PAGE /* page, per_page */, PAGED_PAGE_NO /* pageNo, pageSize */, PAGED_OFFSET /* limit, offset */ };
+/* The number and the size of a page are parameters in the query; the local page_size is another word for the size. */
+enum paging {
+  PAGED_NO,
+  PAGED_PAGE,    /* page, per_page */
+  PAGED_PAGE_NO, /* pageNo, pageSize */
+  PAGED_OFFSET   /* offset, limit */
+};
 enum result { RESULT_JSON, RESULT_BYTES /* the body */, RESULT_BASE64 /* bytes, as base64 under response */ };
 enum domain { DOMAIN_NONE = 0 /* plain only */, DOMAIN_VCSEC = 2, DOMAIN_INFOTAINMENT = 3 };
 
@@ -189,9 +194,9 @@ struct row {
   enum result result;
   unsigned flags;
   const char *ids;   /* names of reply members, at any depth, that are ids: they arrive as strings; words */
-  const char *settle; /* how to see whether it was done, see "settling" below; NULL: cannot be settled */
+  const char *settle; /* how to see whether it was done, see "settling" above; NULL: cannot be settled */
   enum domain domain;  /* commands: who obeys */
-  const char *message; /* commands: see "messages" below; NULL: plain only */
+  const char *message; /* commands: see "messages" above; NULL: plain only */
   const char *since, *until, *who; /* firmware from, firmware until, roles; NULL: any */
   const char *replacement;         /* deprecated: the command to use instead */
   const char *doc;                 /* one sentence */
