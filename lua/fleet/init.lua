@@ -46,8 +46,8 @@ local function plain_method(row)
 end
 
 local function method_of(row)
-  if row.paging then return paged_method(row) end
-  if row.setting then return settling.setting_method(row) end
+  if row.paging ~= "no" then return paged_method(row) end
+  if row.flags.setting then return settling.setting_method(row) end
   local plain, more = plain_method(row), special.rows[row.name]
   if not more then return plain end
   return function(self, ...)

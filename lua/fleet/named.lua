@@ -38,7 +38,7 @@ local function takes_table(row)
     local own = param.type == "vin" and row.handle == "vehicle"
     if param.place ~= "path" and not own then return true end
   end
-  return row.body_as_given
+  return row.flags.body_as_given
 end
 
 --- Calls the row's method with arguments by name.

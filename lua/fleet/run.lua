@@ -134,13 +134,13 @@ local function open_source(account)
 end
 
 local function refusal(call)
-  if call.row.third_party and open_source(call.account) then
+  if call.row.flags.third_party and open_source(call.account) then
     return fail(call, "unsupported", "an open-source app has no partner token and cannot make this call")
   end
-  if call.row.needs_protocol and not call.signed then
+  if call.row.flags.needs_protocol and not call.signed then
     return fail(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  if call.row.deprecated and not call.request:flag("force") and call.account.config.commands ~= "proxy" then
+  if call.row.flags.deprecated and not call.request:flag("force") and call.account.config.commands ~= "proxy" then
     local objection = firmware.objection(call.account, call.row, call.id)
     if objection then return fail(call, "unsupported", objection) end
   end

@@ -15,12 +15,10 @@ local all_rows = require "fleet.rows"
 local rows = {} -- row name -> function(plain, handle, ...)
 local M = { rows = rows, methods = { vehicle = {}, site = {} } }
 
-local advice = {
-  missing_key = "the virtual key is not on the vehicle: open the pairing link for it",
-  unsupported_hardware = "the vehicle is too old for telemetry of this form",
-  unsupported_firmware = "the vehicle's firmware is too old: update it",
-  max_configs = "the vehicle already holds as many telemetry configurations as it can",
-}
+local advice = {} -- why a vehicle was skipped -> what to do
+for _, reason in ipairs(core.reasons()) do
+  if reason.where == "telemetry" then advice[reason.text] = reason.doc end
+end
 
 --- skipped_vehicles is an object from reason to VINs, or a list of { vin, reason } (service-facts 4.1, 10): both become
 --- a list of { vin =, reason =, advice = }.

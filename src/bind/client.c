@@ -312,8 +312,7 @@ static void add_path(struct plan *p, int *argument) {
 
 /* ---- options ---- */
 
-static const char *const option_names[] = {"timeout", "wake", "auth", "idempotent", "strict", "raw", "force", "read_back"};
-enum { OPTION_COUNT = sizeof option_names / sizeof *option_names };
+enum { MOST_OPTIONS = 20 };
 
 static bool flag_option(const struct plan *p, const char *name, bool fallback) {
   bool value = fallback;
@@ -353,11 +352,14 @@ static enum slot auth_option(const struct plan *p) {
 }
 
 static void check_option_names(const struct plan *p) {
+  const char *names[MOST_OPTIONS];
+  size_t count = 0;
+  for (const struct option *o = call_option_rows; o->name && count < MOST_OPTIONS; o++) names[count++] = o->name;
   for (lua_pushnil(p->L); lua_next(p->L, p->options); lua_pop(p->L, 1)) {
     const char *given = lua_type(p->L, -2) == LUA_TSTRING ? lua_tostring(p->L, -2) : "?";
     bool known = false;
-    for (size_t i = 0; i < OPTION_COUNT && !known; i++) known = strcmp(option_names[i], given) == 0;
-    if (!known) unknown_name(p, "option", given, option_names, OPTION_COUNT);
+    for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
+    if (!known) unknown_name(p, "option", given, names, count);
   }
 }
 

@@ -198,7 +198,7 @@ static bool bytes_result(lua_State *L, const struct request *request, struct err
 static bool judge_reason(struct err *e, const struct request *request, const char *text) {
   const struct reason *known = reason_of(text);
   if (known && known->kind == KIND_none && !request->strict) return true;
-  e->outcome = OUTCOME_REFUSED;
+  e->outcome = known && known->kind != KIND_none ? known->outcome : OUTCOME_REFUSED;
   strncat(e->reason, text, sizeof e->reason - 1);
   enum kind kind = known && known->kind != KIND_none ? known->kind : KIND_refused;
   return err_set(e, kind, "%s: refused: %s%s%s", request->row->name, *text ? text : "no reason given",
