@@ -1,0 +1,27 @@
+-- The account of the user. Interface 4.5, service-facts 4.5.
+local json = require("fleet.sim.json")
+
+local handlers = {}
+
+handlers["user.me"] = function(context)
+  local account = context.account
+  return {
+    email = account.email, full_name = account.full_name or "Sample Driver", profile_image_url = json.null,
+    vault_uuid = context.service:subject({ account = account }),
+  }
+end
+
+handlers["user.orders"] = function(context)
+  local orders = json.list(context.account.orders or {})
+  return orders, { count = #orders }
+end
+
+handlers["user.region"] = function(context)
+  return { region = context.account.region, fleet_api_base_url = context.service:region_url(context.account.region) }
+end
+
+handlers["user.feature_config"] = function()
+  return { signaling = { enabled = true, subscribe_connectivity = false, use_auth_token = false } }
+end
+
+return { handlers = handlers }

@@ -1,0 +1,275 @@
+-- Vehicles: records, live data, status. Interface 4.1, service-facts 4.1.
+local defaults = require("fleet.sim.defaults")
+local json = require("fleet.sim.json")
+local paging = require("fleet.sim.paging")
+local physics = require("fleet.sim.physics")
+local places = require("fleet.sim.places")
+local text = require("fleet.sim.text")
+
+local M = {}
+
+local function copy(t)
+  local out = {}
+  for name, value in pairs(t) do out[name] = value end
+  return out
+end
+
+-- The record as this account sees it.
+local function record(vehicle, role, hidden)
+  local out = copy(vehicle.record)
+  out.access_type = role == "PARTNER" and "OWNER" or role
+  out.granular_access = { hide_private = hidden }
+  return out
+end
+
+M.record = record
+
+local function visible(context)
+  local list = {}
+  for _, vehicle in ipairs(context.service.vehicles) do
+    local role, hidden = vehicle:access(context.account.email)
+    if role then list[#list + 1] = { vehicle, role, hidden } end
+  end
+  return list
+end
+
+M.visible = visible
+
+local handlers = {}
+M.handlers = handlers
+
+function handlers.vehicles(context)
+  local page, beside = paging.slice(context, visible(context), 100)
+  for i, entry in ipairs(page) do
+    physics.advance(entry[1], context.now)
+    page[i] = record(entry[1], entry[2], entry[3])
+  end
+  return page, beside
+end
+
+function handlers.info(context)
+  return record(context.vehicle, context.role, context.hidden)
+end
+
+function handlers.wake_up(context)
+  local vehicle = context.vehicle
+  physics.wake(vehicle, context.now)
+  vehicle.used_at = context.now
+  local out = record(vehicle, context.role, context.hidden)
+  out.user_id = vehicle.user_id
+  return out
+end
+
+-- ---- vehicle_data ----
+
+local ALWAYS = { "charge_state", "climate_state", "drive_state", "gui_settings", "vehicle_config", "vehicle_state" }
+local KNOWN = text.set({
+  "charge_state", "climate_state", "closures_state", "drive_state", "gui_settings", "location_data", "charge_schedule_data",
+  "preconditioning_schedule_data", "vehicle_config", "vehicle_state", "vehicle_data_combo",
+})
+local CLOSURES = text.set({
+  "df", "dr", "pf", "pr", "ft", "rt", "fd_window", "fp_window", "rd_window", "rp_window", "locked", "sun_roof_state",
+  "sun_roof_percent_open", "timestamp",
+})
+
+local function wanted(context)
+  local names = context.query.endpoints
+  if not names or names == "" then return text.set(ALWAYS) end
+  if names:find(",", 1, true) then context.fail(400, "invalid_request", "endpoints are joined with ;") end
+  local set = {}
+  for name in names:gmatch("[^;]+") do
+    if not KNOWN[name] then context.fail(400, "invalid_request", "unknown endpoint " .. name) end
+    set[name] = true
+  end
+  if set.vehicle_data_combo then
+    for _, name in ipairs(ALWAYS) do set[name] = true end
+  end
+  return set
+end
+
+-- Location is shown when it was asked for, the scope was granted and the share does not hide it. Firmware before 2023.38
+-- gave it with drive_state.
+local function may_show_location(context, set)
+  local asked = set.location_data or (set.drive_state and not context.vehicle:firmware("2023.38"))
+  return asked and context.token.scopes.vehicle_location and not context.hidden
+end
+
+local function drive_state(context, set)
+  local shown, show_location = copy(context.vehicle.sections.drive_state), may_show_location(context, set)
+  if not set.drive_state and not show_location then return nil end
+  if not show_location then
+    for _, name in ipairs(defaults.location_fields) do shown[name] = nil end
+  elseif not set.drive_state then
+    local only = { timestamp = shown.timestamp }
+    for _, name in ipairs(defaults.location_fields) do only[name] = shown[name] end
+    return only
+  end
+  return shown
+end
+
+local function closures(vehicle)
+  local out = {}
+  for name, value in pairs(vehicle.sections.vehicle_state) do
+    if CLOSURES[name] then out[name] = value end
+  end
+  return out
+end
+
+function handlers.vehicle_data(context)
+  local vehicle, set = context.vehicle, wanted(context)
+  local out = record(vehicle, context.role, context.hidden)
+  out.user_id = vehicle.user_id
+  for name in pairs(set) do out[name] = vehicle.sections[name] end
+  out.drive_state = drive_state(context, set)
+  if set.closures_state then out.closures_state = closures(vehicle) end
+  return out
+end
+
+-- ---- status of many ----
+
+local function paired(context, vehicle)
+  local key = context.service:app_key(context.token)
+  if key then return vehicle:has_key(key) ~= nil end
+  return #vehicle.keys > 0
+end
+
+M.paired = paired
+
+function handlers.fleet_status(context)
+  local vins, info = context.body.vins, {}
+  local with, without = json.list(), json.list()
+  if #vins == 0 then context.fail(400, "invalid_request", "vins is empty") end
+  if #vins > 100 then context.fail(400, "invalid_request", "at most 100 vins per call") end
+  for _, vin in ipairs(vins) do
+    local vehicle = context.service:find_vehicle(context, vin)
+    if not vehicle then context.fail(404, "not_found", "no such vehicle, or not yours: " .. tostring(vin)) end
+    physics.advance(vehicle, context.now)
+    local status = copy(vehicle.status)
+    status.total_number_of_keys = vehicle:key_count()
+    if #vins > 1 then status.discounted_device_data = nil end
+    info[vehicle.vin] = status
+    table.insert(paired(context, vehicle) and with or without, vehicle.vin)
+  end
+  return { key_paired_vins = with, unpaired_vins = without, vehicle_info = info }
+end
+
+-- ---- smaller reads ----
+
+function handlers.mobile_enabled(context)
+  local on = context.vehicle.mobile_enabled
+  return { result = on, reason = on and "" or "mobile_access_disabled" }
+end
+
+function handlers.nearby_charging_sites(context)
+  local found = places.near(context.vehicle, { count = tonumber(context.query.count), radius = tonumber(context.query.radius) })
+  found.congestion_sync_time_utc_secs = math.floor(context.now)
+  found.timestamp = math.floor(context.now * 1000)
+  return found
+end
+
+function handlers.service_data(context)
+  return context.vehicle.service_data or {}
+end
+
+function handlers.recent_alerts(context)
+  return { recent_alerts = json.list(context.vehicle.recent_alerts or {}) }
+end
+
+function handlers.release_notes(context)
+  local vehicle = context.vehicle
+  local update = vehicle.sections.vehicle_state.software_update
+  local staged = update.version:match("%S+")
+  local version = context.query.staged == "true" and staged or vehicle.status.firmware_version
+  return {
+    release_notes = json.list({ {
+      title = "Minor fixes", subtitle = "", description = "This release contains minor fixes and improvements.",
+      customer_version = version, icon = "release_notes_icon", show_in_history = true, image_url = "", light_image_url = "",
+    } }),
+    deployed_version = vehicle.status.firmware_version, staged_version = staged or json.null,
+    release_notes_version = version,
+  }
+end
+
+-- Specifications as sold, of any vehicle, for a partner; an unknown VIN gives an empty object.
+function handlers.specs(context)
+  local vehicle = context.vehicle
+  if not vehicle then return {} end
+  local out = {
+    vin = vehicle.vin, model = vehicle.model, trim = "Long Range", modelYear = vehicle.model_year, typeOfDrive = "AWD",
+    totalPrice = "54990.00", productionDate = ("%d-03-01"):format(vehicle.model_year),
+    equipmentPrice = json.list({ { code = "PPSB", name = "Deep Blue Metallic" } }), batterySoH = 96.5,
+    batteryCapacityKwh = physics.PACK_KWH, batterySoHTimestamp = "2026-01-15T08:00:00Z",
+  }
+  for name, value in pairs(vehicle.specs or {}) do out[name] = value end
+  return out
+end
+
+-- ---- eligibility and the like: not wrapped in `response` (service-facts 4.6) ----
+
+local function bare(make)
+  return function(context)
+    return require("fleet.sim.reply").bare(make(context.vehicle, context))
+  end
+end
+
+local function price(code, amount)
+  return { billingPeriod = "MONTHLY", currencyCode = "EUR", optionCode = code, price = amount, tax = amount * 0.19,
+    total = amount * 1.19 }
+end
+
+handlers.subscriptions_eligibility = bare(function(vehicle, context)
+  return {
+    vin = vehicle.vin, country = "DE",
+    eligible = json.list({ {
+      optionCode = "$CPF1", product = "PREMIUM_CONNECTIVITY", startDate = require("fleet.sim.calendar").text(context.now),
+      addons = json.list(), billingOptions = json.list({ price("$CPF1", 9.99) }),
+    } }),
+  }
+end)
+
+handlers.upgrades_eligibility = bare(function(vehicle)
+  return {
+    vin = vehicle.vin, country = "DE", type = "VEHICLE",
+    eligible = json.list({ {
+      optionCode = "$FM3U", optionGroup = "PERF_FIRMWARE", currentOptionCode = "$FM3B",
+      pricing = json.list({ { price = 1800, total = 1800, currencyCode = "EUR", isPrimary = true } }),
+    } }),
+  }
+end)
+
+handlers.options = bare(function()
+  return {
+    codes = json.list({
+      { code = "$PPSB", displayName = "Deep Blue Metallic", colorCode = "PPSB", isActive = true },
+      { code = "$MTY03", displayName = "Long Range", colorCode = json.null, isActive = true },
+    }),
+  }
+end)
+
+local function warranty(kind, name, date, miles, years)
+  return {
+    warrantyType = kind, warrantyDisplayName = name, expirationDate = date, expirationOdometer = miles, odometerUnit = "MI",
+    warrantyExpiredOn = json.null, coverageAgeInYears = years,
+  }
+end
+
+handlers.warranty = bare(function(vehicle)
+  local year = vehicle.model_year
+  return {
+    activeWarranty = json.list({
+      warranty("BATTERY", "Battery & Drive Unit Limited Warranty", ("%d-03-01T00:00:00Z"):format(year + 8), 120000, 8),
+      warranty("NEW_MFG_WARRANTY", "Basic Vehicle Limited Warranty", ("%d-03-01T00:00:00Z"):format(year + 4), 50000, 4),
+    }),
+    upcomingWarranty = json.list(), expiredWarranty = json.list(),
+  }
+end)
+
+-- What a request must hold is not published; a model and a market are needed (service-facts 4.6).
+function handlers.pricing(context)
+  return require("fleet.sim.reply").bare({
+    model = context.body.model or json.null, market = context.body.market or json.null, currencyCode = "EUR",
+    prices = json.list({ { optionCode = "$MTY03", price = 54990 } }),
+  })
+end
+
+return M

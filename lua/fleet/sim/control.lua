@@ -1,0 +1,271 @@
+-- The control address: everything that no call of the service can do. One JSON object per request, any of its members:
+--   {"advance": seconds}   {"fault": name, "times": n, …}   {"event": name, "vin": …, …}   {"set": {vin: {section: {…}}}}
+local energy = require("fleet.sim.energy")
+local json = require("fleet.sim.json")
+local physics = require("fleet.sim.physics")
+local telemetry = require("fleet.sim.api.telemetry")
+local vehicles = require("fleet.sim.vehicle")
+
+local M = {}
+
+local function fail(...)
+  error((...):format(select(2, ...)), 0)
+end
+
+local function vehicle_of(service, vin)
+  local vehicle = service.by_vin[vin or ""]
+  if not vehicle and not vin and #service.vehicles == 1 then vehicle = service.vehicles[1] end
+  if not vehicle then fail("no vehicle %s", tostring(vin)) end
+  physics.advance(vehicle, service:now())
+  return vehicle
+end
+
+-- ---- events of a vehicle ----
+
+local events = {}
+
+local function charge(vehicle) return vehicle.sections.charge_state end
+
+function events.plug(vehicle, options)
+  local c = charge(vehicle)
+  c.conn_charge_cable, c.charge_port_door_open, c.charge_port_latch = options.cable or "IEC", true, "Engaged"
+  c.charging_state = options.power == false and "NoPower" or "Stopped"
+  if options.start ~= false and c.charging_state == "Stopped" and c.scheduled_charging_mode == "Off" and
+    #vehicle.sections.charge_schedule_data.charge_schedules == 0 then
+    physics.start_charging(vehicle)
+  end
+end
+
+function events.unplug(vehicle)
+  physics.stop_charging(vehicle)
+  vehicle.sections.charge_state.charging_state = "Disconnected"
+  vehicle.sections.charge_state.conn_charge_cable = "<invalid>"
+end
+
+function events.power_lost(vehicle)
+  if vehicle:cable() then charge(vehicle).charging_state = "NoPower" end
+end
+
+function events.power_back(vehicle)
+  if charge(vehicle).charging_state == "NoPower" then
+    charge(vehicle).charging_state = "Stopped"
+    physics.start_charging(vehicle)
+  end
+end
+
+-- A guest is removed when a key card is used to drive (interface section 3).
+function events.key_card(vehicle)
+  vehicle.guest = nil
+  events.drive(vehicle, {})
+end
+
+-- A new code displaces the guest: one at a time. A code works once, for ten minutes.
+function events.qr_scan(vehicle, options)
+  local code = vehicle.guest_code
+  if not code then fail("no guest code is shown: switch guest mode on, or it has expired") end
+  if options.code and options.code ~= code.code then fail("the guest code is another one") end
+  vehicle.guest, vehicle.guest_code = options.guest or "guest", nil
+end
+
+function events.drive(vehicle, options)
+  if vehicle:cable() then fail("a car with a cable does not drive: unplug first") end
+  local drive, miles = vehicle.sections.drive_state, options.miles or 0
+  drive.shift_state, drive.speed = "D", options.speed or 30
+  vehicle.sections.vehicle_state.is_user_present = true
+  vehicle.sections.vehicle_state.odometer = vehicle.sections.vehicle_state.odometer + miles
+  vehicle.energy_percent = math.max(0, vehicle.energy_percent - miles / physics.PACK_MILES * 100)
+  vehicle.record.state = "online"
+end
+
+function events.park(vehicle, options)
+  local drive = vehicle.sections.drive_state
+  drive.shift_state, drive.speed = "P", json.null
+  vehicle.sections.vehicle_state.is_user_present = options.user_present == true
+  vehicle.sections.vehicle_state.remote_start = false
+end
+
+function events.user_present(vehicle, options)
+  vehicle.sections.vehicle_state.is_user_present = options.present ~= false
+end
+
+function events.sleep(vehicle) physics.fall_asleep(vehicle) end
+
+function events.offline(vehicle) vehicle.record.state, vehicle.wake_at = "offline", nil end
+
+function events.online(vehicle) vehicle.record.state, vehicle.wake_at = "online", nil end
+
+function events.pair_key(vehicle, options)
+  local key = options.public_key and require("fleet.sim.keys").hex(options.public_key)
+  if not key then fail("pair_key needs public_key: 130 hex digits or PEM") end
+  if #vehicle.keys >= 20 then fail("a vehicle has at most 20 keys") end
+  if not vehicle:has_key(key) then table.insert(vehicle.keys, { public_key = key, role = options.role or "OWNER" }) end
+end
+
+function events.remove_key(vehicle, options)
+  local key = options.public_key and require("fleet.sim.keys").hex(options.public_key)
+  for i = #vehicle.keys, 1, -1 do
+    if not options.public_key or vehicle.keys[i].public_key == key then table.remove(vehicle.keys, i) end
+  end
+end
+
+function events.software_available(vehicle, options)
+  local update = vehicle.sections.vehicle_state.software_update
+  update.status, update.version = "available", options.version or "2026.24.1"
+end
+
+function events.telemetry_error(vehicle, options, service)
+  telemetry.report(service, vehicle, options, service:now())
+end
+
+-- ---- events of an account or a site ----
+
+local account_events, site_events = {}, {}
+
+function account_events.password_reset(service, account)
+  account.password_reset_at = service:now()
+end
+
+function account_events.revoke(service, account, options)
+  for name in pairs(service.oauth.consents) do
+    local email, client_id = name:match("^(.-)\n(.*)$")
+    if email == account.email and (not options.client_id or options.client_id == client_id) then
+      service.oauth:set_consent(email, client_id, {})
+    end
+  end
+end
+
+function site_events.grid_down(site, now) energy.set_grid(site, false, now) end
+
+function site_events.grid_up(site, now) energy.set_grid(site, true, now) end
+
+function site_events.storm(site) energy.set_storm(site, true) end
+
+function site_events.storm_over(site) energy.set_storm(site, false) end
+
+-- Names of all events, for help and errors.
+function M.event_names()
+  local list = {}
+  for _, group in ipairs({ events, account_events, site_events }) do
+    for name in pairs(group) do list[#list + 1] = name end
+  end
+  table.sort(list)
+  return list
+end
+
+local function account_of(service, email)
+  local account = email and service:account(email) or not email and service.garage.accounts[1]
+  return account or fail("no account %s", tostring(email))
+end
+
+local function site_of(service, id)
+  local site = id and service.by_site[tostring(id)] or not id and service.sites[1]
+  if not site and type(id) == "number" then site = service.by_site[("%.0f"):format(id)] end
+  return site or fail("no energy site %s", tostring(id))
+end
+
+-- event(service, name, vin, options). Raises a sentence when it cannot happen.
+function M.event(service, name, vin, options)
+  options = options or {}
+  if events[name] then
+    local vehicle = vehicle_of(service, vin or options.vin)
+    events[name](vehicle, options, service)
+    physics.show(vehicle, service:now())
+  elseif account_events[name] then
+    account_events[name](service, account_of(service, options.account), options)
+  elseif site_events[name] then
+    local site = site_of(service, options.site)
+    service:advance_site(site, service:now())
+    site_events[name](site, service:now())
+  else
+    fail("unknown event '%s'; known are %s", tostring(name), table.concat(M.event_names(), ", "))
+  end
+end
+
+-- ---- set ----
+
+local PLAIN = {
+  car_wash = "boolean", mobile_enabled = "boolean", sleep_after = "number", wake_seconds = "number", protocol = "boolean",
+  telemetry_configs = "number",
+}
+
+local function set_section(vehicle, name, fields)
+  if type(fields) ~= "table" then fail("%s: an object is expected", name) end
+  vehicles.overlay(vehicle.sections[name], fields)
+  vehicle:changed(name, fields)
+end
+
+local function set_member(vehicle, name, value)
+  if vehicle.sections[name] then return set_section(vehicle, name, value) end
+  if PLAIN[name] then
+    if type(value) ~= PLAIN[name] then fail("%s: a %s is expected", name, PLAIN[name]) end
+    vehicle[name == "telemetry_configs" and "foreign_configs" or name] = value
+  elseif vehicle.record[name] ~= nil then
+    if name == "state" then vehicle.wake_at = nil end
+    vehicle.record[name] = value
+  elseif vehicle.status[name] ~= nil then
+    vehicle.status[name] = value
+  else
+    fail("%s: a vehicle has no such member or section", tostring(name))
+  end
+end
+
+-- set(service, vin, changes): fields of sections, of the record and of the status.
+function M.set(service, vin, changes)
+  local vehicle = vehicle_of(service, vin)
+  for name, value in pairs(changes) do set_member(vehicle, name, value) end
+  physics.show(vehicle, service:now())
+end
+
+-- ---- the state of everything ----
+
+function M.state(service)
+  service:catch_up()
+  local out = { now = service:now(), vehicles = {}, energy_sites = {}, calls = json.list(service.calls), faults = json.list() }
+  for _, vehicle in ipairs(service.vehicles) do
+    out.vehicles[vehicle.vin] = {
+      record = vehicle.record, status = vehicle.status, sections = vehicle.sections, owner = vehicle.owner or json.null,
+      keys = json.list(vehicle.keys), drivers = json.list(vehicle.drivers), guest = vehicle.guest or json.null,
+      guest_code = vehicle.guest_code and vehicle.guest_code.code or json.null,
+    }
+  end
+  for _, site in ipairs(service.sites) do
+    local flows = energy.present(site, 0)
+    out.energy_sites[site.id] = {
+      info = site.info, stored_wh = site.stored, capacity_wh = site.capacity, grid_up = site.grid_up, storm = site.storm,
+      flows = flows,
+    }
+  end
+  for _, fault in ipairs(service.faults.list) do
+    table.insert(out.faults, { fault = fault.name, times = fault.left })
+  end
+  return out
+end
+
+-- ---- one request ----
+
+local function rest(body)
+  local options = {}
+  for name, value in pairs(body) do
+    if name ~= "fault" and name ~= "times" and name ~= "event" then options[name] = value end
+  end
+  return options
+end
+
+local MEMBERS = { "advance", "fault", "event", "set", "clear" }
+
+-- run(service, body) does what it says; raises a sentence.
+function M.run(service, body)
+  local known = false
+  for _, name in ipairs(MEMBERS) do known = known or body[name] ~= nil end
+  if not known then fail("give one of %s", table.concat(MEMBERS, ", ")) end
+  if body.clear then service.faults:clear() end
+  for vin, changes in pairs(body.set or {}) do M.set(service, vin, changes) end
+  if body.event then M.event(service, body.event, body.vin, rest(body)) end
+  if body.fault then service.faults:add(body.fault, body.times, rest(body)) end
+  if body.advance then
+    if type(body.advance) ~= "number" or body.advance < 0 then fail("advance is seconds, 0 or more") end
+    service:advance(body.advance)
+  end
+end
+
+return M

@@ -1,0 +1,182 @@
+-- Faults by name: what a bad day does to a call, so many times. A fault may be limited to one row or one vehicle.
+local json = require("fleet.sim.json")
+local reply = require("fleet.sim.reply")
+
+local M = {}
+M.__index = M
+
+-- What happens instead of the call, and what happens to its reply.
+M.BEFORE = {
+  "rate_limit", "region", "unregistered", "error_500", "error_502", "error_504", "error_540", "drop_before", "revoked",
+}
+M.AFTER = { "executed_503", "drop_after", "slow", "trickle", "truncated", "wrong_type" }
+M.VEHICLE = { "asleep", "offline" }
+M.TOKEN = { "token_error", "revoked" }
+
+local known = {}
+for _, group in ipairs({ M.BEFORE, M.AFTER, M.VEHICLE, M.TOKEN }) do
+  for _, name in ipairs(group) do known[name] = true end
+end
+
+-- All names, sorted.
+function M.names()
+  local list = {}
+  for name in pairs(known) do list[#list + 1] = name end
+  table.sort(list)
+  return list
+end
+
+function M.new()
+  return setmetatable({ list = {} }, M)
+end
+
+-- add(name, times = 1, options). options: row (name of a row, or "token" for the token endpoint), vin, and what the fault
+-- itself takes. Raises for a name that is not known.
+function M:add(name, times, options)
+  if not known[name] then
+    error(("unknown fault '%s'; known are %s"):format(tostring(name), table.concat(M.names(), ", ")), 0)
+  end
+  times = times or 1
+  if type(times) ~= "number" or times < 1 or times % 1 ~= 0 then error("times must be a whole number above 0", 0) end
+  table.insert(self.list, { name = name, left = times, options = options or {} })
+end
+
+function M:clear()
+  self.list = {}
+end
+
+local function fits(fault, names, context)
+  local options = fault.options
+  local wanted = false
+  for _, name in ipairs(names) do wanted = wanted or fault.name == name end
+  if not wanted then return false end
+  if options.row and options.row ~= context.row.name then return false end
+  return not options.vin or (context.vehicle ~= nil and context.vehicle.vin == options.vin) or
+    (context.args ~= nil and context.args.vin == options.vin)
+end
+
+-- Takes the first fault that fits, once.
+function M:take(names, context)
+  for i, fault in ipairs(self.list) do
+    if fits(fault, names, context) then
+      fault.left = fault.left - 1
+      if fault.left == 0 then table.remove(self.list, i) end
+      return fault
+    end
+  end
+  return nil
+end
+
+-- ---- instead of the call ----
+
+local before = {}
+
+function before.rate_limit(_, options)
+  return reply.too_many(options.retry_after or 30)
+end
+
+function before.region(service, options)
+  local host = options.base_url or service:region_url(options.region or service.region)
+  return reply.json(421, {
+    response = json.null, error = ("user out of region, use base URL: %s, see %s/regions"):format(host, service.auth_url),
+    error_description = "",
+  }, { ["Alt-Svc"] = "h2=" .. host })
+end
+
+function before.unregistered(service)
+  return reply.error(412, "Account must be registered in the current region " .. service.base_url)
+end
+
+function before.error_500()
+  return reply.error(500, "internal server error")
+end
+
+-- The edge of the service speaks HTML (service-facts 3.1).
+local function edge(status, name)
+  return reply.html(status, ("<html><body><h1>%d %s</h1></body></html>\n"):format(status, name))
+end
+
+function before.error_502()
+  return edge(502, "Bad Gateway")
+end
+
+function before.error_504()
+  return edge(504, "Gateway Time-out")
+end
+
+function before.error_540()
+  return reply.error(540, "device_error", "the device answered unexpectedly")
+end
+
+function before.drop_before()
+  return 0, {}, "", { drop = true }
+end
+
+function before.revoked()
+  return reply.error(401, "invalid bearer token", "the user revoked the consent")
+end
+
+function M.reply(service, fault)
+  return before[fault.name](service, fault.options)
+end
+
+-- ---- to its reply ----
+
+local after = {}
+
+function after.executed_503()
+  return reply.error(503, "vehicle is not available", "the reply was lost")
+end
+
+function after.drop_after()
+  return 0, {}, "", { drop = true }
+end
+
+function after.slow(options, status, headers, body)
+  return status, headers, body, { delay = options.seconds or 2 }
+end
+
+function after.trickle(options, status, headers, body)
+  return status, headers, body, { piece = options.piece or 16, every = options.every or 0.05 }
+end
+
+-- The document ends in the middle; with cut = true the connection does so too.
+function after.truncated(options, status, headers, body)
+  local half = math.floor(#body / 2)
+  if options.cut then return status, headers, body, { cut = half } end
+  return status, headers, body:sub(1, half)
+end
+
+function after.wrong_type(_, status)
+  return reply.html(status, "<html><body>an intermediary answers</body></html>\n")
+end
+
+function M.spoil(_, fault, status, headers, body)
+  return after[fault.name](fault.options, status, headers, body)
+end
+
+-- ---- at the token endpoint ----
+
+-- → a reply, or nil when no fault is due; then what to do with the real reply.
+function M:at_token(service)
+  local context = { row = { name = "token" } }
+  local own = self:take({ "token_error" }, context)
+  if own then
+    return reply.json(own.options.status or 500, {
+      error = own.options.error or "server_error", error_description = "the authorization server failed",
+    })
+  end
+  local revoked = self:take({ "revoked" }, context)
+  if revoked then return reply.json(401, { error = "login_required", error_description = "the user revoked the consent" }) end
+  for i, fault in ipairs(self.list) do
+    if fault.options.row == "token" then
+      local names = { fault.name }
+      self:take(names, context)
+      if before[fault.name] then return before[fault.name](service, fault.options) end
+      return nil, fault, i
+    end
+  end
+  return nil
+end
+
+return M

@@ -1,0 +1,255 @@
+-- The garage file: what exists in the simulated world. It is read strictly, because a misspelt member would otherwise show
+-- as a riddle hours later: every problem names the place and what is expected there. doc/garage.schema.json says the same
+-- for editors.
+local defaults = require("fleet.sim.defaults")
+local json = require("fleet.sim.json")
+local keys = require("fleet.sim.keys")
+
+local M = {}
+
+-- A rule is a type name, a list of allowed texts, or { each = rule } for lists, { members = rules, open = true }.
+local REGION = { "na", "eu", "cn" }
+local TEXTS = { each = "string" }
+
+local ROLE = {
+  "NONE", "SERVICE", "OWNER", "DRIVER", "FM", "VEHICLE_MONITOR", "CHARGING_MANAGER", "GUEST",
+}
+
+local KEY = { either = { "key", { members = { public_key = "key", role = ROLE }, required = { "public_key" } } } }
+
+local function of_defaults(make)
+  local members = {}
+  for name, value in pairs(make()) do
+    if type(value) == "table" and value ~= json.null and not json.is_list(value) then
+      members[name] = { members = {}, open = true }
+    elseif value ~= json.null and type(value) ~= "table" then
+      members[name] = { either = { type(value), "null" } }
+    end
+  end
+  return members
+end
+
+local vehicle_members = of_defaults(function()
+  local all = defaults.record()
+  for name, value in pairs(defaults.status()) do all[name] = value end
+  return all
+end)
+
+for name, make in pairs(defaults.sections) do
+  vehicle_members[name] = { members = of_defaults(make), open = true }
+end
+
+for name, rule in pairs({
+  vin = "vin", id = "number", vehicle_id = "number", display_name = { either = { "string", "null" } }, id_s = "string",
+  user_id = "number", color = "any", option_codes = "any", tokens = "any", backseat_token = "any",
+  backseat_token_updated_at = "any", state = { "online", "asleep", "offline" }, access_type = { "OWNER", "DRIVER" },
+  granular_access = { members = { hide_private = "boolean" } }, total_number_of_keys = { either = { "number", "null" } },
+  safety_screen_streaming_toggle_enabled = "any", fleet_telemetry_version = "any", keys = { each = KEY }, owner = "string",
+  model = { "m3", "my", "ms", "mx" }, model_year = "number", telemetry_configs = "number", car_wash = "boolean",
+  protocol = "boolean", mobile_enabled = "boolean", sleep_after = "number", wake_seconds = "number",
+  intel_atom = "boolean", drivers = { each = { members = { email = "string", hide_private = "boolean" } } },
+  specs = { members = {}, open = true }, service_data = { members = {}, open = true }, recent_alerts = { each = "table" },
+  pins = { members = { valet = "string", speed_limit = "string", pin_to_drive = "string", parental = "string" } },
+  fleet_telemetry_errors = { each = "table" }, upcoming_firmware = "string",
+}) do
+  vehicle_members[name] = rule
+end
+
+M.rules = {
+  members = {
+    accounts = {
+      each = {
+        members = {
+          email = "string", region = REGION, business = "boolean", auth_code = "string", full_name = "string",
+          orders = { each = "table" },
+        },
+        required = { "email" },
+      },
+    },
+    vehicles = { each = { members = vehicle_members, required = { "vin" } } },
+    energy_sites = { each = { members = { owner = "string" }, open = true } },
+    charging_history = { each = { members = { vin = "string" }, open = true, required = { "vin" } } },
+    apps = {
+      each = {
+        members = {
+          client_id = "string", client_secret = "string", redirect_uris = TEXTS, domain = "string", public_key = KEY,
+          registered = "boolean", scopes = TEXTS, name = "string",
+        },
+        required = { "client_id" },
+      },
+    },
+    limits = "boolean",
+    region = REGION,
+  },
+}
+
+-- ---- checking ----
+
+local function kind_of(value)
+  if value == json.null then return "null" end
+  if type(value) == "table" then return json.is_list(value) and "list" or "object" end
+  return type(value)
+end
+
+local function distance(a, b)
+  local row = {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local before = row[0]
+    row[0] = i
+    for j = 1, #b do
+      local cost = a:sub(i, i) == b:sub(j, j) and 0 or 1
+      before, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, before + cost)
+    end
+  end
+  return row[#b]
+end
+
+-- The name nearest to a misspelt one, or nil when none is near.
+function M.nearest(name, names)
+  local best, found = #name / 2 + 1, nil
+  for candidate in pairs(names) do
+    local d = distance(name, candidate)
+    if d < best or (d == best and found and candidate < found) then best, found = d, candidate end
+  end
+  return found
+end
+
+local check
+
+local function fail(path, ...)
+  error(("%s: %s"):format(path == "" and "the garage" or path, (...):format(select(2, ...))), 0)
+end
+
+local function check_members(value, rule, path)
+  if kind_of(value) ~= "object" and next(value) ~= nil then fail(path, "an object is expected") end
+  for name, member in pairs(value) do
+    local place = path == "" and tostring(name) or path .. "." .. tostring(name)
+    local inner = rule.members[name]
+    if inner then
+      check(member, inner, place)
+    elseif not rule.open then
+      local near = M.nearest(tostring(name), rule.members)
+      fail(place, "unknown member%s", near and (", did you mean '%s'?"):format(near) or "")
+    end
+  end
+  for _, name in ipairs(rule.required or {}) do
+    if value[name] == nil then fail(path, "'%s' is missing", name) end
+  end
+end
+
+-- The alternative that the value looks like explains what is wrong with it.
+local function check_either(value, rule, path)
+  local object, names = nil, {}
+  for _, inner in ipairs(rule.either) do
+    if type(inner) == "table" and kind_of(value) == "object" then object = inner end
+    if pcall(check, value, inner, path) then return end
+    names[#names + 1] = type(inner) == "string" and inner or "object"
+  end
+  if object then return check(value, object, path) end
+  fail(path, "a %s is expected, not a %s", table.concat(names, " or a "), kind_of(value))
+end
+
+local function check_word(value, words, path)
+  for _, word in ipairs(words) do
+    if value == word then return end
+  end
+  fail(path, "one of %s is expected", table.concat(words, ", "))
+end
+
+local function check_type(value, name, path)
+  if name == "any" then return end
+  if name == "vin" then
+    if type(value) == "string" and value:match("^[A-HJ-NPR-Z0-9]+$") and #value == 17 then return end
+    fail(path, "a VIN has 17 capital letters and digits, without I, O and Q")
+  end
+  if name == "key" then
+    if type(value) == "string" and keys.hex(value) then return end
+    fail(path, "a P-256 public key is expected, as 130 hex digits or PEM")
+  end
+  local kind = kind_of(value)
+  if kind == name or (name == "table" and (kind == "object" or kind == "list")) then return end
+  fail(path, "a %s is expected, not a %s", name, kind)
+end
+
+function check(value, rule, path)
+  if type(rule) == "string" then return check_type(value, rule, path) end
+  if rule.either then return check_either(value, rule, path) end
+  if not rule.each and not rule.members then return check_word(value, rule, path) end
+  if type(value) ~= "table" or value == json.null then
+    fail(path, "%s is expected", rule.each and "a list" or "an object")
+  end
+  if not rule.each then return check_members(value, rule, path) end
+  if not json.is_list(value) and next(value) ~= nil then fail(path, "a list is expected") end
+  for i, item in ipairs(value) do check(item, rule.each, ("%s[%d]"):format(path, i)) end
+end
+
+local function check_unique(list, field, path)
+  local seen = {}
+  for i, item in ipairs(list or {}) do
+    local value = item[field]
+    if value ~= nil and seen[value] then fail(("%s[%d]"):format(path, i), "%s %s stands there twice", field, value) end
+    if value ~= nil then seen[value] = true end
+  end
+  return seen
+end
+
+local function check_owner(list, accounts, path)
+  for i, item in ipairs(list or {}) do
+    if item.owner and not accounts[item.owner] then
+      fail(("%s[%d].owner"):format(path, i), "no account has the email %s", item.owner)
+    end
+  end
+end
+
+-- Raises a sentence that names the place.
+function M.check(garage)
+  check(garage, M.rules, "")
+  local accounts = check_unique(garage.accounts, "email", "accounts")
+  check_unique(garage.vehicles, "vin", "vehicles")
+  check_unique(garage.vehicles, "id", "vehicles")
+  check_unique(garage.energy_sites, "energy_site_id", "energy_sites")
+  check_unique(garage.apps, "client_id", "apps")
+  if not garage.accounts then accounts[defaults.garage.accounts[1].email] = true end
+  check_owner(garage.vehicles, accounts, "vehicles")
+  check_owner(garage.energy_sites, accounts, "energy_sites")
+end
+
+-- ---- loading ----
+
+local function read(path)
+  local file, message = io.open(path, "rb")
+  if not file then error("the garage cannot be read: " .. message, 0) end
+  local text = file:read("*a")
+  file:close()
+  local value, problem = json.decode(text)
+  if value == nil then error(("%s: %s"):format(path, problem), 0) end
+  return value
+end
+
+local function copy(value)
+  if type(value) ~= "table" or value == json.null then return value end
+  local t = {}
+  for name, member in pairs(value) do t[name] = copy(member) end
+  return setmetatable(t, getmetatable(value))
+end
+
+M.copy = copy
+
+-- load(nil | path | table) → a garage of its own, checked; raises what is wrong with it.
+function M.load(source)
+  local garage = source
+  if source == nil then garage = defaults.garage end
+  if type(source) == "string" then garage = read(source) end
+  if type(garage) ~= "table" or garage == json.null then error("the garage: an object is expected", 0) end
+  M.check(garage)
+  garage = copy(garage)
+  for _, app in ipairs(garage.apps or {}) do
+    local key = app.public_key
+    app.key_hex = key and keys.hex(type(key) == "table" and key.public_key or key)
+  end
+  if not garage.accounts or #garage.accounts == 0 then garage.accounts = copy(defaults.garage.accounts) end
+  return garage
+end
+
+return M

@@ -1,0 +1,120 @@
+-- Histories of a site: one entry per period, cut at midnight of the zone, so that days have 23, 24 or 25 hours.
+-- What the simulator has lived through is summed from its half hours; what lies before is modelled day by day with the site as
+-- it was at the start, so that every past day has numbers and the same ones each time.
+local calendar = require("fleet.sim.calendar")
+local energy = require("fleet.sim.energy")
+local json = require("fleet.sim.json")
+
+local M = {}
+
+-- ---- half hours ----
+
+local function model_slot(site, number)
+  local sum, at = {}, number * energy.SLOT
+  local ghost = setmetatable({ stored = site.capacity / 2, grid_up = true, storm = false }, { __index = site })
+  for moment = at, at + energy.SLOT - 1, energy.STEP do
+    energy.add(sum, energy.step(ghost, moment, energy.STEP, 0), energy.STEP / 3600)
+  end
+  return sum
+end
+
+local function slot(site, number)
+  if site.slots[number] then return site.slots[number] end
+  if number >= math.floor(site.updated / energy.SLOT) then return nil end
+  return model_slot(site, number)
+end
+
+local function sum_of(site, from, to)
+  local sum = nil
+  for number = math.floor(from / energy.SLOT), math.ceil(to / energy.SLOT) - 1 do
+    local one = slot(site, number)
+    if one then
+      sum = sum or {}
+      energy.add(sum, one, 1)
+    end
+  end
+  return sum
+end
+
+-- The names of service-facts 5; the sums on both sides of each balance are equal by construction.
+local function shown(sum, from, offset)
+  local function wh(name) return math.floor(sum[name] * 1000 + 0.5) / 1000 end
+  local out = {
+    timestamp = calendar.text(from, offset), solar_energy_exported = wh("sun"), generator_energy_exported = 0,
+    grid_services_energy_imported = 0, grid_services_energy_exported = 0, grid_energy_exported_from_solar = wh("sun_to_grid"),
+    grid_energy_exported_from_generator = 0, grid_energy_exported_from_battery = 0,
+    battery_energy_exported = wh("battery_to_load"), battery_energy_imported_from_grid = wh("grid_to_battery"),
+    battery_energy_imported_from_solar = wh("sun_to_battery"), battery_energy_imported_from_generator = 0,
+    consumer_energy_imported_from_grid = wh("grid_to_load"), consumer_energy_imported_from_solar = wh("sun_to_load"),
+    consumer_energy_imported_from_battery = wh("battery_to_load"), consumer_energy_imported_from_generator = 0,
+  }
+  out.grid_energy_imported = out.consumer_energy_imported_from_grid + out.battery_energy_imported_from_grid
+  return out
+end
+
+-- ---- periods ----
+
+local function first_of_month(zone, at, months)
+  local d = calendar.date(at + zone(at))
+  local month = d.year * 12 + d.month - 1 + months
+  local days = calendar.days(math.floor(month / 12), month % 12 + 1, 1)
+  return calendar.midnight(days * calendar.DAY + calendar.DAY / 2 - zone(at), zone)
+end
+
+local NEXT = {}
+
+function NEXT.day(zone, at) return calendar.midnight(at, zone, 1) end
+
+function NEXT.week(zone, at)
+  local weekday = calendar.date(at + zone(at)).weekday
+  return calendar.midnight(at, zone, 7 - (weekday + 6) % 7)
+end
+
+function NEXT.month(zone, at) return first_of_month(zone, at, 1) end
+
+function NEXT.year(zone, at)
+  return first_of_month(zone, at, 13 - calendar.date(at + zone(at)).month)
+end
+
+function NEXT.lifetime() return math.huge end
+
+M.PERIODS = NEXT
+
+-- energy(site, from, to, period, zone) → list of entries, oldest first; to is excluded.
+function M.energy(site, from, to, period, zone)
+  local list, at = json.list(), from
+  while at < to do
+    local stop = math.min(NEXT[period](zone, at), to)
+    local sum = sum_of(site, at, stop)
+    if sum then list[#list + 1] = shown(sum, at, zone(at)) end
+    at = stop
+  end
+  return list
+end
+
+-- backup(site, from, to, zone) → list of times without grid.
+function M.backup(site, from, to, zone)
+  local list = json.list()
+  for _, event in ipairs(site.backup_events) do
+    if event.at >= from and event.at < to then
+      list[#list + 1] = { timestamp = calendar.text(event.at, zone(event.at)), duration = event.duration }
+    end
+  end
+  return list
+end
+
+function M.charges(site, from, to)
+  local list = json.list()
+  for _, charge in ipairs(site.charges) do
+    if charge.from >= from and charge.from < to then
+      list[#list + 1] = {
+        charge_start_time = { seconds = math.floor(charge.from) },
+        charge_duration = { seconds = math.floor(charge.to - charge.from) },
+        energy_added_wh = math.floor(charge.wh + 0.5),
+      }
+    end
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,200 @@
+-- JSON for the simulator, both ways. A reply must be able to say [] and {}, and a tariff must come back exactly as it
+-- was sent: lists carry a mark, members are written in a fixed order, so that logs and specs can be compared.
+local M = {}
+
+M.null = setmetatable({}, { __tostring = function() return "null" end, __name = "json.null" })
+
+local list_mark = { __name = "json.list" }
+
+-- Marks a table as a list, also when it is empty.
+function M.list(t)
+  return setmetatable(t or {}, list_mark)
+end
+
+function M.is_list(t)
+  return getmetatable(t) == list_mark or #t > 0
+end
+
+-- ---- writing ----
+
+local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+local function escape(c)
+  return escapes[c] or ("\\u%04x"):format(c:byte())
+end
+
+local function quote(text)
+  return '"' .. text:gsub('[%c"\\]', escape) .. '"'
+end
+
+-- The shortest text that reads back as the same number; the decimal point of a foreign locale is put right.
+local function number(n)
+  if n ~= n or n == math.huge or n == -math.huge then error("JSON has no number " .. tostring(n), 0) end
+  if n % 1 == 0 and n > -1e15 and n < 1e15 then return ("%.0f"):format(n) end
+  local text = ("%.15g"):format(n)
+  if tonumber(text) ~= n then text = ("%.17g"):format(n) end
+  return (text:gsub("[^%d%-+e]", "."))
+end
+
+local write
+
+local function write_list(out, t)
+  out[#out + 1] = "["
+  for i = 1, #t do
+    if i > 1 then out[#out + 1] = "," end
+    write(out, t[i])
+  end
+  out[#out + 1] = "]"
+end
+
+local function write_object(out, t)
+  local names = {}
+  for name in pairs(t) do names[#names + 1] = tostring(name) end
+  table.sort(names)
+  out[#out + 1] = "{"
+  for i, name in ipairs(names) do
+    if i > 1 then out[#out + 1] = "," end
+    out[#out + 1] = quote(name)
+    out[#out + 1] = ":"
+    write(out, t[name])
+  end
+  out[#out + 1] = "}"
+end
+
+function write(out, value)
+  local kind = type(value)
+  if value == M.null or value == nil then
+    out[#out + 1] = "null"
+  elseif kind == "string" then
+    out[#out + 1] = quote(value)
+  elseif kind == "number" then
+    out[#out + 1] = number(value)
+  elseif kind == "boolean" then
+    out[#out + 1] = tostring(value)
+  elseif M.is_list(value) then
+    write_list(out, value)
+  else
+    write_object(out, value)
+  end
+end
+
+function M.encode(value)
+  local out = {}
+  write(out, value)
+  return table.concat(out)
+end
+
+-- ---- reading ----
+
+local MAX_DEPTH = 64
+
+local function fail(at, what)
+  error(("JSON: %s at byte %d"):format(what, at), 0)
+end
+
+local function skip(text, at)
+  return text:find("[^ \t\r\n]", at) or #text + 1
+end
+
+local function utf8_of(code)
+  if code < 0x80 then return string.char(code) end
+  local function tail(shift) return 0x80 + math.floor(code / shift) % 64 end
+  if code < 0x800 then return string.char(0xC0 + math.floor(code / 64), tail(1)) end
+  if code < 0x10000 then return string.char(0xE0 + math.floor(code / 4096), tail(64), tail(1)) end
+  return string.char(0xF0 + math.floor(code / 262144), tail(4096), tail(64), tail(1))
+end
+
+local plain = { ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
+
+local function read_unicode(text, at)
+  local code = tonumber(text:match("^u(%x%x%x%x)", at) or fail(at, "bad \\u"), 16)
+  if code < 0xD800 or code > 0xDFFF then return utf8_of(code), at + 5 end
+  local low = tonumber(text:match("^\\u(%x%x%x%x)", at + 5) or "0", 16)
+  if code > 0xDBFF or low < 0xDC00 or low > 0xDFFF then fail(at, "half a surrogate pair") end
+  return utf8_of(0x10000 + (code - 0xD800) * 1024 + low - 0xDC00), at + 11
+end
+
+local function read_string(text, at)
+  local parts, from = {}, at + 1
+  while true do
+    local stop = text:find('[%c"\\]', from) or fail(at, "a string does not end")
+    parts[#parts + 1] = text:sub(from, stop - 1)
+    local c = text:sub(stop, stop)
+    if c == '"' then return table.concat(parts), stop + 1 end
+    if c ~= "\\" then fail(stop, "a control character in a string") end
+    local short = plain[text:sub(stop + 1, stop + 1)]
+    if short then
+      parts[#parts + 1], from = short, stop + 2
+    else
+      parts[#parts + 1], from = read_unicode(text, stop + 1)
+    end
+  end
+end
+
+local function read_number(text, at)
+  local literal = text:match("^-?%d+%.?%d*[eE]?[+-]?%d*", at)
+  local whole = literal and literal:match("^-?(%d+)")
+  local good = whole and (whole == "0" or whole:sub(1, 1) ~= "0") and not literal:find("%.$") and not literal:find("%.[eE]")
+  local value = good and tonumber(literal)
+  if not value then fail(at, "not a value") end
+  return value, at + #literal
+end
+
+local read
+
+local function read_list(text, at, depth)
+  local t = M.list()
+  at = skip(text, at + 1)
+  if text:sub(at, at) == "]" then return t, at + 1 end
+  while true do
+    t[#t + 1], at = read(text, at, depth)
+    at = skip(text, at)
+    local c = text:sub(at, at)
+    if c == "]" then return t, at + 1 end
+    if c ~= "," then fail(at, "expected , or ]") end
+    at = skip(text, at + 1)
+  end
+end
+
+local function read_object(text, at, depth)
+  local t = {}
+  at = skip(text, at + 1)
+  if text:sub(at, at) == "}" then return t, at + 1 end
+  while true do
+    if text:sub(at, at) ~= '"' then fail(at, "expected a name") end
+    local name
+    name, at = read_string(text, at)
+    at = skip(text, at)
+    if text:sub(at, at) ~= ":" then fail(at, "expected :") end
+    t[name], at = read(text, skip(text, at + 1), depth)
+    at = skip(text, at)
+    local c = text:sub(at, at)
+    if c == "}" then return t, at + 1 end
+    if c ~= "," then fail(at, "expected , or }") end
+    at = skip(text, at + 1)
+  end
+end
+
+local words = { t = { "true", true }, f = { "false", false }, n = { "null", M.null } }
+
+function read(text, at, depth)
+  if depth > MAX_DEPTH then fail(at, "nested too deeply") end
+  local c = text:sub(at, at)
+  if c == "{" then return read_object(text, at, depth + 1) end
+  if c == "[" then return read_list(text, at, depth + 1) end
+  if c == '"' then return read_string(text, at) end
+  local word = words[c]
+  if word and text:sub(at, at + #word[1] - 1) == word[1] then return word[2], at + #word[1] end
+  return read_number(text, at)
+end
+
+-- decode(text) → value, or nil, message. null becomes json.null.
+function M.decode(text)
+  local ok, value, at = pcall(read, text, skip(text, 1), 0)
+  if not ok then return nil, value end
+  at = skip(text, at)
+  if at <= #text then return nil, ("JSON: something follows the value at byte %d"):format(at) end
+  return value
+end
+
+return M

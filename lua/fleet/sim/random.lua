@@ -1,0 +1,29 @@
+-- Where tokens, codes and ids come from: the system's random source, because a page in a browser on this machine must not
+-- guess the control token.
+local M = {}
+
+local function system_bytes(count)
+  local source = assert(io.open("/dev/urandom", "rb"), "no /dev/urandom: the simulator needs a source of random bytes")
+  source:setvbuf("no")
+  local bytes = source:read(count)
+  source:close()
+  return bytes
+end
+
+-- random(n) → hexadecimal text of n bytes. bytes(n) may be given, so that a spec repeats itself.
+function M.new(bytes)
+  bytes = bytes or system_bytes
+  return function(count)
+    return (bytes(count):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+  end
+end
+
+-- A uuid in its usual writing, RFC 9562 version 4.
+function M.uuid(random)
+  local hex = random(16)
+  local variant = ("%x"):format(8 + tonumber(hex:sub(17, 17), 16) % 4)
+  return ("%s-%s-4%s-%s%s-%s"):format(
+    hex:sub(1, 8), hex:sub(9, 12), hex:sub(14, 16), variant, hex:sub(18, 20), hex:sub(21, 32))
+end
+
+return M

@@ -1,0 +1,86 @@
+-- Replies in the envelope of the service (service-facts 3.1), and the way out of a handler: reply.fail raises a refusal that
+-- the service turns into its answer.
+local json = require("fleet.sim.json")
+
+local M = {}
+
+local JSON = "application/json; charset=utf-8"
+
+-- A refusal is a value of its own type, so that a mistake in a handler is never taken for one.
+local refusal = {}
+
+function M.fail(status, message, description, messages)
+  error(setmetatable({ status = status, error = message, description = description, messages = messages }, refusal), 0)
+end
+
+function M.is_refusal(value)
+  return getmetatable(value) == refusal
+end
+
+function M.json(status, body, headers)
+  headers = headers or {}
+  headers["Content-Type"] = JSON
+  return status, headers, json.encode(body)
+end
+
+function M.error(status, message, description, messages)
+  return M.json(status, {
+    response = json.null, error = message, error_description = description or "", messages = messages,
+  })
+end
+
+-- Too many calls: plain text, as the edge of the service sends it (service-facts 3.4).
+function M.too_many(seconds, limit)
+  return M.text(429, ("Retry in %d seconds"):format(seconds), {
+    ["Retry-After"] = ("%d"):format(seconds), ["RateLimit-Limit"] = ("%d"):format(limit or 60),
+    ["RateLimit-Remaining"] = "0", ["RateLimit-Reset"] = ("%d"):format(seconds),
+  })
+end
+
+function M.limit(seconds, limit)
+  error(setmetatable({ too_many = seconds, limit = limit }, refusal), 0)
+end
+
+function M.of_refusal(r)
+  if r.too_many then return M.too_many(r.too_many, r.limit) end
+  return M.error(r.status, r.error, r.description, r.messages)
+end
+
+function M.text(status, body, headers)
+  headers = headers or {}
+  headers["Content-Type"] = "text/plain; charset=utf-8"
+  return status, headers, body
+end
+
+function M.html(status, body, headers)
+  headers = headers or {}
+  headers["Content-Type"] = "text/html; charset=utf-8"
+  headers["Cache-Control"] = "no-store"
+  headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; " ..
+    "connect-src 'self'; form-action *; frame-ancestors 'none'"
+  return status, headers, body
+end
+
+-- What a handler returns when the body is not wrapped in `response`, or is no JSON at all.
+local raw = {}
+
+function M.bare(body)
+  return setmetatable({ body = body }, raw)
+end
+
+function M.bytes(bytes, content_type)
+  return setmetatable({ bytes = bytes, content_type = content_type }, raw)
+end
+
+-- A handler's result as a reply. A list may bring members to stand beside `response`.
+function M.of(result, beside)
+  if getmetatable(result) == raw then
+    if result.bytes then return 200, { ["Content-Type"] = result.content_type }, result.bytes end
+    return M.json(200, result.body)
+  end
+  local body = { response = result }
+  for name, value in pairs(beside or {}) do body[name] = value end
+  return M.json(200, body)
+end
+
+return M

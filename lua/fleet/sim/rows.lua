@@ -1,0 +1,119 @@
+-- The rows of the service as the simulator needs them. A row is what fleet.core gives: name, verb, path, query, slots, scope,
+-- params and flags; nothing here knows an endpoint by name.
+local text = require("fleet.sim.text")
+
+local M = {}
+
+-- A flag may come as a member, as a member of flags, or as a word in a list of flags.
+local function has(row, name)
+  if row[name] ~= nil then return row[name] == true end
+  if type(row.flags) ~= "table" then return false end
+  if row.flags[name] ~= nil then return row.flags[name] == true end
+  for _, word in ipairs(row.flags) do
+    if word == name then return true end
+  end
+  return false
+end
+
+local FLAGS = { "command", "live", "needs_protocol", "charging_scope", "no_business", "third_party", "body_as_given", "setting" }
+
+local function segments(path)
+  local list = {}
+  for part in path:gmatch("[^/]+") do list[#list + 1] = part end
+  return list
+end
+
+-- normal(row) → a table of its own with what the engines of the simulator read.
+function M.normal(row)
+  local out = {
+    name = row.name, verb = row.verb, path = row.path, segments = segments(row.path), query = text.form(row.query or ""),
+    slots = text.set(row.slots or {}), scope = row.scope, params = row.params or {}, wrap = row.wrap, billing = row.billing,
+    who = row.who,
+  }
+  for _, name in ipairs(FLAGS) do out[name] = has(row, name) end
+  return out
+end
+
+-- ---- the tree of paths ----
+
+local function child(node, part)
+  local name = part:match("^{(.+)}$")
+  if not name then
+    node.fixed[part] = node.fixed[part] or { fixed = {}, rows = {} }
+    return node.fixed[part]
+  end
+  node.any = node.any or { fixed = {}, rows = {} }
+  return node.any
+end
+
+function M.tree(rows)
+  local root = { fixed = {}, rows = {} }
+  for _, row in ipairs(rows) do
+    local node = root
+    for _, part in ipairs(row.segments) do node = child(node, part) end
+    table.insert(node.rows, row)
+  end
+  return root
+end
+
+local function walk(node, parts, at)
+  if at > #parts then return #node.rows > 0 and node or nil end
+  local next_node = node.fixed[parts[at]]
+  local found = next_node and walk(next_node, parts, at + 1)
+  if found or not node.any then return found end
+  return walk(node.any, parts, at + 1)
+end
+
+local function fits(row, verb, query)
+  if row.verb ~= verb then return false end
+  for name, value in pairs(row.query) do
+    if query[name] ~= value then return false end
+  end
+  return true
+end
+
+-- find(tree, verb, path, query) → row, arguments, or nil and whether the path exists for another verb.
+function M.find(tree, verb, path, query)
+  local parts = segments(path)
+  local node = walk(tree, parts, 1)
+  if not node then return nil, false end
+  for _, row in ipairs(node.rows) do
+    if fits(row, verb, query) then
+      local args = {}
+      for i, part in ipairs(row.segments) do
+        local name = part:match("^{(.+)}$")
+        if name then args[name] = text.unpercent(parts[i]) end
+      end
+      return row, args
+    end
+  end
+  return nil, true
+end
+
+-- ---- checking what came ----
+
+local KINDS = {
+  string = "string", integer = "number", number = "number", boolean = "boolean", days = "string", strings = "table",
+  vins = "table", object = "table", tariff = "table", bytes = "string", vin = "string", time = "string", date = "string",
+}
+
+local function flag(param, name)
+  return has(param, name)
+end
+
+-- problem(row, body) → nil, or a sentence about the first parameter of the body that is missing or of a wrong type.
+function M.problem(row, body)
+  for _, param in ipairs(row.params) do
+    if param.place == "body" then
+      local value, wanted = body[param.name], KINDS[param.type]
+      if value == nil then
+        if flag(param, "required") then return ("missing %s param"):format(param.name), param.name end
+      elseif wanted and type(value) ~= wanted and not (flag(param, "number_as_text") and type(value) == "number") then
+        return ("invalid %s param"):format(param.name), param.name
+      end
+    end
+  end
+  return nil
+end
+
+return M

@@ -1,0 +1,396 @@
+-- The service itself, without a socket: a request and a moment go in, a reply comes out. Routes, checks and billing classes
+-- come from the rows; what each endpoint does stands in the handlers.
+local clock = require("fleet.sim.clock")
+local commands = require("fleet.sim.commands")
+local faults = require("fleet.sim.faults")
+local garage = require("fleet.sim.garage")
+local handlers = require("fleet.sim.handlers")
+local json = require("fleet.sim.json")
+local limits = require("fleet.sim.limits")
+local oauth = require("fleet.sim.oauth")
+local physics = require("fleet.sim.physics")
+local random = require("fleet.sim.random")
+local reply = require("fleet.sim.reply")
+local rows = require("fleet.sim.rows")
+local sites = require("fleet.sim.energy")
+local text = require("fleet.sim.text")
+local vehicles = require("fleet.sim.vehicle")
+
+local M = {}
+M.__index = M
+
+local UNAVAILABLE = "vehicle unavailable: vehicle is offline or asleep"
+
+-- ---- making one ----
+
+local function utc_zone() return 0 end
+
+local function add_vehicle(self, entry, index)
+  local vehicle = vehicles.new(entry, index, self:now(), self.garage.accounts[1].email)
+  self.vehicles[#self.vehicles + 1] = vehicle
+  self.by_vin[vehicle.vin], self.by_vin[vehicle.record.id_s] = vehicle, vehicle
+  physics.show(vehicle, self:now())
+end
+
+local function add_site(self, entry, index)
+  local site = sites.new(entry, index, self:now(), self.garage.accounts[1].email, self.zone)
+  self.sites[#self.sites + 1] = site
+  self.by_site[site.id] = site
+end
+
+local function normal_rows(options)
+  local list = {}
+  for _, source in ipairs({ options.endpoints, options.commands }) do
+    for _, row in ipairs(source) do list[#list + 1] = rows.normal(row) end
+  end
+  return list
+end
+
+-- new {
+--   endpoints =, commands =   the rows, as fleet.core gives them
+--   garage =                  nil, a path or a table
+--   base_url =, auth_url =, token_url =
+--   vendor =                  { title =, invitation_url =, jws_algorithm =, jws_audience =, regions = { na = url, … } }
+--   clock =, speed =          see clock.lua         config_limit = 5    telemetry configurations per vehicle
+--   zone = function(name, utc) → offset in seconds    random = function(n) → bytes
+--   receiver =                fleet.receiver, see signed.lua     jws_verify =  see telemetry.lua
+-- }
+function M.new(options)
+  local self = setmetatable({
+    garage = garage.load(options.garage), clock = clock.new(options), random = random.new(options.random),
+    base_url = options.base_url, auth_url = options.auth_url, token_url = options.token_url, vendor = options.vendor or {},
+    config_limit = options.config_limit or 5, zone = options.zone or utc_zone, receiver = options.receiver,
+    jws_verify = options.jws_verify, decode_command = options.decode_command, vehicles = {}, by_vin = {}, sites = {},
+    by_site = {}, registered = {}, calls = {}, call_count = 0,
+  }, M)
+  self.region = self.garage.region or self.garage.accounts[1].region or "na"
+  for i, account in ipairs(self.garage.accounts) do
+    account.region = account.region or "na"
+    account.index = i
+  end
+  for i, entry in ipairs(self.garage.vehicles or {}) do add_vehicle(self, entry, i) end
+  for i, entry in ipairs(self.garage.energy_sites or {}) do add_site(self, entry, i) end
+  self.charging = require("fleet.sim.charging").load(self)
+  self.rows = normal_rows(options)
+  self.tree = rows.tree(self.rows)
+  self.oauth, self.faults, self.limits = oauth.new(self), faults.new(), limits.new(self)
+  return self
+end
+
+-- ---- time ----
+
+function M:now()
+  return self.clock:now()
+end
+
+-- Brings everything that exists to this moment; a day at a time, so that what vehicles charge reaches their site in order.
+function M:catch_up()
+  local now = self:now()
+  for _, vehicle in ipairs(self.vehicles) do physics.advance(vehicle, now) end
+  for _, site in ipairs(self.sites) do self:advance_site(site, now) end
+end
+
+function M:advance_site(site, now)
+  for _, vehicle in ipairs(self.vehicles) do
+    if vehicle.owner == site.owner then
+      physics.advance(vehicle, now)
+      sites.take_meter(site, vehicle)
+    end
+  end
+  sites.advance(site, now)
+end
+
+function M:advance(seconds)
+  self.clock:advance(seconds)
+  self:catch_up()
+end
+
+-- ---- who is who ----
+
+function M:account(email)
+  for _, account in ipairs(self.garage.accounts) do
+    if account.email == email then return account end
+  end
+  return nil
+end
+
+function M:business_account(auth_code)
+  for _, account in ipairs(self.garage.accounts) do
+    if account.business and account.auth_code == auth_code then return account end
+  end
+  return nil
+end
+
+-- A stable id of an account or of an application, in the form of a uuid.
+function M.subject(_, grant)
+  local name = grant.account and grant.account.email or grant.client_id
+  local hex = {}
+  for i = 1, 16 do
+    local v = i * 7
+    for c in name:gmatch(".") do v = (v * 31 + c:byte() + i) % 65521 end
+    hex[i] = ("%02x"):format(v % 256)
+  end
+  local all = table.concat(hex)
+  return ("%s-%s-4%s-a%s-%s"):format(all:sub(1, 8), all:sub(9, 12), all:sub(14, 16), all:sub(18, 20), all:sub(21, 32))
+end
+
+function M:is_audience(audience)
+  return audience ~= nil and audience:gsub("/$", "") == self.base_url
+end
+
+function M:region_url(region)
+  local known = self.vendor.regions and self.vendor.regions[region]
+  return region == self.region and self.base_url or known or self.base_url
+end
+
+-- The public key of the application of a token as hex, or nil when the garage does not say it.
+function M:app_key(token)
+  local app = self.oauth:app(token.client_id)
+  return app and app.key_hex
+end
+
+function M:consent_revoked(email, client_id)
+  for _, vehicle in ipairs(self.vehicles) do
+    if vehicle.owner == email then vehicle.configs[client_id] = nil end
+  end
+end
+
+-- ---- the way of a request ----
+
+local function check_token(self, request)
+  local token, problem = self.oauth:find(request.headers.authorization)
+  if not token then reply.fail(401, problem) end
+  return token
+end
+
+local function check_region(self, token)
+  local account = token.account
+  if account and account.region ~= self.region then
+    reply.fail(421, ("user out of region, use base URL: %s, see %s/regions"):format(
+      self:region_url(account.region), self.auth_url))
+  end
+end
+
+local function check_registered(self, token, row)
+  local app = self.oauth:app(token.client_id)
+  local missing = app and app.registered == false and not self.registered[app.client_id]
+  if missing and not row.path:find("/partner_accounts", 1, true) then
+    reply.fail(412, ("Account %s must be registered in the current region %s"):format(
+      self:subject({ client_id = token.client_id }), self.base_url))
+  end
+end
+
+local function check_kind(row, token)
+  if row.third_party and token.open_source then reply.fail(403, "forbidden", "not available to open-source apps") end
+  if row.no_business and token.kind == "business" then reply.fail(403, "forbidden", "a business token has no user context") end
+  if not row.slots[token.kind] then
+    local kinds = {}
+    for kind in pairs(row.slots) do kinds[#kinds + 1] = kind end
+    table.sort(kinds)
+    reply.fail(403, "forbidden", ("this call needs a %s token"):format(table.concat(kinds, " or ")))
+  end
+end
+
+local function check_scope(row, token)
+  if not row.scope or token.scopes[row.scope] then return end
+  if row.charging_scope and token.scopes.vehicle_charging_cmds then return end
+  reply.fail(403, "Unauthorized missing scopes", "the token lacks " .. row.scope)
+end
+
+local function read_body(request)
+  local body = request.body
+  if body == "" then return {} end
+  local kind = (request.headers["content-type"] or ""):lower()
+  if not kind:find("^application/json") then
+    reply.fail(406, "not_acceptable", "send Content-Type: application/json")
+  end
+  local value, problem = json.decode(body)
+  if value == nil then reply.fail(400, "invalid_request", problem) end
+  if value == json.null then return {} end
+  if json.is_list(value) or type(value) ~= "table" then reply.fail(400, "invalid_request", "the body must be a JSON object") end
+  return value
+end
+
+local function drop_nulls(body)
+  for name, value in pairs(body) do
+    if value == json.null then body[name] = nil end
+  end
+  return body
+end
+
+local function check_body(row, body)
+  local inner = row.wrap and body[row.wrap] or body
+  if row.wrap and type(inner) ~= "table" then
+    reply.fail(400, "invalid_request", ("missing %s param"):format(row.wrap))
+  end
+  if row.body_as_given then return inner end
+  drop_nulls(inner)
+  local problem, name = rows.problem(row, inner)
+  if problem then reply.fail(400, "invalid_request", problem, { [name] = json.list({ problem }) }) end
+  return inner
+end
+
+-- ---- vehicles ----
+
+local function anybody(row)
+  return row.slots.partner == true
+end
+
+local function find_vehicle(self, context, id)
+  local vehicle = self.by_vin[id]
+  if not vehicle then return nil end
+  if context.token.kind == "partner" and anybody(context.row) then return vehicle, "PARTNER", false end
+  local account = context.token.account
+  local role, hidden = vehicle:access(account and account.email)
+  if not role then return nil end
+  return vehicle, role, hidden
+end
+
+function M:find_vehicle(context, id)
+  return find_vehicle(self, context, id)
+end
+
+-- A live call needs the vehicle: awake, not in service, with mobile access allowed.
+local function check_live(self, context)
+  local vehicle = context.vehicle
+  if vehicle.record.in_service then reply.fail(405, "vehicle is currently in service") end
+  if not vehicle.mobile_enabled then reply.fail(401, "mobile_access_disabled") end
+  local fault = self.faults:take({ "asleep", "offline" }, context)
+  if fault or vehicle.record.state ~= "online" then reply.fail(408, UNAVAILABLE) end
+  vehicle.used_at = context.now
+end
+
+local function bind_vehicle(self, context)
+  local id = context.args.vin or (context.row.path:find("/dx/vehicles", 1, true) and context.query.vin) or
+    (context.row.path:find("/dx/warranty", 1, true) and context.query.vin)
+  if not id then return end
+  context.vehicle, context.role, context.hidden = find_vehicle(self, context, id)
+  if not context.vehicle then
+    if context.row.slots.partner and context.token.kind == "partner" then return end
+    reply.fail(404, "not_found", "no such vehicle, or not yours")
+  end
+  physics.advance(context.vehicle, context.now)
+end
+
+local function bind_site(self, context)
+  local id = context.args.energy_site_id
+  if not id then return end
+  local site = self.by_site[id]
+  if not site or not context.token.account or site.owner ~= context.token.account.email then
+    reply.fail(404, "not_found", "no such energy site, or not yours")
+  end
+  context.site = site
+  self:advance_site(site, context.now)
+end
+
+-- ---- commands ----
+
+function M:command_context(context)
+  return {
+    now = context.now, random = self.random,
+    charging_site = function(vehicle, id) return require("fleet.sim.places").find(vehicle, id) end,
+  }
+end
+
+-- Runs a command on a vehicle, however it came. → nil or the reason.
+function M:obey(vehicle, name, params, context)
+  local reason = commands[name](vehicle, params, self:command_context(context))
+  physics.show(vehicle, context.now)
+  return reason
+end
+
+local function needs_protocol(self)
+  return ("%s Vehicle Command Protocol required, please refer to the documentation"):format(self.vendor.title or "Vendor")
+end
+
+local OWNERS = { owner = true, owners = true }
+
+local function check_role(context)
+  local who = context.row.who
+  if not who or context.token.kind == "business" or context.role == "OWNER" then return end
+  for word in who:lower():gmatch("%a+") do
+    if OWNERS[word] then reply.fail(403, "forbidden", "owners or fleet managers only") end
+  end
+end
+
+local function run_command(self, context)
+  check_role(context)
+  if context.row.needs_protocol or context.vehicle:requires_protocol() then reply.fail(403, needs_protocol(self)) end
+  local reason = self:obey(context.vehicle, context.row.name, context.body, context)
+  local queued = context.row.name == "navigation_request" and reason == nil or nil
+  return { result = reason == nil, reason = reason or "", queued = queued }
+end
+
+-- ---- the pipeline ----
+
+local function run(self, context)
+  local row = context.row
+  if row.live or row.command then check_live(self, context) end
+  if row.command then return run_command(self, context) end
+  local handler = handlers[row.name]
+  if not handler then reply.fail(501, "not_implemented", "the simulator has no handler for " .. row.name) end
+  return handler(context)
+end
+
+local function prepare(self, request, row, args)
+  local token = check_token(self, request)
+  local context = {
+    service = self, row = row, token = token, args = args, query = request.query_fields, now = self:now(),
+    account = token.account, fail = reply.fail,
+  }
+  check_region(self, token)
+  check_registered(self, token, row)
+  check_kind(row, token)
+  check_scope(row, token)
+  context.body = check_body(row, read_body(request))
+  return context
+end
+
+local function serve(self, request, context)
+  bind_vehicle(self, context)
+  bind_site(self, context)
+  self.limits:check(context)
+  request.vehicle = context.vehicle
+  return reply.of(run(self, context))
+end
+
+local function not_found(request, known)
+  local name = request.path:match("^/api/1/vehicles/[^/]+/command/([^/]+)$")
+  if known then return reply.error(405, "invalid_method", request.method .. " is not possible here") end
+  if name and request.method == "POST" then return reply.error(400, "invalid_command", "unknown command " .. name) end
+  return reply.error(404, "not_found", "no such path: " .. request.path)
+end
+
+local function guarded(fn, ...)
+  local results = { pcall(fn, ...) }
+  if results[1] then return results[2], results[3], results[4], results[5] end
+  if reply.is_refusal(results[2]) then return reply.of_refusal(results[2]) end
+  error(results[2], 0)
+end
+
+local function call(self, request, row, args)
+  local context
+  local status, headers, body = guarded(function()
+    context = prepare(self, request, row, args)
+    return nil
+  end)
+  if status then return status, headers, body end
+  local fault = self.faults:take(faults.BEFORE, context)
+  if fault then return faults.reply(self, fault, context) end
+  local after = self.faults:take(faults.AFTER, context)
+  status, headers, body = guarded(serve, self, request, context)
+  if after then return faults.spoil(self, after, status, headers, body) end
+  return status, headers, body
+end
+
+-- handle { method =, path =, query =, headers =, body = } → status, headers, body, manner. manner is nil, or how a server
+-- has to send it: { drop =, delay =, piece =, every =, cut = }.
+function M:handle(request)
+  request.query_fields, request.query_lists = text.form(request.query or "")
+  local row, args = rows.find(self.tree, request.method, request.path, request.query_fields)
+  if not row then return not_found(request, args) end
+  request.row = row
+  return call(self, request, row, args)
+end
+
+return M
