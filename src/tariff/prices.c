@@ -47,17 +47,17 @@ static void link_blocks(struct tariff *t) {
 
 /* `ALL: 0` beside priced seasons is a filler of the published example, not the gift of a season's electricity. Nothing
  * is lost where a demand charge or an export price falls back on it. */
-static bool is_filler(const struct tariff *t, const struct season *s, enum tariff_charges charges, const struct rate *all) {
-  return s->side == TARIFF_BUY && charges == TARIFF_ENERGY && !s->block[charges] && all->price == 0 &&
-         t->any_own[s->side][charges];
+static bool is_filler(const struct tariff *t, const struct season *s, enum tariff_charges charges, const struct rate *rate) {
+  return s->side == TARIFF_BUY && charges == TARIFF_ENERGY && !s->block[charges] && is_all(rate->label) &&
+         rate->price == 0 && t->any_own[s->side][charges];
 }
 
 static const struct rate *rate_for(const struct tariff *t, const struct season *s, enum tariff_charges charges,
                                    struct bytes label) {
   const struct block *block = s->block[charges] ? s->block[charges] : t->all[s->side][charges];
-  struct rate *own = find_rate(t, block, label), *all = own ? NULL : find_rate(t, block, bytes_of("ALL"));
-  if (!own && all && is_filler(t, s, charges, all)) return NULL;
-  return own ? own : all;
+  const struct rate *rate = find_rate(t, block, label);
+  if (!rate) rate = find_rate(t, block, bytes_of("ALL"));
+  return rate && !is_filler(t, s, charges, rate) ? rate : NULL;
 }
 
 static void price_label(const struct tariff *t, const struct season *s, struct label *label) {

@@ -171,7 +171,7 @@ local function only_season(options)
 end
 
 -- { buy = { season = spans }, sell = the same }
-local function weeks_of(options)
+local function weeks_of(options, zone)
   local buy, sell = {}, {}
   for i, row in ipairs(options.rows or {}) do
     check_row(row, i)
@@ -181,7 +181,7 @@ local function weeks_of(options)
     if row.sell then spans_of_row(sell[season], row, row.sell) end
   end
   if options.prices then buy[only_season(options)] = spot.prices(options.prices, options.step) end
-  if options.spot then buy[only_season(options)] = spot.spot(options.spot, options.time_zone) end
+  if options.spot then buy[only_season(options)] = spot.spot(options.spot, zone) end
   if options.sell_prices then sell[only_season(options)] = spot.prices(options.sell_prices, options.step) end
   return buy, sell
 end
@@ -207,14 +207,15 @@ local function has_spans(seasons)
   return false
 end
 
-function M.from_rows(options)
+--- The content, and how prices were grouped. zone is that of options.time_zone.
+function M.from_rows(options, zone)
   local sources = (options.rows and 1 or 0) + (options.prices and 1 or 0) + (options.spot and 1 or 0)
   if sources ~= 1 then mistake("give one of 'rows', 'prices' and 'spot'") end
   local most = options.labels
   if most ~= nil and (type(most) ~= "number" or most < 1 or most ~= math.floor(most)) then
     mistake("'labels' must be a whole number above 0")
   end
-  local buy, sell = weeks_of(options)
+  local buy, sell = weeks_of(options, zone)
   if not has_spans(buy) then mistake("there is no price in it") end
   local told = {}
   local t = fill_side(new_side(options), buy, options, "buy", told)

@@ -188,8 +188,13 @@ end
 --- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }.
 function M.from_rows(options)
   check_options("from_rows", options, build.row_options)
-  local content, groups = build.from_rows(options)
-  local self, err, kind = M.new(content, { time_zone = options.time_zone })
+  local zone, err, kind, self
+  if options.time_zone then
+    zone, err, kind = core.zone(options.time_zone)
+    if not zone then return nil, err, kind end
+  end
+  local content, groups = build.from_rows(options, zone)
+  self, err, kind = M.new(content, { time_zone = options.time_zone })
   if not self then return nil, err, kind end
   return self, groups
 end

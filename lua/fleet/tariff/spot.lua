@@ -1,6 +1,5 @@
 -- Weeks from lists of prices: a day or a week of equal steps, or prices with the instants at which they begin.
 
-local core = require "fleet.core"
 local weeks = require "fleet.tariff.weeks"
 
 local M = {}
@@ -87,11 +86,9 @@ end
 
 --- A list of { start = UTC seconds, price =, minutes = (of the last) }, by the wall clock of the zone: a day's prices are
 --- taken for every day, a week's for their weekdays.
-function M.spot(spot, time_zone)
+function M.spot(spot, zone)
   check_spot(spot)
-  if not time_zone then mistake("'spot' needs 'time_zone', the zone of the site") end
-  local zone, err = core.zone(time_zone)
-  if not zone then error(err, 0) end
+  if not zone then mistake("'spot' needs 'time_zone', the zone of the site") end
   local n, given = #spot, spot
   spot = {}
   for i, one in ipairs(given) do spot[i] = one end
