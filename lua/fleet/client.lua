@@ -4,6 +4,7 @@ local core = require "fleet.core"
 local config = require "fleet.config"
 local region = require "fleet.region"
 local run = require "fleet.run"
+local sessions = require "fleet.sessions"
 local tasks = require "fleet.tasks"
 
 local M = {}
@@ -35,19 +36,43 @@ local function world(account)
   account.report = function(event)
     if account.config.log then pcall(account.config.log, event) end
   end
+  account.after_call = function()
+    local due = account.store.due and account.store.due()
+    if due == 0 then account.store.flush() end
+  end
   account.wake = function(car, options) return car:wake(options) end
 end
 
---- A new client from options, see fleet.new.
+-- A key, the name of its file, or two of them: the new one first (rotation).
+local function load_keys(given, options)
+  if given == nil then return nil end
+  local list, keys = type(given) == "table" and given or { given }, {}
+  for i, key in ipairs(list) do
+    local err, kind
+    if type(key) == "string" then
+      key, err, kind = core.key.load(key, nil, { insecure_key_mode = options.insecure_key_mode })
+      if not key then return nil, err, kind end
+    end
+    keys[i] = key
+  end
+  return keys
+end
+
+--- A new client from options, see fleet.new. Returns nil, err, kind when the key or the store cannot be opened.
 function M.new(options)
   local read, vendor, addresses = config.read(options or {})
+  local keys, err, kind = load_keys(read.key, read)
+  if err then return nil, err, kind end
+  local store
+  store, err, kind = open_store(read.store)
+  if not store then return nil, err, kind end
   tasks.reopen_after_fork()
   local account = {
     config = read, vendor = vendor, agent = "fleet/0.1", states = {}, waking = {}, generation = tasks.generation,
     base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url,
     unix_path = addresses.unix_path, owns_store = type(read.store) ~= "table" and type(read.store) ~= "userdata",
+    proxy_url = addresses.proxy_url, proxy_unix_path = addresses.proxy_unix_path, store = store, keys = keys, sessions = {},
   }
-  account.store = open_store(read.store)
   world(account)
   region.recall(account)
   local client = core.client(account)
@@ -59,6 +84,7 @@ end
 function M.close(client)
   if not core.is_open(client) then return end
   local account = core.account(client)
+  sessions.close(account)
   core.close(client)
   open_accounts[account] = nil
   if account.owns_store then account.store.close() else account.store.flush() end

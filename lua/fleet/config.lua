@@ -34,7 +34,7 @@ local function check(row, value)
   if row.lua_only then return end
   local wanted = lua_types[row.type] or "string"
   if type(value) ~= wanted then
-    if not (row.name == "key" and type(value) == "userdata") then
+    if not (row.name == "key" or row.name == "store") or (type(value) ~= "userdata" and type(value) ~= "table") then
       mistake("option '%s' must be a %s, got %s", row.name, wanted == "table" and "list" or wanted, type(value))
     end
   end
@@ -124,6 +124,9 @@ function M.addresses(config, vendor)
     return address(name, config[name], insecure)
   end
   local found = { unix_path = unix, base_url = unix and "http://localhost" or pick("base_url"), auth_url = pick("auth_url") }
+  if config.commands == "proxy" and not config.proxy_url then mistake("commands = \"proxy\" needs proxy_url") end
+  found.proxy_unix_path = split_unix(config, "proxy_url")
+  found.proxy_url = found.proxy_unix_path and "http://localhost" or config.proxy_url and pick("proxy_url")
   found.token_url = config.token_url and pick("token_url") or config.auth_url and found.auth_url or region.token_url
   return found
 end

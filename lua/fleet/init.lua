@@ -5,6 +5,7 @@ local core = require "fleet.core"
 local unpack = require("fleet.compat").unpack
 local tasks = require "fleet.tasks"
 local rows = require "fleet.rows"
+local commands = require "fleet.commands"
 local run = require "fleet.run"
 local pages = require "fleet.pages"
 local settling = require "fleet.settling"
@@ -47,6 +48,7 @@ end
 
 local function method_of(row)
   if row.paging ~= "no" then return paged_method(row) end
+  if row.flags.command then return commands.method(row) end
   if row.flags.setting then return settling.setting_method(row) end
   local plain, more = plain_method(row), special.rows[row.name]
   if not more then return plain end

@@ -40,17 +40,22 @@ end
 
 -- ---- sending ----
 
-local function settings(account)
-  local found = settings_of[account]
-  if found then return found end
+local function settings_for(account, unix_path)
   local config = account.config
-  found = {
+  return {
     connect_timeout = config.connect_timeout, max_response = config.max_response, ca_file = config.ca_file,
-    unix_path = account.unix_path, proxy = config.proxy,
-    agent_line = "User-Agent: " .. (config.user_agent or account.agent),
+    unix_path = unix_path, proxy = config.proxy, agent_line = "User-Agent: " .. (config.user_agent or account.agent),
   }
-  settings_of[account] = found
-  return found
+end
+
+-- The service and the signing proxy are reached in two ways; both are made once.
+local function settings(account, proxied)
+  local found = settings_of[account]
+  if not found then
+    found = { [false] = settings_for(account, account.unix_path), [true] = settings_for(account, account.proxy_unix_path) }
+    settings_of[account] = found
+  end
+  return found[proxied]
 end
 
 -- A host's own HTTP: function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent.
@@ -63,7 +68,7 @@ end
 --- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind.
 function M.send_raw(account, request, seconds)
   if account.config.http then return host_exchange(account, request) end
-  return tasks.exchange("submit_raw", request, settings(account), seconds)
+  return tasks.exchange("submit_raw", request, settings(account, false), seconds)
 end
 
 local function send(call, base, token, seconds)
@@ -72,7 +77,7 @@ local function send(call, base, token, seconds)
   if account.config.http then
     return host_exchange(account, call.request:table(base, line))
   end
-  return tasks.exchange("submit", call.request, base, line, settings(account), seconds, call.sink)
+  return tasks.exchange("submit", call.request, base, line, settings(account, call.proxied), seconds, call.sink)
 end
 
 -- ---- logging ----
@@ -95,13 +100,13 @@ end
 local function attempt(call, token, number)
   local left = call.deadline - tasks.real()
   if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
-  local reply, err, kind = send(call, region.base(call.account), token, left)
+  local reply, err, kind = send(call, call.proxied and call.account.proxy_url or region.base(call.account), token, left)
   if not reply then return nil, M.dress(call, err), kind end
   local _, wall = tasks.loop.clock()
-  local value, passing
-  value, err, kind, passing = core.result(call.request, reply, wall, call.account.states[call.id])
+  local value, passing, trait
+  value, err, kind, passing, trait = core.result(call.request, reply, wall, call.account.states[call.id])
   if err then
-    call.facts.passing = passing
+    call.facts.passing, call.facts.trait = passing, trait
     if kind == "asleep" or kind == "offline" then call.account.states[call.id] = kind end
     M.dress(call, err)
     call.other_host = err.kind == "region" and region.named(call.account, reply) or nil
@@ -172,12 +177,17 @@ local function again(call, err, token)
   return true
 end
 
+-- A carrier is not sent again after a wake: its message would have expired.
 local function wake_first(call, err)
+  if call.carrier then return false end
   if err.kind ~= "asleep" or call.woken or not call.request:flag("wake") then return false end
   call.woken = true
   return call.account.wake(call.handle, { timeout = math.max(call.deadline - tasks.real(), 1) })
 end
 
+M.wake_first = wake_first
+
+--- Sends the call's request until it succeeds or nothing more may be tried. Returns the value, or nil, err, kind.
 local function attempts(call)
   local number = 0
   while true do
@@ -191,10 +201,13 @@ local function attempts(call)
   end
 end
 
-local function new_call(row, request, account, id, handle)
+M.attempts = attempts
+
+--- What one call knows about itself.
+function M.new_call(row, request, account, id, handle)
   return {
     row = row, request = request, account = account, id = id, handle = handle, write = row.write,
-    deadline = tasks.real() + (request:timeout() or account.config.timeout),
+    proxied = false, deadline = tasks.real() + (request:timeout() or account.config.timeout),
     facts = {
       write = row.write, idempotent = request:flag("idempotent"), own_token = not account.config.token,
       refreshes = 0, regions = 0, repeats = 0,
@@ -202,7 +215,8 @@ local function new_call(row, request, account, id, handle)
   }
 end
 
-local function perform(call)
+--- Runs act(call) with what every call needs before it: a usable client, permission, a token slot.
+function M.guarded(call, act)
   if not tasks.usable(call.account.generation) then return fail(call, "closed", "created before fork: make a new client") end
   local refused, err, kind = refusal(call)
   if err then return refused, err, kind end
@@ -210,8 +224,9 @@ local function perform(call)
   if not call.slot then return nil, err, kind end
   tasks.enter()
   local value
-  value, err, kind = attempts(call)
+  value, err, kind = act(call)
   tasks.leave(err)
+  call.account.after_call()
   return value, err, kind
 end
 
@@ -219,9 +234,9 @@ end
 --- Returns the value or nil, err, kind.
 function M.perform(row, request, handle, sink)
   local account, _, id = core.account(handle)
-  local call = new_call(row, request, account, id, handle)
+  local call = M.new_call(row, request, account, id, handle)
   call.sink = sink
-  return perform(call)
+  return M.guarded(call, attempts)
 end
 
 --- Calls a row with the arguments of its method: path arguments, parameters, options.

@@ -120,6 +120,12 @@ local function wake_after(waiter, seconds)
   heap_push { at = now() + seconds, waiter = waiter }
 end
 
+--- await, for at most so many seconds of the loop's clock: nil when they have passed.
+function M.await_for(waiter, seconds)
+  wake_after(waiter, math.max(seconds, 0))
+  return await(waiter)
+end
+
 --- Sleeps by the loop's clock. seconds: number.
 function M.sleep(seconds)
   if type(seconds) ~= "number" or seconds ~= seconds then error("sleep: seconds must be a number", 2) end

@@ -53,19 +53,27 @@ static int push_command(lua_State *L, enum domain domain, const struct buf *payl
   return 1;
 }
 
+bool command_payload(lua_State *L, const struct row *row, int params, struct buf *payload, struct err *e) {
+  struct value values[MOST_VALUES];
+  struct plan p = {.L = L, .row = row, .params = params};
+  if (!row->message) return codec_encode(row, NULL, 0, NULL, e);
+  int top = lua_gettop(L);
+  read_values(&p, values);
+  bool done = codec_encode(row, values, wall_time(), payload, e);
+  wipe(values, sizeof values);
+  lua_settop(L, top);
+  return done;
+}
+
 /* fleet.command(name, params) -> { domain =, payload = }, or nil, err, "unsupported" where there is no signed form */
 static int l_command(lua_State *L) {
   struct err e = ERR_INIT;
-  struct value values[MOST_VALUES];
-  struct plan p = {.L = L, .row = check_command(L, 1)};
+  const struct row *row = check_command(L, 1);
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
-  if (!lua_isnil(L, 2)) p.params = 2;
-  if (!p.row->message) return codec_encode(p.row, NULL, 0, NULL, &e), push_failure(L, &e);
   struct buf *payload = push_scratch(L);
-  read_values(&p, values);
-  if (!codec_encode(p.row, values, wall_time(), payload, &e)) return push_failure(L, &e);
-  return push_command(L, p.row->domain, payload);
+  if (!command_payload(L, row, lua_isnil(L, 2) ? 0 : 2, payload, &e)) return push_failure(L, &e);
+  return push_command(L, row->domain, payload);
 }
 
 /* ---- back ---- */

@@ -164,17 +164,17 @@ static void plain_words(char *out, size_t size, const struct buf *body) {
   out[n] = '\0';
 }
 
-static void compose(struct err *e, const struct row *row, const struct http_response *r, const struct said *s,
+static void compose(struct err *e, const char *name, const struct http_response *r, const struct said *s,
                     const char *advice) {
   char plain[128];
   plain_words(plain, sizeof plain, &r->body);
   const char *text = s->error ? s->error : s->reason ? s->reason : plain;
   bool described = s->description && strcmp(text, s->description) != 0;
   if (r->status)
-    err_set(e, e->kind, "%s: %s (HTTP %d)%s%s%s%s", row->name, *text ? text : kind_name(e->kind), r->status,
+    err_set(e, e->kind, "%s: %s (HTTP %d)%s%s%s%s", name, *text ? text : kind_name(e->kind), r->status,
             described ? ": " : "", described ? s->description : "", advice ? ". " : "", advice ? advice : "");
   else
-    err_set(e, e->kind, "%s: %s%s%s", row->name, failure_sentence(r), advice ? ". " : "", advice ? advice : "");
+    err_set(e, e->kind, "%s: %s%s%s", name, failure_sentence(r), advice ? ". " : "", advice ? advice : "");
   strncat(e->reason, text, sizeof e->reason - 1);
 }
 
@@ -182,7 +182,7 @@ static void compose(struct err *e, const struct row *row, const struct http_resp
 
 static bool not_what_is_promised(struct err *e, const struct request *request, const char *what) {
   e->outcome = request_is_write(request) ? OUTCOME_UNKNOWN : OUTCOME_NONE;
-  return err_set(e, KIND_protocol, "%s: the reply %s", request->row->name, what);
+  return err_set(e, KIND_protocol, "%s: the reply %s", request_name(request), what);
 }
 
 /* Replaces base64 text at the top by the bytes it stands for. */
@@ -284,7 +284,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
     const struct reason *known = reason_of(s.error);
     strncat(e->reason, s.error, sizeof e->reason - 1);
     e->outcome = request_is_write(request) ? OUTCOME_REFUSED : OUTCOME_NONE;
-    return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", row->name, s.error,
+    return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request), s.error,
                    s.description ? ": " : "", s.description ? s.description : "");
   }
   unwrap(L, row);
@@ -322,7 +322,7 @@ static void failed_result(lua_State *L, const struct request *request, const str
   e->outcome = v->outcome;
   e->status = r->status;
   e->retry_after = v->retry_after;
-  compose(e, request->row, r, &s, v->row ? v->row->advice : NULL);
+  compose(e, request_name(request), r, &s, v->row ? v->row->advice : NULL);
 }
 
 static int l_result(lua_State *L) {

@@ -10,6 +10,7 @@
 
 struct request {
   const struct row *row;
+  const char *label; /* what failures call it when it carries another row's command, or NULL */
   struct buf target; /* path and query below the base address */
   struct buf body;   /* JSON, or empty */
   size_t planned;     /* size of target before request:query, 0: not called yet */
@@ -25,6 +26,10 @@ struct request {
 enum { REQUEST_LOCALS = 1, REQUEST_PARAMS = 2 };
 
 extern const struct box_type request_type;
+
+static inline const char *request_name(const struct request *r) {
+  return r->label ? r->label : r->row->name;
+}
 
 static inline bool request_is_write(const struct request *r) {
   return r->row->verb[0] != 'G' && !(r->row->flags & ROW_READ);

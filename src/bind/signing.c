@@ -1,3 +1,4 @@
+#include "bind/request.h"
 #include "bind/signing.h"
 #include "signing/session.h"
 
@@ -241,6 +242,35 @@ static int l_sign(lua_State *L) {
   return 2;
 }
 
+/* The command's row and parameters become the body of the carrier, a planned signed_command; the payload stays in here. */
+static bool write_carrier(lua_State *L, struct held *h, const struct sign_options *o, struct draws *d, struct err *e) {
+  struct request *carrier = box_check(L, 2, &request_type);
+  const struct request *command = box_check(L, 3, &request_type);
+  lua_getiuservalue(L, 3, REQUEST_PARAMS);
+  int params = lua_istable(L, -1) ? lua_gettop(L) : 0;
+  struct buf *payload = push_scratch(L), *message = push_scratch(L);
+  struct now now = read_clock(L, 1);
+  if (!command_payload(L, command->row, params, payload, e) || !draw_all(L, h, false, d, e)) return false;
+  if (!session_sign(h->session, buf_bytes(payload), o, d, now.mono, message, e)) return false;
+  buf_clear(&carrier->body);
+  buf_text_add(&carrier->body, "{\"routable_message\":\"");
+  buf_base64(&carrier->body, buf_bytes(message));
+  buf_text_add(&carrier->body, "\"}");
+  carrier->label = command->row->name;
+  return buf_ok(&carrier->body) || err_out_of_memory(e);
+}
+
+/* session:sign_request(carrier, command, { expires_in = }) -> id; or nil, err, kind */
+static int l_sign_request(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct held *h = check_session(L);
+  struct sign_options o = sign_options(L, 4);
+  struct draws d;
+  if (!write_carrier(L, h, &o, &d, &e)) return not_sent(L, &e);
+  lua_pushlstring(L, (const char *)d.uuid, UUID_SIZE);
+  return 1;
+}
+
 static int push_open_failure(lua_State *L, const struct answer *a, const struct err *e) {
   push_failure(L, e); /* nil, err, kind */
   lua_pushboolean(L, a->resynced);
@@ -296,7 +326,7 @@ static int l_counter(lua_State *L) {
 
 static const luaL_Reg session_methods[] = {{"handshake", l_handshake}, {"accept", l_accept},   {"sign", l_sign},
                                            {"open", l_open},           {"export", l_export},   {"ready", l_ready},
-                                           {"counter", l_counter},     {NULL, NULL}};
+                                           {"counter", l_counter},     {"sign_request", l_sign_request}, {NULL, NULL}};
 static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};
 
 /* ---- base64 ---- */

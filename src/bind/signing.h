@@ -19,6 +19,9 @@ bool is_vin(const char *text); /* 17 of the letters and digits that a VIN may ha
 /* Raises for an option that is not among names. */
 void check_options(lua_State *L, int index, const char *const *names, size_t count);
 
+/* The signed form of a command with the parameters in the table at an index (0: none). Raises for the caller's mistakes. */
+bool command_payload(lua_State *L, const struct row *row, int params, struct buf *payload, struct err *e);
+
 const char *domain_name(enum domain domain);
 enum domain check_domain(lua_State *L, int index); /* "vehicle_security", "infotainment", or its number */
 
