@@ -70,6 +70,7 @@ int compare_names(struct bytes a, struct bytes b); /* by byte */
 int day_of_year(int month, int day);               /* 0 to 365, in a leap year */
 enum { FEBRUARY_29 = 59 };
 bool side_in_use(const struct tariff *t, enum tariff_side side);
+const struct span *season_spans(const struct tariff *t, const struct season *s); /* NULL when it has none */
 struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side);
 
 /* What the sealing and the check are made of; where bool, each returns false when memory is out. */

@@ -165,8 +165,8 @@ static bool add_raises(struct raises *out, const struct label *buy, const struct
 }
 
 static bool compare_weeks(const struct tariff *t, const struct season *buy, const struct season *sell, struct raises *out) {
-  const struct span *a = t->spans + buy->span, *b = t->spans + sell->span;
-  const struct span *a_end = a + buy->spans, *b_end = b + sell->spans;
+  if (!buy->spans || !sell->spans) return true;
+  const struct span *a = season_spans(t, buy), *b = season_spans(t, sell), *a_end = a + buy->spans, *b_end = b + sell->spans;
   while (a < a_end && b < b_end) {
     uint32_t from = a->from > b->from ? a->from : b->from, to = a->to < b->to ? a->to : b->to;
     if (from < to && !add_raises(out, &t->labels[a->id], &t->labels[b->id], from, to)) return false;

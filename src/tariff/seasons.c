@@ -159,7 +159,7 @@ static void join_new_year(struct tariff_report *r, size_t first) {
   if (r->fault_count < first + 2) return;
   struct tariff_fault *start = &r->faults[first], *end = &r->faults[r->fault_count - 1];
   if (start->from != 0 || end->to != TARIFF_YEAR || start->kind != end->kind) return;
-  if (!same_names(r, end, r->names + start->first, start->count)) return;
+  if (!same_names(r, end, start->count ? r->names + start->first : NULL, start->count)) return;
   end->to = start->to + TARIFF_YEAR;
   for (struct tariff_fault *f = start; f < end; f++) f[0] = f[1];
   r->fault_count--;
@@ -195,7 +195,7 @@ bool check_periods(struct tariff *t, enum tariff_side side, struct tariff_report
   struct season **order = first_season(t, t->by_date, side);
   for (size_t i = 0; i < t->side_used[side]; i++) {
     struct walk walk = {t, r, side, TARIFF_PERIOD_GAP, TARIFF_PERIOD_OVERLAP, label_name, order[i]->name, 1440};
-    if (!walk_spans(&walk, t->spans + order[i]->span, order[i]->spans, TARIFF_WEEK)) return false;
+    if (!walk_spans(&walk, season_spans(t, order[i]), order[i]->spans, TARIFF_WEEK)) return false;
   }
   return true;
 }

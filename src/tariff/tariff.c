@@ -237,6 +237,10 @@ struct season **first_season(const struct tariff *t, struct season **order, enum
   return order + (side == TARIFF_BUY ? 0 : t->side_seasons[TARIFF_BUY]);
 }
 
+const struct span *season_spans(const struct tariff *t, const struct season *s) {
+  return s->spans ? t->spans + s->span : NULL;
+}
+
 /* An empty sell_tariff, as read back, is none. */
 bool side_in_use(const struct tariff *t, enum tariff_side side) {
   if (side == TARIFF_BUY || t->side_used[side]) return true;
@@ -292,7 +296,7 @@ bool tariff_price(const struct tariff *t, enum tariff_side side, int month, int 
   const struct season *season = t->sealed && tariff_real_date(month, day) ? t->year[side][day_of_year(month, day)] : NULL;
   if (!season) return false;
   uint32_t midnight = (uint32_t)weekday * 1440, end;
-  const struct span *span = span_at(t->spans + season->span, season->spans, midnight + (uint32_t)minute, &end);
+  const struct span *span = span_at(season_spans(t, season), season->spans, midnight + (uint32_t)minute, &end);
   out->season = season->name;
   if (span) end = span->to;
   out->until = end - midnight < 1440 ? end - midnight : 1440;
@@ -306,7 +310,7 @@ bool tariff_price(const struct tariff *t, enum tariff_side side, int month, int 
 bool tariff_week(const struct tariff *t, enum tariff_side side, size_t i, struct tariff_week *out) {
   if (!t->sealed || i >= t->side_used[side]) return false;
   const struct season *s = first_season(t, t->by_date, side)[i];
-  *out = (struct tariff_week){s->name, s->dates, t->spans + s->span, s->spans};
+  *out = (struct tariff_week){s->name, s->dates, season_spans(t, s), s->spans};
   return true;
 }
 
