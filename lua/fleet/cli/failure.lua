@@ -8,10 +8,10 @@ local M = {}
 
 --- Statuses beside those of the error kinds.
 M.statuses = {
-  { status = 0, doc = "done; also when the wanted state held already (changed = false)" },
-  { status = 1, doc = "a fault of this program" },
-  { status = 2, name = "usage", doc = "a mistake in the command line: nothing was sent" },
-  { status = 130, name = "interrupted", doc = "interrupted from the keyboard; a command under way may have been done" },
+  { status = 0, name = "done", doc = "Done; also when the wanted state held already (changed = false)." },
+  { status = 1, name = "internal", doc = "A fault of this program." },
+  { status = 2, name = "usage", doc = "A mistake in the command line; nothing was sent." },
+  { status = 130, name = "interrupted", doc = "Stopped from the keyboard; a command under way may have been done." },
 }
 
 local exits = {}

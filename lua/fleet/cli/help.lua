@@ -1,20 +1,20 @@
 -- Help, made from the verbs: what a verb takes, in which units and ranges, what it costs, who may call it.
 
 local core = require "fleet.core"
+local unpack = require("fleet.compat").unpack
 local failure = require "fleet.cli.failure"
 local mistake = require "fleet.cli.mistake"
 local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
 local samples = require "fleet.cli.samples"
+local verbs = require "fleet.cli.verbs"
 local words = require "fleet.cli.words"
 
 local M = {}
 
 local page_width = 100
 
-local function spoken(name)
-  return (string.gsub(name, "%.", " "))
-end
+local spoken = verbs.spoken
 
 -- ---- lines ----
 
@@ -146,7 +146,7 @@ local function usage_of(row)
   for _, param in ipairs(named) do
     parts[#parts + 1] = param.required and param.name .. "=…" or "[" .. param.name .. "=…]"
   end
-  if row.body_as_given then parts[#parts + 1] = "[name=value …]" end
+  if row.flags.body_as_given then parts[#parts + 1] = "[name=value …]" end
   return wrapped(table.concat(parts, " "), "  ")
 end
 
@@ -165,7 +165,7 @@ local prices = {
 
 local function scope_of(row)
   if not row.scope then return nil end
-  return row.scope .. (row.charging_scope and " or vehicle_charging_cmds" or "")
+  return row.scope .. (row.flags.charging_scope and " or vehicle_charging_cmds" or "")
 end
 
 local function firmware_of(row)
@@ -175,14 +175,14 @@ end
 
 local function repeat_of(row)
   if not row.write then return nil end
-  if row.idempotent then return "may be repeated: it sets a named state" end
-  if row.idempotent_with_id then return "may be repeated when id is given" end
+  if row.flags.idempotent then return "may be repeated: it sets a named state" end
+  if row.flags.idempotent_with_id then return "may be repeated when id is given" end
   return "not repeated by itself: a second one would act again"
 end
 
 local function protocol_of(row)
-  if row.needs_protocol then return "signed only: needs a key" end
-  if not row.command then return nil end
+  if row.flags.needs_protocol then return "signed only: needs a key" end
+  if not row.flags.command then return nil end
   return row.message and "signed with a key, plain without" or "plain only"
 end
 
@@ -190,9 +190,9 @@ local function facts_section(row)
   local facts = {
     { "request", row.verb .. " " .. row.path .. (row.query and "?" .. row.query or "") },
     { "price", prices[row.billing] },
-    { "token", table.concat(row.slots, ", else ") .. (row.third_party and "; not for open-source apps" or "") },
+    { "token", table.concat(row.slots, ", else ") .. (row.flags.third_party and "; not for open-source apps" or "") },
     { "scope", scope_of(row) },
-    { "vehicle", row.live and "must be awake: --wake wakes it first" or nil },
+    { "vehicle", row.flags.live and "must be awake: --wake wakes it first" or nil },
     { "signing", protocol_of(row) },
     { "firmware", firmware_of(row) },
     { "roles", row.who },
@@ -206,8 +206,26 @@ local function facts_section(row)
   return section("Facts", present)
 end
 
+-- Options that say nothing for some rows: their help leaves them out.
+local concerns = {
+  wake = function(row) return row.flags.live end,
+  idempotent = function(row) return row.write end,
+  strict = function(row) return row.flags.command or row.flags.setting end,
+  force = function(row) return row.flags.deprecated end,
+  read_back = function(row) return row.flags.setting end,
+}
+
+local function call_options(row)
+  local list = {}
+  for _, option in ipairs(options.call) do
+    local concern = concerns[option.name]
+    if not concern or concern(row) then list[#list + 1] = option end
+  end
+  return list
+end
+
 local function row_page(row)
-  return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", options.call),
+  return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", call_options(row)),
     facts_section(row), "Example\n  " .. samples.text(row),
     "'fleet help options' tells the options of every verb, 'fleet help statuses' the exit statuses.")
 end
@@ -226,21 +244,21 @@ local groups = {
 
 local function group_of_rows(title, handles, commands)
   local names = {}
-  for _, verb in ipairs(require("fleet.cli.verbs").rows) do
-    if handles[verb.row.handle] and verb.row.command == commands then names[#names + 1] = spoken(verb.name) end
+  for _, verb in ipairs(verbs.rows) do
+    if handles[verb.row.handle] and verb.row.flags.command == commands then names[#names + 1] = spoken(verb.name) end
   end
   if #names == 0 then return nil end
-  return title .. "\n" .. wrapped(table.concat(names, ", "):gsub("(%w) (%w)", "%1\1%2"), "  "):gsub("\1", " ")
+  return title .. "\n" .. wrapped(table.concat(names, ", "), "  ")
 end
 
 local function general_page()
   local pairs_of = {}
-  for _, verb in ipairs(require("fleet.cli.verbs").list) do pairs_of[#pairs_of + 1] = { verb.usage, verb.doc } end
+  for _, verb in ipairs(verbs.list) do pairs_of[#pairs_of + 1] = { verb.usage, verb.doc } end
   local parts = { "  fleet VERB [VIN | SITE] [name=value …] [--option …]", section("Verbs", pairs_of, 40) }
   for _, group in ipairs(groups) do parts[#parts + 1] = group_of_rows(group[1], group[2], false) end
   parts[#parts + 1] = group_of_rows("Vehicle commands, followed by the VIN", { vehicle = true }, true)
   parts[#parts + 1] = "'fleet help VERB' explains one; --json prints results and failures as JSON."
-  return page(table.unpack(parts))
+  return page(unpack(parts))
 end
 
 local function options_page()
@@ -253,9 +271,11 @@ end
 local function statuses_page()
   local pairs_of = {}
   for _, status in ipairs(failure.statuses) do
-    pairs_of[#pairs_of + 1] = { tostring(status.status), joined(status.name, status.doc) }
+    pairs_of[#pairs_of + 1] = { string.format("%3d  %s", status.status, status.name), status.doc }
   end
-  for _, kind in ipairs(core.kinds()) do pairs_of[#pairs_of + 1] = { tostring(kind.exit), joined(kind.name, kind.doc) } end
+  for _, kind in ipairs(core.kinds()) do
+    pairs_of[#pairs_of + 1] = { string.format("%3d  %s", kind.exit, kind.name), kind.doc }
+  end
   return page(section("Exit statuses", pairs_of))
 end
 
@@ -269,10 +289,10 @@ end
 
 --- The help for words: none, a topic, or a verb.
 function M.page(given)
-  if #given == 0 then return general_page() end
-  local verb, rest = require("fleet.cli.verbs").find(given, topics)
+  if given[1] and topics[given[1]] and not given[2] then return topics[given[1]]() end
+  local verb, rest = verbs.find(given)
   if #rest > 0 then mistake.raise(string.format("'%s' is one word too many", rest[1]), {}) end
-  return type(verb) == "function" and verb() or M.text(verb)
+  return M.text(verb)
 end
 
 return M

@@ -62,43 +62,6 @@ function context_mt:check(fn, ...)
   return pass(pcall(fn, ...))
 end
 
--- ---- finding the verb ----
-
-local function spoken(name)
-  return (string.gsub(name, "%.", " "))
-end
-
-local function members_of(group)
-  local list = {}
-  for name in pairs(verbs.by_name) do
-    local member = string.match(name, "^" .. group .. "%.(.+)$")
-    if member then list[#list + 1] = member end
-  end
-  table.sort(list)
-  return list
-end
-
-local function unknown_verb(given)
-  local members = string.match(given[1], "^%w+$") and members_of(given[1]) or {}
-  if #members > 0 and not given[2] then
-    mistake.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), {})
-  end
-  local names = {}
-  for name in pairs(verbs.by_name) do names[#names + 1] = spoken(name) end
-  mistake.unknown("verb", #members > 0 and given[1] .. " " .. given[2] or spoken(given[1]), names, {})
-end
-
---- The verb that the first words name, and the words that are left.
-function M.find(given)
-  if given[1] == nil then return nil, given end
-  local two = given[2] and verbs.by_name[given[1] .. "." .. given[2]]
-  local verb = two or verbs.by_name[given[1]]
-  if not verb then unknown_verb(given) end
-  local rest = {}
-  for i = two and 3 or 2, #given do rest[#rest + 1] = given[i] end
-  return verb, rest
-end
-
 -- ---- one command ----
 
 local function print_result(context, verb, value)
@@ -111,14 +74,14 @@ local function print_result(context, verb, value)
 end
 
 local function perform(context, line)
-  local verb, rest = M.find(line.words)
+  local verb, rest = verbs.find(line.words)
   line.words = rest
   if line.options.version then verb = verbs.by_name.version end
   if line.options.help or not verb then
     context.out:write(require("fleet.cli.help").text(verb))
     return verb and 0 or line.options.help and 0 or 2
   end
-  context.name, context.takes_wake = spoken(verb.name), verb.options.wake ~= nil
+  context.name, context.takes_wake = verbs.spoken(verb.name), verb.options.wake ~= nil
   options.check(line.options, verb.options, context.name)
   local value, err = verb.run(context, line)
   if err then error(err, 0) end

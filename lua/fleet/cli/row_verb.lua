@@ -12,7 +12,7 @@ local M = {}
 -- ---- which arguments a row takes ----
 
 -- How the words of the command line are called in help and messages.
-local called = { vin = "VIN", energy_site_id = "SITE" }
+local called = { vin = "VIN", vins = "VIN…", energy_site_id = "SITE", tariff_content_v2 = "TARIFF", routable_message = "MESSAGE" }
 
 --- What a parameter that stands as a bare word is called.
 function M.called(param)
@@ -44,7 +44,7 @@ local function find(row, name)
     if param.name == name then return param end
     names[#names + 1] = param.name
   end
-  if not row.body_as_given then mistake.unknown("parameter", name, names, { row.name }) end
+  if not row.flags.body_as_given then mistake.unknown("parameter", name, names, { row.name }) end
 end
 
 -- ---- from words to arguments ----
@@ -67,6 +67,13 @@ local function surplus(row, word, named)
   mistake.raise(string.format("'%s' is one word too many for '%s'%s", word, row.name, sample), { row.name })
 end
 
+-- A body that is sent as it is may be one word: @file, - or JSON text.
+local function take_body(world, row, word, args)
+  local body = values.read(world, { type = "object" }, word, row.name)
+  if type(body) ~= "table" then mistake.raise(string.format("'%s' takes a JSON object", row.name), { row.name }) end
+  for name, value in pairs(body) do set(args, { name = name }, value) end
+end
+
 local function bind_words(world, row, words, args)
   local bare, named = M.parameters(row)
   local i = 1
@@ -76,6 +83,7 @@ local function bind_words(world, row, words, args)
     set(args, param, value)
     i = last + 1
   end
+  if row.flags.body_as_given and i == #words then return take_body(world, row, words[i], args) end
   if words[i] ~= nil then surplus(row, words[i], named) end
 end
 
@@ -113,17 +121,10 @@ local function check_complete(world, row, args)
   end
 end
 
--- A body that is sent as it is may be one word: @file, - or JSON text.
-local function free_body(world, row, words)
-  if not row.body_as_given or #words ~= 1 then return nil end
-  return values.read(world, { type = "object" }, words[1], row.name)
-end
-
 --- The arguments by name that a command line gives.
 function M.arguments(world, row, line)
-  local free = free_body(world, row, line.words)
-  local args = free or {}
-  if not free then bind_words(world, row, line.words, args) end
+  local args = {}
+  bind_words(world, row, line.words, args)
   bind_pairs(world, row, line.pairs, args)
   check_complete(world, row, args)
   return args
@@ -150,9 +151,9 @@ function M.run(context, row, line)
   local args = M.arguments(context.world, row, line)
   local call_options = options.given(context.world, options.call, line.options)
   local client = context:client()
-  local value, err, kind = client:call(row.name, args, call_options)
+  local value, err, kind = context:check(client.call, client, row.name, args, call_options)
   if err then return nil, err, kind end
-  if row.paging then return collect(value, context.progress) end
+  if row.paging ~= "no" then return collect(value, context.progress) end
   if value == nil then value = core.null end
   return value
 end

@@ -45,13 +45,17 @@ function M.words(row)
   local bare, named = row_verb.parameters(row)
   local values, words = values_of(row, bare), {}
   for word in string.gmatch(row.name, "[^.]+") do words[#words + 1] = word end
-  for _, param in ipairs(bare) do words[#words + 1] = text_of(param, values[param.name]) end
-  for _, param in ipairs(named) do
+  local function take(param)
     local value = values[param.name]
-    if value ~= nil then words[#words + 1] = param.name .. "=" .. text_of(param, value) end
     values[param.name] = nil
+    return value ~= nil and text_of(param, value) or nil
   end
-  if row.body_as_given then
+  for _, param in ipairs(bare) do words[#words + 1] = take(param) end
+  for _, param in ipairs(named) do
+    local text = take(param)
+    if text then words[#words + 1] = param.name .. "=" .. text end
+  end
+  if row.flags.body_as_given then
     local names = {}
     for name in pairs(values) do names[#names + 1] = name end
     table.sort(names)

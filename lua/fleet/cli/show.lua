@@ -230,7 +230,7 @@ end
 function M.result(out, row, value)
   if type(value) == "string" and row.result ~= "json" then
     out:write(value)
-  elseif row.command and type(value) == "table" then
+  elseif row.flags.command and type(value) == "table" then
     write_command(out, value)
   elseif value == core.null then
     out:write("done\n")

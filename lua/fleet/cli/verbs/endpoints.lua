@@ -18,7 +18,7 @@ end
 local function chosen(commands)
   local list = {}
   for _, row in ipairs(rows.list) do
-    if row.command == commands then list[#list + 1] = row end
+    if row.flags.command == commands then list[#list + 1] = row end
   end
   return list
 end
