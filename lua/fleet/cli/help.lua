@@ -1,0 +1,298 @@
+-- Help, made from the verbs: what a verb takes, in which units and ranges, what it costs, who may call it.
+
+local core = require "fleet.core"
+local unpack = require("fleet.compat").unpack
+local failure = require "fleet.cli.failure"
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local row_verb = require "fleet.cli.row_verb"
+local samples = require "fleet.cli.samples"
+local verbs = require "fleet.cli.verbs"
+local words = require "fleet.cli.words"
+
+local M = {}
+
+local page_width = 100
+
+local spoken = verbs.spoken
+
+-- ---- lines ----
+
+-- Text in lines of the page, each behind the indent.
+local function wrapped(text, indent)
+  local lines, line = {}, ""
+  for word in string.gmatch(text, "%S+") do
+    if line ~= "" and #indent + #line + 1 + #word > page_width then
+      lines[#lines + 1] = indent .. line
+      line = word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  if line ~= "" then lines[#lines + 1] = indent .. line end
+  return table.concat(lines, "\n")
+end
+
+-- Pairs of term and text, the texts aligned.
+local function aligned(pairs_of, widest)
+  local columns, lines = 0, {}
+  for _, pair in ipairs(pairs_of) do columns = math.max(columns, math.min(#pair[1], widest or 28)) end
+  for _, pair in ipairs(pairs_of) do
+    local term = string.format("  %-" .. columns .. "s  ", pair[1])
+    local text = wrapped(pair[2], string.rep(" ", columns + 4))
+    if #term > columns + 4 then
+      lines[#lines + 1] = (string.gsub(term, " +$", "")) .. "\n" .. text
+    else
+      lines[#lines + 1] = (string.gsub(term .. string.sub(text, columns + 5), " +$", ""))
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+local function section(title, pairs_of, widest)
+  if #pairs_of == 0 then return nil end
+  return title .. "\n" .. aligned(pairs_of, widest)
+end
+
+-- Parts with an empty line between them.
+local function page(...)
+  local parts = {}
+  for i = 1, select("#", ...) do
+    local part = select(i, ...)
+    if part and part ~= "" then parts[#parts + 1] = part end
+  end
+  return table.concat(parts, "\n\n") .. "\n"
+end
+
+-- ---- parameters and options ----
+
+local types = {
+  string = "text", integer = "whole number", number = "number", boolean = "true or false", id = "id", vin = "VIN",
+  time = "time, as 2026-03-01T00:00:00Z or UTC seconds", date = "date, as 2026-03-29",
+  days = "days, as mon,tue or weekdays", strings = "list, comma separated", vins = "VINs, comma separated",
+  object = "JSON, @file or -", tariff = "JSON, @file or -", bytes = "base64, @file or -",
+}
+
+local function number(value)
+  return value == math.floor(value) and string.format("%.0f", value) or tostring(value)
+end
+
+local function range(param)
+  if param.choices then
+    local names = {}
+    for i, choice in ipairs(param.choices) do names[i] = choice.name end
+    return table.concat(names, ", ")
+  end
+  if not param.min or param.type == "id" then return nil end
+  if param.max >= 1e6 then return "from " .. number(param.min) end
+  return number(param.min) .. " to " .. number(param.max)
+end
+
+local function kind_of(param)
+  if param.choices and param.type ~= "strings" then return "one of " .. range(param) end
+  local text = types[param.type]
+  if param.pin then text = "four digits" end
+  local more = range(param)
+  if more then text = text .. (param.choices and " of " or ", ") .. more end
+  return text .. (param.unit and " " .. param.unit or "")
+end
+
+local function secret_note(param)
+  if not param.secret then return nil end
+  local variable = require("fleet.cli.secrets").variable(param)
+  return "secret: @file, -" .. (variable and ", or " .. variable .. " in the environment" or "") .. ", or empty to be asked"
+end
+
+local function joined(...)
+  local parts = {}
+  for i = 1, select("#", ...) do
+    local part = select(i, ...)
+    if part then parts[#parts + 1] = part end
+  end
+  return table.concat(parts, "; ")
+end
+
+local function param_text(param)
+  local needed = param.required and "required" or param.required_on and "required to switch on"
+  return joined(param.doc, kind_of(param), secret_note(param), needed)
+end
+
+local function option_text(option)
+  local default = option.fallback and option.type ~= "boolean" and "default " .. option.fallback
+  local kind = option.type ~= "boolean" and kind_of(option)
+  return joined(option.doc, kind, option.environment, secret_note(option) and "@file or -", option.repeated and "may be repeated",
+    default)
+end
+
+local placeholders = { number = "NUMBER", integer = "NUMBER", strings = "LIST" }
+
+local function option_term(option)
+  if option.type == "boolean" then return words.written(option.name) end
+  return words.written(option.name) .. " " .. (option.placeholder or placeholders[option.type] or "TEXT")
+end
+
+local function options_section(title, list)
+  local pairs_of = {}
+  for _, option in ipairs(list) do pairs_of[#pairs_of + 1] = { option_term(option), option_text(option) } end
+  return section(title, pairs_of)
+end
+
+-- ---- a row ----
+
+local function usage_of(row)
+  local bare, named = row_verb.parameters(row)
+  local parts = { "fleet", spoken(row.name) }
+  for _, param in ipairs(bare) do parts[#parts + 1] = row_verb.called(param) end
+  for _, param in ipairs(named) do
+    parts[#parts + 1] = param.required and param.name .. "=…" or "[" .. param.name .. "=…]"
+  end
+  if row.flags.body_as_given then parts[#parts + 1] = "[name=value …]" end
+  return wrapped(table.concat(parts, " "), "  ")
+end
+
+local function parameters_section(row)
+  local pairs_of = {}
+  local bare, named = row_verb.parameters(row)
+  for _, param in ipairs(bare) do pairs_of[#pairs_of + 1] = { row_verb.called(param), param_text(param) } end
+  for _, param in ipairs(named) do pairs_of[#pairs_of + 1] = { param.name, param_text(param) } end
+  return section("Parameters", pairs_of)
+end
+
+local prices = {
+  free = "free of charge", data = "priced as data", command = "priced as a command", wake = "priced as a wake",
+  specs = "priced as specifications, the dearest class",
+}
+
+local function scope_of(row)
+  if not row.scope then return nil end
+  return row.scope .. (row.flags.charging_scope and " or vehicle_charging_cmds" or "")
+end
+
+local function firmware_of(row)
+  local since, last = row.since, row["until"]
+  return joined(since and "from " .. since or nil, last and "until " .. last or nil)
+end
+
+local function repeat_of(row)
+  if not row.write then return nil end
+  if row.flags.idempotent then return "may be repeated: it sets a named state" end
+  if row.flags.idempotent_with_id then return "may be repeated when id is given" end
+  return "not repeated by itself: a second one would act again"
+end
+
+local function protocol_of(row)
+  if row.flags.needs_protocol then return "signed only: needs a key" end
+  if not row.flags.command then return nil end
+  return row.message and "signed with a key, plain without" or "plain only"
+end
+
+local function facts_section(row)
+  local facts = {
+    { "request", row.verb .. " " .. row.path .. (row.query and "?" .. row.query or "") },
+    { "price", prices[row.billing] },
+    { "token", table.concat(row.slots, ", else ") .. (row.flags.third_party and "; not for open-source apps" or "") },
+    { "scope", scope_of(row) },
+    { "vehicle", row.flags.live and "must be awake: --wake wakes it first" or nil },
+    { "signing", protocol_of(row) },
+    { "firmware", firmware_of(row) },
+    { "roles", row.who },
+    { "repeating", repeat_of(row) },
+    { "instead", row.replacement },
+  }
+  local present = {}
+  for _, fact in ipairs(facts) do
+    if fact[2] and fact[2] ~= "" then present[#present + 1] = fact end
+  end
+  return section("Facts", present)
+end
+
+-- Options that say nothing for some rows: their help leaves them out.
+local concerns = {
+  wake = function(row) return row.flags.live end,
+  idempotent = function(row) return row.write end,
+  strict = function(row) return row.flags.command or row.flags.setting end,
+  force = function(row) return row.flags.deprecated end,
+  read_back = function(row) return row.flags.setting end,
+}
+
+local function call_options(row)
+  local list = {}
+  for _, option in ipairs(options.call) do
+    local concern = concerns[option.name]
+    if not concern or concern(row) then list[#list + 1] = option end
+  end
+  return list
+end
+
+local function row_page(row)
+  return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", call_options(row)),
+    facts_section(row), "Example\n  " .. samples.text(row),
+    "'fleet help options' tells the options of every verb, 'fleet help statuses' the exit statuses.")
+end
+
+-- ---- the other pages ----
+
+local function verb_page(verb)
+  return page("  fleet " .. verb.usage, wrapped(verb.doc, ""), verb.details, options_section("Options", verb.takes or {}))
+end
+
+local groups = {
+  { "Account", { client = true, partner = true, user = true, charging = true } },
+  { "Vehicle, followed by its VIN", { vehicle = true } },
+  { "Energy site, followed by its id", { site = true } },
+}
+
+local function group_of_rows(title, handles, commands)
+  local names = {}
+  for _, verb in ipairs(verbs.rows) do
+    if handles[verb.row.handle] and verb.row.flags.command == commands then names[#names + 1] = spoken(verb.name) end
+  end
+  if #names == 0 then return nil end
+  return title .. "\n" .. wrapped(table.concat(names, ", "), "  ")
+end
+
+local function general_page()
+  local pairs_of = {}
+  for _, verb in ipairs(verbs.list) do pairs_of[#pairs_of + 1] = { verb.usage, verb.doc } end
+  local parts = { "  fleet VERB [VIN | SITE] [name=value …] [--option …]", section("Verbs", pairs_of, 40) }
+  for _, group in ipairs(groups) do parts[#parts + 1] = group_of_rows(group[1], group[2], false) end
+  parts[#parts + 1] = group_of_rows("Vehicle commands, followed by the VIN", { vehicle = true }, true)
+  parts[#parts + 1] = "'fleet help VERB' explains one; --json prints results and failures as JSON."
+  return page(unpack(parts))
+end
+
+local function options_page()
+  return page(options_section("Options of every verb", options.own), options_section("Options of the client", options.client),
+    options_section("Options of one call", options.call),
+    wrapped("What counts is, in this order: the option, the environment, the configuration file, the default. The store is "
+      .. "$XDG_STATE_HOME/fleet (~/.local/state/fleet) unless one is named or a token is brought along.", ""))
+end
+
+local function statuses_page()
+  local pairs_of = {}
+  for _, status in ipairs(failure.statuses) do
+    pairs_of[#pairs_of + 1] = { string.format("%3d  %s", status.status, status.name), status.doc }
+  end
+  for _, kind in ipairs(core.kinds()) do
+    pairs_of[#pairs_of + 1] = { string.format("%3d  %s", kind.exit, kind.name), kind.doc }
+  end
+  return page(section("Exit statuses", pairs_of))
+end
+
+local topics = { options = options_page, statuses = statuses_page }
+
+--- The help of a verb, or of the command when verb is nil.
+function M.text(verb)
+  if not verb then return general_page() end
+  return verb.row and row_page(verb.row) or verb_page(verb)
+end
+
+--- The help for words: none, a topic, or a verb.
+function M.page(given)
+  if given[1] and topics[given[1]] and not given[2] then return topics[given[1]]() end
+  local verb, rest = verbs.find(given)
+  if #rest > 0 then mistake.raise(string.format("'%s' is one word too many", rest[1]), {}) end
+  return M.text(verb)
+end
+
+return M

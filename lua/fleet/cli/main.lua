@@ -1,0 +1,129 @@
+-- The command `fleet`: finds the verb, runs it, prints its result, and ends with a status that says what happened.
+--
+-- Verbs are rows of the service or rows of fleet.cli.verbs; this file knows none of them.
+
+local core = require "fleet.core"
+local failure = require "fleet.cli.failure"
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local show = require "fleet.cli.show"
+local verbs = require "fleet.cli.verbs"
+local words = require "fleet.cli.words"
+local worlds = require "fleet.cli.world"
+
+local M = {}
+
+-- ---- what a verb gets ----
+
+local function log_line(world)
+  return function(event)
+    local parts = {
+      event.method, event.path, event.status or event.kind or "-", event.ms and string.format("%.0f ms", event.ms),
+      event.billing, event.request_id,
+    }
+    local text = {}
+    for i = 1, 6 do text[#text + 1] = parts[i] and tostring(parts[i]) end
+    world.stderr:write("fleet: ", show.clean(table.concat(text, " ")), "\n")
+  end
+end
+
+-- Progress stands on one line of a terminal, which is emptied at the end.
+local function progress_on(world)
+  local terminal
+  return function(text)
+    if terminal == nil then terminal = world.terminal() end
+    if not terminal then return end
+    world.stderr:write("\r\27[K", text and show.clean(text) or "")
+    world.stderr:flush()
+  end
+end
+
+local context_mt = {}
+context_mt.__index = context_mt
+
+--- The client of this command, made when it is first needed.
+function context_mt:client()
+  if not self.made then
+    local given = options.for_client(self.world, self.options)
+    if self.options.verbose then given.log = log_line(self.world) end
+    self.made = self:check(self.world.new, given)
+  end
+  return self.made
+end
+
+--- Calls a function whose raised texts are the caller's mistakes.
+function context_mt:check(fn, ...)
+  local function pass(ok, first, ...)
+    if ok then return first, ... end
+    local text = type(first) == "string" and string.gsub(first, "^[^%s:]+:%d+: ", "")
+    if not text or string.find(first, "attempt to ", 1, true) or text == "interrupted!" then error(first, 0) end
+    mistake.raise((string.gsub(text, "^fleet%.new: ", "")), { self.name })
+  end
+  return pass(pcall(fn, ...))
+end
+
+-- ---- one command ----
+
+local function print_result(context, verb, value)
+  if value == nil then return end
+  if context.json then
+    context.out:write(core.json_encode(verb.json and verb.json(value) or value, "value"), "\n")
+  else
+    (verb.show or show.value)(context.out, value)
+  end
+end
+
+local function perform(context, line)
+  local verb, rest = verbs.find(line.words)
+  line.words = rest
+  if line.options.version then verb = verbs.by_name.version end
+  if line.options.help or not verb then
+    context.out:write(require("fleet.cli.help").text(verb))
+    return verb and 0 or line.options.help and 0 or 2
+  end
+  context.name, context.takes_wake = verbs.spoken(verb.name), verb.options.wake ~= nil
+  options.check(line.options, verb.options, context.name)
+  local value, err = verb.run(context, line)
+  if err then error(err, 0) end
+  print_result(context, verb, value)
+  return 0
+end
+
+local function asked_for_json(argv)
+  for _, text in ipairs(argv) do
+    if text == "--json" or text == "--json=true" then return true end
+  end
+  return false
+end
+
+local function end_well(context, status)
+  if context.made then context.made:close() end
+  local written, why = context.out:flush()
+  if written or status ~= 0 then return status end
+  context.world.stderr:write("fleet: the output could not be written: ", tostring(why), "\n")
+  return 1
+end
+
+-- A mistake or an err keeps its value; anything else is a fault of ours, told with its place.
+local function with_place(raised)
+  if type(raised) ~= "string" or string.find(raised, "interrupted!", 1, true) then return raised end
+  return debug.traceback(raised, 2)
+end
+
+--- Runs one command line. argv: list of arguments; given: what replaces parts of the world, see fleet.cli.world.
+--- Returns the exit status.
+function M.main(argv, given)
+  local world = worlds.new(given)
+  local context = setmetatable({
+    world = world, out = world.stdout, json = asked_for_json(argv), progress = progress_on(world), options = {},
+  }, context_mt)
+  local ok, status = xpcall(function()
+    local line = words.split(argv, verbs.options)
+    context.options = line.options
+    return perform(context, line)
+  end, with_place)
+  if not ok then status = failure.report(world, status, context) end
+  return end_well(context, status)
+end
+
+return M

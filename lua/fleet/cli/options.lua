@@ -1,0 +1,139 @@
+-- The options of the command line, and where a client's options come from: flag, environment, configuration file, default.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local values = require "fleet.cli.values"
+local words = require "fleet.cli.words"
+
+local M = {}
+
+--- What every verb takes.
+M.own = {
+  { name = "json", type = "boolean", doc = "print the result, or the failure, as one JSON value" },
+  { name = "help", type = "boolean", doc = "explain the verb; -h does too" },
+  { name = "version", type = "boolean", doc = "print the version" },
+  { name = "verbose", type = "boolean", doc = "tell every request on standard error, without secrets" },
+  {
+    name = "config", type = "string",
+    doc = "configuration file; left out, $XDG_CONFIG_HOME/fleet/config.json, which may be absent",
+  },
+}
+
+local function for_command_line(list)
+  local found = {}
+  for _, option in ipairs(list) do
+    if not option.lua_only then found[#found + 1] = option end
+  end
+  return found
+end
+
+--- Options of the client, and of one call.
+M.client = for_command_line(core.options())
+M.call = for_command_line(core.call_options())
+
+--- Lists of options as one table by name.
+function M.by_name(...)
+  local found = {}
+  for _, list in ipairs { ... } do
+    for _, option in ipairs(list) do found[option.name] = option end
+  end
+  return found
+end
+
+--- Refuses options that the verb does not take. allowed: by name.
+function M.check(given, allowed, verb)
+  for name in pairs(given) do
+    if not allowed[name] then
+      mistake.raise(string.format("option '%s' is not one of '%s'", words.written(name), verb), { verb })
+    end
+  end
+end
+
+-- A number of an option must be one before the client is made: fleet.new knows it by another name.
+local function read(world, option, text, label)
+  local value = values.read(world, option, text, label)
+  if option.type == "number" and value <= 0 then mistake.raise(string.format("'%s' must be above 0", label)) end
+  return value
+end
+
+--- The values of the options that stand in the list and on the command line.
+function M.given(world, list, texts)
+  local found = {}
+  for _, option in ipairs(list) do
+    local text = texts[option.name]
+    if type(text) == "table" then
+      found[option.name] = {}
+      for i, one in ipairs(text) do found[option.name][i] = values.read(world, option, one, words.written(option.name)) end
+    elseif text ~= nil then
+      found[option.name] = read(world, option, text, words.written(option.name))
+    end
+  end
+  return found
+end
+
+-- ---- the options of the client ----
+
+local function from_environment(world)
+  local found = {}
+  for _, option in ipairs(M.client) do
+    local text = option.environment and world.getenv(option.environment)
+    if text and text ~= "" then
+      -- A secret stands in the environment itself, where only its owner sees it.
+      found[option.name] = option.secret and text or read(world, option, text, option.environment)
+    end
+  end
+  return found
+end
+
+local function directory(world, variable, below_home)
+  local base = world.getenv(variable)
+  if base and string.sub(base, 1, 1) == "/" then return base .. "/fleet" end
+  local home = world.getenv("HOME")
+  return home and home ~= "" and home .. below_home .. "/fleet" or nil
+end
+
+--- Where the configuration file is, unless --config names another; nil without a home directory.
+function M.config_path(world)
+  local place = directory(world, "XDG_CONFIG_HOME", "/.config")
+  return place and place .. "/config.json"
+end
+
+local function read_file(path, named)
+  local file, why = io.open(path, "rb")
+  if not file then
+    if named then mistake.raise("--config: " .. why) end
+    return nil
+  end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+-- The file is data written by a person or by `fleet setup`; what stands in it is checked with all other options.
+local function from_file(world, named)
+  local path = named or M.config_path(world)
+  local text = path and read_file(path, named)
+  if not text then return {} end
+  local found, err = core.json_decode(text)
+  if err or type(found) ~= "table" then mistake.raise("the configuration file " .. path .. " is not a JSON object") end
+  return found
+end
+
+-- A command line is a new process each time: what it learns must outlast it. A caller who brings the token along manages
+-- tokens alone, and needs no store.
+local function default_store(world, found)
+  if found.store or found.token then return found.store end
+  return directory(world, "XDG_STATE_HOME", "/.local/state")
+end
+
+--- The options of fleet.new. texts: the options of the command line by name.
+function M.for_client(world, texts)
+  local found = from_file(world, texts.config)
+  for _, more in ipairs { from_environment(world), M.given(world, M.client, texts) } do
+    for name, value in pairs(more) do found[name] = value end
+  end
+  found.store = default_store(world, found)
+  return found
+end
+
+return M

@@ -1,0 +1,166 @@
+-- A row as a verb: the words and name=value pairs of the command line become the arguments of the row's call.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local secrets = require "fleet.cli.secrets"
+local values = require "fleet.cli.values"
+local options = require "fleet.cli.options"
+local show = require "fleet.cli.show"
+
+local M = {}
+
+-- ---- which arguments a row takes ----
+
+-- How the words of the command line are called in help and messages.
+local called = { vin = "VIN", vins = "VIN…", energy_site_id = "SITE", tariff_content_v2 = "TARIFF", routable_message = "MESSAGE" }
+
+--- What a parameter that stands as a bare word is called.
+function M.called(param)
+  return called[param.name] or string.upper(param.name)
+end
+
+local function is_handle_id(row, param)
+  return row.handle == "vehicle" and param.type == "vin" or row.handle == "site" and param.name == "energy_site_id"
+end
+
+--- The parameters of a row that stand as bare words, in order: the handle's id, what else is in the path, and the one that
+--- may stand alone. Then all others, which are written name=value.
+function M.parameters(row)
+  local ids, path, whole, named = {}, {}, {}, {}
+  for _, param in ipairs(row.params) do
+    local list = is_handle_id(row, param) and ids or param.place == "path" and path or param.whole and whole or named
+    list[#list + 1] = param
+  end
+  local bare = {}
+  for _, list in ipairs { ids, path, whole } do
+    for _, param in ipairs(list) do bare[#bare + 1] = param end
+  end
+  return bare, named
+end
+
+local function find(row, name)
+  local names = {}
+  for _, param in ipairs(row.params) do
+    if param.name == name then return param end
+    names[#names + 1] = param.name
+  end
+  if not row.flags.body_as_given then mistake.unknown("parameter", name, names, { row.name }) end
+end
+
+-- ---- from words to arguments ----
+
+local function set(args, param, value)
+  if args[param.name] ~= nil then mistake.raise(string.format("'%s' stands there twice", param.name)) end
+  args[param.name] = value
+end
+
+local list_types = { vins = true, strings = true }
+
+-- A list that may stand alone takes all words that are left.
+local function take_words(world, param, words, i)
+  local last = list_types[param.type] and #words or i
+  return values.read(world, param, table.concat(words, ",", i, last), M.called(param)), last
+end
+
+local function surplus(row, word, named)
+  local sample = named[1] and string.format(": parameters are written name=value, such as %s=%s", named[1].name, word) or ""
+  mistake.raise(string.format("'%s' is one word too many for '%s'%s", word, row.name, sample), { row.name })
+end
+
+-- A body that is sent as it is may be one word: @file, - or JSON text.
+local function take_body(world, row, word, args)
+  local body = values.read(world, { type = "object" }, word, row.name)
+  if type(body) ~= "table" then mistake.raise(string.format("'%s' takes a JSON object", row.name), { row.name }) end
+  for name, value in pairs(body) do set(args, { name = name }, value) end
+end
+
+local function bind_words(world, row, words, args)
+  local bare, named = M.parameters(row)
+  local i = 1
+  for _, param in ipairs(bare) do
+    if words[i] == nil then break end
+    local value, last = take_words(world, param, words, i)
+    set(args, param, value)
+    i = last + 1
+  end
+  if row.flags.body_as_given and i == #words then return take_body(world, row, words[i], args) end
+  if words[i] ~= nil then surplus(row, words[i], named) end
+end
+
+local function bind_pairs(world, row, pairs_given, args)
+  for _, pair in ipairs(pairs_given) do
+    local param = find(row, pair.name)
+    if param then
+      set(args, param, values.read(world, param, pair.text, pair.name))
+    else
+      set(args, pair, values.read_free(world, pair.text, pair.name))
+    end
+  end
+end
+
+-- Whether the row asks for this parameter with these arguments: some are wanted only while a switch is on.
+local function wanted(row, param, args)
+  if param.required then return true end
+  if not param.required_on then return false end
+  for _, other in ipairs(row.params) do
+    if other.switch then return args[other.name] == true end
+  end
+  return false
+end
+
+local function check_complete(world, row, args)
+  for _, param in ipairs(row.params) do
+    if args[param.name] == nil and wanted(row, param, args) then
+      if not param.secret then
+        local bare = is_handle_id(row, param) or param.place == "path" or param.whole
+        local text = bare and M.called(param) or param.name .. "="
+        mistake.raise(string.format("'%s' needs %s: %s", row.name, text, param.doc), { row.name })
+      end
+      args[param.name] = secrets.find(world, param, param.name)
+    end
+  end
+end
+
+--- The arguments by name that a command line gives.
+function M.arguments(world, row, line)
+  local args = {}
+  bind_words(world, row, line.words, args)
+  bind_pairs(world, row, line.pairs, args)
+  check_complete(world, row, args)
+  return args
+end
+
+-- ---- calling ----
+
+local function collect(list, progress)
+  local all = {}
+  local ok, err = pcall(function()
+    for records in list:pages() do
+      for _, record in ipairs(records) do all[#all + 1] = record end
+      progress(string.format("%d records", #all))
+    end
+  end)
+  progress()
+  if ok then return all end
+  if type(err) ~= "table" then error(err, 0) end
+  return nil, err, err.kind
+end
+
+--- Makes the row's call. Returns its value, or nil, err, kind.
+function M.run(context, row, line)
+  local args = M.arguments(context.world, row, line)
+  local call_options = options.given(context.world, options.call, line.options)
+  local client = context:client()
+  local value, err, kind = context:check(client.call, client, row.name, args, call_options)
+  if err then return nil, err, kind end
+  if row.paging ~= "no" then return collect(value, context.progress) end
+  if value == nil then value = core.null end
+  return value
+end
+
+--- Prints what the call returned for a person.
+function M.show(context, row, value)
+  show.result(context.out, row, value)
+end
+
+return M

@@ -1,0 +1,47 @@
+-- Secrets on the command line: never as plain arguments, which every user of the machine can list and shells remember.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local source = require "fleet.cli.source"
+
+local M = {}
+
+local of_options = {}
+for _, option in ipairs(core.options()) do
+  if option.environment then of_options[option.environment] = true end
+end
+
+--- The environment name of a secret: an option's own, FLEET_PIN for every PIN, else the parameter's name. nil where that
+--- name means something else.
+function M.variable(param)
+  if param.environment then return param.environment end
+  if param.pin then return "FLEET_PIN" end
+  local name = "FLEET_" .. string.upper(param.name)
+  return not of_options[name] and name or nil
+end
+
+local function ways(param, label)
+  local variable = M.variable(param)
+  return string.format("give '%s' as @FILE or - (standard input)%s, or leave its value empty to be asked", label,
+    variable and ", in the environment as " .. variable or "")
+end
+
+--- A secret that was left empty or out: from the environment, else asked for at the terminal. Raises when there is neither.
+function M.find(world, param, label)
+  local variable = M.variable(param)
+  local value = variable and world.getenv(variable)
+  if value and value ~= "" then return value end
+  value = world.ask(label)
+  if not value or value == "" then mistake.raise(ways(param, label)) end
+  return value
+end
+
+--- The secret that text names. A plain one is refused, and not repeated.
+function M.read(world, param, text, label)
+  if text == "" then return M.find(world, param, label) end
+  local value = source.read(world, label, text)
+  if not value then mistake.raise(string.format("'%s' is a secret and is not taken as plain text: %s", label, ways(param, label))) end
+  return value
+end
+
+return M

@@ -1,0 +1,85 @@
+-- Text of the command line, the environment or a prompt into the value that a parameter or an option takes.
+--
+-- Only the type decides how the text is read; ranges, choices and lengths are checked where every call checks them, so
+-- that the command line and Lua refuse the same values with the same words.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local secrets = require "fleet.cli.secrets"
+local source = require "fleet.cli.source"
+
+local M = {}
+
+local function refuse(label, wanted, text)
+  mistake.raise(string.format("'%s' must be %s, got '%s'", label, wanted, text))
+end
+
+local function number(label, text)
+  local value = string.match(text, "^[+-]?[%d.]+[eE]?[+-]?%d*$") and tonumber(text)
+  if not value then refuse(label, "a number", text) end
+  return value
+end
+
+local booleans = { ["true"] = true, on = true, yes = true, ["false"] = false, off = false, no = false }
+
+local function boolean(label, text)
+  local value = booleans[string.lower(text)]
+  if value == nil then refuse(label, "true or false", text) end
+  return value
+end
+
+local function numeric(label, text, param)
+  if param.choices and not tonumber(text) then return text end
+  return number(label, text)
+end
+
+-- A time is RFC 3339 text or UTC seconds, days are names or a mask: digits alone are the number.
+local function text_or_number(_, text)
+  return string.match(text, "^%d+%.?%d*$") and tonumber(text) or text
+end
+
+local function list(label, text, _, world)
+  local found = {}
+  for word in string.gmatch(source.read(world, label, text) or text, "[^,%s]+") do found[#found + 1] = word end
+  return found
+end
+
+local function json(label, text, _, world)
+  local value, err = core.json_decode(source.read(world, label, text) or text)
+  if err then mistake.raise(string.format("'%s' must be JSON text, @file or - (standard input)", label)) end
+  return value
+end
+
+-- Bytes come from a file or standard input as they are, on the command line as base64.
+local function bytes(label, text, _, world)
+  local given = source.bytes(world, label, text)
+  if given then return given end
+  local value = core.unbase64(text)
+  if not value then refuse(label, "@file, - or base64 text", text) end
+  return value
+end
+
+local function as_it_is(_, text)
+  return text
+end
+
+local readers = {
+  string = as_it_is, id = as_it_is, vin = as_it_is, date = as_it_is, integer = numeric, number = numeric,
+  boolean = boolean, time = text_or_number, days = text_or_number, strings = list, vins = list, object = json,
+  tariff = json, bytes = bytes,
+}
+
+--- The value of text for a parameter or option row. label: how messages call it.
+function M.read(world, param, text, label)
+  if param.secret then return secrets.read(world, param, text, label) end
+  return readers[param.type](label, text, param, world)
+end
+
+--- A value for a member that is not published: JSON where the text is JSON, else the text.
+function M.read_free(world, text, label)
+  local value, err = core.json_decode(source.read(world, label, text) or text)
+  if err then return text end
+  return value
+end
+
+return M

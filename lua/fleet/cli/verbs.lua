@@ -1,0 +1,83 @@
+-- Every verb of the command line: one entry per row of the service, one file below fleet.cli.verbs per verb that is not a row.
+--
+-- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
+-- them usage, details, show (prints the value for a person), json (what --json prints of it), row.
+
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local rows = require "fleet.rows"
+
+local M = { list = {}, by_name = {}, rows = {} }
+
+-- The files, in the order in which `fleet help` names them.
+local files = { "help", "version", "endpoints" }
+
+local of_rows = options.by_name(options.own, options.client, options.call)
+
+local function add(verb)
+  if M.by_name[verb.name] then error("two verbs are called '" .. verb.name .. "'") end
+  M.by_name[verb.name] = verb
+end
+
+for _, file in ipairs(files) do
+  for _, verb in ipairs(require("fleet.cli.verbs." .. file)) do
+    verb.options = options.by_name(options.own, verb.local_only and {} or options.client, verb.takes or {})
+    M.list[#M.list + 1] = verb
+    add(verb)
+  end
+end
+
+for _, row in ipairs(rows.list) do
+  local verb = {
+    name = row.name, doc = row.doc, row = row, options = of_rows,
+    run = function(context, line) return require("fleet.cli.row_verb").run(context, row, line) end,
+    show = function(out, value) require("fleet.cli.show").result(out, row, value) end,
+  }
+  M.rows[#M.rows + 1] = verb
+  add(verb)
+end
+
+--- Every option of every verb by name: what the command line is split by before the verb is known.
+M.options = {}
+for _, verb in ipairs(M.list) do
+  for name, option in pairs(verb.options) do M.options[name] = option end
+end
+for name, option in pairs(of_rows) do M.options[name] = option end
+
+-- ---- finding one by the words of a command line ----
+
+--- A verb's name as it is written: "charging history".
+function M.spoken(name)
+  return (string.gsub(name, "%.", " "))
+end
+
+local function members_of(group)
+  local list = {}
+  for name in pairs(M.by_name) do
+    if string.sub(name, 1, #group + 1) == group .. "." then list[#list + 1] = string.sub(name, #group + 2) end
+  end
+  table.sort(list)
+  return list
+end
+
+local function unknown(given)
+  local members = members_of(given[1])
+  if #members > 0 and not given[2] then
+    mistake.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), {})
+  end
+  local names = {}
+  for name in pairs(M.by_name) do names[#names + 1] = M.spoken(name) end
+  mistake.unknown("verb", #members > 0 and given[1] .. " " .. given[2] or M.spoken(given[1]), names, {})
+end
+
+--- The verb that the first words name, nil when there are none, and the words that are left. Raises for an unknown one.
+function M.find(given)
+  if given[1] == nil then return nil, given end
+  local two = given[2] and M.by_name[given[1] .. "." .. given[2]]
+  local verb = two or M.by_name[given[1]] or unknown(given)
+  local rest = {}
+  for i = two and 3 or 2, #given do rest[#rest + 1] = given[i] end
+  return verb, rest
+end
+
+return M

@@ -1,0 +1,60 @@
+-- fleet endpoints, fleet commands: the rows as data.
+
+local rows = require "fleet.rows"
+local show = require "fleet.cli.show"
+
+-- Rows without what JSON cannot say.
+local function as_data(list)
+  local copies = {}
+  for i, row in ipairs(list) do
+    copies[i] = {}
+    for name, value in pairs(row) do
+      if type(value) ~= "userdata" then copies[i][name] = value end
+    end
+  end
+  return copies
+end
+
+local function chosen(commands)
+  local list = {}
+  for _, row in ipairs(rows.list) do
+    if row.flags.command == commands then list[#list + 1] = row end
+  end
+  return list
+end
+
+local function firmware(row)
+  if row["until"] then return "until " .. row["until"] end
+  return row.since and "from " .. row.since or nil
+end
+
+local function table_of(describe, columns)
+  return function(out, list)
+    local lines = {}
+    for i, row in ipairs(list) do lines[i] = describe(row) end
+    show.table(out, lines, columns)
+  end
+end
+
+local function endpoint(row)
+  return { name = string.gsub(row.name, "%.", " "), price = row.billing, request = row.verb .. " " .. row.path }
+end
+
+local function command(row)
+  return { name = row.name, firmware = firmware(row), signed = row.message and "yes" or "no", what = row.doc }
+end
+
+local M = {
+  {
+    name = "endpoints", usage = "endpoints", local_only = true, doc = "Lists the calls that are not vehicle commands.",
+    run = function() return chosen(false) end, json = as_data,
+    show = table_of(endpoint, { "name", "price", "request" }),
+  },
+  {
+    name = "commands", usage = "commands", local_only = true, doc = "Lists the vehicle commands.",
+    run = function() return chosen(true) end, json = as_data,
+    show = table_of(command, { "name", "signed", "firmware", "what" }),
+  },
+}
+
+return M
