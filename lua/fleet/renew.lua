@@ -56,7 +56,7 @@ function acts.reserve(s)
 end
 
 local function exchange_with(s, token)
-  local fields, fields_err, fields_kind = s.grant.fields(s.stored, token)
+  local fields, fields_err, fields_kind = s.grant.fields(token)
   if not fields then return failed(s, fields_err, fields_kind) end
   local reply, err, kind, verdict = exchange.send(s.account, s.slot, fields, exchange_seconds)
   if reply and s.grant.check then
@@ -64,7 +64,7 @@ local function exchange_with(s, token)
     if not good then return failed(s, check_err, check_kind) end
   end
   if reply then
-    s.record = records.of_reply(s.account, s.slot, reply, s.grant.before and s.grant.before(s.stored), s.grant.asked)
+    s.record = records.of_reply(s.account, s.slot, reply, s.grant.refreshes and s.stored or nil, s.grant.asked)
     return "ok"
   end
   failed(s, err, kind)
@@ -94,18 +94,17 @@ end
 
 function acts.previous(s)
   local err, kind = s.err, s.kind
-  local token = s.grant.before and records.previous(s.account, s.stored)
+  local token = s.grant.refreshes and records.previous(s.account, s.stored)
   local event = token and exchange_with(s, token) or "failed"
   if event ~= "ok" then
     s.err, s.kind = err, kind
-    if s.grant.before and s.stored then records.state(s.account).refused[s.slot] = { token = s.stored.refresh_token, at = (s.account.clock()) } end
+    if s.grant.refreshes and s.stored then records.refused(s.account, s.slot, s.stored.refresh_token) end
   end
   return event
 end
 
 local function put(s, options)
-  options.durable = true
-  local done, err, kind = s.account.store:put(s.key, core.json_encode(s.record), options)
+  local done, err, kind = records.put(s.account, s.slot, s.record, options)
   if done then return "ok" end
   failed(s, err, kind)
   return kind == "conflict" and "conflict" or "failed"
@@ -146,8 +145,8 @@ local function release(s)
 end
 
 --- Renews the pair of a slot and returns its record, with an err beside it when the store refused it; or nil, err, kind.
---- grant: fields(record, refresh token) gives the form, serves(record) says whether a stored pair makes the exchange needless,
---- before(record) gives the record whose refresh token is used; check(reply) may refuse a reply.
+--- grant: fields(refresh token) gives the form, serves(record) says whether a stored pair makes the exchange needless,
+--- refreshes: the refresh token is what is exchanged; check(reply) may refuse a reply.
 return function(account, slot, grant, seconds)
   local s = {
     account = account, slot = slot, grant = grant, key = records.key(account, slot), pause = first_pause,
@@ -156,6 +155,5 @@ return function(account, slot, grant, seconds)
   local ok, record, err, kind = pcall(perform, s)
   release(s)
   if not ok then error(record, 0) end
-  if record then records.learn(account, slot, record) end
   return record, err, kind
 end

@@ -72,7 +72,7 @@ local function save_unsaved(account, slot)
     M.learn(account, slot, stored)
     return
   end
-  if account.store:put(M.key(account, slot), core.json_encode(record), { durable = true, generation = generation }) then
+  if M.put(account, slot, record, { generation = generation }) then
     state.unsaved[slot] = nil
     M.tell(account, "token_saved", slot)
   end
@@ -139,6 +139,17 @@ end
 function M.previous(account, record)
   local _, wall = account.clock()
   return record and record.previous and wall < record.previous.ends and record.previous.refresh_token or nil
+end
+
+--- Writes the record so that it lasts. options: those of store:put. Returns its generation, or nil, err, kind.
+function M.put(account, slot, record, options)
+  options.durable = true
+  return account.store:put(M.key(account, slot), core.json_encode(record), options)
+end
+
+--- Notes that the service refused a refresh token, so that it is not offered again at every call.
+function M.refused(account, slot, token)
+  M.state(account).refused[slot] = { token = token, at = (account.clock()) }
 end
 
 --- Keeps a pair that the store refused: it is used, and saved when the store can again.

@@ -6,7 +6,7 @@
 local core = require "fleet.core"
 local exchange = require "fleet.exchange"
 local records = require "fleet.token_record"
-local renew = require "fleet.renew"
+local renew = require "fleet.renew_straight"
 
 local M = {}
 
@@ -28,15 +28,13 @@ local function audience(account)
   return account.base_url
 end
 
-local function refresh_grant(account, slot, serves)
+local function refresh_grant(account, serves)
   return {
-    serves = serves,
-    before = function(record) return record end,
-    fields = function(_, token)
+    serves = serves, refreshes = true,
+    fields = function(token)
       if not token then return failure("auth", "no token: there is nothing to refresh: sign in again") end
       return { { "grant_type", "refresh_token" }, { "client_id", account.config.client_id }, { "refresh_token", token } }
     end,
-    slot = slot,
   }
 end
 
@@ -78,6 +76,12 @@ local function ready(account)
   return true
 end
 
+local function perform(account, slot, grant, seconds)
+  local record, err, kind = renew(account, slot, grant, seconds or account.config.timeout or 30)
+  if record then records.learn(account, slot, record) end
+  return record, err, kind
+end
+
 -- In a task of its own where there are tasks: a caller who gives up must not take an exchange with it.
 local function apart(account, work)
   if not account.spawn then return work() end
@@ -87,23 +91,22 @@ end
 local function renewed(account, slot, grant, seconds)
   local able, err, kind = ready(account)
   if not able then return nil, err, kind end
-  return apart(account, function() return renew(account, slot, grant, seconds or account.config.timeout or 30) end)
+  return apart(account, function() return perform(account, slot, grant, seconds) end)
 end
 
 -- All who need the same slot wait for one exchange.
 local function renewed_once(account, slot, grant, seconds)
-  if not account.spawn then return renewed(account, slot, grant, seconds) end
   local flights = records.state(account).flights
-  local flight = flights[slot]
-  if not flight then
-    flight = account.spawn(function()
-      local ok, record, err, kind = pcall(renew, account, slot, grant, seconds or account.config.timeout or 30)
-      flights[slot] = nil
-      if not ok then error(record, 0) end
-      return record, err, kind
-    end)
-    flights[slot] = flight
-  end
+  if not account.spawn then return perform(account, slot, grant, seconds) end
+  if flights[slot] then return flights[slot]:wait() end
+  local ended = false
+  local flight = account.spawn(function()
+    local ok, record, err, kind = pcall(perform, account, slot, grant, seconds)
+    ended, flights[slot] = true, nil
+    if not ok then error(record, 0) end
+    return record, err, kind
+  end)
+  if not ended then flights[slot] = flight end
   return flight:wait()
 end
 
@@ -142,7 +145,7 @@ local function grant_for(account, slot, record, rejected)
     return records.choose(account, slot, stored, rejected) == "use"
   end
   if slot == "partner" then return credentials_grant(account, record and record.asked or nil, nil, serves) end
-  return refresh_grant(account, slot, serves)
+  return refresh_grant(account, serves)
 end
 
 local function obtain(account, slot, record, choice, options)
@@ -204,7 +207,7 @@ function M.refresh(account, options)
   local function serves(stored)
     return stored.refresh_token ~= record.refresh_token and records.choose(account, slot, stored) == "use"
   end
-  return outcome(renewed(account, slot, refresh_grant(account, slot, serves)))
+  return outcome(renewed(account, slot, refresh_grant(account, serves)))
 end
 
 local function never()
