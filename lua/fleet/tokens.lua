@@ -6,7 +6,7 @@
 local core = require "fleet.core"
 local exchange = require "fleet.exchange"
 local records = require "fleet.token_record"
-local renew = require "fleet.renew_straight"
+local renew = require "fleet.renew"
 
 local M = {}
 

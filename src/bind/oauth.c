@@ -1,7 +1,6 @@
 #include "bind/bind.h"
 
 #include "oauth/oauth.h"
-#include "oauth/refresh.h"
 
 /* ---- random, digests, comparison ---- */
 
@@ -126,20 +125,11 @@ static int l_choose(lua_State *L) {
   return 1;
 }
 
-/* core.refresh_next(last action, what came of it) -> next action; "begin", "ok" is how it begins */
-static int l_refresh_next(lua_State *L) {
-  int last = refresh_action_of(luaL_checkstring(L, 1)), event = refresh_event_of(luaL_checkstring(L, 2));
-  luaL_argcheck(L, last >= 0, 1, "unknown action");
-  luaL_argcheck(L, event >= 0, 2, "unknown event");
-  lua_pushstring(L, refresh_action_name(refresh_next((enum refresh_action)last, (enum refresh_event)event)));
-  return 1;
-}
-
 void open_oauth(lua_State *L) {
   static const luaL_Reg functions[] = {{"random_text", l_random_text}, {"sha256", l_sha256},
                                        {"same_secret", l_same_secret}, {"oauth_challenge", l_challenge},
                                        {"oauth_form", l_form},         {"oauth_field", l_field},
                                        {"oauth_claims", l_claims},     {"oauth_choose", l_choose},
-                                       {"refresh_next", l_refresh_next}, {NULL, NULL}};
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
