@@ -21,7 +21,7 @@ end
 -- What tokens and other layers may use of the world; nothing below this line knows the loop.
 local function world(account)
   account.clock = function() return tasks.loop.clock() end
-  account.sleep = tasks.sleep
+  account.sleep, account.spawn = tasks.sleep, tasks.spawn
   account.send = function(request, seconds)
     local reply, err, kind = run.send_raw(account, request, seconds)
     if not reply then return nil, err, kind end

@@ -29,8 +29,9 @@ function M.to_file(row, request, handle, path, overwrite)
   if not overwrite and exists(path) then return refuse(path) end
   local draft, err, kind = core.file_draft(split(path))
   if not draft then return nil, err, kind end
-  local _
-  _, err, kind = run.perform(row, request, handle, draft:fd())
+  local body, _
+  body, err, kind = run.perform(row, request, handle, draft:fd())
+  if not err and #body > 0 then _, err, kind = draft:write(body, false) end -- from a host's own HTTP
   if not err then _, err, kind = draft:keep(false) end
   draft:close()
   if err then return nil, err, kind end

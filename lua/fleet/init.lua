@@ -101,6 +101,24 @@ function client_methods:call(name, args, options)
   return require("fleet.named").call(row, self, args, options)
 end
 
+-- Signing in and tokens: what each does is said in the module that does it.
+local of_account = {
+  login = { "authorize_url", "authorize", "consent_url", "add_scopes_url", "pairing_url" },
+  tokens = { "refresh", "partner_login", "business_login", "keep_alive" },
+}
+for module, names in pairs(of_account) do
+  for _, name in ipairs(names) do
+    client_methods[name] = function(self, ...)
+      return require("fleet." .. module)[name]((core.account(self)), ...)
+    end
+  end
+end
+
+--- What is known of the account's tokens, without the tokens: see lua/fleet/tokens.lua.
+function client_methods:token_info()
+  return require("fleet.tokens").info((core.account(self)))
+end
+
 function client_methods:close()
   require("fleet.client").close(self)
 end

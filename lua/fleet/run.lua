@@ -192,7 +192,7 @@ local function attempts(call)
   local number = 0
   while true do
     number = number + 1
-    local token, err, kind = tokens.access(call.account, call.slot, { deadline = call.deadline, rejected = call.rejected })
+    local token, err, kind = tokens.access(call.account, call.slot, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
     if not token then return nil, M.dress(call, err), kind end
     local value
     value, err, kind = attempt(call, token, number)

@@ -144,8 +144,14 @@ static int l_draft_keep(lua_State *L) {
   return answer(L, done, &e);
 }
 
+/* draft:fd() -> the descriptor that a reply's body may be written to */
+static int l_draft_fd(lua_State *L) {
+  lua_pushinteger(L, check_draft(L)->fd);
+  return 1;
+}
+
 static const luaL_Reg draft_methods[] = {
-    {"reserve", l_draft_reserve}, {"write", l_draft_write}, {"keep", l_draft_keep}, {NULL, NULL}};
+    {"fd", l_draft_fd},           {"reserve", l_draft_reserve}, {"write", l_draft_write}, {"keep", l_draft_keep}, {NULL, NULL}};
 
 static const struct box_type draft_type = {"fleet.draft", release_draft, draft_methods, NULL};
 
