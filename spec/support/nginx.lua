@@ -53,7 +53,7 @@ local function free_port()
 end
 
 local configuration = [[
-daemon on; worker_processes 1; pid nginx.pid; error_log error.log; worker_rlimit_nofile 8192;
+user root; daemon on; worker_processes 1; pid nginx.pid; error_log error.log; worker_rlimit_nofile 8192;
 events { worker_connections 4096; }
 http {
   access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
@@ -62,6 +62,7 @@ http {
   server {
     listen 127.0.0.1:PORT SSL; listen unix:DIRECTORY/socket; server_name localhost; CERTIFICATE
     location = /file { alias DIRECTORY/file.json; open_file_cache max=10; }
+    location ~ ^/api/ { alias DIRECTORY/file.json; open_file_cache max=10; }
     location = /connection { return 200 "$connection $connection_requests"; }
   }
 }
