@@ -54,7 +54,7 @@ function M.call(row, client, args, options)
     error(string.format("%s: unknown parameter '%s': it takes none", row.name, tostring(next(rest))), 0)
   end
   list[#list + 1] = options
-  return core.methods(row.handle)[row.method](handle, unpack(list))
+  return handle[row.method](handle, unpack(list))
 end
 
 return M
