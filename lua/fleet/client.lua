@@ -14,8 +14,8 @@ local open_accounts = setmetatable({}, { __mode = "k" })
 local function open_store(given)
   local store = require "fleet.store"
   if given == nil then return store.memory() end
-  if type(given) == "string" then return store.file(given) end
-  return given
+  if type(given) == "string" then return store.open(given) end
+  return store.check(given)
 end
 
 -- What tokens and other layers may use of the world; nothing below this line knows the loop.

@@ -30,18 +30,39 @@ local function check_choice(row, value)
     table.concat(list, ", "))
 end
 
-local function check(row, value)
-  if row.lua_only then return end
-  local wanted = lua_types[row.type] or "string"
-  if type(value) ~= wanted then
-    if not (row.name == "key" or row.name == "store") or (type(value) ~= "userdata" and type(value) ~= "table") then
-      mistake("option '%s' must be a %s, got %s", row.name, wanted == "table" and "list" or wanted, type(value))
-    end
-  end
-  if type(value) == "string" and string.find(value, "[%c]") and row.name ~= "key" then
+-- Options that also take an object, or something else than their row's type says.
+local also = {
+  key = { userdata = true, table = true }, store = { table = true, userdata = true }, log = { ["function"] = true },
+  http = { ["function"] = true }, budgets = { table = true },
+}
+
+local function check_type(row, value)
+  local wanted = not row.lua_only and (lua_types[row.type] or "string") or nil
+  local others = also[row.name] or {}
+  if type(value) == wanted or others[type(value)] then return end
+  local name = wanted == "table" and "list" or wanted or next(others)
+  mistake("option '%s' must be a %s, got %s", row.name, name, type(value))
+end
+
+local function check_text(row, value)
+  if type(value) ~= "string" then mistake("option '%s' must be a list of strings", row.name) end
+  if string.find(value, "[%c]") and row.name ~= "key" then
     mistake("option '%s' must not hold control characters", row.name)
   end
-  if row.type == "number" and not (value > 0 and value < math.huge) then mistake("option '%s' must be above 0", row.name) end
+end
+
+local function check_number(row, value)
+  if not (value > 0 and value < math.huge) then mistake("option '%s' must be above 0", row.name) end
+  if row.type == "integer" and value ~= math.floor(value) then mistake("option '%s' must be a whole number", row.name) end
+end
+
+local function check(row, value)
+  check_type(row, value)
+  if type(value) == "string" then check_text(row, value) end
+  if type(value) == "number" then check_number(row, value) end
+  if row.type == "strings" then
+    for _, text in ipairs(value) do check_text(row, text) end
+  end
   if row.choices and #row.choices > 0 then check_choice(row, value) end
 end
 

@@ -1,5 +1,6 @@
 -- A reply's body into a file: written beside its place and renamed when it is whole; what stands there already is kept
--- unless the caller says `overwrite`. The name is always the caller's, never the server's.
+-- unless the caller says `overwrite`. The name is always the caller's, never the server's. The body passes through memory,
+-- bounded by max_response: written as it arrives, a read that is repeated after a broken reply would stand there twice.
 
 local core = require "fleet.core"
 local run = require "fleet.run"
@@ -27,7 +28,7 @@ end
 --- Performs the planned request and writes the body to path. Returns path, or nil, err, kind; a failure leaves no file.
 function M.to_file(row, request, handle, path, overwrite)
   if not overwrite and exists(path) then return refuse(path) end
-  local draft, err, kind = core.file_draft(split(path))
+  local draft, err, kind = core.file_draft(split(path)) -- first: what cannot be written need not be asked for
   if not draft then return nil, err, kind end
   local body, _
   body, err, kind = run.perform(row, request, handle, draft:fd())

@@ -96,29 +96,31 @@ function methods:collect()
   end
 end
 
---- Generic for over all records of all pages; raises err. The state of the walk is in the iterator, not in the list.
+-- A walk is found again by what it gave last, so that loops over one list may stand inside each other.
+local function continue(self, state, first, ...)
+  if first ~= nil then self.walks[first] = state end
+  return first, ...
+end
+
+--- Generic for over all records of all pages; raises err. Each loop is a walk of its own from the first page.
 function mt.__call(self, _, control)
-  if control == nil then self.walking = nil end
-  local state = self.walking
-  if not state then
-    state = { pages = methods.pages(self), i = 0, records = {} }
-    self.walking = state
-  end
+  local state = control ~= nil and self.walks[control] or { pages = methods.pages(self), i = 0, records = {} }
+  if control ~= nil then self.walks[control] = nil end
   while state.i >= #state.records do
     state.records, state.i = state.pages(), 0
-    if not state.records then
-      self.walking = nil
-      return nil
-    end
+    if not state.records then return nil end
   end
   state.i = state.i + 1
-  return self.each(state.records[state.i])
+  return continue(self, state, self.each(state.records[state.i]))
 end
 
 --- An iterable over a paged row. plan() makes a fresh request, each(record) gives what a loop sees.
 function M.new(row, handle, plan, each)
   plan() -- the caller's mistakes raise here, not in the middle of a loop
-  return setmetatable({ row = row, handle = handle, plan = plan, each = each or function(record) return record end }, mt)
+  return setmetatable({
+    row = row, handle = handle, plan = plan, each = each or function(record) return record end,
+    walks = setmetatable({}, { __mode = "k" }), -- last record of a walk -> the walk
+  }, mt)
 end
 
 return M

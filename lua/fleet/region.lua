@@ -35,6 +35,7 @@ function M.recall(account)
   if not stored then return end
   local named = core.reply { status = 421, body = "use base URL: " .. stored, headers = {} }
   account.base_url = core.other_host(named, hosts_of(account)) or account.base_url
+  named:close()
 end
 
 return M

@@ -58,16 +58,38 @@ local function settings(account, proxied)
   return found[proxied]
 end
 
--- A host's own HTTP: function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent.
-local function host_exchange(account, request)
-  local answer, err, sent = account.config.http(request)
-  if answer then return core.reply(answer) end
-  return core.reply { failure = sent == false and "connect" or "cut", message = tostring(err), sent = sent ~= false }
+local function host_failure(message, sent)
+  return core.reply { failure = sent == false and "connect" or "cut", message = message, sent = sent ~= false }
+end
+
+-- A host's own HTTP: function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent, and so
+-- does a failure of the function itself: it may have happened after the request left.
+local function host_exchange(account, request, seconds)
+  request.timeout = seconds
+  local ran, answer, err, sent = pcall(account.config.http, request)
+  if not ran then
+    if type(answer) == "table" and answer.kind == "cancelled" then error(answer, 0) end
+    return host_failure("the host's http function failed: " .. tostring(answer))
+  end
+  if not answer then return host_failure(tostring(err), sent) end
+  local read, reply = pcall(core.reply, answer)
+  if not read then return host_failure("the host's http function returned what is no reply: " .. tostring(reply)) end
+  if #reply:body() > account.config.max_response then
+    return core.reply { status = reply:status(), failure = "too_large", message = "the reply is larger than max_response" }
+  end
+  return reply
 end
 
 --- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind.
 function M.send_raw(account, request, seconds)
-  if account.config.http then return host_exchange(account, request) end
+  if account.config.http then
+    local headers = {}
+    for _, line in ipairs(request.headers or {}) do
+      local name, value = string.match(line, "^([^:]+):%s*(.*)$")
+      headers[string.lower(name)] = value
+    end
+    return host_exchange(account, { method = request.method, url = request.url, headers = headers, body = request.body }, seconds)
+  end
   return tasks.exchange("submit_raw", request, settings(account, false), seconds)
 end
 
@@ -75,7 +97,7 @@ local function send(call, base, token, seconds)
   local account = call.account
   local line = token and "Authorization: Bearer " .. token or nil
   if account.config.http then
-    return host_exchange(account, call.request:table(base, line))
+    return host_exchange(account, call.request:table(base, line), seconds)
   end
   return tasks.exchange("submit", call.request, base, line, settings(account, call.proxied), seconds, call.sink)
 end
@@ -162,6 +184,7 @@ end
 local function again(call, err, token)
   local facts = call.facts
   facts.left, facts.other_host = call.deadline - tasks.real(), call.other_host ~= nil
+  facts.retry_after = err.retry_after
   local action, seconds = core.next(err.kind, err.outcome, facts)
   if action == "refresh" then
     facts.refreshes, call.rejected = facts.refreshes + 1, token
@@ -177,12 +200,27 @@ local function again(call, err, token)
   return true
 end
 
--- A carrier is not sent again after a wake: its message would have expired.
+-- Waking repeats the call, so that a write must not be in doubt (rule R1e). A carrier is not sent again after a wake: its
+-- message would have expired.
 local function wake_first(call, err)
   if call.carrier then return false end
   if err.kind ~= "asleep" or call.woken or not call.request:flag("wake") then return false end
+  local left = call.deadline - tasks.real()
+  if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
   call.woken = true
-  return call.account.wake(call.handle, { timeout = math.max(call.deadline - tasks.real(), 1) })
+  return call.account.wake(call.handle, { timeout = left })
+end
+
+-- One failure may be reported to several calls that waited for the same token: each gets its own.
+local function no_token(call, err, kind)
+  local own = { outcome = call.write and "not_sent" or nil }
+  for name, value in pairs(err) do own[name] = value end
+  return nil, M.dress(call, core.err(own)), kind
+end
+
+-- What a later attempt says does not undo what an earlier one may have done.
+local function doubted(call, err)
+  if call.doubt and type(err) == "table" then err.outcome = "unknown" end
 end
 
 M.wake_first = wake_first
@@ -192,12 +230,14 @@ local function attempts(call)
   local number = 0
   while true do
     number = number + 1
-    local token, err, kind = tokens.access(call.account, call.slot, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
-    if not token then return nil, M.dress(call, err), kind end
-    local value
+    local token, value, err, kind
+    token, err, kind = tokens.access(call.account, call.slot, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
+    if not token then return no_token(call, err, kind) end
     value, err, kind = attempt(call, token, number)
     if not err then return value end
+    local failed = err
     if not again(call, err, token) and not wake_first(call, err) then return nil, err, kind end
+    call.doubt = call.doubt or failed.outcome == "unknown"
   end
 end
 
@@ -215,6 +255,13 @@ function M.new_call(row, request, account, id, handle)
   }
 end
 
+-- A cancelled task unwinds through here while it pauses between attempts.
+local function interrupted(call, failure)
+  if type(failure) ~= "table" or failure.kind ~= "cancelled" then return failure end
+  local err = core.err { kind = "cancelled", message = failure.message, outcome = call.write and "not_sent" or nil }
+  return M.dress(call, err)
+end
+
 --- Runs act(call) with what every call needs before it: a usable client, permission, a token slot.
 function M.guarded(call, act)
   if not tasks.usable(call.account.generation) then return fail(call, "closed", "created before fork: make a new client") end
@@ -222,11 +269,14 @@ function M.guarded(call, act)
   if err then return refused, err, kind end
   call.slot, err, kind = choose_slot(call)
   if not call.slot then return nil, err, kind end
+  local ran, value
   tasks.enter()
-  local value
-  value, err, kind = act(call)
+  ran, value, err, kind = pcall(act, call)
+  if not ran then err = interrupted(call, value) end
+  if err then doubted(call, err) end
   tasks.leave(err)
   call.account.after_call()
+  if not ran then error(err, 0) end
   return value, err, kind
 end
 

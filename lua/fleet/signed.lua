@@ -170,7 +170,7 @@ local function remember_plain(call)
 end
 
 local function may_sign_again(call, err)
-  return err.resynced and err.outcome == "refused" and not call.signed_again and not call.uncertain
+  return err.resynced and err.outcome == "refused" and not call.signed_again and not call.doubt
 end
 
 local function may_repeat(call, err)
@@ -193,7 +193,7 @@ local function again(call, err)
   if run.wake_first(call, err) then return true end
   if not may_repeat(call, err) then return false end
   call.facts.repeats = call.facts.repeats + 1
-  call.uncertain = call.uncertain or err.outcome == "unknown"
+  call.doubt = call.doubt or err.outcome == "unknown"
   return pause(call, err.retry_after or 1)
 end
 

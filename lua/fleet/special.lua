@@ -4,6 +4,7 @@
 -- row's ordinary call.
 
 local core = require "fleet.core"
+local names = require "fleet.names"
 local tasks = require "fleet.tasks"
 local waking = require "fleet.waking"
 local download = require "fleet.download"
@@ -86,9 +87,10 @@ function rows.vehicle_data(plain, handle, params, ...)
 end
 
 --- { result = true, reason = "" }, "true" and true are the same answer in three published shapes (service-facts 4.1).
-function rows.mobile_enabled(plain, handle, ...)
-  local value, err, kind = plain(handle, ...)
-  if type(value) == "boolean" or type(value) == "string" then
+function rows.mobile_enabled(plain, handle, options, ...)
+  local value, err, kind = plain(handle, options, ...)
+  local raw = type(options) == "table" and options.raw
+  if type(value) == "boolean" or (type(value) == "string" and not raw) then
     value = { result = value == true or value == "true", reason = "" }
   end
   return value, err, kind
@@ -106,7 +108,8 @@ function rows.redeem_invitation(plain, handle, params, ...)
   if type(params) == "table" and type(params.code) == "string" then
     local copy = {}
     for name, value in pairs(params) do copy[name] = value end
-    copy.code = string.match(params.code, "^https?://.*/([^/?#]+)/?[^/]*$") or params.code
+    local address = string.match(params.code, "^https?://[^?#]*")
+    copy.code = address and string.match(address, "/([^/]+)/?$") or params.code
     params = copy
   end
   return plain(handle, params, ...)
@@ -144,12 +147,25 @@ local function join_status(all, part)
   return all
 end
 
-function rows.fleet_status(plain, client, params, ...)
+-- The same parameters with a part of the list.
+local function with_vins(params, vins)
+  local part = {}
+  for name, value in pairs(params) do
+    if type(name) ~= "number" then part[name] = value end
+  end
+  part.vins = vins
+  return part
+end
+
+function rows.fleet_status(plain, client, params, options, ...)
   local vins, all = vins_of(params), nil
   local size = largest_list(all_rows.by_name.fleet_status, "vins")
-  if not vins then return plain(client, params, ...) end
+  if not vins then return plain(client, params, options, ...) end
+  if #vins > size and type(options) == "table" and options.raw then
+    error(string.format("fleet_status: option 'raw' takes at most %d vehicles", size), 0)
+  end
   for first = 1, math.max(#vins, 1), size do
-    local part, err, kind = plain(client, chunk_of(vins, first, size), ...)
+    local part, err, kind = plain(client, with_vins(params, chunk_of(vins, first, size)), options, ...)
     if err then return nil, err, kind end
     firmware.remember(core.account(client), part)
     all = all and join_status(all, part) or part
@@ -176,6 +192,8 @@ end
 --- Waits until the vehicle has taken the configuration over (synced), looking every few seconds at first, then each
 --- minute. timeout: seconds, 1800. Returns the configuration, or nil, err, "timeout".
 function M.methods.vehicle.wait_telemetry_synced(car, options)
+  names.check("wait_telemetry_synced", "option", options, { "timeout" })
+  names.check_seconds("wait_telemetry_synced", "timeout", options and options.timeout)
   local timeout = options and options.timeout or 1800
   local deadline, pause = tasks.now() + timeout, 5
   while true do
@@ -184,7 +202,7 @@ function M.methods.vehicle.wait_telemetry_synced(car, options)
     if value.synced == true then return value end
     if tasks.now() + pause > deadline then
       err = core.err {
-        kind = "timeout", message = string.format("wait_telemetry_synced: not synced after %d s", timeout),
+        kind = "timeout", message = string.format("wait_telemetry_synced: not synced after %g s", timeout),
       }
       return nil, err, "timeout"
     end

@@ -5,6 +5,7 @@
 -- host replaces only the waiting. Decisions, sleeps and ages read loop.clock; transport deadlines stay on real time.
 
 local core = require "fleet.core"
+local names = require "fleet.names"
 local unpack = require("fleet.compat").unpack
 
 local M = { generation = 1 } -- grows when a forked child makes its own engine
@@ -29,14 +30,21 @@ local function now()
 end
 M.now = now
 
-local heap, heap_size = {}, 0
+local heap, heap_size, pushed = {}, 0, 0
+
+-- Of two that are due at the same time the one that began to wait first wakes first.
+local function before(a, b)
+  if a.at ~= b.at then return a.at < b.at end
+  return a.order < b.order
+end
 
 local function heap_push(entry)
-  heap_size = heap_size + 1
+  heap_size, pushed = heap_size + 1, pushed + 1
+  entry.order = pushed
   local i = heap_size
   while i > 1 do
     local up = (i - i % 2) / 2
-    if heap[up].at <= entry.at then break end
+    if before(heap[up], entry) then break end
     heap[i], i = heap[up], up
   end
   heap[i] = entry
@@ -47,8 +55,8 @@ local function heap_sink(entry)
   while true do
     local child = i * 2
     if child > heap_size then break end
-    if child < heap_size and heap[child + 1].at < heap[child].at then child = child + 1 end
-    if heap[child].at >= entry.at then break end
+    if child < heap_size and before(heap[child + 1], heap[child]) then child = child + 1 end
+    if before(entry, heap[child]) then break end
     heap[i], i = heap[child], child
   end
   heap[i] = entry
@@ -162,16 +170,20 @@ function task_mt.__tostring(task)
   return "fleet.task (" .. task.state .. ")"
 end
 
---- An error that nobody waited for is reported once, when its task is forgotten.
+local function was_cancelled(task)
+  return task.cancelled and type(task.failure) == "table" and task.failure.kind == "cancelled"
+end
+
+--- An error that nobody waited for is reported once, when its task is forgotten; that a cancelled task ended is none.
 local failed_mt = { __name = "fleet.task", __index = task_methods, __tostring = task_mt.__tostring }
 function failed_mt.__gc(task)
-  if task.seen then return end
+  if task.seen or was_cancelled(task) then return end
   task.seen = true
   io.stderr:write("fleet: a task failed and nobody waited for it: ", tostring(task.failure), "\n")
 end
 
 local function finish(task, ok, ...)
-  alive = alive - 1
+  if task.generation == M.generation then alive = alive - 1 end
   task.state = ok and "done" or "failed"
   if ok then
     task.results = { n = select("#", ...), ... }
@@ -186,6 +198,8 @@ end
 local function resume(task)
   if task.state ~= "running" then return end
   local co = task.coroutine
+  if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
+  task.started = true
   local function after(ok, ...)
     if coroutine.status(co) == "dead" then finish(task, ok, ...) end
   end
@@ -199,7 +213,9 @@ end
 --- Starts fn(...) as a task; it first runs in the next step of the loop. Returns the task.
 function M.spawn(fn, ...)
   if type(fn) ~= "function" then error("spawn: a function is needed, got " .. type(fn), 2) end
-  local task = setmetatable({ state = "running", fn = fn, arguments = { n = select("#", ...), ... }, waiters = {} }, task_mt)
+  local task = setmetatable({
+    state = "running", fn = fn, arguments = { n = select("#", ...), ... }, waiters = {}, generation = M.generation,
+  }, task_mt)
   task.coroutine = coroutine.create(body)
   task_of[task.coroutine] = task
   alive = alive + 1
@@ -209,6 +225,7 @@ end
 
 --- Waits for the end of the task and returns what its function returned; its error is raised again.
 function task_methods:wait()
+  if self == current_task() then error("wait: a task cannot wait for its own end", 2) end
   if self.state == "running" then
     local waiter = {}
     self.waiters[#self.waiters + 1] = waiter
@@ -219,8 +236,18 @@ function task_methods:wait()
   return unpack(self.results, 1, self.results.n)
 end
 
---- Ends the task at its next wait. A command that was already sent ends as `cancelled` with outcome unknown; every other
---- wait of the task raises an err of kind cancelled, so that it unwinds.
+--- Waits for the end of the task for so many seconds of the loop's clock. Returns whether it has ended.
+function M.ended_within(task, seconds)
+  if task.state ~= "running" then return true end
+  local waiter = {}
+  task.waiters[#task.waiters + 1] = waiter
+  wake_after(waiter, math.max(seconds, 0))
+  await(waiter)
+  return task.state ~= "running"
+end
+
+--- Ends the task at its next wait, and one that has not begun at once. A command that was already sent ends as `cancelled`
+--- with outcome unknown; every other wait of the task raises an err of kind cancelled, so that it unwinds.
 function task_methods:cancel()
   if self.state ~= "running" or self.cancelled then return end
   self.cancelled = true
@@ -253,11 +280,17 @@ local function deliver_replies()
   end
 end
 
+-- Whoever happens to turn the loop has no part in what a watch does wrong.
+local function call_watch(watch, events)
+  local ok, failure = pcall(watch.fn, events)
+  if not ok then io.stderr:write("fleet: the function of a watch failed: ", tostring(failure), "\n") end
+end
+
 local function call_watches()
   local fd, events = engine:ready()
   while fd do
-    local fn = watches[fd]
-    if fn then fn(events) end
+    local watch = watches[fd]
+    if watch then call_watch(watch, events) end
     fd, events = engine:ready()
   end
 end
@@ -278,8 +311,7 @@ local function run_runnable()
   end
 end
 
--- One turn of everything. It may run inside itself: a coroutine that is no task waits in the middle of one.
-function turn()
+local function turn_once()
   engine:step()
   deliver_replies()
   call_watches()
@@ -287,15 +319,20 @@ function turn()
   run_runnable()
 end
 
-local stepping = false
+local turning = 0 -- turns that are under way
 
---- Handles what is ready, without waiting. A step inside a step returns at once. Raises nothing: tasks keep their errors.
-function loop.step()
-  if stepping then return end
-  stepping = true
-  local ok, failure = pcall(turn)
-  stepping = false
+-- One turn of everything. It may run inside itself: a coroutine that is no task waits in the middle of one.
+function turn()
+  turning = turning + 1
+  local ok, failure = pcall(turn_once)
+  turning = turning - 1
   if not ok then error(failure, 0) end
+end
+
+--- Handles what is ready, without waiting. A step inside a step, which is what a task does that calls it, returns at once.
+--- Raises nothing on behalf of tasks and watches: they keep their errors.
+function loop.step()
+  if turning == 0 then turn() end
 end
 
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
@@ -331,9 +368,10 @@ end
 
 local watch_mt = { __name = "fleet.watch", __index = {} }
 function watch_mt.__index:close()
-  if not self.fd then return end
-  watches[self.fd] = nil
-  engine:watch(self.fd)
+  if self.fd and watches[self.fd] == self then -- the number may be another descriptor's by now
+    watches[self.fd] = nil
+    engine:watch(self.fd)
+  end
   self.fd = nil
 end
 watch_mt.__close = watch_mt.__index.close
@@ -346,8 +384,8 @@ function loop.watch(fd, mode, fn, ...)
   if type(fn) ~= "function" then error("watch: a function is needed", 2) end
   local ok, err, kind = engine:watch(fd, mode)
   if not ok then return nil, err, kind end
-  watches[fd] = fn
-  return setmetatable({ fd = fd }, watch_mt)
+  watches[fd] = setmetatable({ fd = fd, fn = fn }, watch_mt)
+  return watches[fd]
 end
 
 --- Runs fn(...) as a task and turns the loop until all tasks have ended. Returns what fn returned; its error is raised.
@@ -364,6 +402,7 @@ end
 -- ---- calls under way ----
 
 local under_way, unknown, idle = 0, {}, nil
+local most_reported = 1000 -- a program that never drains must not grow
 
 --- A call begins; fork and drain are told.
 function M.enter()
@@ -373,7 +412,7 @@ end
 --- A call has ended, with err or without.
 function M.leave(err)
   under_way = under_way - 1
-  if err and err.outcome == "unknown" then unknown[#unknown + 1] = err end
+  if err and err.outcome == "unknown" and #unknown < most_reported then unknown[#unknown + 1] = err end
   if under_way == 0 and idle then wake(idle) end
 end
 
@@ -413,6 +452,17 @@ end
 
 -- ---- many at once ----
 
+local map_options = { "concurrency", "progress", "skip" }
+
+local function check_map(list, fn, options)
+  if type(list) ~= "table" then error("map: a list is needed, got " .. type(list), 3) end
+  if type(fn) ~= "function" then error("map: a function is needed, got " .. type(fn), 3) end
+  names.check("map", "option", options, map_options)
+  local concurrency = options.concurrency or 16
+  local sound = type(concurrency) == "number" and concurrency >= 1
+  if not sound then error("map: concurrency must be 1 or more", 3) end
+end
+
 local function map_one(results, i, item, fn)
   local function record(ok, value, err)
     if not ok then return { item = item, ok = false, err = value } end
@@ -421,11 +471,16 @@ local function map_one(results, i, item, fn)
   results[i] = record(pcall(fn, item))
 end
 
+local function wait_for_all(tasks)
+  for _, task in ipairs(tasks) do task:wait() end
+end
+
 --- Calls fn(item) for every item of the list in tasks, at most options.concurrency (default 16) at once. fn returns a
 --- value or nil, err. options.progress(done, total, result) is called after each; options.skip(item) leaves one out.
 --- Returns a list of { item =, ok =, value =, err =, skipped = }; one failure never stops the rest.
 function M.map(list, fn, options)
-  options = options or {}
+  options = options == nil and {} or options
+  check_map(list, fn, options)
   local results, following, done, total = {}, 1, 0, #list
   local function worker()
     while following <= total do
@@ -442,7 +497,11 @@ function M.map(list, fn, options)
   end
   local workers = {}
   for i = 1, math.min(options.concurrency or 16, total) do workers[i] = M.spawn(worker) end
-  for _, task in ipairs(workers) do task:wait() end
+  local ok, failure = pcall(wait_for_all, workers)
+  if not ok then
+    following = total + 1 -- nothing new begins for a caller that was cancelled
+    error(failure, 0)
+  end
   return results
 end
 

@@ -12,9 +12,13 @@ local function is_handle(value)
   return type(value) == "userdata" and core.is_handle(value)
 end
 
+local function is_pages(value)
+  return type(value) == "table" and (getmetatable(value) or {}).__name == "fleet.pages"
+end
+
 local function pass(first, err, ...)
   if first == nil and err ~= nil then error(err, 0) end
-  if is_handle(first) then return wrap(first), err, ... end
+  if is_handle(first) or is_pages(first) then return wrap(first), err, ... end
   return first, err, ...
 end
 
@@ -30,6 +34,13 @@ function mt.__index(view, name)
   end
 end
 
+-- A walk over pages: the cars that a loop sees are views, too. The walk knows its own cars, not the views of them.
+function mt.__call(view, state, control)
+  local object = inside[view]
+  if type(object) ~= "table" then error("attempt to call a " .. tostring(view), 2) end
+  return pass(object(state, inside[control] or control))
+end
+
 function mt.__tostring(view)
   return tostring(inside[view])
 end
@@ -38,13 +49,17 @@ function mt.__close(view)
   inside[view]:close()
 end
 
---- The throwing view of a client or handle.
 function wrap(object)
-  if not is_handle(object) then error("throwing: a client or a handle is needed, got " .. type(object), 2) end
   local view = setmetatable({}, mt)
   inside[view] = object
   return view
 end
-M.wrap = wrap
+
+--- The throwing view of a client or handle.
+function M.wrap(object)
+  if inside[object] then return object end
+  if not is_handle(object) then error("throwing: a client or a handle is needed, got " .. type(object), 3) end
+  return wrap(object)
+end
 
 return M

@@ -1,6 +1,7 @@
 -- Waking a vehicle: ends when the state is online, or with an error that carries the last state (field-problems 33).
 
 local core = require "fleet.core"
+local names = require "fleet.names"
 local tasks = require "fleet.tasks"
 
 local M = {}
@@ -9,13 +10,13 @@ local M = {}
 local first_look, longest_pause = 2, 8
 local default_timeout = 90
 
-local function timed_out(car, id, state, seconds)
+local function timed_out(id, state, seconds)
   local err = core.err {
     kind = (state == "offline") and "offline" or "asleep", vin = id, state = state,
-    message = string.format("wake: the vehicle is still %s after %d s", state or "in an unknown state", seconds),
+    message = string.format("wake: the vehicle is still %s after %g s", state or "in an unknown state", seconds),
     request = "POST /api/1/vehicles/{vin}/wake_up",
   }
-  return nil, err, err.kind, car
+  return nil, err, err.kind
 end
 
 local function look(car, left)
@@ -24,43 +25,66 @@ local function look(car, left)
   return record.state
 end
 
-local function wake(car, id, timeout)
-  local deadline = tasks.now() + timeout
-  local record, err, kind = car:wake_up { timeout = timeout, idempotent = true }
-  if err and kind ~= "asleep" and kind ~= "offline" and kind ~= "timeout" then return nil, err, kind end
-  local state, pause = record and record.state, first_look
-  while state ~= "online" do
-    local left = deadline - tasks.now()
-    if left <= pause then return timed_out(car, id, state, timeout) end
-    tasks.sleep(pause)
+local passing_at_start = { asleep = true, offline = true, timeout = true }
+local passing = { timeout = true, network = true, service = true }
+
+-- One wake-up call, then looking. shared.deadline moves on when somebody joins who waits longer.
+local function wake(car, shared)
+  local left, pause = shared.deadline - tasks.now(), first_look
+  local record, err, kind = car:wake_up { timeout = left, idempotent = true }
+  if err and not passing_at_start[kind] then return nil, err, kind end
+  shared.state = record and record.state
+  while shared.state ~= "online" do
+    left = shared.deadline - tasks.now()
+    if left <= 0 then return false end
+    tasks.sleep(math.min(pause, left))
     pause = math.min(pause * 2, longest_pause)
     local seen
-    seen, err, kind = look(car, math.max(deadline - tasks.now(), 1))
-    if err and kind ~= "timeout" and kind ~= "network" then return nil, err, kind end
-    state = seen or state
+    seen, err, kind = look(car, math.max(shared.deadline - tasks.now(), 1))
+    if err and not passing[kind] then return nil, err, kind end
+    shared.state = seen or shared.state
   end
   return true
 end
 
---- Wakes the vehicle and waits. All waiters of one vehicle share one wake. options.timeout: seconds, 90. Returns true, or
---- nil, err, kind with err.state, the last state seen.
-function M.wake(car, options)
-  local account, _, id = core.account(car)
-  local timeout = options and options.timeout or default_timeout
-  if account.states[id] == "online" and not (options and options.force) then
-    local state = look(car, timeout)
-    if state == "online" then return true end
-  end
+-- The wake of this vehicle that is under way, or a new one.
+local function join(account, car, id, deadline)
   local shared = account.waking[id]
-  if not shared then
-    shared = tasks.spawn(wake, car, id, timeout)
-    account.waking[id] = shared
+  if shared then
+    shared.deadline = math.max(shared.deadline, deadline)
+    return shared
   end
-  local function done(...)
-    if account.waking[id] == shared then account.waking[id] = nil end
-    return ...
-  end
-  return done(shared:wait())
+  shared = { deadline = deadline }
+  account.waking[id] = shared
+  shared.task = tasks.spawn(function()
+    local ran, woken, err, kind = pcall(wake, car, shared)
+    account.waking[id] = nil -- whoever asks from now on asks anew
+    if not ran then error(woken, 0) end
+    return woken, err, kind
+  end)
+  return shared
+end
+
+local known = { "timeout", "force" }
+
+local function read_options(options)
+  names.check("wake", "option", options, known)
+  names.check_seconds("wake", "timeout", options and options.timeout)
+  return options and options.timeout or default_timeout, options and options.force
+end
+
+--- Wakes the vehicle and waits. All waiters of one vehicle share one wake. options.timeout: seconds, 90; options.force: call
+--- wake_up even if the vehicle is known to be online. Returns true, or nil, err, kind with err.state, the last state seen.
+function M.wake(car, options)
+  local timeout, force = read_options(options)
+  local account, _, id = core.account(car)
+  local deadline = tasks.now() + timeout
+  if account.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
+  local shared = join(account, car, id, deadline)
+  if not tasks.ended_within(shared.task, deadline - tasks.now()) then return timed_out(id, shared.state, timeout) end
+  local woken, err, kind = shared.task:wait()
+  if woken == false then return timed_out(id, shared.state, timeout) end
+  return woken, err, kind
 end
 
 return M

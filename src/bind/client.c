@@ -465,7 +465,7 @@ static int l_plan(lua_State *L) {
 static int l_check_id(lua_State *L) {
   static const char *const kinds[] = {"vehicle", "energy_site", NULL};
   bool vehicle = luaL_checkoption(L, 1, NULL, kinds) == 0;
-  const struct param id = {.name = vehicle ? "vin" : "id", .type = vehicle ? TYPE_VIN : TYPE_ID, .max = vehicle ? 0 : 1e15};
+  const struct param id = {.name = vehicle ? "vin" : "id", .type = vehicle ? TYPE_VIN : TYPE_ID, .min = vehicle ? 0 : 1, .max = vehicle ? 0 : 18446744073709551615.0};
   const struct row row = {.method = vehicle ? "vehicle" : "energy_site"};
   struct plan p = {.L = L, .row = &row};
   luaL_checkany(L, 2);

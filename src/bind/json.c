@@ -28,7 +28,7 @@ static void reader_release(void *object) {
 }
 
 static const struct box_type reader_type = {"fleet.json", reader_release, NULL, NULL};
-static const char decode_key, reader_key;
+static const char decode_key, new_key, reader_key;
 
 /* ---- reading ---- */
 
@@ -42,10 +42,10 @@ static bool number_byte(unsigned char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* An integer literal with more digits than a double holds exactly. */
+/* An integer literal with more digits than a double holds exactly. One that starts with 0 is no JSON: lua-cjson says so. */
 static bool too_long(const unsigned char *at, const unsigned char *end) {
   if (*at == '-') at++;
-  if (end - at <= EXACT_DIGITS) return false;
+  if (end - at <= EXACT_DIGITS || *at == '0') return false;
   for (; at < end; at++)
     if (*at < '0' || *at > '9') return false;
   return true;
@@ -75,44 +75,58 @@ static bool quote_long_integers(struct bytes text, struct buf *out) {
   return true;
 }
 
-/* Replaces the number at the top by what Lua shall see; the caller assigns it. */
-static void tidy_number(lua_State *L, const char *key, size_t size, const char *ids) {
-  lua_Number value = lua_tonumber(L, -1);
-  bool integral = value == floor(value) && fabs(value) < 1e15;
-  if (integral) {
-    lua_pop(L, 1);
-    lua_pushinteger(L, (lua_Integer)value);
-  }
-  if (key && ids && word_in(ids, key, size)) lua_tostring(L, -1);
+/* Walks what lua-cjson made; overflow: a number was too large for a double. */
+struct tidier {
+  lua_State *L;
+  const char *ids;
+  bool overflow;
+};
+
+static bool is_id(const struct tidier *t, int key) {
+  if (!t->ids || lua_type(t->L, key) != LUA_TSTRING) return false;
+  size_t size;
+  const char *name = lua_tolstring(t->L, key, &size);
+  return word_in(t->ids, name, size);
 }
 
-static void tidy(lua_State *L, int table, const char *ids);
+/* Pushes what Lua shall see of the number at the top; false when that is the number itself. */
+static bool push_tidy_number(struct tidier *t, bool id) {
+  lua_Number value = lua_tonumber(t->L, -1);
+  if (!isfinite(value)) t->overflow = true;
+  bool integral = value == floor(value) && fabs(value) < 1e15;
+  if (!integral && !id) return false;
+  if (integral) lua_pushinteger(t->L, (lua_Integer)value);
+  else lua_pushnumber(t->L, value);
+  if (id) lua_tostring(t->L, -1);
+  return true;
+}
+
+static void tidy(struct tidier *t, int table);
 
 /* The pair at the top is key, value; leaves the key. */
-static void tidy_member(lua_State *L, int table, const char *ids) {
+static void tidy_member(struct tidier *t, int table) {
+  lua_State *L = t->L;
   int type = lua_type(L, -1);
-  bool member = lua_type(L, -2) == LUA_TSTRING;
+  bool replace = false;
   if (type == LUA_TTABLE) {
-    tidy(L, lua_gettop(L), ids);
+    tidy(t, lua_gettop(L));
   } else if (type == LUA_TNUMBER) {
-    size_t size = 0;
-    const char *key = member ? lua_tolstring(L, -2, &size) : NULL;
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    tidy_number(L, key, size, ids);
-    lua_rawset(L, table);
-    return;
-  } else if (type == LUA_TLIGHTUSERDATA && member) {
-    lua_pushvalue(L, -2);
+    replace = push_tidy_number(t, is_id(t, -2));
+  } else if (type == LUA_TLIGHTUSERDATA && lua_type(L, -2) == LUA_TSTRING) {
     lua_pushnil(L);
+    replace = true;
+  }
+  if (replace) {
+    lua_pushvalue(L, -3);
+    lua_insert(L, -2);
     lua_rawset(L, table);
   }
   lua_pop(L, 1);
 }
 
-static void tidy(lua_State *L, int table, const char *ids) {
-  luaL_checkstack(L, 8, "JSON");
-  for (lua_pushnil(L); lua_next(L, table);) tidy_member(L, table, ids);
+static void tidy(struct tidier *t, int table) {
+  luaL_checkstack(t->L, 8, "JSON");
+  for (lua_pushnil(t->L); lua_next(t->L, table);) tidy_member(t, table);
 }
 
 static int decode_protected(lua_State *L, struct bytes text) {
@@ -121,8 +135,14 @@ static int decode_protected(lua_State *L, struct bytes text) {
   return lua_pcall(L, 1, 1, 0);
 }
 
-/* lua-cjson remembers the decimal point of the moment it was made; if that was not a point, the locale of that moment
- * is tried when the "C" locale fails. */
+/* lua-cjson keeps one decimal point for the whole process and takes it from the locale whenever an instance is made. */
+static void take_point(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &new_key);
+  lua_pcall(L, 0, 0, 0);
+}
+
+/* The "C" locale first. Where somebody made an instance under another locale that fails for fractions: then the point is
+ * taken anew from the locale that the host has now, which is what the host's own use of the library needs, too. */
 static bool decode(lua_State *L, struct bytes text) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
   const struct reader *r = box_check(L, -1, &reader_type);
@@ -132,6 +152,7 @@ static bool decode(lua_State *L, struct bytes text) {
   uselocale(before);
   if (status == LUA_OK) return true;
   lua_pop(L, 1);
+  take_point(L);
   if (decode_protected(L, text) == LUA_OK) return true;
   lua_pop(L, 1);
   return false;
@@ -142,14 +163,14 @@ bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e
   int scratch = lua_gettop(L);
   if (text.size && quote_long_integers(text, quoted)) text = buf_bytes(quoted);
   bool done = buf_ok(quoted) && text.size > 0 && decode(L, text);
-  if (done) {
-    if (lua_type(L, -1) == LUA_TTABLE) tidy(L, lua_gettop(L), ids);
-    if (lua_type(L, -1) == LUA_TNUMBER) tidy_number(L, NULL, 0, NULL);
-  }
+  struct tidier t = {L, ids, false};
+  if (done && lua_type(L, -1) == LUA_TTABLE) tidy(&t, lua_gettop(L));
+  if (done && lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(&t, false)) lua_remove(L, -2);
   box_close(L, scratch);
   lua_remove(L, scratch);
-  if (!done) return err_set(e, KIND_protocol, "the reply is not JSON that can be read");
-  return true;
+  if (done && !t.overflow) return true;
+  if (done) lua_pop(L, 1);
+  return err_set(e, KIND_protocol, "the reply is not JSON that can be read");
 }
 
 static int l_json_decode(lua_State *L) {
@@ -174,8 +195,16 @@ static int refuse(struct writer *w, const char *what) {
   return luaL_error(w->L, "%s cannot be written as JSON (in '%s')", what, w->name);
 }
 
+/* A member beside the elements would be lost without a word. */
+static void check_list(struct writer *w, int index, lua_Integer size) {
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1), size--)
+    if (lua_type(w->L, -2) != LUA_TNUMBER) refuse(w, "a table with both list elements and members");
+  if (size != 0) refuse(w, "a list with holes");
+}
+
 static void write_list(struct writer *w, int index) {
   lua_Integer size = luaL_len(w->L, index);
+  check_list(w, index, size);
   buf_put(w->out, '[');
   for (lua_Integer i = 1; i <= size; i++) {
     if (i > 1) buf_put(w->out, ',');
@@ -195,6 +224,7 @@ static const char **sorted_names(struct writer *w, int index, size_t *count) {
   *count = 0;
   for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1)) {
     if (lua_type(w->L, -2) != LUA_TSTRING) refuse(w, "a table with both list elements and members");
+    if (strlen(lua_tostring(w->L, -2)) != lua_rawlen(w->L, -2)) refuse(w, "a name with a zero byte");
     ++*count;
   }
   const char **names = lua_newuserdatauv(w->L, (*count + 1) * sizeof *names, 0);
@@ -288,6 +318,8 @@ static void open_cjson(lua_State *L) {
   lua_pushliteral(L, "cjson");
   lua_call(L, 1, 1);
   lua_getfield(L, -1, "new");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &new_key);
   lua_call(L, 0, 1);
   lua_getfield(L, -1, "decode_max_depth");
   lua_pushinteger(L, MAX_DEPTH);

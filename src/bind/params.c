@@ -84,7 +84,7 @@ static int unknown_choice(const struct plan *p, const struct param *q, int index
   for (const struct choice *c = q->choices; c->name && count < MOST_CHOICES; c++) names[count++] = c->name;
   const char *given = lua_type(p->L, index) == LUA_TSTRING ? lua_tostring(p->L, index) : luaL_tolstring(p->L, index, NULL);
   const char *near = lua_type(p->L, index) == LUA_TSTRING ? nearest(given, names, count) : NULL;
-  if (near) return mistake(p, "'%s' cannot be '%s', did you mean '%s'?", q->name, q->flags & SECRET ? "..." : given, near);
+  if (near) return mistake(p, "'%s' cannot be '%s', did you mean '%s'?", q->name, given, near);
   struct buf *list = push_scratch(p->L);
   for (size_t i = 0; i < count; i++) buf_format(list, "%s'%s'", i ? ", " : "", names[i]);
   return mistake(p, "'%s' cannot be '%s', it is one of %s", q->name, given, buf_text(list));
@@ -94,6 +94,7 @@ static bool is_choice(lua_State *L, int index, const struct choice *c) {
   if (lua_type(L, index) == LUA_TNUMBER) return !c->text && lua_tonumber(L, index) == c->number;
   if (lua_type(L, index) != LUA_TSTRING) return false;
   const char *given = lua_tostring(L, index);
+  if (strlen(given) != lua_rawlen(L, index)) return false;
   return strcmp(given, c->name) == 0 || (c->text && strcmp(given, c->text) == 0);
 }
 
@@ -191,19 +192,34 @@ static bool vin_text(struct bytes text) {
   return digits || text.size == 17;
 }
 
+/* It becomes a JSON number, where a leading zero would break the whole body. */
+static void check_digits(const struct plan *p, const struct param *q, struct bytes text) {
+  double value = 0;
+  if (text.size == 0 || strspn((const char *)text.data, "0123456789") != text.size)
+    mistake(p, "'%s' must be digits", q->name);
+  if (text.size > 1 && text.data[0] == '0') mistake(p, "'%s' must not start with 0", q->name);
+  for (size_t i = 0; i < text.size; i++) value = value * 10 + (text.data[i] - '0');
+  if (value < q->min || value > q->max) mistake(p, "'%s' is no such number", q->name);
+}
+
+static bool whole_number(lua_State *L, int index, lua_Integer *value) {
+  int exact;
+  *value = lua_tointegerx(L, index, &exact);
+  return exact && *value >= 0;
+}
+
 /* Appends the id as text; numbers are accepted where they are exact. */
 static void id_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
   if (lua_type(p->L, index) == LUA_TNUMBER) {
-    lua_Integer value = integer_value(p, q, index);
-    if (value < 0) mistake(p, "'%s' must not be negative", q->name);
-    buf_format(out, "%lld", (long long)value);
-    return;
+    lua_Integer value;
+    if (!whole_number(p->L, index, &value)) mistake(p, "'%s' must be a whole number, 0 or above", q->name);
+    lua_pushfstring(p->L, "%I", (LUAI_UACINT)value);
+    lua_replace(p->L, index);
   }
   struct bytes text = string_value(p, q, index);
   if (q->type == TYPE_VIN && !vin_text(text))
     mistake(p, "'%s' is not a VIN: 17 capital letters and digits, without I, O and Q", q->name);
-  if (bounded(q) && strspn((const char *)text.data, "0123456789") != text.size)
-    mistake(p, "'%s' must be digits", q->name);
+  if (bounded(q)) check_digits(p, q, text);
   if (!id_text(text)) mistake(p, "'%s' must be an id: letters, digits, '-' and '_'", q->name);
   buf_add(out, text.data, text.size);
 }
@@ -246,8 +262,8 @@ static void check_text(const struct plan *p, const struct param *q, struct bytes
 }
 
 static void text_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
-  if (q->flags & NUMBER_AS_TEXT && lua_isinteger(p->L, index)) {
-    buf_format(out, "%lld", (long long)lua_tointeger(p->L, index));
+  if (q->flags & NUMBER_AS_TEXT && lua_type(p->L, index) == LUA_TNUMBER) {
+    buf_format(out, "%lld", (long long)integer_value(p, q, index));
     return;
   }
   struct bytes text = string_value(p, q, index);
@@ -289,7 +305,13 @@ void plain_text(const struct plan *p, const struct param *q, int index, struct b
   mistake(p, "'%s' cannot stand in an address", q->name);
 }
 
-/* A list, each element checked like a single value; a single string counts as a list of one. */
+/* How many elements one request may carry; a list without any says nothing. */
+static void check_count(const struct plan *p, const struct param *q, lua_Integer count) {
+  if (count == 0) mistake(p, "'%s' must be a list with at least one element", q->name);
+  if (bounded(q) && (lua_Number)count > q->max) mistake(p, "'%s' takes at most %d elements", q->name, (int)q->max);
+}
+
+/* A list, each element checked like a single value. */
 static void each_string(const struct plan *p, const struct param *q, int index,
                         void (*take)(struct buf *, const struct buf *, lua_Integer), struct buf *out) {
   struct param one = *q;
@@ -298,6 +320,7 @@ static void each_string(const struct plan *p, const struct param *q, int index,
   if (lua_type(p->L, index) != LUA_TTABLE)
     mistake(p, "'%s' must be a list of strings, got %s", q->name, luaL_typename(p->L, index));
   lua_Integer count = luaL_len(p->L, index);
+  check_count(p, q, count);
   for (lua_Integer i = 1; i <= count; i++) {
     struct buf *item = push_scratch(p->L);
     lua_geti(p->L, index, i);
@@ -306,7 +329,6 @@ static void each_string(const struct plan *p, const struct param *q, int index,
     box_close(p->L, -2);
     lua_pop(p->L, 2);
   }
-  if (count == 0) mistake(p, "'%s' must be a list with at least one element", q->name);
 }
 
 static void take_joined(struct buf *out, const struct buf *item, lua_Integer i) {

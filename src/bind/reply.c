@@ -391,6 +391,8 @@ static int l_next(lua_State *L) {
                       .regions = count(L, 3, "regions"),
                       .repeats = count(L, 3, "repeats")};
   v.passing = fact(L, 3, "passing");
+  lua_getfield(L, 3, "retry_after");
+  v.retry_after = luaL_optnumber(L, -1, 0);
   lua_getfield(L, 3, "left");
   h.left = luaL_optnumber(L, -1, 0);
   double wait = 0;
