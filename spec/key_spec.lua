@@ -1,0 +1,171 @@
+local core = require "fleet.core"
+local probe = require "probe_signing"
+local signing = require "spec.support.signing"
+local unhex, hex = signing.unhex, signing.hex
+local vectors = signing.vectors "protocol"
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1"))
+  local text = pipe:read("a")
+  pipe:close()
+  return text
+end
+
+local function temporary()
+  local path = os.tmpname()
+  os.remove(path)
+  return path
+end
+
+local function with_file(text, mode, fn)
+  local path = temporary()
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  assert(os.execute(("chmod %s '%s'"):format(mode, path)))
+  fn(path)
+  os.remove(path)
+end
+
+describe("fleet.key", function()
+  it("reads the keys of the vectors", function()
+    for _, k in ipairs(vectors.keys) do
+      for _, side in ipairs { "client", "vehicle" } do
+        local key = assert(core.key.load(k[side .. "_private_pem"]))
+        assert.equal(k[side .. "_public"], hex(key:public_bytes()))
+      end
+    end
+  end)
+
+  it("makes keys that differ, with 65 bytes of public key on the curve", function()
+    local a, b = core.key.generate(), core.key.generate()
+    assert.not_equal(a:public_bytes(), b:public_bytes())
+    assert.equal(65, #a:public_bytes())
+    assert.equal("\4", a:public_bytes():sub(1, 1))
+    assert.is_string((probe.derive(unhex(vectors.keys[1].client_private), a:public_bytes())))
+  end)
+
+  it("saves with mode 0600, and what it saved loads as the same key", function()
+    local key, path = core.key.generate(), temporary()
+    assert.is_true(key:save(path))
+    assert.equal("600\n", run(("stat -c %%a '%s'"):format(path)))
+    assert.equal(key:public_bytes(), assert(core.key.load(path)):public_bytes())
+    os.remove(path)
+  end)
+
+  it("never saves over a file, nor through a link", function()
+    local key, path = core.key.generate(), temporary()
+    assert(key:save(path))
+    local first = io.open(path):read("a")
+    local saved, err, kind = key:save(path)
+    assert.is_nil(saved)
+    assert.equal("conflict", kind)
+    assert.is_string(err.message)
+    assert.equal(first, io.open(path):read("a"))
+    local link = temporary()
+    assert(os.execute(("ln -s '%s' '%s'"):format(temporary(), link)))
+    assert.is_nil((key:save(link)))
+    assert.equal("store", select(3, key:save("/nowhere/at/all.pem")))
+    os.remove(path)
+    os.remove(link)
+  end)
+
+  it("writes SEC1 text that other tools read, with the same public half", function()
+    local key, path = core.key.generate(), temporary()
+    assert(key:save(path))
+    assert.equal(key:public_pem(), run(("openssl pkey -in '%s' -pubout"):format(path)))
+    assert.matches("BEGIN EC PRIVATE KEY", io.open(path):read("a"))
+    os.remove(path)
+  end)
+
+  it("encrypts with a passphrase, and opens with that one only", function()
+    local key, path = core.key.generate(), temporary()
+    assert(key:save(path, "correct horse"))
+    assert.matches("BEGIN ENCRYPTED PRIVATE KEY", io.open(path):read("a"))
+    assert.equal(key:public_bytes(), assert(core.key.load(path, "correct horse")):public_bytes())
+    assert.matches("passphrase does not open", tostring(select(2, core.key.load(path, "wrong"))))
+    assert.matches("give its passphrase", tostring(select(2, core.key.load(path))))
+    os.remove(path)
+  end)
+
+  it("has the fingerprint that openssl computes over the public key", function()
+    local key, path = core.key.generate(), temporary()
+    assert(key:save(path))
+    local digest = run(("openssl pkey -in '%s' -pubout -outform DER | openssl dgst -sha256"):format(path))
+    assert.equal(digest:match("(%x+)%s*$"), key:fingerprint())
+    os.remove(path)
+  end)
+
+  it("reads PKCS8 and files with parameters before the key", function()
+    local pem = run("openssl ecparam -name prime256v1 -genkey")
+    assert.is_userdata((core.key.load(pem)))
+    local path = temporary()
+    run(("openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out '%s'; chmod 600 '%s'"):format(path, path))
+    assert.is_userdata((core.key.load(path)))
+    os.remove(path)
+  end)
+
+  it("refuses every other kind of key with a sentence that says which it is", function()
+    local refused = {
+      { "openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024 2>/dev/null", "RSA" },
+      { "openssl ecparam -name secp384r1 -genkey -noout", "secp384r1" },
+      { "openssl ecparam -name secp256k1 -genkey -noout", "secp256k1" },
+      { "openssl genpkey -algorithm ED25519", "ED25519" },
+      { "openssl ecparam -name prime256v1 -genkey -noout | openssl pkey -pubout", "public key" },
+      { "echo nothing", nil },
+    }
+    for _, row in ipairs(refused) do
+      local pem = run(row[1])
+      if row[2] then
+        local key, err, kind = core.key.load(pem)
+        assert.is_nil(key)
+        assert.equal("invalid", kind)
+        assert.matches(row[2], err.message)
+      else
+        with_file(pem, "600", function(path) assert.equal("invalid", select(3, core.key.load(path))) end)
+      end
+    end
+  end)
+
+  it("refuses a file whose two halves do not belong together", function()
+    local a, b = temporary(), nil
+    assert(core.key.generate():save(a))
+    local good = io.open(a):read("a")
+    local der = core.unbase64((good:gsub("%-%-%-%-%-[^\n]*", ""):gsub("%s", "")))
+    b = der:sub(1, #der - 65) .. core.key.generate():public_bytes()
+    local text = "-----BEGIN EC PRIVATE KEY-----\n" .. core.base64(b):gsub(("."):rep(64), "%0\n") .. "\n-----END EC PRIVATE KEY-----\n"
+    assert.is_userdata((core.key.load(good)))
+    assert.is_nil((core.key.load(text)))
+    os.remove(a)
+  end)
+
+  it("refuses a file that others can read, unless told otherwise", function()
+    with_file(vectors.keys[1].client_private_pem, "644", function(path)
+      local key, err = core.key.load(path)
+      assert.is_nil(key)
+      assert.matches("chmod 600", err.message)
+      assert.is_userdata((core.key.load(path, nil, { insecure_key_mode = true })))
+      assert.has_error(function() core.key.load(path, nil, { insecure = true }) end)
+    end)
+    with_file(vectors.keys[1].client_private_pem, "640", function(path) assert.is_nil((core.key.load(path))) end)
+    with_file(vectors.keys[1].client_private_pem, "400", function(path) assert.is_userdata((core.key.load(path))) end)
+  end)
+
+  it("prints nothing secret, closes twice, and is refused when closed", function()
+    local key = core.key.generate()
+    assert.equal("fleet.key", tostring(key))
+    key:close()
+    key:close()
+    assert.equal("fleet.key (closed)", tostring(key))
+    assert.has_error(function() key:public_bytes() end)
+    assert.has_error(function() core.session { key = key, vin = "5YJ30123456789ABC", domain = "infotainment" } end)
+  end)
+
+  it("lives as long as a session needs it", function()
+    local key = core.key.generate()
+    local s = core.session { key = key, vin = "5YJ30123456789ABC", domain = "infotainment" }
+    key:close()
+    collectgarbage()
+    assert.is_string((s:handshake()))
+  end)
+end)
