@@ -72,6 +72,27 @@ function M.scale(panels, steps)
   end
 end
 
+--- What a legend says: a line per label, or, where there are more than most, a line per place of the scale.
+--- { { price = the highest, text =, demand = }, … }, dearest first.
+function M.legend(labels, most, place)
+  local out, last = {}, nil
+  if #labels <= most then
+    for i, label in ipairs(labels) do out[i] = { price = label.price, text = label.label, demand = label.demand } end
+    return out
+  end
+  for _, label in ipairs(labels) do
+    local level = place(label.price)
+    if not last or last.level ~= level then
+      last = { level = level, price = label.price, count = 0, demand = 0 }
+      out[#out + 1] = last
+    end
+    last.count = last.count + 1
+    last.text = string.format("to %s, %d labels", M.price(label.price), last.count)
+    if last.count == 1 then last.text = label.label end
+  end
+  return out
+end
+
 --- All panels, buying before selling, each side by first day; shade(price) -> 1 (cheapest) to SHADES.
 function M.of(plan)
   local out = {}

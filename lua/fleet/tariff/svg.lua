@@ -6,7 +6,7 @@ local svg = require "fleet.svg"
 local M = {}
 
 local ROW, LEFT, LEGEND, TOP, BETWEEN, MARGIN = 22, 62, 240, 50, 40, 18
-local MOST_LABELS = 7
+local MOST_LINES = 7 -- fit beside a panel
 
 -- Lightness falls with the price on a light page and rises on a dark one, so the scale survives without colour too.
 -- Each shade has the colour of the text on it.
@@ -55,30 +55,30 @@ local function draw_axes(out, top, width)
   end
 end
 
-local function legend_line(out, x, y, level, price, text)
-  out[#out + 1] = svg.rect(x, y, 14, 14, "s" .. level)
-  out[#out + 1] = svg.text(x + 68, y + 11, "ink", "end", price)
-  out[#out + 1] = svg.text(x + 78, y + 11, "ink", "start", text)
-end
-
 -- Long names are cut at a whole UTF-8 character so that they stay inside the picture.
 local function short(text)
   if #text <= 24 then return text end
   return string.gsub(string.sub(text, 1, 22), "[\192-\255][\128-\191]*$", "") .. "…"
 end
 
-local function draw_legend(out, panel, shade, x, top)
-  local shown = math.min(#panel.labels, MOST_LABELS)
-  if #panel.labels > MOST_LABELS then shown = MOST_LABELS - 1 end
-  for i = 1, shown do
-    local label = panel.labels[i]
-    local text = short(label.label)
-    if label.demand ~= 0 then text = text .. string.format(" (demand %s)", panels.price(label.demand)) end
-    legend_line(out, x, top + (i - 1) * ROW + 4, shade(label.price), panels.price(label.price), text)
+-- A demand price takes a line of its own.
+local function most_labels(labels)
+  for _, label in ipairs(labels) do
+    if label.demand ~= 0 then return math.floor(MOST_LINES / 1.7) end
   end
-  local more, last = #panel.labels - shown, panel.labels[#panel.labels]
-  if more > 0 then
-    legend_line(out, x, top + shown * ROW + 4, shade(last.price), panels.price(last.price), string.format("the least of %d more", more))
+  return MOST_LINES
+end
+
+local function draw_legend(out, panel, shade, x, y)
+  for _, line in ipairs(panels.legend(panel.labels, most_labels(panel.labels), shade)) do
+    out[#out + 1] = svg.rect(x, y + 4, 14, 14, "s" .. shade(line.price))
+    out[#out + 1] = svg.text(x + 72, y + 15, "ink", "end", panels.price(line.price))
+    out[#out + 1] = svg.text(x + 82, y + 15, "ink", "start", short(line.text))
+    y = y + ROW
+    if line.demand ~= 0 then
+      out[#out + 1] = svg.text(x + 82, y + 8, "faint", "start", string.format("demand %s per kW", panels.price(line.demand)))
+      y = y + 14
+    end
   end
 end
 
@@ -96,7 +96,7 @@ function M.draw(t, plan, options)
     error("fleet.tariff.svg: 'width' must be 480 to 10000 pixels", 0)
   end
   local step = 7 * ROW + BETWEEN + 24
-  local height = TOP + 16 + #list * step
+  local height = TOP + #list * step
   local title = options.title or panels.title(t)
   local out = { svg.rect(0, 0, width, height, "page"), svg.text(MARGIN, 28, "head", "start", title) }
   for i, panel in ipairs(list) do draw_panel(out, panel, shade, TOP + 26 + (i - 1) * step, width - LEFT - LEGEND - MARGIN) end

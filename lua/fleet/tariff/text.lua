@@ -41,19 +41,10 @@ local function row(run, style)
   return string.format("  %-8s", panels.days(run.first, run.last)) .. table.concat(out)
 end
 
-local function legend_line(label, style)
-  local demand = label.demand ~= 0 and string.format("  (demand %s per kW)", panels.price(label.demand)) or ""
-  return string.format("  %s %9s  %s%s", paint(style, label.price, 2), panels.price(label.price), label.label, demand)
-end
-
 local function legend(out, panel, style)
-  for i, label in ipairs(panel.labels) do
-    if i > MOST_LABELS then
-      out[#out + 1] = string.format("  and %d more down to %s", #panel.labels - MOST_LABELS,
-        panels.price(panel.labels[#panel.labels].price))
-      return
-    end
-    out[#out + 1] = legend_line(label, style)
+  for _, line in ipairs(panels.legend(panel.labels, MOST_LABELS, style.place)) do
+    local demand = line.demand ~= 0 and string.format("  (demand %s per kW)", panels.price(line.demand)) or ""
+    out[#out + 1] = string.format("  %s %9s  %s%s", paint(style, line.price, 2), panels.price(line.price), line.text, demand)
   end
 end
 
