@@ -100,6 +100,40 @@ function M.account(server, store, clock, config)
   return account
 end
 
+local function whole(path)
+  local file = io.open(path, "rb")
+  local text = file and file:read("a")
+  if file then file:close() end
+  return text
+end
+
+--- The same server for several processes: its state is a file in the directory. A lock orders the calls; in the build with
+--- fault points the process can die before the server has acted and after.
+function M.shared_server(directory, options)
+  local server = M.server(options)
+  local act = server.send
+  function server.load()
+    local text = whole(directory .. "/server")
+    if text then server.newest, server.before, server.count = text:match("^(%S+) (%S+) (%d+)") end
+    server.count = tonumber(server.count)
+  end
+  function server.send(request, seconds)
+    local lock
+    repeat
+      lock = core.file_lock(directory .. "/server.lock")
+      if not lock then core.pause(0.001) end
+    until lock
+    server.load()
+    local answer = act(request, seconds)
+    local file = assert(io.open(directory .. "/server", "wb"))
+    file:write(("%s %s %d\n"):format(server.newest, server.before or "-", server.count))
+    file:close()
+    lock:close()
+    return answer
+  end
+  return server
+end
+
 --- The names of the events reported so far.
 function M.events(account)
   local names = {}
