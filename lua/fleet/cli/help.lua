@@ -227,13 +227,13 @@ end
 local function row_page(row)
   return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", call_options(row)),
     facts_section(row), "Example\n  " .. samples.text(row),
-    "'fleet help options' tells the options of every verb, 'fleet help statuses' the exit statuses.")
+    "'fleet help flags' tells the options of every verb, 'fleet help statuses' the exit statuses.")
 end
 
 -- ---- the other pages ----
 
 local function verb_page(verb)
-  return page("  fleet " .. verb.usage, wrapped(verb.doc, ""), verb.details, options_section("Options", verb.takes or {}))
+  return page("  fleet " .. verbs.usage(verb), wrapped(verb.doc, ""), verb.details, options_section("Options", verb.takes or {}))
 end
 
 local groups = {
@@ -253,7 +253,7 @@ end
 
 local function general_page()
   local pairs_of = {}
-  for _, verb in ipairs(verbs.list) do pairs_of[#pairs_of + 1] = { verb.usage, verb.doc } end
+  for _, verb in ipairs(verbs.list) do pairs_of[#pairs_of + 1] = { verbs.usage(verb), verb.doc } end
   local parts = { "  fleet VERB [VIN | SITE] [name=value …] [--option …]", section("Verbs", pairs_of, 40) }
   for _, group in ipairs(groups) do parts[#parts + 1] = group_of_rows(group[1], group[2], false) end
   parts[#parts + 1] = group_of_rows("Vehicle commands, followed by the VIN", { vehicle = true }, true)
@@ -279,7 +279,7 @@ local function statuses_page()
   return page(section("Exit statuses", pairs_of))
 end
 
-local topics = { options = options_page, statuses = statuses_page }
+local topics = { flags = options_page, statuses = statuses_page }
 
 --- The help of a verb, or of the command when verb is nil.
 function M.text(verb)

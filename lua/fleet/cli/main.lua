@@ -31,7 +31,7 @@ end
 local function progress_on(world)
   local terminal
   return function(text)
-    if terminal == nil then terminal = world.terminal() end
+    if terminal == nil then terminal = world.terminal(2) end
     if not terminal then return end
     world.stderr:write("\r\27[K", text and show.clean(text) or "")
     world.stderr:flush()
@@ -64,12 +64,15 @@ end
 
 -- ---- one command ----
 
+-- Members that are lists also when they are empty, which a table does not show.
+local list_names = "value problems warnings normalisations"
+
 local function print_result(context, verb, value)
   if value == nil then return end
   if context.json then
-    context.out:write(core.json_encode(verb.json and verb.json(value) or value, "value"), "\n")
+    context.out:write(verb.json and verb.json(value) or core.json_encode(value, list_names), "\n")
   else
-    (verb.show or show.value)(context.out, value)
+    (verb.show or show.value)(context.out, value, context)
   end
 end
 
@@ -83,6 +86,7 @@ local function perform(context, line)
   end
   context.name, context.takes_wake = verbs.spoken(verb.name), verb.options.wake ~= nil
   options.check(line.options, verb.options, context.name)
+  verbs.check_words(verb, line)
   local value, err = verb.run(context, line)
   if err then error(err, 0) end
   print_result(context, verb, value)
@@ -122,7 +126,10 @@ function M.main(argv, given)
     context.options = line.options
     return perform(context, line)
   end, with_place)
-  if not ok then status = failure.report(world, status, context) end
+  if not ok then
+    world.stdout:flush()
+    status = failure.report(world, status, context)
+  end
   return end_well(context, status)
 end
 

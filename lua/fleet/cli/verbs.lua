@@ -1,16 +1,19 @@
 -- Every verb of the command line: one entry per row of the service, one file below fleet.cli.verbs per verb that is not a row.
 --
 -- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
--- them usage, details, show (prints the value for a person), json (what --json prints of it), row.
+-- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details,
+-- takes (its own options), local_only (needs no client), show (prints the value for a person), json (its text for
+-- --json), row.
 
 local mistake = require "fleet.cli.mistake"
 local options = require "fleet.cli.options"
 local rows = require "fleet.rows"
+local unpack = require("fleet.compat").unpack
 
 local M = { list = {}, by_name = {}, rows = {} }
 
 -- The files, in the order in which `fleet help` names them.
-local files = { "help", "version", "endpoints" }
+local files = { "help", "version", "endpoints", "keygen", "wake", "tariff" }
 
 local of_rows = options.by_name(options.own, options.client, options.call)
 
@@ -68,6 +71,22 @@ local function unknown(given)
   local names = {}
   for name in pairs(M.by_name) do names[#names + 1] = M.spoken(name) end
   mistake.unknown("verb", #members > 0 and given[1] .. " " .. given[2] or M.spoken(given[1]), names, {})
+end
+
+--- How a verb is used: "keygen PATH".
+function M.usage(verb)
+  return verb.usage or table.concat({ M.spoken(verb.name), unpack(verb.words or {}) }, " ")
+end
+
+--- Raises unless the line holds the words that the verb wants, and no name=value.
+function M.check_words(verb, line)
+  if not verb.words then return end
+  local name, extra = M.spoken(verb.name), line.words[#verb.words + 1]
+  for i, wanted in ipairs(verb.words) do
+    if line.words[i] == nil then mistake.raise(string.format("'%s' needs %s", name, wanted), { name }) end
+  end
+  if line.pairs[1] then extra = line.pairs[1].name .. "=" end
+  if extra then mistake.raise(string.format("'%s' takes no '%s'", name, extra), { name }) end
 end
 
 --- The verb that the first words name, nil when there are none, and the words that are left. Raises for an unknown one.

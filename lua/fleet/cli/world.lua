@@ -3,9 +3,7 @@
 local M = {}
 
 local function is_terminal(descriptor)
-  return function()
-    return (os.execute(string.format("[ -t %d ]", descriptor))) == true
-  end
+  return (os.execute(string.format("[ -t %d ]", descriptor))) == true
 end
 
 -- The shell switches the echo off and, whatever ends it, on again; the answer comes through a pipe.
@@ -29,10 +27,10 @@ local function ask(label)
   return answer ~= "" and answer or nil
 end
 
---- The world as it is, with what given replaces: getenv, stdin, stdout, stderr, terminal(), ask(label), new(options).
+--- The world as it is, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), ask(label), new(options).
 function M.new(given)
   local world = {
-    getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal(2), ask = ask,
+    getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask,
     new = function(options) return require("fleet").new(options) end,
   }
   for name, value in pairs(given or {}) do world[name] = value end

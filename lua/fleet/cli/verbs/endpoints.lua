@@ -1,10 +1,11 @@
 -- fleet endpoints, fleet commands: the rows as data.
 
+local core = require "fleet.core"
 local rows = require "fleet.rows"
 local show = require "fleet.cli.show"
 
--- Rows without what JSON cannot say.
-local function as_data(list)
+-- Rows as JSON, without what JSON cannot say.
+local function as_json(list)
   local copies = {}
   for i, row in ipairs(list) do
     copies[i] = {}
@@ -12,7 +13,7 @@ local function as_data(list)
       if type(value) ~= "userdata" then copies[i][name] = value end
     end
   end
-  return copies
+  return core.json_encode(copies, "value params slots ids secrets choices lists")
 end
 
 local function chosen(commands)
@@ -46,13 +47,13 @@ end
 
 local M = {
   {
-    name = "endpoints", usage = "endpoints", local_only = true, doc = "Lists the calls that are not vehicle commands.",
-    run = function() return chosen(false) end, json = as_data,
+    name = "endpoints", words = {}, local_only = true, doc = "Lists the calls that are not vehicle commands.",
+    run = function() return chosen(false) end, json = as_json,
     show = table_of(endpoint, { "name", "price", "request" }),
   },
   {
-    name = "commands", usage = "commands", local_only = true, doc = "Lists the vehicle commands.",
-    run = function() return chosen(true) end, json = as_data,
+    name = "commands", words = {}, local_only = true, doc = "Lists the vehicle commands.",
+    run = function() return chosen(true) end, json = as_json,
     show = table_of(command, { "name", "signed", "firmware", "what" }),
   },
 }

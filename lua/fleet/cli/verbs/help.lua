@@ -1,8 +1,8 @@
--- fleet help [verb | options | statuses]
+-- fleet help [verb | flags | statuses]
 
 local M = {
   {
-    name = "help", usage = "help [VERB | options | statuses]", local_only = true,
+    name = "help", usage = "help [VERB | flags | statuses]", local_only = true,
     doc = "Explains the command, one verb, the options or the exit statuses.",
     run = function(context, line)
       context.out:write(require("fleet.cli.help").page(line.words))

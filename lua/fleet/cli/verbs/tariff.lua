@@ -1,0 +1,141 @@
+-- fleet tariff check | show | plot | diff: tariffs in files, on standard input, or of a site.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local source = require "fleet.cli.source"
+
+local function tariffs()
+  return require("fleet").tariff
+end
+
+-- What was read may be the tariff, the body of a setting, or the site_info that holds it.
+local function content_of(value)
+  if type(value) ~= "table" then return nil end
+  local inner = type(value.tou_settings) == "table" and value.tou_settings or value
+  return inner.tariff_content_v2 or inner
+end
+
+local function of_site(context, id)
+  local site = context:check(function() return context:client():energy_site(id) end)
+  local info, err, kind = site:site_info()
+  if err then return nil, err, kind end
+  local content = content_of(info)
+  if content == info then
+    err = core.err { kind = "not_found", message = "site " .. id .. " has no tariff" }
+    return nil, err, err.kind
+  end
+  return content
+end
+
+-- The tariff that a word names: digits are a site, "-" is standard input, everything else a file.
+local function load_tariff(context, word)
+  if string.match(word, "^%d+$") then return of_site(context, word) end
+  local text = source.read(context.world, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
+  local value, err = core.json_decode(text)
+  local content = not err and content_of(value)
+  if not content then mistake.raise(string.format("'%s' is not a JSON object", word)) end
+  return content
+end
+
+local function load_checked(context, word)
+  local content, err, kind = load_tariff(context, word)
+  if err then return nil, err, kind end
+  return context:check(tariffs().new, content)
+end
+
+-- ---- check ----
+
+local function explained(out, report)
+  out:write((string.gsub(tariffs().explain(report), "\n*$", "\n")))
+end
+
+local function check(context, line)
+  local content, err, kind = load_tariff(context, line.words[1])
+  if err then return nil, err, kind end
+  local report = context:check(tariffs().check, content)
+  if report.valid then return report end
+  if not context.json then explained(context.out, report) end
+  local count = #report.problems
+  err = core.err { kind = "invalid", message = string.format("the tariff has %d problem%s", count, count == 1 and "" or "s") }
+  for name, value in pairs(report) do err[name] = value end
+  return nil, err, err.kind
+end
+
+-- ---- show, plot, diff ----
+
+local function show(context, line)
+  local tariff, err, kind = load_checked(context, line.words[1])
+  if not tariff then return nil, err, kind end
+  return tariff
+end
+
+local function draw_text(out, tariff, context)
+  local color = not context.world.getenv("NO_COLOR") and context.world.terminal(1)
+  out:write((string.gsub(tariff:text { color = color }, "\n*$", "\n")))
+end
+
+local function write_file(path, text)
+  local file, why = io.open(path, "wb")
+  local written = file and file:write(text) and file:close()
+  if written then return { path = path } end
+  local err = core.err { kind = "store", message = why or path .. ": it could not be written" }
+  return nil, err, err.kind
+end
+
+local output = { name = "output", type = "string", placeholder = "FILE", doc = "the picture's file; left out, it is printed" }
+
+local function plot(context, line)
+  local tariff, err, kind = load_checked(context, line.words[1])
+  if not tariff then return nil, err, kind end
+  local picture = tariff:svg()
+  local given = options.given(context.world, { output }, line.options)
+  if given.output then return write_file(given.output, picture) end
+  return picture
+end
+
+local function print_text(out, value)
+  if type(value) == "table" then out:write("written to ", value.path, "\n") else out:write(value) end
+end
+
+local function diff(context, line)
+  local first, err, kind = load_checked(context, line.words[1])
+  if not first then return nil, err, kind end
+  local second
+  second, err, kind = load_tariff(context, line.words[2])
+  if err then return nil, err, kind end
+  return first:diff(second)
+end
+
+local function show_diff(out, list)
+  if #list == 0 then out:write("no difference\n") end
+  for _, entry in ipairs(list) do
+    local function text(value)
+      return value == nil and "absent" or type(value) == "table" and core.json_encode(value) or tostring(value)
+    end
+    out:write(entry.path, ": ", text(entry.from), " -> ", text(entry.to), "\n")
+  end
+end
+
+local details = "FILE is a file, - for standard input, or the id of an energy site, whose tariff is read.\n"
+  .. "It holds tariff_content_v2, or a tou_settings or site_info around it."
+
+return {
+  {
+    name = "tariff.check", words = { "FILE" }, details = details, run = check, show = explained,
+    doc = "Checks a tariff as the service will: gaps, overlaps, prices without periods and more. Sends nothing.",
+  },
+  {
+    name = "tariff.show", words = { "FILE" }, details = details, run = show, show = draw_text,
+    doc = "Draws the week of every season in the terminal; --json prints the tariff with every member written out.",
+    json = function(tariff) return tariff:encode() end,
+  },
+  {
+    name = "tariff.plot", words = { "FILE" }, details = details, takes = { output }, run = plot, show = print_text,
+    doc = "Draws the same as an SVG picture.",
+  },
+  {
+    name = "tariff.diff", words = { "FILE", "FILE" }, details = details, run = diff, show = show_diff,
+    doc = "Tells what differs in meaning between two tariffs.",
+  },
+}
