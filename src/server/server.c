@@ -38,7 +38,7 @@ static const luaL_Reg server_metamethods[] = {{"__close", l_close}, {NULL, NULL}
 static const struct box_type server_type = {"fleet.server", release_server, server_methods, server_metamethods};
 
 static const luaL_Reg request_metamethods[] = {{"__index", l_request_index}, {NULL, NULL}};
-static const struct box_type request_type = {"fleet.request", release_request, NULL, request_metamethods};
+static const struct box_type request_type = {"fleet.server.request", release_request, NULL, request_metamethods};
 
 static struct server *check_server(lua_State *L, int index) {
   struct server *s = box_check(L, index, &server_type);

@@ -1,0 +1,262 @@
+-- fleet.sim: the whole service on loopback, in any loop. This file joins the service to its servers; what the service does
+-- stands in service.lua and needs no socket.
+local auth = require("fleet.sim.auth")
+local control = require("fleet.sim.control")
+local json = require("fleet.sim.json")
+local log = require("fleet.sim.log")
+local pages = require("fleet.sim.pages")
+local reply = require("fleet.sim.reply")
+local services = require("fleet.sim.service")
+
+local M = {}
+
+local Sim = {}
+Sim.__index = Sim
+Sim.__name = "fleet.sim"
+
+local MAX_BODY = 1048576 -- a tariff with a price for every half hour is longer than the server's own limit
+local CONTROL_PATH = "/control"
+
+-- ---- options ----
+
+local OPTIONS = {
+  loop = "table", port = "number", garage = "any", faults = "any", speed = "number", config_limit = "number", log = "string",
+  clock = "function", zone = "function", random = "function", max_connections = "number", vendor = "table",
+  endpoints = "table", commands = "table",
+}
+
+local function check_options(options)
+  for name, value in pairs(options) do
+    local kind = OPTIONS[name]
+    if not kind then
+      local near = require("fleet.sim.garage").nearest(tostring(name), OPTIONS)
+      error(("fleet.sim.new: unknown option '%s'%s"):format(tostring(name), near and ", did you mean '" .. near .. "'?" or ""), 3)
+    end
+    if kind ~= "any" and type(value) ~= kind and not (name == "loop" and type(value) == "userdata") then
+      error(("fleet.sim.new: option '%s' is a %s, not a %s"):format(name, kind, type(value)), 3)
+    end
+  end
+  local speed, limit = options.speed or 1, options.config_limit or 5
+  if speed < 0 or speed ~= speed or speed == math.huge then error("fleet.sim.new: option 'speed' is a number from 0", 3) end
+  if limit < 0 or limit % 1 ~= 0 then error("fleet.sim.new: option 'config_limit' is a whole number from 0", 3) end
+end
+
+-- "rate_limit:3" → name, times. Lists of such words, or of { name =, times =, … }.
+function M.fault(word)
+  local name, times = word:match("^([%w_]+):(%d+)$")
+  return name or word, times and tonumber(times) or 1
+end
+
+local function add_faults(service, faults)
+  for _, fault in ipairs(faults or {}) do
+    if type(fault) == "string" then
+      service.faults:add(M.fault(fault))
+    else
+      service.faults:add(fault.name or fault.fault, fault.times, fault)
+    end
+  end
+end
+
+-- ---- what the rows and the core give ----
+
+local function title_of(name)
+  return name:sub(1, 1):upper() .. name:sub(2)
+end
+
+local function vendor_of(core)
+  local row = core.vendors()[1]
+  local regions = {}
+  for _, region in ipairs(row.regions) do regions[region.name] = region.base_url end
+  return {
+    title = title_of(row.name), invitation_url = row.invitation_url, jws_algorithm = row.jws_algorithm,
+    jws_audience = row.jws_audience, regions = regions,
+  }
+end
+
+-- Offsets from the system's zone files; a name that it does not know counts as UTC.
+local function zones_of(core)
+  local known = {}
+  return function(name, at)
+    if known[name] == nil then known[name] = core.zone(name) or false end
+    return known[name] and known[name]:offset(at) or 0
+  end
+end
+
+local function clock_of(options)
+  local loop = options.loop
+  if options.clock then return options.clock end
+  if type(loop) == "table" and loop.clock then return function() return loop.clock(loop) end end
+  return require("fleet.core").clock
+end
+
+-- ---- requests ----
+
+local function bearer(request)
+  return request.headers.authorization and request.headers.authorization:match("^[Bb]earer%s+(%S+)$")
+end
+
+local function serve_control(self, request)
+  if bearer(request) ~= self.control_token then return reply.error(401, "the control address needs the token printed at start") end
+  if request.method == "GET" then return reply.json(200, control.state(self.service)) end
+  if request.method ~= "POST" then return reply.error(405, "invalid_method", "GET or POST") end
+  local body, problem = json.decode(request.body)
+  if type(body) ~= "table" or json.is_list(body) or body == json.null then
+    return reply.error(400, "invalid_request", problem or "an object is expected")
+  end
+  local ok, message = pcall(control.run, self.service, body)
+  if not ok then return reply.error(400, "invalid_request", tostring(message)) end
+  return reply.json(200, { ok = true, now = self.service:now() })
+end
+
+local function serve_base(self, request)
+  if request.path == CONTROL_PATH then return serve_control(self, request) end
+  if request.path == "/status" and request.method == "GET" then return reply.text(200, "ok") end
+  if request.path == "/" and request.method == "GET" then return reply.html(200, pages.garage(self.service)) end
+  return self.service:handle(request)
+end
+
+-- A page in a browser may send here what it likes; only requests that name this machine are served (DNS rebinding).
+local function is_local(request)
+  local host = (request.headers.host or ""):gsub(":%d+$", "")
+  return host == "127.0.0.1" or host == "localhost" or host == "[::1]" or host == ""
+end
+
+local function route(self, request)
+  if not is_local(request) then return reply.error(403, "forbidden", "the simulator serves 127.0.0.1 only") end
+  if request.host == "base" then return serve_base(self, request) end
+  return auth.handle(self.service, request)
+end
+
+local function plain(request, host)
+  return {
+    method = request.method, path = request.path, query = request.query, headers = request.headers, body = request.body,
+    host = host,
+  }
+end
+
+local function answer(self, request, host)
+  local asked = plain(request, host)
+  local ok, status, headers, body, manner = pcall(route, self, asked)
+  if not ok then
+    self.failure = self.failure or tostring(status)
+    status, headers, body, manner = reply.error(500, "the simulator failed", tostring(status))
+  end
+  if asked.path ~= CONTROL_PATH and asked.path ~= "/" then self.log:add(self.service:now(), asked, status) end
+  if manner and manner.drop then return request:drop() end
+  request:respond(status, headers, body, manner)
+end
+
+local function listen(self, options, host, port)
+  local server, err = require("fleet.server").new({
+    loop = options.loop, host = "127.0.0.1", port = port, max_body = MAX_BODY,
+    max_connections = options.max_connections or 2000,
+    on_request = function(request) answer(self, request, host) end,
+  })
+  if not server then
+    self:close()
+    return nil, err, err.kind
+  end
+  self.servers[#self.servers + 1] = server
+  return ("http://127.0.0.1:%d"):format(server:port())
+end
+
+-- ---- the object ----
+
+local function service_options(self, options)
+  local core = require("fleet.core")
+  return {
+    garage = options.garage, speed = options.speed, config_limit = options.config_limit, random = options.random,
+    clock = clock_of(options), endpoints = options.endpoints or core.endpoints(), commands = options.commands or core.commands(),
+    vendor = options.vendor or vendor_of(core), zone = options.zone or zones_of(core), base_url = self.base_url,
+    auth_url = self.auth_url, token_url = self.token_url, jws_verify = core.jws_verify,
+  }
+end
+
+-- With port n the service, the authorization server and the token address have n, n + 1 and n + 2; with 0 any free ones.
+local function open_servers(self, options)
+  local port = options.port or 0
+  for i, name in ipairs({ "base", "auth", "token" }) do
+    local url, err, kind = listen(self, options, name, port == 0 and 0 or port + i - 1)
+    if not url then return nil, err, kind end
+    self[name .. "_url"] = url
+  end
+  return true
+end
+
+local function fill(self, options)
+  self.service = services.new(service_options(self, options))
+  self.service.calls = self.log.recent
+  self.control_url = self.base_url .. CONTROL_PATH
+  self.control_token = self.service.random(24)
+  add_faults(self.service, options.faults)
+end
+
+--- A simulated service on loopback. options: loop (watch(fd, mode, fn); default fleet's own), port (0), garage (nil, path
+--- or table), faults (list), speed (1), config_limit (5), log (path), clock (function → mono, wall).
+--- Returns a sim with base_url, auth_url, token_url, control_url, control_token, or nil, err, kind when it cannot listen.
+--- Raises for a wrong option or garage.
+function M.new(options)
+  options = options or {}
+  check_options(options)
+  if not options.loop then
+    local own = {}
+    for name, value in pairs(options) do own[name] = value end
+    own.loop, options = require("fleet.tasks").loop, own
+  end
+  local self = setmetatable({ servers = {} }, Sim)
+  self.log = log.open(options.log)
+  local ok, err, kind = open_servers(self, options)
+  if not ok then return nil, err, kind end
+  local filled, message = pcall(fill, self, options)
+  if filled then return self end
+  self:close()
+  error(message, 0)
+end
+
+--- The line that the command prints first: addresses and the control token, as JSON.
+function Sim:first_line()
+  return json.encode({
+    base_url = self.base_url, auth_url = self.auth_url, token_url = self.token_url, control_url = self.control_url,
+    control_token = self.control_token,
+  })
+end
+
+--- Lets virtual time pass at once. seconds: number, 0 or more.
+function Sim:advance(seconds)
+  control.run(self.service, { advance = seconds })
+end
+
+--- A named fault for the next calls. times: 1. options: row, vin, and what the fault takes (doc/manual/simulator.md).
+function Sim:fault(name, times, options)
+  self.service.faults:add(name, times, options)
+end
+
+--- Something that no call does: "unplug", "drive", "key_card", "password_reset" … Raises for an unknown or impossible one.
+function Sim:event(name, vin, options)
+  control.event(self.service, name, vin, options)
+end
+
+--- Fields of a vehicle: { charge_state = { battery_level = 20 }, state = "asleep" }.
+function Sim:set(vin, changes)
+  control.set(self.service, vin, changes)
+end
+
+--- Everything that the simulator knows, as a table.
+function Sim:state()
+  return control.state(self.service)
+end
+
+--- Stops listening; may be called twice.
+function Sim:close()
+  for _, server in ipairs(self.servers) do server:close() end
+  self.servers = {}
+  if self.log then self.log:close() end
+end
+
+Sim.__close, Sim.__gc = Sim.close, Sim.close
+
+function Sim:__tostring()
+  return #self.servers > 0 and "fleet.sim: " .. self.base_url or "fleet.sim (closed)"
+end
+
+return M

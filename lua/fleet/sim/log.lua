@@ -1,0 +1,43 @@
+-- The log of calls: one JSON object per line in a file, and the newest ones in memory for the garage page. Never a token, a
+-- body or a whole VIN.
+local json = require("fleet.sim.json")
+
+local M = {}
+M.__index = M
+
+local KEPT = 100
+
+-- open(path | nil) → log; raises when the file cannot be written.
+function M.open(path)
+  local file
+  if path then
+    local message
+    file, message = io.open(path, "a")
+    if not file then error("the log cannot be written: " .. message, 0) end
+    file:setvbuf("line")
+  end
+  return setmetatable({ file = file, recent = json.list() }, M)
+end
+
+-- What may stand in a log instead of a path: the row's template.
+local function event(now, request, status)
+  local row, vehicle = request.row, request.vehicle
+  return {
+    time = now, host = request.host, method = request.method, path = row and row.path or request.path, row = row and row.name,
+    status = status, vin = vehicle and vehicle.vin:sub(-4), billing = row and row.billing,
+  }
+end
+
+function M:add(now, request, status)
+  local entry = event(now, request, status)
+  self.recent[#self.recent + 1] = entry
+  if #self.recent > KEPT then table.remove(self.recent, 1) end
+  if self.file then self.file:write(json.encode(entry), "\n") end
+end
+
+function M:close()
+  if self.file then self.file:close() end
+  self.file = nil
+end
+
+return M
