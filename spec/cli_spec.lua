@@ -384,7 +384,7 @@ describe("failures", function()
   end)
 
   it("what is not foreseen ends with 1 and says where", function()
-    local result = cli.run({ "vehicles", "--json" }, { env = env, http = error })
+    local result = cli.run({ "vehicles", "--json" }, { env = env, new = function() return nil + 1 end })
     assert.equal(1, result.status)
     assert.equal("internal", result.json.kind)
   end)

@@ -44,7 +44,7 @@ function M.run(argv, given)
     stdin = reader(given.stdin or ""), stdout = out, stderr = err,
     terminal = function() return given.terminal or false end,
     ask = function() return given.answer end,
-    new = function(options)
+    new = given.new or function(options)
       result.options = options
       if given.http then options.http = given.http end
       return require("fleet").new(options)
