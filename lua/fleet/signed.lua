@@ -93,15 +93,24 @@ local function handshake(call, slot)
   return nil, err, kind
 end
 
+local function write_message(call, session)
+  if not call.payload then
+    local sub = carrier(call)
+    return sub, session:sign_request(sub.request, call.request, { expires_in = lifetime })
+  end
+  local bytes, id, kind = session:sign(call.payload, { expires_in = lifetime })
+  if not bytes then return nil, nil, id, kind end
+  return carrier(call, bytes, not call.write), id
+end
+
 -- Returns the carrier, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
 local function sign(call, slot)
   local ok, err, kind = true, nil, nil
   if not slot.session:ready() then ok, err, kind = handshake(call, slot) end
   if ok then ok, err, kind = sessions.reserve(call.account, slot) end
   if not ok then return nil, err, kind end
-  local sub = carrier(call)
-  local id
-  id, err, kind = slot.session:sign_request(sub.request, call.request, { expires_in = lifetime })
+  local sub, id
+  sub, id, err, kind = write_message(call, slot.session)
   if not id then return nil, err, kind end
   return sub, id, slot.session
 end

@@ -11,6 +11,7 @@ local download = require "fleet.download"
 local firmware = require "fleet.firmware"
 local histories = require "fleet.histories"
 local settling = require "fleet.settling"
+local signed_data = require "fleet.signed_data"
 local all_rows = require "fleet.rows"
 
 local rows = {} -- row name -> function(plain, handle, ...)
@@ -212,6 +213,7 @@ function M.methods.vehicle.wait_telemetry_synced(car, options)
 end
 
 M.methods.vehicle.wake = waking.wake
+M.methods.vehicle.signed_data = signed_data.method
 M.methods.vehicle.settle, M.methods.site.settle = settling.settle, settling.settle
 
 return M
