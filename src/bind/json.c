@@ -162,7 +162,8 @@ bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e
   struct buf *quoted = push_scratch(L);
   int scratch = lua_gettop(L);
   if (text.size && quote_long_integers(text, quoted)) text = buf_bytes(quoted);
-  bool done = buf_ok(quoted) && text.size > 0 && decode(L, text);
+  bool whole = text.size > 0 && !memchr(text.data, 0, text.size); /* lua-cjson takes a zero byte for the end */
+  bool done = whole && buf_ok(quoted) && decode(L, text);
   struct tidier t = {L, ids, false};
   if (done && lua_type(L, -1) == LUA_TTABLE) tidy(&t, lua_gettop(L));
   if (done && lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(&t, false)) lua_remove(L, -2);
