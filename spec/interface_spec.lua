@@ -246,9 +246,12 @@ describe("every call of the interface", function()
   it("refuses commands that newer firmware piles up, until fleet_status of the day says that it is older", function()
     local client <close> = new_client()
     local car = client:vehicle(vin)
+    local function status(version)
+      return { on = "POST /api/1/vehicles/fleet_status",
+        body = string.format('{"response":{"vehicle_info":{"%s":{"firmware_version":"%s"}}}}', vin, version) }
+    end
     server:script {
-      { on = "POST /api/1/vehicles/fleet_status", body = '{"response":{"vehicle_info":{"' .. vin .. '":{"firmware_version":"2024.26"}}}}' },
-      { on = "POST /api/1/vehicles/fleet_status", body = '{"response":{"vehicle_info":{"' .. vin .. '":{"firmware_version":"2024.20.9"}}}}' },
+      status("2024.26"), status("2024.20.9"),
       { times = 0, body = '{"response":{"result":true,"reason":""}}' },
     }
     local function try()
@@ -323,13 +326,15 @@ end
 describe("replies", function()
   local shapes = {
     -- service-facts 3.1: bare values under response, ids beyond 2^53, nulls, integral numbers, unknown members
-    { "vehicle:info", '{"response":{"id":9007199254740993,"id_s":"9","vehicle_id":200002,"state":"asleep","color":null,"api_version":8.5e1,"new":[1,null]}}',
+    { "vehicle:info", '{"response":{"id":9007199254740993,"id_s":"9","vehicle_id":200002,"state":"asleep","color":null,' ..
+      '"api_version":8.5e1,"new":[1,null]}}',
       { id = "9007199254740993", id_s = "9", vehicle_id = "200002", state = "asleep", api_version = 85, new = { 1, fleet.null } } },
     { "vehicle:remove_driver", '{"response":"ok"}', "ok", { share_user_id = 1 } },
     { "vehicle:revoke_invitation", '{"response":true}', true, 7 },
     { "vehicle:revoke_invitation", '{"response":"true"}', "true", 7 },
     { "vehicle:service_data", '{"response":{}}', {} },
-    { "vehicle:service_data", '{"response":{"service_status":"in_service","status_id":8}}', { service_status = "in_service", status_id = 8 } },
+    { "vehicle:service_data", '{"response":{"service_status":"in_service","status_id":8}}',
+      { service_status = "in_service", status_id = 8 } },
     { "vehicle:drivers", '{"response":[{"user_id":8000000000000001,"my_tesla_unique_id":5}],"count":1}',
       { { user_id = "8000000000000001", my_tesla_unique_id = "5" } } },
     { "vehicle:specs", '{"response":{}}', {} },
@@ -358,7 +363,7 @@ describe("replies", function()
     { "partner:fleet_telemetry_error_vins", '{"response":["V1"]}', { "V1" } },
     { "partner:fleet_telemetry_error_vins", '["V1"]', { "V1" } },
     { "user:region", '{"response":{"region":"eu","fleet_api_base_url":"https://e"}}', { region = "eu", fleet_api_base_url = "https://e" } },
-    { "user:orders", '{"response":[{"vehicleMapId":1,"isB2b":false}],"count":1}', nil },
+    { "user:orders", '{"response":[{"referenceNumber":"RN1","isB2b":false}],"count":1}', { { referenceNumber = "RN1", isB2b = false } } },
     -- 4.6: not wrapped in one copy, wrapped in another
     { "vehicle:subscriptions_eligibility", '{"vin":"V","country":"DE","eligible":[]}', { vin = "V", country = "DE", eligible = {} } },
     { "vehicle:subscriptions_eligibility", '{"response":{"vin":"V","eligible":[]}}', { vin = "V", eligible = {} } },
@@ -382,7 +387,7 @@ describe("replies", function()
     for _, shape in ipairs(shapes) do
       local value, err = reply(shape[1], shape[2], shape[4])
       assert.is_nil(err, shape[1])
-      if shape[3] ~= nil then assert.are.same(shape[3], value, shape[1] .. " " .. shape[2]) end
+      assert.are.same(shape[3], value, shape[1] .. " " .. shape[2])
     end
   end)
 
@@ -396,9 +401,11 @@ describe("replies", function()
 
   it("name every skipped vehicle with its reason and advice, in both published shapes", function()
     local given = { vins = { vin }, config = { hostname = "t.example.com", ca = "pem", fields = {} } }
-    local object = '{"response":{"updated_vehicles":1,"skipped_vehicles":{"missing_key":["V2","V1"],"unsupported_hardware":[],"max_configs":["V3"]}}}'
-    local list = '{"response":{"updated_vehicles":1,"skipped_vehicles":[{"vin":"V1","reason":"missing_key"},{"vin":"V2","reason":"missing_key"},{"vin":"V3","reason":"max_configs"}]}}'
-    local by_vin = '{"response":{"updated_vehicles":1,"skipped_vehicles":{"V1":"missing_key","V2":"missing_key","V3":"max_configs"}}}'
+    local function answer(skipped) return '{"response":{"updated_vehicles":1,"skipped_vehicles":' .. skipped .. "}}" end
+    local object = answer '{"missing_key":["V2","V1"],"unsupported_hardware":[],"max_configs":["V3"]}'
+    local list = answer('[{"vin":"V1","reason":"missing_key"},{"vin":"V2","reason":"missing_key"},' ..
+      '{"vin":"V3","reason":"max_configs"}]')
+    local by_vin = answer '{"V1":"missing_key","V2":"missing_key","V3":"max_configs"}'
     for _, body in ipairs { object, list, by_vin } do
       local value = reply("client:create_fleet_telemetry_config", body, given)
       local seen = {}
@@ -438,7 +445,8 @@ describe("replies", function()
     for body, wanted in pairs(done) do
       assert.are.same(wanted, (reply("site:backup", body, { backup_reserve_percent = 20 })), body)
     end
-    local value, err = reply("site:backup", '{"response":{"result":false,"reason":"no battery"}}', { backup_reserve_percent = 20 })
+    local refused = '{"response":{"result":false,"reason":"no battery"}}'
+    local value, err = reply("site:backup", refused, { backup_reserve_percent = 20 })
     assert.is_nil(value)
     assert.are.same({ "refused", "refused", "no battery" }, { err.kind, err.outcome, err.reason })
   end)

@@ -56,6 +56,16 @@ function M.start()
     url = "http://127.0.0.1:" .. port }, methods)
 end
 
+-- An address of this machine where nobody listens.
+function M.unused()
+  local socket = require "cqueues.socket"
+  local listener = assert(socket.listen { host = "127.0.0.1", port = 0 })
+  assert(listener:listen())
+  local _, _, port = listener:localname()
+  listener:close()
+  return "http://127.0.0.1:" .. math.tointeger(port)
+end
+
 if ... == "spec.support.recorder" then return M end
 
 -- ---- the server ----
