@@ -174,9 +174,14 @@ lint:
 
 # ---- measuring, documents, generated files ----
 
+# A yardstick in C beside the Lua that compares with it.
+$(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ $(LIBS)
+
 bench:
 	@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory -s build probes
+	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign
 	@$(ENV) $(LUA) spec/bench/run.lua
 
 doc: build

@@ -135,20 +135,24 @@ bool buf_unhex(struct buf *b, struct bytes in) {
 static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 static const char url_safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+static unsigned char *base64_group(unsigned char *out, uint32_t v, const char *alphabet) {
+  *out++ = (unsigned char)alphabet[v >> 18];
+  *out++ = (unsigned char)alphabet[v >> 12 & 63];
+  *out++ = (unsigned char)alphabet[v >> 6 & 63];
+  *out++ = (unsigned char)alphabet[v & 63];
+  return out;
+}
+
 static void base64(struct buf *b, struct bytes in, const char *alphabet, bool pad) {
-  if (!buf_reserve(b, (in.size + 2) / 3 * 4)) return;
+  if (!buf_reserve(b, in.size / 3 * 4 + 4)) return;
   unsigned char *out = b->data + b->size;
-  for (size_t i = 0; i < in.size; i += 3) {
-    size_t left = in.size - i;
-    uint32_t v = (uint32_t)in.data[i] << 16;
-    if (left > 1) v |= (uint32_t)in.data[i + 1] << 8;
-    if (left > 2) v |= in.data[i + 2];
-    *out++ = (unsigned char)alphabet[v >> 18];
-    *out++ = (unsigned char)alphabet[v >> 12 & 63];
-    if (left > 1) *out++ = (unsigned char)alphabet[v >> 6 & 63];
-    else if (pad) *out++ = '=';
-    if (left > 2) *out++ = (unsigned char)alphabet[v & 63];
-    else if (pad) *out++ = '=';
+  const unsigned char *at = in.data;
+  size_t rest = in.size % 3;
+  for (size_t left = in.size / 3; left > 0; left--, at += 3)
+    out = base64_group(out, (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2], alphabet);
+  if (rest) {
+    out = base64_group(out, (uint32_t)at[0] << 16 | (rest > 1 ? (uint32_t)at[1] << 8 : 0), alphabet) - (3 - rest);
+    for (size_t i = rest; pad && i < 3; i++) *out++ = '=';
   }
   *out = '\0';
   b->size = (size_t)(out - b->data);

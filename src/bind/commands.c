@@ -5,7 +5,6 @@
 #include "signing/members.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { MOST_VALUES = 40 };
 
@@ -38,15 +37,9 @@ static void read_values(const struct plan *p, struct value *values) {
   }
 }
 
-static double wall_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  return (double)t.tv_sec;
-}
-
-static int push_command(lua_State *L, enum domain domain, const struct buf *payload) {
+static int push_command(lua_State *L, enum domain domain, struct buf *payload) {
   lua_createtable(L, 0, 2);
-  push_buf(L, payload);
+  push_whole(L, payload);
   lua_setfield(L, -2, "payload");
   lua_pushstring(L, domain_name(domain));
   lua_setfield(L, -2, "domain");
@@ -59,7 +52,7 @@ bool command_payload(lua_State *L, const struct row *row, int params, struct buf
   if (!row->message) return codec_encode(row, NULL, 0, NULL, e);
   int top = lua_gettop(L);
   read_values(&p, values);
-  bool done = codec_encode(row, values, wall_time(), payload, e);
+  bool done = codec_encode(row, values, system_wall_clock(), payload, e);
   wipe(values, sizeof values);
   lua_settop(L, top);
   return done;

@@ -75,7 +75,7 @@ static int l_receiver(lua_State *L) {
   keep_sources(L, 1);
   if (!receiver_enroll(held->receiver, keys, count, &e) || !draw(L, box, held->crypto, epoch, sizeof epoch, &e))
     return push_failure(L, &e);
-  receiver_begin_epoch(held->receiver, epoch, read_clock(L, box).mono);
+  receiver_begin_epoch(held->receiver, epoch, read_mono(L, box));
   return 1;
 }
 
@@ -101,7 +101,7 @@ static bool begin_epoch(lua_State *L, struct held *h, double mono, struct err *e
 static int l_restart(lua_State *L) {
   struct err e = ERR_INIT;
   struct held *h = box_check(L, 1, &receiver_type);
-  if (!begin_epoch(L, h, read_clock(L, 1).mono, &e)) return push_failure(L, &e);
+  if (!begin_epoch(L, h, read_mono(L, 1), &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
 }
@@ -169,16 +169,16 @@ static int l_handle(lua_State *L) {
   unsigned char nonce[NONCE_SIZE];
   lua_settop(L, 3);
   if (!lua_isnil(L, 3)) luaL_checktype(L, 3, LUA_TFUNCTION);
-  struct now now = read_clock(L, 1);
-  if (receiver_epoch_due(h->receiver, now.mono) && !begin_epoch(L, h, now.mono, &e)) return push_failure(L, &e);
+  double now = read_mono(L, 1);
+  if (receiver_epoch_due(h->receiver, now) && !begin_epoch(L, h, now, &e)) return push_failure(L, &e);
   struct handling *x = push_handling(L);
-  if (!receiver_open(h->receiver, in, now.mono, &x->arena, &x->arrival, &x->plain, &e)) return push_failure(L, &e);
+  if (!receiver_open(h->receiver, in, now, &x->arena, &x->arrival, &x->plain, &e)) return push_failure(L, &e);
   bool accepted = runs(&x->arrival);
   if (accepted) answer = ask(L, x);
   box_check(L, 1, &receiver_type); /* respond may have closed it */
   if (arrival_is_encrypted(&x->arrival) && !draw(L, 1, h->crypto, nonce, sizeof nonce, &e)) return push_failure(L, &e);
   struct buf *reply = push_scratch(L);
-  if (!receiver_reply(h->receiver, &x->arrival, answer, nonce, now.mono, reply, &e)) return push_failure(L, &e);
+  if (!receiver_reply(h->receiver, &x->arrival, answer, nonce, now, reply, &e)) return push_failure(L, &e);
   push_buf(L, reply);
   if (accepted) push_buf(L, &x->plain);
   else lua_pushnil(L);

@@ -82,11 +82,24 @@ static double system_clock(clockid_t id) {
 #define SESSION_CLOCK CLOCK_MONOTONIC
 #endif
 
+double system_wall_clock(void) {
+  return system_clock(CLOCK_REALTIME);
+}
+
+static bool has_clock(lua_State *L, int box) {
+  if (lua_getiuservalue(L, box, OPTION_CLOCK) != LUA_TNIL) return true; /* the function stays on the stack */
+  lua_pop(L, 1);
+  return false;
+}
+
+double read_mono(lua_State *L, int box) {
+  if (!has_clock(L, box)) return system_clock(SESSION_CLOCK);
+  lua_pop(L, 1);
+  return read_clock(L, box).mono;
+}
+
 struct now read_clock(lua_State *L, int box) {
-  if (lua_getiuservalue(L, box, OPTION_CLOCK) == LUA_TNIL) {
-    lua_pop(L, 1);
-    return (struct now){system_clock(SESSION_CLOCK), system_clock(CLOCK_REALTIME)};
-  }
+  if (!has_clock(L, box)) return (struct now){system_clock(SESSION_CLOCK), system_wall_clock()};
   lua_call(L, 0, 2);
   if (!lua_isnumber(L, -2)) luaL_error(L, "clock() must return seconds, got %s", luaL_typename(L, -2));
   double mono = lua_tonumber(L, -2), wall = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : mono;
@@ -162,10 +175,10 @@ static int l_handshake(lua_State *L) {
   struct err e = ERR_INIT;
   struct held *h = check_session(L);
   struct draws d;
-  struct now now = read_clock(L, 1);
+  double now = read_mono(L, 1);
   if (!draw_all(L, h, false, &d, &e)) return not_sent(L, &e);
   struct buf *out = push_scratch(L);
-  if (!session_handshake(h->session, &d, now.mono, out, &e)) return not_sent(L, &e);
+  if (!session_handshake(h->session, &d, now, out, &e)) return not_sent(L, &e);
   push_buf(L, out);
   return 1;
 }
@@ -175,8 +188,8 @@ static int l_accept(lua_State *L) {
   struct err e = ERR_INIT;
   struct held *h = check_session(L);
   struct bytes in = check_bytes(L, 2);
-  struct now now = read_clock(L, 1);
-  if (!session_accept(h->session, in, now.mono, &e)) return push_failure(L, &e);
+  double now = read_mono(L, 1);
+  if (!session_accept(h->session, in, now, &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
 }
@@ -233,11 +246,11 @@ static int l_sign(lua_State *L) {
   struct sign_options o = sign_options(L, 3);
   struct draws d;
   luaL_argcheck(L, payload.size <= MESSAGE_LIMIT / 2, 2, "the command is too long");
-  struct now now = read_clock(L, 1);
+  double now = read_mono(L, 1);
   if (!draw_all(L, h, o.method == METHOD_GCM, &d, &e)) return not_sent(L, &e);
-  struct buf *out = push_scratch(L);
-  if (!session_sign(h->session, payload, &o, &d, now.mono, out, &e)) return not_sent(L, &e);
-  push_buf(L, out);
+  struct buf *out = state_buffer(L);
+  if (!session_sign(h->session, payload, &o, &d, now, out, &e)) return not_sent(L, &e);
+  push_whole(L, out);
   lua_pushlstring(L, (const char *)d.uuid, UUID_SIZE);
   return 2;
 }
@@ -289,9 +302,9 @@ static int l_open(lua_State *L) {
   struct answer a;
   struct held *h = check_session(L);
   struct bytes in = check_bytes(L, 2);
-  struct now now = read_clock(L, 1);
+  double now = read_mono(L, 1);
   struct buf *payload = push_scratch(L);
-  if (!session_open(h->session, in, now.mono, &a, payload, &e)) return push_open_failure(L, &a, &e);
+  if (!session_open(h->session, in, now, &a, payload, &e)) return push_open_failure(L, &a, &e);
   push_buf(L, payload);
   lua_pushlstring(L, (const char *)a.id, UUID_SIZE);
   lua_pushboolean(L, a.authenticated);
@@ -334,9 +347,9 @@ static const struct box_type session_type = {"fleet.session", release_session, s
 /* fleet.base64(bytes) -> text */
 static int l_base64(lua_State *L) {
   struct bytes in = check_bytes(L, 1);
-  struct buf *out = push_scratch(L);
+  struct buf *out = state_buffer(L);
   buf_base64(out, in);
-  push_buf(L, out);
+  push_whole(L, out);
   return 1;
 }
 
@@ -344,9 +357,9 @@ static int l_base64(lua_State *L) {
 static int l_unbase64(lua_State *L) {
   struct err e = ERR_INIT;
   struct bytes in = check_bytes(L, 1);
-  struct buf *out = push_scratch(L);
+  struct buf *out = state_buffer(L);
   if (!buf_unbase64(out, in)) return err_set(&e, KIND_protocol, "this is not base64 text"), push_failure(L, &e);
-  push_buf(L, out);
+  push_whole(L, out);
   return 1;
 }
 

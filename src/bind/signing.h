@@ -8,6 +8,10 @@
 
 /* One per Lua state. NULL, with e filled, where the system refuses an algorithm. */
 struct crypto *state_crypto(lua_State *L, struct err *e);
+/* An empty buffer of the state, for functions that call no Lua between taking it and push_whole. A box for every signature
+ * would cost as much as the signature. */
+struct buf *state_buffer(lua_State *L);
+void push_whole(lua_State *L, struct buf *b); /* pushes the contents and wipes them */
 
 /* fleet.key */
 void open_keys(lua_State *L);
@@ -42,6 +46,8 @@ struct now {
   double mono, wall; /* s */
 };
 struct now read_clock(lua_State *L, int box); /* the box's clock(), else the system's, which counts while suspended */
+double read_mono(lua_State *L, int box);
+double system_wall_clock(void);
 /* Fills out from the box's random(n), else from the system. False with e filled; raises when random gives something else. */
 bool draw(lua_State *L, int box, struct crypto *c, void *out, size_t size, struct err *e);
 

@@ -1,0 +1,60 @@
+-- The budgets of the signing pillar: prints `name figure budget ok|over`. The yardsticks are measured by spec/bench/sign.c
+-- in the same run.
+local core = require "fleet.core"
+
+local VIN = "5YJ30123456789ABC"
+local ROUNDS = 100000
+
+local function yardsticks()
+  local pipe = assert(io.popen(("%s/bench/sign %d"):format(os.getenv("FLEET_BUILD"), ROUNDS)))
+  local values = {}
+  for name, value in pipe:read("a"):gmatch("(%w+) ([%d.]+)") do values[name] = tonumber(value) end
+  pipe:close()
+  return assert(values.session and values, "spec/bench/sign did not run")
+end
+
+local function begun()
+  local key, vehicle = core.key.generate(), core.key.generate()
+  local s = core.session { key = key, vin = VIN, domain = "infotainment" }
+  local r = core.receiver { key = vehicle, vin = VIN, domain = "infotainment", keys = { key:public_bytes() } }
+  assert(s:accept((r:handle(s:handshake()))))
+  return s
+end
+
+local function microseconds(s, rounds)
+  local command, base64 = core.command, core.base64
+  local start = os.clock()
+  for i = 1, rounds do
+    local c = command("set_charge_limit", { percent = 50 + i % 50 })
+    base64((s:sign(c.payload)))
+  end
+  return (os.clock() - start) / rounds * 1e6
+end
+
+local function least(s)
+  local best = math.huge
+  for _ = 1, 5 do best = math.min(best, microseconds(s, ROUNDS)) end
+  return best
+end
+
+local function grown(s)
+  microseconds(s, 1000)
+  collectgarbage()
+  collectgarbage()
+  local before = collectgarbage("count")
+  microseconds(s, 1000000)
+  collectgarbage()
+  collectgarbage()
+  return (collectgarbage("count") - before) * 1024
+end
+
+local function line(name, figure, budget)
+  print(("%s %.2f %g %s"):format(name, figure, budget, figure <= budget and "ok" or "over"))
+end
+
+local y, s = yardsticks(), begun()
+line("sign", y.sign / y.hmac, 6)
+line("sign-lua", least(s) / y.hmac, 10)
+line("sign-heap", math.max(y.heap, grown(s)), 1024)
+line("handshake", y.handshake / y.derive, 1.3)
+line("session-memory", y.session, 1024)
