@@ -67,8 +67,9 @@ describe("a history as rows", function()
 
   it("counts days of 23 and 25 hours as days", function()
     local series = {}
-    for _, one in ipairs { "03-27T00:00:00+01:00", "03-28T00:00:00+01:00", "03-29T00:00:00+01:00", "03-30T00:00:00+02:00", "04-01T00:00:00+02:00" } do
-      series[#series + 1] = { timestamp = "2026-" .. one, solar_energy_exported = 1000 }
+    for _, one in ipairs { "03-27+01", "03-28+01", "03-29+01", "03-30+02", "04-01+02" } do
+      local date, offset = string.match(one, "^(.*)(%+%d%d)$")
+      series[#series + 1] = { timestamp = "2026-" .. date .. "T00:00:00" .. offset .. ":00", solar_energy_exported = 1000 }
     end
     local solar = row(assert(flow.read { time_series = series }), "solar")
     assert.same({ 1000, 1000, 1000, 1000, false, 1000 }, { solar[1], solar[2], solar[3], solar[4], solar[5], solar[6] })
@@ -93,7 +94,7 @@ describe("a chart", function()
 
   it("as text has a line per quantity, its sum and what is missing", function()
     local text = assert(chart.text(day))
-    assert.matches("^2026%-02%-03: a full bar is %d+%.%d+ kWh in a 30 min", text)
+    assert.matches("^2026%-02%-03: a full bar is %d+%.%d+ kWh in 30 min", text)
     assert.matches("solar .*·.* 46.2 kWh, 1 missing\n", text)
     assert.matches("\n            00    03    06    09    12    15    18    21\n", text)
     assert.is_nil(string.find(assert(chart.text(day, { ascii = true })), "[\128-\255]"))
@@ -101,10 +102,13 @@ describe("a chart", function()
 
   it("as text tells nothing, little and missing apart", function()
     local text = assert(chart.text({ time_series = {
-      { timestamp = "2026-02-03T00:00:00Z", solar_energy_exported = 0 }, { timestamp = "2026-02-03T01:00:00Z", solar_energy_exported = 1 },
-      { timestamp = "2026-02-03T02:00:00Z", grid_energy_imported = 0 }, { timestamp = "2026-02-03T03:00:00Z", solar_energy_exported = 1000 },
+      { timestamp = "2026-02-03T00:00:00Z", solar_energy_exported = 0 },
+      { timestamp = "2026-02-03T01:00:00Z", solar_energy_exported = 1 },
+      { timestamp = "2026-02-03T02:00:00Z", grid_energy_imported = 0 },
+      { timestamp = "2026-02-03T03:00:00Z", solar_energy_exported = 1000 },
     } }, { ascii = true }))
-    assert.matches("solar       " .. (" "):rep(12) .. ("."):rep(12) .. ("?"):rep(12) .. ("#"):rep(12) .. "  1.0 kWh, 1 missing", text, 1, true)
+    local bars = string.gsub(" .?#", ".", function(c) return string.rep(c, 12) end)
+    assert.matches("solar       " .. bars .. "  1.0 kWh, 1 missing", text, 1, true)
   end)
 
   it("as a picture shades the steps of which not all arrived", function()

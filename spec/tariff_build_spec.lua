@@ -171,8 +171,9 @@ end)
 describe("flat", function()
   it("is one price under ALL", function()
     local t = assert(tariff.flat { price = 0.2185, sell = 0.05, currency = "USD", name = "Flat", daily = 0.42 })
-    assert.same({ buy = { price = 0.2185, season = "AllYear", label = "ALL" }, sell = { price = 0.05, season = "AllYear", label = "ALL" } },
-      t:price { year = 2026, month = 2, day = 28, hour = 5 })
+    assert.same({
+      buy = { price = 0.2185, season = "AllYear", label = "ALL" }, sell = { price = 0.05, season = "AllYear", label = "ALL" },
+    }, t:price { year = 2026, month = 2, day = 28, hour = 5 })
     assert.same({}, t:report().warnings)
     assert.equal(0.42, t.daily_charges[1].amount)
   end)
@@ -210,7 +211,8 @@ describe("from_rows", function()
 
   it("tells how prices became labels", function()
     local _, groups = two_seasons()
-    assert.same({ side = "buy", season = "Summer", label = "OFF_PEAK", price = 0.268, low = 0.268, high = 0.268, minutes = 7 * 900 }, groups[1])
+    assert.same({ side = "buy", season = "Summer", label = "OFF_PEAK", price = 0.268, low = 0.268, high = 0.268,
+      minutes = 7 * 900 }, groups[1])
     assert.equal(5, #groups)
   end)
 
@@ -233,7 +235,8 @@ describe("from_rows", function()
 
   it("keeps labels that are given, and a sell price makes a selling side", function()
     local t = assert(tariff.from_rows { currency = "EUR", rows = {
-      { from = "08:00", to = "20:00", price = 0.4, sell = 0.1, label = "HT" }, { from = "20:00", to = "08:00", price = 0.2, sell = 0.1, label = "NT" },
+      { from = "08:00", to = "20:00", price = 0.4, sell = 0.1, label = "HT" },
+      { from = "20:00", to = "08:00", price = 0.2, sell = 0.1, label = "NT" },
     } })
     assert.same({ HT = 0.4, NT = 0.2 }, t.energy_charges.AllYear.rates)
     assert.same({ price = 0.1, season = "AllYear", label = "ALL" }, t:price({ year = 2026, month = 1, day = 1 }).sell)
@@ -265,8 +268,9 @@ describe("from_rows", function()
       local step = n > 100 and 10080 / n or 1440 / n
       for _, i in ipairs { 1, 2, n - 1, n } do
         local minute = (i - 1) * step
-        local when = { year = 2026, month = 11, day = 16 + math.floor(minute / 1440), hour = math.floor(minute % 1440 / 60), min = minute % 60 }
-        assert.equal(prices[i], t:price(when).buy.price) -- 16 November 2026 is a Monday
+        local day, hour = 16 + math.floor(minute / 1440), math.floor(minute % 1440 / 60) -- 16 November 2026 is a Monday
+        local when = { year = 2026, month = 11, day = day, hour = hour, min = minute % 60 }
+        assert.equal(prices[i], t:price(when).buy.price)
       end
     end
   end)
@@ -293,18 +297,22 @@ describe("from_rows", function()
     return list
   end
 
+  local function berlin(from, count)
+    return assert(tariff.from_rows { currency = "EUR", spot = spot(from, count, 60), time_zone = "Europe/Berlin" })
+  end
+
   it("of spot prices lies on the wall clock of the zone", function()
-    local t = assert(tariff.from_rows { currency = "EUR", spot = spot("2026-11-20T13:00:00Z", 24, 60), time_zone = "Europe/Berlin" })
+    local t = berlin("2026-11-20T13:00:00Z", 24)
     assert.equal(0.01, t:price(core.time("2026-11-20T13:30:00Z")).buy.price)
     assert.equal(0.24, t:price(core.time("2026-11-21T12:59:00Z")).buy.price)
     assert.equal(0.01, t:price({ year = 2026, month = 1, day = 1, hour = 14 }).buy.price)
   end)
 
   it("of a day of 25 hours has the mean of the hour that comes twice, of 23 hours the price before the gap", function()
-    local long = assert(tariff.from_rows { currency = "EUR", spot = spot("2026-10-25T00:00:00+02:00", 25, 60), time_zone = "Europe/Berlin" })
+    local long = berlin("2026-10-25T00:00:00+02:00", 25)
     assert.equal(0.035, long:price({ year = 2026, month = 1, day = 1, hour = 2 }).buy.price)
     assert.equal(0.25, long:price({ year = 2026, month = 1, day = 1, hour = 23 }).buy.price)
-    local short = assert(tariff.from_rows { currency = "EUR", spot = spot("2026-03-29T00:00:00+01:00", 23, 60), time_zone = "Europe/Berlin" })
+    local short = berlin("2026-03-29T00:00:00+01:00", 23)
     assert.equal(0.02, short:price({ year = 2026, month = 1, day = 1, hour = 2, min = 59 }).buy.price)
     assert.equal(0.03, short:price({ year = 2026, month = 1, day = 1, hour = 3 }).buy.price)
   end)

@@ -65,7 +65,9 @@ describe("the price of a moment", function()
 
   it("refuses what is no time", function()
     local t = object("02-two-season-tou.json")
-    local mistakes = { at(2026, 2, 29), at(2026, 13, 1), at(2026, 1, 1, 25), at(2026, 1, 1, 0, 60), { year = 2026 }, "now", 1780000000, true }
+    local mistakes = {
+      at(2026, 2, 29), at(2026, 13, 1), at(2026, 1, 1, 25), at(2026, 1, 1, 0, 60), { year = 2026 }, "now", 1780000000, true,
+    }
     for i = 1, #mistakes do assert.has_error(function() t:price(mistakes[i]) end) end
     assert.has_error(function() t.price({}, at(2026, 1, 1)) end)
     local ok, err, kind = tariff.new(samples.two_seasons(), { time_zone = "Europe/Nowhere" })

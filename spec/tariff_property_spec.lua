@@ -133,7 +133,8 @@ local function check_raises(t)
   for _, n in ipairs(tariff.check(t).normalisations) do
     for _, span in ipairs(n.spans) do
       oracle.minutes(span, function(minute)
-        told[string.format("%s %s %d %s %s %s %s", n.buy_season, n.sell_season, minute, n.buy_label, n.sell_label, n.buy, n.buy_becomes)] = true
+        told[string.format("%s %s %d %s %s %s %s", n.buy_season, n.sell_season, minute, n.buy_label, n.sell_label, n.buy,
+          n.buy_becomes)] = true
       end)
     end
   end

@@ -88,7 +88,7 @@ function M.text(history, options)
   local glyphs = options and options.ascii and ascii or unicode
   local count, most = #flow.steps, largest(flow)
   local width = math.max(1, math.floor(COLUMNS / count))
-  local out = { string.format("%s: a full bar is %s kWh in a %s, '%s' is no data", title_of(whole), string.format("%.2f", most / 1000),
+  local out = { string.format("%s: a full bar is %.2f kWh in %s, '%s' is no data", title_of(whole), most / 1000,
     span_text(flow.seconds), glyphs.missing), "" }
   for r, row in ipairs(flow.rows) do
     row.missing = whole.rows[r].missing
@@ -110,7 +110,8 @@ local classes = {
 local function style(page, ink, faint, colors)
   local out = { ".page { fill: " .. page .. " }", ".ink { fill: " .. ink .. " }",
     ".head { fill: " .. ink .. "; font-size: 15px; font-weight: 600 }", ".faint { fill: " .. faint .. "; font-size: 11px }",
-    ".grid-line { stroke: " .. faint .. "; stroke-width: 1; stroke-opacity: 0.35 }", ".zero { stroke: " .. ink .. "; stroke-width: 1 }",
+    ".grid-line { stroke: " .. faint .. "; stroke-width: 1; stroke-opacity: 0.35 }",
+    ".zero { stroke: " .. ink .. "; stroke-width: 1 }",
     ".gap { fill: " .. faint .. "; fill-opacity: 0.25 }" }
   for _, name in ipairs { "solar", "battery", "grid", "generator", "home", "charge", "export" } do
     out[#out + 1] = string.format(".%s { fill: %s }", name, colors[name])

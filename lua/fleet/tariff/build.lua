@@ -47,7 +47,9 @@ end
 
 -- ---- flat ----
 
-M.flat_options = { price = true, sell = true, currency = true, name = true, utility = true, code = true, daily = true, time_zone = true }
+M.flat_options = {
+  price = true, sell = true, currency = true, name = true, utility = true, code = true, daily = true, time_zone = true,
+}
 
 local function flat_side(side, price)
   side.energy_charges.ALL.rates.ALL = price
@@ -100,7 +102,9 @@ end
 local function minute_of(value, name)
   local hour, minute = string.match(tostring(value), "^(%d%d?):(%d%d)$")
   hour, minute = tonumber(hour), tonumber(minute)
-  if not hour or minute > 59 or hour * 60 + minute > DAY then mistake("'%s' is '%s'; write hours and minutes, 16:30", name, tostring(value)) end
+  if not hour or minute > 59 or hour * 60 + minute > DAY then
+    mistake("'%s' is '%s'; write hours and minutes, 16:30", name, tostring(value))
+  end
   return hour * 60 + minute
 end
 
@@ -138,7 +142,8 @@ local function sorted_spans(spans, season)
   for i = 2, #spans do
     if spans[i].from < spans[i - 1].to then
       local day, minute = math.floor(spans[i].from / DAY), spans[i].from % DAY
-      mistake("two rows of season '%s' cover day %d (0 is Monday) at %02d:%02d", season, day, math.floor(minute / 60), minute % 60)
+      mistake("two rows of season '%s' cover day %d (0 is Monday) at %02d:%02d", season, day, math.floor(minute / 60),
+        minute % 60)
     end
   end
   return spans

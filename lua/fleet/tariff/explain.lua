@@ -63,8 +63,10 @@ local rows = {
       number(p.price))
   end,
   buy_below_sell = function(p)
-    return string.format("season %s: %s buys at %s below the sell price %s (season %s, %s) on %s; the service buys at %s there",
-      p.buy_season, p.buy_label, number(p.buy), number(p.sell), p.sell_season, p.sell_label, M.days(p.spans), number(p.buy_becomes))
+    return string.format(
+      "season %s: %s buys at %s, below the sell price %s (season %s, %s), on %s; the service makes it %s there",
+      p.buy_season, p.buy_label, number(p.buy), number(p.sell), p.sell_season, p.sell_label, M.days(p.spans),
+      number(p.buy_becomes))
   end,
   labels_not_shown = function(p)
     return string.format("%s: the app does not show the labels %s; it knows ON_PEAK, PARTIAL_PEAK, OFF_PEAK, SUPER_OFF_PEAK",

@@ -128,7 +128,8 @@ end
 -- ---- diff ----
 
 local function period_key(p)
-  return string.format("%d-%d %02d:%02d-%02d:%02d", p.fromDayOfWeek, p.toDayOfWeek, p.fromHour, p.fromMinute, p.toHour, p.toMinute)
+  return string.format("%d-%d %02d:%02d-%02d:%02d", p.fromDayOfWeek, p.toDayOfWeek, p.fromHour, p.fromMinute,
+    p.toHour, p.toMinute)
 end
 
 -- Periods are compared as a set: their order has no meaning.

@@ -98,7 +98,8 @@ local function write_season(t, name, week, run)
   t.energy_charges[name] = { rates = energy }
   t.demand_charges[name] = { rates = any_demand and demand or {} }
   t.seasons[name] = {
-    fromMonth = run.from[1], fromDay = run.from[2], toMonth = run.to[1], toDay = run.to[2], tou_periods = weeks.tou_periods(week),
+    fromMonth = run.from[1], fromDay = run.from[2], toMonth = run.to[1], toDay = run.to[2],
+    tou_periods = weeks.tou_periods(week),
   }
 end
 

@@ -92,7 +92,8 @@ function M.spot(spot, zone)
   local n, given = #spot, spot
   spot = {}
   for i, one in ipairs(given) do spot[i] = one end
-  spot[n] = { start = spot[n].start, price = spot[n].price, minutes = spot[n].minutes or (spot[n].start - spot[n - 1].start) / 60 }
+  local last = spot[n]
+  spot[n] = { start = last.start, price = last.price, minutes = last.minutes or (last.start - spot[n - 1].start) / 60 }
   local length = spot[n].start - spot[1].start + spot[n].minutes * 60
   local period = length <= 25 * 3600 and DAY or WEEK
   local prices = minutes_of_spot(spot, zone, period)

@@ -21,7 +21,8 @@ local dark = {
 
 local function style(shades, page, ink, faint)
   local out = {
-    ".page { fill: " .. page .. " }", ".ink { fill: " .. ink .. " }", ".head { fill: " .. ink .. "; font-size: 15px; font-weight: 600 }",
+    ".page { fill: " .. page .. " }", ".ink { fill: " .. ink .. " }",
+    ".head { fill: " .. ink .. "; font-size: 15px; font-weight: 600 }",
     ".name { fill: " .. ink .. "; font-weight: 600 }", ".faint { fill: " .. faint .. "; font-size: 11px }",
     ".grid { stroke: " .. faint .. "; stroke-width: 1 }", ".cell { stroke: " .. page .. "; stroke-width: 1 }",
   }

@@ -50,8 +50,11 @@ end
 local local_axis = { per_hour = 60 }
 
 function local_axis.position(when)
-  if type(when) ~= "table" then mistake("a local time { year =, month =, day =, hour =, min = } expected, got a %s", type(when)) end
-  local date = string.format("%04d-%02d-%02d", whole(when, "year", 0, 9999), whole(when, "month", 1, 12), whole(when, "day", 1, 31))
+  if type(when) ~= "table" then
+    mistake("a local time { year =, month =, day =, hour =, min = } expected, got a %s", type(when))
+  end
+  local year, month, day = whole(when, "year", 0, 9999), whole(when, "month", 1, 12), whole(when, "day", 1, 31)
+  local date = string.format("%04d-%02d-%02d", year, month, day)
   local days = core.date_days(date)
   if not days then mistake("there is no %s", date) end
   return days * 1440 + whole(when, "hour", 0, 24, 0) * 60 + whole(when, "min", 0, 59, 0)
@@ -71,7 +74,9 @@ function local_axis.value(x)
   local days = math.floor(x / 1440)
   local year, month, day = string.match(core.days_date(days), "^(%d+)-(%d+)-(%d+)$")
   local minute = x % 1440
-  return { year = tonumber(year), month = tonumber(month), day = tonumber(day), hour = math.floor(minute / 60), min = minute % 60 }
+  return {
+    year = tonumber(year), month = tonumber(month), day = tonumber(day), hour = math.floor(minute / 60), min = minute % 60,
+  }
 end
 
 local function axis_for(own, when)
@@ -205,7 +210,9 @@ local function summed(parts, axis)
   for i, p in ipairs(parts) do
     length = length + (p.to - p.from)
     cost = cost + (p.to - p.from) * p.buy.price
-    parts[i] = { from = axis.value(p.from), to = axis.value(p.to), price = p.buy.price, season = p.buy.season, label = p.buy.label }
+    parts[i] = {
+      from = axis.value(p.from), to = axis.value(p.to), price = p.buy.price, season = p.buy.season, label = p.buy.label,
+    }
   end
   parts.hours, parts.mean = length / axis.per_hour, cost / length
   return parts
