@@ -158,18 +158,36 @@ static bool is_ours(int fd, long pid) {
   return fd >= 0 && pid == (long)getpid();
 }
 
-bool file_draft_open(struct file_draft *d, const char *directory, const char *name, struct err *e) {
+/* Somebody's lock on the file shows that it is in use; without one its process is gone. */
+static bool remove_left(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return errno == ENOENT;
+  bool free_to_go = flock(fd, LOCK_EX | LOCK_NB) == 0 && unlink(path) == 0;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return free_to_go;
+}
+
+static int create(char *path, bool named) {
+  if (!named) return mkostemp(path, O_CLOEXEC); /* O_EXCL, 0600, a random ending */
+  if (!remove_left(path)) return -1;
+  return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+bool file_draft_open(struct file_draft *d, const char *directory, const char *name, const char *ending, struct err *e) {
   d->directory = strdup(directory);
   d->target = joined(directory, name, "");
-  d->temporary = joined(directory, name, ".XXXXXX");
+  d->temporary = joined(directory, name, ending ? ending : ".XXXXXX");
   if (!d->directory || !d->target || !d->temporary) {
     file_draft_close(d);
     return err_out_of_memory(e);
   }
   d->pid = getpid();
-  d->fd = mkostemp(d->temporary, O_CLOEXEC); /* O_EXCL, 0600, a random ending */
+  d->fd = create(d->temporary, ending != NULL);
   if (d->fd >= 0 && fchmod(d->fd, 0600) == 0 && flock(d->fd, LOCK_EX | LOCK_NB) == 0) return step(), true;
-  fail(e, "write", d->target, errno);
+  if (errno == EWOULDBLOCK) err_set(e, KIND_busy, "'%s' is being written by somebody else", last_component(d->target));
+  else fail(e, "write", d->target, errno);
   file_draft_close(d);
   return false;
 }

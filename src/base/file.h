@@ -30,8 +30,9 @@ bool directory_make(const char *path, struct err *e); /* 0700, with its parents;
 bool directory_facts(const char *path, struct file_facts *facts, struct err *e);
 bool directory_list(struct buf *names, const char *path, struct err *e); /* each name followed by a NUL; no dot files */
 
-/* A file being written beside the one it will replace: directory/name.XXXXXX, 0600, locked so that file_sweep of another
- * process leaves it alone. Everything before file_draft_keep leaves the old file untouched. */
+/* A file being written beside the one it will replace, 0600, locked so that others leave it alone. Everything before
+ * file_draft_keep leaves the old file untouched. Its name is name.XXXXXX; or name and ending, so that what a killed process
+ * had written whole can be found: KIND_busy when somebody has that one open, a left one is replaced. */
 struct file_draft {
   int fd; /* -1: none */
   long pid;
@@ -39,7 +40,7 @@ struct file_draft {
 };
 #define FILE_DRAFT_INIT {-1, 0, NULL, NULL, NULL}
 
-bool file_draft_open(struct file_draft *d, const char *directory, const char *name, struct err *e);
+bool file_draft_open(struct file_draft *d, const char *directory, const char *name, const char *ending, struct err *e);
 bool file_draft_reserve(struct file_draft *d, size_t size, struct err *e);
 bool file_draft_write(struct file_draft *d, struct bytes content, bool durable, struct err *e);
 bool file_draft_keep(struct file_draft *d, bool durable, struct err *e); /* renames; the draft is closed */

@@ -155,14 +155,17 @@ static const luaL_Reg draft_methods[] = {
 
 static const struct box_type draft_type = {"fleet.draft", release_draft, draft_methods, NULL};
 
-/* core.file_draft(directory, name) -> draft; closing it removes what was not kept. nil, err, "store" */
+/* core.file_draft(directory, name [, ending]) -> draft; closing it removes what was not kept. Without an ending its own name is
+ * random. nil, err, "store", or "busy" when somebody writes a draft of that ending. */
 static int l_file_draft(lua_State *L) {
   struct err e = ERR_INIT;
   const char *directory = check_path(L, 1), *name = check_path(L, 2);
+  const char *ending = luaL_optstring(L, 3, NULL);
   luaL_argcheck(L, !strchr(name, '/'), 2, "a name without slashes expected");
+  luaL_argcheck(L, !ending || !strchr(ending, '/'), 3, "an ending without slashes expected");
   struct file_draft *d = box_new(L, &draft_type, sizeof *d, 0);
   *d = (struct file_draft)FILE_DRAFT_INIT;
-  if (!file_draft_open(d, directory, name, &e)) return push_failure(L, &e);
+  if (!file_draft_open(d, directory, name, ending, &e)) return push_failure(L, &e);
   box_open(L, -1);
   return 1;
 }

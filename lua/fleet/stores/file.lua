@@ -13,6 +13,7 @@ local version = "fleet-store 1"
 local record_limit = 1048576
 local behind = 1 -- seconds between writes that nobody waits for
 local lock_tries, lock_pause = 2000, 0.0025
+local reserved = ".reserved" -- ending of a draft whose space is proved
 
 local failure = contract.failure
 
@@ -260,10 +261,29 @@ local function open(directory, options)
 
   -- ---- tickets and leases ----
 
+  local function reserved_draft(key)
+    local draft, err, kind = core.file_draft(path, file_of(key), reserved)
+    if draft or kind ~= "busy" then return draft, err, kind end
+    return core.file_draft(path, file_of(key))
+  end
+
+  -- A process that was killed between writing and renaming may have left the only copy of a pair of tokens.
+  local function recover(key)
+    local left = path .. "/" .. file_of(key) .. reserved
+    local text = core.file_read(left, record_limit + 2048)
+    local record = text and decode(text)
+    if not record or record.key ~= key then return end
+    exclusively(function()
+      local current = read(key)
+      if current and current.generation >= record.generation then return true end
+      return save(key, record, true)
+    end)
+  end
+
   function acts.reserve(key, bytes)
     local reached, lock_err, lock_kind = exclusively(function(lock) return lock:number() end)
     if not reached then return nil, lock_err, lock_kind end
-    local draft, err, kind = core.file_draft(path, file_of(key))
+    local draft, err, kind = reserved_draft(key)
     if not draft then return nil, err, kind end
     local done
     done, err, kind = draft:reserve(math.floor(bytes) + #key + 256)
@@ -284,6 +304,7 @@ local function open(directory, options)
   function acts.lease(key)
     local lock, err, kind = core.file_lock(path .. "/" .. file_of(key) .. ".lease")
     if not lock then return nil, err, kind end
+    recover(key)
     local fence
     fence, err, kind = next_fence(lock, key)
     if not fence then
