@@ -1,0 +1,92 @@
+-- fleet token info | refresh | keep_alive | region: the tokens and the region of the account.
+
+local core = require "fleet.core"
+local options = require "fleet.cli.options"
+local show = require "fleet.cli.show"
+
+-- ---- token info ----
+
+local times = { expires_at = true, refreshed_at = true, refresh_by = true }
+
+-- Times as people read them; JSON keeps the seconds.
+local function readable(slot)
+  local copy = {}
+  for name, value in pairs(slot) do
+    copy[name] = times[name] and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value)) or value
+  end
+  return copy
+end
+
+local function token_info(context)
+  return context:client():token_info()
+end
+
+local function show_tokens(out, slots)
+  if next(slots) == nil then out:write("no token: sign in with 'fleet login'\n") end
+  local copies = {}
+  for name, slot in pairs(slots) do copies[name] = readable(slot) end
+  if next(copies) then show.value(out, copies) end
+end
+
+-- ---- refresh, keep_alive ----
+
+local slot = {
+  name = "slot", type = "string", placeholder = "SLOT", choices = { { name = "user" }, { name = "business" } },
+  doc = "whose token, user when left out",
+}
+
+local function given_slot(context, line)
+  local given = options.given(context.world, { slot }, line.options)
+  for _, choice in ipairs(slot.choices) do
+    if given.slot == nil or choice.name == given.slot then return given.slot end
+  end
+  require("fleet.cli.mistake").raise("'--slot' must be user or business")
+end
+
+-- The process ends here, and an unsaved pair with it: what is a remark in a program is a failure on the command line.
+local function refresh(context, line)
+  local wanted = given_slot(context, line)
+  local done, err, kind = context:check(context:client().refresh, context:client(), { slot = wanted })
+  if err then return nil, err, kind or err.kind end
+  return { refreshed = done }
+end
+
+local function keep_alive(context)
+  local done, err, kind = context:client():keep_alive()
+  if err then return nil, err, kind end
+  return { refreshed = done }
+end
+
+local function show_refresh(out, value)
+  out:write(value.refreshed and "refreshed\n" or "nothing to do: no pair is older than 30 days\n")
+end
+
+-- ---- region ----
+
+local function region(context)
+  local client = context:client()
+  local found, err, kind = client.user:region()
+  if err then return nil, err, kind end
+  if type(found) ~= "table" then found = {} end
+  found.base_url_in_use = require("fleet.region").base((core.account(client)))
+  return found
+end
+
+return {
+  {
+    name = "token.info", words = {}, run = token_info, show = show_tokens,
+    doc = "Tells what is known of the stored tokens: scopes, ends, the day by which they must be refreshed. Never the tokens.",
+  },
+  {
+    name = "refresh", words = {}, takes = { slot }, run = refresh, show = show_refresh,
+    doc = "Exchanges the refresh token now. Calls do so by themselves when it is due.",
+  },
+  {
+    name = "keep_alive", words = {}, run = keep_alive, show = show_refresh,
+    doc = "Refreshes pairs older than 30 days, so that none dies of disuse after three months; for a monthly timer.",
+  },
+  {
+    name = "region", words = {}, run = region,
+    doc = "Asks which region the account lives in, and tells the address that is used.",
+  },
+}
