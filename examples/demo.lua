@@ -1,0 +1,170 @@
+-- The main job, narrated: a simulated service in a process of its own, and a script that signs in, commands a vehicle and
+-- looks after an energy site. `make demo` runs it.
+local core = require "fleet.core"
+local fleet = require "fleet"
+local visitor = require "fleet.sim.visitor"
+
+local function say(text, ...)
+  print(string.format(text, ...))
+end
+
+local function step(text)
+  print()
+  print("== " .. text)
+end
+
+-- ---- the simulator ----
+
+local function temporary(text)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+local function hex(bytes)
+  return (string.gsub(bytes, ".", function(c) return string.format("%02x", string.byte(c)) end))
+end
+
+-- Two vehicles: one takes signed commands only and knows our key, the other is older and takes plain ones.
+local function garage(key)
+  return core.json_encode {
+    vehicles = {
+      { vin = "5YJ3FLEE9RF000001", display_name = "Pearl", keys = { hex(key:public_bytes()) },
+        charge_state = { battery_level = 42, charge_limit_soc = 70, conn_charge_cable = "IEC", charging_state = "Stopped" } },
+      { vin = "5YJSFLEE9KF000002", display_name = "Ruby", vehicle_command_protocol_required = false,
+        charge_state = { charge_limit_soc = 70 } },
+    },
+    energy_sites = { { energy_site_id = 1000001, site_name = "Maple Street" } },
+  }
+end
+
+local function start(key)
+  local path = temporary(garage(key))
+  local pipe = assert(io.popen("echo $$; exec lua5.4 lua/fleet/cli/fleet sim --port 0 --garage " .. path, "r"))
+  local pid = pipe:read("l")
+  local addresses = assert(core.json_decode(pipe:read("l") or ""), "the simulator did not start")
+  return addresses, function()
+    os.execute("kill " .. pid .. " 2>/dev/null")
+    pipe:close()
+    os.remove(path)
+  end
+end
+
+-- ---- the steps ----
+
+local function sign_in(client)
+  local address, pending = client:authorize_url { locale = "en-US" }
+  say("the browser is sent to  %s...", string.sub(address, 1, 70))
+  local callback = assert(visitor.consent(address))
+  say("and comes back to       %s...", string.sub(callback, 1, 50))
+  assert(client:authorize(callback, pending))
+  local info = assert(client:token_info()).user
+  say("token received: expires in %d h, to be refreshed before %s", math.floor(info.expires_in / 3600 + 0.5),
+    os.date("!%Y-%m-%d", math.floor(info.refresh_by)))
+end
+
+local function outcome(result, err)
+  if not result then return string.format("failed: %s [%s, %s]", err.message, err.kind, tostring(err.outcome)) end
+  local how = result.via .. (result.authenticated and ", answer authenticated" or "")
+  return (result.changed and "done" or "already so: " .. result.reason) .. " (" .. how .. ")"
+end
+
+local function vehicles(client)
+  local cars = {}
+  for car, record in client:vehicles() do
+    cars[#cars + 1] = car
+    say("VIN %s  %-6s %s", record.vin, record.display_name, record.state)
+  end
+  return cars
+end
+
+local function plain(car)
+  say("charge limit 80 %%:     %s", outcome(car:set_charge_limit { percent = 80 }))
+  say("charge limit 80 %%:     %s", outcome(car:set_charge_limit { percent = 80 }))
+  say("horn:                  %s", outcome(car:honk_horn()))
+  local ok, mistake = pcall(function() return car:set_charge_limit { percnt = 80 } end)
+  say("a slip of the pen:     %s", ok and "not noticed!" or string.gsub(mistake, "^.-: ", ""))
+end
+
+local function signed(car, unsigned)
+  say("unsigned horn:         %s", outcome(unsigned:honk_horn()))
+  local result, err = car:honk_horn()
+  say("signed horn:           %s", outcome(result, err))
+  if result and result.via == "signed" then say("signed command accepted by a vehicle that refuses unsigned ones") end
+  local limit = assert(car:set_charge_limit { percent = 80 })
+  say("signed charge limit:   %s", outcome(limit))
+end
+
+local function energy(client)
+  local site = client:energy_site(1000001)
+  local live = assert(site:live_status())
+  say("energy now: solar %.0f W, load %.0f W, battery %.0f W, grid %.0f W, charged %.0f %%", live.solar_power, live.load_power,
+    live.battery_power, live.grid_power, live.percentage_charged)
+  say("backup reserve 30 %%:   %s", assert(site:backup({ backup_reserve_percent = 30 }, { read_back = true })).message)
+end
+
+local function period(first, last)
+  return { periods = { { fromDayOfWeek = 0, toDayOfWeek = 6, fromHour = first, fromMinute = 0, toHour = last, toMinute = 0 } } }
+end
+
+local function tariffs()
+  local year = { fromMonth = 1, fromDay = 1, toMonth = 12, toDay = 31 }
+  year.tou_periods = { ON_PEAK = period(16, 21), OFF_PEAK = period(21, 15) }
+  local t = {
+    utility = "Maple Power", name = "Evening peak", currency = "EUR", seasons = { Year = year },
+    energy_charges = { Year = { rates = { ON_PEAK = 0.41, OFF_PEAK = 0.22 } } }, demand_charges = {},
+  }
+  local found = fleet.tariff.check(t)
+  for _, problem in ipairs(found.problems) do
+    say("tariff problem: %s %s %s (nothing is sent)", problem.kind, problem.season or "", problem.span or "")
+  end
+  year.tou_periods.OFF_PEAK = period(21, 16)
+  local mended = assert(fleet.tariff.new(t))
+  say("tariff mended; the week as it will be charged:")
+  print((mended:text()))
+end
+
+local function main(addresses, key)
+  local function client_with(more)
+    local options = {
+      base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, client_id = "demo",
+      client_secret = "demo-secret", redirect_uri = "http://localhost:8000/callback",
+      scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "energy_device_data", "energy_cmds" },
+    }
+    for name, value in pairs(more) do options[name] = value end
+    return fleet.new(options)
+  end
+  local store = fleet.store.memory()
+  local client = client_with { key = key, store = store }
+  local without_key = client_with { store = store }
+
+  step "Signing in, with a page that a browser would show"
+  sign_in(client)
+  step "The vehicles of the account"
+  local cars = vehicles(client)
+  step "Plain commands to a vehicle that takes them"
+  plain(client:vehicle("5YJSFLEE9KF000002"))
+  step "Signed commands to a vehicle that takes nothing else"
+  signed(cars[1], without_key:vehicle("5YJ3FLEE9RF000001"))
+  step "An energy site"
+  energy(client)
+  step "A tariff with a gap, and without"
+  tariffs()
+  client:close()
+  without_key:close()
+end
+
+local key = fleet.key.generate()
+step "Starting a simulator of the service, with a garage of two vehicles"
+local addresses, stop = start(key)
+say("it listens at %s", addresses.base_url)
+local ok, failure = pcall(main, addresses, key)
+stop()
+if not ok then
+  io.stderr:write("the demonstration failed: ", tostring(failure), "\n")
+  os.exit(1, true)
+end
+print()
+print("Done. The simulator has been stopped; nothing was left behind.")
