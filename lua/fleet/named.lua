@@ -22,10 +22,16 @@ local function handle_for(row, client, args)
   return id_name == "vin" and client:vehicle(id) or client:energy_site(id)
 end
 
+-- What the handle knows already.
+local function implied(row, param)
+  return param.name == id_argument[row.handle]
+end
+
 local function positional(row, args)
   local list = {}
   for _, param in ipairs(row.params) do
-    if param.place == "path" and args[param.name] ~= nil then
+    if param.place == "path" and not implied(row, param) then
+      if args[param.name] == nil then missing(row, param.name) end
       list[#list + 1] = args[param.name]
       args[param.name] = nil
     end

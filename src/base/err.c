@@ -23,6 +23,11 @@ bool err_set(struct err *e, enum kind kind, const char *format, ...) {
   return false;
 }
 
+void err_reason(struct err *e, const char *text) {
+  snprintf(e->reason, sizeof e->reason, "%s", text);
+  cut_at_utf8(e->reason, sizeof e->reason);
+}
+
 bool err_out_of_memory(struct err *e) {
   return err_set(e, KIND_service, "out of memory");
 }

@@ -22,6 +22,7 @@ struct err {
 
 /* Cuts long text at a UTF-8 boundary. e may be NULL. Returns false. */
 bool err_set(struct err *e, enum kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void err_reason(struct err *e, const char *text); /* cut like the message */
 bool err_out_of_memory(struct err *e);
 
 const char *kind_name(enum kind kind); /* "none" for KIND_none */
