@@ -175,7 +175,7 @@ static void compose(struct err *e, const char *name, const struct http_response 
             described ? ": " : "", described ? s->description : "", advice ? ". " : "", advice ? advice : "");
   else
     err_set(e, e->kind, "%s: %s%s%s", name, failure_sentence(r), advice ? ". " : "", advice ? advice : "");
-  strncat(e->reason, text, sizeof e->reason - 1);
+  err_reason(e, text);
 }
 
 /* ---- shapes of a good reply ---- */
@@ -199,7 +199,7 @@ static bool judge_reason(struct err *e, const struct request *request, const cha
   const struct reason *known = reason_of(text);
   if (known && known->kind == KIND_none && !request->strict) return true;
   e->outcome = known && known->kind != KIND_none ? known->outcome : OUTCOME_REFUSED;
-  strncat(e->reason, text, sizeof e->reason - 1);
+  err_reason(e, text);
   enum kind kind = known && known->kind != KIND_none ? known->kind : KIND_refused;
   return err_set(e, kind, "%s: refused: %s%s%s", request->row->name, *text ? text : "no reason given",
                  known && known->doc ? ". " : "", known && known->doc ? known->doc : "");
@@ -282,7 +282,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   struct said s = read_said(L, lua_gettop(L));
   if (says_error(L, &s, row)) {
     const struct reason *known = reason_of(s.error);
-    strncat(e->reason, s.error, sizeof e->reason - 1);
+    err_reason(e, s.error);
     e->outcome = request_is_write(request) ? OUTCOME_REFUSED : OUTCOME_NONE;
     return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request), s.error,
                    s.description ? ": " : "", s.description ? s.description : "");
@@ -345,6 +345,14 @@ static int l_result(lua_State *L) {
   return 5;
 }
 
+/* The error text of a body, where JSON may write a slash as "\/"; else the body as it is. May leave the table on the stack. */
+static struct bytes error_text(lua_State *L, const struct http_response *r) {
+  struct err ignored = ERR_INIT;
+  struct said s = {NULL, NULL, NULL};
+  if (json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_said(L, lua_gettop(L));
+  return s.error ? bytes_of(s.error) : buf_bytes(&r->body);
+}
+
 /* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see outcome.h */
 static int l_other_host(lua_State *L) {
   const struct http_response *r = check_reply(L, 1)->response;
@@ -358,7 +366,7 @@ static int l_other_host(lua_State *L) {
   }
   hosts[count] = NULL;
   struct buf *base_url = push_scratch(L);
-  if (!outcome_other_host(buf_bytes(&r->headers), buf_bytes(&r->body), hosts, base_url)) return 0;
+  if (!outcome_other_host(buf_bytes(&r->headers), error_text(L, r), hosts, base_url)) return 0;
   push_buf(L, base_url);
   return 1;
 }
