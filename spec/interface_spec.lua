@@ -380,7 +380,8 @@ describe("replies", function()
     { "site:charge_history", '{"response":{"charge_history":[{"energy_added_wh":12.0}]}}',
       { charge_history = { { energy_added_wh = 12 } } }, { start_date = "2026-03-01T00:00:00Z" } },
     { "site:charge_history", '{"response":{"time_series":[]}}', { time_series = {} }, { start_date = "2026-03-01T00:00:00Z" } },
-    { "site:live_status", '{"response":{"solar_power":0,"battery_power":-2.5,"grid_status":null}}', { solar_power = 0, battery_power = -2.5 } },
+    { "site:live_status", '{"response":{"solar_power":0,"battery_power":-2.5,"grid_status":null}}',
+      { solar_power = 0, battery_power = -2.5 } },
   }
 
   it("come back as what stands under response, or as the whole body where nothing is wrapped", function()

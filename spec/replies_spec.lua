@@ -12,11 +12,15 @@ require "spec.support.quick"(fleet)
 local vin = "5YJ3E1EA7KF000001"
 local server, client, car, site
 
-setup(function()
-  server = recorder.start()
+-- A client that has seen nothing yet: what was seen of a vehicle decides what an unclear 408 means.
+local function renew()
+  if client then client:close() end
   client = fleet.new { base_url = server.url, token = "t0ken" }
   car, site = client:vehicle(vin), client:energy_site("1")
-end)
+end
+
+setup(function() server = recorder.start() end)
+before_each(renew)
 teardown(function()
   client:close()
   server:stop()
@@ -97,7 +101,10 @@ describe("a status", function()
   it("has the kind and the outcome that are written down for it, for every sort of call", function()
     for _, row in ipairs(statuses) do
       local about = row[1] .. " " .. row[2]
-      local function rule() return { status = row[1], body = row[2] } end
+      local function rule()
+        renew()
+        return { status = row[1], body = row[2] }
+      end
       assert.are.equal(row[3] .. " nil", described("read", rule()), about)
       assert.are.equal(row[3] .. " " .. row[4], described("idempotent", rule()), about)
       assert.are.equal(row[3] .. " " .. row[4], described("set", rule()), about)
@@ -231,7 +238,7 @@ describe("a reason", function()
       for _, which in ipairs { "command", "set" } do
         local found, said = reasoned(which, reason)
         assert.are.equal(wanted, found, reason)
-        assert.are.equal(reason, said.reason)
+        assert.are.equal(reason, said.reason or "")
         if reason ~= "" and wanted ~= done then assert.is_truthy(string.find(said.message, reason, 1, true), reason) end
       end
     end
@@ -270,8 +277,9 @@ describe("a reason", function()
   it("does not make a command with result true fail, and stays readable", function()
     local value = ask("command", { body = '{"response":{"result":true,"reason":"could_not_wake_buses"}}' })
     assert.are.same({ true, "could_not_wake_buses" }, { value.changed, value.reason })
-    local _, said = reasoned("command", string.rep("ä", 300) .. "\n\27[31m")
+    local _, said = reasoned("command", "\n\27[31m\127\u{9b}" .. string.rep("ä", 300))
     assert.is_nil(string.find(said.message, "%c"))
+    assert.is_nil(string.find(said.message, "\u{9b}", 1, true))
     assert.is_truthy(utf8.len(said.message))
     assert.is_truthy(utf8.len(said.reason))
   end)
@@ -338,7 +346,7 @@ describe("a reply with 200", function()
         assert.are.equal("protocol " .. outcome, described(which, copy))
       end
     end
-    local small <close> = fleet.new { base_url = server.url, token = "t", max_response = 100 }
+    local small <close> = fleet.new { base_url = server.url, token = "t0ken", max_response = 100 }
     server:script { { body = '{"response":{"result":true,"reason":"' .. string.rep("x", 200) .. '"}}', times = 0 } }
     local _, err, kind = small:vehicle(vin):honk_horn()
     assert.are.same({ "protocol", "unknown" }, { kind, err.outcome })
@@ -346,10 +354,10 @@ describe("a reply with 200", function()
   end)
 
   it("that is no HTTP, or nothing, leaves a command open", function()
-    for raw, kind in pairs { ["this is no HTTP\r\n\r\n"] = "protocol", ["HTTP/1.1 2"] = "protocol", ["\0\0\0\0"] = "protocol" } do
+    for _, raw in ipairs { "this is no HTTP\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Le", "\0\0\0\0" } do
       for which, outcome in pairs { read = "nil", idempotent = "unknown", command = "unknown" } do
         local found = described(which, { raw = raw })
-        assert.are.equal(kind .. " " .. outcome, found, raw)
+        assert.are.equal("protocol " .. outcome, found, raw)
       end
     end
     for which, outcome in pairs { read = "nil", idempotent = "unknown", command = "unknown" } do
@@ -365,12 +373,12 @@ describe("a reply with 200", function()
   end)
 
   it("from nobody was never sent", function()
-    local lost <close> = fleet.new { base_url = recorder.unused(), token = "t" }
+    local lost <close> = fleet.new { base_url = recorder.unused(), token = "t0ken" }
     local _, err, kind = lost:vehicle(vin):honk_horn()
     assert.are.same({ "network", "not_sent" }, { kind, err.outcome })
     _, err, kind = lost.user:me()
     assert.are.same({ "network" }, { kind, err.outcome })
-    local unresolved <close> = fleet.new { base_url = "https://nowhere.invalid", token = "t" }
+    local unresolved <close> = fleet.new { base_url = "https://nowhere.invalid", token = "t0ken" }
     _, err, kind = unresolved:vehicle(vin):honk_horn()
     assert.are.same({ "network", "not_sent" }, { kind, err.outcome })
   end)
@@ -388,7 +396,7 @@ describe("421", function()
     for _, rule in ipairs { moved("user out of region, use base URL: " .. there.url .. ", see https://docs"),
       moved("user out of region", { "Alt-Svc: h2=" .. there.url }) } do
       local store = fleet.store.memory()
-      local options = { base_url = server.url, hosts = { there.url }, token = "t", store = store }
+      local options = { base_url = server.url, hosts = { there.url }, token = "t0ken", store = store }
       local mover <close> = fleet.new(options)
       server:script { rule }
       there:script { { times = 0, body = '{"response":{"result":true,"reason":""}}' } }
@@ -404,7 +412,7 @@ describe("421", function()
 
   it("is not followed round in circles", function()
     local there = recorder.start()
-    local mover <close> = fleet.new { base_url = server.url, hosts = { there.url, server.url }, token = "t" }
+    local mover <close> = fleet.new { base_url = server.url, hosts = { there.url, server.url }, token = "t0ken" }
     server:script { { status = 421, body = failure("use base URL: " .. there.url), times = 0 } }
     there:script { { status = 421, body = failure("use base URL: " .. server.url), times = 0 } }
     local _, err, kind = mover:vehicle(vin):honk_horn()
@@ -417,7 +425,7 @@ describe("421", function()
     local there = recorder.start()
     local port = string.match(there.url, ":(%d+)$")
     there:script { { times = 0 } }
-    local mover <close> = fleet.new { base_url = server.url, hosts = { "fleet.example.com" }, token = "t" }
+    local mover <close> = fleet.new { base_url = server.url, hosts = { "fleet.example.com" }, token = "t0ken" }
     for _, text in ipairs { there.url, "http://fleet.example.com@127.0.0.1:" .. port, "https://127.0.0.1:" .. port,
       "https://fleet.example.com.127.0.0.1:" .. port, "https://evilfleet.example.com", "http://fleet.example.com", server.url } do
       server:script { moved("use base URL: " .. text, { "Alt-Svc: h2=" .. text }) }

@@ -129,7 +129,7 @@ local function attempt(call, token, number)
   value, err, kind, passing, trait = core.result(call.request, reply, wall, call.account.states[call.id])
   if err then
     call.facts.passing, call.facts.trait = passing, trait
-    if kind == "asleep" or kind == "offline" then call.account.states[call.id] = kind end
+    if call.id and (kind == "asleep" or kind == "offline") then call.account.states[call.id] = kind end
     M.dress(call, err)
     call.other_host = err.kind == "region" and region.named(call.account, reply) or nil
     err.raw = redact.text(reply:body(), call)

@@ -12,6 +12,15 @@ static void cut_at_utf8(char *text, size_t size) {
   text[n] = '\0';
 }
 
+/* Words of the service stand in messages, and messages reach terminals: no control character gets there. */
+static void no_controls(char *text) {
+  for (unsigned char *c = (unsigned char *)text; *c; c++) {
+    bool c1 = c[0] == 0xC2 && c[1] >= 0x80 && c[1] <= 0x9F;
+    if (c1) c[1] = ' ';
+    if (c1 || *c < 0x20 || *c == 0x7F) *c = ' ';
+  }
+}
+
 bool err_set(struct err *e, enum kind kind, const char *format, ...) {
   if (!e) return false;
   va_list args;
@@ -19,6 +28,7 @@ bool err_set(struct err *e, enum kind kind, const char *format, ...) {
   vsnprintf(e->message, sizeof e->message, format, args);
   va_end(args);
   cut_at_utf8(e->message, sizeof e->message);
+  no_controls(e->message);
   e->kind = kind;
   return false;
 }

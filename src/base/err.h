@@ -20,9 +20,9 @@ struct err {
 
 #define ERR_INIT {KIND_none, OUTCOME_NONE, 0, 0, 0, "", ""}
 
-/* Cuts long text at a UTF-8 boundary. e may be NULL. Returns false. */
+/* Cuts long text at a UTF-8 boundary and puts a space for a control character. e may be NULL. Returns false. */
 bool err_set(struct err *e, enum kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void err_reason(struct err *e, const char *text); /* cut like the message */
+void err_reason(struct err *e, const char *text); /* as it came, cut at a UTF-8 boundary */
 bool err_out_of_memory(struct err *e);
 
 const char *kind_name(enum kind kind); /* "none" for KIND_none */

@@ -345,6 +345,14 @@ static int l_result(lua_State *L) {
   return 5;
 }
 
+/* The error text of a body, where JSON may write a slash as "\/"; else the body as it is. May leave the table on the stack. */
+static struct bytes error_text(lua_State *L, const struct http_response *r) {
+  struct err ignored = ERR_INIT;
+  struct said s = {NULL, NULL, NULL};
+  if (json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_said(L, lua_gettop(L));
+  return s.error ? bytes_of(s.error) : buf_bytes(&r->body);
+}
+
 /* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see outcome.h */
 static int l_other_host(lua_State *L) {
   const struct http_response *r = check_reply(L, 1)->response;
@@ -358,7 +366,7 @@ static int l_other_host(lua_State *L) {
   }
   hosts[count] = NULL;
   struct buf *base_url = push_scratch(L);
-  if (!outcome_other_host(buf_bytes(&r->headers), buf_bytes(&r->body), hosts, base_url)) return 0;
+  if (!outcome_other_host(buf_bytes(&r->headers), error_text(L, r), hosts, base_url)) return 0;
   push_buf(L, base_url);
   return 1;
 }
