@@ -118,39 +118,42 @@ static size_t varint_size(uint64_t v) {
   return n;
 }
 
-static void put_varint(struct buf *b, uint64_t v) {
-  unsigned char bytes[10];
-  size_t n = 0;
-  for (; v >= 0x80; v >>= 7) bytes[n++] = (unsigned char)(v | 0x80);
-  bytes[n++] = (unsigned char)v;
-  buf_add(b, bytes, n);
+/* Room for everything is reserved at the start, so that no step has to ask. */
+struct pen {
+  unsigned char *at;
+};
+
+static void put_varint(struct pen *b, uint64_t v) {
+  for (; v >= 0x80; v >>= 7) *b->at++ = (unsigned char)(v | 0x80);
+  *b->at++ = (unsigned char)v;
 }
 
-static void put_key(struct buf *b, unsigned number, enum wire wire) {
+static void put_key(struct pen *b, unsigned number, enum wire wire) {
   put_varint(b, number << 3 | wire);
 }
 
-static void put_number(struct buf *b, unsigned number, uint32_t v) {
+static void put_number(struct pen *b, unsigned number, uint32_t v) {
   if (v) put_key(b, number, VARINT), put_varint(b, v);
 }
 
-static void put_fixed32(struct buf *b, unsigned number, uint32_t v) {
+static void put_fixed32(struct pen *b, unsigned number, uint32_t v) {
   if (!v) return;
   put_key(b, number, FIXED32);
-  for (int shift = 0; shift < 32; shift += 8) buf_put(b, (unsigned char)(v >> shift));
+  for (int shift = 0; shift < 32; shift += 8) *b->at++ = (unsigned char)(v >> shift);
 }
 
-static void put_length(struct buf *b, unsigned number, size_t size) {
+static void put_length(struct pen *b, unsigned number, size_t size) {
   put_key(b, number, LENGTH);
   put_varint(b, size);
 }
 
-static void put_present(struct buf *b, unsigned number, struct bytes v) {
+static void put_present(struct pen *b, unsigned number, struct bytes v) {
   put_length(b, number, v.size);
-  buf_add(b, v.data, v.size);
+  if (v.size) memcpy(b->at, v.data, v.size);
+  b->at += v.size;
 }
 
-static void put_bytes(struct buf *b, unsigned number, struct bytes v) {
+static void put_bytes(struct pen *b, unsigned number, struct bytes v) {
   if (v.size) put_present(b, number, v);
 }
 
@@ -166,7 +169,7 @@ static size_t bytes_size(unsigned number, struct bytes v) {
   return v.size ? present_size(number, v.size) : 0;
 }
 
-static void write_destination(struct buf *b, unsigned number, uint32_t domain, struct bytes address) {
+static void write_destination(struct pen *b, unsigned number, uint32_t domain, struct bytes address) {
   if (address.data) {
     put_length(b, number, present_size(2, address.size));
     put_present(b, 2, address);
@@ -176,12 +179,12 @@ static void write_destination(struct buf *b, unsigned number, uint32_t domain, s
   }
 }
 
-static void write_payload(const struct message *m, struct buf *b) {
+static void write_payload(const struct message *m, struct pen *b) {
   if (m->kind == PAYLOAD_BYTES) put_present(b, 10, m->payload);
 }
 
 /* The two payloads whose numbers come after the signature's. */
-static void write_late_payload(const struct message *m, struct buf *b) {
+static void write_late_payload(const struct message *m, struct pen *b) {
   if (m->kind == PAYLOAD_HANDSHAKE) {
     put_length(b, 14, bytes_size(1, m->payload));
     put_bytes(b, 1, m->payload);
@@ -211,7 +214,7 @@ static size_t signature_size(const struct layout *l, const struct message *m) {
          bytes_size(l->tag, m->tag);
 }
 
-static void write_signature(const struct message *m, struct buf *b) {
+static void write_signature(const struct message *m, struct pen *b) {
   const struct layout *l = layout_of(m->signature);
   if (!l) return;
   size_t who = m->signer.data ? present_size(1, m->signer.size) : 0, how = signature_size(l, m);
@@ -225,27 +228,42 @@ static void write_signature(const struct message *m, struct buf *b) {
   put_bytes(b, l->tag, m->tag);
 }
 
-static void write_status(const struct message *m, struct buf *b) {
+static void write_status(const struct message *m, struct pen *b) {
   if (!m->status && !m->fault) return;
   put_length(b, 12, number_size(1, m->status) + number_size(2, m->fault));
   put_number(b, 1, m->status);
   put_number(b, 2, m->fault);
 }
 
-enum { ENVELOPE_ROOM = 512 };
+enum { KEYS_ROOM = 256 }; /* more than all keys, lengths and numbers of an envelope */
+
+static bool pen_start(struct pen *b, struct buf *out, size_t views) {
+  if (!buf_reserve(out, views + KEYS_ROOM)) return false;
+  b->at = out->data + out->size;
+  return true;
+}
+
+static bool pen_end(const struct pen *b, struct buf *out) {
+  out->size = (size_t)(b->at - out->data);
+  *b->at = '\0';
+  return true;
+}
 
 bool message_write(const struct message *m, struct buf *out) {
-  buf_reserve(out, m->payload.size + ENVELOPE_ROOM); /* once, not at every step */
-  write_destination(out, 6, m->to_domain, m->to_address);
-  write_destination(out, 7, m->from_domain, m->from_address);
-  write_payload(m, out);
-  write_status(m, out);
-  write_signature(m, out);
-  write_late_payload(m, out);
-  put_bytes(out, 50, m->request_uuid);
-  put_bytes(out, 51, m->uuid);
-  put_number(out, 52, m->flags);
-  return buf_ok(out);
+  struct pen pen, *b = &pen;
+  size_t views = m->to_address.size + m->from_address.size + m->payload.size + m->signer.size + m->epoch.size + m->nonce.size +
+                 m->tag.size + m->uuid.size + m->request_uuid.size;
+  if (!pen_start(b, out, views)) return false;
+  write_destination(b, 6, m->to_domain, m->to_address);
+  write_destination(b, 7, m->from_domain, m->from_address);
+  write_payload(m, b);
+  write_status(m, b);
+  write_signature(m, b);
+  write_late_payload(m, b);
+  put_bytes(b, 50, m->request_uuid);
+  put_bytes(b, 51, m->uuid);
+  put_number(b, 52, m->flags);
+  return pen_end(b, out);
 }
 
 /* ---- session info ---- */
@@ -262,10 +280,12 @@ bool session_info_read(struct session_info *i, struct bytes in, struct arena *a,
 }
 
 bool session_info_write(const struct session_info *i, struct buf *out) {
-  put_number(out, 1, i->counter);
-  put_bytes(out, 2, i->public);
-  put_bytes(out, 3, i->epoch);
-  put_fixed32(out, 4, i->clock_time);
-  put_number(out, 5, i->status);
-  return buf_ok(out);
+  struct pen pen, *b = &pen;
+  if (!pen_start(b, out, i->public.size + i->epoch.size)) return false;
+  put_number(b, 1, i->counter);
+  put_bytes(b, 2, i->public);
+  put_bytes(b, 3, i->epoch);
+  put_fixed32(b, 4, i->clock_time);
+  put_number(b, 5, i->status);
+  return pen_end(b, out);
 }
