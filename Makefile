@@ -184,6 +184,13 @@ bench:
 	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign
 	@$(ENV) $(LUA) spec/bench/run.lua
 
+# Pictures for the eye: every one that the module draws, for light and for dark pages.
+look: build
+	@mkdir -p build/look
+	@$(ENV) $(LUA) spec/look/pictures.lua build/look
+	@if command -v rsvg-convert >/dev/null; then for f in build/look/*.svg; do rsvg-convert -o $${f%.svg}.png $$f || exit 1; done; fi
+	@ls build/look
+
 doc: build
 	$(ENV) $(LUA) -e 'io.write(require("fleet.cli.reference").markdown())' >$(B)/reference.md
 	$(ENV) $(LUA) -e 'io.write(require("fleet.cli.typedefs").definitions())' >$(B)/types.lua

@@ -195,7 +195,7 @@ local function draw_gaps(out, flow, f)
     if first and not gap then
       local x, width = f.x + (first - 1) * f.step, (i - first) * f.step
       out[#out + 1] = svg.rect(x, f.top, width, f.bottom - f.top, "gap", "not all data arrived")
-      if width > 56 then out[#out + 1] = svg.text(x + width / 2, f.top + 16, "faint", "middle", "no data") end
+      if width > 50 then out[#out + 1] = svg.text(x + width / 2, f.top + 16, "faint", "middle", "no data") end
       first = nil
     end
   end

@@ -1,9 +1,10 @@
 /* Any bytes as a tariff: the check must agree with a count of every minute and every day.
  *
  * A byte is an instruction, its operands follow; numbers are cut to what the reader of tables lets through.
- *   0 season (side, from month, from day, to month, to day)   1 label (letter)   2 period (from day, to day, from hour,
- *   from minute, to hour, to minute)   3 rates (side, charges, letter; 0 is ALL)   4 rate (letter, price)
- * Seasons are named by number and labels of a season by letter, each once, as the keys of a table would be.
+ *   0 season (side, from month, from day, to month, to day)   1 label (letter)   2 period (from day, to day,
+ * from hour, from minute, to hour, to minute)   3 rates (side, charges, letter; 0 is ALL)   4 rate (letter,
+ * price) Seasons are named by number and labels of a season by letter, each once, as the keys of a table
+ * would be.
  */
 #include "tariff/tariff.h"
 
@@ -46,7 +47,8 @@ static void season(struct tariff *t, struct mirror *m, struct input *in) {
   if (m->seasons == SEASONS) return;
   enum tariff_side side = (enum tariff_side)take(in, 2);
   struct tariff_dates d = {take(in, 13), take(in, 32), take(in, 13), take(in, 32)};
-  m->side[m->seasons] = side, m->dates[m->seasons] = d, m->used[m->seasons] = d.from_month || d.from_day || d.to_month || d.to_day;
+  m->side[m->seasons] = side, m->dates[m->seasons] = d,
+  m->used[m->seasons] = d.from_month || d.from_day || d.to_month || d.to_day;
   m->letters = 0, m->label = -1;
   tariff_add_season(t, side, season_name(m->seasons++), d);
 }
@@ -76,7 +78,8 @@ static void rates(struct tariff *t, struct mirror *m, struct input *in) {
   unsigned *seen = &m->blocks[side * TARIFF_CHARGES + charges];
   if (*seen >> name & 1) return;
   *seen |= 1u << name, m->in_block = true, m->rates = 0;
-  tariff_add_rates(t, (enum tariff_side)side, (enum tariff_charges)charges, name ? season_name(name - 1) : bytes_of("ALL"));
+  tariff_add_rates(t, (enum tariff_side)side, (enum tariff_charges)charges,
+                   name ? season_name(name - 1) : bytes_of("ALL"));
 }
 
 static void rate(struct tariff *t, struct mirror *m, struct input *in) {
@@ -87,7 +90,8 @@ static void rate(struct tariff *t, struct mirror *m, struct input *in) {
 }
 
 static void build(struct tariff *t, struct mirror *m, struct input in) {
-  static void (*const steps[])(struct tariff *, struct mirror *, struct input *) = {season, label, period, rates, rate};
+  static void (*const steps[])(struct tariff *, struct mirror *, struct input *) = {season, label, period,
+                                                                                    rates, rate};
   m->label = -1;
   while (in.at < in.end) steps[take(&in, 5)](t, m, &in);
 }
@@ -97,7 +101,8 @@ static int season_of(const struct tariff_fault *f) {
 }
 
 /* Minutes of gap and of overlap that the report tells for a season; each span lies in one day. */
-static void told_minutes(const struct tariff_report *r, const struct mirror *m, int s, long *gap, long *overlap) {
+static void told_minutes(const struct tariff_report *r, const struct mirror *m, int s, long *gap,
+                         long *overlap) {
   *gap = *overlap = 0;
   for (size_t i = 0; i < r->fault_count; i++) {
     const struct tariff_fault *f = &r->faults[i];
@@ -121,7 +126,8 @@ static void check_weeks(const struct tariff_report *r, const struct mirror *m) {
 }
 
 static bool holds(const struct tariff_dates *d, int month, int day) {
-  if (!tariff_real_date(d->from_month, d->from_day) || !tariff_real_date(d->to_month, d->to_day)) return false;
+  if (!tariff_real_date(d->from_month, d->from_day) || !tariff_real_date(d->to_month, d->to_day))
+    return false;
   int at = month * 32 + day, from = d->from_month * 32 + d->from_day, to = d->to_month * 32 + d->to_day;
   return from <= to ? from <= at && at <= to : at >= from || at <= to;
 }
@@ -132,7 +138,8 @@ static int seasons_on(const struct mirror *m, enum tariff_side side, int month, 
   return count;
 }
 
-/* Days of gap and overlap per side, against those of the report; the 29 February of a season that has the 28th is none. */
+/* Days of gap and overlap per side, against those of the report; the 29 February of a season that has the
+ * 28th is none. */
 static void check_days(const struct tariff_report *r, const struct mirror *m, enum tariff_side side) {
   int gap = 0, overlap = 0, told_gap = 0, told_overlap = 0;
   for (int month = 1; month <= 12; month++)

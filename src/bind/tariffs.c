@@ -1,7 +1,8 @@
 /* A tariff table, read once into the core's flat arrays, and the answers back as tables.
  *
- * The members are rows: the reader refuses what they do not name, and core.tariff_members() gives them to the Lua side,
- * which writes bodies from them. Order: what the table itself gets wrong first, then what the core found.
+ * The members are rows: the reader refuses what they do not name, and core.tariff_members() gives them to the
+ * Lua side, which writes bodies from them. Order: what the table itself gets wrong first, then what the core
+ * found.
  */
 #include "bind/bind.h"
 #include "tariff/tariff.h"
@@ -14,7 +15,8 @@
 
 struct reader;
 struct member;
-typedef void read_value(struct reader *r, const struct member *m); /* the value is on top of the stack and stays */
+typedef void read_value(struct reader *r,
+                        const struct member *m); /* the value is on top of the stack and stays */
 
 struct member {
   const char *name;
@@ -23,7 +25,8 @@ struct member {
   read_value *read;
   int low, high;
 };
-#define MEMBER(name, shape, ...) {name, sizeof name - 1, shape, __VA_ARGS__}
+#define MEMBER(name, shape, ...)                                                                             \
+  { name, sizeof name - 1, shape, __VA_ARGS__ }
 
 enum { DEEPEST = 12, MOST_SLOTS = 6 };
 
@@ -87,9 +90,12 @@ static void bad_value(struct reader *r, const char *expected) {
   lua_State *L = r->L;
   int value = lua_absindex(L, -1), type = lua_type(L, value);
   push_problem(r, "bad_value");
-  if (type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN) lua_pushvalue(L, value);
-  else lua_pushfstring(L, "a %s", luaL_typename(L, value));
-  if (type == LUA_TNUMBER && !isfinite(lua_tonumber(L, -1))) lua_pop(L, 1), lua_pushfstring(L, "%f", lua_tonumber(L, value));
+  if (type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN)
+    lua_pushvalue(L, value);
+  else
+    lua_pushfstring(L, "a %s", luaL_typename(L, value));
+  if (type == LUA_TNUMBER && !isfinite(lua_tonumber(L, -1)))
+    lua_pop(L, 1), lua_pushfstring(L, "%f", lua_tonumber(L, value));
   lua_setfield(L, -2, "value");
   set_text(L, "expected", expected);
   lua_pop(L, 1);
@@ -148,7 +154,8 @@ static void read_members(struct reader *r, const struct member *rows) {
   }
 }
 
-/* The text of the key below the value on top; NULL for what cannot be a name: a number, or text that holds a NUL. */
+/* The text of the key below the value on top; NULL for what cannot be a name: a number, or text that holds a
+ * NUL. */
 static const char *map_key(lua_State *L) {
   size_t size;
   if (lua_type(L, -2) != LUA_TSTRING) return NULL;
@@ -232,16 +239,20 @@ static void clear_slots(struct reader *r) {
 
 static read_value read_period_slot, read_season_slot, read_nothing;
 enum { FROM_DAY, TO_DAY, FROM_HOUR, FROM_MINUTE, TO_HOUR, TO_MINUTE };
-static const struct member period_members[] = {
-    MEMBER("fromDayOfWeek", "whole", read_period_slot, 0, 6), MEMBER("toDayOfWeek", "whole", read_period_slot, 0, 6),
-    MEMBER("fromHour", "whole", read_period_slot, 0, 23),     MEMBER("fromMinute", "whole", read_period_slot, 0, 59),
-    MEMBER("toHour", "whole", read_period_slot, 0, 24),       MEMBER("toMinute", "whole", read_period_slot, 0, 59),
-    {0}};
+static const struct member period_members[] = {MEMBER("fromDayOfWeek", "whole", read_period_slot, 0, 6),
+                                               MEMBER("toDayOfWeek", "whole", read_period_slot, 0, 6),
+                                               MEMBER("fromHour", "whole", read_period_slot, 0, 23),
+                                               MEMBER("fromMinute", "whole", read_period_slot, 0, 59),
+                                               MEMBER("toHour", "whole", read_period_slot, 0, 24),
+                                               MEMBER("toMinute", "whole", read_period_slot, 0, 59),
+                                               {0}};
 enum { FROM_MONTH, FROM_DATE, TO_MONTH, TO_DATE };
-static const struct member season_members[] = {
-    MEMBER("fromMonth", "whole", read_season_slot, 0, 12), MEMBER("fromDay", "whole", read_season_slot, 0, 31),
-    MEMBER("toMonth", "whole", read_season_slot, 0, 12),   MEMBER("toDay", "whole", read_season_slot, 0, 31),
-    MEMBER("tou_periods", "labels", read_nothing, 0, 0),   {0}};
+static const struct member season_members[] = {MEMBER("fromMonth", "whole", read_season_slot, 0, 12),
+                                               MEMBER("fromDay", "whole", read_season_slot, 0, 31),
+                                               MEMBER("toMonth", "whole", read_season_slot, 0, 12),
+                                               MEMBER("toDay", "whole", read_season_slot, 0, 31),
+                                               MEMBER("tou_periods", "labels", read_nothing, 0, 0),
+                                               {0}};
 
 static void read_period_slot(struct reader *r, const struct member *m) {
   store(r, m, period_members);
@@ -259,8 +270,8 @@ static bool was_bad(const struct reader *r) {
   return r->given >> 31;
 }
 
-/* Zero fields are dropped on read-back (facts 6.2). A missing toDayOfWeek is read as 6, as the known resolvers do, and
- * told as a warning: it may have been a 0. */
+/* Zero fields are dropped on read-back (facts 6.2). A missing toDayOfWeek is read as 6, as the known
+ * resolvers do, and told as a warning: it may have been a 0. */
 static void read_period(struct reader *r) {
   clear_slots(r);
   read_members(r, period_members);
@@ -296,8 +307,10 @@ static const struct member label_members[] = {MEMBER("periods", "periods", read_
 static void read_label(struct reader *r, const char *name) {
   (void)name;
   if (!is_table(r, "an object { periods = { ... } }")) return;
-  if (lua_rawlen(r->L, -1)) bad_value(r, "an object { periods = { ... } }; this is the form of the older tariff_content");
-  else read_members(r, label_members);
+  if (lua_rawlen(r->L, -1))
+    bad_value(r, "an object { periods = { ... } }; this is the form of the older tariff_content");
+  else
+    read_members(r, label_members);
 }
 
 /* A date of the season that is in use must be real; the problem names its day. */
@@ -341,8 +354,10 @@ static void read_season(struct reader *r, const char *name) {
   clear_slots(r);
   read_members(r, season_members);
   bool has_periods = push_labels(r); /* season labels */
-  if (is_unused(r, has_periods)) clear_slots(r);
-  else check_dates(r, name, has_periods);
+  if (is_unused(r, has_periods))
+    clear_slots(r);
+  else
+    check_dates(r, name, has_periods);
   const int *s = r->slots;
   tariff_add_season(r->t, r->side, bytes_of(name),
                     (struct tariff_dates){s[FROM_MONTH], s[FROM_DATE], s[TO_MONTH], s[TO_DATE]});
@@ -419,21 +434,24 @@ static void read_charge_list(struct reader *r, const struct member *m) {
 
 static read_value read_sell;
 /* In the order in which they are written. */
-#define COMMON_MEMBERS                                                                                                 \
-  MEMBER("utility", "text", read_text, 0, 0), MEMBER("code", "text", read_text, 0, 0),                                 \
-      MEMBER("name", "text", read_text, 0, 0), MEMBER("currency", "text", read_text, 0, 0),                            \
-      MEMBER("monthly_minimum_bill", "number", read_number, 0, 0),                                                     \
-      MEMBER("monthly_charges", "number", read_number, 0, 0),                                                          \
-      MEMBER("min_applicable_demand", "number", read_number, 0, 0),                                                    \
-      MEMBER("max_applicable_demand", "number", read_number, 0, 0),                                                    \
-      MEMBER("daily_charges", "charges", read_charge_list, 0, 0),                                                      \
-      MEMBER("daily_demand_charges", "object", read_object, 0, 0),                                                     \
-      MEMBER("demand_charges", "blocks", read_demand, 0, 0), MEMBER("energy_charges", "blocks", read_energy, 0, 0),    \
+#define COMMON_MEMBERS                                                                                       \
+  MEMBER("utility", "text", read_text, 0, 0), MEMBER("code", "text", read_text, 0, 0),                       \
+      MEMBER("name", "text", read_text, 0, 0), MEMBER("currency", "text", read_text, 0, 0),                  \
+      MEMBER("monthly_minimum_bill", "number", read_number, 0, 0),                                           \
+      MEMBER("monthly_charges", "number", read_number, 0, 0),                                                \
+      MEMBER("min_applicable_demand", "number", read_number, 0, 0),                                          \
+      MEMBER("max_applicable_demand", "number", read_number, 0, 0),                                          \
+      MEMBER("daily_charges", "charges", read_charge_list, 0, 0),                                            \
+      MEMBER("daily_demand_charges", "object", read_object, 0, 0),                                           \
+      MEMBER("demand_charges", "blocks", read_demand, 0, 0),                                                 \
+      MEMBER("energy_charges", "blocks", read_energy, 0, 0),                                                 \
       MEMBER("seasons", "seasons", read_seasons, 0, 0)
 
 static const struct member sell_members[] = {COMMON_MEMBERS, {0}};
-static const struct member tariff_members[] = {
-    MEMBER("version", "number", read_number, 0, 0), COMMON_MEMBERS, MEMBER("sell_tariff", "sell", read_sell, 0, 0), {0}};
+static const struct member tariff_members[] = {MEMBER("version", "number", read_number, 0, 0),
+                                               COMMON_MEMBERS,
+                                               MEMBER("sell_tariff", "sell", read_sell, 0, 0),
+                                               {0}};
 
 static void read_sell(struct reader *r, const struct member *m) {
   (void)m;
@@ -449,7 +467,9 @@ static void check_currency(struct reader *r) {
   lua_State *L = r->L;
   lua_pushstring(L, "currency");
   lua_rawget(L, -2);
-  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : lua_isnil(L, -1) || is_null(L, -1) ? "" : NULL;
+  const char *text = lua_type(L, -1) == LUA_TSTRING       ? lua_tostring(L, -1)
+                     : lua_isnil(L, -1) || is_null(L, -1) ? ""
+                                                          : NULL;
   bool fine = !text;
   for (size_t i = 0; text && i < sizeof known / sizeof *known; i++) fine |= strcmp(text, known[i]) == 0;
   lua_pop(L, 1);
@@ -462,8 +482,20 @@ static void check_currency(struct reader *r) {
 
 /* ---- the report ---- */
 
-enum { ON_SIDE = 1, ON_CHARGES = 2, ON_SEASON = 4, ON_LABEL = 8, SPAN = 16, DATES = 32, LABELS = 64, SEASONS = 128,
-       PRICE = 256, BECOMES = 512, PAIR = 1024, RANGES = 2048 };
+enum {
+  ON_SIDE = 1,
+  ON_CHARGES = 2,
+  ON_SEASON = 4,
+  ON_LABEL = 8,
+  SPAN = 16,
+  DATES = 32,
+  LABELS = 64,
+  SEASONS = 128,
+  PRICE = 256,
+  BECOMES = 512,
+  PAIR = 1024,
+  RANGES = 2048
+};
 enum { PROBLEMS, NORMALISATIONS, WARNINGS, LISTS };
 
 static const struct {
@@ -475,8 +507,10 @@ static const struct {
     [TARIFF_SEASON_OVERLAP] = {"season_overlap", PROBLEMS, ON_SIDE | SEASONS | DATES},
     [TARIFF_PERIOD_GAP] = {"period_gap", PROBLEMS, ON_SIDE | ON_SEASON | SPAN},
     [TARIFF_PERIOD_OVERLAP] = {"period_overlap", PROBLEMS, ON_SIDE | ON_SEASON | LABELS | SPAN},
-    [TARIFF_PRICE_WITHOUT_PERIOD] = {"price_without_period", PROBLEMS, ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
-    [TARIFF_PERIOD_WITHOUT_PRICE] = {"period_without_price", PROBLEMS, ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
+    [TARIFF_PRICE_WITHOUT_PERIOD] = {"price_without_period", PROBLEMS,
+                                     ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
+    [TARIFF_PERIOD_WITHOUT_PRICE] = {"period_without_price", PROBLEMS,
+                                     ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
     [TARIFF_NEGATIVE_PRICE] = {"negative_price", NORMALISATIONS,
                                ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL | PRICE | BECOMES},
     [TARIFF_BUY_BELOW_SELL] = {"buy_below_sell", NORMALISATIONS, PAIR},
@@ -496,8 +530,10 @@ static void set_bytes(lua_State *L, const char *field, struct bytes text) {
 }
 
 static void set_number(lua_State *L, const char *field, double value) {
-  if (value == 0) lua_pushinteger(L, 0); /* a rounded price prints as 0 */
-  else lua_pushnumber(L, value);
+  if (value == 0)
+    lua_pushinteger(L, 0); /* a rounded price prints as 0 */
+  else
+    lua_pushnumber(L, value);
   lua_setfield(L, -2, field);
 }
 
@@ -518,11 +554,13 @@ static void set_date(lua_State *L, const char *field, uint32_t day) {
 static void push_span(lua_State *L, uint32_t from, uint32_t to) {
   uint32_t start = from % 1440, end = start + (to - from);
   char text[64];
-  snprintf(text, sizeof text, "%s %02u:%02u-%02u:%02u", day_names[from / 1440 % 7], start / 60, start % 60, end / 60, end % 60);
+  snprintf(text, sizeof text, "%s %02u:%02u-%02u:%02u", day_names[from / 1440 % 7], start / 60, start % 60,
+           end / 60, end % 60);
   lua_pushstring(L, text);
 }
 
-static void set_names(lua_State *L, const char *field, const struct tariff_report *r, const struct tariff_fault *f) {
+static void set_names(lua_State *L, const char *field, const struct tariff_report *r,
+                      const struct tariff_fault *f) {
   lua_createtable(L, (int)f->count, 0);
   for (size_t i = 0; i < f->count; i++) {
     lua_pushlstring(L, (const char *)r->names[f->first + i].data, r->names[f->first + i].size);
@@ -544,8 +582,10 @@ static void set_ranges(lua_State *L, const struct tariff_report *r, const struct
   lua_createtable(L, (int)f->count, 0);
   for (size_t i = 0; i < f->count; i++) {
     const struct span *range = &r->spans[f->first + i];
-    if (range->from == range->to) lua_pushstring(L, day_names[range->from]);
-    else lua_pushfstring(L, "%s-%s", day_names[range->from], day_names[range->to]);
+    if (range->from == range->to)
+      lua_pushstring(L, day_names[range->from]);
+    else
+      lua_pushfstring(L, "%s-%s", day_names[range->from], day_names[range->to]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "ranges");
@@ -574,7 +614,8 @@ static void push_fault(lua_State *L, const struct tariff_report *r, const struct
   lua_createtable(L, 0, 8);
   set_text(L, "kind", kinds[f->kind].name);
   if (fields & ON_SIDE) set_text(L, "side", side_name(f->side));
-  if (fields & ON_CHARGES) set_text(L, "charges", f->charges == TARIFF_ENERGY ? "energy_charges" : "demand_charges");
+  if (fields & ON_CHARGES)
+    set_text(L, "charges", f->charges == TARIFF_ENERGY ? "energy_charges" : "demand_charges");
   if (fields & ON_SEASON) set_bytes(L, "season", f->season);
   if (fields & ON_LABEL) set_bytes(L, "label", f->label);
   if (fields & LABELS) set_names(L, "labels", r, f);
@@ -622,8 +663,10 @@ static int l_price(lua_State *L) {
   int weekday = checked_within(L, 5, 0, 6), minute = checked_within(L, 6, 0, 1439);
   struct tariff_price found;
   bool priced = tariff_price(plan->tariff, side, month, day, weekday, minute, &found);
-  if (priced) lua_pushnumber(L, found.price);
-  else lua_pushnil(L);
+  if (priced)
+    lua_pushnumber(L, found.price);
+  else
+    lua_pushnil(L);
   lua_pushlstring(L, found.season.data ? (const char *)found.season.data : "", found.season.size);
   lua_pushlstring(L, found.label.data ? (const char *)found.label.data : "", found.label.size);
   lua_pushinteger(L, found.until);
@@ -643,7 +686,8 @@ static void push_week_span(lua_State *L, const struct tariff *t, const struct sp
 }
 
 static void push_week(lua_State *L, const struct tariff *t, const struct tariff_week *week) {
-  const int dates[] = {week->dates.from_month, week->dates.from_day, week->dates.to_month, week->dates.to_day};
+  const int dates[] = {week->dates.from_month, week->dates.from_day, week->dates.to_month,
+                       week->dates.to_day};
   lua_createtable(L, (int)week->count, 5);
   set_bytes(L, "name", week->name);
   for (int i = 0; i < 4; i++) lua_pushinteger(L, dates[i]), lua_setfield(L, -2, season_members[i].name);
@@ -653,7 +697,8 @@ static void push_week(lua_State *L, const struct tariff *t, const struct tariff_
   }
 }
 
-/* plan:weeks(side) -> { { name, fromMonth..., { from, to, label, price, demand }, ... }, ... } by first day */
+/* plan:weeks(side) -> { { name, fromMonth..., { from, to, label, price, demand }, ... }, ... } by first day
+ */
 static int l_weeks(lua_State *L) {
   struct plan *plan = box_check(L, 1, &plan_type);
   enum tariff_side side = (enum tariff_side)side_option(L, 2);
@@ -684,7 +729,8 @@ static void push_report(lua_State *L, const struct tariff_report *report, struct
   for (int i = 0; i < LISTS; i++) lua_pushvalue(L, at[i]), lua_setfield(L, -2, lists[i]);
 }
 
-/* core.tariff(table) -> plan, report, how many of its problems come from reading the table (their order is accidental) */
+/* core.tariff(table) -> plan, report, how many of its problems come from reading the table (their order is
+ * accidental) */
 static int l_tariff(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkstack(L, 60, NULL);
@@ -720,7 +766,8 @@ static void set_rows(lua_State *L, const char *name, const struct member *rows) 
   lua_setfield(L, -2, name);
 }
 
-/* core.tariff_members() -> { tariff = { { name, shape }, ... }, sell =, season =, label =, period =, block =, charge = } */
+/* core.tariff_members() -> { tariff = { { name, shape }, ... }, sell =, season =, label =, period =, block =,
+ * charge = } */
 static int l_tariff_members(lua_State *L) {
   lua_newtable(L);
   set_rows(L, "tariff", tariff_members);

@@ -78,7 +78,8 @@ static bool is_flat(const struct tariff *t, enum tariff_side side, double *price
   for (size_t i = 0; i < t->label_count; i++) {
     const struct label *label = &t->labels[i];
     if (!belongs(t, label, side)) continue;
-    if (!label->own_price || (first && label->price[TARIFF_ENERGY] != first->price[TARIFF_ENERGY])) return false;
+    if (!label->own_price || (first && label->price[TARIFF_ENERGY] != first->price[TARIFF_ENERGY]))
+      return false;
     first = label;
   }
   if (first) *price = first->price[TARIFF_ENERGY];

@@ -1,7 +1,7 @@
 /* The arrays behind struct tariff, shared by the files of this folder only.
  *
- * Names are copied into chunks that never move, so every struct holds its name by value and arrays of pointers sort
- * with plain qsort.
+ * Names are copied into chunks that never move, so every struct holds its name by value and arrays of
+ * pointers sort with plain qsort.
  */
 #ifndef FLEET_TARIFF_PLAN_H
 #define FLEET_TARIFF_PLAN_H
@@ -23,8 +23,8 @@ struct season {
   enum tariff_side side;
   struct tariff_dates dates;
   bool used;
-  size_t label, labels;   /* its slice of labels, and of sorted */
-  size_t span, spans;     /* its slice of spans */
+  size_t label, labels;                      /* its slice of labels, and of sorted */
+  size_t span, spans;                        /* its slice of spans */
   const struct block *block[TARIFF_CHARGES]; /* its own rates, or NULL */
 };
 
@@ -51,19 +51,21 @@ struct tariff {
   struct rate *rates;
   size_t season_count, season_room, label_count, label_room, span_count, span_room, block_count, block_room,
       rate_count, rate_room;
-  struct label **sorted;    /* every season's labels by name */
-  struct season **by_name;  /* side, then name */
-  struct season **by_date;  /* side, then first day: used ones first */
-  uint32_t side_seasons[TARIFF_SIDES], side_used[TARIFF_SIDES]; /* by_name and by_date: buy first, then sell */
+  struct label **sorted;   /* every season's labels by name */
+  struct season **by_name; /* side, then name */
+  struct season **by_date; /* side, then first day: used ones first */
+  uint32_t side_seasons[TARIFF_SIDES],
+      side_used[TARIFF_SIDES]; /* by_name and by_date: buy first, then sell */
   struct block *all[TARIFF_SIDES][TARIFF_CHARGES];
   bool any_own[TARIFF_SIDES][TARIFF_CHARGES]; /* some season has rates of its own */
-  bool odd_ranges[TARIFF_SIDES][49];          /* day ranges other than the three the app likes: from * 7 + to */
+  bool odd_ranges[TARIFF_SIDES][49]; /* day ranges other than the three the app likes: from * 7 + to */
   struct season *year[TARIFF_SIDES][TARIFF_YEAR];
 };
 
-/* One more element, zeroed, at the end of the growing array whose pointer stands at array; NULL when memory is out. */
+/* One more element, zeroed, at the end of the growing array whose pointer stands at array; NULL when memory
+ * is out. */
 void *add_item(void *array, size_t *count, size_t *room, size_t size);
-#define ADD(owner, plural, one) \
+#define ADD(owner, plural, one)                                                                              \
   add_item(&(owner)->plural, &(owner)->one##_count, &(owner)->one##_room, sizeof *(owner)->plural)
 
 int compare_names(struct bytes a, struct bytes b); /* by byte */

@@ -16,8 +16,10 @@ static struct rate *find_rate(const struct tariff *t, const struct block *block,
     struct rate *rate = &t->rates[block->rate + middle];
     int order = compare_names(rate->label, label);
     if (order == 0) return rate;
-    if (order < 0) low = middle + 1;
-    else high = middle;
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return NULL;
 }
@@ -29,8 +31,10 @@ static struct season *find_season(const struct tariff *t, enum tariff_side side,
     size_t middle = (low + high) / 2;
     int compared = compare_names(order[middle]->name, name);
     if (compared == 0) return order[middle]->used ? order[middle] : NULL;
-    if (compared < 0) low = middle + 1;
-    else high = middle;
+    if (compared < 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return NULL;
 }
@@ -39,21 +43,24 @@ static void link_blocks(struct tariff *t) {
   for (size_t i = 0; i < t->block_count; i++) {
     struct block *block = &t->blocks[i];
     struct season *season = find_season(t, block->side, block->season);
-    if (is_all(block->season)) t->all[block->side][block->charges] = block;
-    else if (block->rates) t->any_own[block->side][block->charges] = true;
+    if (is_all(block->season))
+      t->all[block->side][block->charges] = block;
+    else if (block->rates)
+      t->any_own[block->side][block->charges] = true;
     if (season && block->rates) season->block[block->charges] = block;
   }
 }
 
-/* `ALL: 0` beside priced seasons is a filler of the published example, not the gift of a season's electricity. Nothing
- * is lost where a demand charge or an export price falls back on it. */
-static bool is_filler(const struct tariff *t, const struct season *s, enum tariff_charges charges, const struct rate *rate) {
+/* `ALL: 0` beside priced seasons is a filler of the published example, not the gift of a season's
+ * electricity. Nothing is lost where a demand charge or an export price falls back on it. */
+static bool is_filler(const struct tariff *t, const struct season *s, enum tariff_charges charges,
+                      const struct rate *rate) {
   return s->side == TARIFF_BUY && charges == TARIFF_ENERGY && !s->block[charges] && is_all(rate->label) &&
          rate->price == 0 && t->any_own[s->side][charges];
 }
 
-static const struct rate *rate_for(const struct tariff *t, const struct season *s, enum tariff_charges charges,
-                                   struct bytes label) {
+static const struct rate *rate_for(const struct tariff *t, const struct season *s,
+                                   enum tariff_charges charges, struct bytes label) {
   const struct block *block = s->block[charges] ? s->block[charges] : t->all[s->side][charges];
   const struct rate *rate = find_rate(t, block, label);
   if (!rate) rate = find_rate(t, block, bytes_of("ALL"));
@@ -63,7 +70,8 @@ static const struct rate *rate_for(const struct tariff *t, const struct season *
 static void price_label(const struct tariff *t, const struct season *s, struct label *label) {
   for (int c = 0; c < TARIFF_CHARGES; c++) {
     enum tariff_charges charges = (enum tariff_charges)c;
-    struct rate *named[2] = {find_rate(t, s->block[c], label->name), find_rate(t, t->all[s->side][c], label->name)};
+    struct rate *named[2] = {find_rate(t, s->block[c], label->name),
+                             find_rate(t, t->all[s->side][c], label->name)};
     for (int i = 0; i < 2; i++)
       if (named[i]) named[i]->used = true;
     const struct rate *rate = rate_for(t, s, charges, label->name);
@@ -76,7 +84,8 @@ static void price_label(const struct tariff *t, const struct season *s, struct l
 static void price_season(const struct tariff *t, struct season *s) {
   for (size_t i = 0; i < s->labels; i++) price_label(t, s, &t->labels[s->label + i]);
   /* Only a price under ALL covers a season without periods. */
-  if (s->labels == 1 && !t->labels[s->label].has_period && s->spans && !t->labels[s->label].priced[TARIFF_ENERGY])
+  if (s->labels == 1 && !t->labels[s->label].has_period && s->spans &&
+      !t->labels[s->label].priced[TARIFF_ENERGY])
     s->labels = s->spans = 0;
 }
 
@@ -88,8 +97,8 @@ void match_rates(struct tariff *t) {
 
 /* ---- problems ---- */
 
-static bool add_price_fault(struct tariff_report *r, enum tariff_kind kind, enum tariff_side side, enum tariff_charges charges,
-                            struct bytes season, struct bytes label) {
+static bool add_price_fault(struct tariff_report *r, enum tariff_kind kind, enum tariff_side side,
+                            enum tariff_charges charges, struct bytes season, struct bytes label) {
   struct tariff_fault *f = add_fault(r, kind, side);
   if (!f) return false;
   f->charges = charges;
@@ -103,19 +112,24 @@ static bool check_block(const struct tariff *t, const struct block *block, struc
   for (size_t i = 0; i < block->rates; i++) {
     const struct rate *rate = &t->rates[block->rate + i];
     if (!known || (!rate->used && !is_all(rate->label)))
-      if (!add_price_fault(r, TARIFF_PRICE_WITHOUT_PERIOD, block->side, block->charges, block->season, rate->label)) return false;
+      if (!add_price_fault(r, TARIFF_PRICE_WITHOUT_PERIOD, block->side, block->charges, block->season,
+                           rate->label))
+        return false;
     if (rate->price >= 0) continue;
-    if (!add_price_fault(r, TARIFF_NEGATIVE_PRICE, block->side, block->charges, block->season, rate->label)) return false;
+    if (!add_price_fault(r, TARIFF_NEGATIVE_PRICE, block->side, block->charges, block->season, rate->label))
+      return false;
     r->faults[r->fault_count - 1].price = rate->price;
   }
   return true;
 }
 
-static bool check_season(const struct tariff *t, const struct season *s, enum tariff_charges charges, struct tariff_report *r) {
+static bool check_season(const struct tariff *t, const struct season *s, enum tariff_charges charges,
+                         struct tariff_report *r) {
   for (size_t i = 0; i < s->labels; i++) {
     const struct label *label = t->sorted[s->label + i];
     if (!label->has_period || label->priced[charges]) continue;
-    if (!add_price_fault(r, TARIFF_PERIOD_WITHOUT_PRICE, s->side, charges, s->name, label->name)) return false;
+    if (!add_price_fault(r, TARIFF_PERIOD_WITHOUT_PRICE, s->side, charges, s->name, label->name))
+      return false;
   }
   return true;
 }
@@ -152,7 +166,8 @@ static double kept(const struct label *label) {
   return label->price[TARIFF_ENERGY] > 0 ? label->price[TARIFF_ENERGY] : 0;
 }
 
-static bool add_raises(struct raises *out, const struct label *buy, const struct label *sell, uint32_t from, uint32_t to) {
+static bool add_raises(struct raises *out, const struct label *buy, const struct label *sell, uint32_t from,
+                       uint32_t to) {
   if (!buy->priced[TARIFF_ENERGY] || !sell->priced[TARIFF_ENERGY] || kept(buy) >= kept(sell)) return true;
   for (uint32_t end; from < to; from = end) {
     end = from - from % 1440 + 1440;
@@ -164,14 +179,18 @@ static bool add_raises(struct raises *out, const struct label *buy, const struct
   return true;
 }
 
-static bool compare_weeks(const struct tariff *t, const struct season *buy, const struct season *sell, struct raises *out) {
+static bool compare_weeks(const struct tariff *t, const struct season *buy, const struct season *sell,
+                          struct raises *out) {
   if (!buy->spans || !sell->spans) return true;
-  const struct span *a = season_spans(t, buy), *b = season_spans(t, sell), *a_end = a + buy->spans, *b_end = b + sell->spans;
+  const struct span *a = season_spans(t, buy), *b = season_spans(t, sell), *a_end = a + buy->spans,
+                    *b_end = b + sell->spans;
   while (a < a_end && b < b_end) {
     uint32_t from = a->from > b->from ? a->from : b->from, to = a->to < b->to ? a->to : b->to;
     if (from < to && !add_raises(out, &t->labels[a->id], &t->labels[b->id], from, to)) return false;
-    if (a->to < b->to) a++;
-    else b++;
+    if (a->to < b->to)
+      a++;
+    else
+      b++;
   }
   return true;
 }
@@ -210,13 +229,15 @@ static bool add_raise_span(struct tariff_report *r, struct span span) {
   return true;
 }
 
-static bool report_pair(const struct tariff *t, const struct season *buy, const struct season *sell, struct tariff_report *r) {
+static bool report_pair(const struct tariff *t, const struct season *buy, const struct season *sell,
+                        struct tariff_report *r) {
   struct raises found = {0};
   bool ok = compare_weeks(t, buy, sell, &found);
   if (ok && found.raise_count) qsort(found.raises, found.raise_count, sizeof *found.raises, by_labels);
   for (size_t i = 0; ok && i < found.raise_count; i++) {
     const struct raise *raise = &found.raises[i];
-    if (i == 0 || raise->buy != raise[-1].buy || raise->sell != raise[-1].sell) ok = add_raise_fault(t, r, raise);
+    if (i == 0 || raise->buy != raise[-1].buy || raise->sell != raise[-1].sell)
+      ok = add_raise_fault(t, r, raise);
     ok = ok && add_raise_span(r, raise->span);
   }
   free(found.raises);

@@ -29,7 +29,8 @@ static struct bytes label_name(const struct tariff *t, uint32_t id) {
   return t->labels[id].name;
 }
 
-static size_t sorted_names(const struct tariff *t, const struct piece *piece, name_of *name, struct bytes out[NAMES_TOLD]) {
+static size_t sorted_names(const struct tariff *t, const struct piece *piece, name_of *name,
+                           struct bytes out[NAMES_TOLD]) {
   size_t count = 0;
   for (size_t i = 0; i < piece->count && i < NAMES_TOLD; i++) {
     struct bytes one = name(t, piece->covering[i].id);
@@ -40,14 +41,16 @@ static size_t sorted_names(const struct tariff *t, const struct piece *piece, na
   return count;
 }
 
-static bool same_names(const struct tariff_report *r, const struct tariff_fault *f, const struct bytes *names, size_t count) {
+static bool same_names(const struct tariff_report *r, const struct tariff_fault *f, const struct bytes *names,
+                       size_t count) {
   if (f->count != count) return false;
   for (size_t i = 0; i < count; i++)
     if (!bytes_equal(r->names[f->first + i], names[i])) return false;
   return true;
 }
 
-static bool add_names(struct tariff_report *r, struct tariff_fault *f, const struct bytes *names, size_t count) {
+static bool add_names(struct tariff_report *r, struct tariff_fault *f, const struct bytes *names,
+                      size_t count) {
   f->first = r->name_count;
   f->count = count;
   for (size_t i = 0; i < count; i++) {
@@ -70,13 +73,16 @@ struct walk {
   uint32_t day;        /* pieces are told day by day: minutes in a day, or the whole length */
 };
 
-/* Follows the last fault directly, in the same day: one longer stretch. Longer by what is not seen as a new problem. */
-static bool extends(const struct walk *w, const struct tariff_fault *last, uint32_t from, enum tariff_kind kind,
-                    const struct bytes *names, size_t count) {
-  return last && last->kind == kind && last->to == from && from % w->day != 0 && same_names(w->r, last, names, count);
+/* Follows the last fault directly, in the same day: one longer stretch. Longer by what is not seen as a new
+ * problem. */
+static bool extends(const struct walk *w, const struct tariff_fault *last, uint32_t from,
+                    enum tariff_kind kind, const struct bytes *names, size_t count) {
+  return last && last->kind == kind && last->to == from && from % w->day != 0 &&
+         same_names(w->r, last, names, count);
 }
 
-static bool tell(const struct walk *w, size_t first_fault, const struct piece *p, uint32_t from, uint32_t to) {
+static bool tell(const struct walk *w, size_t first_fault, const struct piece *p, uint32_t from,
+                 uint32_t to) {
   struct bytes names[NAMES_TOLD];
   size_t count = p->count ? sorted_names(w->t, p, w->name, names) : 0;
   enum tariff_kind kind = p->count ? w->overlap : w->gap;
@@ -147,7 +153,8 @@ bool fill_year(struct tariff *t, enum tariff_side side) {
   struct span *days = days_of_side(t, side, &count);
   bool ok = days && cover_start(&cover, days, count, TARIFF_YEAR);
   while (ok && cover_next(&cover, &piece))
-    for (uint32_t day = piece.from; piece.count && day < piece.to; day++) t->year[side][day] = &t->seasons[piece.covering[0].id];
+    for (uint32_t day = piece.from; piece.count && day < piece.to; day++)
+      t->year[side][day] = &t->seasons[piece.covering[0].id];
   if (!t->year[side][FEBRUARY_29]) t->year[side][FEBRUARY_29] = t->year[side][FEBRUARY_29 - 1];
   cover_free(&cover);
   free(days);
@@ -165,12 +172,14 @@ static void join_new_year(struct tariff_report *r, size_t first) {
   r->fault_count--;
 }
 
-static void spare_leap_day(const struct tariff *t, enum tariff_side side, struct tariff_report *r, size_t first) {
+static void spare_leap_day(const struct tariff *t, enum tariff_side side, struct tariff_report *r,
+                           size_t first) {
   for (size_t i = first; i < r->fault_count; i++) {
     struct tariff_fault *f = &r->faults[i];
     if (f->kind != TARIFF_SEASON_GAP || f->from != FEBRUARY_29 || !t->year[side][FEBRUARY_29]) continue;
     if (++f->from < f->to) return;
-    *f = (struct tariff_fault){.kind = TARIFF_LEAP_DAY, .side = side, .season = t->year[side][FEBRUARY_29]->name};
+    *f = (struct tariff_fault){
+        .kind = TARIFF_LEAP_DAY, .side = side, .season = t->year[side][FEBRUARY_29]->name};
     return;
   }
 }
@@ -178,7 +187,8 @@ static void spare_leap_day(const struct tariff *t, enum tariff_side side, struct
 bool check_seasons(struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   size_t count, first = r->fault_count;
   struct span *days = days_of_side(t, side, &count);
-  struct walk walk = {t, r, side, TARIFF_SEASON_GAP, TARIFF_SEASON_OVERLAP, season_name, {NULL, 0}, TARIFF_YEAR};
+  struct walk walk = {t,           r,         side,       TARIFF_SEASON_GAP, TARIFF_SEASON_OVERLAP,
+                      season_name, {NULL, 0}, TARIFF_YEAR};
   bool ok = days && walk_spans(&walk, days, count, TARIFF_YEAR);
   free(days);
   if (!ok) return false;
@@ -194,7 +204,8 @@ bool check_seasons(struct tariff *t, enum tariff_side side, struct tariff_report
 bool check_periods(struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   struct season **order = first_season(t, t->by_date, side);
   for (size_t i = 0; i < t->side_used[side]; i++) {
-    struct walk walk = {t, r, side, TARIFF_PERIOD_GAP, TARIFF_PERIOD_OVERLAP, label_name, order[i]->name, 1440};
+    struct walk walk = {t,   r, side, TARIFF_PERIOD_GAP, TARIFF_PERIOD_OVERLAP, label_name, order[i]->name,
+                        1440};
     if (!walk_spans(&walk, season_spans(t, order[i]), order[i]->spans, TARIFF_WEEK)) return false;
   }
   return true;

@@ -1,8 +1,8 @@
 /* Half-open stretches on a line, and a walk along it that says what covers each piece.
  *
- * A week of minutes and a year of days ask the same two questions: where is nothing, and where is more than one? One
- * sweep answers both: sorted starts, and a heap of the ends that are still ahead, so n spans cost n log n however they
- * pile up.
+ * A week of minutes and a year of days ask the same two questions: where is nothing, and where is more than
+ * one? One sweep answers both: sorted starts, and a heap of the ends that are still ahead, so n spans cost n
+ * log n however they pile up.
  */
 #ifndef FLEET_TARIFF_SPANS_H
 #define FLEET_TARIFF_SPANS_H
@@ -32,8 +32,10 @@ struct piece {
   size_t count;
 };
 
-bool cover_start(struct cover *c, const struct span *sorted, size_t count, uint32_t length); /* false: out of memory */
-bool cover_next(struct cover *c, struct piece *out); /* pieces follow each other from 0 to length; false: done */
+bool cover_start(struct cover *c, const struct span *sorted, size_t count,
+                 uint32_t length); /* false: out of memory */
+bool cover_next(struct cover *c,
+                struct piece *out); /* pieces follow each other from 0 to length; false: done */
 void cover_free(struct cover *c);
 
 #endif

@@ -36,7 +36,8 @@ static bool add_chunk(struct tariff *t, size_t size) {
 
 static struct bytes copy(struct tariff *t, struct bytes name) {
   if (name.size == 0) return (struct bytes){(const unsigned char *)"", 0};
-  if ((!t->text || t->text->capacity - t->text->size < name.size) && !add_chunk(t, name.size)) return (struct bytes){NULL, 0};
+  if ((!t->text || t->text->capacity - t->text->size < name.size) && !add_chunk(t, name.size))
+    return (struct bytes){NULL, 0};
   unsigned char *at = t->text->bytes + t->text->size;
   t->text->size += name.size;
   return (struct bytes){memcpy(at, name.data, name.size), name.size};
@@ -69,13 +70,15 @@ void tariff_free(struct tariff *t) {
 
 /* ---- adding ---- */
 
-void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes name, struct tariff_dates dates) {
+void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes name,
+                       struct tariff_dates dates) {
   struct season *season = ADD(t, seasons, season);
   if (!season) {
     t->failed = true;
     return;
   }
-  *season = (struct season){.name = copy(t, name), .side = side, .dates = dates, .label = t->label_count, .span = t->span_count};
+  *season = (struct season){
+      .name = copy(t, name), .side = side, .dates = dates, .label = t->label_count, .span = t->span_count};
   season->used = dates.from_month || dates.from_day || dates.to_month || dates.to_day;
 }
 
@@ -106,9 +109,10 @@ static void add_round(struct tariff *t, uint32_t from, uint32_t length) {
   if (to > TARIFF_WEEK) add_span(t, 0, to - TARIFF_WEEK);
 }
 
-/* Facts 6.2: an end at or before the start lies in the next day, 0:00 ends the day, 0:00 to 0:00 is a whole day, and the
- * days of a range may wrap over Sunday. */
-void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minute, int to_minute, bool day_missing) {
+/* Facts 6.2: an end at or before the start lies in the next day, 0:00 ends the day, 0:00 to 0:00 is a whole
+ * day, and the days of a range may wrap over Sunday. */
+void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minute, int to_minute,
+                       bool day_missing) {
   if (t->failed || t->label_count == 0) return;
   struct label *label = &t->labels[t->label_count - 1];
   struct season *season = &t->seasons[label->season];
@@ -121,10 +125,14 @@ void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minu
     add_round(t, (uint32_t)((from_day + i) % 7 * 1440 + from_minute), (uint32_t)length);
 }
 
-void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges, struct bytes season) {
+void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges,
+                      struct bytes season) {
   struct block *block = ADD(t, blocks, block);
-  if (block) *block = (struct block){.season = copy(t, season), .side = side, .charges = charges, .rate = t->rate_count};
-  else t->failed = true;
+  if (block)
+    *block =
+        (struct block){.season = copy(t, season), .side = side, .charges = charges, .rate = t->rate_count};
+  else
+    t->failed = true;
 }
 
 void tariff_add_rate(struct tariff *t, struct bytes label, double price) {
@@ -148,7 +156,8 @@ static int season_by_date(const void *left, const void *right) {
   const struct season *a = *(struct season *const *)left, *b = *(struct season *const *)right;
   if (a->side != b->side) return (int)a->side - (int)b->side;
   if (a->used != b->used) return a->used ? -1 : 1;
-  int from = a->dates.from_month * 32 + a->dates.from_day, other = b->dates.from_month * 32 + b->dates.from_day;
+  int from = a->dates.from_month * 32 + a->dates.from_day,
+      other = b->dates.from_month * 32 + b->dates.from_day;
   return from != other ? from - other : compare_names(a->name, b->name);
 }
 
@@ -201,11 +210,13 @@ static bool sort_all(struct tariff *t) {
   }
   if (t->block_count) qsort(t->blocks, t->block_count, sizeof *t->blocks, block_by_season);
   for (size_t i = 0; i < t->block_count; i++)
-    if (t->blocks[i].rates) qsort(t->rates + t->blocks[i].rate, t->blocks[i].rates, sizeof *t->rates, rate_by_label);
+    if (t->blocks[i].rates)
+      qsort(t->rates + t->blocks[i].rate, t->blocks[i].rates, sizeof *t->rates, rate_by_label);
   return true;
 }
 
-/* A dated season without periods is one long period under ALL; match_rates takes it back when ALL has no price. */
+/* A dated season without periods is one long period under ALL; match_rates takes it back when ALL has no
+ * price. */
 static void cover_flat_seasons(struct tariff *t) {
   for (size_t i = 0; i < t->season_count && !t->failed; i++) {
     struct season *s = &t->seasons[i];
@@ -251,12 +262,14 @@ bool side_in_use(const struct tariff *t, enum tariff_side side) {
 
 static bool check_side(struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   if (!side_in_use(t, side)) return true;
-  return check_seasons(t, side, r) && check_periods(t, side, r) && check_prices(t, side, r) && check_advice(t, side, r);
+  return check_seasons(t, side, r) && check_periods(t, side, r) && check_prices(t, side, r) &&
+         check_advice(t, side, r);
 }
 
 bool tariff_check(struct tariff *t, struct tariff_report *r, struct err *e) {
   *r = (struct tariff_report){0};
-  if (!t->failed && seal(t) && check_side(t, TARIFF_BUY, r) && check_side(t, TARIFF_SELL, r) && check_buy_below_sell(t, r))
+  if (!t->failed && seal(t) && check_side(t, TARIFF_BUY, r) && check_side(t, TARIFF_SELL, r) &&
+      check_buy_below_sell(t, r))
     return true;
   t->failed = true;
   tariff_report_free(r);
@@ -279,12 +292,15 @@ void tariff_report_free(struct tariff_report *r) {
 /* ---- questions ---- */
 
 /* The span that holds the minute, or NULL and where the gap ends. */
-static const struct span *span_at(const struct span *spans, size_t count, uint32_t minute, uint32_t *gap_end) {
+static const struct span *span_at(const struct span *spans, size_t count, uint32_t minute,
+                                  uint32_t *gap_end) {
   size_t low = 0, high = count;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (spans[middle].from <= minute) low = middle + 1;
-    else high = middle;
+    if (spans[middle].from <= minute)
+      low = middle + 1;
+    else
+      high = middle;
   }
   *gap_end = low < count ? spans[low].from : TARIFF_WEEK;
   return low > 0 && spans[low - 1].to > minute ? &spans[low - 1] : NULL;
@@ -293,10 +309,12 @@ static const struct span *span_at(const struct span *spans, size_t count, uint32
 bool tariff_price(const struct tariff *t, enum tariff_side side, int month, int day, int weekday, int minute,
                   struct tariff_price *out) {
   *out = (struct tariff_price){.until = 1440};
-  const struct season *season = t->sealed && tariff_real_date(month, day) ? t->year[side][day_of_year(month, day)] : NULL;
+  const struct season *season =
+      t->sealed && tariff_real_date(month, day) ? t->year[side][day_of_year(month, day)] : NULL;
   if (!season) return false;
   uint32_t midnight = (uint32_t)weekday * 1440, end;
-  const struct span *span = span_at(season_spans(t, season), season->spans, midnight + (uint32_t)minute, &end);
+  const struct span *span =
+      span_at(season_spans(t, season), season->spans, midnight + (uint32_t)minute, &end);
   out->season = season->name;
   if (span) end = span->to;
   out->until = end - midnight < 1440 ? end - midnight : 1440;

@@ -1,8 +1,9 @@
 /* A time-of-use tariff as flat arrays, what is wrong with it, and the price of a moment.
  *
- * The service may accept a tariff and ignore it later, so this check is the only one that comes in time. It is a pure
- * function of what was added: no clock, no zone, no order of the caller's table shows in the result. Rules: interface
- * 2.6, facts 6.2. A reader adds a season, then its labels, each followed by its periods; and blocks of rates in any order.
+ * The service may accept a tariff and ignore it later, so this check is the only one that comes in time. It
+ * is a pure function of what was added: no clock, no zone, no order of the caller's table shows in the
+ * result. Rules: interface 2.6, facts 6.2. A reader adds a season, then its labels, each followed by its
+ * periods; and blocks of rates in any order.
  */
 #ifndef FLEET_TARIFF_TARIFF_H
 #define FLEET_TARIFF_TARIFF_H
@@ -25,16 +26,29 @@ struct tariff_dates {
 };
 void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes name, struct tariff_dates dates);
 void tariff_add_label(struct tariff *t, struct bytes label);
-void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minute, int to_minute, bool day_missing);
-void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges, struct bytes season);
+void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minute, int to_minute,
+                       bool day_missing);
+void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges,
+                      struct bytes season);
 void tariff_add_rate(struct tariff *t, struct bytes label, double price);
 
 bool tariff_real_date(int month, int day); /* 29 February is one */
 
 enum tariff_kind {
-  TARIFF_SEASON_GAP, TARIFF_SEASON_OVERLAP, TARIFF_PERIOD_GAP, TARIFF_PERIOD_OVERLAP, TARIFF_PRICE_WITHOUT_PERIOD,
-  TARIFF_PERIOD_WITHOUT_PRICE, TARIFF_NEGATIVE_PRICE, TARIFF_BUY_BELOW_SELL, TARIFF_LABELS_NOT_SHOWN,
-  TARIFF_ALL_RECOMMENDED, TARIFF_DAY_RANGES, TARIFF_MISSING_TO_DAY, TARIFF_MISSING_CHARGES, TARIFF_LEAP_DAY
+  TARIFF_SEASON_GAP,
+  TARIFF_SEASON_OVERLAP,
+  TARIFF_PERIOD_GAP,
+  TARIFF_PERIOD_OVERLAP,
+  TARIFF_PRICE_WITHOUT_PERIOD,
+  TARIFF_PERIOD_WITHOUT_PRICE,
+  TARIFF_NEGATIVE_PRICE,
+  TARIFF_BUY_BELOW_SELL,
+  TARIFF_LABELS_NOT_SHOWN,
+  TARIFF_ALL_RECOMMENDED,
+  TARIFF_DAY_RANGES,
+  TARIFF_MISSING_TO_DAY,
+  TARIFF_MISSING_CHARGES,
+  TARIFF_LEAP_DAY
 };
 
 struct tariff_fault { /* which members mean something depends on the kind */
@@ -42,7 +56,7 @@ struct tariff_fault { /* which members mean something depends on the kind */
   enum tariff_side side;
   enum tariff_charges charges;
   struct bytes season, other_season, label, other_label; /* the others are the sell side's */
-  uint32_t from, to;   /* minutes of the week, to excluded; days of the leap year, to included */
+  uint32_t from, to; /* minutes of the week, to excluded; days of the leap year, to included */
   double price, other_price, becomes;
   size_t first, count; /* names (labels or seasons, sorted), or spans */
 };
@@ -73,7 +87,8 @@ struct tariff_week {
   const struct span *spans; /* of the week, sorted; id is a label of this tariff */
   size_t count;
 };
-bool tariff_week(const struct tariff *t, enum tariff_side side, size_t i, struct tariff_week *out); /* by first day */
+bool tariff_week(const struct tariff *t, enum tariff_side side, size_t i,
+                 struct tariff_week *out); /* by first day */
 void tariff_label(const struct tariff *t, uint32_t id, struct bytes *name, double price[TARIFF_CHARGES]);
 bool tariff_equal_names(struct bytes a, const char *b);
 

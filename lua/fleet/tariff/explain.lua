@@ -6,7 +6,6 @@ local day_order = { Mon = 1, Tue = 2, Wed = 3, Thu = 4, Fri = 5, Sat = 6, Sun = 
 local day_names = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" }
 local sides = { buy = "buying", sell = "selling" }
 local charge_words = { energy_charges = "energy price", demand_charges = "demand price" }
-local charge_reasons = { energy_charges = "energy_charges", demand_charges = "demand_charges" }
 
 local function list(names)
   if #names < 2 then return names[1] or "" end
@@ -45,7 +44,7 @@ local rows = {
   end,
   period_without_price = function(p)
     return string.format("%s: %s has a period and no %s; set %s.%s.rates.%s", season(p), p.label, charge_words[p.charges],
-      charge_reasons[p.charges], p.season, p.label)
+      p.charges, p.season, p.label)
   end,
   bad_currency = function(p)
     if p.value == "" then return "the currency is missing; write USD, EUR or GBP" end
@@ -92,6 +91,9 @@ local rows = {
     return string.format("%s: 29 February is in no season; it is taken with the season of the 28th", season(p))
   end,
 }
+
+--- The kinds of finding there are, by name.
+M.kinds = rows
 
 local metatable = { __name = "fleet.tariff_fault" }
 function metatable.__tostring(p)
