@@ -13,6 +13,7 @@ local open_accounts = setmetatable({}, { __mode = "k" })
 
 local function open_store(given)
   local store = require "fleet.store"
+  store.clock = function() return tasks.loop.clock() end
   if given == nil then return store.memory() end
   if type(given) == "string" then return store.open(given) end
   return store.check(given)

@@ -106,6 +106,14 @@ function M.object(label, acts)
   return setmetatable(object, { __name = "fleet.store", __tostring = print_label, __close = object.close })
 end
 
+--- What stores measure time by when they are given no clock: () -> mono, wall. A host's loop may set it.
+M.clock = core.clock
+
+--- The clock of a store's options, or the common one.
+function M.clock_of(options)
+  return options and options.clock or function() return M.clock() end
+end
+
 --- nil, err, kind of a store.
 function M.failure(kind, message)
   return nil, core.err { kind = kind, message = message }, kind

@@ -68,7 +68,7 @@ end
 
 local function open(directory, options)
   options = options or {}
-  local clock, sleep = options.clock or core.clock, options.sleep or core.pause
+  local clock, sleep = contract.clock_of(options), options.sleep or core.pause
   local warned = {}
   local function warn(text)
     if options.warn and not warned[text] then options.warn(text) end
@@ -333,7 +333,7 @@ local function open(directory, options)
 end
 
 --- Opens the store in a directory, which is made with mode 0700 when it is not there.
---- options: clock, function() -> mono, wall (default: the core's); sleep, function(seconds), for the moments in which
+--- options: clock, function() -> mono, wall (default: fleet.store.clock); sleep, function(seconds), for the moments in which
 --- another process writes; warn, function(text), told of damaged files and open permissions. Returns a store, or nil, err, kind.
 return function(directory, options)
   if type(directory) ~= "string" or directory == "" or string.find(directory, "%z") then

@@ -1,11 +1,10 @@
 -- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store contract.
 
-local core = require "fleet.core"
 local contract = require "fleet.store"
 
---- Opens a store. options: clock, function() -> mono, wall (default: the core's).
+--- Opens a store. options: clock, function() -> mono, wall (default: fleet.store.clock).
 return function(options)
-  local clock = options and options.clock or core.clock
+  local clock = contract.clock_of(options)
   local records, leases, fences = {}, {}, {}
   local last_generation = 0
   local acts = {}
