@@ -49,13 +49,6 @@ function M.check(given, allowed, verb)
   end
 end
 
--- A number of an option must be one before the client is made: fleet.new knows it by another name.
-local function read(world, option, text, label)
-  local value = values.read(world, option, text, label)
-  if option.type == "number" and value <= 0 then mistake.raise(string.format("'%s' must be above 0", label)) end
-  return value
-end
-
 --- The values of the options that stand in the list and on the command line.
 function M.given(world, list, texts)
   local found = {}
@@ -65,7 +58,7 @@ function M.given(world, list, texts)
       found[option.name] = {}
       for i, one in ipairs(text) do found[option.name][i] = values.read(world, option, one, words.written(option.name)) end
     elseif text ~= nil then
-      found[option.name] = read(world, option, text, words.written(option.name))
+      found[option.name] = values.read(world, option, text, words.written(option.name))
     end
   end
   return found
@@ -79,7 +72,7 @@ local function from_environment(world)
     local text = option.environment and world.getenv(option.environment)
     if text and text ~= "" then
       -- A secret stands in the environment itself, where only its owner sees it.
-      found[option.name] = option.secret and text or read(world, option, text, option.environment)
+      found[option.name] = option.secret and text or values.read(world, option, text, option.environment)
     end
   end
   return found

@@ -1,5 +1,6 @@
--- `@file` and `-`: values that do not stand on the command line itself.
+-- `@file` and `-`: values that do not stand on the command line itself; and results that go to a file.
 
+local core = require "fleet.core"
 local mistake = require "fleet.cli.mistake"
 
 local M = {}
@@ -24,6 +25,15 @@ end
 function M.read(world, label, text)
   local content = M.bytes(world, label, text)
   return content and (string.gsub(content, "\r?\n$", ""))
+end
+
+--- Writes a result to a file. Returns { path = }, or nil, err, "store".
+function M.write(path, text)
+  local file, why = io.open(path, "wb")
+  local written = file and file:write(text) and file:close()
+  if written then return { path = path } end
+  local err = core.err { kind = "store", message = why or path .. ": it could not be written" }
+  return nil, err, err.kind
 end
 
 return M

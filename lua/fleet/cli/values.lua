@@ -30,7 +30,9 @@ end
 
 local function numeric(label, text, param)
   if param.choices and not tonumber(text) then return text end
-  return number(label, text)
+  local value = number(label, text)
+  if param.type == "integer" and value ~= math.floor(value) then refuse(label, "a whole number", text) end
+  return value
 end
 
 -- A time is RFC 3339 text or UTC seconds, days are names or a mask: digits alone are the number.

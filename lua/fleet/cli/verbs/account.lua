@@ -14,6 +14,7 @@ local function readable(slot)
   for name, value in pairs(slot) do
     copy[name] = times[name] and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value)) or value
   end
+  copy.expires_in = nil -- expires_at says it
   return copy
 end
 

@@ -75,14 +75,6 @@ local function draw_text(out, tariff, context)
   out:write((string.gsub(tariff:text { color = color }, "\n*$", "\n")))
 end
 
-local function write_file(path, text)
-  local file, why = io.open(path, "wb")
-  local written = file and file:write(text) and file:close()
-  if written then return { path = path } end
-  local err = core.err { kind = "store", message = why or path .. ": it could not be written" }
-  return nil, err, err.kind
-end
-
 local output = { name = "output", type = "string", placeholder = "FILE", doc = "the picture's file; left out, it is printed" }
 
 local function plot(context, line)
@@ -90,7 +82,7 @@ local function plot(context, line)
   if not tariff then return nil, err, kind end
   local picture = tariff:svg()
   local given = options.given(context.world, { output }, line.options)
-  if given.output then return write_file(given.output, picture) end
+  if given.output then return source.write(given.output, picture) end
   return picture
 end
 

@@ -1,0 +1,86 @@
+-- fleet chart: a day's or a month's energy flow, drawn.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local row_verb = require "fleet.cli.row_verb"
+local rows = require "fleet.rows"
+local source = require "fleet.cli.source"
+
+local output = { name = "output", type = "string", placeholder = "FILE", doc = "write an SVG picture in place of text" }
+
+-- month=2026-03 is the days of a month as two local dates.
+local function take_month(line)
+  for i, pair in ipairs(line.pairs) do
+    if pair.name == "month" then
+      local year, month = string.match(pair.text, "^(%d%d%d%d)%-(%d%d)$")
+      if not year or tonumber(month) < 1 or tonumber(month) > 12 then
+        mistake.raise("'month' must be as 2026-03, got '" .. pair.text .. "'", { "chart" })
+      end
+      table.remove(line.pairs, i)
+      local next_year, next_month = year + (month == "12" and 1 or 0), month % 12 + 1
+      return { start_date = pair.text .. "-01", end_date = string.format("%04d-%02d-01", next_year, next_month), period = "month" }
+    end
+  end
+  return {}
+end
+
+-- The site's date now.
+local function today(site)
+  local info, err, kind = site:site_info()
+  if err then return nil, err, kind end
+  local zone
+  zone, err, kind = core.zone(info.installation_time_zone or "UTC")
+  if not zone then return nil, err, kind end
+  local _, wall = require("fleet").loop.clock()
+  return os.date("!%Y-%m-%d", math.floor(wall + zone:offset(wall)))
+end
+
+local function of_site(context, line)
+  local month = take_month(line)
+  local args = row_verb.arguments(context.world, rows.by_name.energy_history, line)
+  for name, value in pairs(month) do args[name] = value end
+  local client = context:client()
+  if not (args.day or args.start_date or args.end_date) then
+    local site = context:check(client.energy_site, client, args.energy_site_id)
+    local err, kind
+    args.day, err, kind = today(site)
+    if err then return nil, err, kind end
+  end
+  return context:check(client.call, client, "energy_history", args)
+end
+
+local function of_file(context, line)
+  local word = line.words[1]
+  if not word then mistake.raise("'chart' needs SITE, FILE or -", { "chart" }) end
+  local extra = line.pairs[1] and line.pairs[1].name .. "=" or line.words[2]
+  if extra then mistake.raise("'chart' of a file takes no '" .. extra .. "'", { "chart" }) end
+  local history, err = core.json_decode(source.read(context.world, "FILE", word == "-" and word or "@" .. word))
+  if err or type(history) ~= "table" then mistake.raise(string.format("'%s' is not a JSON object", word)) end
+  return history
+end
+
+local function run(context, line)
+  local digits = string.match(line.words[1] or "", "^%d+$")
+  local history, err, kind = (digits and of_site or of_file)(context, line)
+  if err then return nil, err, kind end
+  local chart, given = require("fleet").chart, options.given(context.world, { output }, line.options)
+  local drawn
+  drawn, err, kind = context:check(given.output and chart.svg or chart.text, history)
+  if not drawn then return nil, err, kind end
+  if not given.output then return { history = history, text = drawn } end
+  return source.write(given.output, drawn)
+end
+
+local function show(out, value)
+  out:write(value.text or "written to " .. value.path .. "\n")
+end
+
+return {
+  {
+    name = "chart", usage = "chart SITE [day=DATE | month=YYYY-MM | name=value …]", takes = { output }, run = run, show = show,
+    json = function(value) return core.json_encode(value.history or value) end,
+    doc = "Draws the energy flow of a site: of today, a day, a month, or a range as energy_history takes it.",
+    details = "In place of SITE a file, or - for standard input, may hold what 'fleet energy_history … --json' printed.",
+  },
+}

@@ -1,0 +1,42 @@
+-- fleet sim: the whole service on this machine, until it is ended.
+
+local options = require "fleet.cli.options"
+
+local takes = {
+  { name = "port", type = "integer", fallback = "0", doc = "first of three ports; 0 takes free ones" },
+  { name = "garage", type = "string", placeholder = "FILE", doc = "what there is, as JSON; left out, a small garage" },
+  {
+    name = "fault", type = "string", placeholder = "NAME[:TIMES]", repeated = true,
+    doc = "something that goes wrong with the next calls",
+  },
+  { name = "speed", type = "number", doc = "seconds of virtual time for each second, 1 when left out; 0 stops it" },
+  { name = "config_limit", type = "integer", doc = "telemetry configurations that a vehicle holds" },
+  { name = "log", type = "string", placeholder = "FILE", doc = "a line of JSON for every call" },
+}
+
+-- Serves until a signal ends the process; an interrupt from the keyboard is the ordinary end.
+local function serve(loop)
+  while true do
+    loop.wait(loop.timeout())
+    loop.step()
+  end
+end
+
+local function run(context, line)
+  local given = options.given(context.world, takes, line.options)
+  given.faults, given.fault = given.fault, nil
+  local sim, err, kind = context:check(require("fleet.sim").new, given)
+  if not sim then return nil, err, kind end
+  context.out:write(sim:first_line(), "\n")
+  context.out:flush()
+  local _, why = pcall(serve, require("fleet").loop)
+  sim:close()
+  if not string.find(tostring(why), "interrupted!", 1, true) then error(why, 0) end
+end
+
+return {
+  {
+    name = "sim", words = {}, local_only = true, takes = takes, run = run,
+    doc = "Simulates the service on loopback. The first line tells its addresses as JSON; SIGTERM or Ctrl-C ends it.",
+  },
+}
