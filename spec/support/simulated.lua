@@ -95,12 +95,16 @@ end
 
 -- ---- calls ----
 
-function M:call(method, target, body, token, headers)
-  token = token or self.access
-  if not token then
-    self.access = self:login().access_token
-    token = self.access
+-- A token with all scopes, renewed when virtual time has passed it.
+function M:own_token()
+  if not self.access or self.service:now() >= self.access_until then
+    self.access, self.access_until = self:login().access_token, self.service:now() + 8 * 3600
   end
+  return self.access
+end
+
+function M:call(method, target, body, token, headers)
+  token = token or self:own_token()
   local path, query = target:match("^([^?]*)%??(.*)$")
   headers = headers or { ["content-type"] = "application/json" }
   headers.authorization = token ~= "" and "Bearer " .. token or nil
