@@ -235,9 +235,8 @@ local function attempts(call)
     if not token then return no_token(call, err, kind) end
     value, err, kind = attempt(call, token, number)
     if not err then return value end
-    local failed = err
+    call.doubt = call.doubt or err.outcome == "unknown"
     if not again(call, err, token) and not wake_first(call, err) then return nil, err, kind end
-    call.doubt = call.doubt or failed.outcome == "unknown"
   end
 end
 
