@@ -54,13 +54,13 @@ local function join(account, car, id, deadline)
     shared.deadline = math.max(shared.deadline, deadline)
     return shared
   end
-  shared = { deadline = deadline }
+  shared = { deadline = deadline, waiting = 0 }
   account.waking[id] = shared
   shared.task = tasks.spawn(function()
     local ran, woken, err, kind = pcall(wake, car, shared)
     account.waking[id] = nil -- whoever asks from now on asks anew
-    if not ran then error(woken, 0) end
-    return woken, err, kind
+    if not ran and shared.waiting > 0 then error(woken, 0) end -- else: the client was closed behind all who waited
+    return ran and woken, err, kind
   end)
   return shared
 end
@@ -81,7 +81,10 @@ function M.wake(car, options)
   local deadline = tasks.now() + timeout
   if account.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
   local shared = join(account, car, id, deadline)
-  if not tasks.ended_within(shared.task, deadline - tasks.now()) then return timed_out(id, shared.state, timeout) end
+  shared.waiting = shared.waiting + 1
+  local ended = tasks.ended_within(shared.task, deadline - tasks.now())
+  shared.waiting = shared.waiting - 1
+  if not ended then return timed_out(id, shared.state, timeout) end
   local woken, err, kind = shared.task:wait()
   if woken == false then return timed_out(id, shared.state, timeout) end
   return woken, err, kind
