@@ -26,7 +26,7 @@ INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 
-TABLES  = endpoints commands statuses reasons faults vendor options
+TABLES  = endpoints commands statuses reasons faults vendor options telemetry
 BASE    = buf err reason civil file
 HTTP    = poller http outcome
 OAUTH   = oauth
