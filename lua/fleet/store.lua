@@ -1,8 +1,8 @@
 -- The contract that every store keeps, and the way to open one by name.
 --
--- A store (lua/fleet/stores/<name>.lua) is a function that returns closures for what it does; here they become an object
--- whose arguments are checked in one place. What stores promise, and why each promise is needed, is in doc/manual/stores.md;
--- spec/store_contract_spec.lua tries every promise on every store.
+-- A store (lua/fleet/stores/<name>.lua) is a function that returns closures for what it does; here they
+-- become an object whose arguments are checked in one place. What stores promise, and why each promise is
+-- needed, is in doc/manual/stores.md; spec/store_contract_spec.lua tries every promise on every store.
 
 local core = require "fleet.core"
 
@@ -20,7 +20,8 @@ local function check_key(method, key)
 end
 
 local function check_count(method, position, value, what)
-  if type(value) ~= "number" or not (value >= 0 and value < math.huge) then bad(method, position, what .. " expected") end
+  if type(value) == "number" and value >= 0 and value < math.huge then return end
+  bad(method, position, what .. " expected")
 end
 
 local put_options = {
@@ -34,7 +35,8 @@ local function check_put_options(key, options)
     if type(value) ~= wanted then bad("put", 3, string.format("option '%s' must be a %s", name, wanted)) end
   end
   for _, name in ipairs { "lease", "ticket" } do
-    if options[name] and options[name].key ~= key then bad("put", 3, "the " .. name .. " is of another key") end
+    local given = options[name]
+    if given and given.key ~= key then bad("put", 3, "the " .. name .. " is of another key") end
   end
 end
 
@@ -85,8 +87,8 @@ local function method(object, state, name, act)
   end
 end
 
---- A store object of the closures get, put, delete, reserve, lease and, where the store writes behind, flush and due.
---- label: what it prints as. close: called once, or nil.
+--- A store object of the closures get, put, delete, reserve, lease and, where the store writes behind,
+--- flush and due. label: what it prints as. close: called once, or nil.
 function M.object(label, acts)
   local object, state = {}, { closed = false }
   for _, name in ipairs { "get", "put", "delete", "reserve", "lease" } do

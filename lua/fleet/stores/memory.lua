@@ -1,4 +1,5 @@
--- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store contract.
+-- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store
+-- contract.
 
 local contract = require "fleet.store"
 
@@ -30,7 +31,8 @@ return function(options)
   local function refusal(key, generation, lease)
     if lease and leases[key] ~= lease then return "the lease was lost to somebody else" end
     local record = current(key)
-    if generation and generation ~= (record and record.generation or 0) then return "somebody else wrote the key" end
+    local found = record and record.generation or 0
+    if generation and generation ~= found then return "somebody else wrote the key" end
   end
 
   function acts.put(key, value, put)
