@@ -235,6 +235,18 @@ describe("fleet.store.file", function()
     assert.is_nil((reopen():get("state/x")))
   end)
 
+  it("removes the files of values whose ttl has passed, unread ones too", function()
+    for i = 1, 5 do store:put("state/" .. i, "1", { ttl = 600, generation = 0 }) end
+    store:put("state/renewed", "1", { ttl = 600, generation = 0 })
+    clock.advance(599)
+    store:put("state/renewed", "1", { durable = true })
+    clock.advance(1)
+    store:put("state/next", "1", { ttl = 600, generation = 0 })
+    for i = 1, 5 do assert.is_nil(io.open(file_of("state/" .. i))) end
+    assert.equal("1", (store:get("state/renewed")))
+    assert.equal("1", (store:get("state/next")))
+  end)
+
   -- ---- no room, no right ----
 
   local try_all = [[

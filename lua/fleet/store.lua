@@ -116,6 +116,30 @@ function M.clock_of(options)
   return options and options.clock or function() return M.clock() end
 end
 
+local forget_every = 60 -- seconds
+
+--- Sign-ins that nobody finishes must not pile up. Returns passing(key, now, ends), to be called for each key
+--- that is put with a ttl; it calls forget(key) for the earlier ones whose time has passed, once a minute.
+function M.passing(forget)
+  local ends_of, last = {}, nil
+  local function ended(now)
+    local keys = {}
+    for key, ends in pairs(ends_of) do
+      if ends <= now then keys[#keys + 1] = key end
+    end
+    return keys
+  end
+  return function(key, now, ends)
+    ends_of[key] = ends
+    if last and now - last < forget_every then return end
+    last = now
+    for _, old in ipairs(ended(now)) do
+      ends_of[old] = nil
+      forget(old)
+    end
+  end
+end
+
 --- nil, err, kind of a store.
 function M.failure(kind, message)
   return nil, core.err { kind = kind, message = message }, kind

@@ -246,8 +246,16 @@ local function open(directory, options)
     return generation
   end
 
+  local passing = contract.passing(function(key)
+    exclusively(function()
+      local record = read(key)
+      return record and not alive(record) and core.file_remove(path .. "/" .. file_of(key))
+    end)
+  end)
+
   function acts.put(key, value, put)
     put = put or {}
+    if put.ttl then passing(key, wall(), ends_of(put)) end
     if #value > record_limit then return failure("store", "the value is too large to be stored") end
     -- What others decide by (a compare, a lease) they must see at once.
     local nobody_waits = not (put.durable or put.generation or put.lease or put.ticket)

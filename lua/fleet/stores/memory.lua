@@ -18,6 +18,8 @@ return function(options)
     return record
   end
 
+  local passing = contract.passing(current) -- looking at a record whose time has passed removes it
+
   local function conflict(what)
     return contract.failure("conflict", what)
   end
@@ -39,6 +41,7 @@ return function(options)
     put = put or {}
     local refused = refusal(key, put.generation, put.lease)
     if refused then return conflict(refused) end
+    if put.ttl then passing(key, (clock()), (clock()) + put.ttl) end
     last_generation = last_generation + 1
     records[key] = { value = value, generation = last_generation, ends = put.ttl and (clock()) + put.ttl }
     return last_generation
