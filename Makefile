@@ -26,13 +26,13 @@ INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 
-TABLES  = endpoints commands statuses reasons faults vendor options
+TABLES  = endpoints commands statuses reasons faults vendor options telemetry
 BASE    = buf err reason civil file
 HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING = key keyfile metadata window arena message session receiver fields codec members answer jws proto/all
 TARIFF  = tariff seasons spans prices advice zone
-BIND    = fleet bind json rows params client reply resource loop zone files oauth signing keys receiver commands tariffs
+BIND    = fleet bind json rows params client reply resource loop zone files oauth signing keys receiver commands tariffs tariff_reader tariff_report
 
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)

@@ -107,7 +107,7 @@ describe("words become arguments", function()
     { "vehicles --jsn=1", "did you mean '--json'" },
     { "vehicles --timeout", "'--timeout' needs a value" },
     { "vehicles --timeout soon", "'--timeout' must be a number" },
-    { "vehicles --timeout 0", "'--timeout' must be above 0" },
+    { "vehicles --timeout 0", "'timeout' must be above 0" },
     { "vehicles --region na --region eu", "stands there twice" },
     { "vehicles --region nx", "did you mean 'na'" },
     { "vehicles --output x", "not one of 'vehicles'" },

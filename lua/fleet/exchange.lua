@@ -10,10 +10,14 @@ local clock_was_set = 1672531200 -- 2023: an earlier wall clock was never set
 
 -- failure of the transport -> kind, what it was
 local transport = {
-  resolve = { "network", "its name has no address" }, connect = { "network", "it could not be reached" },
-  tls = { "tls", "its certificate could not be verified" }, timeout = { "timeout", "it did not answer in time" },
-  empty = { "network", "the connection ended without an answer" }, cut = { "protocol", "the answer ended early" },
-  too_large = { "protocol", "the answer was too large" }, cancelled = { "cancelled", "the exchange was cancelled" },
+  resolve = { "network", "its name has no address" },
+  connect = { "network", "it could not be reached" },
+  tls = { "tls", "its certificate could not be verified" },
+  timeout = { "timeout", "it did not answer in time" },
+  empty = { "network", "the connection ended without an answer" },
+  cut = { "protocol", "the answer ended early" },
+  too_large = { "protocol", "the answer was too large" },
+  cancelled = { "cancelled", "the exchange was cancelled" },
   ["local"] = { "service", "the request could not be started" },
 }
 
@@ -30,8 +34,8 @@ function M.open_source(account)
   return account.config.client_secret == nil
 end
 
---- Where token calls of this application go: open-source apps at the authorization server, the others at a host of
---- their own.
+--- Where token calls of this application go: open-source apps at the authorization server, the others at a
+--- host of their own.
 function M.address(account)
   return (M.open_source(account) and account.auth_url or account.token_url) .. account.vendor.token_path
 end
@@ -48,7 +52,8 @@ local function transport_failure(account, answer)
   local text = "no token: the authorization server: " .. row[2]
   if answer.message and answer.message ~= "" then text = text .. " (" .. answer.message .. ")" end
   local _, wall = account.clock()
-  if row[1] == "tls" and wall < clock_was_set then text = text .. "; the clock of this machine was never set" end
+  local never_set = row[1] == "tls" and wall < clock_was_set
+  if never_set then text = text .. "; the clock of this machine was never set" end
   return failure(row[1], text)
 end
 
@@ -79,18 +84,25 @@ local function refusal(answer, reply, fields)
   local kind, advice
   if reason then kind, advice = core.reason(reason) end
   kind = kind or kind_of_status(answer.status)
-  reason = reason and words(reason, fields)
-  local text = "no token: " .. (reason or "status " .. answer.status) .. (reason and description(reply, fields) or "")
+reason = reason and words(reason, fields)
+  local text = "no token: status " .. answer.status
+  if reason then text = "no token: " .. reason .. description(reply, fields) end
   if advice then text = text .. ". " .. advice end
-  return failure(kind, text, { reason = reason, status = answer.status, retry_after = retry_after(answer.headers) })
+  local more = { reason = reason, status = answer.status, retry_after = retry_after(answer.headers) }
+  return failure(kind, text, more)
+end
+
+local function has_token(reply)
+  return type(reply) == "table" and type(reply.access_token) == "string" and #reply.access_token > 0
 end
 
 -- These two, said about the newest token, are the only words that ask for a new sign-in (field-problems 21).
 local definite = { login_required = true, invalid_grant = true }
 
---- Sends the fields, a list of { name, value }, and returns the reply's table with its access_token; or nil, err, kind and
---- what is known of the code or refresh token that was sent: "refused" (it is no longer good), "unanswered" (it may have
---- been used: the same may be sent once more), "kept" (it is as good as before).
+--- Sends the fields, a list of { name, value }, and returns the reply's table with its access_token; or
+--- nil, err, kind and what is known of the code or refresh token that was sent: "refused" (it is no longer
+--- good), "unanswered" (it may have been used: the same may be sent once more), "kept" (it is as good as
+--- before).
 function M.send(account, slot, fields, seconds)
   local answer, err, kind = account.send({
     method = "POST", url = M.address(account), slot = slot, body = core.oauth_form(fields),
@@ -103,11 +115,9 @@ function M.send(account, slot, fields, seconds)
     return nil, transport_err, transport_kind, verdict
   end
   local reply = core.json_decode(answer.body or "")
-  local done = answer.status >= 200 and answer.status < 300
-  if done and type(reply) == "table" and type(reply.access_token) == "string" and #reply.access_token > 0 then return reply end
-  if done then
-    local _, protocol_err = failure("protocol", "no token: the reply of the authorization server cannot be read",
-      { status = answer.status })
+  if answer.status >= 200 and answer.status < 300 then
+    if has_token(reply) then return reply end
+    local _, protocol_err = failure("protocol", "no token: the server's reply cannot be read", { status = answer.status })
     return nil, protocol_err, "protocol", "unanswered"
   end
   local _, refused_err, refused_kind = refusal(answer, reply, fields)

@@ -1,9 +1,10 @@
 -- Energy history by local dates: which ranges to ask for, and one reply made of several.
 --
--- Hours were lost where clients sent UTC or one fixed offset over a change of the clock, and days where a range ended at
--- 00:00 (field-problems 35, 40). So dates are local, a range is half open (its end is not part of it), each end of each
--- request carries the offset that holds there, and a request ends with the last second of its last day: nothing of the
--- next day is read whether the service counts the end or not. Nothing here asks or waits.
+-- Hours were lost where clients sent UTC or one fixed offset over a change of the clock, and days where a
+-- range ended at 00:00 (field-problems 35, 40). So dates are local, a range is half open (its end is not
+-- part of it), each end of each request carries the offset that holds there, and a request ends with the
+-- last second of its last day: nothing of the next day is read whether the service counts the end or not.
+-- Nothing here asks or waits.
 
 local core = require "fleet.core"
 
@@ -36,7 +37,8 @@ local function next_year(day)
   return core.date_days(string.format("%04d-01-01", tonumber(string.sub(core.days_date(day), 1, 4)) + 1))
 end
 
--- How far one request reaches: a reply covers one period, and no more than a month is known to come back whole.
+-- How far one request reaches: a reply covers one period, and no more than a month is known to come back
+-- whole.
 local reach = {
   day = after_days(1), week = after_days(7), month = next_month, year = next_year,
   lifetime = function() return math.huge end,
@@ -75,8 +77,8 @@ local function dates(params)
   if not is_date(params.start_date) or not is_date(params.end_date) then return nil end
   local first, after = days_of(params, "start_date"), days_of(params, "end_date")
   if after <= first then
-    error("bad argument 'end_date': it must be later than start_date, because the end is not part of the range; " ..
-      "one day is day = \"" .. params.start_date .. "\"", 0)
+    error("bad argument 'end_date': it must be later than start_date, because the end is not part of the " ..
+      "range; one day is day = \"" .. params.start_date .. "\"", 0)
   end
   return first, after
 end
@@ -100,13 +102,15 @@ function M.local_dates(params)
   return params.day ~= nil or is_date(params.start_date) or is_date(params.end_date)
 end
 
---- The requests that a history call makes.
---- params: { day = "2026-03-29" } or { start_date =, end_date = } with dates (local; the end is not included) or RFC 3339
---- times (sent as given), besides period and split (days per request in place of what suits the period).
---- zone: of core.zone(params.time_zone). Returns a list of { start_date =, end_date = } in RFC 3339; raises for dates that
---- do not exist and for an end that is not after the start.
+--- The requests that a history call makes. params: { day = "2026-03-29" } or { start_date =, end_date = }
+--- with dates (local; the end is not included) or RFC 3339 times (sent as given), besides period and split
+--- (days per request in place of what suits the period). zone: of core.zone(params.time_zone). Returns a
+--- list of { start_date =, end_date = } in RFC 3339; raises for dates that do not exist and for an end that
+--- is not after the start.
 function M.ranges(params, zone)
-  if not M.local_dates(params) then return { { start_date = params.start_date, end_date = params.end_date } } end
+  if not M.local_dates(params) then
+    return { { start_date = params.start_date, end_date = params.end_date } }
+  end
   local first, after = dates(params)
   if not first then return single(params, zone) end
   local next_day = params.split and after_days(params.split) or reach[params.period] or reach_without_period
@@ -121,11 +125,12 @@ local lists = {
   events = function(entry) return entry.timestamp end,
   charge_history = function(entry)
     local start, duration = entry.charge_start_time or {}, entry.charge_duration or {}
-    return table.concat({ tostring(start.seconds), tostring(duration.seconds), tostring(entry.energy_added_wh) }, " ")
+    return string.format("%s %s %s", tostring(start.seconds), tostring(duration.seconds), tostring(entry.energy_added_wh))
   end,
 }
 
--- An entry that an earlier reply already gave is left out; two alike within one reply are both the service's word.
+-- An entry that an earlier reply already gave is left out; two alike within one reply are both the
+-- service's word.
 local function append(list, more, key_of, seen)
   local fresh = {}
   for _, entry in ipairs(more) do
@@ -136,8 +141,9 @@ local function append(list, more, key_of, seen)
   for _, key in ipairs(fresh) do seen[key] = true end
 end
 
---- One reply out of those of several ranges, in their order. A reply that is nil or null (nothing in that range) adds
---- nothing. count: how many replies there are. Other members are those of the first reply that has them.
+--- One reply out of those of several ranges, in their order. A reply that is nil or null (nothing in that
+--- range) adds nothing. count: how many replies there are. Other members are those of the first reply that
+--- has them.
 function M.join(replies, count)
   local joined, seen = {}, {}
   for i = 1, count or #replies do

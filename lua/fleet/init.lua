@@ -46,9 +46,19 @@ local function plain_method(row)
   end
 end
 
+-- What needs a module of its own is loaded when it is called.
+local function method_on_first_use(module, row)
+  local method
+  return function(...)
+    method = method or require(module).method(row)
+    return method(...)
+  end
+end
+
 local function method_of(row)
   if row.paging ~= "no" then return paged_method(row) end
   if row.flags.command then return commands.method(row) end
+  if row.name == "time_of_use_settings" then return method_on_first_use("fleet.tou", row) end
   if row.flags.setting then return settling.setting_method(row) end
   local plain, more = plain_method(row), special.rows[row.name]
   if not more then return plain end

@@ -1,7 +1,9 @@
--- Signing a person in: the address to send them to, and what comes back. Interface 5.3 to 5.5 and 5.7, RFC 6749, RFC 7636.
+-- Signing a person in: the address to send them to, and what comes back. Interface 5.3 to 5.5 and 5.7, RFC
+-- 6749, RFC 7636.
 --
--- The state is compared in constant time, works once and for ten minutes (it waits in the store); a nonce is compared with
--- the claim of the id_token before the pair is kept; an issuer, where one is named, must be ours.
+-- The state is compared in constant time, works once and for ten minutes (it waits in the store); a nonce
+-- is compared with the claim of the id_token before the pair is kept; an issuer, where one is named, must
+-- be ours.
 
 local core = require "fleet.core"
 local exchange = require "fleet.exchange"
@@ -21,20 +23,22 @@ local options_of = {
   prompt_missing_scopes = true, require_requested_scopes = true, show_keypair_step = true,
 }
 
+local function mistake(text, ...)
+  error("authorize_url: " .. string.format(text, ...), 0)
+end
+
 local function check_options(account, options)
   for name, value in pairs(options) do
     local third_party = options_of[name]
-    if third_party == nil then error("authorize_url: unknown option '" .. tostring(name) .. "'", 0) end
+    if third_party == nil then mistake("unknown option '%s'", tostring(name)) end
     if third_party and exchange.open_source(account) then
-      error("authorize_url: '" .. name .. "' is for third-party apps; an open-source app has none (set client_secret)", 0)
+      mistake("'%s' is for third-party apps; an open-source app has none (set client_secret)", name)
     end
-    if third_party and type(value) ~= "boolean" then error("authorize_url: '" .. name .. "' must be true or false", 0) end
-    if not third_party and name ~= "scopes" and type(value) ~= "string" then
-      error("authorize_url: '" .. name .. "' must be a string", 0)
-    end
+    if third_party and type(value) ~= "boolean" then mistake("'%s' must be true or false", name) end
+    if not third_party and name ~= "scopes" and type(value) ~= "string" then mistake("'%s' must be a string", name) end
   end
   for _, name in ipairs { "client_id", "redirect_uri" } do
-    if not account.config[name] then error("authorize_url: set " .. name .. " in fleet.new", 0) end
+    if not account.config[name] then mistake("set %s in fleet.new", name) end
   end
 end
 
@@ -59,8 +63,9 @@ end
 
 local function query(account, scope, pending, options)
   return core.oauth_form {
-    { "response_type", "code" }, { "client_id", account.config.client_id }, { "redirect_uri", pending.redirect_uri },
-    { "scope", scope }, { "state", pending.state }, { "nonce", pending.nonce },
+    { "response_type", "code" }, { "client_id", account.config.client_id },
+    { "redirect_uri", pending.redirect_uri }, { "scope", scope }, { "state", pending.state },
+    { "nonce", pending.nonce },
     { "code_challenge", pending.code_verifier and core.oauth_challenge(pending.code_verifier) },
     { "code_challenge_method", pending.code_verifier and "S256" },
     { "prompt_missing_scopes", choice(options.prompt_missing_scopes) },
@@ -74,21 +79,23 @@ local function state_key(state)
   return "state/" .. state
 end
 
---- The address that a person opens to sign in, and what `authorize` needs when they come back: a table of strings, secret.
---- options: scopes (list; default: those of fleet.new), locale, prompt, login_hint, nonce (texts; a nonce is made for openid),
---- and for third-party apps prompt_missing_scopes, require_requested_scopes, show_keypair_step (booleans).
---- Returns url, pending, or nil, err, kind when the store cannot keep the state.
+--- The address that a person opens to sign in, and what `authorize` needs when they come back: a table of
+--- strings, secret. options: scopes (list; default: those of fleet.new), locale, prompt, login_hint, nonce
+--- (texts; a nonce is made for openid), and for third-party apps prompt_missing_scopes,
+--- require_requested_scopes, show_keypair_step (booleans). Returns url, pending, or nil, err, kind when the
+--- store cannot keep the state.
 function M.authorize_url(account, options)
   options = options or {}
   check_options(account, options)
   local scope = tokens.scope_text(options.scopes or account.config.scopes or default_scopes, "scopes")
-  if not scope then error("authorize_url: 'scopes' is an empty list", 0) end
+  if not scope then mistake("'scopes' is an empty list") end
   local pending, err, kind = new_pending(account, scope, options.nonce)
   if not pending then return nil, err, kind end
   local kept
   kept, err, kind = account.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })
   if not kept then return nil, err, kind end
-  return account.auth_url .. account.vendor.authorize_path .. "?" .. query(account, scope, pending, options), pending
+  local page = account.auth_url .. account.vendor.authorize_path
+  return page .. "?" .. query(account, scope, pending, options), pending
 end
 
 -- ---- what comes back ----
@@ -127,9 +134,11 @@ local function fields_of(text)
 end
 
 local function check_state(fields, pending)
-  if not fields.state then return refuse("state_missing", "the address carries no state; paste the whole address, or the code alone") end
+  if not fields.state then
+    return refuse("state_missing", "the address carries no state; paste the whole address, or the code alone")
+  end
   if not core.same_secret(fields.state, pending.state) then
-    return refuse("state_mismatch", "the address belongs to another sign-in: open the newest authorize address")
+    return refuse("state_mismatch", "it belongs to another sign-in: open the newest authorize address")
   end
   return true
 end
@@ -172,8 +181,8 @@ local function code_of(account, callback, pending)
     if not issuer_is_ours(account, issuer) then return refuse("issuer", "it was issued by another server") end
   end
   if fields.error then return refused_by_server(fields) end
-  if not fields.code or fields.code == "" then return refuse("code_missing", "the address carries no code") end
-  return fields.code
+  if fields.code and fields.code ~= "" then return fields.code end
+  return refuse("code_missing", "the address carries no code")
 end
 
 -- A code of somebody else's sign-in, slipped in, brings an id_token with their nonce, or with none.
@@ -188,28 +197,30 @@ local function nonce_check(pending)
 end
 
 local function check_pending(pending)
-  if type(pending) ~= "table" or type(pending.state) ~= "string" or type(pending.redirect_uri) ~= "string" then
-    error("bad argument #2 to 'authorize': the second result of authorize_url expected", 0)
-  end
+  local whole = type(pending) == "table" and type(pending.state) == "string" and type(pending.redirect_uri) == "string"
+  if not whole then error("bad argument #2 to 'authorize': the second result of authorize_url expected", 0) end
 end
 
---- Finishes a sign-in: exchanges the code and keeps the pair. callback: the address that the browser was sent to, as text, or
---- the bare code; pending: from authorize_url. Returns true (with an err beside it when the store refused the pair), or nil,
---- err, kind: `auth` with err.reason state_missing, state_mismatch, state_used, code_missing, issuer, nonce, or the server's
---- own word (access_denied, invalid_auth_code, login_required ...).
+--- Finishes a sign-in: exchanges the code and keeps the pair. callback: the address that the browser was
+--- sent to, as text, or the bare code; pending: from authorize_url. Returns true (with an err beside it
+--- when the store refused the pair), or nil, err, kind: `auth` with err.reason state_missing,
+--- state_mismatch, state_used, code_missing, issuer, nonce, or the server's own word (access_denied,
+--- invalid_auth_code, login_required ...).
 function M.authorize(account, callback, pending)
   if type(callback) ~= "string" then error("bad argument #1 to 'authorize': the callback address expected", 0) end
   check_pending(pending)
   local code, err, kind = code_of(account, callback, pending)
   if not code then return nil, err, kind end
   return tokens.exchange_code(account, {
-    code = code, redirect_uri = pending.redirect_uri, code_verifier = pending.code_verifier, check = nonce_check(pending),
+    code = code, redirect_uri = pending.redirect_uri, code_verifier = pending.code_verifier,
+    check = nonce_check(pending),
   })
 end
 
 -- ---- other addresses ----
 
---- Where the person changes or withdraws what the application may do (interface 5.7). options: back_url, or nothing.
+--- Where the person changes or withdraws what the application may do (interface 5.7). options: back_url, or
+--- nothing.
 function M.consent_url(account, options)
   return account.auth_url .. account.vendor.consent_path .. "?" .. core.oauth_form {
     { "revoke_client_id", account.config.client_id }, { "back_url", options and options.back_url },
@@ -238,8 +249,8 @@ function M.add_scopes_url(account, options)
 end
 
 local function is_domain(text)
-  return type(text) == "string" and #text <= 253 and string.find(text, "^[%l%d][%l%d%-%.]*%.%l[%l%d%-]*$") ~= nil
-    and not string.find(text, "..", 1, true)
+  if type(text) ~= "string" or #text > 253 or string.find(text, "..", 1, true) then return false end
+  return string.find(text, "^[%l%d][%l%d%-%.]*%.%l[%l%d%-]*$") ~= nil
 end
 
 --- The address that a person opens on the phone to pair the application's key with a car.

@@ -39,7 +39,7 @@ local function only_new(list, seen)
   local fresh = {}
   for _, record in ipairs(list) do
     local key = identity(record)
-    if key == nil or not seen[key] then
+    if record ~= core.null and (key == nil or not seen[key]) then
       if key ~= nil then seen[key] = true end
       fresh[#fresh + 1] = record
     end
@@ -47,10 +47,18 @@ local function only_new(list, seen)
   return fresh
 end
 
+-- Never more than the service gives at once: a page that is shorter than was asked for would look like the last.
+local function usual_size(row, way)
+  for _, param in ipairs(row.params) do
+    if param.name == way.size then return math.min(way.default, param.max or way.default) end
+  end
+  return way.default
+end
+
 -- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
 local function walk(row, handle, request)
   local way, params = ways[row.paging], request:params() or {}
-  local size = params.page_size or params[way.size] or row.page_size or way.default
+  local size = params.page_size or params[way.size] or usual_size(row, way)
   local number, seen, over = params[way.number] or way.first, {}, false
   return function()
     if over then return nil end

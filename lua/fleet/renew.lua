@@ -1,5 +1,6 @@
--- Renewing a pair of tokens, so that none is ever lost (rule R2): lease, read, use a newer pair if there is one, reserve the
--- write, exchange, write, release. A failure writes nothing; a pair that cannot be written is kept and used.
+-- Renewing a pair of tokens, so that none is ever lost (rule R2): lease, read, use a newer pair if there is
+-- one, reserve the write, exchange, write, release. A failure writes nothing; a pair that cannot be written
+-- is kept and used.
 
 local exchange = require "fleet.exchange"
 local records = require "fleet.token_record"
@@ -26,7 +27,8 @@ local function lease_or_newer(account, slot, grant, seconds)
   end
 end
 
--- The reply to one refresh token or code. Without an answer the same is sent once more: it may have been used.
+-- The reply to one refresh token or code. Without an answer the same is sent once more: it may have been
+-- used.
 local function ask(account, slot, grant, lease, token)
   local fields, fields_err, fields_kind = grant.fields(token)
   if not fields then return nil, fields_err, fields_kind end
@@ -41,7 +43,8 @@ local function ask(account, slot, grant, lease, token)
   return reply, err, kind, verdict
 end
 
--- A refusal counts only for the newest token, and after the one before it was tried where the service still takes that.
+-- A refusal counts only for the newest token, and after the one before it was tried where the service still
+-- takes that.
 local function ask_with_newest(account, slot, grant, lease, record)
   local token = record and record.refresh_token
   local reply, err, kind, verdict = ask(account, slot, grant, lease, token)
@@ -58,7 +61,8 @@ end
 local function take_over(account, slot, record, before)
   local stored, generation = records.read(account, slot)
   if stored and before and stored.access_token ~= before.access_token then return stored end
-  local done, err, kind = records.put(account, slot, record, { generation = stored ~= nil and generation or nil })
+  local known = stored ~= nil and generation or nil
+  local done, err, kind = records.put(account, slot, record, { generation = known })
   return record, not done and err or nil, kind
 end
 
@@ -70,7 +74,8 @@ local function save(account, slot, record, before, held)
   return record, err
 end
 
--- The record, with an err beside it when it could not be saved; or nil, err, kind. held.ticket is closed by the caller.
+-- The record, with an err beside it when it could not be saved; or nil, err, kind. held.ticket is closed by
+-- the caller.
 local function under_lease(account, slot, grant, held)
   local before, generation, read_kind = records.read(account, slot)
   if before == nil then return nil, generation, read_kind end
@@ -85,9 +90,10 @@ local function under_lease(account, slot, grant, held)
   return save(account, slot, record, before, held)
 end
 
---- Renews the pair of a slot and returns its record, with an err beside it when the store refused it; or nil, err, kind.
---- grant: fields(refresh token) gives the form; serves(record) says whether a stored pair makes the exchange needless;
---- refreshes: the refresh token is what is exchanged; check(reply) may refuse a reply; asked: the scopes asked for.
+--- Renews the pair of a slot and returns its record, with an err beside it when the store refused it; or
+--- nil, err, kind. grant: fields(refresh token) gives the form; serves(record) says whether a stored pair
+--- makes the exchange needless; refreshes: the refresh token is what is exchanged; check(reply) may refuse
+--- a reply; asked: the scopes asked for.
 return function(account, slot, grant, seconds)
   local held = {}
   local newer, err, kind

@@ -237,9 +237,8 @@ local function attempts(call)
     call.token = token -- for redact
     value, err, kind = attempt(call, token, number)
     if not err then return value end
-    local failed = err
+    call.doubt = call.doubt or err.outcome == "unknown"
     if not again(call, err, token) and not wake_first(call, err) then return nil, err, kind end
-    call.doubt = call.doubt or failed.outcome == "unknown"
   end
 end
 

@@ -1,8 +1,8 @@
 -- The contract that every store keeps, and the way to open one by name.
 --
--- A store (lua/fleet/stores/<name>.lua) is a function that returns closures for what it does; here they become an object
--- whose arguments are checked in one place. What stores promise, and why each promise is needed, is in doc/manual/stores.md;
--- spec/store_contract_spec.lua tries every promise on every store.
+-- A store (lua/fleet/stores/<name>.lua) is a function that returns closures for what it does; here they
+-- become an object whose arguments are checked in one place. What stores promise, and why each promise is
+-- needed, is in doc/manual/stores.md; spec/store_contract_spec.lua tries every promise on every store.
 
 local core = require "fleet.core"
 
@@ -20,7 +20,8 @@ local function check_key(method, key)
 end
 
 local function check_count(method, position, value, what)
-  if type(value) ~= "number" or not (value >= 0 and value < math.huge) then bad(method, position, what .. " expected") end
+  if type(value) == "number" and value >= 0 and value < math.huge then return end
+  bad(method, position, what .. " expected")
 end
 
 local put_options = {
@@ -34,7 +35,8 @@ local function check_put_options(key, options)
     if type(value) ~= wanted then bad("put", 3, string.format("option '%s' must be a %s", name, wanted)) end
   end
   for _, name in ipairs { "lease", "ticket" } do
-    if options[name] and options[name].key ~= key then bad("put", 3, "the " .. name .. " is of another key") end
+    local given = options[name]
+    if given and given.key ~= key then bad("put", 3, "the " .. name .. " is of another key") end
   end
 end
 
@@ -85,8 +87,8 @@ local function method(object, state, name, act)
   end
 end
 
---- A store object of the closures get, put, delete, reserve, lease and, where the store writes behind, flush and due.
---- label: what it prints as. close: called once, or nil.
+--- A store object of the closures get, put, delete, reserve, lease and, where the store writes behind,
+--- flush and due. label: what it prints as. close: called once, or nil.
 function M.object(label, acts)
   local object, state = {}, { closed = false }
   for _, name in ipairs { "get", "put", "delete", "reserve", "lease" } do
@@ -112,6 +114,30 @@ M.clock = core.clock
 --- The clock of a store's options, or the common one.
 function M.clock_of(options)
   return options and options.clock or function() return M.clock() end
+end
+
+local forget_every = 60 -- seconds
+
+--- Sign-ins that nobody finishes must not pile up. Returns passing(key, now, ends), to be called for each key
+--- that is put with a ttl; it calls forget(key) for the earlier ones whose time has passed, once a minute.
+function M.passing(forget)
+  local ends_of, last = {}, nil
+  local function ended(now)
+    local keys = {}
+    for key, ends in pairs(ends_of) do
+      if ends <= now then keys[#keys + 1] = key end
+    end
+    return keys
+  end
+  return function(key, now, ends)
+    ends_of[key] = ends
+    if last and now - last < forget_every then return end
+    last = now
+    for _, old in ipairs(ended(now)) do
+      ends_of[old] = nil
+      forget(old)
+    end
+  end
 end
 
 --- nil, err, kind of a store.

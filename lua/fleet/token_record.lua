@@ -1,8 +1,8 @@
 -- The pair of tokens of one slot: as it stands in the store, as this process knows it, and as it may be used.
 --
--- Within a process a token's age is measured by the monotonic clock; the wall clock counts only across a restart, and one
--- that stands before the time of saving says nothing: then the token is tried (traps T12). A pair that the store refused
--- stays here, is used, and is offered to the store again (rule R2).
+-- Within a process a token's age is measured by the monotonic clock; the wall clock counts only across a
+-- restart, and one that stands before the time of saving says nothing: then the token is tried (traps T12).
+-- A pair that the store refused stays here, is used, and is offered to the store again (rule R2).
 
 local core = require "fleet.core"
 
@@ -10,7 +10,7 @@ local M = {}
 
 local look_again = 60 -- seconds after which another process's newer pair is noticed
 local save_again = 1 -- seconds between attempts to save what the store refused
-local previous_lives = 86400 -- interface section 3: the refresh token used last stays good for a day, third-party apps
+local previous_lives = 86400 -- interface section 3, third-party apps: the refresh token used last stays good
 local lives = 90 * 86400 -- interface 2.7: a refresh token expires after three months
 
 --- What this process knows, per slot: known, unsaved, refused.
@@ -29,10 +29,13 @@ function M.key(account, slot)
 end
 
 function M.tell(account, name, slot, err)
-  account.report { name = name, account = account.config.account, slot = slot, kind = err and err.kind, message = err and err.message }
+  account.report {
+    name = name, account = account.config.account, slot = slot, kind = err and err.kind, message = err and err.message,
+  }
 end
 
---- Takes a record as the newest; ends: mono seconds at which its access token expires, where this process saw it issued.
+--- Takes a record as the newest; ends: mono seconds at which its access token expires, where this process
+--- saw it issued.
 function M.learn(account, slot, record, ends)
   local known = M.state(account).known
   local before = known[slot]
@@ -51,12 +54,13 @@ local function read_stored(account, slot)
   return false, generation
 end
 
---- The newest record, from the store unless it refused a newer one: record, generation in the store; false, generation where
---- there is none; nil, err, kind.
+--- The newest record, from the store unless it refused a newer one: record, generation in the store; false,
+--- generation where there is none; nil, err, kind.
 function M.read(account, slot)
   local stored, generation, kind = read_stored(account, slot)
   local unsaved = M.state(account).unsaved[slot]
-  if not unsaved or stored and stored.refreshed_at > unsaved.refreshed_at then return stored, generation, kind end
+  local overtaken = unsaved and stored and stored.refreshed_at > unsaved.refreshed_at
+  if not unsaved or overtaken then return stored, generation, kind end
   return unsaved, stored ~= nil and generation or 0
 end
 
@@ -87,7 +91,7 @@ function M.newest(account, slot, fresh)
   local known = state.known[slot]
   if known and not fresh and (account.clock()) - known.read_at < look_again then return known.record end
   local record, err, kind = M.read(account, slot)
-  if record == nil and known then return known.record end -- the store fails; what was read before is still good
+  if record == nil and known then return known.record end -- the store fails; what was read is still good
   if record == nil then return nil, err, kind end
   return record and M.learn(account, slot, record)
 end
@@ -115,8 +119,8 @@ local function text_or_nil(value)
   return type(value) == "string" and value ~= "" and value or nil
 end
 
---- The record that a token reply makes. before: the record whose refresh token was used, or nil; asked: scopes asked for.
---- A reply without refresh_token keeps the old one.
+--- The record that a token reply makes. before: the record whose refresh token was used, or nil; asked:
+--- scopes asked for. A reply without refresh_token keeps the old one.
 function M.of_reply(account, slot, reply, before, asked)
   local mono, wall = account.clock()
   local lifetime, fresh = tonumber(reply.expires_in), text_or_nil(reply.refresh_token)
@@ -141,7 +145,8 @@ function M.previous(account, record)
   return record and record.previous and wall < record.previous.ends and record.previous.refresh_token or nil
 end
 
---- Writes the record so that it lasts. options: those of store:put. Returns its generation, or nil, err, kind.
+--- Writes the record so that it lasts. options: those of store:put. Returns its generation, or nil, err,
+--- kind.
 function M.put(account, slot, record, options)
   options.durable = true
   return account.store:put(M.key(account, slot), core.json_encode(record), options)

@@ -1,7 +1,8 @@
--- The tokens of an account: three slots (user, partner, business), each with the one way in which it is renewed.
+-- The tokens of an account: three slots (user, partner, business), each with the one way in which it is
+-- renewed.
 --
--- Rule R2, a token is never lost: lua/fleet/renew.lua has the sequence. Here stands what each kind of token is renewed
--- with, and what a caller who needs a token gets when that fails.
+-- Rule R2, a token is never lost: lua/fleet/renew.lua has the sequence. Here stands what each kind of token
+-- is renewed with, and what a caller who needs a token gets when that fails.
 
 local core = require "fleet.core"
 local exchange = require "fleet.exchange"
@@ -33,7 +34,9 @@ local function refresh_grant(account, serves)
     serves = serves, refreshes = true,
     fields = function(token)
       if not token then return failure("auth", "no token: there is nothing to refresh: sign in again") end
-      return { { "grant_type", "refresh_token" }, { "client_id", account.config.client_id }, { "refresh_token", token } }
+      return {
+        { "grant_type", "refresh_token" }, { "client_id", account.config.client_id }, { "refresh_token", token },
+      }
     end,
   }
 end
@@ -44,8 +47,8 @@ local function credentials_grant(account, asked, auth_code, serves)
     fields = function()
       return {
         { "grant_type", "client_credentials" }, { "client_id", account.config.client_id },
-        { "client_secret", account.config.client_secret }, { "audience", audience(account) }, { "scope", asked },
-        { "auth_code", auth_code },
+        { "client_secret", account.config.client_secret }, { "audience", audience(account) },
+        { "scope", asked }, { "auth_code", auth_code },
       }
     end,
   }
@@ -123,21 +126,23 @@ local sign_in = {
 }
 
 local function nothing_to_use(account, slot, record, rejected)
-  local name = "account '" .. account.config.account .. "'"
-  if not record then return failure("auth", "no token: " .. name .. " has no " .. slot .. " token: " .. sign_in[slot]) end
-  local why = rejected and "was refused" or "has expired"
-  return failure("auth", "no token: the " .. slot .. " token of " .. name .. " " .. why .. " and cannot be refreshed: " .. sign_in[slot])
+  local why = "is absent"
+  if record then why = (rejected and "was refused" or "has expired") .. " and cannot be refreshed" end
+  return failure("auth", string.format("no token: the %s token of account '%s' %s: %s", slot, account.config.account, why,
+    sign_in[slot]))
 end
 
 local function given_token(account, rejected)
   if rejected ~= account.config.token then return account.config.token end
-  return failure("auth", "the token given to fleet.new was refused: it has expired, or was issued for another region")
+  return failure("auth", "the token given to fleet.new was refused: it has expired, or is of another region")
 end
 
--- A refresh token that was refused a moment ago is not worth another call; a minute later the server may know better.
+-- A refresh token that was refused a moment ago is not worth another call; a minute later the server may
+-- know better.
 local function recently_refused(account, slot, record)
   local refused = records.state(account).refused[slot]
-  return refused and record and refused.token == record.refresh_token and (account.clock()) - refused.at < refused_for
+  if not refused or not record or refused.token ~= record.refresh_token then return false end
+  return (account.clock()) - refused.at < refused_for
 end
 
 local function grant_for(account, slot, record, rejected)
@@ -155,17 +160,18 @@ local function obtain(account, slot, record, choice, options)
   elseif choice == "login" then
     return nothing_to_use(account, slot, record, options.rejected)
   elseif recently_refused(account, slot, record) then
-    return failure("auth", "no token: the refresh token was refused: sign in again", { reason = "login_required" })
+    local reason = { reason = "login_required" }
+    return failure("auth", "no token: the refresh token was refused: sign in again", reason)
   end
   local able, ready_err, ready_kind = ready(account)
   if not able then return nil, ready_err, ready_kind end
   return renewed_once(account, slot, grant_for(account, slot, record, options.rejected), options.seconds)
 end
 
---- An access token for a call: the stored one, or a newly exchanged one.
---- slot: "user", "partner" or "business". options: rejected, the access token that was just answered with 401; seconds, how
---- long to wait for another process that is exchanging. Returns the token, or nil, err, kind (outcome not_sent): `auth` only
---- when there is no token or the newest refresh token was refused.
+--- An access token for a call: the stored one, or a newly exchanged one. slot: "user", "partner" or
+--- "business". options: rejected, the access token that was just answered with 401; seconds, how long to
+--- wait for another process that is exchanging. Returns the token, or nil, err, kind (outcome not_sent):
+--- `auth` only when there is no token or the newest refresh token was refused.
 function M.access(account, slot, options)
   options = options or {}
   local rejected = options.rejected
@@ -222,7 +228,8 @@ function M.partner_login(account, options)
   return outcome(renewed(account, "partner", credentials_grant(account, asked, nil, never)))
 end
 
---- A business token. options: auth_code, from the vendor's business consent; scopes, a list (default: config.scopes).
+--- A business token. options: auth_code, from the vendor's business consent; scopes, a list (default:
+--- config.scopes).
 function M.business_login(account, options)
   options = options or {}
   if type(options.auth_code) ~= "string" or options.auth_code == "" then
@@ -235,13 +242,14 @@ function M.business_login(account, options)
   return outcome(renewed(account, "business", credentials_grant(account, asked, options.auth_code, never)))
 end
 
---- A user's pair for the code of a callback: lua/fleet/login.lua. given: code, redirect_uri, code_verifier, check(reply).
+--- A user's pair for the code of a callback: lua/fleet/login.lua. given: code, redirect_uri, code_verifier,
+--- check(reply).
 function M.exchange_code(account, given)
   return outcome(renewed(account, "user", code_grant(account, given)))
 end
 
---- Renews pairs that are older than 30 days, so that none dies of disuse after three months. Returns true when one was
---- renewed, false when none needed it, or nil, err, kind.
+--- Renews pairs that are older than 30 days, so that none dies of disuse after three months. Returns true
+--- when one was renewed, false when none needed it, or nil, err, kind.
 function M.keep_alive(account)
   local _, wall = account.clock()
   local done = false
@@ -273,20 +281,27 @@ local function claims_of(token)
 end
 M.claims_of = claims_of
 
+local function scopes_of(record, claims)
+  if record.scope then return words(record.scope) end
+  return type(claims.scp) == "table" and claims.scp or words(record.asked)
+end
+
 local function describe(account, slot, record)
   local _, left = records.choose(account, slot, record)
   local claims = claims_of(record.access_token)
   return {
-    expires_at = record.expires_at or tonumber(claims.exp), expires_in = left, refreshed_at = record.refreshed_at,
-    refresh_by = records.refresh_by(record), unsaved = records.state(account).unsaved[slot] ~= nil,
-    scopes = record.scope and words(record.scope) or type(claims.scp) == "table" and claims.scp or words(record.asked),
-    subject = claims.sub, audience = claims.aud, region = type(claims.ou_code) == "string" and string.lower(claims.ou_code) or nil,
+    expires_at = record.expires_at or tonumber(claims.exp), expires_in = left,
+    refreshed_at = record.refreshed_at, refresh_by = records.refresh_by(record),
+    unsaved = records.state(account).unsaved[slot] ~= nil, scopes = scopes_of(record, claims),
+    subject = claims.sub, audience = claims.aud,
+    region = type(claims.ou_code) == "string" and string.lower(claims.ou_code) or nil,
   }
 end
 
---- What is known of the account's tokens, without the tokens: { user = { expires_at, expires_in, refreshed_at, refresh_by,
---- scopes, unsaved, subject, audience, region }, partner =, business = }; times in UTC seconds, expires_in in seconds. A slot
---- without token is absent. nil, err, kind when the store cannot be read.
+--- What is known of the account's tokens, without the tokens: { user = { expires_at, expires_in,
+--- refreshed_at, refresh_by, scopes, unsaved, subject, audience, region }, partner =, business = }; times
+--- in UTC seconds, expires_in in seconds. A slot without token is absent. nil, err, kind when the store
+--- cannot be read.
 function M.info(account)
   local found = {}
   if account.config.token then

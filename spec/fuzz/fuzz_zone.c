@@ -1,4 +1,5 @@
-/* Any bytes as a time zone file: whatever is accepted must answer every question without harm, and consistently. */
+/* Any bytes as a time zone file: whatever is accepted must answer every question without harm, and
+ * consistently. */
 #include "tariff/zone.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static void ask(const struct zone *z, int64_t utc) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const int64_t instants[] = {CIVIL_MIN, -2208988800, 0, 1774746000, 1792890000, 4102444800, CIVIL_MAX};
+  static const int64_t instants[] = {CIVIL_MIN,  -2208988800, 0,        1774746000,
+                                     1792890000, 4102444800,  CIVIL_MAX};
   struct zone *z;
   struct err e = ERR_INIT;
   if (!zone_parse(&z, (struct bytes){data, size}, &e)) {

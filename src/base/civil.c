@@ -16,8 +16,9 @@ static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* Years are counted from March, so that the leap day is the last of its year and a month's first day is a linear
- * function of its number; 400 years, 146097 days, are the calendar's full turn. 719468 days lie before 1970. */
+/* Years are counted from March, so that the leap day is the last of its year and a month's first day is a
+ * linear function of its number; 400 years, 146097 days, are the calendar's full turn. 719468 days lie before
+ * 1970. */
 int64_t civil_days(int year, int month, int day) {
   int64_t y = month <= 2 ? year - 1 : year;
   int64_t turn = floor_div(y, 400), year_of_turn = y - turn * 400;
@@ -107,8 +108,8 @@ static bool offset_of(struct text *t, int *offset) {
 }
 
 static bool refuse(struct err *e, struct bytes text, const char *wanted) {
-  return err_set(e, KIND_invalid, "'%.*s' is not %s", (int)(text.size < 40 ? text.size : 40), (const char *)text.data,
-                 wanted);
+  return err_set(e, KIND_invalid, "'%.*s' is not %s", (int)(text.size < 40 ? text.size : 40),
+                 (const char *)text.data, wanted);
 }
 
 bool civil_parse_date(struct civil *out, struct bytes text, struct err *e) {
@@ -144,6 +145,6 @@ void civil_format_time(struct buf *out, int64_t utc, int offset) {
   int minutes = offset / 60, size = abs(minutes);
   struct civil c;
   civil_from_seconds(utc + minutes * 60, &c);
-  buf_format(out, "%04d-%02d-%02dT%02d:%02d:%02d%c%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second,
-             minutes < 0 ? '-' : '+', size / 60, size % 60);
+  buf_format(out, "%04d-%02d-%02dT%02d:%02d:%02d%c%02d:%02d", c.year, c.month, c.day, c.hour, c.minute,
+             c.second, minutes < 0 ? '-' : '+', size / 60, size % 60);
 }

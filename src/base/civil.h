@@ -1,7 +1,9 @@
-/* Calendar dates, clock times and RFC 3339 text, in the proleptic Gregorian calendar; seconds count from 1970 in UTC.
+/* Calendar dates, clock times and RFC 3339 text, in the proleptic Gregorian calendar; seconds count from 1970
+ * in UTC.
  *
- * The C library's own functions read TZ and the locale, share static memory or are not everywhere; these are a page
- * of integer arithmetic that depends on nothing. Years 0 to 9999, the range of RFC 3339, are all that is ever meant.
+ * The C library's own functions read TZ and the locale, share static memory or are not everywhere; these are
+ * a page of integer arithmetic that depends on nothing. Years 0 to 9999, the range of RFC 3339, are all that
+ * is ever meant.
  */
 #ifndef FLEET_BASE_CIVIL_H
 #define FLEET_BASE_CIVIL_H
@@ -17,12 +19,12 @@ struct civil {
   int year, month, day, hour, minute, second; /* month and day from 1 */
 };
 
-int64_t civil_days(int year, int month, int day);       /* days since 1970-01-01; day may lie outside the month */
-void civil_date(int64_t days, struct civil *out);       /* sets year, month, day */
-int civil_weekday(int64_t days);                        /* Sunday = 0 */
+int64_t civil_days(int year, int month, int day); /* days since 1970-01-01; day may lie outside the month */
+void civil_date(int64_t days, struct civil *out); /* sets year, month, day */
+int civil_weekday(int64_t days);                  /* Sunday = 0 */
 int civil_month_length(int year, int month);
-bool civil_valid(const struct civil *c);                /* such a date and clock time can be written; 24:00 and :60 cannot */
-int64_t civil_seconds(const struct civil *c);           /* the fields read as UTC */
+bool civil_valid(const struct civil *c); /* such a date and clock time can be written; 24:00 and :60 cannot */
+int64_t civil_seconds(const struct civil *c); /* the fields read as UTC */
 void civil_from_seconds(int64_t utc, struct civil *out);
 
 /* "2026-03-29": four, two and two digits, a date that exists. */
@@ -30,6 +32,7 @@ bool civil_parse_date(struct civil *out, struct bytes text, struct err *e);
 /* RFC 3339 with offset. *fraction is 0 to just below 1; a leap second counts as the second before it. */
 bool civil_parse_time(int64_t *utc, double *fraction, struct bytes text, struct err *e);
 void civil_format_date(struct buf *out, int64_t days);
-void civil_format_time(struct buf *out, int64_t utc, int offset); /* RFC 3339; offset in seconds, cut to minutes; 0: +00:00 */
+void civil_format_time(struct buf *out, int64_t utc,
+                       int offset); /* RFC 3339; offset in seconds, cut to minutes; 0: +00:00 */
 
 #endif

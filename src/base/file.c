@@ -26,8 +26,7 @@ static void step(void) {
   if (fault_steps > 0 && --fault_steps == 0) raise(SIGKILL);
 }
 #else
-static void step(void) {
-}
+static void step(void) {}
 #endif
 
 /* ---- failures ---- */
@@ -72,8 +71,8 @@ static bool read_open(struct buf *out, int fd, size_t limit, struct file_facts *
 }
 
 /* O_NONBLOCK: a pipe that somebody put in the file's place must not stop the process. */
-enum file_result file_read(struct buf *out, const char *path, size_t limit, unsigned flags, struct file_facts *facts,
-                           struct err *e) {
+enum file_result file_read(struct buf *out, const char *path, size_t limit, unsigned flags,
+                           struct file_facts *facts, struct err *e) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (flags & FILE_FOLLOW ? 0 : O_NOFOLLOW));
   if (fd < 0) {
     int error = errno;
@@ -175,7 +174,8 @@ static int create(char *path, bool named) {
   return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-bool file_draft_open(struct file_draft *d, const char *directory, const char *name, const char *ending, struct err *e) {
+bool file_draft_open(struct file_draft *d, const char *directory, const char *name, const char *ending,
+                     struct err *e) {
   d->directory = strdup(directory);
   d->target = joined(directory, name, "");
   d->temporary = joined(directory, name, ending ? ending : ".XXXXXX");
@@ -186,8 +186,10 @@ bool file_draft_open(struct file_draft *d, const char *directory, const char *na
   d->pid = getpid();
   d->fd = create(d->temporary, ending != NULL);
   if (d->fd >= 0 && fchmod(d->fd, 0600) == 0 && flock(d->fd, LOCK_EX | LOCK_NB) == 0) return step(), true;
-  if (errno == EWOULDBLOCK) err_set(e, KIND_busy, "'%s' is being written by somebody else", last_component(d->target));
-  else fail(e, "write", d->target, errno);
+  if (errno == EWOULDBLOCK)
+    err_set(e, KIND_busy, "'%s' is being written by somebody else", last_component(d->target));
+  else
+    fail(e, "write", d->target, errno);
   file_draft_close(d);
   return false;
 }
@@ -312,7 +314,8 @@ bool file_lock_take(struct file_lock *l, const char *path, struct err *e) {
   int error = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   if (error) {
     close(fd);
-    if (error == EWOULDBLOCK) return err_set(e, KIND_busy, "'%s' is locked by somebody else", last_component(path));
+    if (error == EWOULDBLOCK)
+      return err_set(e, KIND_busy, "'%s' is locked by somebody else", last_component(path));
     return fail(e, "lock", path, error);
   }
   *l = (struct file_lock){fd, getpid()};

@@ -23,7 +23,8 @@ static int answer(lua_State *L, bool done, const struct err *e) {
 
 /* What was opened before a fork belongs to the parent. */
 static bool usable(long pid, struct err *e) {
-  return pid == (long)getpid() || err_set(e, KIND_closed, "it was opened before a fork: open the store again");
+  return pid == (long)getpid() ||
+         err_set(e, KIND_closed, "it was opened before a fork: open the store again");
 }
 
 static void push_facts(lua_State *L, const struct file_facts *facts) {
@@ -36,7 +37,8 @@ static void push_facts(lua_State *L, const struct file_facts *facts) {
 
 /* ---- files and directories ---- */
 
-/* core.file_read(path, limit) -> bytes, { mode, mine }; nil, err, "not_found" or "store". A symbolic link is refused. */
+/* core.file_read(path, limit) -> bytes, { mode, mine }; nil, err, "not_found" or "store". A symbolic link is
+ * refused. */
 static int l_file_read(lua_State *L) {
   const char *path = check_path(L, 1);
   lua_Integer limit = luaL_checkinteger(L, 2);
@@ -125,7 +127,8 @@ static int l_draft_reserve(lua_State *L) {
   return answer(L, usable(d->pid, &e) && file_draft_reserve(d, (size_t)size, &e), &e);
 }
 
-/* draft:write(bytes [, durable]) -> true: the draft's whole content, on the disk when durable; nil, err, "store" */
+/* draft:write(bytes [, durable]) -> true: the draft's whole content, on the disk when durable; nil, err,
+ * "store" */
 static int l_draft_write(lua_State *L) {
   struct err e = ERR_INIT;
   struct file_draft *d = check_draft(L);
@@ -150,13 +153,16 @@ static int l_draft_fd(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg draft_methods[] = {
-    {"fd", l_draft_fd},           {"reserve", l_draft_reserve}, {"write", l_draft_write}, {"keep", l_draft_keep}, {NULL, NULL}};
+static const luaL_Reg draft_methods[] = {{"fd", l_draft_fd},
+                                         {"reserve", l_draft_reserve},
+                                         {"write", l_draft_write},
+                                         {"keep", l_draft_keep},
+                                         {NULL, NULL}};
 
 static const struct box_type draft_type = {"fleet.draft", release_draft, draft_methods, NULL};
 
-/* core.file_draft(directory, name [, ending]) -> draft; closing it removes what was not kept. Without an ending its own name is
- * random. nil, err, "store", or "busy" when somebody writes a draft of that ending. */
+/* core.file_draft(directory, name [, ending]) -> draft; closing it removes what was not kept. Without an
+ * ending its own name is random. nil, err, "store", or "busy" when somebody writes a draft of that ending. */
 static int l_file_draft(lua_State *L) {
   struct err e = ERR_INIT;
   const char *directory = check_path(L, 1), *name = check_path(L, 2);
@@ -187,7 +193,8 @@ static int l_lock_number(lua_State *L) {
   uint64_t number = (uint64_t)value;
   bool writing = !lua_isnoneornil(L, 2);
   if (!usable(l->pid, &e)) return push_failure(L, &e);
-  if (!(writing ? file_lock_write(l, number, &e) : file_lock_read(l, &number, &e))) return push_failure(L, &e);
+  if (!(writing ? file_lock_write(l, number, &e) : file_lock_read(l, &number, &e)))
+    return push_failure(L, &e);
   lua_pushinteger(L, (lua_Integer)(number & INT64_MAX));
   return 1;
 }
@@ -207,7 +214,8 @@ static int l_file_lock(lua_State *L) {
   return 1;
 }
 
-/* core.pause(seconds): blocks, for at most a tenth of a second: what a store does where the caller gave no sleep. */
+/* core.pause(seconds): blocks, for at most a tenth of a second: what a store does where the caller gave no
+ * sleep. */
 static int l_pause(lua_State *L) {
   lua_Number seconds = luaL_checknumber(L, 1);
   if (!(seconds > 0)) return 0;

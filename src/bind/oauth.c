@@ -57,7 +57,8 @@ static int l_form(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Unsigned count = lua_rawlen(L, 1);
   luaL_argcheck(L, count <= FORM_LIMIT, 1, "too many fields");
-  luaL_checkstack(L, 3 * FORM_LIMIT + 4, "form"); /* names and values stay on the stack while they are views */
+  luaL_checkstack(L, 3 * FORM_LIMIT + 4,
+                  "form"); /* names and values stay on the stack while they are views */
   for (int i = 0; i < (int)count; i++) {
     lua_rawgeti(L, 1, i + 1);
     luaL_argcheck(L, lua_istable(L, -1), 1, "a list of pairs expected");
@@ -72,7 +73,8 @@ static int l_form(lua_State *L) {
   return 1;
 }
 
-/* core.oauth_field(query, name) -> value, or nil when it is absent; nil, err, "protocol" when it stands there twice */
+/* core.oauth_field(query, name) -> value, or nil when it is absent; nil, err, "protocol" when it stands there
+ * twice */
 static int l_field(lua_State *L) {
   struct err e = ERR_INIT;
   struct bytes query = check_bytes(L, 1);
@@ -80,8 +82,10 @@ static int l_field(lua_State *L) {
   struct buf *value = push_scratch(L);
   bool found = oauth_field(query, name, value, &e);
   if (e.kind) return push_failure(L, &e);
-  if (found) push_buf(L, value);
-  else lua_pushnil(L);
+  if (found)
+    push_buf(L, value);
+  else
+    lua_pushnil(L);
   return 1;
 }
 
@@ -110,7 +114,8 @@ static double number(lua_State *L, const char *name, double fallback) {
   return value;
 }
 
-/* core.oauth_choose{ access, refresh, rejected, expires_at, saved_at, wall, margin } -> "use", "refresh" or "login" */
+/* core.oauth_choose{ access, refresh, rejected, expires_at, saved_at, wall, margin } -> "use", "refresh" or
+ * "login" */
 static int l_choose(lua_State *L) {
   static const char *const names[] = {"use", "refresh", "login"};
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -126,10 +131,9 @@ static int l_choose(lua_State *L) {
 }
 
 void open_oauth(lua_State *L) {
-  static const luaL_Reg functions[] = {{"random_text", l_random_text}, {"sha256", l_sha256},
-                                       {"same_secret", l_same_secret}, {"oauth_challenge", l_challenge},
-                                       {"oauth_form", l_form},         {"oauth_field", l_field},
-                                       {"oauth_claims", l_claims},     {"oauth_choose", l_choose},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"random_text", l_random_text},   {"sha256", l_sha256},       {"same_secret", l_same_secret},
+      {"oauth_challenge", l_challenge}, {"oauth_form", l_form},     {"oauth_field", l_field},
+      {"oauth_claims", l_claims},       {"oauth_choose", l_choose}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -346,6 +346,21 @@ static int l_call_options(lua_State *L) {
   return push_options(L, call_option_rows);
 }
 
+/* telemetry_fields() -> { name = { since =, minimum_delta = true, false or nil } } */
+static int l_telemetry_fields(lua_State *L) {
+  lua_newtable(L);
+  for (const struct telemetry_field *f = telemetry_fields; f->name; f++) {
+    lua_createtable(L, 0, 2);
+    set_text(L, "since", f->since);
+    if (f->minimum_delta != DELTA_UNKNOWN) {
+      lua_pushboolean(L, f->minimum_delta == DELTA_YES);
+      lua_setfield(L, -2, "minimum_delta");
+    }
+    lua_setfield(L, -2, f->name);
+  }
+  return 1;
+}
+
 void open_rows(lua_State *L) {
   static const luaL_Reg functions[] = {{"endpoints", l_endpoints},
                                        {"commands", l_commands},
@@ -356,6 +371,7 @@ void open_rows(lua_State *L) {
                                        {"vendors", l_vendors},
                                        {"options", l_options},
                                        {"call_options", l_call_options},
+                                       {"telemetry_fields", l_telemetry_fields},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

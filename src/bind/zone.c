@@ -18,8 +18,10 @@ static int check_member(lua_State *L, int table, const char *name, int fallback)
   lua_getfield(L, table, name);
   int whole;
   lua_Integer value = lua_tointegerx(L, -1, &whole);
-  if (lua_isnil(L, -1) && fallback >= 0) value = fallback;
-  else if (!whole) luaL_argerror(L, table, lua_pushfstring(L, "'%s' must be a whole number", name));
+  if (lua_isnil(L, -1) && fallback >= 0)
+    value = fallback;
+  else if (!whole)
+    luaL_argerror(L, table, lua_pushfstring(L, "'%s' must be a whole number", name));
   if (value < 0 || value > 9999) luaL_argerror(L, table, lua_pushfstring(L, "'%s' is out of range", name));
   lua_pop(L, 1);
   return (int)value;
@@ -27,12 +29,13 @@ static int check_member(lua_State *L, int table, const char *name, int fallback)
 
 static struct civil check_civil(lua_State *L, int table) {
   luaL_checktype(L, table, LUA_TTABLE);
-  struct civil c = {check_member(L, table, "year", -1),  check_member(L, table, "month", -1),
-                    check_member(L, table, "day", -1),   check_member(L, table, "hour", 0),
-                    check_member(L, table, "min", 0),    check_member(L, table, "sec", 0)};
+  struct civil c = {check_member(L, table, "year", -1), check_member(L, table, "month", -1),
+                    check_member(L, table, "day", -1),  check_member(L, table, "hour", 0),
+                    check_member(L, table, "min", 0),   check_member(L, table, "sec", 0)};
   if (!civil_valid(&c))
-    luaL_argerror(L, table, lua_pushfstring(L, "there is no %d-%d-%d %d:%d:%d", c.year, c.month, c.day, c.hour,
-                                            c.minute, c.second));
+    luaL_argerror(L, table,
+                  lua_pushfstring(L, "there is no %d-%d-%d %d:%d:%d", c.year, c.month, c.day, c.hour,
+                                  c.minute, c.second));
   return c;
 }
 
@@ -72,14 +75,16 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value) {
   lua_setfield(L, -2, name);
 }
 
-/* zone:localtime(utc) -> { year, month, day, hour, min, sec, offset, isdst, abbreviation, wday }, wday 1 on Sundays as
- * in os.date */
+/* zone:localtime(utc) -> { year, month, day, hour, min, sec, offset, isdst, abbreviation, wday }, wday 1 on
+ * Sundays as in os.date */
 static int l_zone_localtime(lua_State *L) {
   struct zone_time t;
   zone_local(check_zone(L), check_utc(L, 2), &t);
   lua_createtable(L, 0, 10);
-  set_integer(L, "year", t.civil.year), set_integer(L, "month", t.civil.month), set_integer(L, "day", t.civil.day);
-  set_integer(L, "hour", t.civil.hour), set_integer(L, "min", t.civil.minute), set_integer(L, "sec", t.civil.second);
+  set_integer(L, "year", t.civil.year), set_integer(L, "month", t.civil.month),
+      set_integer(L, "day", t.civil.day);
+  set_integer(L, "hour", t.civil.hour), set_integer(L, "min", t.civil.minute),
+      set_integer(L, "sec", t.civil.second);
   set_integer(L, "offset", t.offset);
   set_integer(L, "wday", civil_weekday(civil_days(t.civil.year, t.civil.month, t.civil.day)) + 1);
   lua_pushboolean(L, t.is_dst);
@@ -89,8 +94,8 @@ static int l_zone_localtime(lua_State *L) {
   return 1;
 }
 
-/* zone:utc{ year, month, day, hour = 0, min = 0, sec = 0 } -> seconds; for a time that the clock skips or shows twice
- * also "skipped" or "repeated" and the other reading. See tariff/zone.h for which is which. */
+/* zone:utc{ year, month, day, hour = 0, min = 0, sec = 0 } -> seconds; for a time that the clock skips or
+ * shows twice also "skipped" or "repeated" and the other reading. See tariff/zone.h for which is which. */
 static int l_zone_utc(lua_State *L) {
   static const char *const names[] = {NULL, "skipped", "repeated"};
   const struct zone *z = check_zone(L);
@@ -142,12 +147,15 @@ static int l_zone(lua_State *L) {
 /* ---- times and dates as text ---- */
 
 static int push_seconds(lua_State *L, lua_Number seconds) {
-  if (seconds == floor(seconds)) lua_pushinteger(L, (lua_Integer)seconds);
-  else lua_pushnumber(L, seconds);
+  if (seconds == floor(seconds))
+    lua_pushinteger(L, (lua_Integer)seconds);
+  else
+    lua_pushnumber(L, seconds);
   return 1;
 }
 
-/* core.time(RFC 3339 text or milliseconds) -> UTC seconds, an integer unless there is a fraction; nil, err, "invalid" */
+/* core.time(RFC 3339 text or milliseconds) -> UTC seconds, an integer unless there is a fraction; nil, err,
+ * "invalid" */
 static int l_time(lua_State *L) {
   struct err e = ERR_INIT;
   if (lua_type(L, 1) == LUA_TNUMBER) {
@@ -186,18 +194,22 @@ static int l_date_days(lua_State *L) {
 /* core.days_date(days) -> "2026-03-29" */
 static int l_days_date(lua_State *L) {
   lua_Integer days = luaL_checkinteger(L, 1);
-  luaL_argcheck(L, days >= CIVIL_MIN / CIVIL_DAY && days <= CIVIL_MAX / CIVIL_DAY, 1, "a day of the years 0 to 9999 expected");
+  luaL_argcheck(L, days >= CIVIL_MIN / CIVIL_DAY && days <= CIVIL_MAX / CIVIL_DAY, 1,
+                "a day of the years 0 to 9999 expected");
   struct buf *text = push_scratch(L);
   civil_format_date(text, days);
   push_buf(L, text);
   return 1;
 }
 
-/* TZDIR is read by Lua's own os.getenv, once: C's getenv would race with a host that sets variables in a thread. */
+/* TZDIR is read by Lua's own os.getenv, once: C's getenv would race with a host that sets variables in a
+ * thread. */
 static void push_directory(lua_State *L) {
   lua_getglobal(L, "os");
-  if (lua_istable(L, -1)) lua_getfield(L, -1, "getenv");
-  else lua_pushnil(L);
+  if (lua_istable(L, -1))
+    lua_getfield(L, -1, "getenv");
+  else
+    lua_pushnil(L);
   lua_remove(L, -2); /* os.getenv or nil */
   if (lua_isnil(L, -1)) return;
   lua_pushstring(L, "TZDIR");
@@ -205,8 +217,11 @@ static void push_directory(lua_State *L) {
 }
 
 void open_zone(lua_State *L) {
-  static const luaL_Reg functions[] = {{"time", l_time},           {"time_text", l_time_text},
-                                       {"date_days", l_date_days}, {"days_date", l_days_date}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"time", l_time},
+                                       {"time_text", l_time_text},
+                                       {"date_days", l_date_days},
+                                       {"days_date", l_days_date},
+                                       {NULL, NULL}};
   box_define(L, &zone_type);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);

@@ -18,7 +18,8 @@ bool oauth_random(struct buf *out, size_t bytes, struct err *e) {
 bool oauth_digest(struct buf *out, struct bytes in, struct err *e) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  if (EVP_Digest(in.size ? in.data : (const unsigned char *)"", in.size, digest, &size, EVP_sha256(), NULL) != 1)
+  if (EVP_Digest(in.size ? in.data : (const unsigned char *)"", in.size, digest, &size, EVP_sha256(), NULL) !=
+      1)
     return err_set(e, KIND_service, "OpenSSL has no SHA-256");
   buf_add(out, digest, size);
   return buf_ok(out) || err_out_of_memory(e);
@@ -60,7 +61,8 @@ static bool decode(struct buf *out, struct bytes in) {
       buf_put(out, in.data[i] == '+' ? ' ' : in.data[i]);
       continue;
     }
-    int high = i + 2 < in.size ? hex_digit(in.data[i + 1]) : -1, low = i + 2 < in.size ? hex_digit(in.data[i + 2]) : -1;
+    int high = i + 2 < in.size ? hex_digit(in.data[i + 1]) : -1,
+        low = i + 2 < in.size ? hex_digit(in.data[i + 2]) : -1;
     if (high < 0 || low < 0) return false;
     buf_put(out, (unsigned char)(high << 4 | low));
     i += 2;
@@ -91,7 +93,8 @@ bool oauth_field(struct bytes query, const char *name, struct buf *value, struct
     struct bytes pair = split(&query, '&'), key = split(&pair, '=');
     if (!is_named(key, name)) continue;
     if (found) return err_set(e, KIND_protocol, "the address names '%s' twice", name);
-    if (!decode(value, pair)) return err_set(e, KIND_protocol, "the value of '%s' in the address is badly encoded", name);
+    if (!decode(value, pair))
+      return err_set(e, KIND_protocol, "the value of '%s' in the address is badly encoded", name);
     found = true;
   }
   return found;

@@ -1,4 +1,5 @@
-/* OAuth 2.0 without transport: addresses, forms, replies and the choice of a token. Interface section 5, RFC 6749, 7636.
+/* OAuth 2.0 without transport: addresses, forms, replies and the choice of a token. Interface section 5, RFC
+ * 6749, 7636.
  *
  * Everything here is a pure function of its arguments, random bytes excepted (state, nonce, code_verifier).
  */
@@ -9,20 +10,24 @@
 #include "base/err.h"
 
 bool oauth_random(struct buf *out, size_t bytes, struct err *e); /* appends base64url text of random bytes */
-bool oauth_digest(struct buf *out, struct bytes in, struct err *e);  /* appends the 32 bytes of SHA-256(in) */
-bool oauth_challenge(struct buf *out, struct bytes verifier, struct err *e); /* S256: base64url(SHA-256(verifier)) */
+bool oauth_digest(struct buf *out, struct bytes in, struct err *e); /* appends the 32 bytes of SHA-256(in) */
+bool oauth_challenge(struct buf *out, struct bytes verifier,
+                     struct err *e); /* S256: base64url(SHA-256(verifier)) */
 
 struct oauth_pair { /* name and value of one form or query field; value.data NULL leaves it out */
   const char *name;
   struct bytes value;
 };
 
-void oauth_form(struct buf *out, const struct oauth_pair *pairs, size_t count); /* application/x-www-form-urlencoded */
+void oauth_form(struct buf *out, const struct oauth_pair *pairs,
+                size_t count); /* application/x-www-form-urlencoded */
 
-/* One value of a query string or form ("a=b&c=d"), decoded; false when the name is absent. Refuses a name given twice. */
+/* One value of a query string or form ("a=b&c=d"), decoded; false when the name is absent. Refuses a name
+ * given twice. */
 bool oauth_field(struct bytes query, const char *name, struct buf *value, struct err *e);
 
-/* A member of the claims of a JWT, as JSON text; a hint, not verified. False when the token has no readable claims. */
+/* A member of the claims of a JWT, as JSON text; a hint, not verified. False when the token has no readable
+ * claims. */
 bool oauth_claims(struct buf *json, struct bytes token);
 
 /* What to do with a stored pair at this time. */

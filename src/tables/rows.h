@@ -249,4 +249,17 @@ struct option {
 extern const struct option option_rows[];
 extern const struct option call_option_rows[]; /* the last argument of every call; end with a NULL name */
 
+/* ---- telemetry ---- */
+
+enum delta { DELTA_UNKNOWN, DELTA_NO, DELTA_YES };
+
+/* One row per field that a vehicle can stream; ends with a NULL name. */
+struct telemetry_field {
+  const char *name;
+  const char *since;  /* first firmware, NULL: not published */
+  enum delta minimum_delta; /* whether the option of that name is taken */
+};
+
+extern const struct telemetry_field telemetry_fields[];
+
 #endif

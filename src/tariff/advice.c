@@ -7,7 +7,7 @@
 static bool is_shown(struct bytes label) {
   static const char *const shown[] = {"ON_PEAK", "OFF_PEAK", "PARTIAL_PEAK", "SUPER_OFF_PEAK", "ALL"};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-    if (tariff_equal_names(label, shown[i])) return true;
+    if (is_named(label, shown[i])) return true;
   return false;
 }
 

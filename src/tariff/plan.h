@@ -68,6 +68,7 @@ void *add_item(void *array, size_t *count, size_t *room, size_t size);
 #define ADD(owner, plural, one)                                                                              \
   add_item(&(owner)->plural, &(owner)->one##_count, &(owner)->one##_room, sizeof *(owner)->plural)
 
+bool is_named(struct bytes name, const char *text);
 int compare_names(struct bytes a, struct bytes b); /* by byte */
 int day_of_year(int month, int day);               /* 0 to 365, in a leap year */
 enum { FEBRUARY_29 = 59 };

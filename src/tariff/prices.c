@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static bool is_all(struct bytes name) {
-  return tariff_equal_names(name, "ALL");
+  return is_named(name, "ALL");
 }
 
 /* ---- rates matched to labels (facts 6.2, "price of a moment") ---- */

@@ -9,6 +9,11 @@ bool tariff_real_date(int month, int day) {
   return month >= 1 && month <= 12 && day >= 1 && day <= month_days[month - 1];
 }
 
+void tariff_date(uint32_t day, int *month, int *date) {
+  for (*month = 1; *month < 12 && day >= month_days[*month - 1]; ++*month) day -= month_days[*month - 1];
+  *date = (int)day + 1;
+}
+
 int day_of_year(int month, int day) {
   int days = day - 1;
   for (int i = 0; i < month - 1; i++) days += month_days[i];

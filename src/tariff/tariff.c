@@ -49,7 +49,7 @@ int compare_names(struct bytes a, struct bytes b) {
   return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-bool tariff_equal_names(struct bytes a, const char *b) {
+bool is_named(struct bytes a, const char *b) {
   return bytes_equal(a, bytes_of(b));
 }
 
@@ -183,7 +183,7 @@ static void date_all_seasons(struct tariff *t) {
     struct season *s = &t->seasons[i];
     bool dated = s->dates.from_month || s->dates.from_day || s->dates.to_month || s->dates.to_day;
     t->side_seasons[s->side]++;
-    if (dated || !tariff_equal_names(s->name, "ALL")) continue;
+    if (dated || !is_named(s->name, "ALL")) continue;
     if (!s->used && t->side_used[s->side] == 0) s->used = ++t->side_used[s->side];
     if (s->used) s->dates = (struct tariff_dates){1, 1, 12, 31};
   }

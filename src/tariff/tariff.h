@@ -32,24 +32,16 @@ void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charg
                       struct bytes season);
 void tariff_add_rate(struct tariff *t, struct bytes label, double price);
 
-bool tariff_real_date(int month, int day); /* 29 February is one */
+bool tariff_real_date(int month, int day);             /* 29 February is one */
+void tariff_date(uint32_t day, int *month, int *date); /* of the leap year's days, from 0 */
 
+/* clang-format off */
 enum tariff_kind {
-  TARIFF_SEASON_GAP,
-  TARIFF_SEASON_OVERLAP,
-  TARIFF_PERIOD_GAP,
-  TARIFF_PERIOD_OVERLAP,
-  TARIFF_PRICE_WITHOUT_PERIOD,
-  TARIFF_PERIOD_WITHOUT_PRICE,
-  TARIFF_NEGATIVE_PRICE,
-  TARIFF_BUY_BELOW_SELL,
-  TARIFF_LABELS_NOT_SHOWN,
-  TARIFF_ALL_RECOMMENDED,
-  TARIFF_DAY_RANGES,
-  TARIFF_MISSING_TO_DAY,
-  TARIFF_MISSING_CHARGES,
-  TARIFF_LEAP_DAY
+  TARIFF_SEASON_GAP, TARIFF_SEASON_OVERLAP, TARIFF_PERIOD_GAP, TARIFF_PERIOD_OVERLAP, TARIFF_PRICE_WITHOUT_PERIOD,
+  TARIFF_PERIOD_WITHOUT_PRICE, TARIFF_NEGATIVE_PRICE, TARIFF_BUY_BELOW_SELL, TARIFF_LABELS_NOT_SHOWN,
+  TARIFF_ALL_RECOMMENDED, TARIFF_DAY_RANGES, TARIFF_MISSING_TO_DAY, TARIFF_MISSING_CHARGES, TARIFF_LEAP_DAY
 };
+/* clang-format on */
 
 struct tariff_fault { /* which members mean something depends on the kind */
   enum tariff_kind kind;
@@ -90,6 +82,5 @@ struct tariff_week {
 bool tariff_week(const struct tariff *t, enum tariff_side side, size_t i,
                  struct tariff_week *out); /* by first day */
 void tariff_label(const struct tariff *t, uint32_t id, struct bytes *name, double price[TARIFF_CHARGES]);
-bool tariff_equal_names(struct bytes a, const char *b);
 
 #endif

@@ -17,7 +17,8 @@ struct kind_of_time {
   char abbreviation[NAME_SIZE];
 };
 
-/* A day and time of the footer's rule: Mm.w.d, Jn (29 February never counted) or n (counted from 0). POSIX, TZ. */
+/* A day and time of the footer's rule: Mm.w.d, Jn (29 February never counted) or n (counted from 0). POSIX,
+ * TZ. */
 struct day_rule {
   char form; /* 'M', 'J' or '0' */
   int month, week, day;
@@ -25,8 +26,8 @@ struct day_rule {
 };
 
 struct zone {
-  size_t count;          /* of transitions */
-  int64_t *times;        /* ascending */
+  size_t count;           /* of transitions */
+  int64_t *times;         /* ascending */
   unsigned char *indexes; /* into kinds, one per transition */
   size_t kind_count;
   struct kind_of_time *kinds;
@@ -82,8 +83,10 @@ static bool tz_number(struct text *t, int low, int high, int *value) {
 /* [+-]hh[:mm[:ss]] */
 static bool tz_time(struct text *t, int hours_limit, int *seconds) {
   int sign = 1, hours, minutes = 0, rest = 0;
-  if (take(t, '-')) sign = -1;
-  else take(t, '+');
+  if (take(t, '-'))
+    sign = -1;
+  else
+    take(t, '+');
   if (!tz_number(t, 0, hours_limit, &hours)) return false;
   if (take(t, ':') && !tz_number(t, 0, 59, &minutes)) return false;
   if (take(t, ':') && !tz_number(t, 0, 59, &rest)) return false;
@@ -171,7 +174,8 @@ static bool read_times(struct zone *z, struct reader *r, struct err *e) {
   return true;
 }
 
-static bool read_kind(struct kind_of_time *k, const unsigned char *p, const unsigned char *chars, size_t size) {
+static bool read_kind(struct kind_of_time *k, const unsigned char *p, const unsigned char *chars,
+                      size_t size) {
   int64_t offset = (int32_t)big_endian(p, 4);
   size_t at = p[5], length = 0;
   while (at + length < size && chars[at + length]) length++;
@@ -188,7 +192,8 @@ static bool read_kinds(struct zone *z, struct reader *r, const struct header *h,
   if (!kinds || !chars || !read_bytes(r, h->is_standard) || !read_bytes(r, h->is_ut))
     return damaged(e, "it ends early");
   for (size_t i = 0; i < z->kind_count; i++)
-    if (!read_kind(&z->kinds[i], kinds + i * 6, chars, (size_t)h->chars)) return damaged(e, "a local time is odd");
+    if (!read_kind(&z->kinds[i], kinds + i * 6, chars, (size_t)h->chars))
+      return damaged(e, "a local time is odd");
   return true;
 }
 
@@ -216,12 +221,15 @@ static bool read_zone(struct zone *z, struct reader *r, const struct header *h, 
 /* The first block holds 32-bit times and is skipped: RFC 8536 section 3.2. */
 static bool read_headers(struct reader *r, struct header *h, struct err *e) {
   if (!read_header(r, h, e)) return false;
-  if (h->version < '2') return err_set(e, KIND_unsupported, "the time zone file is of an old form: install a newer tzdata");
+  if (h->version < '2')
+    return err_set(e, KIND_unsupported, "the time zone file is of an old form: install a newer tzdata");
   if (!read_bytes(r, h->times * 5 + h->kinds * 6 + h->chars + h->leaps * 8 + h->is_standard + h->is_ut))
     return damaged(e, "it ends early");
   if (!read_header(r, h, e)) return false;
-  if (h->leaps) return err_set(e, KIND_unsupported, "the time zone file counts leap seconds, which UTC seconds do not");
-  if (h->kinds < 1 || h->kinds > 256 || h->chars < 1 || h->times > FILE_LIMIT) return damaged(e, "its sizes are odd");
+  if (h->leaps)
+    return err_set(e, KIND_unsupported, "the time zone file counts leap seconds, which UTC seconds do not");
+  if (h->kinds < 1 || h->kinds > 256 || h->chars < 1 || h->times > FILE_LIMIT)
+    return damaged(e, "its sizes are odd");
   return true;
 }
 
@@ -262,23 +270,30 @@ static bool open_failed(const char *directory, const char *name, enum file_resul
   if (result == FILE_FAILED) return false;
   struct buf probe = BUF_INIT, path = BUF_INIT;
   buf_format(&path, "%s/UTC", directory);
-  bool installed = buf_ok(&path) && file_read(&probe, buf_text(&path), FILE_LIMIT, FILE_FOLLOW, NULL, NULL) == FILE_OK;
+  bool installed =
+      buf_ok(&path) && file_read(&probe, buf_text(&path), FILE_LIMIT, FILE_FOLLOW, NULL, NULL) == FILE_OK;
   buf_free(&path);
   buf_free(&probe);
-  if (installed) return err_set(e, KIND_invalid, "there is no time zone '%s' (an example: Europe/Berlin)", name);
-  return err_set(e, KIND_unsupported, "there are no time zones in %s: install tzdata, or set TZDIR", directory);
+  if (installed)
+    return err_set(e, KIND_invalid, "there is no time zone '%s' (an example: Europe/Berlin)", name);
+  return err_set(e, KIND_unsupported, "there are no time zones in %s: install tzdata, or set TZDIR",
+                 directory);
 }
 
 bool zone_open(struct zone **z, const char *directory, const char *name, struct err *e) {
   struct buf path = BUF_INIT, file = BUF_INIT;
   *z = NULL;
-  if (!name_valid(name)) return err_set(e, KIND_invalid, "'%.60s' is not a time zone name (an example: Europe/Berlin)", name);
+  if (!name_valid(name))
+    return err_set(e, KIND_invalid, "'%.60s' is not a time zone name (an example: Europe/Berlin)", name);
   if (!directory) directory = ZONE_DIRECTORY;
   buf_format(&path, "%s/%s", directory, name);
   enum file_result result = FILE_FAILED;
-  if (!buf_ok(&path)) err_out_of_memory(e);
-  else result = file_read(&file, buf_text(&path), FILE_LIMIT, FILE_FOLLOW, NULL, e);
-  bool done = result == FILE_OK ? zone_parse(z, buf_bytes(&file), e) : open_failed(directory, name, result, e);
+  if (!buf_ok(&path))
+    err_out_of_memory(e);
+  else
+    result = file_read(&file, buf_text(&path), FILE_LIMIT, FILE_FOLLOW, NULL, e);
+  bool done =
+      result == FILE_OK ? zone_parse(z, buf_bytes(&file), e) : open_failed(directory, name, result, e);
   buf_free(&file);
   buf_free(&path);
   return done;
@@ -288,7 +303,8 @@ bool zone_open(struct zone **z, const char *directory, const char *name, struct 
 
 static int64_t rule_day(const struct day_rule *r, int year) {
   if (r->form == '0') return civil_days(year, 1, 1) + r->day;
-  if (r->form == 'J') return civil_days(year, 1, 1) + r->day - 1 + (r->day >= 60 && civil_month_length(year, 2) == 29);
+  if (r->form == 'J')
+    return civil_days(year, 1, 1) + r->day - 1 + (r->day >= 60 && civil_month_length(year, 2) == 29);
   int64_t first = civil_days(year, r->month, 1);
   int day = (r->day - civil_weekday(first) + 7) % 7 + (r->week - 1) * 7;
   return first + (day < civil_month_length(year, r->month) ? day : day - 7);
@@ -299,10 +315,13 @@ struct change {
   const struct kind_of_time *to;
 };
 
-/* The end of daylight saving comes first: where it meets the next start, the start prevails (all year summer time). */
+/* The end of daylight saving comes first: where it meets the next start, the start prevails (all year summer
+ * time). */
 static void changes_of(const struct zone *z, int year, struct change out[2]) {
-  out[0] = (struct change){rule_day(&z->end, year) * CIVIL_DAY + z->end.time - z->summer.offset, &z->standard};
-  out[1] = (struct change){rule_day(&z->start, year) * CIVIL_DAY + z->start.time - z->standard.offset, &z->summer};
+  out[0] =
+      (struct change){rule_day(&z->end, year) * CIVIL_DAY + z->end.time - z->summer.offset, &z->standard};
+  out[1] =
+      (struct change){rule_day(&z->start, year) * CIVIL_DAY + z->start.time - z->standard.offset, &z->summer};
 }
 
 static int year_of(int64_t utc) {
@@ -342,8 +361,10 @@ static size_t passed(const struct zone *z, int64_t utc) {
   size_t low = 0, high = z->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (z->times[middle] <= utc) low = middle + 1;
-    else high = middle;
+    if (z->times[middle] <= utc)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -369,12 +390,14 @@ bool zone_next(const struct zone *z, int64_t utc, int64_t *change) {
   return *change <= CIVIL_MAX;
 }
 
-static enum zone_fold fold(struct zone_instants *out, enum zone_fold what, int64_t local, int before, int after, int64_t at) {
+static enum zone_fold fold(struct zone_instants *out, enum zone_fold what, int64_t local, int before,
+                           int after, int64_t at) {
   *out = (struct zone_instants){{local - before, local - after}, at};
   return what;
 }
 
-/* Every change near enough to matter is passed in order; before and after are the offsets on its two sides. */
+/* Every change near enough to matter is passed in order; before and after are the offsets on its two sides.
+ */
 enum zone_fold zone_utc(const struct zone *z, const struct civil *civil, struct zone_instants *out) {
   int64_t local = civil_seconds(civil), at = local - OFFSET_LIMIT, change;
   int before = kind_at(z, at)->offset;

@@ -3,6 +3,7 @@
 local energy = require("fleet.sim.energy")
 local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
+local signed = require("fleet.sim.signed")
 local telemetry = require("fleet.sim.api.telemetry")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -99,6 +100,7 @@ function events.pair_key(vehicle, options)
   if not key then fail("pair_key needs public_key: 130 hex digits or PEM") end
   if #vehicle.keys >= 20 then fail("a vehicle has at most 20 keys") end
   if not vehicle:has_key(key) then table.insert(vehicle.keys, { public_key = key, role = options.role or "OWNER" }) end
+  signed.keys_changed(vehicle)
 end
 
 function events.remove_key(vehicle, options)
@@ -106,7 +108,13 @@ function events.remove_key(vehicle, options)
   for i = #vehicle.keys, 1, -1 do
     if not options.public_key or vehicle.keys[i].public_key == key then table.remove(vehicle.keys, i) end
   end
+  signed.keys_changed(vehicle)
 end
+
+-- A restart begins a new epoch; a new computer has another key pair as well.
+function events.restart(vehicle) signed.restart(vehicle) end
+
+function events.new_computer(vehicle) signed.replace_computer(vehicle) end
 
 function events.software_available(vehicle, options)
   local update = vehicle.sections.vehicle_state.software_update

@@ -168,7 +168,7 @@ local function service_options(self, options)
     garage = options.garage, speed = options.speed, config_limit = options.config_limit, random = options.random,
     clock = clock_of(options), endpoints = options.endpoints or core.endpoints(), commands = options.commands or core.commands(),
     vendor = options.vendor or vendor_of(core), zone = options.zone or zones_of(core), base_url = self.base_url,
-    auth_url = self.auth_url, token_url = self.token_url, jws_verify = core.jws_verify,
+    auth_url = self.auth_url, token_url = self.token_url, jws_verify = core.jws_verify, core = core,
   }
 end
 

@@ -24,7 +24,7 @@ local function event(now, request, status)
   local row, vehicle = request.row, request.vehicle
   return {
     time = now, host = request.host, method = request.method, path = row and row.path or request.path, row = row and row.name,
-    status = status, vin = vehicle and vehicle.vin:sub(-4), billing = row and row.billing,
+    status = status, vin = vehicle and vehicle.vin:sub(-4), billing = row and row.billing, signed = request.note,
   }
 end
 

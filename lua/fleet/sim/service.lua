@@ -53,15 +53,15 @@ end
 --   vendor =                  { title =, invitation_url =, jws_algorithm =, jws_audience =, regions = { na = url, … } }
 --   clock =, speed =          see clock.lua         config_limit = 5    telemetry configurations per vehicle
 --   zone = function(name, utc) → offset in seconds    random = function(n) → bytes
---   receiver =                fleet.receiver, see signed.lua     jws_verify =  see telemetry.lua
+--   core =                    fleet.core, see signed.lua     jws_verify =  see telemetry.lua
 -- }
 function M.new(options)
   local self = setmetatable({
     garage = garage.load(options.garage), clock = clock.new(options), random = random.new(options.random),
     base_url = options.base_url, auth_url = options.auth_url, token_url = options.token_url, vendor = options.vendor or {},
-    config_limit = options.config_limit or 5, zone = options.zone or utc_zone, receiver = options.receiver,
-    jws_verify = options.jws_verify, decode_command = options.decode_command, vehicles = {}, by_vin = {}, sites = {},
-    by_site = {}, registered = {}, calls = {}, call_count = 0,
+    config_limit = options.config_limit or 5, zone = options.zone or utc_zone,
+    jws_verify = options.jws_verify, core = options.core, vehicles = {}, by_vin = {}, sites = {}, by_site = {},
+    registered = {}, calls = {}, params_of = {},
   }, M)
   self.region = self.garage.region or self.garage.accounts[1].region or "na"
   for i, account in ipairs(self.garage.accounts) do
@@ -73,6 +73,7 @@ function M.new(options)
   self.charging = require("fleet.sim.charging").load(self)
   self.rows = normal_rows(options)
   self.tree = rows.tree(self.rows)
+  for _, row in ipairs(self.rows) do self.params_of[row.name] = row.params end
   self.oauth, self.faults, self.limits = oauth.new(self), faults.new(), limits.new(self)
   return self
 end
@@ -336,7 +337,7 @@ local function prepare(self, request, row, args)
   local token = check_token(self, request)
   local context = {
     service = self, row = row, token = token, args = args, query = request.query_fields, now = self:now(),
-    account = token.account, fail = reply.fail,
+    account = token.account, fail = reply.fail, note = function(note) request.note = note end,
   }
   check_region(self, token)
   check_registered(self, token, row)

@@ -1,116 +1,177 @@
--- signed_command: the vehicle's side of the command protocol. The cryptography is fleet.receiver's, one per vehicle and
--- domain, the very code that ships; here stands which receiver a message is for, what happens to an accepted command, and
--- how the vehicle words its answer.
-local core = require("fleet.core")
-local data = require("fleet.sim.signed_data")
+-- signed_command: the vehicle command protocol. The cryptography is fleet.receiver's, one per vehicle and domain, the very code
+-- that ships; here stands who may use it and what an accepted message does. Without it (service.core is nil) the simulator says
+-- so instead of pretending.
+local json = require("fleet.sim.json")
+local text = require("fleet.sim.text")
 
 local M = {}
 
-local handlers = {}
-M.handlers = handlers
-
 local UNSUPPORTED = "the vehicle does not support the vehicle command protocol: use the plain command"
-local DECODING, INVALID_COMMAND = 10, 9 -- signed_message_fault
+local NO_RECEIVER = "this simulator was started without fleet.receiver: signed commands cannot be verified"
+local UNKNOWN_ACTION = 9 -- wire protocol 10
 
-local domain_names = { DOMAIN_VEHICLE_SECURITY = "vehicle_security", DOMAIN_INFOTAINMENT = "infotainment" }
+local DOMAINS = { DOMAIN_VEHICLE_SECURITY = "vehicle_security", DOMAIN_INFOTAINMENT = "infotainment" }
 
--- ---- receivers ----
+-- Standard base64 with padding.
+function M.base64(bytes)
+  local out = text.base64url(bytes):gsub("-", "+"):gsub("_", "/")
+  return out .. ("="):rep(-#out % 4)
+end
 
-local function bytes_of_hex(hex)
-  return (hex:gsub("%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
+-- ---- the vehicle's receivers ----
+
+local function bytes_of(hex)
+  return (hex:gsub("..", function(pair) return string.char(tonumber(pair, 16)) end))
 end
 
 local function enrolled(vehicle)
   local list = {}
-  for i, key in ipairs(vehicle.keys) do list[i] = { public_key = bytes_of_hex(key.public_key), role = key.role } end
+  for i, key in ipairs(vehicle.keys) do list[i] = { public_key = bytes_of(key.public_key), role = key.role } end
   return list
 end
 
--- A vehicle has a key of its own per domain; it is made when it is first needed.
-local function receiver_for(service, vehicle, domain)
+local function receiver(service, vehicle, domain)
   vehicle.receivers = vehicle.receivers or {}
-  local receiver = vehicle.receivers[domain]
-  if not receiver then
-    receiver = assert(core.receiver({
-      key = core.key.generate(), vin = vehicle.vin, domain = domain,
-      clock = function() return service:now(), service:now() end,
-    }))
-    vehicle.receivers[domain] = receiver
-  end
-  assert(receiver:enroll(enrolled(vehicle)))
-  return receiver
+  local found = vehicle.receivers[domain]
+  if found then return found end
+  vehicle.private_key = vehicle.private_key or service.core.key.generate()
+  found = assert(service.core.receiver({
+    key = vehicle.private_key, vin = vehicle.vin, domain = domain, keys = enrolled(vehicle),
+    clock = function() return service:now() end,
+  }))
+  vehicle.receivers[domain] = found
+  return found
 end
 
---- The vehicle gets other keys of its own, as after a repair.
-function M.replace_vehicle_keys(vehicle)
-  vehicle.receivers = nil
+-- After keys were added or removed.
+function M.keys_changed(vehicle)
+  for _, each in pairs(vehicle.receivers or {}) do assert(each:enroll(enrolled(vehicle))) end
 end
 
---- The vehicle's computers restart: new epochs, clocks and counters at 0.
+-- As after a repair: another key pair, a new epoch; every session of before is worth nothing.
+function M.replace_computer(vehicle)
+  vehicle.receivers, vehicle.private_key = nil, nil
+end
+
 function M.restart(vehicle)
-  for _, receiver in pairs(vehicle.receivers or {}) do receiver:restart() end
+  for _, each in pairs(vehicle.receivers or {}) do assert(each:restart()) end
 end
 
--- ---- answers ----
+-- ---- vehicle data over the protocol ----
 
--- The words of a refusal that the security domain has a number for.
-local errors = {
-  not_parked = "GENERICERROR_VEHICLE_NOT_IN_PARK", ["not allowed"] = "GENERICERROR_VEHICLE_NOT_IN_PARK",
-  already_set = "GENERICERROR_ALREADY_ON",
+local SECTIONS = {
+  getChargeState = { "charge_state", "charge_state" }, getClimateState = { "climate_state", "climate_state" },
+  getDriveState = { "drive_state", "drive_state" }, getLocationState = { "location_state", "drive_state" },
+  getClosuresState = { "closures_state", "vehicle_state" }, getTirePressureState = { "tire_pressure_state", "vehicle_state" },
+  getMediaState = { "media_state", "vehicle_state" }, getMediaDetailState = { "media_detail_state", "vehicle_state" },
+  getSoftwareUpdateState = { "software_update_state", "vehicle_state" },
+  getChargeScheduleState = { "charge_schedule_state", "charge_schedule_data" },
+  getPreconditioningScheduleState = { "preconditioning_schedule_state", "preconditioning_schedule_data" },
+  getParentalControlsState = { "parental_controls_state", "vehicle_state" },
 }
 
-local answers = {}
-
-function answers.vehicle_security(reason)
-  if not reason then return nil end
-  return core.encode_message("VCSEC.FromVCSECMessage", { ["nominalError.genericError"] = errors[reason] or "GENERICERROR_UNKNOWN" })
+-- Which of our fields the protocol's message has is tried once; the messages are the judge.
+local function fits(service, path, value)
+  service.data_paths = service.data_paths or {}
+  if service.data_paths[path] == nil then
+    service.data_paths[path] = pcall(service.core.encode_message, "CarServer.Response", { [path] = value })
+  end
+  return service.data_paths[path]
 end
 
-function answers.infotainment(reason)
-  if not reason then return core.encode_message("CarServer.Response", { ["actionStatus.result"] = 0 }) end
-  return core.encode_message("CarServer.Response", {
-    ["actionStatus.result"] = 1, ["actionStatus.result_reason.plain_text"] = reason,
+local function vehicle_data(service, vehicle, wanted)
+  local members = { vehicleData = {} }
+  for name in pairs(wanted) do
+    local target, source = SECTIONS[name] and SECTIONS[name][1], SECTIONS[name] and vehicle.sections[SECTIONS[name][2]]
+    if target then members["vehicleData." .. target] = {} end
+    for field, value in pairs(source or {}) do
+      local path = ("vehicleData.%s.%s"):format(target, field)
+      local kind = type(value)
+      if (kind == "number" or kind == "boolean" or kind == "string") and fits(service, path, value) then members[path] = value end
+    end
+  end
+  return service.core.encode_message("CarServer.Response", members)
+end
+
+-- ---- what an accepted message does ----
+
+local GENERIC = { not_parked = "GENERICERROR_VEHICLE_NOT_IN_PARK", keyless_driving_disabled = "GENERICERROR_DISABLED_FOR_USER_COMMAND" }
+
+local function refusal(service, domain, reason)
+  if domain == "infotainment" then
+    return service.core.encode_message("CarServer.Response", {
+      ["actionStatus.result"] = 1, ["actionStatus.result_reason.plain_text"] = reason,
+    })
+  end
+  return service.core.encode_message("VCSEC.FromVCSECMessage", {
+    ["nominalError.genericError"] = GENERIC[reason] or "GENERICERROR_UNKNOWN",
   })
 end
 
--- Runs an accepted message. Returns the answer, and the number of a fault when the vehicle knows no such command.
-local function obey(context, domain, payload)
-  local wanted = data.wanted(domain, payload)
-  if wanted then return data.answer(context.vehicle, wanted) end
-  local name, params, kind = core.decode_command(domain, payload)
-  if not name then return nil, kind == "protocol" and DECODING or INVALID_COMMAND end
-  context.accepted = name
-  return answers[domain](context.service:obey(context.vehicle, name, params, context))
+local ZERO = { boolean = false, integer = 0, number = 0, string = "" }
+
+-- A value that is zero leaves no trace in a message.
+local function complete(service, name, params)
+  for _, param in ipairs(service.params_of[name] or {}) do
+    if param.place == "body" and param.required and params[param.name] == nil then params[param.name] = ZERO[param.type] end
+  end
+  return params
+end
+
+local function read_data(service, vehicle, domain, payload)
+  local action = domain == "infotainment" and service.core.message_json("CarServer.Action", payload)
+  local asked = action and json.decode(action)
+  local wanted = type(asked) == "table" and asked.vehicleAction and asked.vehicleAction.getVehicleData
+  return wanted and vehicle_data(service, vehicle, wanted) or nil
+end
+
+local function respond(service, vehicle, domain, payload, context)
+  local name, params = service.core.decode_command(domain, payload)
+  if not name then
+    local data = read_data(service, vehicle, domain, payload)
+    if data then return data end
+    return nil, UNKNOWN_ACTION
+  end
+  context.signed_name = name
+  local reason = service:obey(vehicle, name, complete(service, name, params), context)
+  return reason and refusal(service, domain, reason) or nil
 end
 
 -- ---- the endpoint ----
 
-local function envelope(context, bytes)
-  local text = core.message_json("UniversalMessage.RoutableMessage", bytes)
-  local message = text and core.json_decode(text)
-  if type(message) ~= "table" then context.fail(400, "invalid_request", "routable_message is not a RoutableMessage") end
-  return message
+-- AES-GCM requests are for the short range; the service takes HMAC only (wire protocol 12).
+local function check_signature(context, message)
+  local signature = message.signature_data
+  if signature and signature.AES_GCM_Personalized_data then
+    context.fail(400, "invalid_request", "messages signed with AES-GCM are not accepted here: use HMAC")
+  end
 end
 
--- The service reads commands before it passes them on, and cannot read encrypted ones.
-local function refuse_encrypted(context, message)
-  local signature = message.signature_data or {}
-  if signature.AES_GCM_Personalized_data then context.fail(400, "invalid_request", "encrypted commands cannot be inspected") end
+local function domain_of(message)
+  local to = message.to_destination
+  return DOMAINS[to and to.domain or ""] or "infotainment"
 end
+
+local handlers = {}
+M.handlers = handlers
 
 function handlers.signed_command(context)
-  local vehicle = context.vehicle
+  local service, vehicle = context.service, context.vehicle
   if not vehicle:speaks_protocol() then context.fail(422, UNSUPPORTED) end
-  local bytes = core.unbase64(context.body.routable_message or "")
+  local bytes = text.unbase64(context.body.routable_message)
   if not bytes or bytes == "" then context.fail(400, "invalid_request", "routable_message is not base64") end
-  local message = envelope(context, bytes)
-  refuse_encrypted(context, message)
-  local domain = domain_names[(message.to_destination or {}).domain]
-  if not domain then context.fail(400, "invalid_request", "routable_message is for no domain of the vehicle") end
-  local receiver = receiver_for(context.service, vehicle, domain)
-  local answer, err = receiver:handle(bytes, function(payload) return obey(context, domain, payload) end)
-  if not answer then context.fail(400, "invalid_request", tostring(err)) end
-  return core.base64(answer)
+  if not service.core then context.fail(540, NO_RECEIVER) end
+  local readable = service.core.message_json("UniversalMessage.RoutableMessage", bytes)
+  local message = readable and json.decode(readable)
+  if not message then context.fail(400, "invalid_request", "routable_message cannot be read") end
+  check_signature(context, message)
+  local domain = domain_of(message)
+  local answer, accepted, fault = receiver(service, vehicle, domain):handle(bytes, function(payload)
+    return respond(service, vehicle, domain, payload, context)
+  end)
+  if not answer then context.fail(540, tostring(accepted)) end
+  context.note({ accepted = context.signed_name, domain = domain, fault = fault })
+  return M.base64(answer)
 end
 
 return M

@@ -1,10 +1,11 @@
 -- fleet.store.file(directory): one file per key, for several processes of one machine.
 --
--- A record is replaced by renaming a finished file over it, so that a reader sees the old or the new one and a crash
--- leaves one of them. Changes are ordered by a lock on one file that is never renamed or removed and holds the last
--- generation; it is held for the length of one write. A lease is a lock on a file of its own, with its fence in it: it
--- ends with the process, whatever happens to it, and its ttl is ignored. flock is mapped to byte ranges by network
--- file systems: share a store between machines through a server, not through a network file system.
+-- A record is replaced by renaming a finished file over it, so that a reader sees the old or the new one
+-- and a crash leaves one of them. Changes are ordered by a lock on one file that is never renamed or
+-- removed and holds the last generation; it is held for the length of one write. A lease is a lock on a
+-- file of its own, with its fence in it: it ends with the process, whatever happens to it, and its ttl is
+-- ignored. flock is mapped to byte ranges by network file systems: share a store between machines through a
+-- server, not through a network file system.
 
 local core = require "fleet.core"
 local contract = require "fleet.store"
@@ -19,19 +20,22 @@ local failure = contract.failure
 
 -- ---- one record as text ----
 
--- version, checksum of what follows, "generation fence ends" (wall seconds, 0: never), key, value: a line each, the value last
+-- version, checksum of what follows, "generation fence ends" (wall milliseconds, 0: never), key, value: a
+-- line each. Whole numbers, because a host's locale may write a comma.
 local function encode(key, record)
-  local rest = string.format("%.0f %.0f %.3f\n%s\n%s", record.generation, record.fence, record.ends or 0, key, record.value)
+  local numbers = string.format("%.0f %.0f %.0f", record.generation, record.fence, (record.ends or 0) * 1000)
+  local rest = numbers .. "\n" .. key .. "\n" .. record.value
   return version .. "\n" .. core.sha256(rest) .. "\n" .. rest
 end
 
 local function decode(text)
   local checksum, rest = string.match(text, "^" .. string.gsub(version, "%-", "%%-") .. "\n(%x+)\n(.*)$")
   if not checksum or checksum ~= core.sha256(rest) then return nil end
-  local generation, fence, ends, key, value = string.match(rest, "^(%d+) (%d+) ([%d%.]+)\n([^\n]*)\n(.*)$")
+  local generation, fence, ends, key, value = string.match(rest, "^(%d+) (%d+) (%d+)\n([^\n]*)\n(.*)$")
   if not generation then return nil end
   return {
-    generation = tonumber(generation), fence = tonumber(fence), ends = tonumber(ends), key = key, value = value,
+    generation = tonumber(generation), fence = tonumber(fence), ends = tonumber(ends) / 1000,
+    key = key, value = value,
   }
 end
 
@@ -51,7 +55,9 @@ local function open_directory(directory, warn)
   local facts
   facts, err, kind = core.directory_facts(path)
   if not facts then return nil, err, kind end
-  if not facts.mine then return failure("store", "the store directory belongs to another user: choose one of your own") end
+  if not facts.mine then
+    return failure("store", "the store directory belongs to another user: choose one of your own")
+  end
   if open_to_others(facts) then
     warn(string.format("the store directory %s is open to others (mode %o): chmod 700 it", path, facts.mode))
   end
@@ -79,7 +85,8 @@ local function open(directory, options)
   if not path then return nil, path_err, path_kind end
   sweep(path)
 
-  local pending, last_written = {}, nil -- key -> record that nobody waits for; mono seconds of the last such write
+  local pending = {} -- key -> record that nobody waits for
+  local last_written -- mono seconds of the last such write
   local acts = {}
 
   local function file_of(key)
@@ -94,7 +101,8 @@ local function open(directory, options)
   -- ---- reading ----
 
   local function damaged(name, key)
-    warn(string.format("the stored file %s is damaged and is ignored (%s)", name, string.match(key, "^[^/]*")))
+    local what = string.match(key, "^[^/]*")
+    warn(string.format("the stored file %s is damaged and is ignored (%s)", name, what))
   end
 
   -- The record, or nil; nil, err, kind when the file cannot be read.
@@ -155,7 +163,8 @@ local function open(directory, options)
     if lease and (lease.released or record and record.fence > lease.fence) then
       return "the lease was lost to somebody else"
     end
-    if generation and generation ~= (alive(record) and record.generation or 0) then return "somebody else wrote the key" end
+    local found = alive(record) and record.generation or 0
+    if generation and generation ~= found then return "somebody else wrote the key" end
   end
 
   local function save(key, record, durable, ticket)
@@ -184,7 +193,8 @@ local function open(directory, options)
       generation, err, kind = next_generation(lock, record)
       if not generation then return nil, err, kind end
       local fence = math.max(put.lease and put.lease.fence or 0, record and record.fence or 0)
-      return save(key, { value = value, generation = generation, fence = fence, ends = ends_of(put) }, put.durable, put.ticket)
+      local fresh = { value = value, generation = generation, fence = fence, ends = ends_of(put) }
+      return save(key, fresh, put.durable, put.ticket)
     end)
   end
 
@@ -236,8 +246,16 @@ local function open(directory, options)
     return generation
   end
 
+  local passing = contract.passing(function(key)
+    exclusively(function()
+      local record = read(key)
+      return record and not alive(record) and core.file_remove(path .. "/" .. file_of(key))
+    end)
+  end)
+
   function acts.put(key, value, put)
     put = put or {}
+    if put.ttl then passing(key, wall(), ends_of(put)) end
     if #value > record_limit then return failure("store", "the value is too large to be stored") end
     -- What others decide by (a compare, a lease) they must see at once.
     local nobody_waits = not (put.durable or put.generation or put.lease or put.ticket)
@@ -332,9 +350,10 @@ local function open(directory, options)
   return contract.object("fleet.store.file (" .. path .. ")", acts)
 end
 
---- Opens the store in a directory, which is made with mode 0700 when it is not there.
---- options: clock, function() -> mono, wall (default: fleet.store.clock); sleep, function(seconds), for the moments in which
---- another process writes; warn, function(text), told of damaged files and open permissions. Returns a store, or nil, err, kind.
+--- Opens the store in a directory, which is made with mode 0700 when it is not there. options: clock,
+--- function() -> mono, wall (default: fleet.store.clock); sleep, function(seconds), for the moments in
+--- which another process writes; warn, function(text), told of damaged files and open permissions. Returns
+--- a store, or nil, err, kind.
 return function(directory, options)
   if type(directory) ~= "string" or directory == "" or string.find(directory, "%z") then
     error("fleet.store.file: a directory expected", 2)

@@ -1,4 +1,5 @@
--- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store contract.
+-- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store
+-- contract.
 
 local contract = require "fleet.store"
 
@@ -17,6 +18,8 @@ return function(options)
     return record
   end
 
+  local passing = contract.passing(current) -- looking at a record whose time has passed removes it
+
   local function conflict(what)
     return contract.failure("conflict", what)
   end
@@ -30,13 +33,15 @@ return function(options)
   local function refusal(key, generation, lease)
     if lease and leases[key] ~= lease then return "the lease was lost to somebody else" end
     local record = current(key)
-    if generation and generation ~= (record and record.generation or 0) then return "somebody else wrote the key" end
+    local found = record and record.generation or 0
+    if generation and generation ~= found then return "somebody else wrote the key" end
   end
 
   function acts.put(key, value, put)
     put = put or {}
     local refused = refusal(key, put.generation, put.lease)
     if refused then return conflict(refused) end
+    if put.ttl then passing(key, (clock()), (clock()) + put.ttl) end
     last_generation = last_generation + 1
     records[key] = { value = value, generation = last_generation, ends = put.ttl and (clock()) + put.ttl }
     return last_generation
