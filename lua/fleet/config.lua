@@ -81,7 +81,8 @@ local function address(name, text, insecure)
   if not scheme then scheme, host = string.match(text, "^(https?)://([%w%-%.]+)") end
   local rest = scheme and string.sub(text, #scheme + 4 + #host)
   if not scheme or not (rest == "" or string.match(rest, "^:%d+$") or string.match(rest, "^:?%d*/[%w%-%._~/]*$")) then
-    mistake("option '%s' must be an address such as https://host, got '%s'", name, text)
+    local shown = string.gsub(string.gsub(text, "^.*@", "...@"), "[?#].*", "?...") -- secrets stand there
+    mistake("option '%s' must be an address such as https://host, got '%s'", name, shown)
   end
   local near = loopback[host] or string.match(host, "^127%.%d+%.%d+%.%d+$")
   if scheme == "http" and not near and not insecure then

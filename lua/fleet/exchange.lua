@@ -2,6 +2,7 @@
 -- Interface 5.5 and 5.6, service-facts 2.2 to 2.4.
 
 local core = require "fleet.core"
+local redact = require "fleet.redact"
 
 local M = {}
 
@@ -56,14 +57,22 @@ local function transport_failure(account, answer)
   return failure(row[1], text)
 end
 
--- The server's own words, unless they repeat what was sent.
+local secret = {
+  client_secret = true, refresh_token = true, code = true, code_verifier = true, auth_code = true,
+}
+
+-- The server's own words, without what was sent.
+local function words(text, fields)
+  local secrets = {}
+  for _, field in ipairs(fields) do
+    if secret[field[1]] and field[2] then secrets[#secrets + 1] = field[2] end
+  end
+  return string.sub(string.gsub(redact.hide(text, secrets), "%c", " "), 1, 200)
+end
+
 local function description(reply, fields)
   local text = reply.error_description
-  if type(text) ~= "string" or text == "" then return "" end
-  for _, field in ipairs(fields) do
-    if field[2] and #field[2] > 5 and string.find(text, field[2], 1, true) then return "" end
-  end
-  return ": " .. string.gsub(string.sub(text, 1, 200), "%c", " ")
+  return type(text) == "string" and text ~= "" and ": " .. words(text, fields) or ""
 end
 
 local function retry_after(headers)
@@ -75,6 +84,7 @@ local function refusal(answer, reply, fields)
   local kind, advice
   if reason then kind, advice = core.reason(reason) end
   kind = kind or kind_of_status(answer.status)
+reason = reason and words(reason, fields)
   local text = "no token: status " .. answer.status
   if reason then text = "no token: " .. reason .. description(reply, fields) end
   if advice then text = text .. ". " .. advice end

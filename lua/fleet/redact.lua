@@ -22,24 +22,54 @@ local function replace_plain(text, secret)
   return table.concat(out) .. string.sub(text, from)
 end
 
+-- A secret comes back as it was sent: as it is, in an address or a form, or in JSON that escapes the slash.
+local function forms(secret)
+  local percent = string.gsub(secret, "[^%w%-%._~]", function(c) return string.format("%%%02X", string.byte(c)) end)
+  return { secret, percent, (string.gsub(secret, "/", "\\/")) }
+end
+
+-- Texts of the service are cut (base/err.h), perhaps within a secret: then its beginning stands at the end.
+local may_be_cut, shortest_part = 188, 3
+
+local function without_tail(text, form)
+  for n = math.min(#form - 1, #text), shortest_part, -1 do
+    if string.sub(text, -n) == string.sub(form, 1, n) then return string.sub(text, 1, -n - 1) .. mark end
+  end
+  return text
+end
+
+local shortest = 4 -- less hides more words than secrets
+
+--- The text without the secrets of the list, and without anything that looks like a token.
+function M.hide(text, secrets)
+  local cut = #text >= may_be_cut
+  for _, secret in ipairs(secrets) do
+    for _, form in ipairs(#secret >= shortest and forms(secret) or {}) do
+      text = replace_plain(text, form)
+      if cut then text = without_tail(text, form) end
+    end
+  end
+  for _, pair in ipairs(patterns) do text = string.gsub(text, pair[1], pair[2]) end
+  return text
+end
+
 local function secret_values(call)
-  local values, params = {}, call.request and call.request:params()
-  for name in pairs(call.row.secrets) do
-    local value = params and params[name]
-    if type(value) == "string" and #value > 0 then values[#values + 1] = value end
+  local values = {}
+  local function add(value)
+    if type(value) == "string" then values[#values + 1] = value end
   end
+  local params = call.request and call.request:params() or {}
+  for name in pairs(call.row.secrets) do add(params[name]) end
   local config = call.account and call.account.config or {}
-  for _, name in ipairs { "token", "client_secret", "store_key" } do
-    if type(config[name]) == "string" and #config[name] > 0 then values[#values + 1] = config[name] end
-  end
+  for _, name in ipairs { "token", "client_secret", "store_key" } do add(config[name]) end
+  add(call.token)
+  add(call.rejected)
   return values
 end
 
---- The text without secrets of the call: its secret parameters, the account's secrets, anything that looks like a token.
+--- The text without secrets of the call: its secret parameters, its tokens, the account's secrets.
 function M.text(text, call)
-  for _, value in ipairs(secret_values(call)) do text = replace_plain(text, value) end
-  for _, pair in ipairs(patterns) do text = string.gsub(text, pair[1], pair[2]) end
-  return text
+  return M.hide(text, secret_values(call))
 end
 
 --- Cleans the texts of an err in place.

@@ -108,10 +108,11 @@ local function report(call, reply, err, attempt)
   local log = call.account.config.log
   if not log then return end
   local _, wall = tasks.loop.clock()
+  local request_id = reply and (reply:header("x-txid") or reply:header("x-request-id")) or nil
   local event = {
     time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
     status = reply and reply:status() ~= 0 and reply:status() or nil, ms = reply and reply:seconds() * 1000 or 0,
-    request_id = reply and (reply:header("x-txid") or reply:header("x-request-id")) or nil,
+    request_id = request_id and redact.text(request_id, call) or nil,
     attempt = attempt, billing = call.row.billing, kind = err and err.kind or nil, message = err and err.message or nil,
   }
   pcall(log, event)
@@ -233,6 +234,7 @@ local function attempts(call)
     local token, value, err, kind
     token, err, kind = tokens.access(call.account, call.slot, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
     if not token then return no_token(call, err, kind) end
+    call.token = token -- for redact
     value, err, kind = attempt(call, token, number)
     if not err then return value end
     call.doubt = call.doubt or err.outcome == "unknown"

@@ -10,7 +10,8 @@
 -- 200 {"response":{}}. A rule's members:
 --   on      "POST /path": only for requests that begin so; method alone fits too
 --   times   how many requests it answers: 1, 0 for any number
---   status, headers (list of lines), body      the reply; echo: the request itself is the body
+--   status, headers (list of lines), body      the reply
+--   echo    an error of which every text is the request, behind so many other bytes; so is the request's id
 --   delay   seconds before the first byte;  trickle: seconds between two bytes of the body
 --   cut     the connection closes after so many bytes of the body, although Content-Length says more
 --   drop    closes without a byte;  reset: before the body was read;  silent: never answers;  raw: these bytes, then closes
@@ -109,9 +110,16 @@ local function write_slowly(c, body, pause)
   end
 end
 
+local function echo(rule, request)
+  local text = (request.headers.authorization or "") .. " " .. request.query .. " " .. request.body
+  local words = string.rep(".", rule.echo) .. text
+  return cjson.encode { error = words, error_description = text, response = { result = false, reason = words } }, "X-TxId: " .. text
+end
+
 local function reply(c, rule, request)
-  local body = rule.echo and request.text or rule.body or '{"response":{}}'
-  local head = { "HTTP/1.1 " .. (rule.status or 200) .. " Recorded", "Content-Length: " .. #body }
+  local body, id = rule.body or '{"response":{}}', nil
+  if rule.echo then body, id = echo(rule, request) end
+  local head = { "HTTP/1.1 " .. (rule.status or 200) .. " Recorded", "Content-Length: " .. #body, id }
   for _, line in ipairs(rule.headers or {}) do head[#head + 1] = line end
   c:write(table.concat(head, "\r\n"), "\r\n\r\n")
   if rule.trickle then return write_slowly(c, body, rule.trickle) end
@@ -139,7 +147,6 @@ local function receive(c, connection, number)
   local size = tonumber(request.headers["content-length"] or 0)
   if size > 0 and not rule.reset then request.body = c:read(size) or "" end
   lines[#lines + 1] = cjson.encode(request)
-  request.text = lines[#lines]
   return request, rule
 end
 
