@@ -19,11 +19,25 @@ local function open_store(given)
   return store.check(given)
 end
 
--- What tokens and other layers may use of the world; nothing below this line knows the loop.
-local function world(account)
-  account.clock = function() return tasks.loop.clock() end
-  account.sleep, account.spawn = tasks.sleep, tasks.spawn
-  account.send = function(request, seconds)
+-- What tokens and other layers may use of the world; nothing below this line knows the loop. Each part is made when it is
+-- first used: most of thousands of accounts are idle.
+local parts = {}
+
+local function clock()
+  return tasks.loop.clock()
+end
+
+local shared = {
+  agent = "fleet/0.1", clock = clock, sleep = tasks.sleep, spawn = tasks.spawn,
+  wake = function(car, options) return car:wake(options) end,
+}
+
+function parts.store()
+  return (open_store(nil))
+end
+
+function parts.send(account)
+  return function(request, seconds)
     local reply, err, kind = run.send_raw(account, request, seconds)
     if not reply then return nil, err, kind end
     local failure, message = reply:failure()
@@ -34,14 +48,36 @@ local function world(account)
     reply:close()
     return answer
   end
-  account.report = function(event)
+end
+
+function parts.report(account)
+  return function(event)
     if account.config.log then pcall(account.config.log, event) end
   end
-  account.after_call = function()
+end
+
+function parts.after_call(account)
+  return function()
     local due = account.store.due and account.store.due()
     if due == 0 then account.store.flush() end
   end
-  account.wake = function(car, options) return car:wake(options) end
+end
+
+local function fresh_table()
+  return {}
+end
+parts.states, parts.waking, parts.sessions, parts.zones = fresh_table, fresh_table, fresh_table, fresh_table
+
+local account_mt = {}
+
+function account_mt.__index(account, name)
+  local value = shared[name]
+  if value ~= nil then return value end
+  local make = parts[name]
+  if not make then return nil end
+  value = make(account)
+  rawset(account, name, value)
+  return value
 end
 
 -- A key, the name of its file, or two of them: the new one first (rotation).
@@ -65,17 +101,18 @@ function M.new(options)
   local keys, err, kind = load_keys(read.key, read)
   if err then return nil, err, kind end
   local store
-  store, err, kind = open_store(read.store)
-  if not store then return nil, err, kind end
+  if read.store ~= nil then
+    store, err, kind = open_store(read.store)
+    if not store then return nil, err, kind end
+  end
   tasks.reopen_after_fork()
-  local account = {
-    config = read, vendor = vendor, agent = "fleet/0.1", states = {}, waking = {}, generation = tasks.generation,
-    base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url,
-    unix_path = addresses.unix_path, owns_store = type(read.store) ~= "table" and type(read.store) ~= "userdata",
-    proxy_url = addresses.proxy_url, proxy_unix_path = addresses.proxy_unix_path, store = store, keys = keys, sessions = {},
-  }
-  world(account)
-  region.recall(account)
+  local account = setmetatable({
+    config = read, vendor = vendor, generation = tasks.generation, base_url = addresses.base_url,
+    auth_url = addresses.auth_url, token_url = addresses.token_url, unix_path = addresses.unix_path,
+    proxy_url = addresses.proxy_url, proxy_unix_path = addresses.proxy_unix_path, store = store, keys = keys,
+    owns_store = type(read.store) ~= "table" and type(read.store) ~= "userdata",
+  }, account_mt)
+  if store then region.recall(account) end
   local client = core.client(account)
   open_accounts[account] = true
   return client
@@ -85,16 +122,18 @@ end
 function M.close(client)
   if not core.is_open(client) then return end
   local account = core.account(client)
-  sessions.close(account)
+  if rawget(account, "sessions") then sessions.close(account) end
   core.close(client)
   open_accounts[account] = nil
+  if not rawget(account, "store") then return end
   if account.owns_store then account.store.close() else account.store.flush() end
 end
 
 function tasks.save()
   local failed
   for account in pairs(open_accounts) do
-    local ok, err = account.store.flush()
+    local ok, err = true, nil
+    if rawget(account, "store") then ok, err = account.store.flush() end
     if not ok then failed = failed or err end
   end
   if failed then return nil, failed, failed.kind end

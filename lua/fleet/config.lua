@@ -73,6 +73,10 @@ local function fallback(row)
   return row.fallback
 end
 
+local defaults = {}
+for name, row in pairs(rows) do defaults[name] = fallback(row) end
+local config_mt = { __index = defaults }
+
 local loopback = { ["localhost"] = true, ["127.0.0.1"] = true, ["[::1]"] = true }
 
 --- Checks an address: https, or http to this machine only. Returns it without a trailing slash.
@@ -91,9 +95,11 @@ local function address(name, text, insecure)
   return (string.gsub(text, "/+$", ""))
 end
 
+local vendors = core.vendors()
+
 local function vendor_named(name)
   local known = {}
-  for _, vendor in ipairs(core.vendors()) do
+  for _, vendor in ipairs(vendors) do
     if vendor.name == name then return vendor end
     known[#known + 1] = vendor.name
   end
@@ -119,7 +125,7 @@ end
 --- { base_url, auth_url, token_url, unix_path }.
 function M.read(options)
   if type(options) ~= "table" then mistake("a table of options is needed, got %s", type(options)) end
-  local config = {}
+  local config = setmetatable({}, config_mt)
   for name, value in pairs(options) do
     local row = rows[name]
     if not row then
@@ -128,9 +134,6 @@ function M.read(options)
     end
     check(row, value)
     config[name] = value
-  end
-  for name, row in pairs(rows) do
-    if config[name] == nil then config[name] = fallback(row) end
   end
   local vendor = vendor_named(config.vendor)
   return config, vendor, M.addresses(config, vendor)

@@ -8,7 +8,6 @@ local M = {}
 --- The site's own zone, read once (a free call).
 local function site_zone(site)
   local account, _, id = core.account(site)
-  account.zones = account.zones or {}
   if not account.zones[id] then
     local info, err, kind = site:site_info()
     if err then return nil, err, kind end
