@@ -27,7 +27,7 @@ local function list_of(row, body)
   if type(body) ~= "table" then return nil end
   local inner = body.response ~= nil and body.response or body
   if row.items and type(inner) == "table" and inner[row.items] then inner = inner[row.items] end
-  return type(inner) == "table" and inner or nil
+  return type(inner) == "table" and (inner[1] ~= nil or next(inner) == nil) and inner or nil
 end
 
 local function said_to_be_last(body)
@@ -55,21 +55,29 @@ local function usual_size(row, way)
   return way.default
 end
 
+local most_pages = 1000 -- of a server that numbers what it invents
+
+local function unreadable(row, text)
+  local err = core.err { kind = "protocol", message = row.name .. ": " .. text }
+  return nil, err, "protocol"
+end
+
 -- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
 local function walk(row, handle, request)
   local way, params = ways[row.paging], request:params() or {}
   local size = params.page_size or params[way.size] or usual_size(row, way)
-  local number, seen, over = params[way.number] or way.first, {}, false
+  local number, seen, over, count = params[way.number] or way.first, {}, false, 0
   return function()
     if over then return nil end
+    count = count + 1
+    if count > most_pages then
+      return unreadable(row, string.format("more than %d pages; if that is true, set a larger page_size", most_pages))
+    end
     request:query(string.format("%s=%d&%s=%d", way.number, number, way.size, size))
     local body, err, kind = run.perform(row, request, handle)
     if err then return nil, err, kind end
     local list = list_of(row, body)
-    if not list then
-      err = core.err { kind = "protocol", message = row.name .. ": the reply holds no list" }
-      return nil, err, "protocol"
-    end
+    if not list then return unreadable(row, "the reply holds no list") end
     local fresh = only_new(list, seen)
     over = said_to_be_last(body) or #fresh == 0 or (#list < size and not body.pagination)
     number = number + (way.by_records and size or 1)
