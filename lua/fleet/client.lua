@@ -22,7 +22,7 @@ end
 -- What tokens and other layers may use of the world; nothing below this line knows the loop.
 local function world(account)
   account.clock = function() return tasks.loop.clock() end
-  account.sleep, account.spawn = tasks.sleep, tasks.spawn
+  account.sleep, account.spawn, account.ended_within = tasks.sleep, tasks.spawn, tasks.ended_within
   account.send = function(request, seconds)
     local reply, err, kind = run.send_raw(account, request, seconds)
     if not reply then return nil, err, kind end
@@ -94,6 +94,7 @@ end
 function tasks.save()
   local failed
   for account in pairs(open_accounts) do
+    require("fleet.tokens").finish(account)
     local ok, err = account.store.flush()
     if not ok then failed = failed or err end
   end
