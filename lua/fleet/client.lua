@@ -28,7 +28,7 @@ local function clock()
 end
 
 local shared = {
-  agent = "fleet/0.1", clock = clock, sleep = tasks.sleep, spawn = tasks.spawn,
+  agent = "fleet/0.1", clock = clock, sleep = tasks.sleep, spawn = tasks.spawn, ended_within = tasks.ended_within,
   wake = function(car, options) return car:wake(options) end,
 }
 
@@ -132,6 +132,7 @@ end
 function tasks.save()
   local failed
   for account in pairs(open_accounts) do
+    if rawget(account, "tokens") then require("fleet.tokens").finish(account) end
     local ok, err = true, nil
     if rawget(account, "store") then ok, err = account.store.flush() end
     if not ok then failed = failed or err end
