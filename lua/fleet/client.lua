@@ -132,6 +132,7 @@ end
 function tasks.save()
   local failed
   for account in pairs(open_accounts) do
+    if rawget(account, "tokens") then require("fleet.tokens").finish(account) end
     local ok, err = true, nil
     if rawget(account, "store") then
       require("fleet.tokens").finish(account)
