@@ -142,7 +142,8 @@ valgrind:
 
 RUNS    = 200000
 FUZZERS = $(patsubst spec/fuzz/fuzz_%.c,%,$(wildcard spec/fuzz/fuzz_*.c))
-FUZZ_SOURCES = $(filter-out src/bind/% src/http/http.c,$(SOURCES))
+FUZZ_OBJECTS = $(patsubst src/%.c,build/fuzz-obj/%.o,$(filter-out src/bind/%,$(SOURCES)))
+FUZZ_FLAGS   = -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Isrc -MMD -MP
 
 fuzz:
 	@$(MAKE) --no-print-directory deps
@@ -152,10 +153,15 @@ fuzz-%: build/fuzz/%
 	@mkdir -p build/corpus/$*
 	$< -runs=$(RUNS) -max_total_time=600 -verbosity=0 -print_final_stats=1 build/corpus/$* $(wildcard spec/fuzz/corpus/$*)
 
-build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_SOURCES)
+build/fuzz-obj/%.o: src/%.c
 	@mkdir -p $(@D)
-	clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Isrc $(INCLUDES) \
-	  -o $@ $^ $(LIBS)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(INCLUDES) -c -o $@ $<
+
+build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)
+	@mkdir -p $(@D)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(INCLUDES) -o $@ $(filter %.c %.o,$^) $(LIBS)
+
+-include $(FUZZ_OBJECTS:.o=.d)
 
 # ---- checks that need no run ----
 

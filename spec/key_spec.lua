@@ -105,6 +105,21 @@ describe("fleet.key", function()
     os.remove(path)
   end)
 
+  it("reads the short forms that leave the public half out", function()
+    local k = vectors.keys[1]
+    local sec1 = "30310201010420" .. k.client_private .. "a00a06082a8648ce3d030107"
+    local pkcs8 = "3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420" .. k.client_private
+    for label, der in pairs { ["EC PRIVATE KEY"] = sec1, ["PRIVATE KEY"] = pkcs8 } do
+      local function pem(hexadecimal)
+        return ("-----BEGIN %s-----\n%s\n-----END %s-----\n"):format(label, core.base64(unhex(hexadecimal)), label)
+      end
+      assert.equal(k.client_public, hex(assert(core.key.load(pem(der))):public_bytes()))
+      assert.is_nil((core.key.load(pem(der:gsub(k.client_private, ("0"):rep(64))))))
+      assert.is_nil((core.key.load(pem(der:gsub(k.client_private, ("f"):rep(64))))))
+      assert.is_nil((core.key.load(pem(der:sub(1, -3)))))
+    end
+  end)
+
   it("refuses every other kind of key with a sentence that says which it is", function()
     local refused = {
       { "openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024 2>/dev/null", "RSA" },

@@ -317,6 +317,36 @@ describe("tokens", function()
     assert.equal("a2", stored().access_token)
   end)
 
+  it("keeps a new sign-in when its lease was lost and another refreshed the old pair", function()
+    local lost = false
+    account.store = broken { put = function(_, key, value, options)
+      if lost then return store:put(key, value, options) end
+      lost = true
+      local theirs = stored()
+      theirs.access_token = "theirs"
+      store:put(key, core.json_encode(theirs))
+      return nil, core.err { kind = "conflict", message = "lost" }, "conflict"
+    end }
+    server.code = "good-code"
+    assert.is_true(tokens.exchange_code(account, { code = "good-code", redirect_uri = "https://x.example/cb" }))
+    assert.equal("a2", stored().access_token)
+  end)
+
+  it("waits for exchanges under way when asked to, and keeps what they bring", function()
+    local order = {}
+    function account.spawn(work)
+      return { wait = function() order[#order + 1] = "waited"; return work() end }
+    end
+    function account.ended_within() return false end
+    clock.advance(30000)
+    assert.equal("timeout", select(3, tokens.access(account, "user")))
+    assert.equal("timeout", select(3, tokens.access(account, "user", { seconds = 1 })))
+    tokens.finish(account)
+    assert.same({ "waited" }, order)
+    assert.equal("a2", stored().access_token)
+    assert.equal("a2", tokens.access(account, "user"))
+  end)
+
   it("takes the other's pair when its lease was lost and the other wrote", function()
     account.store = broken { put = function()
       local theirs = stored()
@@ -407,17 +437,25 @@ describe("tokens", function()
       return inner(...)
     end
     clock.advance(30000)
+    function account.ended_within(task) -- the third caller's time is up
+      while not task.results and not account.impatient do coroutine.yield() end
+      return task.results ~= nil
+    end
     local found, callers = {}, {}
     for i = 1, 5 do
       callers[i] = coroutine.wrap(function() found[i] = tokens.access(account, "user") end)
       callers[i]()
     end
     callers[1] = nil -- cancelled: never resumed
+    account.impatient = true
+    callers[3]()
+    assert.is_nil(found[3])
+    account.impatient = false
     assert.equal(1, #work_list)
     work_list[1].run()
     work_list[1].run()
-    for i = 2, 5 do callers[i]() end
-    assert.same({ nil, "a2", "a2", "a2", "a2" }, found)
+    for _, i in ipairs { 2, 4, 5 } do callers[i]() end
+    assert.same({ nil, "a2", nil, "a2", "a2" }, found)
     assert.equal(2, #server.requests)
     assert.equal("a2", stored().access_token)
   end)

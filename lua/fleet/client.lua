@@ -28,7 +28,7 @@ local function clock()
 end
 
 local shared = {
-  agent = "fleet/0.1", clock = clock, sleep = tasks.sleep, spawn = tasks.spawn,
+  agent = "fleet/0.1", clock = clock, sleep = tasks.sleep, spawn = tasks.spawn, ended_within = tasks.ended_within,
   wake = function(car, options) return car:wake(options) end,
 }
 
@@ -133,7 +133,10 @@ function tasks.save()
   local failed
   for account in pairs(open_accounts) do
     local ok, err = true, nil
-    if rawget(account, "store") then ok, err = account.store.flush() end
+    if rawget(account, "store") then
+      require("fleet.tokens").finish(account)
+      ok, err = account.store.flush()
+    end
     if not ok then failed = failed or err end
   end
   if failed then return nil, failed, failed.kind end

@@ -57,19 +57,21 @@ local function ask_with_newest(account, slot, grant, lease, record)
   return reply, nil, err, kind
 end
 
--- A lease that was lost: whoever had it next may have stored a pair, and theirs is newer. If not, ours is.
-local function take_over(account, slot, record, before)
+-- A lease that was lost: whoever had it next may have stored a pair in place of the one we used, and theirs is
+-- newer. If not, or after a sign-in, ours is.
+local function take_over(account, slot, record, replaced)
   local stored, generation = records.read(account, slot)
-  if stored and before and stored.access_token ~= before.access_token then return stored end
+  if stored and replaced and stored.access_token ~= replaced.access_token then return stored end
   local known = stored ~= nil and generation or nil
   local done, err, kind = records.put(account, slot, record, { generation = known })
   return record, not done and err or nil, kind
 end
 
-local function save(account, slot, record, before, held)
+-- replaced: the record whose refresh token was used, or nil.
+local function save(account, slot, record, replaced, held)
   local done, err, kind = records.put(account, slot, record, { ticket = held.ticket, lease = held.lease })
   if done then return record end
-  if kind == "conflict" then record, err = take_over(account, slot, record, before) end
+  if kind == "conflict" then record, err = take_over(account, slot, record, replaced) end
   if err then records.keep(account, slot, record, err) end
   return record, err
 end
@@ -86,8 +88,9 @@ local function under_lease(account, slot, grant, held)
   local reply, newer, err, kind = ask_with_newest(account, slot, grant, held.lease, before)
   if newer then return newer end
   if not reply then return nil, err, kind end
-  local record = records.of_reply(account, slot, reply, grant.refreshes and before or nil, grant.asked)
-  return save(account, slot, record, before, held)
+  local replaced = grant.refreshes and before or nil
+  local record = records.of_reply(account, slot, reply, replaced, grant.asked)
+  return save(account, slot, record, replaced, held)
 end
 
 --- Renews the pair of a slot and returns its record, with an err beside it when the store refused it; or

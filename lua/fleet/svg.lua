@@ -1,5 +1,7 @@
 -- The few elements our pictures are made of. Colours are classes, so that one style sheet serves light and dark pages.
 
+local decimal = require "fleet.decimal"
+
 local M = {}
 
 local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
@@ -10,7 +12,7 @@ function M.escape(text)
 end
 
 local function number(value)
-  return (string.gsub(string.gsub(string.format("%.2f", value), "0+$", ""), "%.$", ""))
+  return decimal.short(value, 2)
 end
 
 --- A rectangle; tip is shown when the pointer rests on it.

@@ -80,37 +80,41 @@ local function ready(account)
 end
 
 local function perform(account, slot, grant, seconds)
-  local record, err, kind = renew(account, slot, grant, seconds or account.config.timeout or 30)
+  local record, err, kind = renew(account, slot, grant, seconds)
   if record then records.learn(account, slot, record) end
   return record, err, kind
 end
 
--- In a task of its own where there are tasks: a caller who gives up must not take an exchange with it.
-local function apart(account, work)
-  if not account.spawn then return work() end
-  return account.spawn(work):wait()
+-- The result of an exchange, for at most so many seconds: whoever stops waiting does not stop it.
+local function await(account, flight, seconds)
+  if account.ended_within and not account.ended_within(flight, seconds) then
+    return failure("timeout", "no token yet: the exchange goes on, and what it brings is kept")
+  end
+  return flight:wait()
 end
 
-local function renewed(account, slot, grant, seconds)
-  local able, err, kind = ready(account)
-  if not able then return nil, err, kind end
-  return apart(account, function() return perform(account, slot, grant, seconds) end)
-end
-
--- All who need the same slot wait for one exchange.
-local function renewed_once(account, slot, grant, seconds)
-  local flights = records.state(account).flights
+-- In a task of its own where there are tasks: a caller who gives up must not take an exchange with it. Those who
+-- bring the same key wait for one exchange.
+local function apart(account, key, slot, grant, seconds)
+  seconds = seconds or account.config.timeout or 30
   if not account.spawn then return perform(account, slot, grant, seconds) end
-  if flights[slot] then return flights[slot]:wait() end
+  local flights = records.state(account).flights
+  if flights[key] then return await(account, flights[key], seconds) end
   local ended = false
   local flight = account.spawn(function()
     local ok, record, err, kind = pcall(perform, account, slot, grant, seconds)
-    ended, flights[slot] = true, nil
+    ended, flights[key] = true, nil
     if not ok then error(record, 0) end
     return record, err, kind
   end)
-  if not ended then flights[slot] = flight end
-  return flight:wait()
+  if not ended then flights[key] = flight end
+  return await(account, flight, seconds)
+end
+
+local function renewed(account, slot, grant)
+  local able, err, kind = ready(account)
+  if not able then return nil, err, kind end
+  return apart(account, grant, slot, grant)
 end
 
 local function secret_needed(account, what)
@@ -165,7 +169,7 @@ local function obtain(account, slot, record, choice, options)
   end
   local able, ready_err, ready_kind = ready(account)
   if not able then return nil, ready_err, ready_kind end
-  return renewed_once(account, slot, grant_for(account, slot, record, options.rejected), options.seconds)
+  return apart(account, slot, slot, grant_for(account, slot, record, options.rejected), options.seconds)
 end
 
 --- An access token for a call: the stored one, or a newly exchanged one. slot: "user", "partner" or
@@ -263,6 +267,13 @@ function M.keep_alive(account)
     end
   end
   return done
+end
+
+--- Waits for the exchanges that are under way, whoever began them: before a process ends.
+function M.finish(account)
+  local flights = {}
+  for _, flight in pairs(records.state(account).flights) do flights[#flights + 1] = flight end
+  for _, flight in ipairs(flights) do pcall(flight.wait, flight) end
 end
 
 -- ---- what a token says ----

@@ -1,4 +1,5 @@
-/* The budgets of signing, as ratios in one run: what our part costs above the libcrypto call it cannot do without.
+/* The budgets of signing, as ratios in one run: what our part costs above the libcrypto call it cannot do
+ * without.
  *
  *   sign <rounds>     prints lines "name value"; microseconds are CPU time of this process
  */
@@ -35,7 +36,8 @@ static double yardstick_hmac(int rounds) {
   size_t size;
   EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
   EVP_MAC_CTX *x = EVP_MAC_CTX_new(mac);
-  OSSL_PARAM p[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0), OSSL_PARAM_construct_end()};
+  OSSL_PARAM p[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+                    OSSL_PARAM_construct_end()};
   require(EVP_MAC_init(x, data, 32, p), "init");
   double start = cpu();
   for (int i = 0; i < rounds; i++) {
@@ -55,11 +57,14 @@ static double yardstick_hmac(int rounds) {
 static double yardstick_derive(int rounds) {
   unsigned char x[32];
   size_t size = sizeof x;
-  EVP_PKEY *own = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256"), *peer = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+  EVP_PKEY *own = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256"),
+           *peer = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
   double start = cpu();
   for (int i = 0; i < rounds; i++) {
     EVP_PKEY_CTX *c = EVP_PKEY_CTX_new_from_pkey(NULL, own, NULL);
-    require(EVP_PKEY_derive_init(c) > 0 && EVP_PKEY_derive_set_peer_ex(c, peer, 0) > 0 && EVP_PKEY_derive(c, x, &size) > 0, "derive");
+    require(EVP_PKEY_derive_init(c) > 0 && EVP_PKEY_derive_set_peer_ex(c, peer, 0) > 0 &&
+                EVP_PKEY_derive(c, x, &size) > 0,
+            "derive");
     EVP_PKEY_CTX_free(c);
   }
   double each = (cpu() - start) / rounds;
@@ -159,7 +164,9 @@ static double measure_sign(struct world *w, struct session *s, int rounds) {
     buf_clear(&payload), buf_clear(&message), buf_clear(&text);
     values[1].number = 50 + i % 50;
     draw(w, &d);
-    require(codec_encode(row, values, 0, &payload, &e) && session_sign(s, buf_bytes(&payload), &o, &d, 0, &message, &e), e.message);
+    require(codec_encode(row, values, 0, &payload, &e) &&
+                session_sign(s, buf_bytes(&payload), &o, &d, 0, &message, &e),
+            e.message);
     buf_base64(&text, buf_bytes(&message));
   }
   double each = (cpu() - start) / rounds;
@@ -186,8 +193,8 @@ int main(int count, char **arguments) {
   measure_sign(&w, s, 1000000);
   size_t grown = mallinfo2().uordblks - before;
   struct session *idle = begun(&w);
-  printf("hmac %.4f\nsign %.4f\nderive %.3f\nhandshake %.3f\nheap %zu\nsession %zu\n", hmac, sign, derive, handshake, grown,
-         session_memory(idle));
+  printf("hmac %.4f\nsign %.4f\nderive %.3f\nhandshake %.3f\nheap %zu\nsession %zu\n", hmac, sign, derive,
+         handshake, grown, session_memory(idle));
   session_free(idle);
   session_free(s);
   world_free(&w);

@@ -2,7 +2,7 @@
  *
  * A byte is an instruction, its operands follow; numbers are cut to what the reader of tables lets through.
  *   0 season (side, from month, from day, to month, to day)   1 label (letter)   2 period (from day, to day,
- * from hour, from minute, to hour, to minute)   3 rates (side, charges, letter; 0 is ALL)   4 rate (letter,
+ * from hour, from minute, to hour, to minute)   3 rates (side, charges, season)   4 rate (letter,
  * price) Seasons are named by number and labels of a season by letter, each once, as the keys of a table
  * would be.
  */
@@ -38,7 +38,9 @@ static struct bytes letter_name(int letter) {
   return bytes_of(names[letter]);
 }
 
+/* The first is called ALL, which may stand without dates. */
 static struct bytes season_name(int season) {
+  if (season == 0) return bytes_of("ALL");
   static const char names[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   return (struct bytes){(const unsigned char *)names + season, 1};
 }
@@ -74,12 +76,11 @@ static void period(struct tariff *t, struct mirror *m, struct input *in) {
 }
 
 static void rates(struct tariff *t, struct mirror *m, struct input *in) {
-  int side = take(in, 2), charges = take(in, 2), name = take(in, SEASONS + 1);
+  int side = take(in, 2), charges = take(in, 2), name = take(in, SEASONS);
   unsigned *seen = &m->blocks[side * TARIFF_CHARGES + charges];
   if (*seen >> name & 1) return;
   *seen |= 1u << name, m->in_block = true, m->rates = 0;
-  tariff_add_rates(t, (enum tariff_side)side, (enum tariff_charges)charges,
-                   name ? season_name(name - 1) : bytes_of("ALL"));
+  tariff_add_rates(t, (enum tariff_side)side, (enum tariff_charges)charges, season_name(name));
 }
 
 static void rate(struct tariff *t, struct mirror *m, struct input *in) {
@@ -97,7 +98,7 @@ static void build(struct tariff *t, struct mirror *m, struct input in) {
 }
 
 static int season_of(const struct tariff_fault *f) {
-  return f->season.data[0] - 'A';
+  return f->season.size == 1 ? f->season.data[0] - 'A' : 0;
 }
 
 /* Minutes of gap and of overlap that the report tells for a season; each span lies in one day. */
@@ -125,6 +126,10 @@ static void check_weeks(const struct tariff_report *r, const struct mirror *m) {
   }
 }
 
+static bool is_dated(const struct tariff_dates *d) {
+  return d->from_month || d->from_day || d->to_month || d->to_day;
+}
+
 static bool holds(const struct tariff_dates *d, int month, int day) {
   if (!tariff_real_date(d->from_month, d->from_day) || !tariff_real_date(d->to_month, d->to_day))
     return false;
@@ -141,6 +146,7 @@ static int seasons_on(const struct mirror *m, enum tariff_side side, int month, 
 /* Days of gap and overlap per side, against those of the report; the 29 February of a season that has the
  * 28th is none. */
 static void check_days(const struct tariff_report *r, const struct mirror *m, enum tariff_side side) {
+  if (m->seasons && m->side[0] == side && !is_dated(&m->dates[0])) return; /* ALL may be the whole year */
   int gap = 0, overlap = 0, told_gap = 0, told_overlap = 0;
   for (int month = 1; month <= 12; month++)
     for (int day = 1; tariff_real_date(month, day); day++) {

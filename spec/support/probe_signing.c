@@ -1,4 +1,5 @@
-/* What the specs of the signing pillar need and no public call gives: chosen states, pure decisions, raw bytes. */
+/* What the specs of the signing pillar need and no public call gives: chosen states, pure decisions, raw
+ * bytes. */
 #include "signing/jws.h"
 #include "signing/metadata.h"
 #include "signing/receiver.h"
@@ -95,9 +96,12 @@ static int l_hmac(lua_State *L) {
 static int l_gcm_open(lua_State *L) {
   struct crypto *c = crypto(L);
   struct buf out = BUF_INIT;
-  bool ok = view(L, 1).size == SHARED_SIZE && crypto_unseal(c, view(L, 1).data, view(L, 2), view(L, 3), view(L, 4), view(L, 5), &out);
-  if (ok) push(L, buf_bytes(&out));
-  else lua_pushnil(L);
+  bool ok = view(L, 1).size == SHARED_SIZE &&
+            crypto_unseal(c, view(L, 1).data, view(L, 2), view(L, 3), view(L, 4), view(L, 5), &out);
+  if (ok)
+    push(L, buf_bytes(&out));
+  else
+    lua_pushnil(L);
   buf_free(&out);
   crypto_unref(c);
   return 1;
@@ -106,23 +110,26 @@ static int l_gcm_open(lua_State *L) {
 /* ---- metadata ---- */
 
 static int push_metadata(lua_State *L, bool ok, struct bytes b) {
-  if (ok) push(L, b);
-  else lua_pushnil(L);
+  if (ok)
+    push(L, b);
+  else
+    lua_pushnil(L);
   return 1;
 }
 
 static int l_request_metadata(lua_State *L) {
   struct metadata m;
   struct bytes out;
-  struct request_facts f = {(enum method)number(L, "method"), number(L, "domain"), field(L, "vin"), field(L, "epoch"),
-                            number(L, "expires_at"), number(L, "counter"), number(L, "flags")};
+  struct request_facts f = {
+      (enum method)number(L, "method"), number(L, "domain"),  field(L, "vin"),   field(L, "epoch"),
+      number(L, "expires_at"),          number(L, "counter"), number(L, "flags")};
   return push_metadata(L, metadata_request(&m, &f, &out), out);
 }
 
 static int l_response_metadata(lua_State *L) {
   struct metadata m;
   struct bytes out;
-  struct response_facts f = {number(L, "domain"), field(L, "vin"), field(L, "request_hash"),
+  struct response_facts f = {number(L, "domain"),  field(L, "vin"),    field(L, "request_hash"),
                              number(L, "counter"), number(L, "flags"), number(L, "fault")};
   return push_metadata(L, metadata_response(&m, &f, &out), out);
 }
@@ -152,7 +159,8 @@ static int l_items(lua_State *L) {
 /* window(highest, used, open, n) -> highest, used, accepted */
 static int l_window(lua_State *L) {
   bool accepted;
-  struct window w = {(uint32_t)luaL_checkinteger(L, 1), (uint32_t)luaL_checkinteger(L, 2), lua_toboolean(L, 3)};
+  struct window w = {(uint32_t)luaL_checkinteger(L, 1), (uint32_t)luaL_checkinteger(L, 2),
+                     lua_toboolean(L, 3)};
   w = window_use(w, (uint32_t)luaL_checkinteger(L, 4), &accepted);
   lua_pushinteger(L, w.highest);
   lua_pushinteger(L, w.used);
@@ -160,15 +168,19 @@ static int l_window(lua_State *L) {
   return 3;
 }
 
-/* A session state as a table: counter, clock, epoch, past epoch, zero. update(state or nil, info, now) -> state, taken */
+/* A session state as a table: counter, clock, epoch, past epoch, zero. update(state or nil, info, now) ->
+ * state, taken */
 static int l_update(lua_State *L) {
   struct session_state *s = lua_newuserdatauv(L, sizeof *s, 0);
-  if (lua_isnil(L, 1)) *s = (struct session_state){0};
-  else memcpy(s, lua_touserdata(L, 1), sizeof *s);
+  if (lua_isnil(L, 1))
+    *s = (struct session_state){0};
+  else
+    memcpy(s, lua_touserdata(L, 1), sizeof *s);
   lua_replace(L, 1);
   lua_pushvalue(L, 2);
   lua_insert(L, 1); /* info at 1, state at 2 */
-  struct session_info i = {.counter = number(L, "counter"), .clock_time = number(L, "clock_time"), .epoch = field(L, "epoch")};
+  struct session_info i = {
+      .counter = number(L, "counter"), .clock_time = number(L, "clock_time"), .epoch = field(L, "epoch")};
   bool taken;
   *s = session_update(*s, &i, luaL_checknumber(L, 4), &taken);
   lua_pushvalue(L, 2);
@@ -193,7 +205,8 @@ static int l_expiry(lua_State *L) {
 
 /* fault_outcome(number, resynced) -> "refused" or "unknown" */
 static int l_fault_outcome(lua_State *L) {
-  lua_pushstring(L, outcome_name(fault_outcome(fault_row((uint32_t)luaL_checkinteger(L, 1)), lua_toboolean(L, 2))));
+  lua_pushstring(
+      L, outcome_name(fault_outcome(fault_row((uint32_t)luaL_checkinteger(L, 1)), lua_toboolean(L, 2))));
   return 1;
 }
 
@@ -209,18 +222,23 @@ static int l_role_may(lua_State *L) {
 /* info{ counter =, clock_time =, public =, epoch =, status = } -> bytes */
 static int l_info(lua_State *L) {
   struct buf out = BUF_INIT;
-  struct session_info i = {number(L, "counter"), number(L, "clock_time"), number(L, "status"), field(L, "public"), field(L, "epoch")};
+  struct session_info i = {number(L, "counter"), number(L, "clock_time"), number(L, "status"),
+                           field(L, "public"), field(L, "epoch")};
   session_info_write(&i, &out);
   push(L, buf_bytes(&out));
   buf_free(&out);
   return 1;
 }
 
-/* envelope{ address =, domain =, session_info =, tag =, request_uuid =, fault =, payload =, status = } -> an answer */
+/* envelope{ address =, domain =, session_info =, tag =, request_uuid =, fault =, payload =, status = } -> an
+ * answer */
 static int l_envelope(lua_State *L) {
   struct buf out = BUF_INIT;
-  struct message m = {.to_address = field(L, "address"), .from_domain = number(L, "domain"), .request_uuid = field(L, "request_uuid"),
-                      .fault = number(L, "fault"), .status = number(L, "status")};
+  struct message m = {.to_address = field(L, "address"),
+                      .from_domain = number(L, "domain"),
+                      .request_uuid = field(L, "request_uuid"),
+                      .fault = number(L, "fault"),
+                      .status = number(L, "status")};
   struct bytes info = field(L, "session_info"), payload = field(L, "payload"), tag = field(L, "tag");
   if (info.data) m.kind = PAYLOAD_SESSION_INFO, m.payload = info;
   if (payload.data) m.kind = PAYLOAD_BYTES, m.payload = payload;
@@ -242,9 +260,11 @@ static int l_read(lua_State *L) {
 #define BYTES(name, from) push(L, from), lua_setfield(L, -2, name)
 #define NUMBER(name, from) lua_pushinteger(L, from), lua_setfield(L, -2, name)
   BYTES("uuid", m.uuid), BYTES("request_uuid", m.request_uuid), BYTES("from_address", m.from_address);
-  BYTES("to_address", m.to_address), BYTES("payload", m.payload), BYTES("tag", m.tag), BYTES("nonce", m.nonce);
+  BYTES("to_address", m.to_address), BYTES("payload", m.payload), BYTES("tag", m.tag),
+      BYTES("nonce", m.nonce);
   BYTES("epoch", m.epoch), BYTES("signer", m.signer);
-  NUMBER("to_domain", m.to_domain), NUMBER("from_domain", m.from_domain), NUMBER("fault", m.fault), NUMBER("status", m.status);
+  NUMBER("to_domain", m.to_domain), NUMBER("from_domain", m.from_domain), NUMBER("fault", m.fault),
+      NUMBER("status", m.status);
   NUMBER("counter", m.counter), NUMBER("expires_at", m.expires_at), NUMBER("flags", m.flags);
   NUMBER("kind", m.kind), NUMBER("signature", m.signature);
   arena_end(&a);
@@ -268,7 +288,8 @@ static int l_vehicle_gc(lua_State *L) {
   return 0;
 }
 
-/* vehicle{ private =, client =, vin =, domain =, epoch =, clock_time =, highest =, used = } -> vehicle, at time 0 */
+/* vehicle{ private =, client =, vin =, domain =, epoch =, clock_time =, highest =, used = } -> vehicle, at
+ * time 0 */
 static int l_vehicle(lua_State *L) {
   struct err e = ERR_INIT;
   struct vehicle *v = lua_newuserdatauv(L, sizeof *v, 0);
@@ -284,12 +305,14 @@ static int l_vehicle(lua_State *L) {
   v->receiver = receiver_new(v->key, (const char *)vin.data, (enum domain)number(L, "domain"), &e);
   if (!v->receiver || !receiver_enroll(v->receiver, &who, 1, &e)) return fail(L, &e);
   receiver_begin_epoch(v->receiver, epoch.data, 0);
-  receiver_restore(v->receiver, number(L, "clock_time"), 0, (struct window){number(L, "highest"), number(L, "used"), true});
+  receiver_restore(v->receiver, number(L, "clock_time"), 0,
+                   (struct window){number(L, "highest"), number(L, "used"), true});
   lua_settop(L, box);
   return 1;
 }
 
-/* vehicle:open(bytes, { answer =, nonce =, answers =, fault = }) -> fault, info attached, reply, authentic, plain text */
+/* vehicle:open(bytes, { answer =, nonce =, answers =, fault = }) -> fault, info attached, reply, authentic,
+ * plain text */
 static int l_vehicle_open(lua_State *L) {
   struct err e = ERR_INIT;
   struct vehicle *v = luaL_checkudata(L, 1, "probe.vehicle");
@@ -305,8 +328,10 @@ static int l_vehicle_open(lua_State *L) {
     answer = field(L, "answer");
     if (field(L, "nonce").data) nonce = field(L, "nonce");
     if (number(L, "answers")) a.answers = number(L, "answers") - 1;
-    if (number(L, "fault")) a.verdict.fault = number(L, "fault");
-    else if (a.authentic && a.verdict.fault == FAULT_COMMAND) a.verdict.fault = 0;
+    if (number(L, "fault"))
+      a.verdict.fault = number(L, "fault");
+    else if (a.authentic && a.verdict.fault == FAULT_COMMAND)
+      a.verdict.fault = 0;
   }
   receiver_reply(v->receiver, &a, answer, nonce.data, 0, &reply, &e);
   lua_pushinteger(L, a.verdict.fault);
@@ -326,7 +351,8 @@ static int l_vehicle_open(lua_State *L) {
 static int l_nonce(lua_State *L) {
   struct crypto *c = crypto(L);
   unsigned char k[SCALAR_SIZE];
-  bool ok = view(L, 1).size == SCALAR_SIZE && view(L, 2).size == HASH_SIZE && schnorr_nonce(c, view(L, 1).data, view(L, 2).data, k);
+  bool ok = view(L, 1).size == SCALAR_SIZE && view(L, 2).size == HASH_SIZE &&
+            schnorr_nonce(c, view(L, 1).data, view(L, 2).data, k);
   crypto_unref(c);
   if (!ok) return lua_pushnil(L), 1;
   push(L, (struct bytes){k, sizeof k});

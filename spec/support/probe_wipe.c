@@ -1,5 +1,6 @@
-/* Looks into every block of memory at the moment it is freed, by this module's own copy of the core and by OpenSSL, for
- * secrets that should have been wiped before. It must be loaded before anything else uses OpenSSL: in a process of its own. */
+/* Looks into every block of memory at the moment it is freed, by this module's own copy of the core and by
+ * OpenSSL, for secrets that should have been wiped before. It must be loaded before anything else uses
+ * OpenSSL: in a process of its own. */
 #include "signing/jws.h"
 #include "signing/receiver.h"
 #include "signing/session.h"
@@ -76,13 +77,17 @@ static void exchange(struct session *s, struct receiver *r, enum method method) 
   struct arena arena;
   struct arrival a;
   struct answer answer;
-  if (session_ready(s)) session_sign(s, bytes_of("\x12\x04\x52\x02\x08\x01"), &o, &d, 0, &sent, &e);
-  else session_handshake(s, &d, 0, &sent, &e);
+  if (session_ready(s))
+    session_sign(s, bytes_of("\x12\x04\x52\x02\x08\x01"), &o, &d, 0, &sent, &e);
+  else
+    session_handshake(s, &d, 0, &sent, &e);
   arena_start(&arena, 4 * MESSAGE_LIMIT);
   receiver_open(r, buf_bytes(&sent), 0, &arena, &a, &plain, &e);
   receiver_reply(r, &a, (struct bytes){NULL, 0}, d.nonce, 0, &reply, &e);
-  if (session_ready(s)) session_open(s, buf_bytes(&reply), 0, &answer, &plain, &e);
-  else session_accept(s, buf_bytes(&reply), 0, &e);
+  if (session_ready(s))
+    session_open(s, buf_bytes(&reply), 0, &answer, &plain, &e);
+  else
+    session_accept(s, buf_bytes(&reply), 0, &e);
   arrival_end(&a);
   arena_end(&arena);
   buf_free(&sent);
@@ -108,7 +113,9 @@ static int l_live(lua_State *L) {
   bool ok = session_ready(s) && session_counter(s) == 2 && session_export(s, 0, 0, 0, &state, &e);
   ok = ok && session_import(s, buf_bytes(&state), 0, 0);
   key_private_pem(client, (struct bytes){NULL, 0}, &pem, &e);
-  ok = ok && jws_sign(client, "x", bytes_of("{}"), &token, &e);
+  struct key *again = key_parse(c, buf_bytes(&pem), (struct bytes){NULL, 0}, &e);
+  ok = ok && again && jws_sign(again, "x", bytes_of("{}"), &token, &e);
+  key_unref(again);
   buf_free(&pem);
   buf_free(&token);
   buf_free(&state);

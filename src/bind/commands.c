@@ -10,7 +10,8 @@ enum { MOST_VALUES = 40 };
 
 /* ---- fleet.command ---- */
 
-/* The row of the command named at index; the table of names is the upvalue, so that a call does not search the rows. */
+/* The row of the command named at index; the table of names is the upvalue, so that a call does not search
+ * the rows. */
 static const struct row *check_command(lua_State *L, int index) {
   luaL_checktype(L, index, LUA_TSTRING);
   lua_pushvalue(L, index);
@@ -58,7 +59,8 @@ bool command_payload(lua_State *L, const struct row *row, int params, struct buf
   return done;
 }
 
-/* fleet.command(name, params) -> { domain =, payload = }, or nil, err, "unsupported" where there is no signed form */
+/* fleet.command(name, params) -> { domain =, payload = }, or nil, err, "unsupported" where there is no signed
+ * form */
 static int l_command(lua_State *L) {
   struct err e = ERR_INIT;
   const struct row *row = check_command(L, 1);
@@ -80,14 +82,22 @@ static void push_day_words(lua_State *L, unsigned bits) {
 
 /* As it would stand in the plain body, so that one reader serves both forms. */
 static void push_value(lua_State *L, const struct param *q, const struct value *v) {
-  if (v->choice && v->choice->text) lua_pushstring(L, v->choice->text);
-  else if (v->choice) lua_pushinteger(L, (lua_Integer)v->choice->number);
-  else if (q->type == TYPE_BOOLEAN) lua_pushboolean(L, v->boolean);
-  else if (q->type == TYPE_STRING) lua_pushlstring(L, (const char *)v->text.data, v->text.size);
-  else if (q->type == TYPE_DAYS) push_day_words(L, (unsigned)v->integer);
-  else if (q->type == TYPE_ID && v->integer <= INT64_MAX) lua_pushinteger(L, (lua_Integer)v->integer);
-  else if (q->type == TYPE_INTEGER) lua_pushinteger(L, (lua_Integer)v->number);
-  else lua_pushnumber(L, v->number);
+  if (v->choice && v->choice->text)
+    lua_pushstring(L, v->choice->text);
+  else if (v->choice)
+    lua_pushinteger(L, (lua_Integer)v->choice->number);
+  else if (q->type == TYPE_BOOLEAN)
+    lua_pushboolean(L, v->boolean);
+  else if (q->type == TYPE_STRING)
+    lua_pushlstring(L, (const char *)v->text.data, v->text.size);
+  else if (q->type == TYPE_DAYS)
+    push_day_words(L, (unsigned)v->integer);
+  else if (q->type == TYPE_ID && v->integer <= INT64_MAX)
+    lua_pushinteger(L, (lua_Integer)v->integer);
+  else if (q->type == TYPE_INTEGER)
+    lua_pushinteger(L, (lua_Integer)v->number);
+  else
+    lua_pushnumber(L, v->number);
 }
 
 struct decoding {
@@ -125,7 +135,8 @@ static int l_decode_command(lua_State *L) {
   return 2;
 }
 
-/* core.message_json(type, payload) -> JSON text; type: "CarServer.Response", "VCSEC.FromVCSECMessage", "CarServer.Action" … */
+/* core.message_json(type, payload) -> JSON text; type: "CarServer.Response", "VCSEC.FromVCSECMessage",
+ * "CarServer.Action" … */
 static int l_message_json(lua_State *L) {
   struct err e = ERR_INIT;
   const char *type = luaL_checkstring(L, 1);
@@ -136,11 +147,13 @@ static int l_message_json(lua_State *L) {
   return 1;
 }
 
-/* core.read_answer(domain, payload, authenticated, "wait"|"error"|nil, name) -> true, or nil, err, kind: rule R1b */
+/* core.read_answer(domain, payload, authenticated, "wait"|"error"|nil, name) -> true, or nil, err, kind: rule
+ * R1b */
 static int l_read_answer(lua_State *L) {
   static const char *const words[] = {"ok", "wait", "error", NULL};
   struct err e = ERR_INIT;
-  struct answer_facts f = {check_domain(L, 1), check_bytes(L, 2), lua_toboolean(L, 3), (uint32_t)luaL_checkoption(L, 4, "ok", words)};
+  struct answer_facts f = {check_domain(L, 1), check_bytes(L, 2), lua_toboolean(L, 3),
+                           (uint32_t)luaL_checkoption(L, 4, "ok", words)};
   if (!answer_read(&f, &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
@@ -149,10 +162,14 @@ static int l_read_answer(lua_State *L) {
 static int encode_member(lua_State *L, struct members *m, struct err *e) {
   const char *path = lua_tostring(L, -2);
   bool ok;
-  if (lua_isboolean(L, -1)) ok = members_number(m, path, lua_toboolean(L, -1), e);
-  else if (lua_type(L, -1) == LUA_TNUMBER) ok = members_number(m, path, lua_tonumber(L, -1), e);
-  else if (lua_type(L, -1) == LUA_TSTRING) ok = members_text(m, path, check_bytes(L, -1), e);
-  else ok = lua_istable(L, -1) && members_message(m, path, e);
+  if (lua_isboolean(L, -1))
+    ok = members_number(m, path, lua_toboolean(L, -1), e);
+  else if (lua_type(L, -1) == LUA_TNUMBER)
+    ok = members_number(m, path, lua_tonumber(L, -1), e);
+  else if (lua_type(L, -1) == LUA_TSTRING)
+    ok = members_text(m, path, check_bytes(L, -1), e);
+  else
+    ok = lua_istable(L, -1) && members_message(m, path, e);
   return ok;
 }
 
@@ -162,8 +179,8 @@ static void release_members(void *object) {
 
 static const struct box_type members_type = {"fleet.members", release_members, NULL, NULL};
 
-/* core.encode_message(type, { ["path.of.member"] = value }) -> bytes; a value {} makes a message present. Enums by name or
- * number. The inverse of message_json for whoever plays a vehicle. */
+/* core.encode_message(type, { ["path.of.member"] = value }) -> bytes; a value {} makes a message present.
+ * Enums by name or number. The inverse of message_json for whoever plays a vehicle. */
 static int l_encode_message(lua_State *L) {
   struct err e = ERR_INIT;
   const char *type = luaL_checkstring(L, 1);

@@ -45,8 +45,10 @@ struct buf *state_buffer(lua_State *L) {
 
 void push_whole(lua_State *L, struct buf *b) {
   push_buf(L, b);
-  if (b->capacity > 4096) buf_free(b);
-  else buf_clear(b);
+  if (b->capacity > 4096)
+    buf_free(b);
+  else
+    buf_clear(b);
 }
 
 static void open_shared(lua_State *L) {
@@ -113,7 +115,8 @@ static int l_load(lua_State *L) {
   struct bytes given = check_bytes(L, 1);
   struct bytes passphrase = lua_isnoneornil(L, 2) ? (struct bytes){NULL, 0} : check_bytes(L, 2);
   bool insecure = insecure_mode(L, 3), text = is_pem(given);
-  luaL_argcheck(L, text || (given.size && strlen((const char *)given.data) == given.size), 1, "a path or PEM text is needed");
+  luaL_argcheck(L, text || (given.size && strlen((const char *)given.data) == given.size), 1,
+                "a path or PEM text is needed");
   struct crypto *c = state_crypto(L, &e);
   box_new(L, &key_type, sizeof(struct held), 0);
   int box = lua_gettop(L);
@@ -171,7 +174,8 @@ static const char *string_option(lua_State *L, int index, const char *name, cons
 }
 
 /* The claims with iss and aud of ours, as JSON, in a scratch buffer that is left on the stack. */
-static struct buf *push_claims(lua_State *L, int claims, const struct key *k, const char *vin, const char *app) {
+static struct buf *push_claims(lua_State *L, int claims, const struct key *k, const char *vin,
+                               const char *app) {
   lua_newtable(L);
   int copy = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, claims);) {
@@ -185,8 +189,10 @@ static struct buf *push_claims(lua_State *L, int claims, const struct key *k, co
   lua_setfield(L, copy, "iss");
   buf_clear(text);
   buf_text_add(text, vendor_rows->jws_audience);
-  if (vin) buf_format(text, ".vehicle.%s.%s", vin, app);
-  else buf_format(text, ".fleet.%s", app);
+  if (vin)
+    buf_format(text, ".vehicle.%s.%s", vin, app);
+  else
+    buf_format(text, ".fleet.%s", app);
   push_buf(L, text);
   lua_setfield(L, copy, "aud");
   buf_clear(text);
@@ -195,7 +201,8 @@ static struct buf *push_claims(lua_State *L, int claims, const struct key *k, co
 }
 
 static bool is_app(const char *app) {
-  return *app && strspn(app, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(app);
+  return *app &&
+         strspn(app, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(app);
 }
 
 /* key:jws(claims, { vin =, app = "TelemetryClient" }) -> token, or nil, err, kind */
@@ -207,7 +214,8 @@ static int l_jws(lua_State *L) {
   lua_settop(L, 3);
   check_options(L, 3, names, 2);
   const char *vin = string_option(L, 3, "vin", NULL), *app = string_option(L, 3, "app", "TelemetryClient");
-  if (vin && !is_vin(vin)) return luaL_error(L, "option 'vin' is not a VIN: 17 capital letters and digits, without I, O and Q");
+  if (vin && !is_vin(vin))
+    return luaL_error(L, "option 'vin' is not a VIN: 17 capital letters and digits, without I, O and Q");
   if (!is_app(app)) return luaL_error(L, "option 'app' must be a name of letters and digits");
   struct buf *claims = push_claims(L, 2, k, vin, app), *token = push_scratch(L);
   if (!jws_sign(k, vendor_rows->jws_algorithm, buf_bytes(claims), token, &e)) return push_failure(L, &e);

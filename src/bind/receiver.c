@@ -20,7 +20,8 @@ static const struct box_type receiver_type;
 static void check_public(lua_State *L, int index, struct enrolled *out) {
   size_t size;
   const char *bytes = lua_type(L, index) == LUA_TSTRING ? lua_tolstring(L, index, &size) : NULL;
-  if (!bytes || size != PUBLIC_SIZE || bytes[0] != 4) luaL_error(L, "'keys' takes public keys of 65 bytes, as public_bytes() gives");
+  if (!bytes || size != PUBLIC_SIZE || bytes[0] != 4)
+    luaL_error(L, "'keys' takes public keys of 65 bytes, as public_bytes() gives");
   memcpy(out->public, bytes, PUBLIC_SIZE);
 }
 
@@ -34,7 +35,9 @@ static void check_enrolled(lua_State *L, int index, struct enrolled *out) {
   check_public(L, lua_gettop(L), out);
   if (lua_getfield(L, index, "role") != LUA_TNIL) {
     int role = lua_type(L, -1) == LUA_TSTRING ? role_of(lua_tostring(L, -1)) : -1;
-    if (role < 0) luaL_error(L, "'role' must be OWNER, DRIVER, FM, SERVICE, VEHICLE_MONITOR, CHARGING_MANAGER, GUEST or NONE");
+    if (role < 0)
+      luaL_error(
+          L, "'role' must be OWNER, DRIVER, FM, SERVICE, VEHICLE_MONITOR, CHARGING_MANAGER, GUEST or NONE");
     out->role = (enum role)role;
   }
   lua_pop(L, 2);
@@ -73,7 +76,8 @@ static int l_receiver(lua_State *L) {
   held->crypto = key_crypto(p.key);
   box_open(L, box);
   keep_sources(L, 1);
-  if (!receiver_enroll(held->receiver, keys, count, &e) || !draw(L, box, held->crypto, epoch, sizeof epoch, &e))
+  if (!receiver_enroll(held->receiver, keys, count, &e) ||
+      !draw(L, box, held->crypto, epoch, sizeof epoch, &e))
     return push_failure(L, &e);
   receiver_begin_epoch(held->receiver, epoch, read_mono(L, box));
   return 1;
@@ -140,10 +144,12 @@ static struct bytes ask(lua_State *L, struct handling *x) {
   if (!lua_isnil(L, -1)) {
     int whole;
     lua_Integer fault = lua_tointegerx(L, -1, &whole);
-    if (!whole || fault < 0 || fault > UINT32_MAX) luaL_error(L, "respond() must return an answer and perhaps the number of a fault");
+    if (!whole || fault < 0 || fault > UINT32_MAX)
+      luaL_error(L, "respond() must return an answer and perhaps the number of a fault");
     x->arrival.verdict.fault = (uint32_t)fault;
   }
-  if (!lua_isnil(L, -2) && lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "respond() must return bytes or nil, got %s", luaL_typename(L, -2));
+  if (!lua_isnil(L, -2) && lua_type(L, -2) != LUA_TSTRING)
+    luaL_error(L, "respond() must return bytes or nil, got %s", luaL_typename(L, -2));
   if (lua_isnil(L, -2)) return (struct bytes){NULL, 0};
   return check_bytes(L, lua_gettop(L) - 1);
 }
@@ -154,13 +160,17 @@ static bool runs(const struct arrival *a) {
 
 static void push_fault_name(lua_State *L, uint32_t number) {
   const struct fault *row = fault_row(number);
-  if (!number) lua_pushnil(L);
-  else if (row) lua_pushstring(L, row->name);
-  else lua_pushinteger(L, number);
+  if (!number)
+    lua_pushnil(L);
+  else if (row)
+    lua_pushstring(L, row->name);
+  else
+    lua_pushinteger(L, number);
 }
 
 /* receiver:handle(bytes, respond) -> reply, payload of an accepted command or nil, name of the fault or nil
- * respond(payload) gives the application's answer (nil: the domain's plain OK) and, to refuse, the number of a fault. */
+ * respond(payload) gives the application's answer (nil: the domain's plain OK) and, to refuse, the number of
+ * a fault. */
 static int l_handle(lua_State *L) {
   struct err e = ERR_INIT;
   struct held *h = box_check(L, 1, &receiver_type);
@@ -176,18 +186,22 @@ static int l_handle(lua_State *L) {
   bool accepted = runs(&x->arrival);
   if (accepted) answer = ask(L, x);
   box_check(L, 1, &receiver_type); /* respond may have closed it */
-  if (arrival_is_encrypted(&x->arrival) && !draw(L, 1, h->crypto, nonce, sizeof nonce, &e)) return push_failure(L, &e);
+  if (arrival_is_encrypted(&x->arrival) && !draw(L, 1, h->crypto, nonce, sizeof nonce, &e))
+    return push_failure(L, &e);
   struct buf *reply = push_scratch(L);
   if (!receiver_reply(h->receiver, &x->arrival, answer, nonce, now, reply, &e)) return push_failure(L, &e);
   push_buf(L, reply);
-  if (accepted) push_buf(L, &x->plain);
-  else lua_pushnil(L);
+  if (accepted)
+    push_buf(L, &x->plain);
+  else
+    lua_pushnil(L);
   push_fault_name(L, x->arrival.verdict.fault);
   box_close(L, 4);
   return 3;
 }
 
-static const luaL_Reg receiver_methods[] = {{"handle", l_handle}, {"enroll", l_enroll}, {"restart", l_restart}, {NULL, NULL}};
+static const luaL_Reg receiver_methods[] = {
+    {"handle", l_handle}, {"enroll", l_enroll}, {"restart", l_restart}, {NULL, NULL}};
 static const struct box_type receiver_type = {"fleet.receiver", release_receiver, receiver_methods, NULL};
 
 void open_receiver(lua_State *L) {

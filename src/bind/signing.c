@@ -43,7 +43,8 @@ enum domain check_domain(lua_State *L, int index) {
 
 static void check_function(lua_State *L, int index, const char *name) {
   int type = lua_getfield(L, index, name);
-  if (type != LUA_TNIL && type != LUA_TFUNCTION) luaL_error(L, "option '%s' must be a function, got %s", name, lua_typename(L, type));
+  if (type != LUA_TNIL && type != LUA_TFUNCTION)
+    luaL_error(L, "option '%s' must be a function, got %s", name, lua_typename(L, type));
   lua_pop(L, 1);
 }
 
@@ -146,7 +147,8 @@ static int l_session(lua_State *L) {
   lua_settop(L, 1);
   check_party(L, 1, names, sizeof names / sizeof *names, &p);
   int state = lua_getfield(L, 1, "state");
-  if (state != LUA_TNIL && state != LUA_TSTRING) return luaL_error(L, "option 'state' must be what export() gave");
+  if (state != LUA_TNIL && state != LUA_TSTRING)
+    return luaL_error(L, "option 'state' must be what export() gave");
   struct held *held = box_new(L, &session_type, sizeof *held, 2);
   held->session = session_new(p.key, p.vin, p.domain, &e);
   if (!held->session) return push_failure(L, &e);
@@ -199,7 +201,8 @@ static double lifetime_option(lua_State *L, int index) {
   if (lua_getfield(L, index, "expires_in") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TNUMBER) luaL_error(L, "option 'expires_in' must be seconds");
     seconds = lua_tonumber(L, -1);
-    if (!(seconds > 0 && seconds <= EPOCH_SECONDS)) luaL_error(L, "option 'expires_in' must be above 0 and at most 2^30 seconds");
+    if (!(seconds > 0 && seconds <= EPOCH_SECONDS))
+      luaL_error(L, "option 'expires_in' must be above 0 and at most 2^30 seconds");
   }
   lua_pop(L, 1);
   return seconds;
@@ -209,8 +212,10 @@ static enum method method_option(lua_State *L, int index) {
   enum method method = METHOD_HMAC;
   if (lua_getfield(L, index, "method") != LUA_TNIL) {
     const char *given = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    if (strcmp(given, "gcm") == 0) method = METHOD_GCM;
-    else if (strcmp(given, "hmac") != 0) luaL_error(L, "option 'method' must be 'hmac' or 'gcm'");
+    if (strcmp(given, "gcm") == 0)
+      method = METHOD_GCM;
+    else if (strcmp(given, "hmac") != 0)
+      luaL_error(L, "option 'method' must be 'hmac' or 'gcm'");
   }
   lua_pop(L, 1);
   return method;
@@ -219,12 +224,14 @@ static enum method method_option(lua_State *L, int index) {
 static uint32_t flags_option(lua_State *L, int index) {
   lua_Integer flags = FLAG_ENCRYPT_RESPONSE;
   int type = lua_getfield(L, index, "encrypt_response");
-  if (type != LUA_TNIL && type != LUA_TBOOLEAN) luaL_error(L, "option 'encrypt_response' must be true or false");
+  if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+    luaL_error(L, "option 'encrypt_response' must be true or false");
   if (type == LUA_TBOOLEAN && !lua_toboolean(L, -1)) flags = 0;
   if (lua_getfield(L, index, "flags") != LUA_TNIL) {
     int whole;
     flags = lua_tointegerx(L, -1, &whole);
-    if (!whole || flags < 0 || flags > UINT32_MAX) luaL_error(L, "option 'flags' must be a number of 32 bits");
+    if (!whole || flags < 0 || flags > UINT32_MAX)
+      luaL_error(L, "option 'flags' must be a number of 32 bits");
   }
   lua_pop(L, 2);
   return (uint32_t)flags;
@@ -237,8 +244,8 @@ static struct sign_options sign_options(lua_State *L, int index) {
   return (struct sign_options){method_option(L, index), lifetime_option(L, index), flags_option(L, index)};
 }
 
-/* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags = }) -> bytes, id
- * flags: the bits themselves, in place of encrypt_response. */
+/* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags = }) ->
+ * bytes, id flags: the bits themselves, in place of encrypt_response. */
 static int l_sign(lua_State *L) {
   struct err e = ERR_INIT;
   struct held *h = check_session(L);
@@ -255,8 +262,10 @@ static int l_sign(lua_State *L) {
   return 2;
 }
 
-/* The command's row and parameters become the body of the carrier, a planned signed_command; the payload stays in here. */
-static bool write_carrier(lua_State *L, struct held *h, const struct sign_options *o, struct draws *d, struct err *e) {
+/* The command's row and parameters become the body of the carrier, a planned signed_command; the payload
+ * stays in here. */
+static bool write_carrier(lua_State *L, struct held *h, const struct sign_options *o, struct draws *d,
+                          struct err *e) {
   struct request *carrier = box_check(L, 2, &request_type);
   const struct request *command = box_check(L, 3, &request_type);
   lua_getiuservalue(L, 3, REQUEST_PARAMS);
@@ -295,7 +304,8 @@ static int push_open_failure(lua_State *L, const struct answer *a, const struct 
 }
 
 /* session:open(bytes) -> payload, id, authenticated, "wait"|"error" or nil
- * or nil, err, kind; err.fault, err.resynced (authenticated session info came with it and was taken), err.id */
+ * or nil, err, kind; err.fault, err.resynced (authenticated session info came with it and was taken), err.id
+ */
 static int l_open(lua_State *L) {
   static const char *const words[] = {NULL, "wait", "error"};
   struct err e = ERR_INIT;
@@ -337,9 +347,15 @@ static int l_counter(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg session_methods[] = {{"handshake", l_handshake}, {"accept", l_accept},   {"sign", l_sign},
-                                           {"open", l_open},           {"export", l_export},   {"ready", l_ready},
-                                           {"counter", l_counter},     {"sign_request", l_sign_request}, {NULL, NULL}};
+static const luaL_Reg session_methods[] = {{"handshake", l_handshake},
+                                           {"accept", l_accept},
+                                           {"sign", l_sign},
+                                           {"open", l_open},
+                                           {"export", l_export},
+                                           {"ready", l_ready},
+                                           {"counter", l_counter},
+                                           {"sign_request", l_sign_request},
+                                           {NULL, NULL}};
 static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};
 
 /* ---- base64 ---- */
@@ -358,13 +374,15 @@ static int l_unbase64(lua_State *L) {
   struct err e = ERR_INIT;
   struct bytes in = check_bytes(L, 1);
   struct buf *out = state_buffer(L);
-  if (!buf_unbase64(out, in)) return err_set(&e, KIND_protocol, "this is not base64 text"), push_failure(L, &e);
+  if (!buf_unbase64(out, in))
+    return err_set(&e, KIND_protocol, "this is not base64 text"), push_failure(L, &e);
   push_whole(L, out);
   return 1;
 }
 
 void open_signing(lua_State *L) {
-  static const luaL_Reg functions[] = {{"session", l_session}, {"base64", l_base64}, {"unbase64", l_unbase64}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"session", l_session}, {"base64", l_base64}, {"unbase64", l_unbase64}, {NULL, NULL}};
   box_define(L, &session_type);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);

@@ -39,7 +39,8 @@ static bool read_key_operation(const Fleet__VCSEC__WhitelistOperationStatus *s, 
 }
 
 static bool read_status(const CommandStatus *s, struct err *e) {
-  bool keys = s->sub_message_case == FLEET__VCSEC__COMMAND_STATUS__SUB_MESSAGE_WHITELIST_OPERATION_STATUS && s->whitelistoperationstatus;
+  bool keys = s->sub_message_case == FLEET__VCSEC__COMMAND_STATUS__SUB_MESSAGE_WHITELIST_OPERATION_STATUS &&
+              s->whitelistoperationstatus;
   if (keys && !read_key_operation(s->whitelistoperationstatus, e)) return false;
   if (s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_WAIT) return say_busy(e);
   return s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_OK || refuse(e, "unknown");
@@ -47,7 +48,8 @@ static bool read_status(const CommandStatus *s, struct err *e) {
 
 static bool unreadable(struct err *e) {
   e->outcome = OUTCOME_UNKNOWN;
-  return err_set(e, KIND_protocol, "the vehicle's answer cannot be read: the command may have been carried out");
+  return err_set(e, KIND_protocol,
+                 "the vehicle's answer cannot be read: the command may have been carried out");
 }
 
 static bool read_vcsec(const struct answer_facts *f, struct arena *a, struct err *e) {
@@ -63,7 +65,8 @@ static bool read_vcsec(const struct answer_facts *f, struct arena *a, struct err
 
 static const char *vehicle_words(const Fleet__CarServer__ActionStatus *s) {
   const Fleet__CarServer__ResultReason *r = s->result_reason;
-  bool text = r && r->reason_case == FLEET__CAR_SERVER__RESULT_REASON__REASON_PLAIN_TEXT && r->plain_text && *r->plain_text;
+  bool text = r && r->reason_case == FLEET__CAR_SERVER__RESULT_REASON__REASON_PLAIN_TEXT && r->plain_text &&
+              *r->plain_text;
   return text ? r->plain_text : "unspecified error";
 }
 
@@ -71,7 +74,8 @@ static bool read_infotainment(const struct answer_facts *f, struct arena *a, str
   Response *r = fleet__car_server__response__unpack(&a->allocator, f->payload.size, f->payload.data);
   if (!r) return unreadable(e);
   if (r->actionstatus)
-    return r->actionstatus->result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK || refuse(e, vehicle_words(r->actionstatus));
+    return r->actionstatus->result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK ||
+           refuse(e, vehicle_words(r->actionstatus));
   if (f->authenticated) return true;
   e->outcome = OUTCOME_UNKNOWN;
   return err_set(e, KIND_protocol, "the vehicle's answer does not say whether the command was carried out");
@@ -80,8 +84,10 @@ static bool read_infotainment(const struct answer_facts *f, struct arena *a, str
 /* The envelope can only take away from what the answer says: a stranger may have written it. */
 static bool read_envelope(const struct answer_facts *f, struct err *e) {
   if (f->status == STATUS_OK) return true;
-  if (f->status == STATUS_WAIT) say_busy(e);
-  else refuse(e, "unknown");
+  if (f->status == STATUS_WAIT)
+    say_busy(e);
+  else
+    refuse(e, "unknown");
   if (f->authenticated) e->outcome = OUTCOME_UNKNOWN;
   return false;
 }

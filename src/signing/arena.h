@@ -1,8 +1,8 @@
 /* Memory for one message: given out piece by piece, released and wiped at once, and never more than a limit.
  *
- * protobuf-c allocates many small pieces while it reads, and two bytes on the wire can cost a forty-byte struct: without
- * a limit a hostile message grows twenty-fold. The first pieces come from the arena itself, so that an ordinary message
- * costs no allocation.
+ * protobuf-c allocates many small pieces while it reads, and two bytes on the wire can cost a forty-byte
+ * struct: without a limit a hostile message grows twenty-fold. The first pieces come from the arena itself,
+ * so that an ordinary message costs no allocation.
  */
 #ifndef FLEET_SIGNING_ARENA_H
 #define FLEET_SIGNING_ARENA_H

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static Type *type_of(enum domain domain) {
-  return domain == DOMAIN_VCSEC ? &fleet__vcsec__unsigned_message__descriptor : &fleet__car_server__action__descriptor;
+  return domain == DOMAIN_VCSEC ? &fleet__vcsec__unsigned_message__descriptor
+                                : &fleet__car_server__action__descriptor;
 }
 
 const struct row *command_row(const char *name) {
@@ -23,7 +24,10 @@ static ProtobufCMessage *put_item(ProtobufCMessage *m, struct path p, struct are
   ProtobufCMessage *in = path_holder(m, p, &f, a);
   if (!in) return NULL;
   if (!p.value) return field_is_message(f) ? field_enter(in, f, a) : NULL;
-  return field_fixed_value(f, p.value, p.value_end, &v) && field_put_number(field_place(in, f), f, v) && field_mark(in, f) ? in : NULL;
+  return field_fixed_value(f, p.value, p.value_end, &v) && field_put_number(field_place(in, f), f, v) &&
+                 field_mark(in, f)
+             ? in
+             : NULL;
 }
 
 /* ---- parameters ---- */
@@ -41,28 +45,33 @@ static bool put_choice(ProtobufCMessage *m, Field *f, const struct choice *c, st
 }
 
 static bool put_integer(ProtobufCMessage *m, Field *f, uint64_t v) {
-  if (f->type == PROTOBUF_C_TYPE_UINT64) *(uint64_t *)field_place(m, f) = v;
-  else if (!field_put_number(field_place(m, f), f, (double)v)) return false;
+  if (f->type == PROTOBUF_C_TYPE_UINT64)
+    *(uint64_t *)field_place(m, f) = v;
+  else if (!field_put_number(field_place(m, f), f, (double)v))
+    return false;
   return field_mark(m, f);
 }
 
-static bool put_scalar(ProtobufCMessage *m, Field *f, const struct param *p, const struct value *v, struct arena *a) {
+static bool put_scalar(ProtobufCMessage *m, Field *f, const struct param *p, const struct value *v,
+                       struct arena *a) {
   if (v->choice) return put_choice(m, f, v->choice, a);
   if (p->type == TYPE_STRING) return field_put_text(m, f, v->text, a);
   if (p->type == TYPE_ID || p->type == TYPE_DAYS) return put_integer(m, f, v->integer);
-  return field_put_number(field_place(m, f), f, p->type == TYPE_BOOLEAN ? v->boolean : v->number) && field_mark(m, f);
+  return field_put_number(field_place(m, f), f, p->type == TYPE_BOOLEAN ? v->boolean : v->number) &&
+         field_mark(m, f);
 }
 
 /* A choice below a message, or a boolean that makes a message present. */
-static bool put_presence(ProtobufCMessage *base, const struct path *p, const struct param *param, const struct value *v,
-                         struct arena *a) {
+static bool put_presence(ProtobufCMessage *base, const struct path *p, const struct param *param,
+                         const struct value *v, struct arena *a) {
   if (param->type == TYPE_BOOLEAN && !v->boolean) return true;
   ProtobufCMessage *m = path_is_base(p) ? base : put_item(base, *p, a);
   if (!m || param->type == TYPE_BOOLEAN) return m != NULL;
   return v->choice && v->choice->field && put_item(m, path_whole(v->choice->field), a);
 }
 
-static bool put_parameter(ProtobufCMessage *base, const struct param *param, const struct value *v, struct arena *a) {
+static bool put_parameter(ProtobufCMessage *base, const struct param *param, const struct value *v,
+                          struct arena *a) {
   struct path p = path_whole(param->field);
   Field *f = path_is_base(&p) ? NULL : path_leaf(base->descriptor, p);
   if (!f && !path_is_base(&p)) return false;
@@ -71,8 +80,8 @@ static bool put_parameter(ProtobufCMessage *base, const struct param *param, con
   return m && put_scalar(m, f, param, v, a);
 }
 
-static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values, double wall,
-                           struct arena *a, struct err *e) {
+static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values,
+                           double wall, struct arena *a, struct err *e) {
   for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, wherever it stands */
     for (size_t i = 0; row->params && row->params[i].name; i++) {
       const struct param *p = &row->params[i];
@@ -101,16 +110,19 @@ static bool put_items(ProtobufCMessage *root, const char *items, ProtobufCMessag
   return true;
 }
 
-static ProtobufCMessage *build(const struct row *row, const struct value *values, double wall, struct arena *a, struct err *e) {
+static ProtobufCMessage *build(const struct row *row, const struct value *values, double wall,
+                               struct arena *a, struct err *e) {
   ProtobufCMessage *root = message_new(type_of(row->domain), a), *base;
   if (!root) return err_out_of_memory(e), NULL;
-  if (!put_items(root, row->message, &base, a)) return err_set(e, KIND_invalid, "%s has no usable message", row->name), NULL;
+  if (!put_items(root, row->message, &base, a))
+    return err_set(e, KIND_invalid, "%s has no usable message", row->name), NULL;
   return put_parameters(base, row, values, wall, a, e) ? root : NULL;
 }
 
 enum { COMMAND_LIMIT = 1 << 16 };
 
-bool codec_encode(const struct row *row, const struct value *values, double wall, struct buf *out, struct err *e) {
+bool codec_encode(const struct row *row, const struct value *values, double wall, struct buf *out,
+                  struct err *e) {
   struct arena a;
   if (!row->message) return err_set(e, KIND_unsupported, "%s has no signed form", row->name);
   arena_start(&a, COMMAND_LIMIT);
@@ -128,7 +140,8 @@ static ProtobufCMessage *find_item(ProtobufCMessage *m, struct path p) {
   ProtobufCMessage *in = path_holder(m, p, &f, NULL);
   if (!in) return NULL;
   if (!p.value) return field_is_message(f) ? field_child(in, f) : NULL;
-  return field_fixed_value(f, p.value, p.value_end, &wanted) && field_number(in, f, &v) && v == wanted ? in : NULL;
+  return field_fixed_value(f, p.value, p.value_end, &wanted) && field_number(in, f, &v) && v == wanted ? in
+                                                                                                       : NULL;
 }
 
 static const struct choice *choice_below(ProtobufCMessage *m, const struct param *p) {
@@ -160,7 +173,8 @@ static void get_scalar(ProtobufCMessage *m, Field *f, const struct param *p, str
   }
   if (!field_number(m, f, &v->number)) return;
   v->boolean = v->number != 0;
-  if (v->number >= 0) v->integer = f->type == PROTOBUF_C_TYPE_UINT64 ? *(uint64_t *)field_place(m, f) : (uint64_t)v->number;
+  if (v->number >= 0 && v->number < 9.2e18)
+    v->integer = f->type == PROTOBUF_C_TYPE_UINT64 ? *(uint64_t *)field_place(m, f) : (uint64_t)v->number;
   v->choice = choice_of_number(f, p, v->number);
   v->given = field_in_oneof(f) || v->number != 0 || p->flags & REQUIRED;
   if (p->choices && !v->choice) v->given = false;
@@ -200,7 +214,8 @@ static void each_child(ProtobufCMessage *m, void (*visit)(ProtobufCMessage *)) {
     if (!field_is_message(f)) continue;
     if (field_is_repeated(f))
       for (size_t k = 0; k < *field_count(m, f); k++) visit((*(ProtobufCMessage ***)field_place(m, f))[k]);
-    else if (field_child(m, f)) visit(field_child(m, f));
+    else if (field_child(m, f))
+      visit(field_child(m, f));
   }
 }
 
@@ -233,14 +248,15 @@ static const struct row *match_row(enum domain domain, ProtobufCMessage *root, s
   forget_unknown(root);
   if (message_pack(root, &canonical))
     for (const struct row *r = command_rows; r->name && !found; r++)
-      if (r->message && r->domain == domain && read_row(r, root, values) && says_the_same(r, values, buf_bytes(&canonical)))
+      if (r->message && r->domain == domain && read_row(r, root, values) &&
+          says_the_same(r, values, buf_bytes(&canonical)))
         found = r;
   buf_free(&canonical);
   return found;
 }
 
-const struct row *codec_decode(enum domain domain, struct bytes payload, struct arena *a, struct value values[DECODE_MAX],
-                               struct err *e) {
+const struct row *codec_decode(enum domain domain, struct bytes payload, struct arena *a,
+                               struct value values[DECODE_MAX], struct err *e) {
   ProtobufCMessage *root = message_unpack(type_of(domain), payload, a);
   if (!root) return err_set(e, KIND_protocol, "the bytes are not a command of this domain"), NULL;
   const struct row *row = match_row(domain, root, values);
@@ -253,7 +269,8 @@ bool codec_action(enum domain domain, struct bytes payload, struct arena *a, con
   *action = NULL;
   if (!m) return false;
   Field *f = message_set_member(m);
-  if (f && domain == DOMAIN_INFOTAINMENT) f = field_child(m, f) ? message_set_member(field_child(m, f)) : NULL;
+  if (f && domain == DOMAIN_INFOTAINMENT)
+    f = field_child(m, f) ? message_set_member(field_child(m, f)) : NULL;
   if (f) *action = f->name;
   return true;
 }

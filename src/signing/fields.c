@@ -55,7 +55,8 @@ static ProtobufCMessage *put_child(ProtobufCMessage *m, Field *f, struct arena *
   return fresh;
 }
 
-/* The message in this member, made when there is none. An empty message is still a statement: it must be written. */
+/* The message in this member, made when there is none. An empty message is still a statement: it must be
+ * written. */
 ProtobufCMessage *field_enter(ProtobufCMessage *m, Field *f, struct arena *a) {
   ProtobufCMessage *there = field_child(m, f);
   if (there) return there;
@@ -119,15 +120,22 @@ static bool integral(double v, double min, double max) {
 
 bool field_put_number(void *at, Field *f, double v) {
   switch (f->type) {
-  case PROTOBUF_C_TYPE_FLOAT: return fabs(v) <= FLT_MAX ? (*(float *)at = (float)v, true) : false;
-  case PROTOBUF_C_TYPE_DOUBLE: return isfinite(v) ? (*(double *)at = v, true) : false;
-  case PROTOBUF_C_TYPE_BOOL: return *(protobuf_c_boolean *)at = v != 0, true;
+  case PROTOBUF_C_TYPE_FLOAT:
+    return fabs(v) <= FLT_MAX ? (*(float *)at = (float)v, true) : false;
+  case PROTOBUF_C_TYPE_DOUBLE:
+    return isfinite(v) ? (*(double *)at = v, true) : false;
+  case PROTOBUF_C_TYPE_BOOL:
+    return *(protobuf_c_boolean *)at = v != 0, true;
   case PROTOBUF_C_TYPE_INT32:
   case PROTOBUF_C_TYPE_SINT32:
-  case PROTOBUF_C_TYPE_ENUM: return integral(v, INT32_MIN, INT32_MAX) ? (*(int32_t *)at = (int32_t)v, true) : false;
-  case PROTOBUF_C_TYPE_UINT32: return integral(v, 0, UINT32_MAX) ? (*(uint32_t *)at = (uint32_t)v, true) : false;
-  case PROTOBUF_C_TYPE_UINT64: return integral(v, 0, 9007199254740992.0) ? (*(uint64_t *)at = (uint64_t)v, true) : false;
-  default: return false;
+  case PROTOBUF_C_TYPE_ENUM:
+    return integral(v, INT32_MIN, INT32_MAX) ? (*(int32_t *)at = (int32_t)v, true) : false;
+  case PROTOBUF_C_TYPE_UINT32:
+    return integral(v, 0, UINT32_MAX) ? (*(uint32_t *)at = (uint32_t)v, true) : false;
+  case PROTOBUF_C_TYPE_UINT64:
+    return integral(v, 0, 9007199254740992.0) ? (*(uint64_t *)at = (uint64_t)v, true) : false;
+  default:
+    return false;
   }
 }
 
@@ -173,15 +181,22 @@ bool field_number(ProtobufCMessage *m, Field *f, double *out) {
   void *at = field_place(m, f);
   if (field_in_oneof(f) && *field_chosen(m, f) != f->id) return false;
   switch (f->type) {
-  case PROTOBUF_C_TYPE_FLOAT: return *out = *(float *)at, true;
-  case PROTOBUF_C_TYPE_DOUBLE: return *out = *(double *)at, true;
-  case PROTOBUF_C_TYPE_BOOL: return *out = *(protobuf_c_boolean *)at, true;
+  case PROTOBUF_C_TYPE_FLOAT:
+    return *out = *(float *)at, true;
+  case PROTOBUF_C_TYPE_DOUBLE:
+    return *out = *(double *)at, true;
+  case PROTOBUF_C_TYPE_BOOL:
+    return *out = *(protobuf_c_boolean *)at, true;
   case PROTOBUF_C_TYPE_INT32:
   case PROTOBUF_C_TYPE_SINT32:
-  case PROTOBUF_C_TYPE_ENUM: return *out = *(int32_t *)at, true;
-  case PROTOBUF_C_TYPE_UINT32: return *out = *(uint32_t *)at, true;
-  case PROTOBUF_C_TYPE_UINT64: return *out = (double)*(uint64_t *)at, true;
-  default: return false;
+  case PROTOBUF_C_TYPE_ENUM:
+    return *out = *(int32_t *)at, true;
+  case PROTOBUF_C_TYPE_UINT32:
+    return *out = *(uint32_t *)at, true;
+  case PROTOBUF_C_TYPE_UINT64:
+    return *out = (double)*(uint64_t *)at, true;
+  default:
+    return false;
   }
 }
 

@@ -58,7 +58,8 @@ static bool stir(struct drbg *d, unsigned char mark, struct bytes seed) {
   memcpy(data, d->v, MAC_SIZE);
   data[MAC_SIZE] = mark;
   if (seed.size) memcpy(data + MAC_SIZE + 1, seed.data, seed.size);
-  bool ok = crypto_hmac_once(d->crypto, (struct bytes){d->k, MAC_SIZE}, (struct bytes){data, MAC_SIZE + 1 + seed.size}, k);
+  bool ok = crypto_hmac_once(d->crypto, (struct bytes){d->k, MAC_SIZE},
+                             (struct bytes){data, MAC_SIZE + 1 + seed.size}, k);
   memcpy(d->k, k, MAC_SIZE);
   wipe(k, sizeof k);
   wipe(data, sizeof data);
@@ -73,15 +74,16 @@ static bool in_range(const struct curve *c, const unsigned char candidate[SCALAR
 }
 
 /* bits2octets: the digest reduced by the order; both have 256 bits. */
-static bool reduce(const struct curve *c, const unsigned char digest[HASH_SIZE], unsigned char out[SCALAR_SIZE]) {
+static bool reduce(const struct curve *c, const unsigned char digest[HASH_SIZE],
+                   unsigned char out[SCALAR_SIZE]) {
   BIGNUM *n = BN_bin2bn(digest, HASH_SIZE, NULL);
   bool ok = n && BN_nnmod(n, n, c->order, c->numbers) && BN_bn2binpad(n, out, SCALAR_SIZE) == SCALAR_SIZE;
   BN_free(n);
   return ok;
 }
 
-static bool nonce_on(const struct curve *c, struct crypto *crypto, const unsigned char *scalar, const unsigned char *digest,
-                     unsigned char nonce[SCALAR_SIZE]) {
+static bool nonce_on(const struct curve *c, struct crypto *crypto, const unsigned char *scalar,
+                     const unsigned char *digest, unsigned char nonce[SCALAR_SIZE]) {
   struct drbg d = {.crypto = crypto};
   unsigned char seed[SCALAR_SIZE + HASH_SIZE];
   struct bytes all = {seed, sizeof seed}, none = {NULL, 0};
@@ -95,8 +97,8 @@ static bool nonce_on(const struct curve *c, struct crypto *crypto, const unsigne
   return ok;
 }
 
-bool schnorr_nonce(struct crypto *crypto, const unsigned char scalar[SCALAR_SIZE], const unsigned char digest[HASH_SIZE],
-                   unsigned char nonce[SCALAR_SIZE]) {
+bool schnorr_nonce(struct crypto *crypto, const unsigned char scalar[SCALAR_SIZE],
+                   const unsigned char digest[HASH_SIZE], unsigned char nonce[SCALAR_SIZE]) {
   struct curve c = {0};
   bool ok = curve_new(&c) && nonce_on(&c, crypto, scalar, digest, nonce);
   curve_free(&c);
@@ -116,12 +118,14 @@ static BIGNUM *challenge(const struct curve *c, struct crypto *crypto, const uns
   struct buf all = BUF_INIT;
   unsigned char g[PUBLIC_SIZE], hash[HASH_SIZE];
   BIGNUM *n = NULL;
-  size_t size = EC_POINT_point2oct(c->group, EC_GROUP_get0_generator(c->group), POINT_CONVERSION_UNCOMPRESSED, g, sizeof g, c->numbers);
+  size_t size = EC_POINT_point2oct(c->group, EC_GROUP_get0_generator(c->group), POINT_CONVERSION_UNCOMPRESSED,
+                                   g, sizeof g, c->numbers);
   add_part(&all, g, sizeof g);
   add_part(&all, v, PUBLIC_SIZE);
   add_part(&all, public, PUBLIC_SIZE);
   add_part(&all, message.data, message.size);
-  if (size == sizeof g && buf_ok(&all) && crypto_sha256(crypto, buf_bytes(&all), hash)) n = BN_bin2bn(hash, sizeof hash, NULL);
+  if (size == sizeof g && buf_ok(&all) && crypto_sha256(crypto, buf_bytes(&all), hash))
+    n = BN_bin2bn(hash, sizeof hash, NULL);
   if (n && !BN_nnmod(n, n, c->order, c->numbers)) BN_free(n), n = NULL;
   buf_free(&all);
   return n;
@@ -129,15 +133,18 @@ static BIGNUM *challenge(const struct curve *c, struct crypto *crypto, const uns
 
 /* out = x * y modulo the order. */
 static bool multiply(const struct curve *c, BIGNUM *out, const BIGNUM *x, const BIGNUM *y) {
-  return BN_to_montgomery(out, x, c->mont, c->numbers) && BN_mod_mul_montgomery(out, out, y, c->mont, c->numbers);
+  return BN_to_montgomery(out, x, c->mont, c->numbers) &&
+         BN_mod_mul_montgomery(out, out, y, c->mont, c->numbers);
 }
 
-/* r = k - a c, computed as (k b - (a b) c) / b with a random b, so that the secrets never meet a known number alone. */
+/* r = k - a c, computed as (k b - (a b) c) / b with a random b, so that the secrets never meet a known number
+ * alone. */
 static bool respond(const struct curve *c, BIGNUM *r, const BIGNUM *k, const BIGNUM *a, const BIGNUM *hash) {
   BIGNUM *b = BN_secure_new(), *ab = BN_secure_new(), *kb = BN_secure_new(), *inverse = BN_secure_new();
   bool ok = b && ab && kb && inverse && BN_priv_rand_range(b, c->order) && (!BN_is_zero(b) || BN_one(b));
-  ok = ok && BN_mod_inverse(inverse, b, c->order, c->numbers) && multiply(c, ab, a, b) && multiply(c, kb, k, b) &&
-       multiply(c, ab, ab, hash) && BN_mod_sub_quick(kb, kb, ab, c->order) && multiply(c, r, kb, inverse);
+  ok = ok && BN_mod_inverse(inverse, b, c->order, c->numbers) && multiply(c, ab, a, b) &&
+       multiply(c, kb, k, b) && multiply(c, ab, ab, hash) && BN_mod_sub_quick(kb, kb, ab, c->order) &&
+       multiply(c, r, kb, inverse);
   BN_clear_free(b);
   BN_clear_free(ab);
   BN_clear_free(kb);
@@ -148,13 +155,14 @@ static bool respond(const struct curve *c, BIGNUM *r, const BIGNUM *k, const BIG
 static bool point_of(const struct curve *c, const BIGNUM *k, unsigned char out[PUBLIC_SIZE]) {
   EC_POINT *p = EC_POINT_new(c->group);
   bool ok = p && EC_POINT_mul(c->group, p, k, NULL, NULL, c->numbers) &&
-            EC_POINT_point2oct(c->group, p, POINT_CONVERSION_UNCOMPRESSED, out, PUBLIC_SIZE, c->numbers) == PUBLIC_SIZE;
+            EC_POINT_point2oct(c->group, p, POINT_CONVERSION_UNCOMPRESSED, out, PUBLIC_SIZE, c->numbers) ==
+                PUBLIC_SIZE;
   EC_POINT_clear_free(p);
   return ok;
 }
 
-static bool sign_on(const struct curve *c, const struct key *key, struct bytes message, const unsigned char scalar[SCALAR_SIZE],
-                    unsigned char signature[SCHNORR_SIZE]) {
+static bool sign_on(const struct curve *c, const struct key *key, struct bytes message,
+                    const unsigned char scalar[SCALAR_SIZE], unsigned char signature[SCHNORR_SIZE]) {
   struct crypto *crypto = key_crypto(key);
   unsigned char digest[HASH_SIZE], nonce[SCALAR_SIZE], v[PUBLIC_SIZE];
   BIGNUM *k = NULL, *a = NULL, *hash = NULL, *r = BN_secure_new();
@@ -181,15 +189,18 @@ bool schnorr_sign(const struct key *k, struct bytes message, unsigned char signa
 }
 
 /* R = r G + c A must be the point whose coordinates stand in the signature. */
-static bool verify_on(const struct curve *c, struct crypto *crypto, struct bytes message, struct bytes public, struct bytes signature) {
+static bool verify_on(const struct curve *c, struct crypto *crypto, struct bytes message, struct bytes public,
+                      struct bytes signature) {
   unsigned char v[PUBLIC_SIZE] = {4}, found[PUBLIC_SIZE];
   memcpy(v + 1, signature.data, 64);
   EC_POINT *a = EC_POINT_new(c->group), *sum = EC_POINT_new(c->group);
-  BIGNUM *r = BN_bin2bn(signature.data + 64, SCALAR_SIZE, NULL), *hash = challenge(c, crypto, v, public.data, message);
+  BIGNUM *r = BN_bin2bn(signature.data + 64, SCALAR_SIZE, NULL),
+         *hash = challenge(c, crypto, v, public.data, message);
   bool ok = a && sum && r && hash && BN_cmp(r, c->order) < 0 &&
             EC_POINT_oct2point(c->group, a, public.data, public.size, c->numbers) &&
             EC_POINT_mul(c->group, sum, r, a, hash, c->numbers) && !EC_POINT_is_at_infinity(c->group, sum) &&
-            EC_POINT_point2oct(c->group, sum, POINT_CONVERSION_UNCOMPRESSED, found, sizeof found, c->numbers) == sizeof found &&
+            EC_POINT_point2oct(c->group, sum, POINT_CONVERSION_UNCOMPRESSED, found, sizeof found,
+                               c->numbers) == sizeof found &&
             memcmp(found, v, sizeof v) == 0;
   BN_free(r);
   BN_free(hash);
@@ -198,7 +209,8 @@ static bool verify_on(const struct curve *c, struct crypto *crypto, struct bytes
   return ok;
 }
 
-bool schnorr_verify(struct crypto *crypto, struct bytes message, struct bytes public, struct bytes signature) {
+bool schnorr_verify(struct crypto *crypto, struct bytes message, struct bytes public,
+                    struct bytes signature) {
   struct curve c = {0};
   if (signature.size != SCHNORR_SIZE || public.size != PUBLIC_SIZE || public.data[0] != 4) return false;
   bool ok = curve_new(&c) && verify_on(&c, crypto, message, public, signature);
@@ -208,7 +220,8 @@ bool schnorr_verify(struct crypto *crypto, struct bytes message, struct bytes pu
 
 /* ---- tokens ---- */
 
-bool jws_sign(const struct key *k, const char *algorithm, struct bytes claims, struct buf *token, struct err *e) {
+bool jws_sign(const struct key *k, const char *algorithm, struct bytes claims, struct buf *token,
+              struct err *e) {
   struct buf header = BUF_INIT;
   unsigned char signature[SCHNORR_SIZE];
   buf_format(&header, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", algorithm);
@@ -235,9 +248,9 @@ static bool next_part(struct bytes *rest, struct bytes *part, bool last) {
 bool jws_read(struct jws *t, struct bytes token, struct err *e) {
   struct bytes header, claims, signature, rest = token;
   *t = (struct jws){{NULL, 0}, BUF_INIT, BUF_INIT, BUF_INIT};
-  bool ok = next_part(&rest, &header, false) && next_part(&rest, &claims, false) && next_part(&rest, &signature, true) &&
-            buf_unbase64url(&t->header, header) && buf_unbase64url(&t->claims, claims) &&
-            buf_unbase64url(&t->signature, signature);
+  bool ok = next_part(&rest, &header, false) && next_part(&rest, &claims, false) &&
+            next_part(&rest, &signature, true) && buf_unbase64url(&t->header, header) &&
+            buf_unbase64url(&t->claims, claims) && buf_unbase64url(&t->signature, signature);
   if (!ok) return err_set(e, KIND_protocol, "this is not a token of three base64url parts");
   t->input = (struct bytes){token.data, header.size + 1 + claims.size};
   return true;

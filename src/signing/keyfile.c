@@ -18,7 +18,8 @@ bool keyfile_read(struct buf *pem, const char *path, bool insecure_mode, struct 
   if (file_read(pem, path, KEY_FILE_LIMIT, FILE_FOLLOW, &facts, e) != FILE_OK) return false;
   if (insecure_mode || !(facts.mode & 077)) return true;
   buf_clear(pem);
-  return say(e, KIND_invalid, path, "can be read by other users: `chmod 600` it, and replace the key if others may have seen it");
+  return say(e, KIND_invalid, path,
+             "can be read by other users: `chmod 600` it, and replace the key if others may have seen it");
 }
 
 static bool write_all(int fd, struct bytes in) {
@@ -34,8 +35,10 @@ static bool write_all(int fd, struct bytes in) {
 
 bool keyfile_write(const char *path, struct bytes pem, struct err *e) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0 && errno == EEXIST) return say(e, KIND_conflict, path, "is there already: a key is never written over another file");
-  if (fd < 0) return say(e, KIND_store, path, "cannot be created: check that its directory exists and may be written");
+  if (fd < 0 && errno == EEXIST)
+    return say(e, KIND_conflict, path, "is there already: a key is never written over another file");
+  if (fd < 0)
+    return say(e, KIND_store, path, "cannot be created: check that its directory exists and may be written");
   bool ok = write_all(fd, pem);
   if (close(fd) != 0) ok = false;
   if (ok) return true;

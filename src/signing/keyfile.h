@@ -1,4 +1,5 @@
-/* A private key in a file: read only when nobody else could have read it, written only where nothing stood before. */
+/* A private key in a file: read only when nobody else could have read it, written only where nothing stood
+ * before. */
 #ifndef FLEET_SIGNING_KEYFILE_H
 #define FLEET_SIGNING_KEYFILE_H
 

@@ -47,8 +47,10 @@ static void put_double(struct buf *out, double v) {
 
 static void put_enum(struct buf *out, Field *f, int value) {
   const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(f->descriptor, value);
-  if (v) buf_json_string(out, bytes_of(v->name));
-  else buf_format(out, "%d", value);
+  if (v)
+    buf_json_string(out, bytes_of(v->name));
+  else
+    buf_format(out, "%d", value);
 }
 
 static void put_bytes(struct buf *out, const ProtobufCBinaryData *b) {
@@ -63,21 +65,43 @@ static void put_one(struct buf *out, Field *f, const void *at) {
   switch (f->type) {
   case PROTOBUF_C_TYPE_INT32:
   case PROTOBUF_C_TYPE_SINT32:
-  case PROTOBUF_C_TYPE_SFIXED32: buf_format(out, "%" PRId32, *(const int32_t *)at); return;
+  case PROTOBUF_C_TYPE_SFIXED32:
+    buf_format(out, "%" PRId32, *(const int32_t *)at);
+    return;
   case PROTOBUF_C_TYPE_UINT32:
-  case PROTOBUF_C_TYPE_FIXED32: buf_format(out, "%" PRIu32, *(const uint32_t *)at); return;
+  case PROTOBUF_C_TYPE_FIXED32:
+    buf_format(out, "%" PRIu32, *(const uint32_t *)at);
+    return;
   case PROTOBUF_C_TYPE_INT64:
   case PROTOBUF_C_TYPE_SINT64:
-  case PROTOBUF_C_TYPE_SFIXED64: buf_format(out, "\"%" PRId64 "\"", *(const int64_t *)at); return;
+  case PROTOBUF_C_TYPE_SFIXED64:
+    buf_format(out, "\"%" PRId64 "\"", *(const int64_t *)at);
+    return;
   case PROTOBUF_C_TYPE_UINT64:
-  case PROTOBUF_C_TYPE_FIXED64: buf_format(out, "\"%" PRIu64 "\"", *(const uint64_t *)at); return;
-  case PROTOBUF_C_TYPE_FLOAT: put_double(out, isfinite(*(const float *)at) ? shortest(*(const float *)at) : NAN); return;
-  case PROTOBUF_C_TYPE_DOUBLE: put_double(out, *(const double *)at); return;
-  case PROTOBUF_C_TYPE_BOOL: buf_text_add(out, *(const protobuf_c_boolean *)at ? "true" : "false"); return;
-  case PROTOBUF_C_TYPE_ENUM: put_enum(out, f, *(const int *)at); return;
-  case PROTOBUF_C_TYPE_STRING: buf_json_string(out, bytes_of(*(char *const *)at)); return;
-  case PROTOBUF_C_TYPE_BYTES: put_bytes(out, at); return;
-  case PROTOBUF_C_TYPE_MESSAGE: put_message(out, *(ProtobufCMessage *const *)at); return;
+  case PROTOBUF_C_TYPE_FIXED64:
+    buf_format(out, "\"%" PRIu64 "\"", *(const uint64_t *)at);
+    return;
+  case PROTOBUF_C_TYPE_FLOAT:
+    put_double(out, isfinite(*(const float *)at) ? shortest(*(const float *)at) : NAN);
+    return;
+  case PROTOBUF_C_TYPE_DOUBLE:
+    put_double(out, *(const double *)at);
+    return;
+  case PROTOBUF_C_TYPE_BOOL:
+    buf_text_add(out, *(const protobuf_c_boolean *)at ? "true" : "false");
+    return;
+  case PROTOBUF_C_TYPE_ENUM:
+    put_enum(out, f, *(const int *)at);
+    return;
+  case PROTOBUF_C_TYPE_STRING:
+    buf_json_string(out, bytes_of(*(char *const *)at));
+    return;
+  case PROTOBUF_C_TYPE_BYTES:
+    put_bytes(out, at);
+    return;
+  case PROTOBUF_C_TYPE_MESSAGE:
+    put_message(out, *(ProtobufCMessage *const *)at);
+    return;
   }
 }
 
@@ -88,12 +112,17 @@ static size_t size_of(Field *f) {
   case PROTOBUF_C_TYPE_SFIXED64:
   case PROTOBUF_C_TYPE_UINT64:
   case PROTOBUF_C_TYPE_FIXED64:
-  case PROTOBUF_C_TYPE_DOUBLE: return 8;
-  case PROTOBUF_C_TYPE_BOOL: return sizeof(protobuf_c_boolean);
+  case PROTOBUF_C_TYPE_DOUBLE:
+    return 8;
+  case PROTOBUF_C_TYPE_BOOL:
+    return sizeof(protobuf_c_boolean);
   case PROTOBUF_C_TYPE_STRING:
-  case PROTOBUF_C_TYPE_MESSAGE: return sizeof(void *);
-  case PROTOBUF_C_TYPE_BYTES: return sizeof(ProtobufCBinaryData);
-  default: return 4;
+  case PROTOBUF_C_TYPE_MESSAGE:
+    return sizeof(void *);
+  case PROTOBUF_C_TYPE_BYTES:
+    return sizeof(ProtobufCBinaryData);
+  default:
+    return 4;
   }
 }
 
@@ -126,8 +155,10 @@ static void put_message(struct buf *out, ProtobufCMessage *m) {
     buf_text_add(out, separator);
     buf_json_string(out, bytes_of(f->name));
     buf_put(out, ':');
-    if (field_is_repeated(f)) put_list(out, f, m);
-    else put_one(out, f, field_place(m, f));
+    if (field_is_repeated(f))
+      put_list(out, f, m);
+    else
+      put_one(out, f, field_place(m, f));
     separator = ",";
   }
   buf_put(out, '}');
@@ -139,8 +170,10 @@ bool members_json(const char *type, struct bytes message, struct buf *json, stru
   if (!t) return false;
   arena_start(&a, 4 * MESSAGE_LIMIT);
   ProtobufCMessage *m = message.size <= MESSAGE_LIMIT ? message_unpack(t, message, &a) : NULL;
-  if (m) put_message(json, m);
-  else err_set(e, KIND_protocol, "the bytes are no %s", type);
+  if (m)
+    put_message(json, m);
+  else
+    err_set(e, KIND_protocol, "the bytes are no %s", type);
   arena_end(&a);
   return m && (buf_ok(json) || err_out_of_memory(e));
 }

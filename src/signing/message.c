@@ -86,7 +86,8 @@ static void read_signature(struct message *m, const Signature *s) {
 
 bool message_read(struct message *m, struct bytes in, struct arena *a, struct err *e) {
   memset(m, 0, sizeof *m);
-  if (in.size > MESSAGE_LIMIT) return err_set(e, KIND_protocol, "the message is larger than %d bytes", MESSAGE_LIMIT);
+  if (in.size > MESSAGE_LIMIT)
+    return err_set(e, KIND_protocol, "the message is larger than %d bytes", MESSAGE_LIMIT);
   Routable *r = fleet__universal_message__routable_message__unpack(&a->allocator, in.size, in.data);
   if (!r) return err_set(e, KIND_protocol, "the bytes are not a message of the vehicles' protocol");
   read_destination(r->to_destination, &m->to_domain, &m->to_address);
@@ -105,9 +106,9 @@ bool message_read(struct message *m, struct bytes in, struct arena *a, struct er
 
 /* ---- writing ----
  *
- * Members are written straight into the buffer, in ascending order as protobuf-c would: an envelope has a dozen of them,
- * and walking their descriptors cost as much as the signature. Absent members and proto3 defaults write nothing; what
- * stands in a oneof is written even when it is empty.
+ * Members are written straight into the buffer, in ascending order as protobuf-c would: an envelope has a
+ * dozen of them, and walking their descriptors cost as much as the signature. Absent members and proto3
+ * defaults write nothing; what stands in a oneof is written even when it is empty.
  */
 
 enum wire { VARINT = 0, LENGTH = 2, FIXED32 = 5 };
@@ -251,8 +252,8 @@ static bool pen_end(const struct pen *b, struct buf *out) {
 
 bool message_write(const struct message *m, struct buf *out) {
   struct pen pen, *b = &pen;
-  size_t views = m->to_address.size + m->from_address.size + m->payload.size + m->signer.size + m->epoch.size + m->nonce.size +
-                 m->tag.size + m->uuid.size + m->request_uuid.size;
+  size_t views = m->to_address.size + m->from_address.size + m->payload.size + m->signer.size +
+                 m->epoch.size + m->nonce.size + m->tag.size + m->uuid.size + m->request_uuid.size;
   if (!pen_start(b, out, views)) return false;
   write_destination(b, 6, m->to_domain, m->to_address);
   write_destination(b, 7, m->from_domain, m->from_address);

@@ -1,7 +1,8 @@
-/* The routable envelope and the session info: bytes to plain structs and back. Wire protocol sections 2 and 6.
+/* The routable envelope and the session info: bytes to plain structs and back. Wire protocol sections 2
+ * and 6.
  *
- * Everything here comes from, or goes to, an untrusted network: reading checks form only (sizes, nesting, memory), never
- * truth. The rest of the pillar sees these structs and not the generated ones.
+ * Everything here comes from, or goes to, an untrusted network: reading checks form only (sizes, nesting,
+ * memory), never truth. The rest of the pillar sees these structs and not the generated ones.
  */
 #ifndef FLEET_SIGNING_MESSAGE_H
 #define FLEET_SIGNING_MESSAGE_H
@@ -16,32 +17,33 @@ enum { FLAG_USER_COMMAND = 1, FLAG_ENCRYPT_RESPONSE = 2 }; /* masks; the protoco
 
 enum { STATUS_OK, STATUS_WAIT, STATUS_ERROR }; /* OperationStatus_E */
 
-enum fault_number { /* those that the code itself gives or looks for; section 11 has them all, fault_rows their meaning */
-  FAULT_NONE = 0,
-  FAULT_BUSY = 1,
-  FAULT_UNKNOWN_KEY = 3,
-  FAULT_SIGNATURE = 5,
-  FAULT_COUNTER = 6,
-  FAULT_PRIVILEGES = 7,
-  FAULT_DOMAIN = 8,
-  FAULT_COMMAND = 9,
-  FAULT_DECODING = 10,
-  FAULT_PARAMETER = 13,
-  FAULT_EPOCH = 15,
-  FAULT_IV_LENGTH = 16,
-  FAULT_EXPIRED = 17,
-  FAULT_LIFETIME = 20,
-  FAULT_SERVICE_KEY = 22
+enum fault_number { /* those that the code itself gives or looks for; section 11 has them all, fault_rows
+                       their meaning */
+                    FAULT_NONE = 0,
+                    FAULT_BUSY = 1,
+                    FAULT_UNKNOWN_KEY = 3,
+                    FAULT_SIGNATURE = 5,
+                    FAULT_COUNTER = 6,
+                    FAULT_PRIVILEGES = 7,
+                    FAULT_DOMAIN = 8,
+                    FAULT_COMMAND = 9,
+                    FAULT_DECODING = 10,
+                    FAULT_PARAMETER = 13,
+                    FAULT_EPOCH = 15,
+                    FAULT_IV_LENGTH = 16,
+                    FAULT_EXPIRED = 17,
+                    FAULT_LIFETIME = 20,
+                    FAULT_SERVICE_KEY = 22
 };
 
 enum payload { PAYLOAD_NONE, PAYLOAD_BYTES, PAYLOAD_HANDSHAKE, PAYLOAD_SESSION_INFO };
 
 enum signature { /* SignatureData.sig_type by field number */
-  SIGNED_NOT = 0,
-  SIGNED_GCM = 5,
-  SIGNED_SESSION_INFO = 6,
-  SIGNED_HMAC = 8,
-  SIGNED_RESPONSE = 9
+                 SIGNED_NOT = 0,
+                 SIGNED_GCM = 5,
+                 SIGNED_SESSION_INFO = 6,
+                 SIGNED_HMAC = 8,
+                 SIGNED_RESPONSE = 9
 };
 
 /* Views point into what message_read was given or into its arena. A view whose data is NULL is absent. */
@@ -49,7 +51,7 @@ struct message {
   uint32_t to_domain, from_domain; /* 0: absent, or broadcast, which nobody here takes */
   struct bytes to_address, from_address;
   enum payload kind;
-  struct bytes payload; /* of a handshake: the sender's public key */
+  struct bytes payload;  /* of a handshake: the sender's public key */
   bool signed_by_anyone; /* signature_data is present, whatever it holds */
   enum signature signature;
   struct bytes signer, epoch, nonce, tag;

@@ -29,8 +29,8 @@ void metadata_u8(struct metadata *m, enum tag tag, uint32_t value) {
 }
 
 void metadata_u32(struct metadata *m, enum tag tag, uint32_t value) {
-  unsigned char b[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16), (unsigned char)(value >> 8),
-                        (unsigned char)value};
+  unsigned char b[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
+                        (unsigned char)(value >> 8), (unsigned char)value};
   metadata_bytes(m, tag, (struct bytes){b, sizeof b});
 }
 

@@ -1,7 +1,8 @@
 /* The facts that a signature covers beside the payload, as bytes. Wire protocol section 5.
  *
- * Both ends build them with the three functions below, so that they agree by construction. The form is injective: items
- * stand in ascending order of their tags, each with its length, so that no two sets of facts have the same bytes.
+ * Both ends build them with the three functions below, so that they agree by construction. The form is
+ * injective: items stand in ascending order of their tags, each with its length, so that no two sets of facts
+ * have the same bytes.
  */
 #ifndef FLEET_SIGNING_METADATA_H
 #define FLEET_SIGNING_METADATA_H
@@ -34,7 +35,8 @@ struct metadata {
 };
 
 void metadata_start(struct metadata *m);
-void metadata_bytes(struct metadata *m, enum tag tag, struct bytes value); /* value.data NULL: absent, skipped whole */
+void metadata_bytes(struct metadata *m, enum tag tag,
+                    struct bytes value); /* value.data NULL: absent, skipped whole */
 void metadata_u8(struct metadata *m, enum tag tag, uint32_t value);
 void metadata_u32(struct metadata *m, enum tag tag, uint32_t value);
 bool metadata_end(struct metadata *m, struct bytes *out); /* out is a view into m */

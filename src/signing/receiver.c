@@ -33,15 +33,19 @@ static const struct row *row_of(uint32_t domain, const char *action) {
   size_t length = strlen(action);
   for (const struct row *r = command_rows; r->name; r++) {
     if (!r->message || (uint32_t)r->domain != domain) continue;
-    const char *path = strncmp(r->message, head, sizeof head - 1) == 0 ? r->message + sizeof head - 1 : r->message;
-    if (strncmp(path, action, length) == 0 && !strchr("_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", path[length] ? path[length] : '.'))
+    const char *path =
+        strncmp(r->message, head, sizeof head - 1) == 0 ? r->message + sizeof head - 1 : r->message;
+    if (strncmp(path, action, length) == 0 &&
+        !strchr("_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+                path[length] ? path[length] : '.'))
       return r;
   }
   return NULL;
 }
 
 static bool is_read(const char *action) {
-  static const char *const reads[] = {"getVehicleData", "getNearbyChargingSites", "ping", "InformationRequest"};
+  static const char *const reads[] = {"getVehicleData", "getNearbyChargingSites", "ping",
+                                      "InformationRequest"};
   for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
     if (strcmp(reads[i], action) == 0) return true;
   return false;
@@ -58,8 +62,10 @@ bool role_may(enum role role, uint32_t domain, const char *action) {
   return (role == ROLE_DRIVER || role == ROLE_GUEST) && !(row && row->who);
 }
 
-struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoch, uint32_t clock, uint32_t highest) {
-  if (m->signature != SIGNED_GCM && m->signature != SIGNED_HMAC) return (struct verdict){FAULT_PARAMETER, false};
+struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoch, uint32_t clock,
+                     uint32_t highest) {
+  if (m->signature != SIGNED_GCM && m->signature != SIGNED_HMAC)
+    return (struct verdict){FAULT_PARAMETER, false};
   if (m->to_domain != domain) return (struct verdict){FAULT_DOMAIN, false};
   if (m->epoch.data && !bytes_equal(m->epoch, epoch)) return (struct verdict){FAULT_EPOCH, true};
   if (m->expires_at != 0 && m->expires_at < clock) return (struct verdict){FAULT_EXPIRED, true};
@@ -134,8 +140,10 @@ bool receiver_enroll(struct receiver *r, const struct enrolled *keys, size_t cou
   if (!fresh) return err_out_of_memory(e);
   for (size_t i = 0; i < count; i++) {
     struct enrolled_key *old = find_key(r, (struct bytes){keys[i].public, PUBLIC_SIZE});
-    if (old) fresh[i] = *old, old->owner = 0;
-    else fresh[i].window.open = true, fresh[i].owner = crypto_owner(r->crypto);
+    if (old)
+      fresh[i] = *old, old->owner = 0;
+    else
+      fresh[i].window.open = true, fresh[i].owner = crypto_owner(r->crypto);
     fresh[i].who = keys[i];
   }
   forget_keys(r);
@@ -182,8 +190,8 @@ static bool derive_key(struct receiver *r, struct enrolled_key *k) {
 
 /* ---- what came ---- */
 
-static bool authentic_hmac(struct receiver *r, const struct enrolled_key *k, const struct message *m, struct bytes facts,
-                           struct buf *plain) {
+static bool authentic_hmac(struct receiver *r, const struct enrolled_key *k, const struct message *m,
+                           struct bytes facts, struct buf *plain) {
   unsigned char tag[MAC_SIZE];
   bool ok = crypto_hmac(r->crypto, k->owner, k->command, facts, m->payload, tag) &&
             bytes_equal_secret((struct bytes){tag, MAC_SIZE}, m->tag);
@@ -192,20 +200,28 @@ static bool authentic_hmac(struct receiver *r, const struct enrolled_key *k, con
   return ok;
 }
 
-static bool authentic_gcm(struct receiver *r, const struct enrolled_key *k, const struct message *m, struct bytes facts,
-                          struct buf *plain) {
+static bool authentic_gcm(struct receiver *r, const struct enrolled_key *k, const struct message *m,
+                          struct bytes facts, struct buf *plain) {
   unsigned char aad[HASH_SIZE];
   return crypto_sha256(r->crypto, facts, aad) &&
-         crypto_unseal(r->crypto, k->shared, m->nonce, (struct bytes){aad, sizeof aad}, m->payload, m->tag, plain);
+         crypto_unseal(r->crypto, k->shared, m->nonce, (struct bytes){aad, sizeof aad}, m->payload, m->tag,
+                       plain);
 }
 
 /* Step 10. The metadata always names this vehicle's own epoch, domain and VIN, whatever the message says. */
-static struct verdict authenticate(struct receiver *r, struct enrolled_key *k, const struct message *m, struct buf *plain) {
-  struct request_facts f = {(enum method)m->signature, (uint32_t)r->domain, bytes_of(r->vin), epoch_of(r),
-                            m->expires_at, m->counter, m->flags};
+static struct verdict authenticate(struct receiver *r, struct enrolled_key *k, const struct message *m,
+                                   struct buf *plain) {
+  struct request_facts f = {(enum method)m->signature,
+                            (uint32_t)r->domain,
+                            bytes_of(r->vin),
+                            epoch_of(r),
+                            m->expires_at,
+                            m->counter,
+                            m->flags};
   struct metadata metadata;
   struct bytes facts;
-  if (m->signature == SIGNED_GCM && m->nonce.size != NONCE_SIZE) return (struct verdict){FAULT_IV_LENGTH, false};
+  if (m->signature == SIGNED_GCM && m->nonce.size != NONCE_SIZE)
+    return (struct verdict){FAULT_IV_LENGTH, false};
   bool ok = m->kind == PAYLOAD_BYTES && derive_key(r, k) && metadata_request(&metadata, &f, &facts) &&
             (m->signature == SIGNED_HMAC ? authentic_hmac : authentic_gcm)(r, k, m, facts, plain);
   return ok ? (struct verdict){FAULT_NONE, false} : (struct verdict){FAULT_SIGNATURE, true};
@@ -219,7 +235,8 @@ static struct verdict use_counter(struct enrolled_key *k, uint32_t counter) {
 }
 
 /* Step 12 up to the point where the application decides. */
-static uint32_t check_action(const struct receiver *r, enum role role, struct bytes payload, struct arena *arena) {
+static uint32_t check_action(const struct receiver *r, enum role role, struct bytes payload,
+                             struct arena *arena) {
   const char *action;
   if (!codec_action(r->domain, payload, arena, &action)) return FAULT_DECODING;
   if (!action) return FAULT_COMMAND;
@@ -227,7 +244,8 @@ static uint32_t check_action(const struct receiver *r, enum role role, struct by
   return role == ROLE_SERVICE ? FAULT_SERVICE_KEY : FAULT_PRIVILEGES;
 }
 
-static struct verdict open_command(struct receiver *r, struct arrival *a, double now, struct arena *arena, struct buf *plain) {
+static struct verdict open_command(struct receiver *r, struct arrival *a, double now, struct arena *arena,
+                                   struct buf *plain) {
   const struct message *m = &a->message;
   struct enrolled_key *k = a->signer;
   struct verdict v = admit(m, (uint32_t)r->domain, epoch_of(r), clock_of(r, now), k->window.highest);
@@ -240,18 +258,26 @@ static struct verdict open_command(struct receiver *r, struct arrival *a, double
   return (struct verdict){check_action(r, k->who.role, buf_bytes(plain), arena), false};
 }
 
-/* The security domain tells anybody its status and key list: the one command that needs no signature (section 7). */
-static bool open_request(const struct receiver *r, const struct message *m, struct arena *arena, struct buf *plain) {
+/* The security domain tells anybody its status and key list: the one command that needs no signature (section
+ * 7). */
+static bool open_request(const struct receiver *r, const struct message *m, struct arena *arena,
+                         struct buf *plain) {
   const char *action = NULL;
-  if (r->domain != DOMAIN_VCSEC || m->signed_by_anyone || m->kind != PAYLOAD_BYTES || m->to_domain != DOMAIN_VCSEC) return false;
-  if (!codec_action(r->domain, m->payload, arena, &action) || !action || strcmp(action, "InformationRequest") != 0) return false;
+  if (r->domain != DOMAIN_VCSEC || m->signed_by_anyone || m->kind != PAYLOAD_BYTES ||
+      m->to_domain != DOMAIN_VCSEC)
+    return false;
+  if (!codec_action(r->domain, m->payload, arena, &action) || !action ||
+      strcmp(action, "InformationRequest") != 0)
+    return false;
   buf_add(plain, m->payload.data, m->payload.size);
   return true;
 }
 
-static struct verdict judge(struct receiver *r, struct arrival *a, double now, struct arena *arena, struct buf *plain) {
+static struct verdict judge(struct receiver *r, struct arrival *a, double now, struct arena *arena,
+                            struct buf *plain) {
   const struct message *m = &a->message;
-  if (m->to_domain != DOMAIN_VCSEC && m->to_domain != DOMAIN_INFOTAINMENT) return (struct verdict){FAULT_DOMAIN, false};
+  if (m->to_domain != DOMAIN_VCSEC && m->to_domain != DOMAIN_INFOTAINMENT)
+    return (struct verdict){FAULT_DOMAIN, false};
   if (m->kind == PAYLOAD_HANDSHAKE) {
     a->handshake = true;
     a->signer = find_key(r, m->payload);
@@ -295,7 +321,8 @@ static bool write_info(struct receiver *r, struct arrival *a, double now, struct
   bool known = k && derive_key(r, k);
   struct session_info i = {.status = INFO_KEY_NOT_PAIRED};
   if (known)
-    i = (struct session_info){k->window.highest, clock_of(r, now), INFO_OK, {key_public(r->key), PUBLIC_SIZE}, epoch_of(r)};
+    i = (struct session_info){
+        k->window.highest, clock_of(r, now), INFO_OK, {key_public(r->key), PUBLIC_SIZE}, epoch_of(r)};
   bool ok = session_info_write(&i, info);
   m->kind = PAYLOAD_SESSION_INFO;
   m->payload = buf_bytes(info);
@@ -303,18 +330,21 @@ static bool write_info(struct receiver *r, struct arrival *a, double now, struct
   if (!known) return ok;
   m->signature = SIGNED_SESSION_INFO;
   m->tag = (struct bytes){tag, MAC_SIZE};
-  return ok && a->message.uuid.size <= 255 && metadata_session_info(&metadata, vin, a->message.uuid, &facts) &&
+  return ok && a->message.uuid.size <= 255 &&
+         metadata_session_info(&metadata, vin, a->message.uuid, &facts) &&
          crypto_hmac(r->crypto, 0, k->info, facts, m->payload, tag);
 }
 
-static bool seal(struct receiver *r, struct arrival *a, struct message *m, const unsigned char *nonce, struct buf *sealed,
-                 unsigned char tag[GCM_TAG_SIZE]) {
-  struct response_facts f = {(uint32_t)r->domain, bytes_of(r->vin), {a->hash, a->hash_size}, ++a->answers, 0, m->fault};
+static bool seal(struct receiver *r, struct arrival *a, struct message *m, const unsigned char *nonce,
+                 struct buf *sealed, unsigned char tag[GCM_TAG_SIZE]) {
+  struct response_facts f = {
+      (uint32_t)r->domain, bytes_of(r->vin), {a->hash, a->hash_size}, ++a->answers, 0, m->fault};
   struct metadata metadata;
   struct bytes facts;
   unsigned char aad[HASH_SIZE];
-  bool ok = metadata_response(&metadata, &f, &facts) && crypto_sha256(r->crypto, facts, aad) &&
-            crypto_seal(r->crypto, a->shared, nonce, (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
+  bool ok =
+      metadata_response(&metadata, &f, &facts) && crypto_sha256(r->crypto, facts, aad) &&
+      crypto_seal(r->crypto, a->shared, nonce, (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
   m->signature = SIGNED_RESPONSE;
   m->counter = f.counter;
   m->nonce = (struct bytes){nonce, NONCE_SIZE};
@@ -338,8 +368,8 @@ static void address_reply(const struct receiver *r, const struct arrival *a, str
   m->status = m->fault ? STATUS_ERROR : STATUS_OK;
 }
 
-bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer, const unsigned char nonce[NONCE_SIZE],
-                    double now, struct buf *out, struct err *e) {
+bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer,
+                    const unsigned char nonce[NONCE_SIZE], double now, struct buf *out, struct err *e) {
   struct message m;
   struct buf body = BUF_INIT;
   unsigned char tag[MAC_SIZE];

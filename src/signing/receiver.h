@@ -1,8 +1,9 @@
 /* The vehicle's half: checks a message in the order of wire protocol section 15 and answers it.
  *
- * The simulator and the property tests verify with the code that ships. Handling is in two steps, because what the
- * command does is not our business: receiver_open says what came and whether it may run, receiver_reply writes the
- * answer. Epoch, clock and key pair belong to the domain; counter and window to each enrolled key.
+ * The simulator and the property tests verify with the code that ships. Handling is in two steps, because
+ * what the command does is not our business: receiver_open says what came and whether it may run,
+ * receiver_reply writes the answer. Epoch, clock and key pair belong to the domain; counter and window to
+ * each enrolled key.
  */
 #ifndef FLEET_SIGNING_RECEIVER_H
 #define FLEET_SIGNING_RECEIVER_H
@@ -11,14 +12,14 @@
 #include "signing/window.h"
 
 enum role { /* Keys.Role */
-  ROLE_NONE,
-  ROLE_SERVICE,
-  ROLE_OWNER,
-  ROLE_DRIVER,
-  ROLE_FLEET_MANAGER,
-  ROLE_VEHICLE_MONITOR,
-  ROLE_CHARGING_MANAGER,
-  ROLE_GUEST = 8
+            ROLE_NONE,
+            ROLE_SERVICE,
+            ROLE_OWNER,
+            ROLE_DRIVER,
+            ROLE_FLEET_MANAGER,
+            ROLE_VEHICLE_MONITOR,
+            ROLE_CHARGING_MANAGER,
+            ROLE_GUEST = 8
 };
 
 int role_of(const char *name); /* "OWNER" …; -1: no such role */
@@ -31,7 +32,8 @@ struct verdict {
 };
 
 /* Steps 4 to 9, before anything is computed. */
-struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoch, uint32_t clock, uint32_t highest);
+struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoch, uint32_t clock,
+                     uint32_t highest);
 
 /* May a key of this role give this command (section 14)? */
 bool role_may(enum role role, uint32_t domain, const char *action);
@@ -49,8 +51,8 @@ struct arrival {
   struct message message; /* views into the arena given to receiver_open */
   struct verdict verdict;
   bool handshake;
-  bool authentic; /* steps 1 to 11 passed: it came from an enrolled key, untouched, once */
-  struct enrolled_key *signer; /* NULL: unknown; not valid after receiver_enroll */
+  bool authentic;                    /* steps 1 to 11 passed: it came from an enrolled key, untouched, once */
+  struct enrolled_key *signer;       /* NULL: unknown; not valid after receiver_enroll */
   unsigned char shared[SHARED_SIZE]; /* with the signer, for the answer; arrival_end wipes it */
   unsigned char hash[1 + MAC_SIZE];
   size_t hash_size;
@@ -71,9 +73,10 @@ void receiver_restore(struct receiver *r, uint32_t clock, double now, struct win
 /* What came. plain receives the payload of an accepted command. False only when memory ran out. */
 bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena *arena, struct arrival *a,
                    struct buf *plain, struct err *e);
-/* Writes the answer: a handshake's, or a fault's, or the application's (answer.data NULL: the domain's plain OK). */
-bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer, const unsigned char nonce[NONCE_SIZE],
-                    double now, struct buf *out, struct err *e);
+/* Writes the answer: a handshake's, or a fault's, or the application's (answer.data NULL: the domain's plain
+ * OK). */
+bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer,
+                    const unsigned char nonce[NONCE_SIZE], double now, struct buf *out, struct err *e);
 void arrival_end(struct arrival *a);
 bool arrival_is_encrypted(const struct arrival *a); /* the answer will be, so that the reply needs a nonce */
 

@@ -28,7 +28,8 @@ static struct session_state enter_epoch(struct session_state s, const struct ses
   return s;
 }
 
-struct session_state session_update(struct session_state s, const struct session_info *i, double now, bool *taken) {
+struct session_state session_update(struct session_state s, const struct session_info *i, double now,
+                                    bool *taken) {
   *taken = i->epoch.size == EPOCH_SIZE && !older(&s, i);
   if (!*taken) return s;
   if (!s.known || !is_epoch(s.epoch, i->epoch)) s = enter_epoch(s, i);
@@ -162,7 +163,8 @@ static void drop_expired(struct session *s, double now) {
 static struct request *add_request(struct session *s, const struct draws *d, double now, struct err *e) {
   drop_expired(s, now);
   if (s->count == REQUESTS_KEPT) drop_oldest(s, 1);
-  if (s->count == s->capacity && !resize(s, s->capacity ? s->capacity * 2 : 2)) return err_out_of_memory(e), NULL;
+  if (s->count == s->capacity && !resize(s, s->capacity ? s->capacity * 2 : 2))
+    return err_out_of_memory(e), NULL;
   struct request *r = &s->requests[s->count++];
   memset(r, 0, sizeof *r);
   memcpy(r->uuid, d->uuid, UUID_SIZE);
@@ -175,7 +177,8 @@ static bool is(const unsigned char *own, size_t size, struct bytes b) {
   return bytes_equal((struct bytes){own, size}, b);
 }
 
-/* Rule R1b: by routing address always, by uuid when the answer has one. The security domain mostly has none. */
+/* Rule R1b: by routing address always, by uuid when the answer has one. The security domain mostly has none.
+ */
 static struct request *find_request(struct session *s, const struct message *m, struct err *e) {
   if (m->from_domain != (uint32_t)s->domain)
     return err_set(e, KIND_protocol, "the answer comes from another domain than the one asked"), NULL;
@@ -209,11 +212,13 @@ bool session_handshake(struct session *s, const struct draws *d, double now, str
 static bool derive(const struct session *s, struct bytes public, struct secrets *k, struct err *e) {
   if (!key_shared(s->key, public, k->shared, e)) return false;
   memcpy(k->vehicle, public.data, PUBLIC_SIZE);
-  return session_keys(s->crypto, k->shared, k->command, k->info) || err_set(e, KIND_service, "OpenSSL derived no keys");
+  return session_keys(s->crypto, k->shared, k->command, k->info) ||
+         err_set(e, KIND_service, "OpenSSL derived no keys");
 }
 
 /* Over the bytes as they came: a message written anew might differ from what the vehicle signed. */
-static bool tag_is_right(const struct session *s, const struct secrets *k, const struct request *r, const struct message *m) {
+static bool tag_is_right(const struct session *s, const struct secrets *k, const struct request *r,
+                         const struct message *m) {
   struct metadata metadata;
   struct bytes facts;
   unsigned char tag[MAC_SIZE];
@@ -227,26 +232,30 @@ static bool tag_is_right(const struct session *s, const struct secrets *k, const
 static bool info_is_usable(const struct session_info *i, struct err *e) {
   if (i->status == INFO_KEY_NOT_PAIRED)
     return err_set(e, KIND_key_not_paired, "the vehicle does not know this key: pair it first");
-  if (i->status != INFO_OK) return err_set(e, KIND_protocol, "the vehicle's session info has the unknown status %u", i->status);
-  if (i->epoch.size != EPOCH_SIZE) return err_set(e, KIND_protocol, "the vehicle's session info has no proper epoch");
+  if (i->status != INFO_OK)
+    return err_set(e, KIND_protocol, "the vehicle's session info has the unknown status %u", i->status);
+  if (i->epoch.size != EPOCH_SIZE)
+    return err_set(e, KIND_protocol, "the vehicle's session info has no proper epoch");
   return true;
 }
 
-/* Which secrets the session info is to be checked with: those of the pinned key, or fresh ones of the key it names. */
-static const struct secrets *secrets_for(const struct session *s, const struct session_info *i, struct secrets *fresh,
-                                         struct err *e) {
+/* Which secrets the session info is to be checked with: those of the pinned key, or fresh ones of the key it
+ * names. */
+static const struct secrets *secrets_for(const struct session *s, const struct session_info *i,
+                                         struct secrets *fresh, struct err *e) {
   if (s->pinned && is(s->secrets.vehicle, PUBLIC_SIZE, i->public)) return &s->secrets;
   return derive(s, i->public, fresh, e) ? fresh : NULL;
 }
 
 static bool say_key_changed(struct err *e) {
-  err_set(e, KIND_protocol, "the vehicle has another key than before, as after a repair: begin a new session with it");
+  err_set(e, KIND_protocol,
+          "the vehicle has another key than before, as after a repair: begin a new session with it");
   memcpy(e->reason, "vehicle_key_changed", sizeof "vehicle_key_changed");
   return false;
 }
 
-static bool take_info(struct session *s, struct request *r, const struct session_info *i, const struct secrets *k,
-                      double now, struct err *e) {
+static bool take_info(struct session *s, struct request *r, const struct session_info *i,
+                      const struct secrets *k, double now, struct err *e) {
   bool taken;
   if (s->pinned && k != &s->secrets) return say_key_changed(e);
   if (r->informed) return true; /* a copy of what was taken already */
@@ -259,16 +268,18 @@ static bool take_info(struct session *s, struct request *r, const struct session
 }
 
 /* Section 6, in its order; nothing of the session changes before the tag was found right. */
-static bool absorb_info(struct session *s, struct request *r, const struct message *m, double now, struct arena *a,
-                        struct err *e) {
+static bool absorb_info(struct session *s, struct request *r, const struct message *m, double now,
+                        struct arena *a, struct err *e) {
   struct session_info i;
   struct secrets fresh;
   if (now - r->sent > INFO_LATENCY)
-    return err_set(e, KIND_protocol, "the vehicle's session info came more than %d seconds after the request", INFO_LATENCY);
+    return err_set(e, KIND_protocol, "the vehicle's session info came more than %d seconds after the request",
+                   INFO_LATENCY);
   if (!session_info_read(&i, m->payload, a, e) || !info_is_usable(&i, e)) return false;
   const struct secrets *k = secrets_for(s, &i, &fresh, e);
-  bool ok = k && (tag_is_right(s, k, r, m) ||
-                  err_set(e, KIND_protocol, "the vehicle's session info does not carry the right tag")) &&
+  bool ok = k &&
+            (tag_is_right(s, k, r, m) ||
+             err_set(e, KIND_protocol, "the vehicle's session info does not carry the right tag")) &&
             take_info(s, r, &i, k, now, e);
   wipe(&fresh, sizeof fresh);
   return ok;
@@ -291,9 +302,12 @@ bool session_accept(struct session *s, struct bytes in, double now, struct err *
   arena_start(&a, 4 * MESSAGE_LIMIT);
   struct request *r = message_read(&m, in, &a, e) ? find_request(s, &m, e) : NULL;
   bool ok = false;
-  if (r && m.kind == PAYLOAD_SESSION_INFO) ok = absorb_info(s, r, &m, now, &a, e);
-  else if (r && m.fault) say_fault(m.fault, false, e);
-  else if (r) err_set(e, KIND_protocol, "the answer to the handshake holds no session info");
+  if (r && m.kind == PAYLOAD_SESSION_INFO)
+    ok = absorb_info(s, r, &m, now, &a, e);
+  else if (r && m.fault)
+    say_fault(m.fault, false, e);
+  else if (r)
+    err_set(e, KIND_protocol, "the answer to the handshake holds no session info");
   arena_end(&a);
   return ok;
 }
@@ -305,28 +319,32 @@ static bool may_sign(const struct session *s, struct err *e) {
     err_set(e, KIND_invalid, "the session has not begun: send handshake() and give the answer to accept()");
   else if (s->state.counter == UINT32_MAX)
     err_set(e, KIND_protocol, "all counters of this session are used: make a new handshake");
-  else return true;
+  else
+    return true;
   e->outcome = OUTCOME_NOT_SENT;
   return false;
 }
 
-static bool authenticate(struct session *s, struct message *m, const struct request_facts *f, const struct draws *d,
-                         struct buf *sealed, unsigned char tag[MAC_SIZE]) {
+static bool authenticate(struct session *s, struct message *m, const struct request_facts *f,
+                         const struct draws *d, struct buf *sealed, unsigned char tag[MAC_SIZE]) {
   struct metadata metadata;
   struct bytes facts;
   unsigned char aad[HASH_SIZE];
   if (!metadata_request(&metadata, f, &facts)) return false;
   m->signature = (enum signature)f->method;
   m->tag = (struct bytes){tag, f->method == METHOD_HMAC ? MAC_SIZE : GCM_TAG_SIZE};
-  if (f->method == METHOD_HMAC) return crypto_hmac(s->crypto, s->owner, s->secrets.command, facts, m->payload, tag);
+  if (f->method == METHOD_HMAC)
+    return crypto_hmac(s->crypto, s->owner, s->secrets.command, facts, m->payload, tag);
   bool ok = crypto_sha256(s->crypto, facts, aad) &&
-            crypto_seal(s->crypto, s->secrets.shared, d->nonce, (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
+            crypto_seal(s->crypto, s->secrets.shared, d->nonce, (struct bytes){aad, sizeof aad}, m->payload,
+                        sealed, tag);
   m->nonce = (struct bytes){d->nonce, NONCE_SIZE};
   m->payload = buf_bytes(sealed);
   return ok;
 }
 
-static void fill_request(const struct session *s, struct message *m, const struct request_facts *f, struct bytes payload) {
+static void fill_request(const struct session *s, struct message *m, const struct request_facts *f,
+                         struct bytes payload) {
   m->kind = PAYLOAD_BYTES;
   m->payload = payload;
   m->flags = f->flags;
@@ -336,8 +354,8 @@ static void fill_request(const struct session *s, struct message *m, const struc
   m->signer = (struct bytes){key_public(s->key), PUBLIC_SIZE};
 }
 
-bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o, const struct draws *d,
-                  double now, struct buf *out, struct err *e) {
+bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o,
+                  const struct draws *d, double now, struct buf *out, struct err *e) {
   struct message m;
   struct buf sealed = BUF_INIT;
   unsigned char tag[MAC_SIZE];
@@ -345,14 +363,20 @@ bool session_sign(struct session *s, struct bytes payload, const struct sign_opt
   struct request *r = add_request(s, d, now, e);
   if (!r) return false;
   s->state.counter++;
-  struct request_facts f = {o->method,    (uint32_t)s->domain, vin_of(s),
-                            {s->state.epoch, EPOCH_SIZE}, session_expiry(&s->state, now, o->lifetime),
-                            s->state.counter, o->flags};
+  struct request_facts f = {o->method,
+                            (uint32_t)s->domain,
+                            vin_of(s),
+                            {s->state.epoch, EPOCH_SIZE},
+                            session_expiry(&s->state, now, o->lifetime),
+                            s->state.counter,
+                            o->flags};
   address_request(s, d, &m);
   fill_request(s, &m, &f, payload);
   bool ok = authenticate(s, &m, &f, d, &sealed, tag) && message_write(&m, out);
-  if (ok) r->hash_size = (unsigned char)request_hash(r->hash, (uint32_t)s->domain, f.method, m.tag);
-  else s->count--;
+  if (ok)
+    r->hash_size = (unsigned char)request_hash(r->hash, (uint32_t)s->domain, f.method, m.tag);
+  else
+    s->count--;
   buf_free(&sealed);
   return ok || err_set(e, KIND_service, "the command could not be signed");
 }
@@ -360,12 +384,15 @@ bool session_sign(struct session *s, struct bytes payload, const struct sign_opt
 /* ---- answers ---- */
 
 static bool unseal(struct session *s, const struct request *r, const struct message *m, struct buf *payload) {
-  struct response_facts f = {m->from_domain, vin_of(s), {r->hash, r->hash_size}, m->counter, m->flags, m->fault};
+  struct response_facts f = {m->from_domain, vin_of(s), {r->hash, r->hash_size},
+                             m->counter,     m->flags,  m->fault};
   struct metadata metadata;
   struct bytes facts;
   unsigned char aad[HASH_SIZE];
-  return s->pinned && r->hash_size && metadata_response(&metadata, &f, &facts) && crypto_sha256(s->crypto, facts, aad) &&
-         crypto_unseal(s->crypto, s->secrets.shared, m->nonce, (struct bytes){aad, sizeof aad}, m->payload, m->tag, payload);
+  return s->pinned && r->hash_size && metadata_response(&metadata, &f, &facts) &&
+         crypto_sha256(s->crypto, facts, aad) &&
+         crypto_unseal(s->crypto, s->secrets.shared, m->nonce, (struct bytes){aad, sizeof aad}, m->payload,
+                       m->tag, payload);
 }
 
 static bool open_sealed(struct session *s, struct request *r, const struct message *m, struct answer *a,
@@ -387,8 +414,8 @@ static bool open_clear(const struct message *m, struct buf *payload, struct err 
   return err_set(e, KIND_refused, "the vehicle reports an error without a reason");
 }
 
-static bool open_answer(struct session *s, struct request *r, const struct message *m, double now, struct arena *arena,
-                        struct answer *a, struct buf *payload, struct err *e) {
+static bool open_answer(struct session *s, struct request *r, const struct message *m, double now,
+                        struct arena *arena, struct answer *a, struct buf *payload, struct err *e) {
   bool sealed = m->signature == SIGNED_RESPONSE;
   if (!r->hash_size) return err_set(e, KIND_protocol, "this answers a handshake: give it to accept()");
   if (m->kind == PAYLOAD_SESSION_INFO) {
@@ -404,7 +431,8 @@ static bool open_answer(struct session *s, struct request *r, const struct messa
   return true;
 }
 
-bool session_open(struct session *s, struct bytes in, double now, struct answer *a, struct buf *payload, struct err *e) {
+bool session_open(struct session *s, struct bytes in, double now, struct answer *a, struct buf *payload,
+                  struct err *e) {
   struct arena arena;
   struct message m;
   *a = (struct answer){0};
@@ -439,16 +467,19 @@ static uint64_t milliseconds(double seconds) {
 static bool export_tag(const struct session *s, struct bytes state, unsigned char tag[MAC_SIZE]) {
   unsigned char scalar[SCALAR_SIZE], own[MAC_SIZE];
   bool ok = key_scalar(s->key, scalar) &&
-            crypto_hmac_once(s->crypto, (struct bytes){scalar, SCALAR_SIZE}, bytes_of("fleet session state"), own) &&
+            crypto_hmac_once(s->crypto, (struct bytes){scalar, SCALAR_SIZE}, bytes_of("fleet session state"),
+                             own) &&
             crypto_hmac_once(s->crypto, (struct bytes){own, MAC_SIZE}, state, tag);
   wipe(scalar, sizeof scalar);
   wipe(own, sizeof own);
   return ok;
 }
 
-bool session_export(const struct session *s, uint32_t ahead, double now, double wall, struct buf *out, struct err *e) {
+bool session_export(const struct session *s, uint32_t ahead, double now, double wall, struct buf *out,
+                    struct err *e) {
   unsigned char tag[MAC_SIZE];
-  if (!s->state.known) return err_set(e, KIND_invalid, "the session has not begun: there is nothing to export");
+  if (!s->state.known)
+    return err_set(e, KIND_invalid, "the session has not begun: there is nothing to export");
   uint32_t left = UINT32_MAX - s->state.counter;
   size_t start = out->size;
   buf_put(out, EXPORT_VERSION);
@@ -499,8 +530,8 @@ bool session_import(struct session *s, struct bytes in, double now, double wall)
   struct reader r = {in.data};
   struct secrets k;
   struct err ignored = ERR_INIT;
-  if (!is_own_state(s, in) || take_number(&r, 1) != EXPORT_VERSION || take_number(&r, 1) != (uint64_t)s->domain ||
-      memcmp(take(&r, VIN_SIZE), s->vin, VIN_SIZE) != 0)
+  if (!is_own_state(s, in) || take_number(&r, 1) != EXPORT_VERSION ||
+      take_number(&r, 1) != (uint64_t)s->domain || memcmp(take(&r, VIN_SIZE), s->vin, VIN_SIZE) != 0)
     return false;
   struct bytes vehicle = {take(&r, PUBLIC_SIZE), PUBLIC_SIZE};
   if (!derive(s, vehicle, &k, &ignored)) return false;

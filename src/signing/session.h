@@ -1,9 +1,10 @@
 /* The client's half of a session with one domain of one vehicle. Wire protocol sections 4 to 10.
  *
- * A session is bytes in, bytes out: it never waits, sends or stores. Time and random bytes are arguments (rule R5).
- * What a vehicle says is believed only after its tag was checked, and a command's counter moves before it is used, so
- * that no two messages ever share one. The vehicle's public key is pinned by the first session info; another key later
- * is reported (reason "vehicle_key_changed") and never taken: make a new session then.
+ * A session is bytes in, bytes out: it never waits, sends or stores. Time and random bytes are arguments
+ * (rule R5). What a vehicle says is believed only after its tag was checked, and a command's counter moves
+ * before it is used, so that no two messages ever share one. The vehicle's public key is pinned by the first
+ * session info; another key later is reported (reason "vehicle_key_changed") and never taken: make a new
+ * session then.
  */
 #ifndef FLEET_SIGNING_SESSION_H
 #define FLEET_SIGNING_SESSION_H
@@ -12,7 +13,12 @@
 #include "signing/message.h"
 #include "signing/metadata.h"
 
-enum { REQUESTS_KEPT = 32, REQUEST_LIFE = 60 /* s */, INFO_LATENCY = 10 /* s, section 1 */, EPOCH_SECONDS = 1 << 30 };
+enum {
+  REQUESTS_KEPT = 32,
+  REQUEST_LIFE = 60 /* s */,
+  INFO_LATENCY = 10 /* s, section 1 */,
+  EPOCH_SECONDS = 1 << 30
+};
 
 /* ---- decisions: pure ---- */
 
@@ -28,10 +34,12 @@ struct session_state { /* what the vehicle last said, authenticated */
 };
 
 /* The must-discard and must-update rules of section 10. */
-struct session_state session_update(struct session_state s, const struct session_info *i, double now, bool *taken);
+struct session_state session_update(struct session_state s, const struct session_info *i, double now,
+                                    bool *taken);
 /* expires_at of a command; never 0, which would mean for ever, nor beyond the longest epoch. */
 uint32_t session_expiry(const struct session_state *s, double now, double lifetime);
-/* Rule R1d: what a fault says about the command, given that authenticated session info came with it or not. */
+/* Rule R1d: what a fault says about the command, given that authenticated session info came with it or not.
+ */
 enum outcome fault_outcome(const struct fault *row, bool resynced);
 const struct fault *fault_row(uint32_t number); /* NULL: unknown to us */
 
@@ -66,12 +74,15 @@ uint32_t session_counter(const struct session *s);
 
 bool session_handshake(struct session *s, const struct draws *d, double now, struct buf *out, struct err *e);
 bool session_accept(struct session *s, struct bytes in, double now, struct err *e);
-bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o, const struct draws *d,
-                  double now, struct buf *out, struct err *e);
-bool session_open(struct session *s, struct bytes in, double now, struct answer *a, struct buf *payload, struct err *e);
+bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o,
+                  const struct draws *d, double now, struct buf *out, struct err *e);
+bool session_open(struct session *s, struct bytes in, double now, struct answer *a, struct buf *payload,
+                  struct err *e);
 
-/* State for a later process: without private key, authenticated by it. ahead: counters that are reserved beyond the last. */
-bool session_export(const struct session *s, uint32_t ahead, double now, double wall, struct buf *out, struct err *e);
+/* State for a later process: without private key, authenticated by it. ahead: counters that are reserved
+ * beyond the last. */
+bool session_export(const struct session *s, uint32_t ahead, double now, double wall, struct buf *out,
+                    struct err *e);
 /* False, and the session unchanged, when the state is damaged, foreign or of another key, VIN or domain. */
 bool session_import(struct session *s, struct bytes in, double now, double wall);
 

@@ -1,7 +1,7 @@
 /* Which counters were used: the highest one and the 32 below it. Wire protocol section 15.
  *
- * Messages may overtake each other, so a lower counter is not yet a replay; a second use is. The vehicle keeps one window
- * per key, the client one per request for the counters of its answers.
+ * Messages may overtake each other, so a lower counter is not yet a replay; a second use is. The vehicle
+ * keeps one window per key, the client one per request for the counters of its answers.
  */
 #ifndef FLEET_SIGNING_WINDOW_H
 #define FLEET_SIGNING_WINDOW_H

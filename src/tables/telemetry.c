@@ -1,5 +1,5 @@
-/* The fields that a vehicle can stream: name, the first firmware that knows it (NULL: not published), and whether it takes a
- * minimum_delta, which only numeric fields do. From the published list of available data.
+/* The fields that a vehicle can stream: name, the first firmware that knows it (NULL: not published), and
+ * whether it takes a minimum_delta, which only numeric fields do. From the published list of available data.
  */
 #include "tables/rows.h"
 

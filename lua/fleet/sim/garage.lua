@@ -91,6 +91,12 @@ local function kind_of(value)
   return type(value)
 end
 
+local NOUNS = { key = "a P-256 public key, as 130 hex digits or PEM,", object = "an object", null = "null" }
+
+local function noun(name)
+  return NOUNS[name] or "a " .. name
+end
+
 local function distance(a, b)
   local row = {}
   for j = 0, #b do row[j] = j end
@@ -144,10 +150,10 @@ local function check_either(value, rule, path)
   for _, inner in ipairs(rule.either) do
     if type(inner) == "table" and kind_of(value) == "object" then object = inner end
     if pcall(check, value, inner, path) then return end
-    names[#names + 1] = type(inner) == "string" and inner or "object"
+    names[#names + 1] = noun(type(inner) == "string" and inner or "object")
   end
   if object then return check(value, object, path) end
-  fail(path, "a %s is expected, not a %s", table.concat(names, " or a "), kind_of(value))
+  fail(path, "%s is expected, not %s", table.concat(names, " or "), noun(kind_of(value)))
 end
 
 local function check_word(value, words, path)
@@ -165,11 +171,11 @@ local function check_type(value, name, path)
   end
   if name == "key" then
     if type(value) == "string" and keys.hex(value) then return end
-    fail(path, "a P-256 public key is expected, as 130 hex digits or PEM")
+    fail(path, "%s is expected", NOUNS.key)
   end
   local kind = kind_of(value)
   if kind == name or (name == "table" and (kind == "object" or kind == "list")) then return end
-  fail(path, "a %s is expected, not a %s", name, kind)
+  fail(path, "%s is expected, not %s", noun(name), noun(kind))
 end
 
 function check(value, rule, path)

@@ -4,7 +4,8 @@ local auth = require("fleet.sim.auth")
 local control = require("fleet.sim.control")
 local json = require("fleet.sim.json")
 local log = require("fleet.sim.log")
-local pages = require("fleet.sim.pages")
+local garage_page = require("fleet.sim.garage_page")
+local overview = require("fleet.sim.overview")
 local reply = require("fleet.sim.reply")
 local services = require("fleet.sim.service")
 
@@ -16,6 +17,7 @@ Sim.__name = "fleet.sim"
 
 local MAX_BODY = 1048576 -- a tariff with a price for every half hour is longer than the server's own limit
 local CONTROL_PATH = "/control"
+local SILENT = { [CONTROL_PATH] = true, ["/"] = true, ["/garage.json"] = true, ["/favicon.ico"] = true } -- not in the log
 
 -- ---- options ----
 
@@ -111,7 +113,8 @@ end
 local function serve_base(self, request)
   if request.path == CONTROL_PATH then return serve_control(self, request) end
   if request.path == "/status" and request.method == "GET" then return reply.text(200, "ok") end
-  if request.path == "/" and request.method == "GET" then return reply.html(200, pages.garage(self.service)) end
+  if request.method == "GET" and request.path == "/" then return reply.html(200, garage_page.page()) end
+  if request.method == "GET" and request.path == "/garage.json" then return reply.json(200, overview.make(self.service)) end
   return self.service:handle(request)
 end
 
@@ -141,7 +144,7 @@ local function answer(self, request, host)
     self.failure = self.failure or tostring(status)
     status, headers, body, manner = reply.error(500, "the simulator failed", tostring(status))
   end
-  if asked.path ~= CONTROL_PATH and asked.path ~= "/" then self.log:add(self.service:now(), asked, status) end
+  if not SILENT[asked.path] then self.log:add(self.service:now(), asked, status) end
   if manner and manner.drop then return request:drop() end
   request:respond(status, headers, body, manner)
 end

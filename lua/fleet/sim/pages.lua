@@ -1,4 +1,4 @@
--- What a browser sees: consent, scopes, errors, and the garage page. Plain HTML, one style, no foreign address.
+-- What a browser sees while it signs in: consent, scopes, errors. Plain HTML, one style, no foreign address.
 local text = require("fleet.sim.text")
 
 local M = {}
@@ -15,6 +15,7 @@ button, .button { font: inherit; border: 0; border-radius: .4rem; padding: .5rem
 code { background: var(--soft); padding: .1rem .3rem; border-radius: .2rem; overflow-wrap: anywhere; }
 ]]
 
+M.STYLE = STYLE
 M.BANNER = "This is a simulator: no real account, no real vehicle."
 
 function M.page(title, body)
@@ -71,16 +72,6 @@ end
 
 function M.problem(title, message)
   return M.page(title, ("<p>%s</p>"):format(text.html(message)))
-end
-
-function M.garage(service)
-  local out = { "<ul>" }
-  for _, vehicle in ipairs(service.vehicles) do
-    out[#out + 1] = ("<li>%s: %s, %d %%</li>"):format(text.html(vehicle.record.display_name), text.html(vehicle.record.state),
-      vehicle.sections.charge_state.battery_level)
-  end
-  out[#out + 1] = "</ul>"
-  return M.page("Garage", table.concat(out, "\n"))
 end
 
 return M

@@ -1,5 +1,7 @@
 -- What a check found, as sentences. One row per kind; the table itself stays as reference/tariffs writes it.
 
+local decimal = require "fleet.decimal"
+
 local M = {}
 
 local day_order = { Mon = 1, Tue = 2, Wed = 3, Thu = 4, Fri = 5, Sat = 6, Sun = 7 }
@@ -17,7 +19,7 @@ local function season(p)
 end
 
 local function number(value)
-  return string.format("%.10g", value)
+  return decimal.short(value, 8)
 end
 
 local function place(p)

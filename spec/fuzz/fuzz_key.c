@@ -1,0 +1,38 @@
+/* Any text as a key file, and any bytes as another party's public key: what is taken is a key of P-256 and
+ * survives saving. */
+#include "signing/key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool fact) {
+  if (!fact) abort();
+}
+
+static void save_again(struct crypto *c, struct key *k) {
+  struct buf pem = BUF_INIT;
+  require(key_private_pem(k, (struct bytes){NULL, 0}, &pem, NULL));
+  struct key *again = key_parse(c, buf_bytes(&pem), (struct bytes){NULL, 0}, NULL);
+  require(again && memcmp(key_public(again), key_public(k), PUBLIC_SIZE) == 0);
+  key_unref(again);
+  buf_free(&pem);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static struct crypto *crypto;
+  static struct key *own;
+  struct err e = ERR_INIT;
+  unsigned char shared[SHARED_SIZE];
+  if (!crypto) crypto = crypto_new(NULL);
+  if (!own) own = key_generate(crypto, NULL);
+  struct key *k = key_parse(crypto, (struct bytes){data, size}, bytes_of("passphrase"), &e);
+  if (k)
+    save_again(crypto, k);
+  else
+    require(e.kind != KIND_none && e.message[0]);
+  key_unref(k);
+  if (key_shared(own, (struct bytes){data, size}, shared, NULL)) require(size == PUBLIC_SIZE && data[0] == 4);
+  return 0;
+}
