@@ -93,6 +93,14 @@ function M.sections(row)
   return list
 end
 
+--- Whether a read can tell what became of the row with these parameters: at least one part must compare something.
+function M.can_tell(row, params)
+  for _, part in ipairs(row.settle and parts_of(row.settle) or {}) do
+    if wanted_values(row, part, params) then return true end
+  end
+  return false
+end
+
 --- Whether data (a table of sections) shows what the row with these parameters wanted.
 function M.holds(row, params, data)
   for _, part in ipairs(parts_of(row.settle)) do
