@@ -151,7 +151,7 @@ describe("telemetry configuration of a simulated vehicle", function()
   local function jws(sim, header)
     local text = require("fleet.sim.text")
     local point = KEY:gsub("..", function(pair) return string.char(tonumber(pair, 16)) end)
-    local claims = { iss = require("fleet.sim.signed").base64(point), aud = "com.vendor.fleet.TelemetryClient" }
+    local claims = { iss = require("fleet.core").base64(point), aud = "com.vendor.fleet.TelemetryClient" }
     for name, value in pairs(CONFIG) do claims[name] = value end
     local token = text.base64url(json.encode(header or { alg = "V.SS256", typ = "JWT" })) .. "." ..
       text.base64url(json.encode(claims)) .. ".c2ln"
