@@ -135,7 +135,7 @@ local function read_certificates(report, where, ca)
 end
 
 local function check_dates(report, where, list, wall)
-  local now = wall and os.date("!%Y%m%d%H%M%SZ", wall)
+  local now = wall and os.date("!%Y%m%d%H%M%SZ", math.floor(wall))
   for i, one in ipairs(list) do
     if now and one.until_utc and one.until_utc < now then
       report:problem(where, "certificate %d ended on %s-%s-%s", i, one.until_utc:match("^(%d%d%d%d)(%d%d)(%d%d)"))
