@@ -29,7 +29,10 @@ describe("an envelope", function()
   end)
 
   it("is refused beyond 100000 bytes", function()
-    local function padded(n) return unhex(vectors.requests[3].routable_message) .. "\234\6" .. string.char(0x80 | n & 127, n >> 7 & 127 | 0x80, n >> 14) .. ("x"):rep(n) end
+    local function padded(n) -- an unknown member of n bytes
+      local length = string.char(0x80 | n & 127, n >> 7 & 127 | 0x80, n >> 14)
+      return unhex(vectors.requests[3].routable_message) .. "\234\6" .. length .. ("x"):rep(n)
+    end
     assert.is_table(probe.read(padded(90000)))
     assert.is_nil(probe.read(padded(100000)))
   end)

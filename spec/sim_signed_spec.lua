@@ -2,7 +2,6 @@
 -- itself refuses.
 local core = require("fleet.core")
 local control = require("fleet.sim.control")
-local signed = require("fleet.sim.signed")
 local simulated = require("spec.support.simulated")
 local text = require("fleet.sim.text")
 
@@ -24,7 +23,7 @@ describe("signed_command", function()
   before_each(function() pair() end)
 
   local function send(bytes)
-    local reply = sim:call("POST", "/api/1/vehicles/" .. CAR .. "/signed_command", { routable_message = signed.base64(bytes) })
+    local reply = sim:call("POST", "/api/1/vehicles/" .. CAR .. "/signed_command", { routable_message = core.base64(bytes) })
     return reply.response and type(reply.response) == "string" and text.unbase64(reply.response), reply
   end
 

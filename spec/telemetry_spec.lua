@@ -68,7 +68,7 @@ describe("a telemetry configuration", function()
     { { fields = { Soc = { interval_seconds = 1, include_fields = "Soc" } } }, "fields.Soc.include_fields must be a list" },
     { { alert_types = { "services" } }, "alert_types unknown alert type 'services', did you mean 'service'" },
     { { alert_types = "service" }, "alert_types must be a list" },
-    { { exp = "tomorrow" }, "exp must be a time" }, { { exp = 1000 }, "exp is in the past" },
+    { { exp = "tomorrow" }, "exp must be seconds since 1970" }, { { exp = 1000 }, "exp is in the past" },
     { { prefer_typed = 1 }, "prefer_typed must be true or false" },
     { { delivery_policy = "later" }, "delivery_policy unknown delivery policy 'later'" },
     { { host = "t.example.com" }, "host unknown member 'host'" },

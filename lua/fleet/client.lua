@@ -11,11 +11,15 @@ local M = {}
 
 local open_accounts = setmetatable({}, { __mode = "k" })
 
-local function open_store(given)
+local function open_store(given, log)
+  local function warn(text)
+    local _, now = tasks.loop.clock()
+    if log then pcall(log, { time = now, kind = "store", message = text }) end
+  end
   local store = require "fleet.store"
   store.clock = function() return tasks.loop.clock() end
   if given == nil then return store.memory() end
-  if type(given) == "string" then return store.open(given) end
+  if type(given) == "string" then return store.open(given, { warn = warn }) end
   return store.check(given)
 end
 
@@ -58,8 +62,8 @@ end
 
 function parts.after_call(account)
   return function()
-    local due = account.store.due and account.store.due()
-    if due == 0 then account.store.flush() end
+    local store = account.store
+    if store.due and store:due() == 0 then store:flush() end
   end
 end
 
@@ -102,7 +106,7 @@ function M.new(options)
   if err then return nil, err, kind end
   local store
   if read.store ~= nil then
-    store, err, kind = open_store(read.store)
+    store, err, kind = open_store(read.store, read.log)
     if not store then return nil, err, kind end
   end
   tasks.reopen_after_fork()
@@ -118,6 +122,12 @@ function M.new(options)
   return client
 end
 
+-- A store of the caller's need not write behind.
+local function flush(account)
+  if not account.store.flush then return true end
+  return account.store:flush()
+end
+
 --- Ends the client: what its store still holds back is written. Idempotent.
 function M.close(client)
   if not core.is_open(client) then return end
@@ -126,16 +136,17 @@ function M.close(client)
   core.close(client)
   open_accounts[account] = nil
   if not rawget(account, "store") then return end
-  if account.owns_store then account.store.close() else account.store.flush() end
+  if account.owns_store then account.store:close() else flush(account) end
 end
 
 function tasks.save()
   local failed
   for account in pairs(open_accounts) do
+    if rawget(account, "tokens") then require("fleet.tokens").finish(account) end
     local ok, err = true, nil
     if rawget(account, "store") then
       require("fleet.tokens").finish(account)
-      ok, err = account.store.flush()
+      ok, err = flush(account)
     end
     if not ok then failed = failed or err end
   end

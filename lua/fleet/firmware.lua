@@ -14,13 +14,13 @@ end
 --- Keeps the vehicle_info of a fleet_status reply.
 function M.remember(account, reply)
   for vin, info in pairs(type(reply) == "table" and type(reply.vehicle_info) == "table" and reply.vehicle_info or {}) do
-    account.store.put(key(vin), core.json_encode(info), { ttl = kept_seconds })
+    account.store:put(key(vin), core.json_encode(info), { ttl = kept_seconds })
   end
 end
 
 --- The vehicle_info of the newest fleet_status within a day, or nil.
 function M.recall(account, vin)
-  local text = account.store.get(key(vin))
+  local text = account.store:get(key(vin))
   return text and core.json_decode(text) or nil
 end
 

@@ -26,12 +26,12 @@ end
 --- Takes a base address for this account and keeps it in the store, so that the next process starts with it.
 function M.remember(account, base_url)
   account.base_url = base_url
-  account.store.put("region/" .. account.config.account, base_url, {})
+  account.store:put("region/" .. account.config.account, base_url, {})
 end
 
 --- Reads what an earlier process learned. Only a host that would be accepted now counts.
 function M.recall(account)
-  local stored = account.store.get("region/" .. account.config.account)
+  local stored = account.store:get("region/" .. account.config.account)
   if not stored then return end
   local named = core.reply { status = 421, body = "use base URL: " .. stored, headers = {} }
   account.base_url = core.other_host(named, hosts_of(account)) or account.base_url

@@ -47,7 +47,7 @@ end
 local function take_lease(account, slot, deadline)
   local pause = first_pause
   while true do
-    local lease, err, kind = account.store.lease(slot.key, lease_seconds)
+    local lease, err, kind = account.store:lease(slot.key, lease_seconds)
     if lease then
       slot.lease, slot.since = lease, tasks.now()
       return true
@@ -64,7 +64,7 @@ end
 local function save(account, slot, ahead)
   local state = slot.session:export(ahead)
   if not state then return true end
-  local generation, err, kind = account.store.put(slot.key, state, { lease = slot.lease })
+  local generation, err, kind = account.store:put(slot.key, state, { lease = slot.lease })
   if generation then slot.generation = generation end
   return generation, err, kind
 end
@@ -72,7 +72,7 @@ end
 local function give_back(account, slot)
   if slot.session and slot.session:ready() then save(account, slot, 0) end
   slot.left = 0
-  slot.lease.release()
+  slot.lease:release()
   slot.lease = nil
   for _, waiter in ipairs(slot.emptied) do tasks.wake(waiter, true) end
   slot.emptied = {}
@@ -102,7 +102,7 @@ end
 
 -- What another process wrote since we last held the lease is newer than what is in memory.
 local function refresh(account, slot)
-  local state, generation = account.store.get(slot.key)
+  local state, generation = account.store:get(slot.key)
   if slot.session and generation == slot.generation then return true end
   slot.generation = generation or 0
   return open_session(account, slot, state or nil)
@@ -110,7 +110,7 @@ end
 
 --- Forgets the session: the next use starts with a handshake.
 function M.forget(account, slot)
-  if slot.lease then account.store.delete(slot.key) end
+  if slot.lease then account.store:delete(slot.key) end
   slot.generation = 0
   return open_session(account, slot, nil)
 end

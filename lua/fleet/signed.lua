@@ -25,14 +25,14 @@ local function plain_key(vin)
 end
 
 local function known_as_plain(account, vin)
-  if account.store.get(plain_key(vin)) then return true end
+  if account.store:get(plain_key(vin)) then return true end
   local info = firmware.recall(account, vin)
   return info ~= nil and info.vehicle_command_protocol_required == false
 end
 
 --- The vehicle wants signed commands after all.
 function M.forget_plain(account, vin)
-  account.store.delete(plain_key(vin))
+  account.store:delete(plain_key(vin))
 end
 
 --- "signed", "plain" or "proxy" for this command and vehicle; nil, text when nothing can carry it.
@@ -175,7 +175,7 @@ end
 -- ---- recovery ----
 
 local function remember_plain(call)
-  call.account.store.put(plain_key(call.id), "1", { ttl = plain_days * 86400 })
+  call.account.store:put(plain_key(call.id), "1", { ttl = plain_days * 86400 })
 end
 
 local function may_sign_again(call, err)

@@ -1,7 +1,8 @@
 -- What can be said of a telemetry configuration before it is sent: types, names, host, port and certificates.
 --
--- The service accepts nearly anything and the vehicle then stays silent for hours (field problem 42). A problem is certain
--- to fail; a warning is likely to. Pure: the time is an argument. Published shape: interface 2.3, service-facts 4.1.
+-- The service accepts nearly anything and the vehicle then stays silent for hours (field problem 42). A problem
+-- is certain to fail; a warning is likely to. Pure: the time is an argument. Published shape: interface 2.3,
+-- service-facts 4.1.
 
 local core = require "fleet.core"
 local firmware = require "fleet.firmware"
@@ -38,21 +39,32 @@ end
 
 local function unknown(report, where, what, name, known)
   local near = core.nearest(tostring(name), known)
-  report:problem(where, "unknown %s '%s'%s", what, tostring(name), near and ", did you mean '" .. near .. "'?" or "")
+  local hint = near and ", did you mean '" .. near .. "'?" or ""
+  report:problem(where, "unknown %s '%s'%s", what, tostring(name), hint)
 end
 
 -- ---- host and port ----
 
-local function check_hostname(report, where, host)
-  if type(host) ~= "string" or host == "" then return report:problem(where, "must be the name of your telemetry server") end
-  if host:find("://", 1, true) then return report:problem(where, "must be a host name without a scheme such as https://") end
-  if host:find("[/:?#@ ]") then return report:problem(where, "must be a host name alone, without port, path or user") end
-  if #host > 253 or not host:match("^[%w.-]+$") then return report:problem(where, "is not a host name") end
+local function is_host(host)
+  if #host > 253 or not host:match("^[%w.-]+$") then return false end
   for label in (host .. "."):gmatch("([^.]*)%.") do
-    local sound = #label > 0 and #label <= 63 and not label:match("^%-") and not label:match("%-$")
-    if not sound then return report:problem(where, "is not a host name: '%s' cannot be a part of one", label) end
+    if #label == 0 or #label > 63 or label:match("^%-") or label:match("%-$") then return false end
   end
-  if not host:find(".", 1, true) then report:warning(where, "'%s' has no dot: a vehicle will not find it", host) end
+  return true
+end
+
+local function check_hostname(report, where, host)
+  if type(host) ~= "string" or host == "" then
+    report:problem(where, "must be the name of your telemetry server")
+  elseif host:find("://", 1, true) then
+    report:problem(where, "must be a host name without a scheme such as https://")
+  elseif host:find("[/:?#@ ]") then
+    report:problem(where, "must be a host name alone, without port, path or user")
+  elseif not is_host(host) then
+    report:problem(where, "is not a host name")
+  elseif not host:find(".", 1, true) then
+    report:warning(where, "'%s' has no dot: a vehicle will not find it", host)
+  end
 end
 
 local function check_port(report, where, port)
@@ -63,7 +75,7 @@ local function check_port(report, where, port)
   end
 end
 
--- ---- certificates: as much of DER (X.690) and of RFC 5280 as is needed to see a broken or expired chain ----
+-- ---- certificates: as much of DER (X.690) and RFC 5280 as is needed to see a broken or expired chain ----
 
 -- The element at position at: its tag, where its contents start and end; nil when it does not fit into last.
 local function element(der, at, last)
@@ -85,7 +97,8 @@ local SEQUENCE, VERSION = 0x30, 0xA0
 
 local function utc_digits(der, start, stop)
   local text = der:sub(start, stop)
-  if #text == 13 then text = (text:sub(1, 2) < "50" and "20" or "19") .. text end -- RFC 5280 section 4.1.2.5.1
+  local century = text:sub(1, 2) < "50" and "20" or "19" -- RFC 5280 section 4.1.2.5.1
+  if #text == 13 then text = century .. text end
   return text:match("^%d+Z$") and #text == 15 and text or nil
 end
 
@@ -112,7 +125,7 @@ end
 
 local function read_certificates(report, where, ca)
   local list = {}
-  for body in ca:gmatch("%-%-%-%-%-BEGIN CERTIFICATE%-%-%-%-%-(.-)%-%-%-%-%-END CERTIFICATE%-%-%-%-%-") do
+  for body in ca:gmatch("%-%-BEGIN CERTIFICATE%-%-%-%-%-(.-)%-%-%-%-%-END CERTIFICATE%-%-") do
     local der = core.unbase64((body:gsub("%s", "")))
     local found = der and certificate(der)
     if not found then return report:problem(where, "certificate %d cannot be read: it was cut or changed", #list + 1) end
@@ -135,19 +148,23 @@ local function check_links(report, where, list)
   for _, one in ipairs(list) do subjects[one.subject] = true end
   for i, one in ipairs(list) do
     if not subjects[one.issuer] then
-      report:warning(where, "the issuer of certificate %d is not in the chain: vehicles want the full one, with its root", i)
+      report:warning(where, "certificate %d comes without its issuer: vehicles want the full chain", i)
     end
   end
 end
 
 local function check_ca(report, where, ca, wall)
-  if type(ca) ~= "string" then return report:problem(where, "must be the certificate chain of your server as PEM text") end
+  if type(ca) ~= "string" then
+    return report:problem(where, "must be the certificate chain of your server as PEM text")
+  end
   if ca:find("PRIVATE KEY", 1, true) then
-    return report:problem(where, "holds a private key: send certificates only, and replace that key if it was sent before")
+    return report:problem(where, "holds a private key: send certificates only, and replace a key that was sent")
   end
   local list = read_certificates(report, where, ca)
   if not list then return end
-  if #list == 0 then return report:problem(where, "holds no certificate: PEM text with BEGIN CERTIFICATE is needed") end
+  if #list == 0 then
+    return report:problem(where, "holds no certificate: PEM text with BEGIN CERTIFICATE is needed")
+  end
   check_dates(report, where, list, wall)
   check_links(report, where, list)
 end
@@ -156,7 +173,9 @@ end
 
 local function check_interval(report, where, value, required)
   if value == nil and not required then return end
-  if not is_whole(value) or value < 1 then report:problem(where, "must be a whole number of seconds, 1 or more") end
+  if not is_whole(value) or value < 1 then
+    report:problem(where, "must be a whole number of seconds, 1 or more")
+  end
 end
 
 local function check_delta(report, where, value, name)
@@ -187,7 +206,9 @@ local option_names = sorted_keys(field_options)
 
 local function check_field(report, where, name, options)
   if not field_rows[name] then return unknown(report, where, "field", name, field_names) end
-  if type(options) ~= "table" then return report:problem(where, "must be a table such as { interval_seconds = 60 }") end
+  if type(options) ~= "table" then
+    return report:problem(where, "must be a table such as { interval_seconds = 60 }")
+  end
   for _, option in ipairs(sorted_keys(options)) do
     if not field_options[option] then unknown(report, where, "option", option, option_names) end
   end
@@ -220,7 +241,9 @@ end
 
 local function check_alerts(report, where, value)
   if value == nil then return end
-  if type(value) ~= "table" then return report:problem(where, "must be a list of %s", table.concat(alert_types, ", ")) end
+  if type(value) ~= "table" then
+    return report:problem(where, "must be a list of %s", table.concat(alert_types, ", "))
+  end
   for _, name in ipairs(value) do
     if not has(alert_types, name) then unknown(report, where, "alert type", name, alert_types) end
   end
@@ -234,8 +257,10 @@ end
 
 local function check_expiry(report, where, value, wall)
   if value == nil then return end
-  if not is_whole(value) or value < 0 then return report:problem(where, "must be a time in seconds since 1970") end
-  if wall and value <= wall then report:problem(where, "is in the past: the vehicle would drop the configuration at once") end
+  if not is_whole(value) or value < 0 then return report:problem(where, "must be seconds since 1970") end
+  if wall and value <= wall then
+    report:problem(where, "is in the past: the vehicle would drop the configuration at once")
+  end
 end
 
 local function check_boolean(report, where, value)

@@ -37,11 +37,16 @@ local function in_force(site)
   return tariff.new(stored) or false
 end
 
--- Whether what is in force means what would be kept of ours.
+local function means_the_same(a, b)
+  local differences = a:diff(b)
+  return differences ~= nil and #differences == 0
+end
+
+-- Whether what is in force is ours, as it was sent or as the service changes it on arrival: which of the two it stores is
+-- not known.
 local function same(stored, wanted)
   if not stored then return false end
-  local differences = wanted:normalised():diff(stored)
-  return differences ~= nil and #differences == 0
+  return means_the_same(wanted, stored) or means_the_same(wanted:normalised(), stored)
 end
 
 local function mismatch(site, row)

@@ -80,7 +80,7 @@ static bool tamper(struct buf *m, const uint8_t *data, size_t size) {
   struct buf before = BUF_INIT;
   buf_add(&before, m->data, m->size);
   for (size_t i = 0; i + 2 < size && m->size; i += 3)
-    m->data[(data[i] << 8 | data[i + 1]) % m->size] ^= data[i + 2];
+    m->data[(size_t)(data[i] << 8 | data[i + 1]) % m->size] ^= data[i + 2];
   if (size % 3 == 1 && m->size) m->size -= data[size - 1] % m->size;
   bool changed = !bytes_equal(buf_bytes(&before), buf_bytes(m));
   buf_free(&before);

@@ -1,5 +1,7 @@
 -- Dates without the C library: its functions know one zone per process and its locale. Everything is UTC seconds; a zone is
 -- a function that gives the offset in seconds at a moment.
+local core = require("fleet.core")
+
 local M = {}
 
 M.DAY = 86400
@@ -35,30 +37,14 @@ function M.date(seconds)
   }
 end
 
-local function zone_text(offset)
-  if offset == 0 then return "Z" end
-  local minutes = math.floor(math.abs(offset) / 60)
-  return ("%s%02d:%02d"):format(offset < 0 and "-" or "+", math.floor(minutes / 60), minutes % 60)
-end
-
 -- RFC 3339 text; offset in seconds, 0 when left out.
 function M.text(seconds, offset)
-  local d = M.date(seconds + (offset or 0))
-  return ("%04d-%02d-%02dT%02d:%02d:%02d%s"):format(
-    d.year, d.month, d.day, d.hour, d.minute, d.second, zone_text(offset or 0))
+  return core.time_text(math.floor(seconds), offset or 0)
 end
 
--- UTC seconds and offset of RFC 3339 text; nil when it is something else.
+-- UTC seconds of RFC 3339 text; nil when it is something else.
 function M.parse(text)
-  local y, mo, d, h, mi, s, rest = text:match("^(%d%d%d%d)-(%d%d)-(%d%d)[Tt ](%d%d):(%d%d):(%d%d)%.?%d*(.*)$")
-  if not y then return nil end
-  local sign, oh, om = rest:match("^([+-])(%d%d):(%d%d)$")
-  if not sign and rest:upper() ~= "Z" then return nil end
-  local offset = sign and (oh * 3600 + om * 60) * (sign == "-" and -1 or 1) or 0
-  if tonumber(mo) < 1 or tonumber(mo) > 12 or tonumber(h) > 23 or tonumber(mi) > 59 then return nil end
-  local days = M.days(tonumber(y), tonumber(mo), tonumber(d))
-  if M.date(days * M.DAY).day ~= tonumber(d) then return nil end
-  return days * M.DAY + h * 3600 + mi * 60 + math.min(tonumber(s), 59) - offset, offset
+  return (core.time(text))
 end
 
 -- UTC seconds of local midnight of the day that holds `seconds`, moved by so many days. zone(seconds) gives the offset.

@@ -55,10 +55,10 @@ local function fits(fault, names, context)
     (context.args ~= nil and context.args.vin == options.vin)
 end
 
--- Takes the first fault that fits, once.
-function M:take(names, context)
+-- Takes the first fault that fits, once. named: only one that names this row.
+function M:take(names, context, named)
   for i, fault in ipairs(self.list) do
-    if fits(fault, names, context) then
+    if fits(fault, names, context) and (fault.options.row or not named) then
       fault.left = fault.left - 1
       if fault.left == 0 then table.remove(self.list, i) end
       return fault
@@ -168,15 +168,9 @@ function M:at_token(service)
   end
   local revoked = self:take({ "revoked" }, context)
   if revoked then return reply.json(401, { error = "login_required", error_description = "the user revoked the consent" }) end
-  for i, fault in ipairs(self.list) do
-    if fault.options.row == "token" then
-      local names = { fault.name }
-      self:take(names, context)
-      if before[fault.name] then return before[fault.name](service, fault.options) end
-      return nil, fault, i
-    end
-  end
-  return nil
+  local other = self:take(M.BEFORE, context, true)
+  if other then return before[other.name](service, other.options) end
+  return nil, self:take(M.AFTER, context, true)
 end
 
 return M

@@ -9,7 +9,7 @@ body { max-width: 72rem; }
 h2 { font-size: 1rem; margin: 1.6rem 0 .6rem; color: #777; font-weight: 600; }
 #top { display: flex; justify-content: space-between; align-items: baseline; gap: 1rem; flex-wrap: wrap; }
 #cars, #sites { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); }
-#sites { grid-template-columns: repeat(auto-fill, minmax(30rem, 1fr)); }
+#sites { grid-template-columns: 1fr; } #below { display: grid; gap: 0 1.5rem; grid-template-columns: 1fr 1fr; }
 .card { border: 1px solid var(--line); border-radius: .8rem; padding: 1rem 1.1rem; min-width: 0; }
 .card header { display: flex; justify-content: space-between; gap: .5rem; font-weight: 600; }
 .vin { color: #777; font-size: .8rem; font-family: ui-monospace, monospace; }
@@ -18,9 +18,9 @@ h2 { font-size: 1rem; margin: 1.6rem 0 .6rem; color: #777; font-weight: 600; }
 .bar { position: relative; height: 1.5rem; border-radius: .4rem; background: var(--soft); margin: .7rem 0 .5rem; overflow: hidden; }
 .fill { position: absolute; inset: 0 auto 0 0; background: #2a9d5c; transition: width .6s; }
 .fill.low { background: #d98a00; } .fill.charging { background: #2a6fdb; }
-.limit { position: absolute; top: 0; bottom: 0; width: 2px; background: currentColor; opacity: .5; }
-.bar b { position: absolute; inset: 0; padding: 0 .6rem; line-height: 1.5rem; font-size: .85rem; color: #fff;
-  text-shadow: 0 0 3px #000a, 0 0 3px #000a; }
+.limit { position: absolute; z-index: 1; top: 0; bottom: 0; width: 2px; background: currentColor; opacity: .5; }
+.bar b { position: absolute; inset: 0; padding: 0 .6rem; line-height: 1.5rem; font-size: .85rem;
+  text-shadow: 0 0 4px Canvas, 0 0 4px Canvas, 0 0 2px Canvas; }
 .chips { display: flex; flex-wrap: wrap; gap: .35rem; font-size: .8rem; margin-top: .5rem; }
 .chips span { background: var(--soft); border-radius: .3rem; padding: .1rem .45rem; }
 .chips .warn { background: #d98a0044; }
@@ -32,9 +32,9 @@ svg .back { animation-direction: reverse; }
 @keyframes flow { to { stroke-dashoffset: -14; } }
 @media (prefers-reduced-motion: reduce) { svg .flow { animation: none; } }
 table { width: 100%; border-collapse: collapse; font-size: .85rem; } td { padding: .25rem .5rem; border-top: 1px solid var(--line); }
-td.path { font-family: ui-monospace, monospace; overflow-wrap: anywhere; } .bad { color: #d94333; font-weight: 600; }
+td.path { font-family: ui-monospace, monospace; overflow-wrap: anywhere; } td.num.bad { color: #d94333; font-weight: 600; }
 td:first-child, td.num { white-space: nowrap; font-variant-numeric: tabular-nums; color: #777; } .lost { opacity: .4; }
-@media (max-width: 40rem) { #sites { grid-template-columns: 1fr; } }
+@media (max-width: 60rem) { #below { grid-template-columns: 1fr; } }
 ]]
 
 local SCRIPT = [[
@@ -61,13 +61,13 @@ function car(v) {
   const h = make("header", "", undefined, c);
   make("span", "", v.name, h);
   make("span", "state " + v.state, v.waking ? "waking up" : v.state, h);
-  make("div", "vin", v.vin + (v.plain ? "  plain commands" : "  signed commands"), c);
+  make("div", "vin", v.vin + (v.plain ? " · plain commands" : " · signed commands"), c);
   const bar = make("div", "bar", undefined, c);
   const fill = make("div", "fill" + (v.charging === "Charging" ? " charging" : v.battery < 20 ? " low" : ""), undefined, bar);
   fill.style.width = v.battery + "%";
   const limit = make("div", "limit", undefined, bar);
   limit.style.left = "calc(" + v.limit + "% - 1px)";
-  make("b", "", v.battery + " %" + (v.kw > 0 ? "   " + v.kw.toFixed(1) + " kW, " + v.minutes + " min to " + v.limit + " %" : ""), bar);
+  make("b", "", v.battery + " %" + (v.kw > 0 ? " · " + v.kw.toFixed(1) + " kW, " + v.minutes + " min to " + v.limit + " %" : ""), bar);
   const chips = make("div", "chips", undefined, c);
   const chip = (text, warn) => make("span", warn ? "warn" : "", text, chips);
   chip(v.charging === "Disconnected" ? "no cable" : v.charging);
@@ -104,7 +104,7 @@ function flow(s) {
   wire(svg, "M345 62 C280 62 280 125 230 125", s.grid, "#8a5cd9");
   wire(svg, "M230 125 C280 125 280 188 345 188", s.load, "#2a6fdb");
   node(svg, 70, 62, "Sun", s.sun);
-  if (s.has_battery) node(svg, 70, 188, "Battery", s.battery, Math.round(s.percent) + " %, reserve " + s.reserve);
+  if (s.has_battery) node(svg, 70, 188, "Battery", s.battery, Math.round(s.percent) + " % (" + s.reserve + ")");
   node(svg, 390, 62, "Grid", s.grid, s.grid_up ? (s.grid < 0 ? "exporting" : s.grid > 0 ? "importing" : "") : "down");
   node(svg, 390, 188, "House", s.load);
   return svg;
@@ -112,17 +112,17 @@ function flow(s) {
 
 function prices(s) {
   const svg = document.createElementNS(NS, "svg");
-  svg.setAttribute("viewBox", "0 0 460 110");
+  svg.setAttribute("viewBox", "0 0 460 130");
   const most = Math.max(...s.prices.map(p => p ? p.price : 0)) || 1;
   s.prices.forEach((p, hour) => {
     if (!p) return;
     const height = 70 * p.price / most;
-    draw(svg, "rect", { x: 10 + hour * 18.3, y: 85 - height, width: 16, height, rx: 2,
+    draw(svg, "rect", { x: 10 + hour * 18.3, y: 105 - height, width: 16, height, rx: 2,
       fill: hour === s.hour ? "#2a6fdb" : "#2a6fdb66" });
   });
-  for (let hour = 0; hour < 24; hour += 6) draw(svg, "text", { x: 10 + hour * 18.3, y: 101, class: "note" }, hour + ":00");
+  for (let hour = 0; hour < 24; hour += 6) draw(svg, "text", { x: 10 + hour * 18.3, y: 121, class: "note" }, hour + ":00");
   const now = s.prices[s.hour];
-  if (now) draw(svg, "text", { x: 450, y: 101, "text-anchor": "end" }, now.price + " " + (s.currency || "") + " now, " + now.label);
+  if (now) draw(svg, "text", { x: 449, y: 18, "text-anchor": "end" }, now.price + " " + (s.currency || "") + " now, " + now.label);
   return svg;
 }
 
@@ -140,7 +140,7 @@ function call(c) {
   const row = make("tr");
   make("td", "", c.time.slice(11, 19), row);
   make("td", c.status >= 400 ? "num bad" : "num", c.status || "cut", row);
-  make("td", "path", c.method + " " + c.path + (c.signed ? "  " + c.signed : ""), row);
+  make("td", "path", c.method + " " + c.path + (c.signed ? " · " + c.signed : ""), row);
   make("td", "num", c.vin ? "..." + c.vin : "", row);
   make("td", "num", c.billing && c.billing !== "free" ? c.billing : "", row);
   return row;
@@ -150,7 +150,7 @@ async function look() {
   try {
     const g = await (await fetch("/garage.json")).json();
     document.body.classList.remove("lost");
-    $("now").textContent = g.now.replace("T", " ").replace("Z", " UTC") + (g.speed !== 1 ? "   " + g.speed + " times as fast" : "");
+    $("now").textContent = g.now.replace("T", " ").replace("Z", " UTC") + (g.speed !== 1 ? " · " + g.speed + " times as fast" : "");
     $("cars").replaceChildren(...g.vehicles.map(car));
     $("sites").replaceChildren(...g.sites.map(site));
     $("calls").replaceChildren(...g.calls.map(call));
@@ -168,8 +168,8 @@ function M.page()
   return ("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Garage</title>" ..
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>%s%s</style></head>\n<body>" ..
     "<p class=\"banner\">%s</p><div id=\"top\"><h1>Garage</h1><span class=\"note\" id=\"now\">…</span></div>" ..
-    "<div id=\"cars\"></div><h2>Energy</h2><div id=\"sites\"></div><h2>Calls</h2>" ..
-    "<p class=\"note\" id=\"none\">No call yet.</p><table><tbody id=\"calls\"></tbody></table>" ..
+    "<div id=\"cars\"></div><div id=\"below\"><div><h2>Energy</h2><div id=\"sites\"></div></div><div><h2>Calls</h2>" ..
+    "<p class=\"note\" id=\"none\">No call yet.</p><table><tbody id=\"calls\"></tbody></table></div></div>" ..
     "<script>%s</script></body></html>\n"):format(pages.STYLE, STYLE, pages.BANNER, SCRIPT)
 end
 

@@ -1,8 +1,8 @@
 -- The authorization server: consent, codes, tokens and all their rules. Interface section 5 and 3, service-facts 2.
+local core = require("fleet.core")
 local json = require("fleet.sim.json")
 local random = require("fleet.sim.random")
 local reply = require("fleet.sim.reply")
-local sha256 = require("fleet.sim.sha256")
 local text = require("fleet.sim.text")
 
 local M = {}
@@ -280,7 +280,7 @@ local function code_problem(code, app, form, now)
     return nil
   end
   if not form.code_verifier and not app.client_secret then return "invalid_request", "code_verifier is missing" end
-  if form.code_verifier and text.base64url(sha256(form.code_verifier)) ~= code.challenge then
+  if form.code_verifier and core.oauth_challenge(form.code_verifier) ~= code.challenge then
     return "invalid_auth_code", "code_verifier does not fit the code_challenge"
   end
 end

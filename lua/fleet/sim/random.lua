@@ -1,13 +1,12 @@
 -- Where tokens, codes and ids come from: the system's random source, because a page in a browser on this machine must not
 -- guess the control token.
+local core = require("fleet.core")
+local text = require("fleet.sim.text")
+
 local M = {}
 
 local function system_bytes(count)
-  local source = assert(io.open("/dev/urandom", "rb"), "no /dev/urandom: the simulator needs a source of random bytes")
-  source:setvbuf("no")
-  local bytes = source:read(count)
-  source:close()
-  return bytes
+  return text.unbase64(assert(core.random_text(count)))
 end
 
 -- random(n) → hexadecimal text of n bytes. bytes(n) may be given, so that a spec repeats itself.

@@ -12,12 +12,6 @@ local UNKNOWN_ACTION = 9 -- wire protocol 10
 
 local DOMAINS = { DOMAIN_VEHICLE_SECURITY = "vehicle_security", DOMAIN_INFOTAINMENT = "infotainment" }
 
--- Standard base64 with padding.
-function M.base64(bytes)
-  local out = text.base64url(bytes):gsub("-", "+"):gsub("_", "/")
-  return out .. ("="):rep(-#out % 4)
-end
-
 -- ---- the vehicle's receivers ----
 
 local function bytes_of(hex)
@@ -171,7 +165,7 @@ function handlers.signed_command(context)
   end)
   if not answer then context.fail(540, tostring(accepted)) end
   context.note({ accepted = context.signed_name, domain = domain, fault = fault })
-  return M.base64(answer)
+  return service.core.base64(answer)
 end
 
 return M

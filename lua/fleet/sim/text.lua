@@ -1,4 +1,6 @@
 -- Percent-encoding, forms, queries and base64url: the small change of HTTP and OAuth.
+local core = require("fleet.core")
+
 local M = {}
 
 function M.unpercent(text)
@@ -44,37 +46,15 @@ function M.set(list)
   return set
 end
 
-local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-
 -- RFC 4648 section 5, without padding.
 function M.base64url(bytes)
-  local out = {}
-  for i = 1, #bytes, 3 do
-    local a, b, c = bytes:byte(i, i + 2)
-    local v = a * 65536 + (b or 0) * 256 + (c or 0)
-    for shift = 3, c and 0 or b and 1 or 2, -1 do
-      local digit = math.floor(v / 64 ^ shift) % 64
-      out[#out + 1] = alphabet:sub(digit + 1, digit + 1)
-    end
-  end
-  return table.concat(out)
+  return (core.base64(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
 end
 
 -- Takes both alphabets, with or without padding; nil for anything else.
 function M.unbase64(text)
-  text = text:gsub("+", "-"):gsub("/", "_"):gsub("=+$", "")
-  if text:find("[^%w%-_]") or #text % 4 == 1 then return nil end
-  local out = {}
-  for i = 1, #text, 4 do
-    local group, v = text:sub(i, i + 3), 0
-    for j = 1, 4 do
-      local at = j <= #group and alphabet:find(group:sub(j, j), 1, true) or 1
-      v = v * 64 + at - 1
-    end
-    local bytes = string.char(math.floor(v / 65536), math.floor(v / 256) % 256, v % 256)
-    out[#out + 1] = bytes:sub(1, #group - 1)
-  end
-  return table.concat(out)
+  local standard = text:gsub("[-_]", { ["-"] = "+", ["_"] = "/" }):gsub("=+$", "")
+  return (core.unbase64(standard .. ("="):rep(-#standard % 4)))
 end
 
 function M.html(text)

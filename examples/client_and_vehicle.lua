@@ -1,0 +1,32 @@
+-- Both ends of the signing protocol in one process: a client that knows no network, and a vehicle that knows no client.
+local fleet = require "fleet"
+
+local vin = "5YJ30123456789ABC"
+local key, vehicle_key = fleet.key.generate(), fleet.key.generate()
+
+local session = fleet.session { key = key, vin = vin, domain = "infotainment" }
+local vehicle = fleet.receiver { key = vehicle_key, vin = vin, domain = "infotainment",
+  keys = { { public_key = key:public_bytes(), role = "DRIVER" } } }
+
+-- The handshake: the client asks, the vehicle answers with its epoch, clock and counter, authenticated for this request.
+assert(session:accept((vehicle:handle(session:handshake()))))
+
+-- A command there, an answer back. What the vehicle does with it stands in respond.
+local command = assert(fleet.command("set_charge_limit", { percent = 80 }))
+local message, id = session:sign(command.payload)
+local reply = vehicle:handle(message, function(payload)
+  local name, params = fleet.decode_command("infotainment", payload)
+  print("the vehicle was told:", name, params.percent)
+end)
+local _, answered, authenticated = assert(session:open(reply))
+print("the client knows that it was done:", answered == id and authenticated)
+
+-- The same bytes again are refused: no command runs twice.
+local _, ran, fault = vehicle:handle(message)
+print("the same message again:", ran, fault)
+
+-- After a restart of the vehicle the old epoch is refused; the session takes the new one and the command is signed again.
+vehicle:restart()
+local _, err = session:open((vehicle:handle((session:sign(command.payload)))))
+print("after a restart:", err.fault, err.resynced, err.outcome)
+print("signed again:", (select(2, vehicle:handle((session:sign(command.payload))))) == command.payload)

@@ -1,0 +1,17 @@
+-- A virtual key: made, saved where nobody else reads it, loaded again; and the half that is shown to the world.
+local fleet = require "fleet"
+
+local path = os.tmpname()
+os.remove(path) -- a key is never written over a file
+assert(fleet.key.generate():save(path, "a passphrase"))
+
+local key, err = fleet.key.load(path)
+print("without the passphrase:", key, err)
+
+key = assert(fleet.key.load(path, "a passphrase"))
+print("fingerprint:", key:fingerprint())
+io.write(key:public_pem())
+
+local saved, why = key:save(path)
+print("over an existing file:", saved, why)
+os.remove(path)

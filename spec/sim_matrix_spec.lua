@@ -1,0 +1,94 @@
+-- What a client makes of every fault: fault × kind of call → result, once. The table stands in the manual; with
+-- FLEET_WRITE=1 this spec writes it there.
+local faults = require("fleet.sim.faults")
+local fleet = require("fleet")
+local sims = require("fleet.sim")
+
+local MANUAL = "doc/manual/simulator.md"
+local BEGIN, END = "<!-- matrix -->\n", "<!-- end of matrix -->"
+local VIN = "5YJSFLEE9KF000002"
+
+local OPTIONS = { slow = { seconds = 0.02 }, trickle = { every = 0.001, piece = 200 }, rate_limit = { retry_after = 60 } }
+
+local function open()
+  local sim = assert(sims.new({ garage = { vehicles = {
+    { vin = "5YJ3FLEE9RF000001" }, { vin = VIN, vehicle_command_protocol_required = false },
+  } } }))
+  local client = fleet.new({
+    base_url = sim.base_url, auth_url = sim.auth_url, token_url = sim.token_url, client_id = "c", client_secret = "s",
+    redirect_uri = "http://localhost/cb", scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds" },
+  })
+  local url, pending = client:authorize_url()
+  local query = require("fleet.sim.text").form(url:match("%?(.*)$"))
+  local _, headers = sim.service.oauth:authorize(query, false)
+  assert(client:authorize(headers.Location, pending))
+  return sim, client
+end
+
+local CALLS = {
+  { "read", function(_, client) return client:vehicle(VIN):vehicle_data({}, { timeout = 3 }) end },
+  { "idempotent write", function(_, client) return client:vehicle(VIN):set_charge_limit({ percent = 55 }, { timeout = 3 }) end },
+  { "other write", function(_, client) return client:vehicle(VIN):actuate_trunk({ which_trunk = "rear" }, { timeout = 3 }) end },
+  { "page walk", function(_, client) return client:vehicles({ page_size = 1 }, { timeout = 3 }):collect() end },
+  { "refresh", function(_, client) return client:refresh() end, "token" },
+}
+
+-- "ok", or kind and outcome; with the number of times that the trunk moved, where that is not what the result says.
+local function result(fault, call)
+  local sim, client = open()
+  local moves, commands = 0, require("fleet.sim.commands")
+  local real = commands.actuate_trunk
+  commands.actuate_trunk = function(...)
+    moves = moves + 1
+    return real(...)
+  end
+  local options = { row = call[3] }
+  for name, value in pairs(OPTIONS[fault] or {}) do options[name] = value end
+  if fault == "token_error" or fault == "revoked" then options.row = nil end
+  sim:fault(fault, 1, options)
+  local ok, err = call[2](sim, client)
+  commands.actuate_trunk = real
+  local left = #sim.service.faults.list
+  client:close()
+  sim:close()
+  assert(moves <= 1, "the trunk moved twice")
+  if left > 0 then return "-" end
+  if ok then return "ok" end
+  return err.outcome and ("%s, %s"):format(err.kind, err.outcome) or err.kind
+end
+
+local function matrix()
+  local lines = { "| Fault, once |", "|---|" }
+  for _, call in ipairs(CALLS) do
+    lines[1] = lines[1] .. " " .. call[1] .. " |"
+    lines[2] = lines[2] .. "---|"
+  end
+  for _, fault in ipairs(faults.names()) do
+    local cells = { fault }
+    for i, call in ipairs(CALLS) do cells[i + 1] = result(fault, call) end
+    lines[#lines + 1] = "| " .. table.concat(cells, " | ") .. " |"
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function read()
+  local file = assert(io.open(MANUAL))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+describe("the fault matrix", function()
+  it("in the manual is what the client does", function()
+    local text, made = read(), matrix()
+    local from, to = select(2, text:find(BEGIN, 1, true)), text:find(END, 1, true)
+    if os.getenv("FLEET_WRITE") then
+      local file = assert(io.open(MANUAL, "w"))
+      file:write(text:sub(1, from), made, text:sub(to))
+      file:close()
+      text = read()
+      to = text:find(END, 1, true)
+    end
+    assert.equal(made, text:sub(from + 1, to - 1))
+  end)
+end)
