@@ -28,6 +28,7 @@ local events = {}
 local function charge(vehicle) return vehicle.sections.charge_state end
 
 function events.plug(vehicle, options)
+  if not vehicle:parked() then fail("a car that drives takes no cable: park first") end
   local c = charge(vehicle)
   c.conn_charge_cable, c.charge_port_door_open, c.charge_port_latch = options.cable or "IEC", true, "Engaged"
   c.charging_state = options.power == false and "NoPower" or "Stopped"
@@ -119,6 +120,7 @@ function events.new_computer(vehicle) signed.replace_computer(vehicle) end
 
 function events.software_available(vehicle, options)
   local update = vehicle.sections.vehicle_state.software_update
+  if update.status ~= "" and update.status ~= "available" then fail("an update is %s already", update.status) end
   update.status, update.version = "available", options.version or "2026.24.1"
 end
 
