@@ -77,7 +77,7 @@ local function reply_for(row)
 end
 
 local protocol_only = { set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true }
-local superseded = { set_scheduled_charging = true, set_scheduled_departure = true }
+local superseded = { set_scheduled_charging = true, set_scheduled_departure = true, create_fleet_telemetry_config = true }
 
 -- ---- one call, as the vector says ----
 
@@ -420,7 +420,7 @@ describe("replies", function()
       '{"vin":"V3","reason":"max_configs"}]')
     local by_vin = answer '{"V1":"missing_key","V2":"missing_key","V3":"max_configs"}'
     for _, body in ipairs { object, list, by_vin } do
-      local value = reply("client:create_fleet_telemetry_config", body, given)
+      local value = reply("client:create_fleet_telemetry_config", body, given, { force = true })
       local seen = {}
       for _, skipped in ipairs(value.skipped_vehicles) do
         seen[#seen + 1] = skipped.vin .. " " .. skipped.reason
@@ -431,7 +431,7 @@ describe("replies", function()
     end
     local jws = reply("client:create_fleet_telemetry_config_jws", object, { vins = { vin }, token = "a.b.c" })
     assert.are.equal(3, #jws.skipped_vehicles)
-    local new = reply("client:create_fleet_telemetry_config", '{"response":{"skipped_vehicles":{"brand_new":["V"]}}}', given)
+    local new = reply("client:create_fleet_telemetry_config", '{"response":{"skipped_vehicles":{"brand_new":["V"]}}}', given, { force = true })
     assert.are.same({ { vin = "V", reason = "brand_new" } }, new.skipped_vehicles)
   end)
 

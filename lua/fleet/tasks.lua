@@ -6,9 +6,11 @@
 
 local core = require "fleet.core"
 local names = require "fleet.names"
-local unpack = require("fleet.compat").unpack
+local compat = require "fleet.compat"
 
 local M = { generation = 1 } -- grows when a forked child makes its own engine
+
+local unpack, close_coroutine = compat.unpack, compat.close_coroutine
 
 local engine = assert(core.loop())
 local loop = { speed = 1 } -- fleet.loop
@@ -201,7 +203,9 @@ local function resume(task)
   if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
   task.started = true
   local function after(ok, ...)
-    if coroutine.status(co) == "dead" then finish(task, ok, ...) end
+    if coroutine.status(co) ~= "dead" then return end
+    if not ok then close_coroutine(co) end -- its to-be-closed variables
+    finish(task, ok, ...)
   end
   after(coroutine.resume(co, task.fn, task.arguments))
 end
@@ -241,8 +245,7 @@ function M.ended_within(task, seconds)
   if task.state ~= "running" then return true end
   local waiter = {}
   task.waiters[#task.waiters + 1] = waiter
-  wake_after(waiter, math.max(seconds, 0))
-  await(waiter)
+  M.await_for(waiter, seconds)
   return task.state ~= "running"
 end
 

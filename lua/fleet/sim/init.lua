@@ -79,6 +79,7 @@ end
 local function zones_of(core)
   local known = {}
   return function(name, at)
+    if type(name) ~= "string" then return 0 end
     if known[name] == nil then known[name] = core.zone(name) or false end
     return known[name] and known[name]:offset(at) or 0
   end

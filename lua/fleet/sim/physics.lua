@@ -6,7 +6,6 @@
 --   waking    takes wake_seconds (12 unless the garage says otherwise, 10 to 60 in reality)
 --   sleep     after sleep_after seconds without use, where the garage gives it
 -- Time passes in steps of at most a minute, and only when somebody looks.
-local json = require("fleet.sim.json")
 local schedules = require("fleet.sim.schedules")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -218,8 +217,8 @@ end
 local function quiet(vehicle)
   local climate = vehicle.sections.climate_state
   return not busy(vehicle) and not vehicle.wake_at and vehicle.sections.vehicle_state.software_update.status == "" and
-    math.abs(climate.inside_temp - climate.outside_temp) < 0.01 and not vehicle.sleep_after and
-    not schedules.any(vehicle)
+    math.abs(climate.inside_temp - climate.outside_temp) < 0.01 and not schedules.any(vehicle) and
+    not (vehicle.sleep_after and vehicle.record.state == "online")
 end
 
 -- Brings the vehicle to this moment.
@@ -236,6 +235,5 @@ function M.advance(vehicle, now)
 end
 
 M.show = show
-M.null = json.null
 
 return M
