@@ -140,7 +140,7 @@ local endpoints = {
   end },
   { "create_fleet_telemetry_config", { updated_vehicles = "number" }, function()
     local signing <close> = service:client { store = store, key = key }
-    return signing:create_fleet_telemetry_config { vins = { own, "5YJSFLEE9KF000001" }, config = telemetry }
+    return signing:create_fleet_telemetry_config({ vins = { own, "5YJSFLEE9KF000001" }, config = telemetry }, { force = true })
   end },
   { "fleet_telemetry_config", { synced = "boolean", limit_reached = "boolean", key_paired = "boolean", config = { hostname = "string" } },
     function() return car:fleet_telemetry_config() end },
@@ -232,7 +232,8 @@ local function call(from, vin, site_id, row)
   local handles = { client = from, partner = from.partner, user = from.user, charging = from.charging, vehicle = from:vehicle(vin),
     site = from:energy_site(site_id) }
   local handle, arguments = handles[row.handle], arguments_of(row)
-  if row.flags.deprecated then arguments[2], arguments.n = { force = true }, 2 end
+  local checked_here = row.flags.deprecated or row.name == "create_fleet_telemetry_config"
+  if checked_here then arguments[2], arguments.n = { force = true }, 2 end
   local value, err, kind = handle[row.method](handle, table.unpack(arguments, 1, arguments.n))
   if row.paging ~= "no" then value, err, kind = value:collect() end
   return value, err, kind
