@@ -291,6 +291,40 @@ describe("the simulator", function()
   end)
 end)
 
+-- ---- what is carried out, and then lost ----
+
+describe("a command that the simulator carries out before it fails", function()
+  local plain_vin = "5YJSFLEE9KF000001"
+
+  local function trunk(vin)
+    return service:control().vehicles[vin].sections.vehicle_state.rt ~= 0
+  end
+
+  -- A second delivery would close the trunk again, and use up a second fault.
+  local function opens_once(from, vin, row, fault)
+    assert(from:vehicle(vin):door_lock()) -- a session with the same part of the vehicle stands, a connection is kept
+    local before = trunk(vin)
+    service:control { fault = fault, times = 5, row = row }
+    local value, err = from:vehicle(vin):actuate_trunk { which_trunk = "rear" }
+    assert.are.equal(4, service:control().faults[1].times, fault)
+    service:control { clear = "faults" }
+    assert.is_nil(value, fault)
+    assert.are.equal("unknown", err.outcome, fault .. ": " .. tostring(err))
+    assert.are.equal(not before, trunk(vin), fault)
+  end
+
+  local lost = { "executed_503", "drop_after", "truncated", "wrong_type" }
+
+  it("is carried out once in plain form", function()
+    for _, fault in ipairs(lost) do opens_once(client, plain_vin, "actuate_trunk", fault) end
+  end)
+
+  it("is carried out once in signed form", function()
+    local signing <close> = service:client { store = store, key = key }
+    for _, fault in ipairs(lost) do opens_once(signing, own, "signed_command", fault) end
+  end)
+end)
+
 -- ---- what is refused ----
 
 describe("the simulator refuses", function()
