@@ -319,6 +319,19 @@ describe("a command that the simulator carries out before it fails", function()
     for _, fault in ipairs(lost) do opens_once(client, plain_vin, "actuate_trunk", fault) end
   end)
 
+  it("can be settled by looking, in both forms", function()
+    local signing <close> = service:client { store = store, key = key }
+    for row, car_of in pairs { door_unlock = client:vehicle(plain_vin), signed_command = signing:vehicle(own) } do
+      assert(car_of:door_lock())
+      service:control { fault = "executed_503", row = row }
+      local _, err = car_of:door_unlock()
+      assert.are.equal("unknown", err.outcome)
+      assert.is_true(car_of:settle(err))
+      assert(car_of:door_lock())
+      assert.is_false(car_of:settle(err))
+    end
+  end)
+
   it("is carried out once in signed form", function()
     local signing <close> = service:client { store = store, key = key }
     for _, fault in ipairs(lost) do opens_once(signing, own, "signed_command", fault) end
