@@ -18,6 +18,7 @@ local runs = {
     "Maple Street\tsolar %-?[%d%.]+ W\tbattery %-?[%d%.]+ W\n$" },
   ["keys.lua"] = { "without the passphrase:\tnil\t%S", "fingerprint:\t%x+\n%-%-%-%-%-BEGIN PUBLIC KEY", "existing file:\tnil\t%S" },
   ["outcome.lua"] = { needs = "token", "^the door is open\tnow\n$" },
+  ["server.lua"] = { "^GET /api/1/vehicles/5YJ3E1EA7KF000001\nonline\n$" },
   ["sign_in.lua"] = { needs = "app", "/oauth2/v3/authorize%?response_type=code&client_id=app",
     "signed in; refresh by 20%d%d%-%d%d%-%d%d\n$" },
   ["stores.lua"] = { "^second\tsomebody else wrote the key\ntrue\t1\n$" },

@@ -285,6 +285,17 @@ describe("every call of the interface", function()
     assert.are.equal(ok and 1 or 0, #requests)
   end)
 
+  it("goes where the client was told, whatever proxy the environment names", function()
+    local process = require "spec.support.process"
+    server:script {}
+    local nowhere = recorder.unused()
+    local environment = string.format("http_proxy=%s HTTP_PROXY=%s https_proxy=%s all_proxy=%s ALL_PROXY=%s no_proxy= ", nowhere,
+      nowhere, nowhere, nowhere, nowhere)
+    local script = string.format("assert(require('fleet').new { base_url = '%s', token = 't0ken' }.user:me())", server.url)
+    process.execute(environment .. "lua5.4 -e " .. process.quote(script))
+    assert.are.equal(1, #server:records())
+  end)
+
   it("splits a long fleet_status into requests of a hundred and joins the answers", function()
     local client <close> = new_client()
     local vins = {}

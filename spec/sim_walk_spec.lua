@@ -140,7 +140,7 @@ local endpoints = {
   end },
   { "create_fleet_telemetry_config", { updated_vehicles = "number" }, function()
     local signing <close> = service:client { store = store, key = key }
-    return signing:create_fleet_telemetry_config { vins = { own, "5YJSFLEE9KF000001" }, config = telemetry }
+    return signing:create_fleet_telemetry_config({ vins = { own, "5YJSFLEE9KF000001" }, config = telemetry }, { force = true })
   end },
   { "fleet_telemetry_config", { synced = "boolean", limit_reached = "boolean", key_paired = "boolean", config = { hostname = "string" } },
     function() return car:fleet_telemetry_config() end },
@@ -232,7 +232,8 @@ local function call(from, vin, site_id, row)
   local handles = { client = from, partner = from.partner, user = from.user, charging = from.charging, vehicle = from:vehicle(vin),
     site = from:energy_site(site_id) }
   local handle, arguments = handles[row.handle], arguments_of(row)
-  if row.flags.deprecated then arguments[2], arguments.n = { force = true }, 2 end
+  local checked_here = row.flags.deprecated or row.name == "create_fleet_telemetry_config"
+  if checked_here then arguments[2], arguments.n = { force = true }, 2 end
   local value, err, kind = handle[row.method](handle, table.unpack(arguments, 1, arguments.n))
   if row.paging ~= "no" then value, err, kind = value:collect() end
   return value, err, kind
@@ -287,6 +288,53 @@ describe("the simulator", function()
       return fleet.map(commands, function(row) return client:vehicle(own):info() or row end, { concurrency = 16 })
     end)
     for _, result in ipairs(results) do assert.are.equal(own, result.value.vin) end
+  end)
+end)
+
+-- ---- what is carried out, and then lost ----
+
+describe("a command that the simulator carries out before it fails", function()
+  local plain_vin = "5YJSFLEE9KF000001"
+
+  local function trunk(vin)
+    return service:control().vehicles[vin].sections.vehicle_state.rt ~= 0
+  end
+
+  -- A second delivery would close the trunk again, and use up a second fault.
+  local function opens_once(from, vin, row, fault)
+    assert(from:vehicle(vin):door_lock()) -- a session with the same part of the vehicle stands, a connection is kept
+    local before = trunk(vin)
+    service:control { fault = fault, times = 5, row = row }
+    local value, err = from:vehicle(vin):actuate_trunk { which_trunk = "rear" }
+    assert.are.equal(4, service:control().faults[1].times, fault)
+    service:control { clear = "faults" }
+    assert.is_nil(value, fault)
+    assert.are.equal("unknown", err.outcome, fault .. ": " .. tostring(err))
+    assert.are.equal(not before, trunk(vin), fault)
+  end
+
+  local lost = { "executed_503", "drop_after", "truncated", "wrong_type" }
+
+  it("is carried out once in plain form", function()
+    for _, fault in ipairs(lost) do opens_once(client, plain_vin, "actuate_trunk", fault) end
+  end)
+
+  it("can be settled by looking, in both forms", function()
+    local signing <close> = service:client { store = store, key = key }
+    for row, car_of in pairs { door_unlock = client:vehicle(plain_vin), signed_command = signing:vehicle(own) } do
+      assert(car_of:door_lock())
+      service:control { fault = "executed_503", row = row }
+      local _, err = car_of:door_unlock()
+      assert.are.equal("unknown", err.outcome)
+      assert.is_true(car_of:settle(err))
+      assert(car_of:door_lock())
+      assert.is_false(car_of:settle(err))
+    end
+  end)
+
+  it("is carried out once in signed form", function()
+    local signing <close> = service:client { store = store, key = key }
+    for _, fault in ipairs(lost) do opens_once(signing, own, "signed_command", fault) end
   end)
 end)
 
