@@ -35,6 +35,19 @@ describe("the command", function()
     assert.equal(#core.commands(), #core.json_decode(out))
   end)
 
+  it("completes verbs, parameters and options in bash", function()
+    local function completed(line)
+      local script = sims.fleet .. " completion > " .. quote(process.directory .. "/completion") .. " && " .. clean .. "bash -c "
+        .. quote(". " .. quote(process.directory .. "/completion") .. "; COMP_WORDS=(" .. line
+          .. "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; _fleet; echo ${COMPREPLY[@]}")
+      return (shell(script))
+    end
+    assert.equal("honk_horn\n", completed("fleet honk"))
+    assert.equal("percent=\n", completed("fleet set_charge_limit VIN perc"))
+    assert.equal("--timeout --token --token-url\n", (completed("fleet vehicles --t")))
+    assert.equal("\n", completed("fleet nothing x"))
+  end)
+
   it("ends with the status of what happened", function()
     local nowhere = "FLEET_TOKEN=a-token FLEET_BASE_URL=http://127.0.0.1:9 XDG_CONFIG_HOME=/nowhere "
     local _, status = shell(sims.fleet .. " vehicls 2>/dev/null")
