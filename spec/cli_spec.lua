@@ -182,6 +182,26 @@ describe("secrets", function()
     assert.same({ on = false }, body_of(requests[1]))
   end)
 
+  it("a pair that the store refused is told, although nobody asked for the log", function()
+    local out = {}
+    local function write(_, ...) out[#out + 1] = table.concat { ... } end
+    local world = { write = write, flush = function() return true end }
+    local log
+    require("fleet.cli.main").main({ "products" }, {
+      getenv = function(name) return env[name] end, stdout = world, stderr = world, terminal = function() return false end,
+      new = function(options)
+        log = options.log
+        options.http = cli.service('{"response":[]}')
+        return require("fleet").new(options)
+      end,
+    })
+    local before = #out
+    log { method = "GET", path = "/api/1/products", status = 200 }
+    assert.equal(before, #out)
+    log { kind = "store", message = "the new pair could not be saved" }
+    assert.truthy(string.find(table.concat(out), "fleet: the new pair could not be saved\n", 1, true))
+  end)
+
   it("never reach an output", function()
     local leaking = function() return 500, '{"error":"bad token canary-token-4711 for pin 4711"}' end
     for _, json in ipairs { "--json", "--verbose" } do
