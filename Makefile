@@ -27,7 +27,7 @@ LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 
 TABLES  = endpoints commands statuses reasons faults vendor options telemetry
-BASE    = buf err reason civil file
+BASE    = buf err reason civil file sigpipe
 HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING = key keyfile metadata window arena message session receiver fields codec members answer jws proto/all
