@@ -2,7 +2,7 @@
 --
 -- nginx.start { tls = , body = , keepalive = , workers = } → { url, unix = , directory, certificate = , stop() }
 --   tls   a table of certificate names (see nginx.certificates): serves https with certificate tls.server
--- Paths: /file (the body, 1 KB of JSON by default), /connection (number of the connection and of the request on it).
+-- Paths: /file and everything below /api/ (the body, 1 KB of JSON by default), /connection (number of the connection and of the request on it).
 
 local process = require "spec.support.process"
 
@@ -63,6 +63,7 @@ http {
     listen 127.0.0.1:PORT SSL; listen unix:DIRECTORY/socket; server_name localhost; CERTIFICATE
     location = /file { alias DIRECTORY/file.json; open_file_cache max=10; }
     location ~ ^/api/ { alias DIRECTORY/file.json; open_file_cache max=10; }
+    location /api/ { rewrite ^ /file last; }
     location = /connection { return 200 "$connection $connection_requests"; }
   }
 }
