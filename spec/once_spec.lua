@@ -395,7 +395,7 @@ describe("a cancelled task", function()
         local _
         _, err, kind = client:vehicle(vin):honk_horn()
       end)
-      repeat fleet.sleep(1) until #server:records() == 1
+      repeat fleet.sleep(0.01) until #server:records() == 1
       task:cancel()
       pcall(task.wait, task)
     end)

@@ -15,7 +15,7 @@
 --   delay   seconds before the first byte;  trickle: seconds between two bytes of the body
 --   cut     the connection closes after so many bytes of the body, although Content-Length says more
 --   drop    closes without a byte;  reset: before the body was read;  silent: never answers;  raw: these bytes, then closes
---   close   closes after the reply
+--   close   says that it will close after the reply, and does
 -- Every rule is a server that has carried the request out: it is recorded before anything else happens.
 
 local cjson = require "cjson"
@@ -121,6 +121,7 @@ local function reply(c, rule, request)
   if rule.echo then body, id = echo(rule, request) end
   local head = { "HTTP/1.1 " .. (rule.status or 200) .. " Recorded", "Content-Length: " .. #body, id }
   for _, line in ipairs(rule.headers or {}) do head[#head + 1] = line end
+  if rule.close then head[#head + 1] = "Connection: close" end
   c:write(table.concat(head, "\r\n"), "\r\n\r\n")
   if rule.trickle then return write_slowly(c, body, rule.trickle) end
   c:write(string.sub(body, 1, rule.cut or #body))
