@@ -115,6 +115,7 @@ local function charge(vehicle, from, to)
   local room = math.max(0, state.charge_limit_soc - vehicle.energy_percent) / 100 * M.PACK_KWH
   local kwh = math.min(kw * (to - from) / 3600, room)
   meter(vehicle, from, to, kwh)
+  vehicle.charged_kwh = (vehicle.charged_kwh or 0) + kwh -- over its whole life, unlike charge_energy_added
   vehicle.energy_percent = vehicle.energy_percent + kwh / M.PACK_KWH * 100
   state.charge_energy_added = round(state.charge_energy_added + kwh, 1e-6)
   state.charge_miles_added_rated = round(state.charge_energy_added / M.PACK_KWH * M.PACK_MILES, 0.01)
