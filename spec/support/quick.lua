@@ -1,5 +1,6 @@
--- Time that a spec over real sockets does not have to wait for: while a request is in flight the loop's clock runs as it does,
--- and when everybody sleeps it jumps to whoever is due first. Deadlines of the transport stay on real time.
+-- Time that a spec over real sockets does not have to wait for: while a request is in flight the loop's clock
+-- runs as it does, and when everybody sleeps it jumps to whoever is due first. Deadlines of the transport
+-- stay on real time.
 
 return function(fleet)
   local tasks = require "fleet.tasks"
