@@ -123,6 +123,10 @@ end
 local function attempt(call, token, number)
   local left = call.deadline - tasks.real()
   if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
+  if call.expires and tasks.now() >= call.expires then
+    call.expired = true
+    return fail(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
+  end
   local reply, err, kind = send(call, call.proxied and call.account.proxy_url or region.base(call.account), token, left)
   if not reply then return nil, M.dress(call, err), kind end
   local _, wall = tasks.loop.clock()
