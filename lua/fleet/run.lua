@@ -97,7 +97,11 @@ local function send(call, base, token, seconds)
   local account = call.account
   local line = token and "Authorization: Bearer " .. token or nil
   if account.config.http then
-    return host_exchange(account, call.request:table(base, line), seconds)
+    local doubt = call.doubt
+    call.doubt = doubt or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
+    local reply = host_exchange(account, call.request:table(base, line), seconds)
+    call.doubt = doubt
+    return reply
   end
   return tasks.exchange("submit", call.request, base, line, settings(account, call.proxied), seconds, call.sink)
 end

@@ -133,8 +133,15 @@ local function sign(call, slot)
   return sub, id, session
 end
 
+-- The security domain says GENERICERROR_ALREADY_ON, and its errors carry that without the prefix.
+local function known_reason(text)
+  local known, doc = core.reason(text)
+  if known == nil then known, doc = core.reason("GENERICERROR_" .. text) end
+  return known, doc
+end
+
 local function refused_or_already(call, err, kind, authenticated)
-  local known, doc = core.reason(err.reason or "")
+  local known, doc = known_reason(err.reason or "")
   if known == false and not call.request:flag("strict") then
     return { changed = false, reason = err.reason, via = "signed", authenticated = authenticated }
   end
@@ -143,18 +150,24 @@ local function refused_or_already(call, err, kind, authenticated)
   return nil, err, kind
 end
 
--- What the answer's bytes say about the message with this id.
+local function not_the_answer(resynced)
+  local err = core.err {
+    kind = "protocol", outcome = "unknown", resynced = resynced, message = "the answer belongs to another message",
+  }
+  return nil, err, "protocol"
+end
+
+-- What the answer's bytes say about the message with this id. A late answer to an earlier message says nothing, also where
+-- it is a refusal.
 local function read(call, session, bytes, id)
   local payload, answered, authenticated, word = session:open(bytes)
   if not payload then
     local err, kind = answered, authenticated
+    if err.id and err.id ~= id then return not_the_answer(err.resynced) end
     err.outcome = err.outcome or "unknown"
     return nil, err, kind
   end
-  if answered ~= id then
-    local err = core.err { kind = "protocol", outcome = "unknown", message = "the answer belongs to another message" }
-    return nil, err, "protocol"
-  end
+  if answered ~= id then return not_the_answer() end
   if call.take then return call.take(payload, authenticated, word) end
   local ok, err, kind = core.read_answer(call.domain, payload, authenticated, word)
   if ok then return { changed = true, reason = "", via = "signed", authenticated = authenticated } end
@@ -177,7 +190,7 @@ local function exchange(call, slot)
   local sub, id, session = sign(call, slot)
   if not sub then return not_sent(id, session) end
   sessions.signed(slot)
-  call.drawn = true
+  call.drawn, call.carrier_call = true, sub
   local bytes, err, kind = run.attempts(sub)
   call.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
@@ -190,15 +203,16 @@ end
 
 -- act(call, slot) inside the slot of the vehicle's domain, which is left whatever happens in there.
 local function visit(call, act)
-  call.drawn, call.trait, call.unfit, call.expired = false, nil, nil, nil
+  call.drawn, call.carrier_call, call.trait, call.unfit, call.expired = false, nil, nil, nil, nil
   local deadline = tasks.now() + math.max(call.deadline - tasks.real(), 0)
   local slot, err, kind = sessions.enter(call.account, call.id, call.domain, deadline)
   if not slot then return not_sent(err, kind) end
   local ran, value
   ran, value, err, kind = pcall(act, call, slot)
   sessions.leave(call.account, slot, call.drawn)
-  if not ran then error(value, 0) end
-  return value, err, kind
+  if ran then return value, err, kind end
+  call.doubt = call.doubt or call.carrier_call and call.carrier_call.doubt
+  error(value, 0)
 end
 
 -- ---- recovery ----
