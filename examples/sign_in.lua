@@ -2,6 +2,7 @@
 local fleet = require "fleet"
 
 local client = fleet.new {
+  base_url = os.getenv "FLEET_BASE_URL", auth_url = os.getenv "FLEET_AUTH_URL", token_url = os.getenv "FLEET_TOKEN_URL",
   client_id = os.getenv "FLEET_CLIENT_ID" or "your-client-id", client_secret = os.getenv "FLEET_CLIENT_SECRET",
   redirect_uri = os.getenv "FLEET_REDIRECT_URI" or "https://app.example/callback",
   scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds" },

@@ -77,7 +77,8 @@ describe("a row as a verb", function()
       local http, requests = cli.service(answer_to(row))
       local words = with_files(samples.words(row), directory)
       words[#words + 1] = "--json"
-      if row.flags.deprecated or row.name == "time_of_use_settings" then words[#words + 1] = "--force" end
+      local checked = row.name == "time_of_use_settings" or row.name == "create_fleet_telemetry_config"
+      if row.flags.deprecated or checked then words[#words + 1] = "--force" end
       local result = cli.run(words, { env = env, http = http })
       if refused(row) then
         assert.equal("unsupported", result.json.kind)

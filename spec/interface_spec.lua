@@ -77,7 +77,7 @@ local function reply_for(row)
 end
 
 local protocol_only = { set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true }
-local superseded = { set_scheduled_charging = true, set_scheduled_departure = true }
+local superseded = { set_scheduled_charging = true, set_scheduled_departure = true, create_fleet_telemetry_config = true }
 
 -- ---- one call, as the vector says ----
 
@@ -285,6 +285,17 @@ describe("every call of the interface", function()
     assert.are.equal(ok and 1 or 0, #requests)
   end)
 
+  it("goes where the client was told, whatever proxy the environment names", function()
+    local process = require "spec.support.process"
+    server:script {}
+    local nowhere = recorder.unused()
+    local environment = string.format("http_proxy=%s HTTP_PROXY=%s https_proxy=%s all_proxy=%s ALL_PROXY=%s no_proxy= ", nowhere,
+      nowhere, nowhere, nowhere, nowhere)
+    local script = string.format("assert(require('fleet').new { base_url = '%s', token = 't0ken' }.user:me())", server.url)
+    process.execute(environment .. "lua5.4 -e " .. process.quote(script))
+    assert.are.equal(1, #server:records())
+  end)
+
   it("splits a long fleet_status into requests of a hundred and joins the answers", function()
     local client <close> = new_client()
     local vins = {}
@@ -409,7 +420,7 @@ describe("replies", function()
       '{"vin":"V3","reason":"max_configs"}]')
     local by_vin = answer '{"V1":"missing_key","V2":"missing_key","V3":"max_configs"}'
     for _, body in ipairs { object, list, by_vin } do
-      local value = reply("client:create_fleet_telemetry_config", body, given)
+      local value = reply("client:create_fleet_telemetry_config", body, given, { force = true })
       local seen = {}
       for _, skipped in ipairs(value.skipped_vehicles) do
         seen[#seen + 1] = skipped.vin .. " " .. skipped.reason
@@ -420,7 +431,7 @@ describe("replies", function()
     end
     local jws = reply("client:create_fleet_telemetry_config_jws", object, { vins = { vin }, token = "a.b.c" })
     assert.are.equal(3, #jws.skipped_vehicles)
-    local new = reply("client:create_fleet_telemetry_config", '{"response":{"skipped_vehicles":{"brand_new":["V"]}}}', given)
+    local new = reply("client:create_fleet_telemetry_config", '{"response":{"skipped_vehicles":{"brand_new":["V"]}}}', given, { force = true })
     assert.are.same({ { vin = "V", reason = "brand_new" } }, new.skipped_vehicles)
   end)
 

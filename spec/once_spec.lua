@@ -172,7 +172,7 @@ describe("every row", function()
       if not protocol_only[word] and one.row.paging == "no" then
         for _, rule in ipairs { { on = one.verb, drop = true, times = 0 }, { on = one.verb, status = 503, body = "", times = 0 } } do
           server:script { rule }
-          local forced = string.find(word, "^set_scheduled") or word == "time_of_use_settings" -- no look first
+          local forced = string.find(word, "^set_scheduled") or word == "time_of_use_settings" or word == "create_fleet_telemetry_config"
           local value, err = call_row(one, forced and { force = true } or nil)
           assert.is_nil(value, one.name)
           local write = one.verb ~= "GET" and word ~= "fleet_status" and word ~= "pricing"

@@ -222,3 +222,26 @@ describe("a setting that is read back", function()
     assert.are.equal("POST /api/1/energy_sites/{energy_site_id}/backup", err.request)
   end)
 end)
+
+describe("waiting for a telemetry configuration", function()
+  local function config(synced, times)
+    return { times = times, body = '{"response":{"synced":' .. synced .. ',"config":{"hostname":"t.example.com"}}}' }
+  end
+
+  it("ends when the vehicle has taken it over", function()
+    server:script { config("false", 3), config("true", 0) }
+    local value = assert(car:wait_telemetry_synced { timeout = 1e6 })
+    assert.are.equal("t.example.com", value.config.hostname)
+    assert.are.equal(4, #server:records())
+  end)
+
+  it("ends with the time given, and with any failure", function()
+    server:script { config("false", 0) }
+    local value, _, kind = car:wait_telemetry_synced { timeout = 20 }
+    assert.are.same({ nil, "timeout" }, { value, kind })
+    server:script { config("false"), { status = 404, body = "", times = 0 } }
+    value, _, kind = car:wait_telemetry_synced { timeout = 1e6 }
+    assert.are.same({ nil, "not_found" }, { value, kind })
+    assert.has_error(function() car:wait_telemetry_synced { time = 5 } end)
+  end)
+end)

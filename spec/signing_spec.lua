@@ -148,6 +148,41 @@ describe("sessions and receivers", function()
   end)
 end)
 
+describe("when memory runs out", function()
+  it("at any allocation, the call fails and nothing is lost", function()
+    local struggle = require("probe_memory").struggle
+    local n = 0
+    while not struggle(n) do
+      n = n + 1
+      assert.is_true(n < 500, "never enough")
+    end
+    assert.is_true(n > 20)
+    assert.is_true(struggle(-1))
+  end)
+end)
+
+describe("a forked child", function()
+  it("draws other bytes than its parent", function()
+    local fork = require "probe_fork"
+    local key = core.key.generate()
+    local s = core.session { key = key, vin = VIN, domain = "infotainment" }
+    s:handshake() -- the state has drawn in advance by now
+    local path = os.tmpname()
+    local status = fork(function()
+      local file = assert(io.open(path, "w"))
+      file:write(probe.read(s:handshake()).uuid)
+      file:close()
+    end)
+    assert.equal(0, status)
+    local file = assert(io.open(path))
+    local childs = file:read("a")
+    file:close()
+    os.remove(path)
+    assert.equal(16, #childs)
+    assert.not_equal(childs, probe.read(s:handshake()).uuid)
+  end)
+end)
+
 describe("fleet.base64", function()
   -- RFC 4648 section 10
   local rows = { { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" },

@@ -169,6 +169,71 @@ describe("a simulated energy site", function()
       assert.near(months[1].solar_energy_exported, sum, 0.1)
     end)
 
+    local BATTERY_IN = { "battery_energy_imported_from_solar", "battery_energy_imported_from_grid" }
+
+    -- A member, or several, summed over the entries of a range.
+    local function total(names, from, to, period)
+      local sum = 0
+      for _, e in ipairs(energy(range(from, to, period or "day")).time_series) do
+        for _, name in ipairs(names) do sum = sum + e[name] end
+      end
+      return sum
+    end
+
+    it("counts nothing twice and loses nothing, wherever a range is cut", function()
+      sim:advance(3 * 86400 + 1000)
+      local from, to = "2026-03-09T00:00:00+01:00", "2026-03-13T00:00:00+01:00"
+      for _, cut in ipairs({ "2026-03-10T10:07:00+01:00", "2026-03-10T11:00:01+01:00", "2026-03-11T23:59:59+01:00" }) do
+        for _, name in ipairs({ "solar_energy_exported", "grid_energy_imported", "battery_energy_exported" }) do
+          assert.near(total({ name }, from, to), total({ name }, from, cut) + total({ name }, cut, to), 0.01)
+          assert.near(total({ name }, from, to), total({ name }, from, to, "lifetime"), 0.01)
+        end
+      end
+    end)
+
+    it("says of the battery what the battery holds", function()
+      local before = sim.service.sites[1].stored
+      local from = "2026-03-10T11:00:00+01:00" -- when the simulator began
+      sim:advance(31 * 86400)
+      sim:get(SITE .. "/live_status")
+      local to = "2026-04-10T12:00:00+02:00"
+      local gained = total(BATTERY_IN, from, to) - total({ "battery_energy_exported" }, from, to)
+      assert.near(sim.service.sites[1].stored - before, gained, 0.1)
+    end)
+
+    it("of days before the start takes no more from the battery than went in", function()
+      local from, to = "2026-01-01T00:00:00+01:00", "2026-03-01T00:00:00+01:00"
+      local out = total({ "battery_energy_exported" }, from, to)
+      assert.is_true(out > 100000)
+      assert.is_true(math.abs(total(BATTERY_IN, from, to) - out) < sim.service.sites[1].capacity)
+    end)
+
+    it("of days before the start is the same whatever is set later", function()
+      local from, to = "2026-02-01T00:00:00+01:00", "2026-02-08T00:00:00+01:00"
+      local before = energy(range(from, to, "day"))
+      post("backup", { backup_reserve_percent = 90 })
+      post("grid_import_export", { customer_preferred_export_rule = "never" })
+      assert.same(before, energy(range(from, to, "day")))
+    end)
+
+    it("knows time zones by name and refuses others, in the query and in the garage", function()
+      local real = simulated.new(nil, { zone = function(name) return name == "Asia/Kathmandu" and 20700 or name == "Europe/Berlin" and 3600 or nil end })
+      local day = "/calendar_history?kind=energy&start_date=2026-03-01T00:00:00%2B05:45&end_date=2026-03-03T00:00:00%2B05:45&time_zone="
+      local reply = real:get(SITE .. day .. "Asia%2FKathmandu")
+      assert.equal(2, #reply.response.time_series)
+      assert.equal("2026-03-02T00:00:00+05:45", reply.response.time_series[2].timestamp)
+      for _, kind in ipairs({ "calendar_history?kind=energy", "calendar_history?kind=backup", "telemetry_history?kind=charge" }) do
+        for _, name in ipairs({ "Nowhere", "" }) do
+          reply = real:get(SITE .. "/" .. kind .. "&time_zone=" .. name)
+          assert.equal(400, reply.status)
+          assert.matches("Europe/Berlin", reply.json.error_description, 1, true)
+        end
+      end
+      assert.error_matches(function()
+        simulated.new({ energy_sites = { { installation_time_zone = "Nowhere" } } }, { zone = function() return nil end })
+      end, "energy_sites%[1%]%.installation_time_zone: there is no time zone 'Nowhere'")
+    end)
+
     it("knows days of 23 hours", function()
       sim:advance(30 * 86400)
       local list = energy(range("2026-03-28T00:00:00+01:00", "2026-03-31T00:00:00+02:00", "day")).time_series

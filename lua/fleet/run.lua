@@ -108,7 +108,23 @@ end
 
 -- ---- logging ----
 
+local listeners = setmetatable({}, { __mode = "k" }) -- account -> { function = true }
+
+--- Calls fn(row, id, status) after every attempt of the account's calls, repeated ones too: what counts is what was sent.
+--- status is nil where no answer came. Returns a function that ends it.
+function M.listen(account, fn)
+  local list = listeners[account] or {}
+  listeners[account], list[fn] = list, true
+  return function() list[fn] = nil end
+end
+
+local function tell(call, reply)
+  local status = reply and reply:status() ~= 0 and reply:status() or nil
+  for fn in pairs(listeners[call.account] or {}) do fn(call.row, call.id, status) end
+end
+
 local function report(call, reply, err, attempt)
+  tell(call, reply)
   local log = call.account.config.log
   if not log then return end
   local _, wall = tasks.loop.clock()

@@ -6,11 +6,13 @@
 
 local core = require "fleet.core"
 local names = require "fleet.names"
-local unpack = require("fleet.compat").unpack
+local compat = require "fleet.compat"
 
 local M = { generation = 1 } -- grows when a forked child makes its own engine
 
-local engine = assert(core.loop())
+local unpack, close_coroutine = compat.unpack, compat.close_coroutine
+
+local engine -- opened by whatever first needs it: loading opens nothing
 local loop = { speed = 1 } -- fleet.loop
 M.loop = loop
 
@@ -18,8 +20,13 @@ local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
 local runnable, first, last = {}, 1, 0
 local replies = {} -- request id -> waiter
 local next_id = 0
-local watches = {} -- descriptor -> function
+local watches = {} -- descriptor -> watch
 local alive = 0 -- tasks that have not ended
+
+local function open()
+  engine = assert(core.loop())
+  return engine
+end
 
 -- ---- the clock and the timers: a heap ordered by time ----
 
@@ -150,7 +157,8 @@ function M.exchange(method, ...)
   raise_if_cancelled(current_task())
   next_id = next_id + 1
   local id = next_id
-  local token, err, kind = engine[method](engine, id, ...)
+  local opened = engine or open()
+  local token, err, kind = opened[method](opened, id, ...)
   if not token then return nil, err, kind end
   local waiter = { token = token }
   replies[id] = waiter
@@ -201,7 +209,9 @@ local function resume(task)
   if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
   task.started = true
   local function after(ok, ...)
-    if coroutine.status(co) == "dead" then finish(task, ok, ...) end
+    if coroutine.status(co) ~= "dead" then return end
+    if not ok then close_coroutine(co) end -- its to-be-closed variables
+    finish(task, ok, ...)
   end
   after(coroutine.resume(co, task.fn, task.arguments))
 end
@@ -241,8 +251,7 @@ function M.ended_within(task, seconds)
   if task.state ~= "running" then return true end
   local waiter = {}
   task.waiters[#task.waiters + 1] = waiter
-  wake_after(waiter, math.max(seconds, 0))
-  await(waiter)
+  M.await_for(waiter, seconds)
   return task.state ~= "running"
 end
 
@@ -312,6 +321,7 @@ local function run_runnable()
 end
 
 local function turn_once()
+  local _ = engine or open()
   engine:step()
   deliver_replies()
   call_watches()
@@ -337,6 +347,7 @@ end
 
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
 function loop.timeout()
+  local _ = engine or open()
   if first <= last then return engine:timeout(0) end
   forget_woken_timers()
   if heap_size == 0 then return engine:timeout() end
@@ -350,7 +361,7 @@ end
 
 --- The one descriptor to wait for; the same integer for the life of the loop.
 function loop.fd()
-  local fd = engine:fd()
+  local fd = (engine or open()):fd()
   loop.timeout()
   return fd
 end
@@ -363,14 +374,14 @@ end
 
 --- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
 function loop.wait(seconds)
-  engine:wait(seconds)
+  (engine or open()):wait(seconds)
 end
 
 local watch_mt = { __name = "fleet.watch", __index = {} }
 function watch_mt.__index:close()
   if self.fd and watches[self.fd] == self then -- the number may be another descriptor's by now
     watches[self.fd] = nil
-    engine:watch(self.fd)
+    if not engine:forked() then engine:watch(self.fd) end
   end
   self.fd = nil
 end
@@ -382,7 +393,7 @@ function loop.watch(fd, mode, fn, ...)
   if fd == loop then return loop.watch(mode, fn, ...) end
   if mode ~= "r" and mode ~= "w" and mode ~= "rw" then error("watch: mode must be \"r\", \"w\" or \"rw\"", 2) end
   if type(fn) ~= "function" then error("watch: a function is needed", 2) end
-  local ok, err, kind = engine:watch(fd, mode)
+  local ok, err, kind = (engine or open()):watch(fd, mode)
   if not ok then return nil, err, kind end
   watches[fd] = setmetatable({ fd = fd, fn = fn }, watch_mt)
   return watches[fd]
@@ -439,13 +450,13 @@ end
 
 --- Whether clients of this generation can still be used: after a fork the child must not touch the parent's connections.
 function M.usable(generation)
-  return generation == M.generation and not engine:forked()
+  return generation == M.generation and not (engine and engine:forked())
 end
 
 --- In a forked child, a new engine; what the parent waited for is forgotten.
 function M.reopen_after_fork()
-  if not engine:forked() then return end
-  engine = assert(core.loop())
+  if not (engine or open()):forked() then return end
+  open()
   M.generation = M.generation + 1
   replies, watches, heap, heap_size, runnable, first, last, alive, under_way = {}, {}, {}, 0, {}, 1, 0, 0, 0
 end

@@ -1,7 +1,7 @@
 -- What can be said of a telemetry configuration before it is sent: types, names, host, port and certificates.
 --
--- The service accepts nearly anything and the vehicle then stays silent for hours (field problem 42). A problem
--- is certain to fail; a warning is likely to. Pure: the time is an argument. Published shape: interface 2.3,
+-- The service accepts nearly anything and the vehicle then stays silent for hours (field problem 42). A problem is
+-- certain to fail; a warning is likely to. Pure: the time is an argument. Published shape: interface 2.3 and
 -- service-facts 4.1.
 
 local core = require "fleet.core"
@@ -120,7 +120,8 @@ local function certificate(der)
   local _, _, from_stop = element(der, parts[4].start, parts[4].stop)
   if not from_stop then return nil end
   local _, start, stop = element(der, from_stop + 1, parts[4].stop)
-  return { issuer = parts[3].bytes, subject = parts[5].bytes, until_utc = start and utc_digits(der, start, stop) }
+  local until_utc = start and utc_digits(der, start, stop)
+  return { issuer = parts[3].bytes, subject = parts[5].bytes, until_utc = until_utc }
 end
 
 local function read_certificates(report, where, ca)
@@ -128,17 +129,20 @@ local function read_certificates(report, where, ca)
   for body in ca:gmatch("%-%-BEGIN CERTIFICATE%-%-%-%-%-(.-)%-%-%-%-%-END CERTIFICATE%-%-") do
     local der = core.unbase64((body:gsub("%s", "")))
     local found = der and certificate(der)
-    if not found then return report:problem(where, "certificate %d cannot be read: it was cut or changed", #list + 1) end
+    if not found then
+      return report:problem(where, "certificate %d cannot be read: it was cut or changed", #list + 1)
+    end
     list[#list + 1] = found
   end
   return list
 end
 
 local function check_dates(report, where, list, wall)
-  local now = wall and os.date("!%Y%m%d%H%M%SZ", wall)
+  local now = wall and os.date("!%Y%m%d%H%M%SZ", math.floor(wall))
   for i, one in ipairs(list) do
     if now and one.until_utc and one.until_utc < now then
-      report:problem(where, "certificate %d ended on %s-%s-%s", i, one.until_utc:match("^(%d%d%d%d)(%d%d)(%d%d)"))
+      local year, month, day = one.until_utc:match("^(%d%d%d%d)(%d%d)(%d%d)")
+      report:problem(where, "certificate %d ended on %s-%s-%s", i, year, month, day)
     end
   end
 end
@@ -158,7 +162,7 @@ local function check_ca(report, where, ca, wall)
     return report:problem(where, "must be the certificate chain of your server as PEM text")
   end
   if ca:find("PRIVATE KEY", 1, true) then
-    return report:problem(where, "holds a private key: send certificates only, and replace a key that was sent")
+    return report:problem(where, "holds a private key: send certificates only, replace a key that was sent")
   end
   local list = read_certificates(report, where, ca)
   if not list then return end

@@ -1,5 +1,5 @@
-/* probe_fork(fn) runs fn in a child, collects what it can, and returns the child's exit status: what fork does to open
- * handles can be seen from Lua no other way. The child ends by _exit, as forked children do. */
+/* probe_fork(fn) runs fn in a child, collects what it can, and returns the child's exit status: what fork
+ * does to open handles can be seen from Lua no other way. The child ends by _exit, as forked children do. */
 #include <lauxlib.h>
 #include <lua.h>
 

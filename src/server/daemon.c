@@ -42,8 +42,8 @@ static double now(void) {
 
 /* ---- timer ---- */
 
-/* Only ever moved forward; when it fires, the next moment is looked up. That costs one system call per second or so
- * instead of one per request. */
+/* Only ever moved forward; when it fires, the next moment is looked up. That costs one system call per second
+ * or so instead of one per request. */
 static void arm(struct daemon *d, double at) {
   if (at < AT_ONCE) at = AT_ONCE;
   if (d->armed > 0 && d->armed <= at) return;
@@ -82,8 +82,10 @@ void exchange_release(struct exchange *x) {
 }
 
 static void unlink_exchange(struct exchange *x) {
-  if (x->before) x->before->after = x->after;
-  else x->daemon->exchanges = x->after;
+  if (x->before)
+    x->before->after = x->after;
+  else
+    x->daemon->exchanges = x->after;
   if (x->after) x->after->before = x->before;
   x->before = x->after = NULL;
   x->daemon = NULL;
@@ -91,8 +93,10 @@ static void unlink_exchange(struct exchange *x) {
 
 static void enqueue(struct daemon *d, struct exchange *x) {
   x->next = NULL;
-  if (d->last) d->last->next = x;
-  else d->first = x;
+  if (d->last)
+    d->last->next = x;
+  else
+    d->first = x;
   d->last = x;
 }
 
@@ -129,7 +133,8 @@ static void suspend(struct exchange *x, double seconds) {
 /* ---- replies made here ---- */
 
 static struct MHD_Response *plain(const char *text) {
-  struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+  struct MHD_Response *r =
+      MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
   if (r) MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain");
   return r;
 }
@@ -162,7 +167,8 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
 }
 
 static bool announced_too_large(struct exchange *x) {
-  const char *text = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+  const char *text =
+      MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
   return text && strtoull(text, NULL, 10) > x->daemon->limits.max_body;
 }
 
@@ -177,16 +183,18 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
   return MHD_YES;
 }
 
-/* A reply cannot be queued while a body is arriving: what is too much is thrown away, and far too much, or far too slow,
- * ends the connection. */
+/* A reply cannot be queued while a body is arriving: what is too much is thrown away, and far too much, or
+ * far too slow, ends the connection. */
 static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *size) {
   size_t limit = x->daemon->limits.max_body, room = limit - x->body.size;
   if (x->too_large) room = 4 * limit + 1024 > x->allowed ? 4 * limit + 1024 - x->allowed : 0;
   if (now() > x->due) return MHD_NO;
   if (x->too_large && *size > room) return MHD_NO;
   if (!x->too_large && *size > room) x->too_large = true;
-  if (x->too_large) x->allowed += *size;
-  else buf_add(&x->body, data, *size);
+  if (x->too_large)
+    x->allowed += *size;
+  else
+    buf_add(&x->body, data, *size);
   *size = 0;
   return MHD_YES;
 }
@@ -211,8 +219,9 @@ static enum MHD_Result reply(struct exchange *x) {
   return done;
 }
 
-static enum MHD_Result on_call(void *cls, struct MHD_Connection *connection, const char *url, const char *method,
-                               const char *version, const char *data, size_t *size, void **context) {
+static enum MHD_Result on_call(void *cls, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *data, size_t *size,
+                               void **context) {
   struct exchange *x = *context;
   (void)cls, (void)url, (void)version;
   if (!x) return MHD_NO;
@@ -241,10 +250,13 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t capacity) {
   struct exchange *x = cls;
   size_t left = x->allowed > position ? x->allowed - (size_t)position : 0;
-  if (x->daemon->closing || (x->pace.cuts && position >= x->pace.cut)) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (x->daemon->closing || (x->pace.cuts && position >= x->pace.cut))
+    return MHD_CONTENT_READER_END_WITH_ERROR;
   if (left > capacity) left = capacity;
-  if (left) memcpy(out, x->reply.data + position, left);
-  else suspend(x, x->pace.every);
+  if (left)
+    memcpy(out, x->reply.data + position, left);
+  else
+    suspend(x, x->pace.every);
   return (ssize_t)left;
 }
 
@@ -276,8 +288,10 @@ static void answer(struct exchange *x, unsigned status, struct MHD_Response *res
   x->stage = ANSWERED;
   x->status = status;
   x->response = response;
-  if (delay > 0) schedule(x, delay);
-  else x->due = 0, resume(x);
+  if (delay > 0)
+    schedule(x, delay);
+  else
+    x->due = 0, resume(x);
 }
 
 bool exchange_answered(const struct exchange *x) {
@@ -286,8 +300,10 @@ bool exchange_answered(const struct exchange *x) {
 
 bool exchange_respond(struct exchange *x, unsigned status, struct MHD_Response *response, double delay) {
   bool open = !exchange_answered(x);
-  if (open) answer(x, status, response, delay);
-  else MHD_destroy_response(response);
+  if (open)
+    answer(x, status, response, delay);
+  else
+    MHD_destroy_response(response);
   return open;
 }
 
@@ -317,8 +333,10 @@ static void look_at_deadlines(struct daemon *d) {
   double at = now(), next = INFINITY;
   for (struct exchange *x = d->exchanges; x; x = x->after) {
     if (!x->suspended || x->due <= 0) continue;
-    if (x->due <= at) expire(x);
-    else if (x->due < next) next = x->due;
+    if (x->due <= at)
+      expire(x);
+    else if (x->due < next)
+      next = x->due;
   }
   if (isfinite(next)) arm(d, next);
 }
@@ -334,9 +352,10 @@ static struct MHD_Daemon *start(struct daemon *d) {
   unsigned seconds = d->limits.timeout < 1 ? 1 : (unsigned)d->limits.timeout;
   return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_call, d,
                           MHD_OPTION_LISTEN_SOCKET, d->listener.fd, MHD_OPTION_CONNECTION_LIMIT,
-                          d->limits.max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_MEMORY,
-                          MHD_OPTION_CONNECTION_TIMEOUT, seconds, MHD_OPTION_NOTIFY_COMPLETED, on_completed, d,
-                          MHD_OPTION_URI_LOG_CALLBACK, on_target, d, MHD_OPTION_END);
+                          d->limits.max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                          (size_t)HEADER_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, seconds,
+                          MHD_OPTION_NOTIFY_COMPLETED, on_completed, d, MHD_OPTION_URI_LOG_CALLBACK,
+                          on_target, d, MHD_OPTION_END);
 }
 
 static void close_fd(int *fd) {
@@ -357,9 +376,11 @@ bool daemon_open(struct daemon *d, struct err *e) {
   d->pid = getpid();
   d->mhd = start(d);
   if (d->mhd && join(d)) return true;
-  if (!d->mhd) close_fd(&d->listener.fd), listener_unlink(&d->listener); /* a started library closes it itself */
+  if (!d->mhd)
+    close_fd(&d->listener.fd), listener_unlink(&d->listener); /* a started library closes it itself */
   daemon_close(d);
-  return err_set(e, KIND_network, "the HTTP server cannot be started: too few descriptors or too little memory");
+  return err_set(e, KIND_network,
+                 "the HTTP server cannot be started: too few descriptors or too little memory");
 }
 
 void daemon_run(struct daemon *d) {
@@ -390,14 +411,16 @@ bool daemon_forked(const struct daemon *d) {
 static void wake_all(struct daemon *d) {
   d->closing = true;
   for (struct exchange *x = d->exchanges; x; x = x->after) {
-    if (!exchange_answered(x)) answer(x, 503, plain("the server is closing\n"), 0);
-    else resume(x);
+    if (!exchange_answered(x))
+      answer(x, 503, plain("the server is closing\n"), 0);
+    else
+      resume(x);
   }
   for (int round = 0; round < 2; round++) MHD_run(d->mhd);
 }
 
-/* After a fork everything behind the library's descriptors belongs to the parent: nothing may be written, shut down or
- * taken out of the shared epoll instances. The library's memory is given up with the child. */
+/* After a fork everything behind the library's descriptors belongs to the parent: nothing may be written,
+ * shut down or taken out of the shared epoll instances. The library's memory is given up with the child. */
 static void abandon(struct daemon *d) {
   close_fd(&d->listener.fd);
   for (struct exchange *x = d->exchanges; x; x = x->after) {

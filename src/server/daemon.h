@@ -1,9 +1,9 @@
 /* libmicrohttpd behind one descriptor, with requests that are answered whenever the caller is ready.
  *
- * The library calls back as soon as a request is complete; we copy it, suspend the connection and put it in a queue.
- * Nothing runs by itself: the caller waits for daemon.fd, calls daemon_run and takes what has arrived. A suspended
- * connection neither times out nor notices that its client has gone, so every request has a deadline of its own.
- * No Lua here: foreign callbacks never reach an interpreter.
+ * The library calls back as soon as a request is complete; we copy it, suspend the connection and put it in a
+ * queue. Nothing runs by itself: the caller waits for daemon.fd, calls daemon_run and takes what has arrived.
+ * A suspended connection neither times out nor notices that its client has gone, so every request has a
+ * deadline of its own. No Lua here: foreign callbacks never reach an interpreter.
  */
 #ifndef FLEET_SERVER_DAEMON_H
 #define FLEET_SERVER_DAEMON_H
@@ -14,21 +14,21 @@
 struct MHD_Response;
 
 struct limits {
-  size_t max_body;         /* bytes; beyond it the reply is 413 */
+  size_t max_body; /* bytes; beyond it the reply is 413 */
   unsigned max_connections;
   double timeout; /* seconds: idle connection, arrival of a body, wait for an answer */
 };
 
 struct daemon {
-  int fd;              /* readable when daemon_run has something to do; -1: closed */
+  int fd; /* readable when daemon_run has something to do; -1: closed */
   struct MHD_Daemon *mhd;
   int timer_fd, pid;
-  double armed;        /* when the timer fires, CLOCK_MONOTONIC seconds; 0: disarmed */
+  double armed; /* when the timer fires, CLOCK_MONOTONIC seconds; 0: disarmed */
   bool closing;
   struct limits limits;
   struct listener listener;
-  struct exchange *exchanges;         /* all that are alive */
-  struct exchange *first, *last;      /* the queue */
+  struct exchange *exchanges;    /* all that are alive */
+  struct exchange *first, *last; /* the queue */
 };
 
 /* How a body is written, for those who test what their client makes of a bad line. */
@@ -41,20 +41,21 @@ struct pace {
 
 struct exchange; /* one request and its reply; lives until its connection and its holder are done with it */
 
-bool daemon_open(struct daemon *d, struct err *e); /* limits and listener are filled in; takes the listener over */
-void daemon_run(struct daemon *d);                 /* never waits */
-struct exchange *daemon_take(struct daemon *d);    /* a request, each once; the caller holds it. NULL: none */
-void daemon_wake(struct daemon *d);                /* makes the descriptor readable */
+bool daemon_open(struct daemon *d,
+                 struct err *e);   /* limits and listener are filled in; takes the listener over */
+void daemon_run(struct daemon *d); /* never waits */
+struct exchange *daemon_take(struct daemon *d); /* a request, each once; the caller holds it. NULL: none */
+void daemon_wake(struct daemon *d);             /* makes the descriptor readable */
 bool daemon_forked(const struct daemon *d);
-void daemon_close(struct daemon *d);               /* answers what is open with 503; idempotent */
+void daemon_close(struct daemon *d); /* answers what is open with 503; idempotent */
 
 const char *exchange_method(const struct exchange *x);
 struct bytes exchange_target(const struct exchange *x);  /* path and query as they came */
 struct bytes exchange_headers(const struct exchange *x); /* name NUL value NUL ..., names in lower case */
 struct bytes exchange_body(const struct exchange *x);
 bool exchange_answered(const struct exchange *x);
-/* Takes the response over and sends it after so many seconds. False: the client or the server has gone, or the deadline
- * has passed. After it, and after exchange_drop, daemon_run must run before the caller waits. */
+/* Takes the response over and sends it after so many seconds. False: the client or the server has gone, or
+ * the deadline has passed. After it, and after exchange_drop, daemon_run must run before the caller waits. */
 bool exchange_respond(struct exchange *x, unsigned status, struct MHD_Response *response, double delay);
 bool exchange_drop(struct exchange *x, double delay); /* closes the connection without a reply */
 /* A response that follows the pace; NULL: out of memory. The body is copied. */

@@ -56,7 +56,8 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
   const int on = 1;
   l->path[0] = '\0';
   l->fd = -1;
-  if (!size) return err_set(e, KIND_invalid, "cannot listen on '%s': give a numeric address such as 127.0.0.1", host);
+  if (!size)
+    return err_set(e, KIND_invalid, "cannot listen on '%s': give a numeric address such as 127.0.0.1", host);
   l->fd = open_socket(a.any.sa_family);
   if (l->fd < 0) return refuse(l, host, e);
   setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -66,7 +67,8 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
 
 /* ---- Unix sockets ---- */
 
-/* A socket that nobody answers on was left by a process that is gone. Anything else at the path is not ours. */
+/* A socket that nobody answers on was left by a process that is gone. Anything else at the path is not ours.
+ */
 static bool remove_stale(const union address *a) {
   struct stat st;
   int fd = -1;
@@ -91,8 +93,9 @@ static bool remember(struct listener *l) {
   return true;
 }
 
-/* The mode is set on the descriptor before bind: Linux makes the file with it, so that nobody else can connect even for
- * a moment. The umask, which would do the same, belongs to the whole process and its other threads. */
+/* The mode is set on the descriptor before bind: Linux makes the file with it, so that nobody else can
+ * connect even for a moment. The umask, which would do the same, belongs to the whole process and its other
+ * threads. */
 bool listener_unix(struct listener *l, const char *path, struct err *e) {
   union address a = {.local = {.sun_family = AF_UNIX}};
   size_t length = strlen(path);
@@ -100,7 +103,8 @@ bool listener_unix(struct listener *l, const char *path, struct err *e) {
   l->path[0] = '\0';
   l->fd = -1;
   if (!length || length >= sizeof l->path)
-    return err_set(e, KIND_invalid, "the path of a Unix socket has 1 to %zu bytes: %s", sizeof l->path - 1, path);
+    return err_set(e, KIND_invalid, "the path of a Unix socket has 1 to %zu bytes: %s", sizeof l->path - 1,
+                   path);
   memcpy(a.local.sun_path, path, length + 1);
   l->fd = open_socket(AF_UNIX);
   if (l->fd < 0 || fchmod(l->fd, 0600) || !bind_path(l->fd, &a)) return refuse(l, path, e);

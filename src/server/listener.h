@@ -1,8 +1,8 @@
 /* A listening socket: numeric TCP address or Unix socket.
  *
- * We make it ourselves instead of letting the HTTP library do so, because a Unix socket has to be private from its first
- * moment, must replace what a crashed process left behind but never a living server, and must vanish on close only if it
- * is still ours.
+ * We make it ourselves instead of letting the HTTP library do so, because a Unix socket has to be private
+ * from its first moment, must replace what a crashed process left behind but never a living server, and must
+ * vanish on close only if it is still ours.
  */
 #ifndef FLEET_SERVER_LISTENER_H
 #define FLEET_SERVER_LISTENER_H
@@ -15,12 +15,13 @@ struct listener {
   int fd;   /* -1: none; close-on-exec, non-blocking */
   int port; /* the real one, 0 for a Unix socket */
   int backlog;
-  char path[sizeof ((struct sockaddr_un *)0)->sun_path]; /* "" for TCP */
+  char path[sizeof((struct sockaddr_un *)0)->sun_path]; /* "" for TCP */
   dev_t device;
   ino_t inode; /* of the socket that we made at path */
 };
 
-bool listener_tcp(struct listener *l, const char *host, int port, struct err *e); /* host: numeric IPv4 or IPv6 */
+bool listener_tcp(struct listener *l, const char *host, int port,
+                  struct err *e); /* host: numeric IPv4 or IPv6 */
 bool listener_unix(struct listener *l, const char *path, struct err *e);
 void listener_unlink(const struct listener *l); /* removes the path if it is still ours */
 

@@ -33,12 +33,15 @@ static int l_step(lua_State *L);
 static int l_port(lua_State *L);
 static int l_request_index(lua_State *L);
 
-static const luaL_Reg server_methods[] = {{"close", l_close}, {"step", l_step}, {"port", l_port}, {NULL, NULL}};
+static const luaL_Reg server_methods[] = {
+    {"close", l_close}, {"step", l_step}, {"port", l_port}, {NULL, NULL}};
 static const luaL_Reg server_metamethods[] = {{"__close", l_close}, {NULL, NULL}};
-static const struct box_type server_type = {"fleet.server", release_server, server_methods, server_metamethods};
+static const struct box_type server_type = {"fleet.server", release_server, server_methods,
+                                            server_metamethods};
 
 static const luaL_Reg request_metamethods[] = {{"__index", l_request_index}, {NULL, NULL}};
-static const struct box_type request_type = {"fleet.server.request", release_request, NULL, request_metamethods};
+static const struct box_type request_type = {"fleet.server.request", release_request, NULL,
+                                             request_metamethods};
 
 static struct server *check_server(lua_State *L, int index) {
   struct server *s = box_check(L, index, &server_type);
@@ -53,10 +56,13 @@ static void set_bytes(lua_State *L, const char *name, const unsigned char *data,
   lua_setfield(L, -2, name);
 }
 
-/* The table of headers is on top of the stack. A name that came twice has both values, RFC 9110 section 5.3. */
+/* The table of headers is on top of the stack. A name that came twice has both values, RFC 9110 section 5.3.
+ */
 static void set_header(lua_State *L, const char *name, const char *value) {
-  if (lua_getfield(L, -1, name) == LUA_TNIL) lua_pushstring(L, value);
-  else lua_pushfstring(L, "%s, %s", lua_tostring(L, -1), value);
+  if (lua_getfield(L, -1, name) == LUA_TNIL)
+    lua_pushstring(L, value);
+  else
+    lua_pushfstring(L, "%s, %s", lua_tostring(L, -1), value);
   lua_setfield(L, -3, name);
   lua_pop(L, 1);
 }
@@ -97,8 +103,8 @@ static void run(struct server *s) {
   if (s->daemon.first) daemon_wake(&s->daemon);
 }
 
-/* After an answer the library has to run once, or nothing moves: the descriptor does not become ready by it. Inside
- * step() that happens when the handlers are done. */
+/* After an answer the library has to run once, or nothing moves: the descriptor does not become ready by it.
+ * Inside step() that happens when the handlers are done. */
 static void run_after(lua_State *L) {
   lua_getiuservalue(L, 1, HOLDS_SERVER);
   struct server *s = box_test(L, -1, &server_type);
@@ -114,7 +120,8 @@ static int finish(lua_State *L, struct request *r, bool done) {
     lua_pushboolean(L, 1);
     return 1;
   }
-  err_set(&e, KIND_closed, "nobody waits for this answer: the client or the server has gone, or the time limit passed");
+  err_set(&e, KIND_closed,
+          "nobody waits for this answer: the client or the server has gone, or the time limit passed");
   return push_failure(L, &e);
 }
 
@@ -122,7 +129,8 @@ static int finish(lua_State *L, struct request *r, bool done) {
 
 static bool is_token(struct bytes name) {
   for (size_t i = 0; i < name.size; i++) {
-    if (name.data[i] <= ' ' || name.data[i] >= 127 || strchr("()<>@,;:\\\"/[]?={}", name.data[i])) return false;
+    if (name.data[i] <= ' ' || name.data[i] >= 127 || strchr("()<>@,;:\\\"/[]?={}", name.data[i]))
+      return false;
   }
   return name.size > 0;
 }
@@ -144,7 +152,8 @@ static void check_header(lua_State *L) { /* name at -2, value at -1 */
     luaL_error(L, "a header name is an HTTP token");
   const char *name = lua_tostring(L, -2);
   if (!lua_istable(L, -1)) return check_header_value(L, -1, name);
-  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1)) check_header_value(L, -1, name);
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1))
+    check_header_value(L, -1, name);
   lua_pop(L, 1);
 }
 
@@ -214,7 +223,8 @@ static struct MHD_Response *make_response(struct exchange *x, struct bytes body,
   return MHD_create_response_from_buffer(body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
 }
 
-/* request:respond(status, headers, body, { delay =, piece =, every =, cut = }) -> true | nil, err, "closed" */
+/* request:respond(status, headers, body, { delay =, piece =, every =, cut = }) -> true | nil, err, "closed"
+ */
 static int l_respond(lua_State *L) {
   struct request *r = check_open_request(L);
   lua_Integer status = luaL_checkinteger(L, 2);
@@ -268,7 +278,8 @@ static int l_handle(lua_State *L) {
   lua_getiuservalue(L, 1, HOLDS_HANDLER);
   lua_pushvalue(L, 2);
   if (lua_pcall(L, 1, 0, 0) == LUA_OK) return 0;
-  struct MHD_Response *sorry = r->answered ? NULL : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+  struct MHD_Response *sorry =
+      r->answered ? NULL : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
   if (sorry) exchange_respond(r->exchange, 500, sorry, 0);
   r->answered = true;
   return lua_error(L);
@@ -348,7 +359,8 @@ static lua_Integer integer_option(lua_State *L, const char *name, lua_Integer fa
   int whole = 1;
   lua_getfield(L, 1, name);
   lua_Integer value = lua_isnil(L, -1) ? fallback : lua_tointegerx(L, -1, &whole);
-  if (!whole || value < 0 || value > max) luaL_error(L, "option '%s' is an integer from 0 to %I", name, (LUAI_UACINT)max);
+  if (!whole || value < 0 || value > max)
+    luaL_error(L, "option '%s' is an integer from 0 to %I", name, (LUAI_UACINT)max);
   lua_pop(L, 1);
   return value;
 }
@@ -363,7 +375,8 @@ static double timeout_option(lua_State *L) {
 
 static void check_loop(lua_State *L) {
   int type = lua_getfield(L, 1, "loop");
-  if (type != LUA_TTABLE && type != LUA_TUSERDATA) luaL_error(L, "option 'loop' is an object with watch(fd, mode, fn)");
+  if (type != LUA_TTABLE && type != LUA_TUSERDATA)
+    luaL_error(L, "option 'loop' is an object with watch(fd, mode, fn)");
   lua_pop(L, 1);
   if (lua_getfield(L, 1, "on_request") == LUA_TNIL) luaL_error(L, "option 'on_request' is a function");
   lua_pop(L, 1);
@@ -391,8 +404,8 @@ static bool listen_on(struct listener *l, const char *host, int port, const char
 /* server.new { loop =, on_request =, host = "127.0.0.1", port = 0, unix = nil, max_body = 65536,
  *              max_connections = 1000, timeout = 60 } -> server | nil, err, kind */
 static int l_new(lua_State *L) {
-  static const char *const names[] = {"loop",     "on_request",      "host",   "port",
-                                      "unix",     "max_body",        "max_connections", "timeout"};
+  static const char *const names[] = {"loop",     "on_request",      "host",   "port", "unix",
+                                      "max_body", "max_connections", "timeout"};
   struct err e = ERR_INIT;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -406,7 +419,8 @@ static int l_new(lua_State *L) {
   int server = lua_gettop(L);
   s->daemon.limits = limits;
   s->daemon.listener.backlog = 1024;
-  if (!listen_on(&s->daemon.listener, host, port, path, &e) || !daemon_open(&s->daemon, &e)) return push_failure(L, &e);
+  if (!listen_on(&s->daemon.listener, host, port, path, &e) || !daemon_open(&s->daemon, &e))
+    return push_failure(L, &e);
   box_open(L, server);
   lua_getfield(L, 1, "on_request");
   lua_setiuservalue(L, server, HOLDS_HANDLER);

@@ -1,5 +1,6 @@
 #include "signing/answer.h"
 
+#include "signing/fields.h"
 #include "signing/message.h"
 #include "signing/proto/car_server.pb-c.h"
 #include "signing/proto/vcsec.pb-c.h"
@@ -53,7 +54,8 @@ static bool unreadable(struct err *e) {
 }
 
 static bool read_vcsec(const struct answer_facts *f, struct arena *a, struct err *e) {
-  FromVcsec *m = fleet__vcsec__from_vcsecmessage__unpack(&a->allocator, f->payload.size, f->payload.data);
+  ProtobufCAllocator allocator = allocator_of(a);
+  FromVcsec *m = fleet__vcsec__from_vcsecmessage__unpack(&allocator, f->payload.size, f->payload.data);
   if (!m) return unreadable(e);
   if (m->sub_message_case == FLEET__VCSEC__FROM_VCSECMESSAGE__SUB_MESSAGE_NOMINAL_ERROR && m->nominalerror)
     return refuse_by_name(e, &fleet__errors__generic_error__e__descriptor, (int)m->nominalerror->genericerror,
@@ -71,7 +73,8 @@ static const char *vehicle_words(const Fleet__CarServer__ActionStatus *s) {
 }
 
 static bool read_infotainment(const struct answer_facts *f, struct arena *a, struct err *e) {
-  Response *r = fleet__car_server__response__unpack(&a->allocator, f->payload.size, f->payload.data);
+  ProtobufCAllocator allocator = allocator_of(a);
+  Response *r = fleet__car_server__response__unpack(&allocator, f->payload.size, f->payload.data);
   if (!r) return unreadable(e);
   if (r->actionstatus)
     return r->actionstatus->result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK ||

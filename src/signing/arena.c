@@ -36,17 +36,16 @@ void *arena_take(struct arena *a, size_t size) {
   return piece;
 }
 
-static void *allocate(void *arena, size_t size) {
+void *arena_allocate(void *arena, size_t size) {
   return arena_take(arena, size);
 }
 
-static void keep(void *arena, void *piece) { /* pieces live until arena_end */
+void arena_keep(void *arena, void *piece) {
   (void)arena;
   (void)piece;
 }
 
 void arena_start(struct arena *a, size_t limit) {
-  a->allocator = (ProtobufCAllocator){allocate, keep, a};
   a->chunks = NULL;
   a->used = 0;
   a->left = limit;

@@ -7,20 +7,21 @@
 #ifndef FLEET_SIGNING_ARENA_H
 #define FLEET_SIGNING_ARENA_H
 
-#include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct arena {
-  ProtobufCAllocator allocator; /* what protobuf-c is handed */
-  struct chunk *chunks;         /* owned */
-  size_t used;                  /* of first */
-  size_t left;                  /* of the limit */
+  struct chunk *chunks; /* owned */
+  size_t used;          /* of first */
+  size_t left;          /* of the limit */
   _Alignas(8) unsigned char first[2048];
 };
 
 void arena_start(struct arena *a, size_t limit);
 void *arena_take(struct arena *a, size_t size); /* zeroed, aligned; NULL beyond the limit */
+/* The same for protobuf-c's allocator, whose context is the arena. Pieces live until arena_end. */
+void *arena_allocate(void *arena, size_t size);
+void arena_keep(void *arena, void *piece);
 void arena_end(struct arena *a);
 
 #endif

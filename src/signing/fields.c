@@ -208,7 +208,8 @@ bool message_pack(const ProtobufCMessage *m, struct buf *out) {
 }
 
 ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a) {
-  return protobuf_c_message_unpack(type, &a->allocator, in.size, in.data);
+  ProtobufCAllocator allocator = allocator_of(a);
+  return protobuf_c_message_unpack(type, &allocator, in.size, in.data);
 }
 
 /* The set member of the first oneof. */

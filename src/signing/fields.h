@@ -10,8 +10,14 @@
 #include "base/buf.h"
 #include "signing/arena.h"
 
+#include <protobuf-c/protobuf-c.h>
+
 typedef const ProtobufCFieldDescriptor Field;
 typedef const ProtobufCMessageDescriptor Type;
+
+static inline ProtobufCAllocator allocator_of(struct arena *a) {
+  return (ProtobufCAllocator){arena_allocate, arena_keep, a};
+}
 
 ProtobufCMessage *message_new(Type *type, struct arena *a); /* NULL: beyond the arena's limit */
 ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a);

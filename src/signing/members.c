@@ -1,5 +1,6 @@
 #include "signing/members.h"
 
+#include "signing/fields.h"
 #include "signing/message.h"
 #include "signing/proto/car_server.pb-c.h"
 #include "signing/proto/universal_message.pb-c.h"

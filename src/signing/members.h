@@ -7,8 +7,9 @@
 #ifndef FLEET_SIGNING_MEMBERS_H
 #define FLEET_SIGNING_MEMBERS_H
 
+#include "base/buf.h"
 #include "base/err.h"
-#include "signing/fields.h"
+#include "signing/arena.h"
 
 /* Types are named "CarServer.Response", "VCSEC.FromVCSECMessage", "CarServer.Action",
  * "VCSEC.UnsignedMessage", "UniversalMessage.RoutableMessage", "Signatures.SessionInfo". */
@@ -19,7 +20,7 @@ bool members_json(const char *type, struct bytes message, struct buf *json, stru
 
 struct members { /* a message being written */
   struct arena arena;
-  ProtobufCMessage *root;
+  struct ProtobufCMessage *root;
 };
 
 bool members_start(struct members *m, const char *type, struct err *e); /* members_end either way */

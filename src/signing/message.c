@@ -1,5 +1,6 @@
 #include "signing/message.h"
 
+#include "signing/fields.h"
 #include "signing/proto/signatures.pb-c.h"
 #include "signing/proto/universal_message.pb-c.h"
 
@@ -85,10 +86,11 @@ static void read_signature(struct message *m, const Signature *s) {
 }
 
 bool message_read(struct message *m, struct bytes in, struct arena *a, struct err *e) {
+  ProtobufCAllocator allocator = allocator_of(a);
   memset(m, 0, sizeof *m);
   if (in.size > MESSAGE_LIMIT)
     return err_set(e, KIND_protocol, "the message is larger than %d bytes", MESSAGE_LIMIT);
-  Routable *r = fleet__universal_message__routable_message__unpack(&a->allocator, in.size, in.data);
+  Routable *r = fleet__universal_message__routable_message__unpack(&allocator, in.size, in.data);
   if (!r) return err_set(e, KIND_protocol, "the bytes are not a message of the vehicles' protocol");
   read_destination(r->to_destination, &m->to_domain, &m->to_address);
   read_destination(r->from_destination, &m->from_domain, &m->from_address);
@@ -270,7 +272,8 @@ bool message_write(const struct message *m, struct buf *out) {
 /* ---- session info ---- */
 
 bool session_info_read(struct session_info *i, struct bytes in, struct arena *a, struct err *e) {
-  Info *info = fleet__signatures__session_info__unpack(&a->allocator, in.size, in.data);
+  ProtobufCAllocator allocator = allocator_of(a);
+  Info *info = fleet__signatures__session_info__unpack(&allocator, in.size, in.data);
   if (!info) return err_set(e, KIND_protocol, "the vehicle's session info cannot be read");
   i->counter = info->counter;
   i->clock_time = info->clock_time;

@@ -66,6 +66,8 @@ static const struct choice sections[] = {
     {"vehicle_data_combo", .text = "vehicle_data_combo"},
     END};
 
+static const struct choice audiences[] = {{"fleet", .text = "fleet"}, {"vehicle", .text = "vehicle"}, END};
+
 static const struct choice periods[] = {{"day", .text = "day"},           {"week", .text = "week"},
                                         {"month", .text = "month"},       {"year", .text = "year"},
                                         {"lifetime", .text = "lifetime"}, END};
@@ -165,7 +167,9 @@ const struct row endpoint_rows[] = {
      .path = "/api/1/vehicles/fleet_telemetry_config",
      .params = PARAMS({"vins", IN_BODY, TYPE_VINS, REQUIRED, .min = 1, .max = 1e6, .doc = "the vehicles"},
                       {"config", IN_BODY, TYPE_OBJECT, REQUIRED, .lists = "alert_types include_fields",
-                       .doc = "hostname, port, ca, fields and more; see the manual page on telemetry"}),
+                       .doc = "hostname, port, ca, fields and more; see the manual page on telemetry"},
+                      {"audience", IN_LOCAL, TYPE_STRING, .choices = audiences,
+                       .doc = "signed form: fleet is for every vehicle that trusts the key, vehicle for the one named"}),
      USER_OR_BUSINESS,
      .scope = "vehicle_device_data",
      .billing = BILLED_FREE,

@@ -12,8 +12,8 @@ local ask_script = [[
 old=$(stty -g) || exit 1
 trap 'stty "$old"' EXIT
 trap 'exit 1' INT TERM HUP
-printf '%s: ' "$label" >&2
 stty -echo
+printf '%s: ' "$label" >&2
 IFS= read -r answer
 printf '\n' >&2
 printf '%s' "$answer"

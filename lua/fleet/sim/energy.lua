@@ -4,7 +4,7 @@
 --   battery  takes the surplus and covers what the sun does not, within its power and above the reserve; in time-based control
 --            it keeps what it has outside the dearest label of the tariff; storm watch and a reserve above the level fill it
 --   grid     takes and gives the rest, as far as the export rule allows; without grid the battery carries the house
--- Time passes in steps of five minutes; half-hour sums are kept for the histories.
+-- Time passes in steps of five minutes; sums of quarter hours are kept for the histories, because no zone is off by less.
 local garage = require("fleet.sim.garage")
 local json = require("fleet.sim.json")
 local tariff = require("fleet.sim.tariff")
@@ -13,8 +13,8 @@ local vehicles = require("fleet.sim.vehicle")
 local M = {}
 
 M.STEP = 300
-M.SLOT = 1800
-local KEPT_SLOTS = 48 * 100 -- a hundred days; older ones are modelled again
+M.SLOT = 900
+local KEPT_SLOTS = 96 * 100 -- a hundred days; older ones are modelled again
 
 local function components()
   return {
@@ -74,7 +74,7 @@ function M.new(entry, index, now, account, zone)
     id = ("%.0f"):format(number), number = number, owner = entry.owner or account, info = info, live = live, product = product,
     updated = now, slots = {}, slot_count = 0, backup_events = {}, charges = {}, zone = zone, peak = 6000,
     capacity = live.total_pack_energy or info.nameplate_energy, grid_up = (live.grid_status or "Active") == "Active",
-    storm = live.storm_mode_active == true, metered = {},
+    storm = live.storm_mode_active == true, metered = {}, born = now, origin = garage.copy(info),
   }
   local percent = live.percentage_charged
   if not percent and live.energy_left then percent = live.energy_left / self.capacity * 100 end

@@ -1,6 +1,7 @@
 -- The garage file: what exists in the simulated world. It is read strictly, because a misspelt member would otherwise show
 -- as a riddle hours later: every problem names the place and what is expected there. doc/garage.schema.json says the same
 -- for editors.
+local core = require("fleet.core")
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
@@ -97,28 +98,12 @@ local function noun(name)
   return NOUNS[name] or "a " .. name
 end
 
-local function distance(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
-  for i = 1, #a do
-    local before = row[0]
-    row[0] = i
-    for j = 1, #b do
-      local cost = a:sub(i, i) == b:sub(j, j) and 0 or 1
-      before, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, before + cost)
-    end
-  end
-  return row[#b]
-end
-
--- The name nearest to a misspelt one, or nil when none is near.
-function M.nearest(name, names)
-  local best, found = #name / 2 + 1, nil
-  for candidate in pairs(names) do
-    local d = distance(name, candidate)
-    if d < best or (d == best and found and candidate < found) then best, found = d, candidate end
-  end
-  return found
+-- The member nearest to a misspelt one, or nil when none is near.
+function M.nearest(name, members)
+  local names = {}
+  for member in pairs(members) do names[#names + 1] = member end
+  table.sort(names)
+  return core.nearest(name, names)
 end
 
 local check

@@ -1,37 +1,54 @@
 -- Histories of a site: one entry per period, cut at midnight of the zone, so that days have 23, 24 or 25 hours.
--- What the simulator has lived through is summed from its half hours; what lies before is modelled day by day with the site as
--- it was at the start, so that every past day has numbers and the same ones each time.
+-- What the simulator has lived through is summed from its quarter hours; what lies before is modelled day by day with the site
+-- as it was at the start, so that every past day has numbers and the same ones each time.
 local calendar = require("fleet.sim.calendar")
 local energy = require("fleet.sim.energy")
 local json = require("fleet.sim.json")
 
 local M = {}
 
--- ---- half hours ----
+-- ---- quarter hours ----
 
-local function model_slot(site, number)
-  local sum, at = {}, number * energy.SLOT
-  local ghost = setmetatable({ stored = site.capacity / 2, grid_up = true, storm = false }, { __index = site })
-  for moment = at, at + energy.SLOT - 1, energy.STEP do
-    energy.add(sum, energy.step(ghost, moment, energy.STEP, 0), energy.STEP / 3600)
+local DAY_SLOTS = calendar.DAY / energy.SLOT
+
+-- A day of the site as it was at the start → the sums of its quarter hours, and what the battery holds at the end.
+local function model_day(site, day, stored)
+  local slots = {}
+  local ghost = setmetatable({ stored = stored, grid_up = true, storm = false, info = site.origin }, { __index = site })
+  for at = day * calendar.DAY, (day + 1) * calendar.DAY - 1, energy.STEP do
+    local number = math.floor(at / energy.SLOT)
+    slots[number] = energy.add(slots[number] or {}, energy.step(ghost, at, energy.STEP, 0), energy.STEP / 3600)
   end
-  return sum
+  return slots, ghost.stored
 end
 
+-- The battery begins a day as the day before left it. That one begins half full: by evening it has forgotten.
+local function modelled(site, number)
+  local day = math.floor(number / DAY_SLOTS)
+  if site.model_day ~= day then
+    local _, stored = model_day(site, day - 1, site.capacity / 2)
+    site.model_day, site.model_slots = day, model_day(site, day, stored)
+  end
+  return site.model_slots[number]
+end
+
+-- The quarter hour in which the simulator began was lived through in part only.
 local function slot(site, number)
-  if site.slots[number] then return site.slots[number] end
-  if number >= math.floor(site.updated / energy.SLOT) then return nil end
-  return model_slot(site, number)
+  local lived, born = site.slots[number], site.born / energy.SLOT
+  if number * energy.SLOT >= site.updated then return nil end
+  if lived and number > born - 1 and number < born then
+    local sum, before = energy.add({}, lived, 1), born - number
+    return energy.add(sum, modelled(site, number), before)
+  end
+  return lived or modelled(site, number)
 end
 
+-- A quarter hour belongs to the range in which it begins, so that ranges side by side count nothing twice.
 local function sum_of(site, from, to)
   local sum = nil
-  for number = math.floor(from / energy.SLOT), math.ceil(to / energy.SLOT) - 1 do
+  for number = math.ceil(from / energy.SLOT), math.ceil(to / energy.SLOT) - 1 do
     local one = slot(site, number)
-    if one then
-      sum = sum or {}
-      energy.add(sum, one, 1)
-    end
+    if one then sum = energy.add(sum or {}, one, 1) end
   end
   return sum
 end

@@ -75,12 +75,14 @@ local function vendor_of(core)
   }
 end
 
--- Offsets from the system's zone files; a name that it does not know counts as UTC.
+-- Offsets from the system's zone files; nil for a name that it does not know. A system without any such file has UTC only.
 local function zones_of(core)
+  if not core.zone("Etc/UTC") then return nil end
   local known = {}
   return function(name, at)
+    if type(name) ~= "string" then return nil end
     if known[name] == nil then known[name] = core.zone(name) or false end
-    return known[name] and known[name]:offset(at) or 0
+    return known[name] and known[name]:offset(at) or nil
   end
 end
 

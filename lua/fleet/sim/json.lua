@@ -1,8 +1,12 @@
--- JSON for the simulator, both ways. A reply must be able to say [] and {}, and a tariff must come back exactly as it
--- was sent: lists carry a mark, members are written in a fixed order, so that logs and specs can be compared.
+-- JSON for the simulator, both ways, and not the core's: that one reads replies for a client, where a null member is absent, a
+-- long number a text and an empty list an empty table. Here a tariff must come back exactly as it was sent and a reply must be
+-- able to say [], {} and null; and a service that shared its client's reader would agree with its mistakes. Lists carry a
+-- mark, members are written in a fixed order, so that logs and specs can be compared.
+local core = require("fleet.core")
+
 local M = {}
 
-M.null = setmetatable({}, { __tostring = function() return "null" end, __name = "json.null" })
+M.null = core.null
 
 local list_mark = { __name = "json.list" }
 
@@ -12,7 +16,7 @@ function M.list(t)
 end
 
 function M.is_list(t)
-  return getmetatable(t) == list_mark or #t > 0
+  return t ~= M.null and (getmetatable(t) == list_mark or #t > 0)
 end
 
 -- ---- writing ----

@@ -22,11 +22,12 @@ local DAY = 86400
 local REFRESH_SECONDS = 90 * DAY -- "3 months"
 local REUSE_SECONDS = DAY        -- third-party: the last used one
 local MAX_PENDING = 1000
+local MAX_ACCESS = 100 -- valid access tokens of one app for one account: a refresh loop must not fill the memory
 
 -- new(service) → the authorization server of a simulated service.
 function M.new(service)
   return setmetatable({
-    service = service, access = {}, access_count = 0, sweep_at = 1000, refresh = {}, codes = {}, consents = {}, tickets = {},
+    service = service, access = {}, issued = {}, refresh = {}, codes = {}, consents = {}, tickets = {},
   }, M)
 end
 
@@ -175,13 +176,13 @@ function M:jwt(claims)
     text.base64url(self.service.random(16))
 end
 
-local function sweep(self, now)
-  if self.access_count < self.sweep_at then return end
-  local left = 0
-  for token, entry in pairs(self.access) do
-    if entry.expires_at <= now then self.access[token] = nil else left = left + 1 end
-  end
-  self.access_count, self.sweep_at = left, math.max(1000, left * 2)
+-- The newest tokens of one app for one account; the oldest gives way.
+local function remember(self, grant, token)
+  local name = grant.client_id .. "\n" .. (grant.account and grant.account.email or "")
+  local list = self.issued[name] or {}
+  self.issued[name] = list
+  list[#list + 1] = token
+  if #list > MAX_ACCESS then self.access[table.remove(list, 1)] = nil end
 end
 
 local OU = { na = "NA", eu = "EU", cn = "CN" }
@@ -201,8 +202,7 @@ function M:issue_access(grant)
     kind = grant.kind, client_id = grant.client_id, open_source = grant.open_source, account = grant.account,
     scopes = grant.scopes, expires_at = now + ACCESS_SECONDS, domain = grant.app and grant.app.domain,
   }
-  self.access_count = self.access_count + 1
-  sweep(self, now)
+  remember(self, grant, token)
   return token
 end
 

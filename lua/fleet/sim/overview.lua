@@ -27,8 +27,8 @@ local function prices(site, now)
   local midnight = math.floor((now + offset) / calendar.DAY) * calendar.DAY
   local list = json.list()
   for hour = 0, 23 do
-    local ok, price, label = pcall(tariff.price, content, midnight + hour * 3600)
-    list[hour + 1] = ok and type(price) == "number" and { price = price, label = label or "ALL" } or json.null
+    local price, _, label = tariff.price(content, midnight + hour * 3600)
+    list[hour + 1] = price and { price = price, label = label ~= "" and label or "ALL" } or json.null
   end
   return list, content.currency
 end

@@ -6,7 +6,6 @@
 --   waking    takes wake_seconds (12 unless the garage says otherwise, 10 to 60 in reality)
 --   sleep     after sleep_after seconds without use, where the garage gives it
 -- Time passes in steps of at most a minute, and only when somebody looks.
-local json = require("fleet.sim.json")
 local schedules = require("fleet.sim.schedules")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -116,6 +115,7 @@ local function charge(vehicle, from, to)
   local room = math.max(0, state.charge_limit_soc - vehicle.energy_percent) / 100 * M.PACK_KWH
   local kwh = math.min(kw * (to - from) / 3600, room)
   meter(vehicle, from, to, kwh)
+  vehicle.charged_kwh = (vehicle.charged_kwh or 0) + kwh -- over its whole life, unlike charge_energy_added
   vehicle.energy_percent = vehicle.energy_percent + kwh / M.PACK_KWH * 100
   state.charge_energy_added = round(state.charge_energy_added + kwh, 1e-6)
   state.charge_miles_added_rated = round(state.charge_energy_added / M.PACK_KWH * M.PACK_MILES, 0.01)
@@ -218,8 +218,8 @@ end
 local function quiet(vehicle)
   local climate = vehicle.sections.climate_state
   return not busy(vehicle) and not vehicle.wake_at and vehicle.sections.vehicle_state.software_update.status == "" and
-    math.abs(climate.inside_temp - climate.outside_temp) < 0.01 and not vehicle.sleep_after and
-    not schedules.any(vehicle)
+    math.abs(climate.inside_temp - climate.outside_temp) < 0.01 and not schedules.any(vehicle) and
+    not (vehicle.sleep_after and vehicle.record.state == "online")
 end
 
 -- Brings the vehicle to this moment.
@@ -236,6 +236,5 @@ function M.advance(vehicle, now)
 end
 
 M.show = show
-M.null = json.null
 
 return M

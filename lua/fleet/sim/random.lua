@@ -1,5 +1,5 @@
--- Where tokens, codes and ids come from: the system's random source, because a page in a browser on this machine must not
--- guess the control token.
+-- Where tokens, codes and ids come from: the core's random source, because a page in a browser on this machine must not guess the
+-- control token; or one of the caller's, so that a spec repeats itself.
 local core = require("fleet.core")
 local text = require("fleet.sim.text")
 

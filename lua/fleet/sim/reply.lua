@@ -57,7 +57,7 @@ function M.html(status, body, headers)
   headers["Content-Type"] = "text/html; charset=utf-8"
   headers["Cache-Control"] = "no-store"
   headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; " ..
-    "connect-src 'self'; form-action *; frame-ancestors 'none'"
+    "connect-src 'self'; frame-ancestors 'none'"
   return status, headers, body
 end
 

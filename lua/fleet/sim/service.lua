@@ -34,6 +34,10 @@ local function add_vehicle(self, entry, index)
 end
 
 local function add_site(self, entry, index)
+  local zone = entry.installation_time_zone
+  if zone ~= nil and not self.zone(zone, self:now()) then
+    error(("energy_sites[%d].installation_time_zone: there is no time zone '%s'"):format(index, tostring(zone)), 0)
+  end
   local site = sites.new(entry, index, self:now(), self.garage.accounts[1].email, self.zone)
   self.sites[#self.sites + 1] = site
   self.by_site[site.id] = site
@@ -53,7 +57,7 @@ end
 --   base_url =, auth_url =, token_url =
 --   vendor =                  { title =, invitation_url =, jws_algorithm =, jws_audience =, regions = { na = url, … } }
 --   clock =, speed =          see clock.lua         config_limit = 5    telemetry configurations per vehicle
---   zone = function(name, utc) → offset in seconds    random = function(n) → bytes
+--   zone = function(name, utc) → offset in seconds, nil for an unknown name    random = function(n) → bytes
 --   core =                    fleet.core, see signed.lua     jws_verify =  see telemetry.lua
 -- }
 function M.new(options)

@@ -1,4 +1,5 @@
--- Percent-encoding, forms, queries and base64url: the small change of HTTP and OAuth.
+-- Percent-encoding, forms, queries and base64url: the small change of HTTP and OAuth, from the server's side. The core writes
+-- forms and reads replies; here forms are read and redirects written.
 local core = require("fleet.core")
 
 local M = {}

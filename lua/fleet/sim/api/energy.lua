@@ -137,6 +137,9 @@ end
 local function range(context)
   local query = context.query
   local name = query.time_zone or context.site.info.installation_time_zone
+  if not context.service.zone(name, context.now) then
+    context.fail(400, "invalid_request", "time_zone is a name like Europe/Berlin, not " .. name)
+  end
   local function zone(at) return context.service.zone(name, at) end
   local function moment(text, fallback)
     if not text then return fallback end

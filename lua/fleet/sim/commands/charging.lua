@@ -1,4 +1,5 @@
 -- Commands about charging. Reasons: interface section 7.
+local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
 local schedules = require("fleet.sim.schedules")
 
@@ -161,7 +162,7 @@ function M.set_scheduled_charging(vehicle, params, context)
   charge.scheduled_charging_mode = params.enable and "StartAt" or "Off"
   charge.scheduled_charging_pending = params.enable and vehicle:cable() ~= nil
   charge.scheduled_charging_start_time_app = time
-  charge.scheduled_charging_start_time = params.enable and schedules.next_time(vehicle, time, context.now) or physics.null
+  charge.scheduled_charging_start_time = params.enable and schedules.next_time(vehicle, time, context.now) or json.null
   return nil
 end
 

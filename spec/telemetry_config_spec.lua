@@ -1,0 +1,91 @@
+-- client:create_fleet_telemetry_config: checked, signed where there is a key, sent only when it can work.
+
+local core = require "fleet.core"
+local fleet = require "fleet"
+
+local vin = "5YJ3E1EA7KF000001"
+local key = fleet.key.generate()
+local ca
+
+setup(function()
+  local directory = os.getenv("FLEET_BUILD") .. "/run"
+  local path = directory .. "/telemetry_config_ca.pem"
+  assert(os.execute("mkdir -p " .. directory .. " && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "
+    .. path .. ".key -out " .. path .. " -days 30 -subj /CN=t.example.com -addext subjectAltName=DNS:t.example.com 2>/dev/null"))
+  local file = assert(io.open(path))
+  ca = file:read("a")
+  file:close()
+  os.remove(path)
+  os.remove(path .. ".key")
+end)
+
+local function config(changes)
+  local made = { hostname = "t.example.com", port = 443, ca = ca, fields = { Soc = { interval_seconds = 60 } } }
+  for name, value in pairs(changes or {}) do made[name] = value end
+  return made
+end
+
+local function service(with_key)
+  local requests = {}
+  return fleet.new {
+    token = "t", key = with_key and key or nil,
+    http = function(request)
+      requests[#requests + 1] = { url = request.url, body = core.json_decode(request.body) }
+      return { status = 200, body = "{\"response\":{\"updated_vehicles\":1,\"skipped_vehicles\":{\"missing_key\":[\"V2\"]}}}" }
+    end,
+  }, requests
+end
+
+describe("create_fleet_telemetry_config", function()
+  it("goes plain where there is no key", function()
+    local client, requests = service(false)
+    local value = assert(client:create_fleet_telemetry_config { vins = { vin }, config = config() })
+    assert.truthy(requests[1].url:find("/fleet_telemetry_config$"))
+    assert.same({ 60, 443 }, { requests[1].body.config.fields.Soc.interval_seconds, requests[1].body.config.port })
+    assert.equal("missing_key", value.skipped_vehicles[1].reason)
+  end)
+
+  it("is signed for every vehicle that trusts the key", function()
+    local client, requests = service(true)
+    local value = assert(client:create_fleet_telemetry_config { vins = { vin, vin }, config = config() })
+    assert.truthy(requests[1].url:find("/fleet_telemetry_config_jws$"))
+    local claims = assert(fleet.jws_verify(requests[1].body.token, key:public_bytes()))
+    assert.equal("com.tesla.fleet.TelemetryClient", claims.aud)
+    assert.equal("t.example.com", claims.hostname)
+    assert.equal("V2", value.skipped_vehicles[1].vin)
+  end)
+
+  it("is signed for one vehicle when the audience is that vehicle", function()
+    local client, requests = service(true)
+    assert(client:create_fleet_telemetry_config { vins = { vin }, config = config(), audience = "vehicle" })
+    local claims = assert(fleet.jws_verify(requests[1].body.token, key:public_bytes()))
+    assert.equal("com.tesla.vehicle." .. vin .. ".TelemetryClient", claims.aud)
+    assert.error_matches(function()
+      client:create_fleet_telemetry_config { vins = { vin, vin }, config = config(), audience = "vehicle" }
+    end, "exactly one VIN")
+  end)
+
+  it("is not sent with a token that another key signed", function()
+    local client, requests = service(true)
+    assert(client:create_fleet_telemetry_config { vins = { vin }, config = config() })
+    assert.is_nil(fleet.jws_verify(requests[1].body.token, fleet.key.generate():public_bytes()))
+  end)
+
+  local broken = {
+    { "a port given as text", { port = "443" }, "port" },
+    { "an unknown field", { fields = { Sok = { interval_seconds = 60 } } }, "Sok" },
+    { "a host with a scheme", { hostname = "https://t.example.com" }, "scheme" },
+    { "no certificate", { ca = "none" }, "certificate" },
+  }
+  for _, case in ipairs(broken) do
+    it("refuses " .. case[1] .. " before anything is sent", function()
+      local client, requests = service(true)
+      local value, err, kind = client:create_fleet_telemetry_config { vins = { vin }, config = config(case[2]) }
+      assert.is_nil(value)
+      assert.same({ "invalid", "not_sent", 0 }, { kind, err.outcome, #requests })
+      assert.truthy(err.message:find(case[3], 1, true), err.message)
+      assert.is_true(#err.problems > 0)
+      assert(client:create_fleet_telemetry_config({ vins = { vin }, config = config(case[2]) }, { force = true }))
+    end)
+  end
+end)
