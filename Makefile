@@ -27,12 +27,12 @@ LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 
 TABLES  = endpoints commands statuses reasons faults vendor options telemetry
-BASE    = buf err reason civil file
+BASE    = buf err reason civil file sigpipe
 HTTP    = poller http outcome
 OAUTH   = oauth
 SIGNING = key keyfile metadata window arena message session receiver fields codec members answer jws proto/all
 TARIFF  = tariff seasons spans prices advice zone
-BIND    = fleet bind json rows params client reply resource loop zone files oauth signing keys receiver commands tariffs tariff_reader tariff_report
+BIND    = fleet bind json rows params client reply resource loop signals zone files oauth signing keys receiver commands tariffs tariff_reader tariff_report
 
 SOURCES = $(TABLES:%=src/tables/%.c) $(BASE:%=src/base/%.c) $(HTTP:%=src/http/%.c) $(OAUTH:%=src/oauth/%.c) \
           $(SIGNING:%=src/signing/%.c) $(TARIFF:%=src/tariff/%.c) $(BIND:%=src/bind/%.c)
@@ -72,7 +72,7 @@ SPECS  = spec
 # ---- set-up ----
 
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
-             libmicrohttpd-dev lua-argparse
+             libmicrohttpd-dev
 TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl binutils locales tzdata procps \
              clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks
 DEPS       = $(BUILD_DEPS) $(TEST_DEPS)

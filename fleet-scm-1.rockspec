@@ -11,7 +11,7 @@ description = {
   license = "MIT",
   labels = { "client", "energy", "vehicle", "oauth", "async" },
 }
-dependencies = { "lua >= 5.4, < 5.6", "lua-cjson >= 2.1", "argparse >= 0.7" }
+dependencies = { "lua >= 5.4, < 5.6", "lua-cjson >= 2.1" }
 external_dependencies = {
   CURL = { header = "curl/curl.h", library = "curl" },
   CRYPTO = { header = "openssl/crypto.h", library = "crypto" },

@@ -7,6 +7,11 @@ local sims = require "spec.support.sim_process"
 local shell, quote = sims.shell, process.quote
 local variant = string.match(process.build, "[^/]+$")
 local no_paths = "env -u LUA_PATH -u LUA_CPATH "
+-- A preloaded sanitizer is for our own code: it makes other programs hang or report their own leaks.
+local preload = os.getenv("LD_PRELOAD")
+local clean = "env -u LD_PRELOAD "
+local curl = clean .. "curl -s -m 20 "
+local ours = preload and "LD_PRELOAD=" .. quote(preload) .. " " or ""
 
 describe("the command", function()
   it("finds its tree from any directory, without any path set", function()
@@ -21,13 +26,26 @@ describe("the command", function()
     local directory = process.temporary("install")
     finally(function() process.execute("rm -rf " .. quote(directory)) end)
     local out, status = shell(string.format(
-      "env -u LD_PRELOAD -u MAKEFLAGS -u MAKELEVEL make -s -C %s install VARIANT=%s DESTDIR=%s PREFIX=/opt/f 2>&1",
+      clean .. "env -u MAKEFLAGS -u MAKELEVEL make -s -C %s install VARIANT=%s DESTDIR=%s PREFIX=/opt/f 2>&1",
       quote(process.root), variant, quote(directory)))
     assert.equal(0, status, out)
     out, status = shell("cd / && env -u FLEET_BUILD -u LUA_PATH -u LUA_CPATH " .. quote(directory .. "/opt/f/bin/fleet")
       .. " commands --json")
     assert.equal(0, status)
     assert.equal(#core.commands(), #core.json_decode(out))
+  end)
+
+  it("completes verbs, parameters and options in bash", function()
+    local function completed(line)
+      local script = sims.fleet .. " completion > " .. quote(process.directory .. "/completion") .. " && " .. clean .. "bash -c "
+        .. quote(". " .. quote(process.directory .. "/completion") .. "; COMP_WORDS=(" .. line
+          .. "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; _fleet; echo ${COMPREPLY[@]}")
+      return (shell(script))
+    end
+    assert.equal("honk_horn\n", completed("fleet honk"))
+    assert.equal("percent=\n", completed("fleet set_charge_limit VIN perc"))
+    assert.equal("--timeout --token --token-url\n", (completed("fleet vehicles --t")))
+    assert.equal("\n", completed("fleet nothing x"))
   end)
 
   it("ends with the status of what happened", function()
@@ -57,7 +75,7 @@ describe("the command with the simulator", function()
     local directory = process.temporary("login")
     local input, output = directory .. "/in", directory .. "/out"
     process.execute("mkfifo " .. quote(input))
-    local pipe = assert(io.popen(env .. more .. sims.fleet .. " login" .. scopes .. " <" .. quote(input) .. " 2>&1 | tee "
+    local pipe = assert(io.popen(env .. more .. sims.fleet .. " login" .. scopes .. " <" .. quote(input) .. " 2>&1 | " .. clean .. "tee "
       .. quote(output) .. "; echo done", "r"))
     local writer = assert(io.open(input, "w"))
     local lines = { pipe:read("l"), pipe:read("l") }
@@ -73,7 +91,7 @@ describe("the command with the simulator", function()
   end
 
   local function callback_of(url)
-    local out = shell("curl -s -o /dev/null -w '%{redirect_url}' " .. quote(url) .. "; echo")
+    local out = shell(curl .. "-o /dev/null -w '%{redirect_url}' " .. quote(url) .. "; echo")
     return string.match(out, "^%S+")
   end
 
@@ -100,13 +118,13 @@ describe("the command with the simulator", function()
     local url, finish, invitation = login("FLEET_REDIRECT_URI=" .. back .. " ")
     assert.truthy(string.find(invitation, "Waiting for the browser", 1, true), invitation)
     local function status_of(arguments)
-      return (shell("curl -s -o /dev/null -w '%{http_code}' " .. arguments .. "; echo"))
+      return (shell(curl .. "-o /dev/null -w '%{http_code}' " .. arguments .. "; echo"))
     end
     assert.equal("404\n", status_of(quote("http://localhost:" .. port .. "/other")))
     assert.equal("403\n", status_of("-H 'Host: evil.example.com' " .. quote(back)))
     assert.equal("405\n", status_of("-d code=x " .. quote(back)))
     assert.equal("400\n", status_of(quote(back .. "?code=x&state=y")))
-    local page = shell("curl -sL " .. quote(url))
+    local page = shell(curl .. "-L " .. quote(url))
     assert.truthy(string.find(page, "Signed in", 1, true), page)
     assert.falsy(string.find(page, "code=", 1, true))
     assert.truthy(string.find(finish(), "signed in", 1, true))
@@ -122,8 +140,8 @@ describe("the command with the simulator", function()
   it("asks for a PIN at a terminal without showing it", function()
     local path = process.directory .. "/terminal"
     os.remove(path)
-    local command = env .. sims.fleet .. " speed_limit_activate 5YJSFLEE9KF000002"
-    local pipe = assert(io.popen("script -qefc " .. quote(command) .. " " .. quote(path) .. " >/dev/null 2>&1", "w"))
+    local command = env .. ours .. sims.fleet .. " speed_limit_activate 5YJSFLEE9KF000002"
+    local pipe = assert(io.popen(clean .. "script -qefc " .. quote(command) .. " " .. quote(path) .. " >/dev/null 2>&1", "w"))
     local function shown()
       local file = io.open(path, "r")
       local text = file and file:read("a") or ""
@@ -161,6 +179,7 @@ describe("the command with the simulator", function()
   end)
 
   it("the manual's example runs", function()
+    if preload then return pending("its other programs do not run with a preloaded sanitizer") end
     local out, status = shell("PATH=" .. quote(process.root .. "/lua/fleet/cli") .. ":$PATH XDG_CONFIG_HOME=/nowhere sh "
       .. quote(process.root .. "/examples/command_line.sh") .. " 2>&1")
     assert.equal(0, status, out)
@@ -174,8 +193,8 @@ describe("the command with the simulator", function()
 
   it("the simulator ends by SIGTERM, and its log is whole", function()
     local own = sims.start("--log " .. quote(process.directory .. "/own.log"))
-    shell("curl -s " .. own.base_url .. "/status; echo")
-    assert.equal("143", own.stop())
+    shell(curl .. own.base_url .. "/status; echo")
+    assert.equal("0", own.stop())
     local file = assert(io.open(process.directory .. "/own.log", "r"))
     local line = file:read("l")
     file:close()

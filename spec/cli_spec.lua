@@ -182,6 +182,26 @@ describe("secrets", function()
     assert.same({ on = false }, body_of(requests[1]))
   end)
 
+  it("a pair that the store refused is told, although nobody asked for the log", function()
+    local out = {}
+    local function write(_, ...) out[#out + 1] = table.concat { ... } end
+    local world = { write = write, flush = function() return true end }
+    local log
+    require("fleet.cli.main").main({ "products" }, {
+      getenv = function(name) return env[name] end, stdout = world, stderr = world, terminal = function() return false end,
+      new = function(options)
+        log = options.log
+        options.http = cli.service('{"response":[]}')
+        return require("fleet").new(options)
+      end,
+    })
+    local before = #out
+    log { method = "GET", path = "/api/1/products", status = 200 }
+    assert.equal(before, #out)
+    log { kind = "store", message = "the new pair could not be saved" }
+    assert.truthy(string.find(table.concat(out), "fleet: the new pair could not be saved\n", 1, true))
+  end)
+
   it("never reach an output", function()
     local leaking = function() return 500, '{"error":"bad token canary-token-4711 for pin 4711"}' end
     for _, json in ipairs { "--json", "--verbose" } do
@@ -346,15 +366,26 @@ describe("failures", function()
   local exits = {}
   for _, kind in ipairs(core.kinds()) do exits[kind.name] = kind.exit end
 
+  -- Repeats pause; a fast clock keeps them short, and no deadline comes near.
+  local loop = require("fleet").loop
+  before_each(function()
+    loop.speed = 200
+    loop.clock = function()
+      local mono, wall = core.clock()
+      return mono * 200, wall
+    end
+  end)
+  after_each(function() loop.speed, loop.clock = 1, core.clock end)
+
   for _, case in ipairs(cases) do
     it(string.format("%d %s ends with the status of its kind, '%s'", case[1], case[2], case[3]), function()
       local answer = function() return case[1], case[2] end
-      local result = run("info " .. vin .. " --timeout 0.3 --json", answer)
+      local result = run("info " .. vin .. " --timeout 60 --json", answer)
       assert.equal(case[3], result.json.kind)
       assert.equal(exits[case[3]], result.status)
       assert.equal("string", type(result.json.message))
       assert.equal("", result.err)
-      result = run("info " .. vin .. " --timeout 0.3", answer)
+      result = run("info " .. vin .. " --timeout 60", answer)
       assert.equal(exits[case[3]], result.status)
       assert.equal("", result.out)
       assert.equal("fleet: ", string.sub(result.err, 1, 7))

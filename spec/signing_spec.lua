@@ -148,6 +148,19 @@ describe("sessions and receivers", function()
   end)
 end)
 
+describe("when memory runs out", function()
+  it("at any allocation, the call fails and nothing is lost", function()
+    local struggle = require("probe_memory").struggle
+    local n = 0
+    while not struggle(n) do
+      n = n + 1
+      assert.is_true(n < 500, "never enough")
+    end
+    assert.is_true(n > 20)
+    assert.is_true(struggle(-1))
+  end)
+end)
+
 describe("a forked child", function()
   it("draws other bytes than its parent", function()
     local fork = require "probe_fork"

@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local history = require "fleet.history"
+local tasks = require "fleet.tasks"
 
 local M = {}
 
@@ -34,11 +35,46 @@ local function one_range(params, range)
   return fresh
 end
 
---- Asks range by range and joins; the first failure ends it.
+-- timeout covers the whole call: each request gets what the ones before it have left.
+local function remaining(options)
+  if type(options) ~= "table" or options.timeout == nil then return function() return options end end
+  local deadline = tasks.real() + options.timeout
+  return function()
+    local left = copy(options)
+    left.timeout = deadline - tasks.real()
+    return left.timeout > 0 and left or nil
+  end
+end
+
+local function too_late(row, done, count)
+  local err = core.err {
+    kind = "timeout", message = string.format("%s: the time was over after %d of %d requests", row.name, done, count),
+  }
+  return nil, err, "timeout"
+end
+
+-- Asks range by range and joins; the first failure ends it.
+local function ask_all(row, plain, site, params, ranges, options)
+  if #ranges == 1 then return plain(site, one_range(params, ranges[1]), options) end
+  if type(options) == "table" and options.raw then
+    error(string.format("%s: option 'raw' takes a range of one request, this one needs %d", row.method, #ranges), 0)
+  end
+  local replies, next_options = {}, remaining(options)
+  for i, range in ipairs(ranges) do
+    local left = next_options()
+    if options and not left then return too_late(row, i - 1, #ranges) end
+    local err, kind
+    replies[i], err, kind = plain(site, one_range(params, range), left)
+    if err then return nil, err, kind end
+  end
+  return history.join(replies, #ranges)
+end
+
+--- The method of a history row: local dates are made into requests in the site's zone, everything else is sent as given.
 function M.method(row)
-  return function(plain, site, params, ...)
-    if type(params) ~= "table" or not history.local_dates(params) then return plain(site, params, ...) end
-    core.plan(row.pointer, site, params, ...) -- the caller's mistakes raise before anything is asked
+  return function(plain, site, params, options, ...)
+    if type(params) ~= "table" or not history.local_dates(params) then return plain(site, params, options, ...) end
+    core.plan(row.pointer, site, params, options, ...) -- the caller's mistakes raise before anything is asked
     params = copy(params)
     local zone, err, kind
     if not params.time_zone then
@@ -47,12 +83,7 @@ function M.method(row)
     end
     zone, err, kind = core.zone(params.time_zone)
     if not zone then return nil, err, kind end
-    local replies, ranges = {}, history.ranges(params, zone)
-    for i, range in ipairs(ranges) do
-      replies[i], err, kind = plain(site, one_range(params, range), ...)
-      if err then return nil, err, kind end
-    end
-    return history.join(replies, #ranges)
+    return ask_all(row, plain, site, params, history.ranges(params, zone), options)
   end
 end
 

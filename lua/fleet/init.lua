@@ -83,7 +83,7 @@ function fleet.new(options)
   return require("fleet.client").new(options)
 end
 
---- A client from the JSON file that `fleet setup` wrote: $XDG_CONFIG_HOME/fleet/config.json, or path.
+--- A client from a JSON file of options: $XDG_CONFIG_HOME/fleet/config.json, or path.
 --- Returns the client, or nil, err, kind.
 function fleet.from_config(path)
   return require("fleet.client").from_config(path)

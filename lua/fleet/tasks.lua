@@ -12,7 +12,7 @@ local M = { generation = 1 } -- grows when a forked child makes its own engine
 
 local unpack, close_coroutine = compat.unpack, compat.close_coroutine
 
-local engine = assert(core.loop())
+local engine -- opened by whatever first needs it: loading opens nothing
 local loop = { speed = 1 } -- fleet.loop
 M.loop = loop
 
@@ -20,8 +20,13 @@ local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
 local runnable, first, last = {}, 1, 0
 local replies = {} -- request id -> waiter
 local next_id = 0
-local watches = {} -- descriptor -> function
+local watches = {} -- descriptor -> watch
 local alive = 0 -- tasks that have not ended
+
+local function open()
+  engine = assert(core.loop())
+  return engine
+end
 
 -- ---- the clock and the timers: a heap ordered by time ----
 
@@ -152,7 +157,8 @@ function M.exchange(method, ...)
   raise_if_cancelled(current_task())
   next_id = next_id + 1
   local id = next_id
-  local token, err, kind = engine[method](engine, id, ...)
+  local opened = engine or open()
+  local token, err, kind = opened[method](opened, id, ...)
   if not token then return nil, err, kind end
   local waiter = { token = token }
   replies[id] = waiter
@@ -315,6 +321,7 @@ local function run_runnable()
 end
 
 local function turn_once()
+  local _ = engine or open()
   engine:step()
   deliver_replies()
   call_watches()
@@ -340,6 +347,7 @@ end
 
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
 function loop.timeout()
+  local _ = engine or open()
   if first <= last then return engine:timeout(0) end
   forget_woken_timers()
   if heap_size == 0 then return engine:timeout() end
@@ -353,7 +361,7 @@ end
 
 --- The one descriptor to wait for; the same integer for the life of the loop.
 function loop.fd()
-  local fd = engine:fd()
+  local fd = (engine or open()):fd()
   loop.timeout()
   return fd
 end
@@ -366,14 +374,14 @@ end
 
 --- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
 function loop.wait(seconds)
-  engine:wait(seconds)
+  (engine or open()):wait(seconds)
 end
 
 local watch_mt = { __name = "fleet.watch", __index = {} }
 function watch_mt.__index:close()
   if self.fd and watches[self.fd] == self then -- the number may be another descriptor's by now
     watches[self.fd] = nil
-    engine:watch(self.fd)
+    if not engine:forked() then engine:watch(self.fd) end
   end
   self.fd = nil
 end
@@ -385,7 +393,7 @@ function loop.watch(fd, mode, fn, ...)
   if fd == loop then return loop.watch(mode, fn, ...) end
   if mode ~= "r" and mode ~= "w" and mode ~= "rw" then error("watch: mode must be \"r\", \"w\" or \"rw\"", 2) end
   if type(fn) ~= "function" then error("watch: a function is needed", 2) end
-  local ok, err, kind = engine:watch(fd, mode)
+  local ok, err, kind = (engine or open()):watch(fd, mode)
   if not ok then return nil, err, kind end
   watches[fd] = setmetatable({ fd = fd, fn = fn }, watch_mt)
   return watches[fd]
@@ -442,13 +450,13 @@ end
 
 --- Whether clients of this generation can still be used: after a fork the child must not touch the parent's connections.
 function M.usable(generation)
-  return generation == M.generation and not engine:forked()
+  return generation == M.generation and not (engine and engine:forked())
 end
 
 --- In a forked child, a new engine; what the parent waited for is forgotten.
 function M.reopen_after_fork()
-  if not engine:forked() then return end
-  engine = assert(core.loop())
+  if not (engine or open()):forked() then return end
+  open()
   M.generation = M.generation + 1
   replies, watches, heap, heap_size, runnable, first, last, alive, under_way = {}, {}, {}, 0, {}, 1, 0, 0, 0
 end

@@ -1461,7 +1461,7 @@ local fleet = {}
 ---@return fleet.client
 function fleet.new(options) end
 
----A client from the file that `fleet setup` wrote.
+---A client from a JSON file of options.
 ---@param path? string
 ---@return fleet.client? client
 ---@return fleet.err? err

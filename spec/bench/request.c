@@ -1,5 +1,5 @@
-/* The yardstick for request budgets: what libcurl's multi interface costs by itself. Socket interface, epoll, kept
- * connections, easy handles used again, the reply thrown away; nothing that a careful program would add.
+/* The yardstick for request budgets: what libcurl's multi interface costs by itself. Socket interface, epoll,
+ * kept connections, easy handles used again, the reply thrown away; nothing that a careful program would add.
  *
  *   request <url> <in flight> <requests>     prints CPU seconds per request */
 #include <curl/curl.h>
@@ -50,7 +50,9 @@ static void step(CURLM *multi) {
                (events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0);
     curl_multi_socket_action(multi, events[i].data.fd, bits, &running);
   }
-  if (count <= 0) curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+  if (count > 0) return;
+  timeout_ms = -1; /* libcurl says when there is a next one */
+  curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
 }
 
 static double cpu_seconds(void) {
@@ -68,8 +70,10 @@ static void run(CURLM *multi, long left_to_start, long left_to_finish) {
       if (m->data.result != CURLE_OK) exit(1);
       curl_multi_remove_handle(multi, easy);
       left_to_finish--;
-      if (left_to_start > 0) curl_multi_add_handle(multi, easy), left_to_start--;
-      else curl_easy_cleanup(easy);
+      if (left_to_start > 0)
+        curl_multi_add_handle(multi, easy), left_to_start--;
+      else
+        curl_easy_cleanup(easy);
     }
   }
 }

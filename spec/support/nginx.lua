@@ -1,8 +1,10 @@
--- nginx on loopback, for specs and benches: one process, a temporary directory below build/, gone with the spec.
+-- nginx on loopback, for specs and benches: one worker, a temporary directory below build/, gone with the spec.
 --
--- nginx.start { tls = , body = , keepalive = , workers = } → { url, unix = , directory, certificate = , stop() }
---   tls   a table of certificate names (see nginx.certificates): serves https with certificate tls.server
--- Paths: /file (the body, 1 KB of JSON by default), /connection (number of the connection and of the request on it).
+-- nginx.start { tls =, body =, keepalive = } -> { url, unix, directory, stop() }
+--   tls        "server" or "other": serves https with this certificate, see nginx.certificates
+--   body       what /file gives, 1 KB of JSON by default
+--   keepalive  how long an idle connection lives, "60s" by default
+-- Paths: /file, /connection (the number of the connection and that of the request on it).
 
 local process = require "spec.support.process"
 
@@ -18,8 +20,8 @@ end
 local function sample()
   local entries = {}
   for i = 1, 8 do
-    entries[i] = ('{"id":%d,"vin":"5YJ3E1EA0KF00000%d","state":"online","battery_level":%d.5,"locked":true,"note":null}')
-      :format(1000000 + i, i, 50 + i)
+    entries[i] = ('{"id":%d,"vin":"5YJ3E1EA0KF00000%d","state":"online","battery_level":%d.5,"locked":true,'
+      .. '"note":null}'):format(1000000 + i, i, 50 + i)
   end
   return '{"response":[' .. table.concat(entries, ",") .. '],"count":8}'
 end
@@ -28,18 +30,20 @@ local function openssl(directory, arguments)
   process.execute(("cd %s && openssl %s 2>openssl.log"):format(process.quote(directory), arguments))
 end
 
--- Two authorities and two certificates of the first: `server` for localhost and 127.0.0.1, `other` for another name.
+-- Two authorities, `ca` and `stranger`, and two certificates of the first: `server` for localhost and 127.0.0.1,
+-- `other` for another name. Each is <name>.pem and <name>.key.
 function M.certificates(directory)
-  for _, ca in ipairs { "ca", "stranger" } do
-    openssl(directory, ("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=%s "
-      .. "-keyout %s.key -out %s.pem"):format(ca, ca, ca))
+  local function run(command, name)
+    openssl(directory, (command:gsub("NAME", name)))
   end
+  local request = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=NAME -keyout NAME.key "
+  run(request .. "-x509 -days 2 -out NAME.pem", "ca")
+  run(request .. "-x509 -days 2 -out NAME.pem", "stranger")
   for name, names in pairs { server = "DNS:localhost,IP:127.0.0.1", other = "DNS:elsewhere.invalid" } do
     write(directory .. "/" .. name .. ".ext", "subjectAltName=" .. names .. "\n")
-    openssl(directory, ("req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=%s -keyout %s.key -out %s.csr")
-      :format(name, name, name))
-    openssl(directory, ("x509 -req -days 2 -in %s.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile %s.ext -out %s.pem")
-      :format(name, name, name))
+    run(request .. "-out NAME.csr", name)
+    run("x509 -req -days 2 -in NAME.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile NAME.ext -out NAME.pem",
+      name)
   end
 end
 
@@ -73,11 +77,10 @@ function M.start(options)
   local directory, port = options.directory or process.temporary("nginx"), free_port()
   if options.tls then M.certificates(directory) end
   write(directory .. "/file.json", options.body or sample())
-  local values = {
-    KEEPALIVE = options.keepalive or "60s", PORT = port, DIRECTORY = directory, SSL = options.tls and "ssl" or "",
-    CERTIFICATE = options.tls and ("ssl_certificate %s.pem; ssl_certificate_key %s.key;"):format(options.tls, options.tls)
-      or "",
-  }
+  local values = { KEEPALIVE = options.keepalive or "60s", PORT = port, DIRECTORY = directory }
+  local certificate = "ssl_certificate NAME.pem; ssl_certificate_key NAME.key;"
+  values.SSL = options.tls and "ssl" or ""
+  values.CERTIFICATE = options.tls and certificate:gsub("NAME", options.tls) or ""
   write(directory .. "/nginx.conf", (configuration:gsub("%u+", values)))
   write(directory .. "/serve", [[
 cd "$(dirname "$0")"

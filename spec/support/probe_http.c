@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -37,7 +38,8 @@ static int l_watch(lua_State *L) {
   struct err e = ERR_INIT;
   struct poller *p = box_check(L, 1, &poller_type);
   int fd = (int)luaL_checkinteger(L, 2);
-  if (!poller_watch(p, fd, check_events(L, 3), (uint32_t)luaL_optinteger(L, 4, 7), &e)) return push_failure(L, &e);
+  if (!poller_watch(p, fd, check_events(L, 3), (uint32_t)luaL_optinteger(L, 4, 7), &e))
+    return push_failure(L, &e);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -53,8 +55,8 @@ static void push_event(lua_State *L, const struct poller_event *event) {
   lua_setfield(L, -2, "fd");
   lua_pushinteger(L, event->tag);
   lua_setfield(L, -2, "tag");
-  lua_pushfstring(L, "%s%s%s", event->events & POLLER_READ ? "r" : "", event->events & POLLER_WRITE ? "w" : "",
-                  event->events & POLLER_ERROR ? "e" : "");
+  lua_pushfstring(L, "%s%s%s", event->events & POLLER_READ ? "r" : "",
+                  event->events & POLLER_WRITE ? "w" : "", event->events & POLLER_ERROR ? "e" : "");
   lua_setfield(L, -2, "events");
 }
 
@@ -88,8 +90,13 @@ static int l_poller_forked(lua_State *L) {
 }
 
 static const luaL_Reg poller_methods[] = {
-    {"watch", l_watch}, {"arm", l_arm}, {"wait", l_wait}, {"fd", l_poller_fd},
-    {"armed", l_poller_armed}, {"forked", l_poller_forked}, {NULL, NULL},
+    {"watch", l_watch},
+    {"arm", l_arm},
+    {"wait", l_wait},
+    {"fd", l_poller_fd},
+    {"armed", l_poller_armed},
+    {"forked", l_poller_forked},
+    {NULL, NULL},
 };
 
 static const struct box_type poller_type = {"probe.poller", release_poller, poller_methods, NULL};
@@ -101,8 +108,11 @@ struct client {
   struct http *http;
 };
 
-static const char *const failure_names[] = {"ok",        "resolve",   "connect", "tls",  "timeout", "empty", "cut",
-                                            "too_large", "cancelled", "sink",    "local"};
+static const char *const failure_names[] = {
+#define X(NAME, name) #name,
+    HTTP_FAILURES(X)
+#undef X
+        NULL};
 
 static void release_client(void *object) {
   struct client *c = object;
@@ -183,14 +193,9 @@ static int l_submit(lua_State *L) {
   return 1;
 }
 
-static double earlier(double a, double b) {
-  return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
 static void client_step(struct client *c, double seconds) {
   struct poller_event events[256];
-  int count = poller_wait(&c->poller, events, 256, earlier(seconds, http_timeout(c->http)));
-  http_step(c->http, events, count);
+  http_run(c->http, events, 256, seconds);
 }
 
 /* step(seconds): waits at most so long for something to do, and does it. */
@@ -290,7 +295,8 @@ static bool bench_submit(struct client *c, const struct http_request *r) {
 static int l_bench(lua_State *L) {
   struct client *c = check_client(L);
   struct http_request r = check_request(L);
-  long in_flight = (long)luaL_checkinteger(L, 3), count = (long)luaL_checkinteger(L, 4), started = 0, failed = 0;
+  long in_flight = (long)luaL_checkinteger(L, 3), count = (long)luaL_checkinteger(L, 4), started = 0,
+       failed = 0;
   double before = cpu_seconds();
   for (long done = 0; done < count;) {
     while (started < count && started - done < in_flight && bench_submit(c, &r)) started++;
@@ -306,9 +312,10 @@ static int l_bench(lua_State *L) {
 }
 
 static const luaL_Reg client_methods[] = {
-    {"submit", l_submit}, {"step", l_step},           {"take", l_take},       {"cancel", l_cancel}, {"drop", l_drop},
-    {"fork", l_fork},     {"in_flight", l_in_flight}, {"timeout", l_timeout}, {"fd", l_client_fd},  {"bench", l_bench},
-    {NULL, NULL},
+    {"submit", l_submit},       {"step", l_step},       {"take", l_take},
+    {"cancel", l_cancel},       {"drop", l_drop},       {"fork", l_fork},
+    {"in_flight", l_in_flight}, {"timeout", l_timeout}, {"fd", l_client_fd},
+    {"bench", l_bench},         {NULL, NULL},
 };
 
 static const struct box_type client_type = {"probe.http", release_client, client_methods, NULL};
@@ -372,10 +379,8 @@ static void push_verdict(lua_State *L, const struct verdict *v) {
 }
 
 static struct verdict judge(lua_State *L) {
-  static const char *const failures[] = {"ok",        "resolve",   "connect", "tls",   "timeout", "empty", "cut",
-                                         "too_large", "cancelled", "sink",    "local", NULL};
   struct exchange x = {
-      .failure = (enum http_failure)option_field(L, "failure", failures),
+      .failure = (enum http_failure)option_field(L, "failure", failure_names),
       .status = (int)number_field(L, "status", 0),
       .sent = flag_field(L, "sent"),
       .write = flag_field(L, "write"),
@@ -425,9 +430,10 @@ static int l_retry_after(lua_State *L) {
 static int l_other_host(lua_State *L) {
   const char *hosts[16] = {NULL};
   for (int i = 0; i < 15 && !lua_isnoneornil(L, i + 3); i++) hosts[i] = luaL_checkstring(L, i + 3);
-  struct buf *out = push_scratch(L);
-  if (!outcome_other_host(check_bytes(L, 1), check_bytes(L, 2), hosts, out)) return 0;
-  push_buf(L, out);
+  struct buf out = BUF_INIT;
+  if (!outcome_other_host(check_bytes(L, 1), check_bytes(L, 2), hosts, &out)) return 0;
+  lua_pushlstring(L, buf_text(&out), out.size);
+  buf_free(&out);
   return 1;
 }
 
@@ -450,6 +456,17 @@ static int l_pipe(lua_State *L) {
   return 2;
 }
 
+static int l_open(lua_State *L) {
+  lua_pushinteger(L, open(luaL_checkstring(L, 1), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  return 1;
+}
+
+static int l_fileno(lua_State *L) {
+  luaL_Stream *stream = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+  lua_pushinteger(L, fileno(stream->f));
+  return 1;
+}
+
 static int l_close(lua_State *L) {
   close((int)luaL_checkinteger(L, 1));
   return 0;
@@ -469,7 +486,8 @@ static int l_sigpipe(lua_State *L) {
   pthread_sigmask(SIG_SETMASK, NULL, &mask);
   sigpending(&waiting);
   lua_pushfstring(L, "%s%s%s", action.sa_handler == SIG_DFL ? "default" : "handled",
-                  sigismember(&mask, SIGPIPE) ? " blocked" : "", sigismember(&waiting, SIGPIPE) ? " waiting" : "");
+                  sigismember(&mask, SIGPIPE) ? " blocked" : "",
+                  sigismember(&waiting, SIGPIPE) ? " waiting" : "");
   return 1;
 }
 
@@ -486,8 +504,10 @@ static int l_block_sigpipe(lua_State *L) {
 
 static int l_setenv(lua_State *L) {
   const char *value = luaL_optstring(L, 2, NULL);
-  if (value) setenv(luaL_checkstring(L, 1), value, 1);
-  else unsetenv(luaL_checkstring(L, 1));
+  if (value)
+    setenv(luaL_checkstring(L, 1), value, 1);
+  else
+    unsetenv(luaL_checkstring(L, 1));
   return 0;
 }
 
@@ -510,6 +530,8 @@ static const luaL_Reg functions[] = {
     {"other_host", l_other_host},
     {"statuses", l_statuses},
     {"pipe", l_pipe},
+    {"open", l_open},
+    {"fileno", l_fileno},
     {"close", l_close},
     {"write", l_write},
     {"sigpipe", l_sigpipe},

@@ -11,27 +11,30 @@ function M.quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
+-- A sanitizer that is loaded before the specs has no business in other programs.
+local clean = "unset LD_PRELOAD; "
+
 function M.execute(command)
-  assert(os.execute(command), "failed: " .. command)
+  assert(os.execute(clean .. command), "failed: " .. command)
 end
 
 -- A fresh directory below build/.
 function M.temporary(name)
   M.execute("mkdir -p " .. M.quote(M.directory))
-  local pipe = io.popen("mktemp -d " .. M.quote(M.directory .. "/" .. name .. ".XXXXXX"))
+  local pipe = io.popen(clean .. "mktemp -d " .. M.quote(M.directory .. "/" .. name .. ".XXXXXX"))
   local path = pipe:read("l")
   pipe:close()
   return assert(path, "no temporary directory")
 end
 
--- Runs `command <announce> [argument]`; returns { line = what it announced, stop = function() }. A process that ends
--- early opens the pipe, too, so that nobody waits for its line.
+-- Runs `command <announce> [argument]`; returns { line = what it announced, stop = function() }. When a process
+-- ends early the pipe is opened for it, so that nobody waits for its line.
 function M.start(command, argument)
   local directory = M.temporary("process")
   local announce = directory .. "/announce"
   M.execute("mkfifo " .. M.quote(announce))
   local line = command .. " " .. M.quote(announce) .. (argument and " " .. M.quote(argument) or "")
-  local pipe = assert(io.popen(line .. "; : 1<>" .. M.quote(announce), "w"))
+  local pipe = assert(io.popen(clean .. line .. "; : 1<>" .. M.quote(announce), "w"))
   local reader = assert(io.open(announce))
   local announced = reader:read("l")
   reader:close()

@@ -1,6 +1,6 @@
 -- A misbehaving HTTP server in its own process. What it does is said by the path; what it carried out it counts.
--- `lua5.4 spec/support/rude.lua <announce> [unix path]` serves until standard input ends and writes its ports, one
--- line, to the file <announce>; `require("spec.support.rude").start()` does that from a spec.
+-- `lua5.4 spec/support/rude.lua <announce> [unix path]` serves until standard input ends and writes its ports,
+-- one line, to the file <announce>; `require("spec.support.rude").start(unix path or nil)` does that from a spec.
 
 local M = {}
 
@@ -9,11 +9,13 @@ local M = {}
 local process = require "spec.support.process"
 
 function M.start(unix_path)
-  local server = process.start("lua5.4 " .. process.quote(process.root .. "/spec/support/rude.lua"), unix_path)
-  local port, rude_port, refused = server.line:match("^(%d+) (%d+) (%d+)$")
+  local script = process.root .. "/spec/support/rude.lua"
+  local server = process.start("lua5.4 " .. process.quote(script), unix_path)
+  local port, rude_port, deaf_port, refused_port = server.line:match("^(%d+) (%d+) (%d+) (%d+)$")
   server.url = "http://127.0.0.1:" .. port
   server.rude_url = "http://127.0.0.1:" .. rude_port -- closes every connection before it reads
-  server.refused_url = "http://127.0.0.1:" .. refused -- nobody listens there
+  server.deaf_url = "http://127.0.0.1:" .. deaf_port -- takes connections and never reads
+  server.refused_url = "http://127.0.0.1:" .. refused_port -- nobody listens there
   return server
 end
 
@@ -24,7 +26,7 @@ if ... == "spec.support.rude" then return M end
 local cqueues = require "cqueues"
 local socket = require "cqueues.socket"
 
-local executed, connections = {}, 0
+local executed, connections, gathered = {}, 0, 0
 
 local function execute(id)
   executed[id] = (executed[id] or 0) + 1
@@ -92,7 +94,7 @@ end
 
 function acts.trickle(c)
   c:write("HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\n\r\n")
-  repeat cqueues.sleep(0.01) until not c:write("1\r\nx\r\n")
+  repeat cqueues.sleep(0.01) until not (c:write("1\r\nx\r\n") and c:flush())
   return true
 end
 
@@ -140,6 +142,13 @@ function acts.late(c, seconds)
   reply(c, 200, nil, "late")
 end
 
+-- Nobody is answered before so many requests are waiting.
+function acts.gather(c, count)
+  gathered = gathered + 1
+  repeat cqueues.sleep(0.01) until gathered >= tonumber(count)
+  reply(c, 200, nil, "all here")
+end
+
 function acts.silent() -- carried out, never answered, the connection stays
   cqueues.sleep(3600)
 end
@@ -174,7 +183,7 @@ local function serve(c)
   for number = 1, math.huge do
     local request = read_request(c, number)
     if not request then break end
-    local name, rest = request.path:match("^/([^/]*)/?(.*)$")
+    local name, rest = request.path:gsub("^http://[^/]*", ""):match("^/([^/]*)/?(.*)$")
     local act = acts[name]
     if not act then reply(c, 404, nil, "no such act")
     elseif act(c, rest, request) then break end
@@ -203,7 +212,8 @@ local loop = cqueues.new()
 local local_any = { host = "127.0.0.1", port = 0 }
 local listener, port = listen(local_any)
 local rude, rude_port = listen(local_any)
-local nobody, refused = listen(local_any)
+local deaf, deaf_port = listen(local_any)
+local nobody, refused_port = listen(local_any)
 nobody:close()
 accept_all(loop, listener, serve)
 accept_all(loop, rude, function(connection) connection:close() end)
@@ -213,6 +223,7 @@ loop:wrap(function()
   os.exit(0)
 end)
 local out = assert(io.open(announce, "w"))
-out:write(("%d %d %d\n"):format(port, rude_port, refused))
+out:write(("%d %d %d %d\n"):format(port, rude_port, deaf_port, refused_port))
 out:close()
 assert(loop:loop())
+deaf:close()

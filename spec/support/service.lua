@@ -28,9 +28,11 @@ end
 
 function methods:client(more)
   local options = {
-    base_url = self.addresses.base_url, auth_url = self.addresses.auth_url, token_url = self.addresses.token_url,
+    base_url = self.addresses.base_url, auth_url = self.addresses.auth_url,
+      token_url = self.addresses.token_url,
     client_id = "app", client_secret = "app-secret", redirect_uri = "https://app.example.com/callback",
-    scopes = { "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds",
+    scopes = { "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location",
+      "vehicle_cmds",
       "vehicle_charging_cmds", "energy_device_data", "energy_cmds" },
   }
   for name, value in pairs(more or {}) do options[name] = value end
@@ -45,7 +47,8 @@ end
 
 function methods:control(order)
   local cjson = require "cjson"
-  local reply = require("spec.support.miniclient").request({ port = tonumber(string.match(self.addresses.control_url, ":(%d+)/")) },
+  local port = tonumber(string.match(self.addresses.control_url, ":(%d+)/"))
+  local reply = require("spec.support.miniclient").request({ port = port },
     order and "POST" or "GET", string.match(self.addresses.control_url, "//[^/]+(/.*)$"),
     { Authorization = "Bearer " .. self.addresses.control_token, ["Content-Type"] = "application/json" },
     order and cjson.encode(order) or nil)

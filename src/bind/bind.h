@@ -53,6 +53,7 @@ void open_reply(lua_State *L);
 void open_rows(lua_State *L);
 void open_resource(lua_State *L);
 void open_loop(lua_State *L);
+void open_signals(lua_State *L);
 void open_signing(lua_State *L);
 void open_tariffs(lua_State *L);
 void open_files(lua_State *L);

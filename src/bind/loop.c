@@ -71,12 +71,7 @@ static int l_loop(lua_State *L) {
 /* ---- waiting and stepping ---- */
 
 static void take_events(struct loop *l, double seconds) {
-  struct shared_http *s = l->shared;
-  int kept = 0, count = poller_wait(&s->poller, l->events, MOST_EVENTS, seconds);
-  http_step(s->http, l->events, count);
-  for (int i = 0; i < count; i++)
-    if (l->events[i].tag != HTTP_TAG) l->events[kept++] = l->events[i];
-  l->count = kept;
+  l->count = http_run(l->shared->http, l->events, MOST_EVENTS, seconds);
   l->next = 0;
 }
 
@@ -90,7 +85,7 @@ static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = luaL_optnumber(L, 2, -1);
   if (l->next < l->count) return 0;
-  take_events(l, earlier(seconds, http_timeout(l->shared->http)));
+  take_events(l, seconds);
   return 0;
 }
 

@@ -19,8 +19,11 @@ static void release_reply(void *object) {
   }
 }
 
-static const char *const failure_names[] = {"ok",  "resolve", "connect",   "tls",       "timeout",
-                                            "empty", "cut",   "too_large", "cancelled", "local"};
+static const char *const failure_names[] = {
+#define X(NAME, name) #name,
+    HTTP_FAILURES(X)
+#undef X
+};
 enum { FAILURES = sizeof failure_names / sizeof *failure_names };
 
 static struct reply *check_reply(lua_State *L, int index) {
@@ -399,10 +402,10 @@ static int l_next(lua_State *L) {
                       .regions = count(L, 3, "regions"),
                       .repeats = count(L, 3, "repeats")};
   v.passing = fact(L, 3, "passing");
-  lua_getfield(L, 3, "retry_after");
-  v.retry_after = luaL_optnumber(L, -1, 0);
   lua_getfield(L, 3, "left");
   h.left = luaL_optnumber(L, -1, 0);
+  lua_getfield(L, 3, "retry_after");
+  v.retry_after = luaL_optnumber(L, -1, 0);
   double wait = 0;
   lua_pushstring(L, names[outcome_next(&v, &h, &wait)]);
   lua_pushnumber(L, wait);

@@ -1,10 +1,11 @@
 #include "http/http.h"
 
+#include "base/sigpipe.h"
+
 #include <curl/curl.h>
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 enum {
   OLDEST_LIBCURL = 0x075000, /* 7.80: CURLOPT_PREREQFUNCTION */
   HEADER_LIMIT = 64 * 1024,
+  USUAL_HEADERS = 512,
   SPARE_CARRIERS = 16,
   IDLE_SECONDS = 50, /* common load balancers close idle connections after 60: reuse must come before */
   LIFE_SECONDS = 600 /* a connection that is always busy would pin the address of a moved server */
@@ -29,14 +31,12 @@ struct list {
 
 struct method {
   const char *name;
-  bool safe;   /* changes nothing: libcurl may send it again */
-  bool length; /* says Content-Length: 0 without a body */
+  bool safe; /* changes nothing: libcurl may send it again */
+  bool body; /* has one, if only of length 0 */
 };
 
 static const struct method methods[] = {
-    {"GET", true, false}, {"HEAD", true, false},   {"POST", false, true},
-    {"PUT", false, true}, {"PATCH", false, true}, {"DELETE", false, false},
-};
+    {"GET", true, false}, {"POST", false, true}, {"DELETE", false, false}};
 
 struct http_transfer {
   struct http_response response;
@@ -48,18 +48,19 @@ struct http_transfer {
   size_t max_response, header_bytes;
   int sink;
   double started, timeout;
-  bool headers_done;
+  bool has_lines, headers_done;
   enum http_failure stopped; /* why a callback of ours ended it; HTTP_OK: none did */
   struct buf copy;           /* header lines and body; may hold a token, a PIN */
   struct curl_slist lines[]; /* point into copy */
 };
 
-/* An easy handle is made once and used for many requests: making one costs as much as a tenth of a request. */
+/* An easy handle is made once and used for many requests: making one costs a tenth of a request. */
 struct carrier {
   CURL *easy;
   struct http *http;
   struct http_transfer *transfer;
   struct carrier *next;
+  bool usual; /* it is set for requests without proxy, socket path and CA file */
   char error[CURL_ERROR_SIZE];
 };
 
@@ -69,46 +70,16 @@ struct http {
   struct list running, done, taken;
   struct carrier *spare;
   int spares, in_flight;
-  double timer_at;        /* poller_now() seconds, negative: never */
+  double timer_at;        /* poller_now() seconds, 0: at once, negative: never */
   unsigned char *watched; /* by descriptor: what the poller watches, OWNED, IDLE */
   size_t watched_size;
   const char *ca_file, *ca_path; /* libcurl's own; static text */
 };
 
-/* Watching a connection for each request anew would cost two system calls: libcurl's last wish to read stays with the
- * poller while the connection is idle. Only sockets that we open and close ourselves: others may vanish unseen. */
+/* Watching a connection for each request anew would cost two system calls: libcurl's last wish to read stays
+ * with the poller while the connection is idle. Only sockets that we open and close ourselves: others may
+ * vanish unseen. */
 enum { OWNED = 8, IDLE = 16 };
-
-/* ---- SIGPIPE: never the host's disposition, only this thread's mask for the time of a call ---- */
-
-struct guard {
-  sigset_t before;
-  bool pending; /* one was waiting already: it is the host's */
-};
-
-static sigset_t only_sigpipe(void) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGPIPE);
-  return set;
-}
-
-static void guard_enter(struct guard *g) {
-  sigset_t pipe_set = only_sigpipe(), waiting;
-  g->pending = false;
-  pthread_sigmask(SIG_BLOCK, &pipe_set, &g->before);
-  if (!sigismember(&g->before, SIGPIPE)) return; /* it could not have waited */
-  sigpending(&waiting);
-  g->pending = sigismember(&waiting, SIGPIPE);
-}
-
-static void guard_leave(const struct guard *g) {
-  static const struct timespec at_once = {0, 0};
-  sigset_t pipe_set = only_sigpipe();
-  if (!g->pending)
-    while (sigtimedwait(&pipe_set, NULL, &at_once) < 0 && errno == EINTR) continue;
-  if (!sigismember(&g->before, SIGPIPE)) pthread_sigmask(SIG_SETMASK, &g->before, NULL);
-}
 
 /* ---- lists ---- */
 
@@ -171,7 +142,8 @@ static int on_close(void *user, curl_socket_t fd) {
   return close(fd);
 }
 
-/* A descriptor that cannot be watched is not an error here: its transfer ends at its deadline, not all of them. */
+/* A socket that cannot be watched is no error: its transfer ends at its deadline. An error would end them
+ * all. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *unused) {
   (void)easy, (void)unused;
   struct http *h = user;
@@ -183,22 +155,25 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *u
     if (what & CURL_POLL_OUT) wanted |= POLLER_WRITE;
   }
   *state = (unsigned char)(*state & ~IDLE);
-  if (wanted == 0 && (*state & OWNED) && watched == POLLER_READ) *state |= IDLE;
-  else if (wanted != watched) watch(h, fd, wanted);
+  if (wanted == 0 && (*state & OWNED) && watched == POLLER_READ)
+    *state |= IDLE;
+  else if (wanted != watched)
+    watch(h, fd, wanted);
   return 0;
 }
 
 static int on_timer(CURLM *multi, long milliseconds, void *user) {
   (void)multi;
   struct http *h = user;
-  h->timer_at = milliseconds < 0 ? -1 : poller_now() + (double)milliseconds / 1000;
+  h->timer_at = milliseconds > 0 ? poller_now() + (double)milliseconds / 1000 : (double)milliseconds;
   return 0;
 }
 
 /* ---- one request's callbacks ---- */
 
-/* libcurl asks here before each try, when the connection stands and nothing of this try has been written. A second
- * try follows a connection that died without a reply, after the first one may have been carried out. */
+/* libcurl asks here before each try, when the connection stands and nothing of this try has been written. A
+ * second try follows a connection that died without a reply, after the first one may have been carried out.
+ */
 static int on_request(void *user, char *remote, char *local, int remote_port, int local_port) {
   (void)remote, (void)local, (void)remote_port, (void)local_port;
   struct http_transfer *t = ((struct carrier *)user)->transfer;
@@ -235,7 +210,11 @@ static void add_header(struct buf *out, const char *line, size_t size) {
   if (!colon || *line == ' ' || *line == '\t') return; /* a folded line: RFC 9112 5.2 */
   while (value < end && (*value == ' ' || *value == '\t')) value++;
   while (end > value && (end[-1] == ' ' || end[-1] == '\t')) end--;
-  for (const char *p = line; p < colon; p++) buf_put(out, (unsigned char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p));
+  size_t name = out->size;
+  buf_add(out, line, (size_t)(colon - line));
+  for (; name < out->size; name++)
+    if (out->data[name] >= 'A' && out->data[name] <= 'Z')
+      out->data[name] = (unsigned char)(out->data[name] + 32);
   buf_text_add(out, ": ");
   buf_add(out, value, (size_t)(end - value));
   buf_put(out, '\n');
@@ -252,6 +231,7 @@ static size_t on_header(char *line, size_t one, size_t length, void *user) {
   while (text && (line[text - 1] == '\n' || line[text - 1] == '\r')) text--;
   if (has_prefix(line, text, "HTTP/")) {
     buf_clear(&r->headers);
+    buf_reserve(&r->headers, USUAL_HEADERS);
     r->status = status_of(line, text);
   } else if (text == 0) {
     t->headers_done = r->status >= 200; /* 1xx replies come before the true one */
@@ -308,7 +288,7 @@ static const struct setting {
     {CURLOPT_MAXLIFETIME_CONN, LIFE_SECONDS, false},
     {CURLOPT_UPLOAD_BUFFERSIZE, 16384, false}, /* 64 KiB for each request over TLS otherwise */
 #if LIBCURL_VERSION_NUM >= 0x075700
-    {CURLOPT_QUICK_EXIT, 1, true}, /* a deadline or a close must not wait for a name server that does not answer */
+    {CURLOPT_QUICK_EXIT, 1, true}, /* no deadline, no close waits for a silent name server */
 #endif
 };
 
@@ -334,7 +314,7 @@ static void set_callbacks(struct carrier *c) {
   curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
   curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c);
   curl_easy_setopt(c->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
-  curl_easy_setopt(c->easy, CURLOPT_CLOSESOCKETDATA, c->http); /* a connection outlives the request that made it */
+  curl_easy_setopt(c->easy, CURLOPT_CLOSESOCKETDATA, c->http); /* a connection outlives its first request */
   curl_easy_setopt(c->easy, CURLOPT_PREREQFUNCTION, on_request);
   curl_easy_setopt(c->easy, CURLOPT_PREREQDATA, c);
   curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header);
@@ -370,16 +350,23 @@ static void drop_spare(struct http *h) {
 }
 
 /* As many stay as are in flight, and a few: many requests at once find theirs, an idle loop holds little. */
-static void carrier_release(struct http *h, struct carrier *c, bool clean) {
-  c->transfer = NULL;
-  if (clean) {
-    c->next = h->spare;
-    h->spare = c;
-    h->spares++;
-  } else {
-    carrier_free(c);
-  }
+static void trim_spares(struct http *h) {
   for (int i = 0; i < 2 && h->spares > SPARE_CARRIERS && h->spares > h->in_flight; i++) drop_spare(h);
+}
+
+/* After a failure the handle is not used again: nothing of it can reach the next request. */
+static void carrier_release(struct http *h, struct carrier *c, bool clean) {
+  if (!clean) {
+    carrier_free(c);
+    return;
+  }
+  curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, NULL); /* both point into the transfer */
+  curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, NULL);
+  c->transfer = NULL;
+  c->next = h->spare;
+  h->spare = c;
+  h->spares++;
+  trim_spares(h);
 }
 
 /* ---- submitting ---- */
@@ -391,7 +378,8 @@ static const struct method *find_method(const char *name) {
 }
 
 static bool is_token(char c) { /* RFC 9110 5.6.2 */
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("!#$%&'*+-.^_`|~", c);
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+         strchr("!#$%&'*+-.^_`|~", c);
 }
 
 static bool header_valid(const char *line) {
@@ -404,7 +392,8 @@ static bool header_valid(const char *line) {
 }
 
 static bool url_valid(const char *url) {
-  if (!url || !(has_prefix(url, strlen(url), "http://") || has_prefix(url, strlen(url), "https://"))) return false;
+  if (!url || !(has_prefix(url, strlen(url), "http://") || has_prefix(url, strlen(url), "https://")))
+    return false;
   for (const char *p = url; *p; p++)
     if (*p <= ' ' || *p == 0x7F) return false; /* also bytes above 0x7F: they must be percent-encoded */
   return true;
@@ -412,12 +401,14 @@ static bool url_valid(const char *url) {
 
 static bool request_valid(const struct http_request *r, const struct method *m, struct err *e) {
   if (!m) return err_set(e, KIND_invalid, "the request's method is not known");
-  if (!url_valid(r->url)) return err_set(e, KIND_invalid, "the request's address is not an http or https address");
+  if (!url_valid(r->url))
+    return err_set(e, KIND_invalid, "the request's address is not an http or https address");
   if (m->safe && r->body.data) return err_set(e, KIND_invalid, "a %s request takes no body", m->name);
   if (!(r->timeout > 0 && isfinite(r->timeout)))
     return err_set(e, KIND_invalid, "the request's time limit must be above zero");
   for (int i = 0; r->headers && r->headers[i]; i++) /* the line itself may hold a secret */
-    if (!header_valid(r->headers[i])) return err_set(e, KIND_invalid, "header line %d is not \"Name: value\"", i + 1);
+    if (!header_valid(r->headers[i]))
+      return err_set(e, KIND_invalid, "header line %d is not \"Name: value\"", i + 1);
   return true;
 }
 
@@ -429,8 +420,12 @@ static void copy_line(struct http_transfer *t, size_t *count, const char *line) 
   ++*count;
 }
 
-/* Room for all is taken at once, so that the lines stay where they are. Both extra lines switch something of
- * libcurl's off: a Content-Type of its own invention, and waiting for "100 Continue". */
+static bool posts(const struct http_transfer *t, const struct http_request *r) {
+  return t->method->body || r->body.size > 0;
+}
+
+/* Room for all is taken at once, so that the lines stay where they are. With a body both extra lines switch
+ * something of libcurl's off: a Content-Type of its own invention, and waiting for "100 Continue". */
 static bool copy_request(struct http_transfer *t, const struct http_request *r) {
   static const char no_type[] = "Content-Type:", no_expect[] = "Expect:";
   size_t size = sizeof no_type + sizeof no_expect + r->body.size, count = 0;
@@ -441,9 +436,10 @@ static bool copy_request(struct http_transfer *t, const struct http_request *r) 
     typed |= has_prefix(r->headers[i], strlen(r->headers[i]), no_type);
     copy_line(t, &count, r->headers[i]);
   }
-  if (!typed) copy_line(t, &count, no_type);
-  copy_line(t, &count, no_expect);
+  if (posts(t, r) && !typed) copy_line(t, &count, no_type);
+  if (posts(t, r)) copy_line(t, &count, no_expect);
   buf_add(&t->copy, r->body.data, r->body.size);
+  t->has_lines = count > 0;
   return true;
 }
 
@@ -475,25 +471,38 @@ static long as_milliseconds(double seconds) {
 
 #define SET(option, value) (curl_easy_setopt(easy, option, value) == CURLE_OK)
 
-static bool set_method(CURL *easy, const struct http_transfer *t, size_t body) {
-  const struct method *m = t->method;
-  bool posts = body > 0 || m->length;
-  const unsigned char *data = t->copy.data + t->copy.size - body; /* the body comes last */
-  return SET(CURLOPT_POSTFIELDS, posts ? data : NULL) && SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body) &&
-         SET(posts ? CURLOPT_POST : CURLOPT_HTTPGET, 1L) && SET(CURLOPT_NOBODY, strcmp(m->name, "HEAD") == 0 ? 1L : 0L) &&
-         SET(CURLOPT_CUSTOMREQUEST, m->name);
+static bool set_method(CURL *easy, const struct http_transfer *t, const struct http_request *r) {
+  const unsigned char *body = t->copy.data + t->copy.size - r->body.size; /* it comes last */
+  const char *name = t->method->safe || t->method->body ? NULL : t->method->name;
+  if (!SET(CURLOPT_CUSTOMREQUEST, name)) return false;
+  if (!posts(t, r)) return SET(CURLOPT_HTTPGET, 1L);
+  return SET(CURLOPT_POST, 1L) && SET(CURLOPT_POSTFIELDS, body) &&
+         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
 }
 
-static bool set_request(const struct http *h, CURL *easy, struct http_transfer *t, const struct http_request *r) {
-  const char *no_proxy = r->environment_proxy ? NULL : "";
-  double connect = r->connect_timeout > 0 ? fmin(r->connect_timeout, r->timeout) : r->timeout;
-  const char *ca_file = r->ca_file ? r->ca_file : h->ca_file;
-  return SET(CURLOPT_URL, r->url) && SET(CURLOPT_HTTPHEADER, &t->lines[0]) && set_method(easy, t, r->body.size) &&
-         SET(CURLOPT_TIMEOUT_MS, as_milliseconds(r->timeout)) &&
-         SET(CURLOPT_CONNECTTIMEOUT_MS, as_milliseconds(connect)) &&
-         SET(CURLOPT_PROXY, r->proxy ? r->proxy : no_proxy) && SET(CURLOPT_NOPROXY, no_proxy) &&
+/* Most requests go one way; a carrier is told only when its last request or this one goes another. */
+static bool set_way(const struct http *h, struct carrier *c, const struct http_request *r) {
+  CURL *easy = c->easy;
+  bool usual = !r->proxy && !r->environment_proxy && !r->unix_path && !r->ca_file;
+  const char *no_proxy = r->environment_proxy ? NULL : "", *ca_file = r->ca_file ? r->ca_file : h->ca_file;
+  if (usual && c->usual) return true;
+  c->usual = usual;
+  return SET(CURLOPT_PROXY, r->proxy ? r->proxy : no_proxy) && SET(CURLOPT_NOPROXY, no_proxy) &&
          SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_path) && SET(CURLOPT_CAINFO, ca_file) &&
          (!h->ca_path || SET(CURLOPT_CAPATH, ca_file ? NULL : h->ca_path));
+}
+
+static bool set_times(CURL *easy, const struct http_request *r) {
+  bool sooner = r->connect_timeout > 0 && r->connect_timeout < r->timeout;
+  return SET(CURLOPT_TIMEOUT_MS, as_milliseconds(r->timeout)) &&
+         SET(CURLOPT_CONNECTTIMEOUT_MS, sooner ? as_milliseconds(r->connect_timeout) : 0L);
+}
+
+static bool set_request(const struct http *h, struct carrier *c, struct http_transfer *t,
+                        const struct http_request *r) {
+  CURL *easy = c->easy;
+  return SET(CURLOPT_URL, r->url) && SET(CURLOPT_HTTPHEADER, t->has_lines ? &t->lines[0] : NULL) &&
+         set_method(easy, t, r) && set_times(easy, r) && set_way(h, c, r);
 }
 
 static bool start(struct http *h, struct http_transfer *t, const struct http_request *r) {
@@ -502,7 +511,7 @@ static bool start(struct http *h, struct http_transfer *t, const struct http_req
   c->error[0] = '\0';
   c->transfer = t;
   t->carrier = c;
-  if (set_request(h, c->easy, t, r) && curl_multi_add_handle(h->multi, c->easy) == CURLM_OK) return true;
+  if (set_request(h, c, t, r) && curl_multi_add_handle(h->multi, c->easy) == CURLM_OK) return true;
   carrier_free(c);
   return false;
 }
@@ -598,7 +607,8 @@ static void explain(struct http_transfer *t, struct carrier *c, CURLcode code) {
   if (r->failure == HTTP_TLS) detail = tls_detail(c, code);
   if (r->failure == HTTP_CUT || r->failure == HTTP_LOCAL) detail = curl_easy_strerror(code);
   if (t->stopped == HTTP_LOCAL) detail = "no memory or no descriptors left";
-  snprintf(r->message, sizeof r->message, "%s%s%s", sentences[r->failure], detail ? ": " : "", detail ? detail : "");
+  snprintf(r->message, sizeof r->message, "%s%s%s", sentences[r->failure], detail ? ": " : "",
+           detail ? detail : "");
   if (r->failure == HTTP_TLS) add_clock(r->message, sizeof r->message, (double)time(NULL));
 }
 
@@ -634,7 +644,7 @@ static void drain(struct http *h) {
 /* An error is told as both readiness: libcurl then asks the socket and gets the true reason. */
 static void feed(struct http *h, const struct poller_event *event) {
   if ((size_t)event->fd < h->watched_size && h->watched[event->fd] & IDLE) {
-    watch(h, event->fd, 0); /* the server closed a connection that no request uses; libcurl finds out on reuse */
+    watch(h, event->fd, 0); /* the server closed an idle connection: libcurl looks before it uses one again */
     return;
   }
   int bits = 0, running;
@@ -644,32 +654,46 @@ static void feed(struct http *h, const struct poller_event *event) {
 }
 
 static bool timer_due(const struct http *h) {
-  return h->timer_at >= 0 && h->timer_at <= poller_now();
+  return h->timer_at == 0 || (h->timer_at > 0 && h->timer_at <= poller_now());
 }
 
-static bool has_event(const struct poller_event *events, int count) {
-  for (int i = 0; i < count; i++)
-    if (events[i].tag == HTTP_TAG) return true;
-  return false;
-}
-
-void http_step(struct http *h, const struct poller_event *events, int count) {
-  if (!has_event(events, count) && !timer_due(h)) return;
-  struct guard g;
+static void serve_timer(struct http *h) {
   int running;
-  guard_enter(&g);
-  for (int i = 0; i < count; i++)
+  if (!timer_due(h)) return;
+  h->timer_at = -1;
+  curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+  drain(h);
+}
+
+static double earlier(double a, double b) {
+  return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+static int run(struct http *h, struct poller_event *events, int capacity, double seconds) {
+  int others = 0;
+  serve_timer(h);
+  int count = poller_wait(h->poller, events, capacity, earlier(seconds, http_timeout(h)));
+  for (int i = 0; i < count; i++) {
     if (events[i].tag == HTTP_TAG) feed(h, &events[i]);
-  if (timer_due(h)) {
-    h->timer_at = -1;
-    curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    if (events[i].tag != HTTP_TAG) events[others++] = events[i];
   }
   drain(h);
-  guard_leave(&g);
+  serve_timer(h);
+  return others;
+}
+
+/* SIGPIPE is held once for all of it, the wait included: that costs three system calls. */
+int http_run(struct http *h, struct poller_event *events, int capacity, double seconds) {
+  struct sigpipe held;
+  if (!h->running.first && h->timer_at < 0) return run(h, events, capacity, seconds);
+  sigpipe_hold(&held);
+  int others = run(h, events, capacity, seconds);
+  sigpipe_release(&held);
+  return others;
 }
 
 double http_timeout(const struct http *h) {
-  if (h->done.first) return 0;
+  if (h->done.first || h->timer_at == 0) return 0;
   return h->timer_at < 0 ? -1 : fmax(h->timer_at - poller_now(), 0);
 }
 
@@ -678,6 +702,7 @@ struct http_transfer *http_take(struct http *h) {
   if (!t) return NULL;
   enter(&h->taken, t);
   h->in_flight--;
+  trim_spares(h);
   return t;
 }
 
@@ -698,26 +723,19 @@ struct http_response *transfer_response(struct http_transfer *t) {
 }
 
 void http_cancel(struct http *h, struct http_transfer *t) {
-  struct guard g;
+  struct sigpipe held;
   if (!t->carrier) return;
   t->stopped = HTTP_CANCELLED;
-  guard_enter(&g);
+  sigpipe_hold(&held);
   finish(h, t, CURLE_ABORTED_BY_CALLBACK);
-  guard_leave(&g);
-}
-
-static void end(struct http *h, struct http_transfer *t) {
-  if (t->carrier) detach(h, t, false);
-  if (t->list != &h->taken) h->in_flight--;
-  leave(t);
-  transfer_free(t);
+  sigpipe_release(&held);
 }
 
 void http_drop(struct http *h, struct http_transfer *t) {
-  struct guard g;
-  guard_enter(&g);
-  end(h, t);
-  guard_leave(&g);
+  http_cancel(h, t);
+  if (t->list != &h->taken) h->in_flight--;
+  leave(t);
+  transfer_free(t);
 }
 
 /* ---- opening and closing ---- */
@@ -766,11 +784,11 @@ bool http_open(struct http **out, struct poller *p, struct err *e) {
 }
 
 static void end_all(struct http *h, struct list *list) {
-  while (list->first) end(h, list->first);
+  while (list->first) http_drop(h, list->first);
 }
 
-/* After a fork: the name server's thread does not exist here, so that libcurl could wait for it for ever; and a
- * farewell on a TLS connection would end it for the parent. Its memory goes when the process ends. */
+/* After a fork: the name server's thread does not exist here, so that libcurl could wait for it for ever; and
+ * a farewell on a TLS connection would end it for the parent. Its memory goes when the process ends. */
 static void abandon(struct http *h) {
   for (size_t fd = 0; fd < h->watched_size; fd++)
     if (h->watched[fd] & OWNED) close((int)fd);
@@ -779,27 +797,21 @@ static void abandon(struct http *h) {
 }
 
 static void release(struct http *h) {
-  struct guard g;
-  guard_enter(&g);
+  struct sigpipe held;
   end_all(h, &h->running);
+  sigpipe_hold(&held);
   while (h->spare) drop_spare(h);
   if (h->multi) curl_multi_cleanup(h->multi);
-  guard_leave(&g);
+  sigpipe_release(&held);
 }
 
 void http_close(struct http *h) {
-  if (poller_forked(h->poller)) abandon(h);
-  else release(h);
+  if (poller_forked(h->poller))
+    abandon(h);
+  else
+    release(h);
   end_all(h, &h->done);
   end_all(h, &h->taken);
   free(h->watched);
   free(h);
-}
-
-double http_date(struct bytes text) {
-  char date[64];
-  if (text.size == 0 || text.size >= sizeof date) return -1;
-  memcpy(date, text.data, text.size);
-  date[text.size] = '\0';
-  return (double)curl_getdate(date, NULL);
 }

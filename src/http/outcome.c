@@ -1,6 +1,9 @@
 #include "http/outcome.h"
 
+#include "base/civil.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -61,6 +64,29 @@ static bool is_named(struct bytes name, const char *wanted) {
 
 /* ---- how long to wait ---- */
 
+static int month_of(const char *name) {
+  static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  const char *at = strstr(names, name);
+  return at && (at - names) % 3 == 0 ? (int)(at - names) / 3 + 1 : 0;
+}
+
+/* The three forms of RFC 9110 5.6.7; the dashes of the second are blanks here. Negative: none of them. */
+static double http_date(struct bytes text) {
+  struct civil c = {0};
+  char date[40], month[4] = "";
+  if (text.size >= sizeof date) return -1;
+  for (size_t i = 0; i < text.size; i++) date[i] = text.data[i] == '-' ? ' ' : (char)text.data[i];
+  date[text.size] = '\0';
+  if (sscanf(date, "%*[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT", &c.day, month, &c.year, &c.hour,
+             &c.minute, &c.second) != 6 &&
+      sscanf(date, "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d", month, &c.day, &c.hour, &c.minute, &c.second,
+             &c.year) != 6)
+    return -1;
+  if (c.year >= 0 && c.year < 100) c.year += c.year < 70 ? 2000 : 1900;
+  c.month = strlen(month) == 3 ? month_of(month) : 0;
+  return civil_valid(&c) ? (double)civil_seconds(&c) : -1;
+}
+
 static double wait_of(struct bytes value, double wall) {
   size_t digits;
   double seconds = leading_seconds(value, &digits);
@@ -73,7 +99,8 @@ static double wait_of(struct bytes value, double wall) {
 static bool is_reset(struct bytes name) {
   static const char ending[] = "-reset";
   size_t size = sizeof ending - 1;
-  return starts_with(name, "ratelimit-") && name.size >= size && starts_with(skip(name, name.size - size), ending);
+  return starts_with(name, "ratelimit-") && name.size >= size &&
+         starts_with(skip(name, name.size - size), ending);
 }
 
 double outcome_retry_after(struct bytes headers, struct bytes text, double wall) {
@@ -95,16 +122,22 @@ static const struct failure_row {
   enum kind kind;
   bool passing;
 } failure_rows[] = {
-    [HTTP_RESOLVE] = {KIND_network, true},    [HTTP_CONNECT] = {KIND_network, true},
-    [HTTP_TLS] = {KIND_tls, false},           [HTTP_TIMEOUT] = {KIND_timeout, true},
-    [HTTP_EMPTY] = {KIND_network, true},      [HTTP_CUT] = {KIND_protocol, true},
-    [HTTP_TOO_LARGE] = {KIND_protocol, false}, [HTTP_CANCELLED] = {KIND_cancelled, false},
-    [HTTP_SINK] = {KIND_store, false},        [HTTP_LOCAL] = {KIND_network, false},
+    [HTTP_RESOLVE] = {KIND_network, true},
+    [HTTP_CONNECT] = {KIND_network, true},
+    [HTTP_TLS] = {KIND_tls, false},
+    [HTTP_TIMEOUT] = {KIND_timeout, true},
+    [HTTP_EMPTY] = {KIND_network, true},
+    [HTTP_CUT] = {KIND_protocol, true},
+    [HTTP_TOO_LARGE] = {KIND_protocol, false},
+    [HTTP_CANCELLED] = {KIND_cancelled, false},
+    [HTTP_SINK] = {KIND_store, false},
+    [HTTP_LOCAL] = {KIND_network, false},
 };
 
 static const struct status *find_row(int status, struct bytes text) {
   const struct status *row = status_rows;
-  while ((row->status && row->status != status) || !contains(text, row->text) || !contains(text, row->also)) row++;
+  while ((row->status && row->status != status) || !contains(text, row->text) || !contains(text, row->also))
+    row++;
   return row;
 }
 
@@ -144,7 +177,8 @@ struct verdict outcome_judge(const struct exchange *x) {
 
 /* ---- what to do next ---- */
 
-/* Reads and idempotent writes twice; a write whose request cannot have left once: no connection stood. */
+/* Reads and idempotent writes twice; any other write once, if no connection stood and nothing can have left.
+ */
 static int repeats_allowed(const struct verdict *v, const struct history *h) {
   if (v->kind == KIND_scope) return 1; /* the service refuses at random (field-problems 26) */
   if (!v->passing) return 0;
@@ -170,17 +204,22 @@ enum next outcome_next(const struct verdict *v, const struct history *h, double 
 /* ---- another host ---- */
 
 static bool is_host_byte(unsigned char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == ':';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+         c == ':';
 }
 
-/* The base URL at the start of b: scheme and authority, and nothing odd behind. A user name before the host would end
- * at an '@', so that what looks like the host is not: refused with everything else that is unexpected. */
+static bool ends_host(unsigned char c) {
+  return c && strchr("/,;\"' )}]\\\r\n", c);
+}
+
+/* The base URL at the start of b: scheme and authority, and nothing odd behind. A user name would end at an
+ * '@', so that what looks like the host is none: refused with everything else that is unexpected. */
 static struct bytes base_url_at(struct bytes b, const char *scheme) {
   struct bytes none = {NULL, 0};
   size_t size = strlen(scheme);
   if (!starts_with(b, scheme)) return none;
   while (size < b.size && is_host_byte(b.data[size])) size++;
-  if (size == strlen(scheme) || (size < b.size && !strchr("/,;\"' )}]\\\r\n", b.data[size]))) return none;
+  if (size == strlen(scheme) || (size < b.size && !ends_host(b.data[size]))) return none;
   return cut(b, size);
 }
 
@@ -206,10 +245,12 @@ static bool take_url(struct bytes at, const char *const *hosts, struct buf *base
   return false;
 }
 
-bool outcome_other_host(struct bytes headers, struct bytes text, const char *const *hosts, struct buf *base_url) {
+bool outcome_other_host(struct bytes headers, struct bytes text, const char *const *hosts,
+                        struct buf *base_url) {
   struct bytes name, value, at = after(cut(text, TEXT_LIMIT), "base URL: ");
   if (at.data && take_url(at, hosts, base_url)) return true;
   while (next_header(&headers, &name, &value))
-    if (is_named(name, "alt-svc") && starts_with(value, "h2=") && take_url(skip(value, 3), hosts, base_url)) return true;
+    if (is_named(name, "alt-svc") && starts_with(value, "h2=") && take_url(skip(value, 3), hosts, base_url))
+      return true;
   return false;
 }

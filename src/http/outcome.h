@@ -1,9 +1,9 @@
 /* What an exchange means and what to do next: pure functions of what happened, of the rows and of time.
  *
- * Rule R1: a command reaches the vehicle at most once per call. Whether a failure is `not_sent`, `refused` or `unknown`
- * is a column of the status rows; a failure before the request could leave is not_sent; all that no row settles is
- * unknown. Only what cannot have happened, or may happen twice without harm, is ever repeated, briefly and within the
- * call's deadline; nothing is repeated after a 429.
+ * Rule R1: a command reaches the vehicle at most once per call. Whether a failure is `not_sent`, `refused` or
+ * `unknown` is a column of the status rows; a failure before the request could leave is not_sent; all that no
+ * row settles is unknown. Only what cannot have happened, or may happen twice without harm, is ever repeated,
+ * briefly and within the call's deadline; nothing is repeated after a 429.
  */
 #ifndef FLEET_HTTP_OUTCOME_H
 #define FLEET_HTTP_OUTCOME_H
@@ -16,10 +16,10 @@ enum vehicle_state { STATE_UNKNOWN, STATE_ONLINE, STATE_ASLEEP, STATE_OFFLINE };
 struct exchange {
   enum http_failure failure;
   int status;
-  bool sent;          /* see http_response */
-  bool write;         /* not a read: it has an outcome */
-  bool unreadable;    /* a 2xx whose body is not what the row promises */
-  struct bytes text;  /* the reply's body or its error text; the first 16 KiB count */
+  bool sent;         /* see http_response */
+  bool write;        /* not a read: it has an outcome */
+  bool unreadable;   /* a 2xx whose body is not what the row promises */
+  struct bytes text; /* the reply's body or its error text; the first 16 KiB count */
   struct bytes headers;
   enum vehicle_state state; /* last known */
   double wall;              /* UTC seconds, for a Retry-After that is a date */
@@ -33,11 +33,16 @@ struct verdict {
   const struct status *row; /* the row that decided, or NULL */
 };
 
-/* A 408 that names both asleep and offline is asleep when the vehicle was asleep or its state is not known, else
- * offline; one that only says "unavailable" takes the known state, else it is a timeout. */
+/* A 408 that names both asleep and offline is asleep when the vehicle was asleep or its state is not known,
+ * else offline; one that only says "unavailable" takes the known state, else it is a timeout. */
 struct verdict outcome_judge(const struct exchange *x);
 
-enum next { NEXT_FAIL, NEXT_REFRESH /* the token, then repeat */, NEXT_REGION /* repeat there */, NEXT_REPEAT };
+enum next {
+  NEXT_FAIL,
+  NEXT_REFRESH /* the token, then repeat */,
+  NEXT_REGION /* repeat there */,
+  NEXT_REPEAT
+};
 
 struct history { /* of one call */
   bool write, idempotent;
@@ -47,16 +52,18 @@ struct history { /* of one call */
   double left; /* seconds until the call's deadline */
 };
 
-/* What the call does after a failed exchange; *wait is the pause before it, in seconds. */
+/* What the call does after a failed exchange; *wait is the pause before it, in seconds. Does not read the
+ * verdict's row. */
 enum next outcome_next(const struct verdict *v, const struct history *h, double *wait);
 
-/* Seconds to wait according to Retry-After, RateLimit-Reset or "Retry in N seconds", in this order; negative: nothing
- * says. At most 30 days. headers are http_response.headers. Service-facts 3.4, RFC 9110 10.2.3. */
+/* Seconds to wait according to Retry-After, RateLimit-Reset or "Retry in N seconds", in this order; negative:
+ * nothing says. At most 30 days. headers are http_response.headers. Service-facts 3.4, RFC 9110 10.2.3. */
 double outcome_retry_after(struct bytes headers, struct bytes text, double wall);
 
-/* The base URL that a 421 names in its text or its Alt-Svc header, if hosts accepts it: rule R3, service-facts 1.3.
- * hosts ends with NULL; ".example.com" accepts https hosts below it, "example.com" or "example.com:8443" this https
- * host, "http://127.0.0.1:8080" this very base URL. */
-bool outcome_other_host(struct bytes headers, struct bytes text, const char *const *hosts, struct buf *base_url);
+/* The base URL that a 421 names in its text or its Alt-Svc header, if hosts accepts it: rule R3,
+ * service-facts 1.3. hosts ends with NULL; ".example.com" accepts https hosts below it, "example.com" or
+ * "example.com:8443" this https host, "http://127.0.0.1:8080" this very base URL. */
+bool outcome_other_host(struct bytes headers, struct bytes text, const char *const *hosts,
+                        struct buf *base_url);
 
 #endif

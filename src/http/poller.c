@@ -42,10 +42,12 @@ bool poller_watch(struct poller *p, int fd, unsigned events, uint32_t tag, struc
     epoll_ctl(p->fd, EPOLL_CTL_DEL, fd, NULL);
     return true;
   }
-  uint32_t wanted = (events & POLLER_READ ? (uint32_t)EPOLLIN : 0) | (events & POLLER_WRITE ? (uint32_t)EPOLLOUT : 0);
+  uint32_t wanted =
+      (events & POLLER_READ ? (uint32_t)EPOLLIN : 0) | (events & POLLER_WRITE ? (uint32_t)EPOLLOUT : 0);
   if (add(p->fd, EPOLL_CTL_ADD, fd, wanted, tag)) return true;
   if (errno == EEXIST && add(p->fd, EPOLL_CTL_MOD, fd, wanted, tag)) return true;
-  if (errno == EPERM) return err_set(e, KIND_invalid, "descriptor %d cannot be waited for (an ordinary file?)", fd);
+  if (errno == EPERM)
+    return err_set(e, KIND_invalid, "descriptor %d cannot be waited for (an ordinary file?)", fd);
   if (errno == EBADF) return err_set(e, KIND_invalid, "descriptor %d is not open", fd);
   return err_set(e, KIND_service, "descriptor %d could not be added to the event loop", fd);
 }
@@ -56,7 +58,8 @@ void poller_arm(struct poller *p, double seconds) {
   if (p->armed > 0 && p->armed <= at) return;
   struct itimerspec spec = {.it_value = {.tv_sec = (time_t)fmin(seconds, 1e9)}};
   spec.it_value.tv_nsec = (long)((fmin(seconds, 1e9) - (double)spec.it_value.tv_sec) * 1e9);
-  if (spec.it_value.tv_sec == 0 && spec.it_value.tv_nsec == 0) spec.it_value.tv_nsec = 1; /* zero would disarm */
+  if (spec.it_value.tv_sec == 0 && spec.it_value.tv_nsec == 0)
+    spec.it_value.tv_nsec = 1; /* zero would disarm */
   if (timerfd_settime(p->timer_fd, 0, &spec, NULL) == 0) p->armed = at;
 }
 
@@ -85,8 +88,11 @@ int poller_wait(struct poller *p, struct poller_event *events, int capacity, dou
   int found = epoll_wait(p->fd, ready, limit, milliseconds(seconds));
   for (int i = 0; i < found; i++) {
     int fd = (int)(uint32_t)ready[i].data.u64;
-    if (fd == p->timer_fd) timer_fired(p);
-    else events[count++] = (struct poller_event){fd, (uint32_t)(ready[i].data.u64 >> 32), meaning(ready[i].events)};
+    if (fd == p->timer_fd)
+      timer_fired(p);
+    else
+      events[count++] =
+          (struct poller_event){fd, (uint32_t)(ready[i].data.u64 >> 32), meaning(ready[i].events)};
   }
   return count;
 }

@@ -1,14 +1,13 @@
 #include "tables/rows.h"
 
-/* Design 1.2 and rule R1c; the texts are those of service-facts 3.3 and 8. Columns: status, text, second text, kind,
- * outcome of a write, trait, advice. */
+/* Design 1.2 and rule R1c; the texts are those of service-facts 3.3 and 8. Columns: status, text, second
+ * text, kind, outcome of a write, trait, advice. */
 
 #define REFUSED OUTCOME_REFUSED
 #define UNKNOWN OUTCOME_UNKNOWN
 
 #define WAKE "wake the vehicle first"
 #define NO_COVERAGE "the vehicle has no connection; try again later"
-#define CHECK "look at the vehicle's state before you repeat it"
 
 const struct status status_rows[] = {
     {400, NULL, NULL, KIND_invalid, REFUSED, TRAIT_NONE, NULL},
@@ -22,32 +21,34 @@ const struct status status_rows[] = {
      "the billing limit is reached; raise it and wait up to an hour"},
     {403, "Protocol required", NULL, KIND_key_not_paired, REFUSED, TRAIT_SIGN,
      "this vehicle takes signed commands only: give the client a key that is paired with it"},
-    {403, "scope", NULL, KIND_scope, REFUSED, TRAIT_NONE, "the owner must grant the scope that this call needs"},
+    {403, "scope", NULL, KIND_scope, REFUSED, TRAIT_NONE,
+     "the owner must grant the scope that this call needs"},
     {403, "location", NULL, KIND_forbidden, REFUSED, TRAIT_NONE,
      "the vehicle was shared with its location hidden: leave the location fields out"},
     {403, NULL, NULL, KIND_forbidden, REFUSED, TRAIT_NONE, NULL},
     {404, NULL, NULL, KIND_not_found, REFUSED, TRAIT_NONE, NULL},
     {405, NULL, NULL, KIND_refused, REFUSED, TRAIT_NONE, NULL},
     {406, NULL, NULL, KIND_unsupported, REFUSED, TRAIT_NONE, NULL},
-    {408, "asleep", "offline", KIND_asleep, REFUSED, TRAIT_BY_STATE, NULL},
+    {408, "asleep", "offline", KIND_asleep, REFUSED, TRAIT_BY_STATE, "wake the vehicle, or try again later"},
     {408, "asleep", NULL, KIND_asleep, REFUSED, TRAIT_NONE, WAKE},
     {408, "offline", NULL, KIND_offline, REFUSED, TRAIT_NONE, NO_COVERAGE},
     {408, "vehicle unavailable", NULL, KIND_timeout, UNKNOWN, TRAIT_BY_STATE, NULL},
     {408, NULL, NULL, KIND_timeout, UNKNOWN, TRAIT_NONE, NULL},
-    {412, NULL, NULL, KIND_unregistered, REFUSED, TRAIT_NONE, "register the application in this region first"},
+    {412, NULL, NULL, KIND_unregistered, REFUSED, TRAIT_NONE,
+     "register the application in this region first"},
     {418, NULL, NULL, KIND_unsupported, REFUSED, TRAIT_NONE, "the service takes this client for too old"},
     {421, NULL, NULL, KIND_region, REFUSED, TRAIT_NONE, "the account belongs to another region"},
     {422, NULL, NULL, KIND_invalid, REFUSED, TRAIT_PLAIN, NULL},
     {423, NULL, NULL, KIND_forbidden, REFUSED, TRAIT_NONE, "the vendor has locked this account"},
-    {424, NULL, NULL, KIND_invalid, REFUSED, TRAIT_NONE, "is the public key hosted where the service looks for it?"},
+    {424, NULL, NULL, KIND_invalid, REFUSED, TRAIT_NONE,
+     "the public key must be hosted where the service looks for it"},
     {429, NULL, NULL, KIND_rate_limited, REFUSED, TRAIT_NONE, NULL},
     {451, NULL, NULL, KIND_forbidden, REFUSED, TRAIT_NONE, "refused for legal or privacy reasons"},
     {500, "key has not been paired", NULL, KIND_key_not_paired, UNKNOWN, TRAIT_NONE,
      "the owner must accept the application's key for this vehicle"},
     {0, "asleep", NULL, KIND_asleep, UNKNOWN, TRAIT_NONE, WAKE},
-    {499, NULL, NULL, KIND_service, UNKNOWN, TRAIT_NONE, CHECK},
-    {503, NULL, NULL, KIND_service, UNKNOWN, TRAIT_NONE, "the service or the vehicle did not answer in time; " CHECK},
+    {503, NULL, NULL, KIND_service, UNKNOWN, TRAIT_NONE, "the service or the vehicle did not answer in time"},
     {540, NULL, NULL, KIND_service, UNKNOWN, TRAIT_NONE,
-     "the device answered unexpectedly: a restart, an update or a service visit; " CHECK},
+     "the device answered unexpectedly: a restart, an update or a service visit"},
     {0, NULL, NULL, KIND_service, UNKNOWN, TRAIT_NONE, NULL},
 };

@@ -87,7 +87,7 @@ static bool is_flat(const struct tariff *t, enum tariff_side side, double *price
 }
 
 static bool all_recommended(const struct tariff *t, enum tariff_side side, struct tariff_report *r) {
-  double price;
+  double price = 0;
   if (!is_flat(t, side, &price)) return true;
   struct tariff_fault *f = add_fault(r, TARIFF_ALL_RECOMMENDED, side);
   if (f) f->price = price;

@@ -15,14 +15,16 @@ local M = {}
 
 -- ---- what a verb gets ----
 
-local function log_line(world)
+-- Calls are told when asked for; what is not a call (tokens that could not be saved, an unsafe store) always.
+local function log_to(world, verbose)
   return function(event)
+    if not verbose and (event.method or not event.message) then return end
     local parts = {
-      event.method, event.path, event.status or event.kind or "-", event.ms and string.format("%.0f ms", event.ms),
-      event.billing, event.request_id,
+      event.method, event.path, event.method and (event.status or event.kind or "-"), event.ms and string.format("%.0f ms", event.ms),
+      event.billing, event.request_id, event.name, not event.method and event.message,
     }
     local text = {}
-    for i = 1, 6 do text[#text + 1] = parts[i] and tostring(parts[i]) end
+    for i = 1, 8 do text[#text + 1] = parts[i] and tostring(parts[i]) or nil end
     world.stderr:write("fleet: ", show.clean(table.concat(text, " ")), "\n")
   end
 end
@@ -45,7 +47,7 @@ context_mt.__index = context_mt
 function context_mt:client()
   if not self.made then
     local given = options.for_client(self.world, self.options)
-    if self.options.verbose then given.log = log_line(self.world) end
+    given.log = log_to(self.world, self.options.verbose ~= nil)
     self.made = self:check(self.world.new, given)
   end
   return self.made
@@ -55,7 +57,7 @@ end
 function context_mt:check(fn, ...)
   local function pass(ok, first, ...)
     if ok then return first, ... end
-    local text = type(first) == "string" and string.gsub(first, "^[^%s:]+:%d+: ", "")
+    local text = type(first) == "string" and string.gsub(first, "^[^\n]-%.lua:%d+: ", "")
     if not text or string.find(first, "attempt to ", 1, true) or text == "interrupted!" then error(first, 0) end
     mistake.raise((string.gsub(text, "^fleet%.new: ", "")), { self.name })
   end

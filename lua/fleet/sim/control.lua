@@ -27,9 +27,16 @@ local events = {}
 
 local function charge(vehicle) return vehicle.sections.charge_state end
 
-function events.plug(vehicle, options)
+-- A hand at the cable wakes the vehicle; one without a network stays out of reach.
+local function rouse(vehicle, now)
+  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end
+  vehicle.used_at = now
+end
+
+function events.plug(vehicle, options, service)
   if not vehicle:parked() then fail("a car that drives takes no cable: park first") end
   local c = charge(vehicle)
+  rouse(vehicle, service:now())
   c.conn_charge_cable, c.charge_port_door_open, c.charge_port_latch = options.cable or "IEC", true, "Engaged"
   c.charging_state = options.power == false and "NoPower" or "Stopped"
   if options.start ~= false and c.charging_state == "Stopped" and c.scheduled_charging_mode == "Off" and
@@ -38,7 +45,8 @@ function events.plug(vehicle, options)
   end
 end
 
-function events.unplug(vehicle)
+function events.unplug(vehicle, _, service)
+  rouse(vehicle, service:now())
   physics.stop_charging(vehicle)
   vehicle.sections.charge_state.charging_state = "Disconnected"
   vehicle.sections.charge_state.conn_charge_cable = "<invalid>"

@@ -74,6 +74,7 @@ function M.start_charging(vehicle)
     return "complete"
   end
   charge.charging_state, charge.charge_enable_request = "Charging", true
+  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end -- nobody charges asleep
   charge.charge_energy_added, charge.charge_miles_added_rated, charge.charge_miles_added_ideal = 0, 0, 0
   show_charging(vehicle)
   return nil
@@ -115,6 +116,7 @@ local function charge(vehicle, from, to)
   local room = math.max(0, state.charge_limit_soc - vehicle.energy_percent) / 100 * M.PACK_KWH
   local kwh = math.min(kw * (to - from) / 3600, room)
   meter(vehicle, from, to, kwh)
+  vehicle.charged_kwh = (vehicle.charged_kwh or 0) + kwh -- over its whole life, unlike charge_energy_added
   vehicle.energy_percent = vehicle.energy_percent + kwh / M.PACK_KWH * 100
   state.charge_energy_added = round(state.charge_energy_added + kwh, 1e-6)
   state.charge_miles_added_rated = round(state.charge_energy_added / M.PACK_KWH * M.PACK_MILES, 0.01)

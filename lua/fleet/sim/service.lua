@@ -13,6 +13,7 @@ local physics = require("fleet.sim.physics")
 local random = require("fleet.sim.random")
 local reply = require("fleet.sim.reply")
 local rows = require("fleet.sim.rows")
+local signed = require("fleet.sim.signed")
 local sites = require("fleet.sim.energy")
 local text = require("fleet.sim.text")
 local vehicles = require("fleet.sim.vehicle")
@@ -349,6 +350,7 @@ local function prepare(self, request, row, args)
   check_kind(row, token)
   check_scope(row, token)
   context.body = check_body(row, read_body(request))
+  if row.name == "signed_command" and #self.faults.list > 0 then context.message = signed.kind_of(context) end
   return context
 end
 

@@ -1,5 +1,6 @@
 -- fleet sim: the whole service on this machine, until it is ended.
 
+local core = require "fleet.core"
 local options = require "fleet.cli.options"
 
 local takes = {
@@ -14,12 +15,15 @@ local takes = {
   { name = "log", type = "string", placeholder = "FILE", doc = "a line of JSON for every call" },
 }
 
--- Serves until a signal ends the process; an interrupt from the keyboard is the ordinary end.
-local function serve(loop)
-  while true do
+-- Serves until SIGTERM or SIGINT arrives.
+local function serve(loop, signals)
+  local ended = false
+  local watch = loop.watch(signals:fd(), "r", function() ended = signals:take() ~= nil or ended end)
+  while not ended do
     loop.wait(loop.timeout())
     loop.step()
   end
+  watch:close()
 end
 
 local function run(context, line)
@@ -27,11 +31,13 @@ local function run(context, line)
   given.faults, given.fault = given.fault, nil
   local sim, err, kind = context:check(require("fleet.sim").new, given)
   if not sim then return nil, err, kind end
+  local signals = assert(core.signals())
   context.out:write(sim:first_line(), "\n")
   context.out:flush()
-  local _, why = pcall(serve, require("fleet").loop)
+  local ok, why = pcall(serve, require("fleet").loop, signals)
   sim:close()
-  if not string.find(tostring(why), "interrupted!", 1, true) then error(why, 0) end
+  signals:close()
+  if not ok then error(why, 0) end
 end
 
 return {
