@@ -97,7 +97,11 @@ local function send(call, base, token, seconds)
   local account = call.account
   local line = token and "Authorization: Bearer " .. token or nil
   if account.config.http then
-    return host_exchange(account, call.request:table(base, line), seconds)
+    local doubt = call.doubt
+    call.doubt = doubt or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
+    local reply = host_exchange(account, call.request:table(base, line), seconds)
+    call.doubt = doubt
+    return reply
   end
   return tasks.exchange("submit", call.request, base, line, settings(account, call.proxied), seconds, call.sink)
 end
@@ -139,6 +143,10 @@ end
 local function attempt(call, token, number)
   local left = call.deadline - tasks.real()
   if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
+  if call.expires and tasks.now() >= call.expires then
+    call.expired = true
+    return fail(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
+  end
   local reply, err, kind = send(call, call.proxied and call.account.proxy_url or region.base(call.account), token, left)
   if not reply then return nil, M.dress(call, err), kind end
   local _, wall = tasks.loop.clock()
