@@ -273,6 +273,8 @@ local function rest(body)
   return options
 end
 
+local LONGEST = 10 * 366 * 86400 -- every minute of it is lived through
+
 local MEMBERS = { "advance", "fault", "event", "set", "clear" }
 
 -- run(service, body) does what it says; raises a sentence.
@@ -285,8 +287,11 @@ function M.run(service, body)
   if body.event then M.event(service, body.event, body.vin, rest(body)) end
   if body.fault then service.faults:add(body.fault, body.times, rest(body)) end
   if body.advance then
-    if type(body.advance) ~= "number" or body.advance < 0 then fail("advance is seconds, 0 or more") end
-    service:advance(body.advance)
+    local seconds = body.advance
+    if type(seconds) ~= "number" or not (seconds >= 0 and seconds <= LONGEST) then
+      fail("advance is seconds, 0 or more, ten years at most")
+    end
+    service:advance(seconds)
   end
 end
 
