@@ -757,6 +757,10 @@ static bool library_usable(struct err *e) {
   return err_set(e, KIND_unsupported, "libcurl %s is too old; 7.80 or newer is needed", info->version);
 }
 
+const char *http_version(void) {
+  return curl_version_info(CURLVERSION_NOW)->version;
+}
+
 static bool set_multi(struct http *h) {
   return curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
          curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h) == CURLM_OK &&
