@@ -486,6 +486,15 @@ describe("421", function()
     there:stop()
   end)
 
+  it("advice is joined to the service's words as a part of their sentence", function()
+    for _, words in ipairs { "Unauthorized missing scopes", "Unauthorized missing scopes." } do
+      local _, err = ask("read", { status = 403, times = 0, body = cjson.encode { error = words } })
+      assert.are.equal("scope", err.kind)
+      assert.matches("; the owner must grant the scope that this call needs$", err.message)
+      assert.is_nil(string.find(err.message, "%. ?;") or string.find(err.message, "%. %l"))
+    end
+  end)
+
   it("412 says where to register", function()
     local _, err = ask("read", { status = 412,
       body = failure("Account 1 must be registered in the current region https://eu.example") })

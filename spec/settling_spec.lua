@@ -30,7 +30,6 @@ describe("settle", function()
     { "set_charge_limit", { percent = 80 }, { charge_state = { charge_limit_soc = 80 } }, true },
     { "set_charge_limit", { percent = 80 }, { charge_state = { charge_limit_soc = 90 } }, false },
     { "set_charge_limit", { percent = 80 }, { charge_state = {} }, false },
-    { "set_charge_limit", { percent = 80 }, {}, false },
     { "charge_start", nil, { charge_state = { charging_state = "Charging" } }, true },
     { "charge_start", nil, { charge_state = { charging_state = "starting" } }, true },
     { "charge_start", nil, { charge_state = { charging_state = "Stopped" } }, false },

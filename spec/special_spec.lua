@@ -20,7 +20,7 @@ describe("vehicles that were skipped", function()
         create_fleet_telemetry_config = { vins = { seam.vin }, config = {} },
         create_fleet_telemetry_config_jws = { vins = { seam.vin }, token = "e30.e30.c2ln" },
       } do
-        local value = assert(client[method](client, params))
+        local value = assert(client[method](client, params, { force = true }))
         assert.equal(1, value.updated_vehicles)
         assert.equal(2, #value.skipped_vehicles)
         assert.equal(missing, value.skipped_vehicles[1].vin)
@@ -33,14 +33,14 @@ describe("vehicles that were skipped", function()
 
   it("may be none at all", function()
     for _, body in ipairs { '{"response":{"updated_vehicles":1}}', '{"response":{"skipped_vehicles":null}}' } do
-      assert.is_nil(seam.client(body):create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }).skipped_vehicles)
+      assert.is_nil(seam.client(body):create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }, { force = true }).skipped_vehicles)
     end
-    local empty = seam.client('{"response":{"skipped_vehicles":{}}}'):create_fleet_telemetry_config { vins = { seam.vin }, config = {} }
+    local empty = seam.client('{"response":{"skipped_vehicles":{}}}'):create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }, { force = true })
     assert.same({}, empty.skipped_vehicles)
   end)
 
   it("are read when the request succeeded only", function()
-    local _, _, kind = seam.client({ { status = 412, body = "x" } }):create_fleet_telemetry_config { vins = { seam.vin }, config = {} }
+    local _, _, kind = seam.client({ { status = 412, body = "x" } }):create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }, { force = true })
     assert.equal("unregistered", kind)
   end)
 end)

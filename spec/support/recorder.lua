@@ -113,7 +113,9 @@ local function write_slowly(c, body, pause)
 end
 
 local function echo(rule, request)
-  local text = (request.headers.authorization or "") .. " " .. request.query .. " " .. request.body
+  local authorization = request.headers.authorization or ""
+  local text = string.gsub(authorization, "^Bearer ", "token=") .. " " .. authorization .. " " .. request.query ..
+    " " .. request.body
   local words = string.rep(".", rule.echo) .. text
   return cjson.encode { error = words, error_description = text,
     response = { result = false, reason = words } }, "X-TxId: " .. text
