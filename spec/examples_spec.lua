@@ -13,7 +13,7 @@ local runs = {
     "again:\tnil\t%S",
     "signed again:\ttrue\n$" },
   ["cqueues.lua"] = { needs = "token", "the host goes on while the calls wait", "fleet%.vehicle", "online" },
-  ["demo.lua"] = { "token received", "VIN " .. vin, "signed command accepted", "energy now: solar %d+ W",
+  ["demo.lua"] = { "token received", "VIN " .. vin, "signed command accepted", "energy now: solar %d+ W", "80 %% +Complete .* EUR",
     "tariff problem:",
     "nothing was left behind%.\n$" },
   ["first_light.lua"] = { needs = "app", vin .. "\t[^\n]*\tonline", old .. "\t[^\n]*\tonline",
