@@ -87,11 +87,17 @@ static int l_handle(lua_State *L) {
   return 1;
 }
 
-/* core.methods(kind) -> the table that methods are looked up in, the metatable */
+/* core.methods(kind) -> the table that methods are looked up in, the metatable. Whoever puts a function in the place of
+ * __index, to look further, still finds the table the next time. */
 static int l_methods(lua_State *L) {
   const struct box_type *type = type_named(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
-  lua_getfield(L, -1, "__index");
+  if (lua_getfield(L, -1, "methods") == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_getfield(L, -1, "__index");
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "methods");
+  }
   lua_insert(L, -2);
   return 2;
 }
