@@ -2,7 +2,8 @@
 --
 -- nginx.start { tls = , body = , keepalive = , workers = } → { url, unix = , directory, certificate = , stop() }
 --   tls   a table of certificate names (see nginx.certificates): serves https with certificate tls.server
--- Paths: /file and everything below /api/ (the body, 1 KB of JSON by default), /connection (number of the connection and of the request on it).
+-- Paths: /file and everything below /api/ (the body, 1 KB of JSON by default), /connection (number of the connection and
+-- of the request on it).
 
 local process = require "spec.support.process"
 
