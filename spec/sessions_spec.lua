@@ -137,7 +137,7 @@ describe("a session", function()
     local damages = {
       ["cut short"] = { function(state) return state:sub(1, #state - 1) end, 1, 1 },
       ["emptied"] = { function() return "" end, 1, 1 },
-      ["changed in one bit"] = { function(state) return state:sub(1, 40) .. string.char((state:byte(41) + 1) % 256) .. state:sub(42) end, 1, 1 },
+      ["changed in one place"] = { function(s) return s:sub(1, 40) .. string.char((s:byte(41) + 1) % 256) .. s:sub(42) end, 1, 1 },
       ["replaced by a stranger's"] = { function() return ("x"):rep(200) end, 1, 1 },
       ["replaced by the other domain's"] = { function(_, store) return (store:get(key_of "vehicle_security")) end, 1, 1 },
       ["replayed"] = { function(_, _, old) return old end, 0, 2 },
@@ -268,9 +268,8 @@ describe("a store that", function()
     local waited
     fleet.run(function()
       local stop
-      local busy = {}
-      for i = 1, 3 do
-        busy[i] = fleet.spawn(function() while not stop do assert(one:flash_lights()) end end)
+      for _ = 1, 3 do
+        fleet.spawn(function() while not stop do assert(one:flash_lights()) end end)
       end
       fleet.sleep(1)
       local begun = world.time.now()
