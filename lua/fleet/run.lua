@@ -228,8 +228,9 @@ end
 -- Waking repeats the call, so that a write must not be in doubt (rule R1e). A carrier is not sent again after a wake: its
 -- message would have expired.
 local function wake_first(call, err)
-  if call.carrier then return false end
-  if err.kind ~= "asleep" or call.woken or not call.request:flag("wake") then return false end
+  if call.carrier or call.woken or not call.request:flag("wake") then return false end
+  -- "offline or asleep" is read by the last known state, which may be out of date.
+  if err.kind ~= "asleep" and not (err.kind == "offline" and call.facts.trait == "by_state") then return false end
   local left = call.deadline - tasks.real()
   if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
   call.woken = true
