@@ -202,9 +202,13 @@ $(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ $(LIBS)
 
+$(B)/bench/request: spec/bench/request.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) -o $@ $< -lcurl
+
 bench:
 	@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign
+	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request
 	@$(ENV) $(LUA) spec/bench/run.lua
 
 # Pictures for the eye: every one that the module draws and every page of the simulator, for light and for dark.

@@ -8,7 +8,9 @@ require("spec.support.quick")(fleet)
 
 local MANUAL = "doc/manual/simulator.md"
 local BEGIN, END = "<!-- matrix -->\n", "<!-- end of matrix -->"
-local VIN = "5YJSFLEE9KF000002"
+local VIN, SIGNED = "5YJSFLEE9KF000002", "5YJ3FLEE9RF000001"
+local key = fleet.key.generate()
+local hex = key:public_bytes():gsub(".", function(c) return ("%02x"):format(c:byte()) end)
 
 -- What manual and help promise; a fault that is missing here is not proved.
 local PROMISED = {
@@ -23,45 +25,54 @@ local OPTIONS = { slow = { seconds = 0.02 }, trickle = { every = 0.001, piece = 
 
 local function open()
   local sim = assert(sims.new({ garage = { vehicles = {
-    { vin = "5YJ3FLEE9RF000001" }, { vin = VIN, vehicle_command_protocol_required = false },
+    { vin = SIGNED, keys = { hex } }, { vin = VIN, vehicle_command_protocol_required = false },
   } } }))
-  local client = fleet.new({
+  local options = {
     base_url = sim.base_url, auth_url = sim.auth_url, token_url = sim.token_url, client_id = "c", client_secret = "s",
-    redirect_uri = "http://localhost/cb", timeout = 30000,
-    scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds" },
-  })
+    redirect_uri = "http://localhost/cb", scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds" },
+    store = fleet.store.memory(), timeout = 30000,
+  }
+  local client = fleet.new(options)
+  options.key = key
+  local signing = fleet.new(options)
   local url, pending = client:authorize_url()
   local query = require("fleet.sim.text").form(url:match("%?(.*)$"))
   local _, headers = sim.service.oauth:authorize(query, false)
   assert(client:authorize(headers.Location, pending))
-  return sim, client
+  return sim, client, signing
 end
 
 local CALLS = {
   { "read", function(_, client) return client:vehicle(VIN):vehicle_data({}, { timeout = 3000 }) end },
   { "idempotent write", function(_, client) return client:vehicle(VIN):set_charge_limit({ percent = 55 }, { timeout = 3000 }) end },
   { "other write", function(_, client) return client:vehicle(VIN):actuate_trunk({ which_trunk = "rear" }, { timeout = 3000 }) end },
+  { "signed, idempotent", function(_, _, signing) return signing:vehicle(SIGNED):set_charge_limit({ percent = 55 }, { timeout = 3000 }) end,
+    nil, "command" },
+  { "signed, other", function(_, _, signing) return signing:vehicle(SIGNED):actuate_trunk({ which_trunk = "rear" }, { timeout = 3000 }) end,
+    nil, "command" },
   { "page walk", function(_, client) return client:vehicles({ page_size = 1 }, { timeout = 3000 }):collect() end },
   { "refresh", function(_, client) return client:refresh() end, "token" },
 }
 
 -- "ok", or kind and outcome; with the number of times that the trunk moved, where that is not what the result says.
 local function result(fault, call)
-  local sim, client = open()
+  local sim, client, signing = open()
   local moves, commands = 0, require("fleet.sim.commands")
   local real = commands.actuate_trunk
   commands.actuate_trunk = function(...)
     moves = moves + 1
     return real(...)
   end
-  local options = { row = call[3] }
+  local options = { row = call[3], message = call[4] }
   for name, value in pairs(OPTIONS[fault] or {}) do options[name] = value end
   if fault == "token_error" or fault == "revoked" then options.row = nil end
+  if fault == "token_error" then options.message = nil end
   local times = LASTING[fault] and 100 or 1
   sim:fault(fault, times, options)
-  local ok, err = call[2](sim, client)
+  local ok, err = call[2](sim, client, signing)
   commands.actuate_trunk = real
   local untouched = sim.service.faults.list[1] and sim.service.faults.list[1].left == times
+  signing:close()
   client:close()
   sim:close()
   assert(moves <= 1, "the trunk moved twice")

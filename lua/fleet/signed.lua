@@ -76,7 +76,7 @@ local function one_handshake(call, slot)
   local sub = carrier(call, bytes, true)
   local reply
   reply, err, kind = run.attempts(sub)
-  call.trait = sub.facts.trait
+  call.facts.trait = sub.facts.trait
   if err then return nil, err, kind end
   return slot.session:accept(reply)
 end
@@ -192,7 +192,7 @@ local function exchange(call, slot)
   sessions.signed(slot)
   call.drawn, call.carrier_call = true, sub
   local bytes, err, kind = run.attempts(sub)
-  call.trait, call.expired = sub.facts.trait, sub.expired
+  call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
   local value
@@ -203,7 +203,7 @@ end
 
 -- act(call, slot) inside the slot of the vehicle's domain, which is left whatever happens in there.
 local function visit(call, act)
-  call.drawn, call.carrier_call, call.trait, call.unfit, call.expired = false, nil, nil, nil, nil
+  call.drawn, call.carrier_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
   local deadline = tasks.now() + math.max(call.deadline - tasks.real(), 0)
   local slot, err, kind = sessions.enter(call.account, call.id, call.domain, deadline)
   if not slot then return not_sent(err, kind) end
@@ -220,9 +220,9 @@ end
 -- The session was no good, as after a repair of the vehicle: one fresh handshake tells why, at once and not after days of
 -- failures (field problem 11), and the next command finds it done.
 local function tell_why(call, err)
-  local trait = call.trait
+  local trait = call.facts.trait
   local ok, why, kind = visit(call, fresh_session)
-  call.trait = trait
+  call.facts.trait = trait
   if ok then return end
   err.message = err.message .. "; a fresh handshake failed: " .. why.message
   if kind == "key_not_paired" then err.kind = kind end
@@ -266,11 +266,12 @@ local function again(call, err)
   return pause(call, math.max(err.retry_after or 0, (call.expired or err.stale) and 0 or 1))
 end
 
--- A vehicle that does not speak the protocol. The plain form may follow where there is one and it was not tried yet.
+-- A vehicle that does not speak the protocol. The plain form may follow where there is one, it was not tried yet, and an
+-- earlier message is not in doubt.
 local function not_spoken(call, err, kind)
-  if call.account.config.commands == "auto" then
-    if not call.wants_signed then M.remember(call.account, call.id, true) end
-    if call.has_plain and not call.wants_signed then return nil, nil end
+  if call.account.config.commands == "auto" and not call.wants_signed then
+    M.remember(call.account, call.id, true)
+    if call.has_plain and (call.facts.idempotent or not call.doubt) then return nil, nil end
   end
   err.message = err.message .. " (the vehicle does not speak the command protocol)"
   return nil, run.dress(call, err), kind
@@ -284,7 +285,7 @@ function M.perform(call)
     if not err then return value end
     call.doubt = call.doubt or err.outcome == "unknown"
     if call.unfit and err.kind ~= "key_not_paired" then tell_why(call, err) end
-    if call.trait == "plain" then return not_spoken(call, err, kind) end
+    if call.facts.trait == "plain" then return not_spoken(call, err, kind) end
     if not again(call, err) then return nil, run.dress(call, err), err.kind end
   end
 end

@@ -55,7 +55,7 @@ function M.new(options)
 end
 
 local function answer(self, request)
-  local path, query = request.url:match("^http://base([^?]*)%??(.*)$")
+  local path, query = request.url:match("^https?://[^/]+([^?]*)%??(.*)$")
   local status, headers, body, manner = self.service:handle {
     method = request.method, path = path, query = query, headers = request.headers, body = request.body or "",
   }
@@ -77,7 +77,7 @@ end
 
 function M:client(options)
   local all = {
-    base_url = "http://base", insecure_http = true, token = self.token, key = self.keys[1], http = self:http(), timeout = 60,
+    base_url = "https://base", token = self.token, key = self.keys[1], http = self:http(), timeout = 60,
     log = function(event) self.logs[#self.logs + 1] = event end,
   }
   for name, value in pairs(options or {}) do all[name] = value end

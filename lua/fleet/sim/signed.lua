@@ -185,20 +185,23 @@ function M.kind_of(context)
   return message.session_info_request and "handshake" or "command"
 end
 
+local function signature_of(message)
+  return message.signature_data and message.signature_data.HMAC_Personalized_data or {}
+end
+
 local function epoch_of(service, message)
-  local signature = message.signature_data
-  local epoch = signature and signature.HMAC_Personalized_data and signature.HMAC_Personalized_data.epoch
+  local epoch = signature_of(message).epoch
   return epoch and service.core.unbase64(epoch)
 end
 
-local function deliver(context, domain)
+local function deliver(context, domain, counter)
   local service, vehicle = context.service, context.vehicle
   return function(bytes)
     local answer, accepted, fault = receiver(service, vehicle, domain):handle(bytes, function(payload)
       return respond(service, vehicle, domain, payload, context)
     end)
     if not answer then context.fail(540, tostring(accepted)) end
-    context.note({ accepted = context.signed_name, domain = domain, fault = fault })
+    context.note({ accepted = context.signed_name, domain = domain, counter = counter, fault = fault })
     return answer
   end
 end
@@ -215,7 +218,7 @@ function handlers.signed_command(context)
   local domain = domain_of(message)
   local answer = signed_faults.run({
     service = service, vehicle = vehicle, domain = domain, bytes = bytes, epoch = epoch_of(service, message), fault = fault,
-    deliver = deliver(context, domain), vehicle_side = M,
+    deliver = deliver(context, domain, signature_of(message).counter), vehicle_side = M,
   })
   if not answer then context.fail(504, "vehicle did not answer in time") end
   return service.core.base64(answer)
