@@ -27,6 +27,66 @@ local function with_file(text, mode, fn)
   os.remove(path)
 end
 
+-- What stands at a domain in place of the public key, and what is said about it.
+describe("fleet.key.public_bytes", function()
+  local public = core.key.generate()
+
+  it("reads the public half as it is hosted, whatever the line ends and the point's form", function()
+    local pem = public:public_pem()
+    assert.equal(public:public_bytes(), (core.key.public_bytes(pem)))
+    assert.equal(public:public_bytes(), (core.key.public_bytes((pem:gsub("\n", "\r\n")))))
+    local path = temporary()
+    assert(public:save(path))
+    local compressed = run(("openssl ec -in '%s' -pubout -conv_form compressed 2>/dev/null"):format(path))
+    os.remove(path)
+    assert.matches("BEGIN PUBLIC KEY", compressed)
+    assert.equal(public:public_bytes(), (core.key.public_bytes(compressed)))
+  end)
+
+  local function refused(text, sentence)
+    local found, err, kind = core.key.public_bytes(text)
+    assert.is_nil(found)
+    assert.equal("invalid", kind)
+    assert.matches(sentence, err.message)
+  end
+
+  local function made(command)
+    local path = temporary()
+    local text = run(command:gsub("PATH", path))
+    os.remove(path)
+    return text
+  end
+
+  it("shouts at a private key, alone and beside a public one", function()
+    local path = temporary()
+    assert(public:save(path))
+    local private = io.open(path):read("a")
+    os.remove(path)
+    refused(private, "whoever reads it can command the vehicles")
+    refused(public:public_pem() .. private, "whoever reads it can command the vehicles")
+  end)
+
+  it("refuses certificates, RSA, other curves, other forms and pages, saying which it is", function()
+    refused(made "openssl genrsa 2048 2>/dev/null | openssl pkey -pubout", "this is an RSA key")
+    refused("-----BEGIN RSA PUBLIC KEY-----\nAAAA\n-----END RSA PUBLIC KEY-----\n", "this is an RSA key")
+    refused(made "openssl ecparam -name secp384r1 -genkey -noout | openssl ec -pubout 2>/dev/null", "on the curve secp384r1")
+    refused(made ("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x -keyout PATH 2>/dev/null"),
+      "this is a certificate")
+    refused("ssh-ed25519 AAAAC3 someone", "this is an OpenSSH key")
+    local pem = public:public_pem()
+    for _, text in ipairs { "", "<html>not found</html>", pem:gsub("PUBLIC", "PUBLIK"), pem:sub(1, 60), pem:gsub("A", "!", 1),
+      string.rep(" ", 70000) .. pem } do
+      refused(text, "not a public key in PEM form")
+    end
+  end)
+
+  it("refuses a point that is not on the curve", function()
+    local der = core.unbase64((public:public_pem():gsub("%-%-%-%-%-[^\n]*", ""):gsub("%s", "")))
+    local off = der:sub(1, -2) .. string.char((der:byte(-1) + 1) % 256)
+    refused("-----BEGIN PUBLIC KEY-----\n" .. core.base64(off) .. "\n-----END PUBLIC KEY-----\n", "not a public key")
+  end)
+end)
+
 describe("fleet.key", function()
   it("reads the keys of the vectors", function()
     for _, k in ipairs(vectors.keys) do

@@ -589,7 +589,7 @@ describe("kinds, options and vendors", function()
   end)
 
   it("state every option of fleet.new, with its environment", function()
-    assert.are.same(words [[region base_url auth_url token_url account client_id client_secret redirect_uri scopes key commands
+    assert.are.same(words [[region base_url auth_url token_url account client_id client_secret redirect_uri scopes domain key commands
       proxy_url store token timeout connect_timeout max_response ca_file user_agent proxy vendor hosts insecure_http
       insecure_key_mode store_key log budgets http]], names(core.options(), function() return true end))
     for _, option in ipairs(core.options()) do

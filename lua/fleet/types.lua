@@ -53,6 +53,7 @@
 ---@field client_secret? string its secret; without one it is an open-source app and uses PKCE
 ---@field redirect_uri? string where the browser returns to, exactly as registered
 ---@field scopes? string[] what to ask for when signing in
+---@field domain? string where the public key is hosted, such as app.example.com
 ---@field key? any file of the virtual key, or a key: commands are signed in process
 ---@field commands? "auto"|"signed"|"plain"|"proxy" how commands travel; proxy needs proxy_url (auto)
 ---@field proxy_url? string address of a signing proxy

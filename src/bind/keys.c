@@ -142,6 +142,15 @@ static int l_save(lua_State *L) {
   return 1;
 }
 
+/* fleet.key.public_bytes(PEM text as it is hosted) -> 65 bytes, or nil, err, kind */
+static int l_read_public(lua_State *L) {
+  struct err e = ERR_INIT;
+  unsigned char public[PUBLIC_SIZE];
+  if (!key_public_parse(check_bytes(L, 1), public, &e)) return push_failure(L, &e);
+  lua_pushlstring(L, (const char *)public, sizeof public);
+  return 1;
+}
+
 static int l_public_pem(lua_State *L) {
   struct err e = ERR_INIT;
   struct key *k = check_key(L, 1);
@@ -261,7 +270,7 @@ static const luaL_Reg key_methods[] = {{"save", l_save},
 static const struct box_type key_type = {"fleet.key", release_key, key_methods, NULL};
 
 void open_keys(lua_State *L) {
-  static const luaL_Reg functions[] = {{"generate", l_generate}, {"load", l_load}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"generate", l_generate}, {"load", l_load}, {"public_bytes", l_read_public}, {NULL, NULL}};
   open_shared(L);
   box_define(L, &key_type);
   box_define(L, &token_type);

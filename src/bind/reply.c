@@ -5,6 +5,7 @@
 #include "bind/request.h"
 #include "http/outcome.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the reply box ---- */
@@ -167,6 +168,13 @@ static void plain_words(char *out, size_t size, const struct buf *body) {
   out[n] = '\0';
 }
 
+/* What a person can do follows as a part of the same sentence: rows write it in small letters and without a stop. */
+static void advise(struct err *e, const char *advice) {
+  size_t size = strlen(e->message);
+  while (size && (e->message[size - 1] == '.' || e->message[size - 1] == ' ')) size--;
+  snprintf(e->message + size, sizeof e->message - size, "; %s", advice);
+}
+
 static void compose(struct err *e, const char *name, const struct http_response *r, const struct said *s,
                     const char *advice) {
   char plain[128];
@@ -174,10 +182,11 @@ static void compose(struct err *e, const char *name, const struct http_response 
   const char *text = s->error ? s->error : s->reason ? s->reason : plain;
   bool described = s->description && strcmp(text, s->description) != 0;
   if (r->status)
-    err_set(e, e->kind, "%s: %s (HTTP %d)%s%s%s%s", name, *text ? text : kind_name(e->kind), r->status,
-            described ? ": " : "", described ? s->description : "", advice ? ". " : "", advice ? advice : "");
+    err_set(e, e->kind, "%s: %s (HTTP %d)%s%s", name, *text ? text : kind_name(e->kind), r->status,
+            described ? ": " : "", described ? s->description : "");
   else
-    err_set(e, e->kind, "%s: %s%s%s", name, failure_sentence(r), advice ? ". " : "", advice ? advice : "");
+    err_set(e, e->kind, "%s: %s", name, failure_sentence(r));
+  if (advice) advise(e, advice);
   err_reason(e, text);
 }
 

@@ -19,9 +19,10 @@ static const char *kind_of_type(const struct box_type *type) {
 }
 
 static const struct box_type *type_at(lua_State *L, int index) {
-  if (box_test(L, index, &client_type)) return &client_type;
+  const struct box_type *type = box_type_at(L, index);
+  if (type == &client_type) return type;
   for (int i = 0; i < HANDLES; i++)
-    if (box_test(L, index, &handle_types[i])) return &handle_types[i];
+    if (type == &handle_types[i]) return type;
   return NULL;
 }
 

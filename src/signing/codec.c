@@ -274,3 +274,7 @@ bool codec_action(enum domain domain, struct bytes payload, struct arena *a, con
   if (f) *action = f->name;
   return true;
 }
+
+const char *codec_version(void) {
+  return protobuf_c_version();
+}

@@ -463,6 +463,40 @@ struct key *key_parse(struct crypto *c, struct bytes pem, struct bytes passphras
   return NULL;
 }
 
+/* What is hosted in place of the public key: the usual mistakes, and the one that gives the fleet away. */
+static void say_why_not_public(struct bytes pem, struct err *e) {
+  static const struct {
+    const char *mark, *sentence;
+  } mistakes[] = {
+      {"PRIVATE KEY", "this is a private key: whoever reads it can command the vehicles. Remove it from there, "
+                      "make a new key, and host the public half only"},
+      {"BEGIN CERTIFICATE", "this is a certificate: the public half of the application's key is needed (its "
+                            "file says BEGIN PUBLIC KEY)"},
+      {"BEGIN RSA", "this is an RSA key: the vehicles take keys of the curve P-256 (prime256v1) only"},
+      {"ssh-", "this is an OpenSSH key: the public half as PEM is needed (its file says BEGIN PUBLIC KEY)"},
+  };
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+    if (contains(pem, mistakes[i].mark)) {
+      err_set(e, KIND_invalid, "%s", mistakes[i].sentence);
+      return;
+    }
+  err_set(e, KIND_invalid, "this is not a public key in PEM form (its file says BEGIN PUBLIC KEY)");
+}
+
+bool key_public_parse(struct bytes pem, unsigned char public[PUBLIC_SIZE], struct err *e) {
+  bool private = contains(pem, "PRIVATE KEY"); /* also beside a public key */
+  if (pem.size > PEM_LIMIT || private || !contains(pem, "-----BEGIN PUBLIC KEY-----"))
+    return say_why_not_public(pem, e), false;
+  BIO *in = BIO_new_mem_buf(pem.data, (int)pem.size);
+  EVP_PKEY *half = in ? PEM_read_bio_PUBKEY(in, NULL, NULL, NULL) : NULL;
+  BIO_free(in);
+  if (!half) return quiet(false), say_why_not_public(pem, e), false;
+  bool ok = is_p256(half, e);
+  if (ok && !read_public(half, public)) ok = err_set(e, KIND_invalid, "this public key holds no point");
+  EVP_PKEY_free(half);
+  return quiet(ok);
+}
+
 struct key *key_ref(struct key *k) {
   k->references++;
   return k;
@@ -595,4 +629,8 @@ bool key_shared(const struct key *k, struct bytes peer, unsigned char shared[SHA
   wipe(x, sizeof x);
   wipe(hash, sizeof hash);
   return quiet(ok) || err_set(e, KIND_service, "OpenSSL derived no shared secret");
+}
+
+const char *crypto_version(void) {
+  return OpenSSL_version(OPENSSL_VERSION_STRING);
 }

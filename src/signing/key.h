@@ -28,6 +28,7 @@ struct crypto; /* reference-counted; every object that uses it holds a reference
 struct crypto *crypto_new(struct err *e); /* refuses where a system policy has removed an algorithm */
 struct crypto *crypto_ref(struct crypto *c);
 void crypto_unref(struct crypto *c);
+const char *crypto_version(void); /* of the OpenSSL that runs */
 
 bool crypto_random(struct crypto *c, void *out, size_t size, struct err *e); /* safe across fork */
 bool crypto_sha256(struct crypto *c, struct bytes in, unsigned char out[HASH_SIZE]);
@@ -55,6 +56,8 @@ struct key *key_generate(struct crypto *c, struct err *e);
 /* PEM: SEC1 or PKCS8, the latter also encrypted. A public, RSA or other-curve key is refused with a plain
  * sentence. */
 struct key *key_parse(struct crypto *c, struct bytes pem, struct bytes passphrase, struct err *e);
+/* The public half alone, from PEM as it is hosted. A private key, a certificate, another kind is refused. */
+bool key_public_parse(struct bytes pem, unsigned char public[PUBLIC_SIZE], struct err *e);
 struct key *key_of_scalar(struct crypto *c, const unsigned char scalar[SCALAR_SIZE], struct err *e);
 struct key *key_ref(struct key *k);
 void key_unref(struct key *k);

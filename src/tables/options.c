@@ -32,6 +32,8 @@ const struct option option_rows[] = {
     {"redirect_uri", TYPE_STRING, NULL, NULL, "FLEET_REDIRECT_URI", 0, false,
      "where the browser returns to, exactly as registered"},
     {"scopes", TYPE_STRINGS, NULL, NULL, NULL, 0, false, "what to ask for when signing in"},
+    {"domain", TYPE_STRING, NULL, NULL, "FLEET_DOMAIN", 0, false,
+     "where the public key is hosted, such as app.example.com"},
     {"key", TYPE_STRING, NULL, NULL, "FLEET_KEY", 0, false,
      "file of the virtual key, or a key: commands are signed in process"},
     {"commands", TYPE_STRING, "auto", ways, NULL, 0, false, "how commands travel; proxy needs proxy_url"},
