@@ -520,7 +520,9 @@ describe("secrets", function()
     for _, param in ipairs(row.params) do
       if param.place == "body" and type(params[param.name]) ~= "table" then
         if param.pin then params[param.name] = "7391" end
-        if param.type == "string" and not param.pin and not param.choices then params[param.name] = "canary-" .. param.name end
+        if param.type == "string" and not param.pin and not param.choices then
+          params[param.name] = "canary-" .. param.name .. (param.name == "domain" and ".example" or "")
+        end
       end
     end
     return params

@@ -31,16 +31,20 @@ describe("vehicles that were skipped", function()
     end)
   end
 
+  local function created(client)
+    return client:create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }, { force = true })
+  end
+
   it("may be none at all", function()
     for _, body in ipairs { '{"response":{"updated_vehicles":1}}', '{"response":{"skipped_vehicles":null}}' } do
-      assert.is_nil(seam.client(body):create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }, { force = true }).skipped_vehicles)
+      assert.is_nil(created(seam.client(body)).skipped_vehicles)
     end
-    local empty = seam.client('{"response":{"skipped_vehicles":{}}}'):create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }, { force = true })
+    local empty = created(seam.client '{"response":{"skipped_vehicles":{}}}')
     assert.same({}, empty.skipped_vehicles)
   end)
 
   it("are read when the request succeeded only", function()
-    local _, _, kind = seam.client({ { status = 412, body = "x" } }):create_fleet_telemetry_config({ vins = { seam.vin }, config = {} }, { force = true })
+    local _, _, kind = created(seam.client { { status = 412, body = "x" } })
     assert.equal("unregistered", kind)
   end)
 end)

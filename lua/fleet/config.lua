@@ -1,6 +1,7 @@
 -- The options of fleet.new: checked against their rows, completed, and made into addresses.
 
 local core = require "fleet.core"
+local domains = require "fleet.domain"
 
 local M = {}
 
@@ -135,6 +136,7 @@ function M.read(options)
     check(row, value)
     config[name] = value
   end
+  if config.domain then domains.check("fleet.new", config.domain) end
   local vendor = vendor_named(config.vendor)
   return config, vendor, M.addresses(config, vendor)
 end

@@ -124,6 +124,11 @@ for module, names in pairs(of_account) do
   end
 end
 
+--- Finds the region in which the account lives and uses it from now on: see lua/fleet/discovery.lua.
+function client_methods:discover_region()
+  return require("fleet.discovery").discover((core.account(self)))
+end
+
 --- What is known of the account's tokens, without the tokens: see lua/fleet/tokens.lua.
 function client_methods:token_info()
   return require("fleet.tokens").info((core.account(self)))
@@ -156,6 +161,7 @@ end
 local later = {
   store = function() return require "fleet.store" end,
   tariff = function() return require "fleet.tariff" end,
+  automation = function() return require "fleet.automation" end,
   chart = function() return require "fleet.chart" end,
   time = function() return core.time end,
 }

@@ -6,7 +6,9 @@
 -- be ours.
 
 local core = require "fleet.core"
+local domains = require "fleet.domain"
 local exchange = require "fleet.exchange"
+local region = require "fleet.region"
 local tokens = require "fleet.tokens"
 
 local M = {}
@@ -211,10 +213,13 @@ function M.authorize(account, callback, pending)
   check_pending(pending)
   local code, err, kind = code_of(account, callback, pending)
   if not code then return nil, err, kind end
-  return tokens.exchange_code(account, {
+  local done, unsaved
+  done, unsaved, kind = tokens.exchange_code(account, {
     code = code, redirect_uri = pending.redirect_uri, code_verifier = pending.code_verifier,
     check = nonce_check(pending),
   })
+  if done then region.follow_hint(account, tokens.info(account).user) end
+  return done, unsaved, kind
 end
 
 -- ---- other addresses ----
@@ -248,22 +253,16 @@ function M.add_scopes_url(account, options)
   return M.authorize_url(account, { scopes = all, prompt_missing_scopes = true })
 end
 
-local function is_domain(text)
-  if type(text) ~= "string" or #text > 253 or string.find(text, "..", 1, true) then return false end
-  return string.find(text, "^[%l%d][%l%d%-%.]*%.%l[%l%d%-]*$") ~= nil
-end
-
 --- The address that a person opens on the phone to pair the application's key with a car.
---- options: domain, where the key is hosted ("example.com"); vin, to choose the car (may be left out).
+--- options: domain, where the key is hosted ("example.com"; default: that of fleet.new); vin, to choose the
+--- car (may be left out).
 function M.pairing_url(account, options)
-  if type(options) ~= "table" or not is_domain(options.domain) then
-    error("pairing_url: 'domain' must be a host name in small letters such as example.com, without https://", 0)
-  end
-  local vin = options.vin
+  local domain, vin = options and options.domain or account.config.domain, options and options.vin
+  domains.check("pairing_url", domain)
   if vin ~= nil and not (type(vin) == "string" and #vin == 17 and string.find(vin, "^[A-HJ-NPR-Z%d]+$")) then
     error("pairing_url: 'vin' must be a vehicle identification number", 0)
   end
-  return account.vendor.pairing_url .. options.domain .. (vin and "?vin=" .. vin or "")
+  return account.vendor.pairing_url .. domain .. (vin and "?vin=" .. vin or "")
 end
 
 return M

@@ -93,6 +93,25 @@ function M.send_raw(account, request, seconds)
   return tasks.exchange("submit_raw", request, settings(account, false), seconds)
 end
 
+--- Fetches a file of the open internet, which is not the service's: no token goes there, nothing is followed, and at
+--- most so many bytes are read. Returns { status =, headers = text, body =, failure =, message = }.
+function M.fetch(account, url, seconds, limit)
+  local reply, err
+  if account.config.http then
+    reply = host_exchange(account, { method = "GET", url = url, headers = {} }, seconds)
+  else
+    local limited = settings_for(account)
+    limited.max_response = limit
+    reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, limited, seconds)
+    if not reply then return { failure = "local", message = err.message } end
+  end
+  local failure, message = reply:failure()
+  local answer = { status = reply:status(), headers = reply:headers(), body = reply:body(), message = message }
+  answer.failure = failure ~= "ok" and failure or #answer.body > limit and "too_large" or nil
+  reply:close()
+  return answer
+end
+
 local function send(call, base, token, seconds)
   local account = call.account
   local line = token and "Authorization: Bearer " .. token or nil
@@ -157,6 +176,7 @@ local function attempt(call, token, number)
     if call.id and (kind == "asleep" or kind == "offline") then call.account.states[call.id] = kind end
     M.dress(call, err)
     call.other_host = err.kind == "region" and region.named(call.account, reply) or nil
+    if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.account) .. ")" end
     err.raw = redact.text(reply:body(), call)
   end
   report(call, reply, err, number)

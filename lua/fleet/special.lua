@@ -16,7 +16,7 @@ local signed_data = require "fleet.signed_data"
 local all_rows = require "fleet.rows"
 
 local rows = {} -- row name -> function(plain, handle, ...)
-local M = { rows = rows, methods = { vehicle = {}, site = {} } }
+local M = { rows = rows, methods = { vehicle = {}, site = {}, partner = {} } }
 
 local advice = {} -- why a vehicle was skipped -> what to do
 for _, reason in ipairs(core.reasons()) do
@@ -108,6 +108,21 @@ local function error_vins(plain, handle, ...)
   return value, err, kind
 end
 rows["partner.fleet_telemetry_error_vins"] = error_vins
+
+-- A domain that is misspelt is refused here, with what was meant: the service only says no (field-problems 29).
+for _, name in ipairs { "partner.register", "partner.public_key" } do
+  rows[name] = function(plain, handle, params, ...)
+    if type(params) == "table" and type(params.domain) == "string" then
+      require("fleet.domain").check(name, params.domain)
+    end
+    return plain(handle, params, ...)
+  end
+end
+
+--- See lua/fleet/partner.lua.
+function M.methods.partner.check(partner, options)
+  return require("fleet.partner").check(partner, options)
+end
 
 --- A code, or the whole link that ends with it.
 function rows.redeem_invitation(plain, handle, params, ...)

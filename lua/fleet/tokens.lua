@@ -6,6 +6,7 @@
 
 local core = require "fleet.core"
 local exchange = require "fleet.exchange"
+local region = require "fleet.region"
 local records = require "fleet.token_record"
 local renew = require "fleet.renew"
 
@@ -304,8 +305,7 @@ local function describe(account, slot, record)
     expires_at = record.expires_at or tonumber(claims.exp), expires_in = left,
     refreshed_at = record.refreshed_at, refresh_by = records.refresh_by(record),
     unsaved = records.state(account).unsaved[slot] ~= nil, scopes = scopes_of(record, claims),
-    subject = claims.sub, audience = claims.aud,
-    region = type(claims.ou_code) == "string" and string.lower(claims.ou_code) or nil,
+    subject = claims.sub, audience = claims.aud, region = region.hint(account.vendor, claims, record.refresh_token),
   }
 end
 

@@ -1601,9 +1601,20 @@ function client:consent_url(options) end
 ---@return string url
 function client:add_scopes_url(options) end
 
----@param options table
+---@param options? { domain?: string, vin?: string }
 ---@return string url
 function client:pairing_url(options) end
+
+---Finds the region in which the account lives, and uses it from now on.
+---@return { region: string?, base_url: string }? found
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:discover_region() end
+
+---Compares the application's key here, hosted and registered.
+---@param options? { domain?: string, key_url?: string }
+---@return { ok: boolean, lines: table[] }
+function partner:check(options) end
 
 ---Ends the client; may be called again.
 function client:close() end

@@ -23,7 +23,7 @@ methods.__index = methods
 
 function methods:stop()
   self.process.stop()
-  os.remove(self.garage)
+  os.execute("rm -rf " .. self.directory)
 end
 
 function methods:client(more)
@@ -59,13 +59,14 @@ end
 -- words: further arguments of `fleet sim`, as the shell takes them.
 function M.start(garage, words)
   local cjson, process = require "cjson", require "spec.support.process"
-  local path = process.temporary("garage") .. ".json"
+  local directory = process.temporary("garage")
+  local path = directory .. "/garage.json"
   local file = assert(io.open(path, "w"))
   file:write(cjson.encode(garage or {}))
   file:close()
   local run = "sh -c " .. process.quote(string.format(script, words or ""))
   local child = process.start("cd " .. process.quote(process.root) .. " && " .. run, path)
-  return setmetatable({ process = child, garage = path, addresses = cjson.decode(child.line) }, methods)
+  return setmetatable({ process = child, directory = directory, addresses = cjson.decode(child.line) }, methods)
 end
 
 return M

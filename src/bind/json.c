@@ -134,10 +134,14 @@ static void tidy(struct tidier *t, int table) {
   for (lua_pushnil(t->L); lua_next(t->L, table);) tidy_member(t, table);
 }
 
-static int decode_protected(lua_State *L, struct bytes text) {
+/* Between the two switches nothing may raise: the locale would stay, and be freed under the host's thread. */
+static int decode_protected(lua_State *L, struct bytes text, locale_t locale) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &decode_key);
   lua_pushlstring(L, (const char *)text.data, text.size);
-  return lua_pcall(L, 1, 1, 0);
+  locale_t before = locale ? uselocale(locale) : (locale_t)0;
+  int status = lua_pcall(L, 1, 1, 0);
+  if (locale) uselocale(before);
+  return status;
 }
 
 /* lua-cjson keeps one decimal point for the whole process and takes it from the locale whenever an instance is made. */
@@ -152,13 +156,10 @@ static bool decode(lua_State *L, struct bytes text) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
   const struct reader *r = box_check(L, -1, &reader_type);
   lua_pop(L, 1);
-  locale_t before = uselocale(r->c_numeric);
-  int status = decode_protected(L, text);
-  uselocale(before);
-  if (status == LUA_OK) return true;
+  if (decode_protected(L, text, r->c_numeric) == LUA_OK) return true;
   lua_pop(L, 1);
   take_point(L);
-  if (decode_protected(L, text) == LUA_OK) return true;
+  if (decode_protected(L, text, (locale_t)0) == LUA_OK) return true;
   lua_pop(L, 1);
   return false;
 }
