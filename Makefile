@@ -41,7 +41,7 @@ SERVER_OBJECTS = $(B)/obj/server/server.o $(B)/obj/server/daemon.o $(B)/obj/serv
                  $(B)/obj/bind/bind.o $(B)/obj/base/buf.o $(B)/obj/base/err.o
 PROBES  = $(patsubst spec/support/%.c,$(B)/lib/%.so,$(wildcard spec/support/probe_*.c))
 
-.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz torture look doc proto install env clean
+.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz torture killed look doc proto install env clean
 all: build
 build: $(B)/lib/fleet/core.so $(B)/lib/fleet/server.so
 
@@ -137,6 +137,23 @@ valgrind:
 	@$(MAKE) --no-print-directory -s build probes
 	$(ENV) VALGRIND=1 valgrind -q --error-exitcode=99 --suppressions=spec/support/valgrind.supp --child-silent-after-fork=yes \
 	  $(BUSTED) $(SPECS)
+
+# ---- the long forms: REQUESTS to the server and the simulator, STEPS in random order, kill -9 at every step of a write ----
+
+REQUESTS = 1000000
+STEPS    = 30000
+
+torture:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes
+	$(ENV) $(LUA) spec/torture/server.lua $(REQUESTS)
+	$(ENV) $(LUA) spec/torture/sim.lua $(REQUESTS)
+	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim_property_spec.lua
+	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
+	@$(MAKE) --no-print-directory killed VARIANT=fault
+
+killed:
+	$(ENV) FLEET_FIGURES=1 $(BUSTED) spec/store_file_spec.lua spec/tokens_process_spec.lua
 
 # ---- fuzzing: RUNS executions of every target, with the address sanitizer ----
 
