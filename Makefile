@@ -74,7 +74,7 @@ SPECS  = spec
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
              libmicrohttpd-dev
 TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl binutils locales tzdata procps \
-             clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks
+             clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks chromium
 DEPS       = $(BUILD_DEPS) $(TEST_DEPS)
 
 # Installs what is missing, as root or with sudo; on a system without apt-get it prints what is needed.
@@ -185,15 +185,20 @@ $(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ $(LIBS)
 
+$(B)/bench/request: spec/bench/request.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) -o $@ $< -lcurl
+
 bench:
 	@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign
+	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request
 	@$(ENV) $(LUA) spec/bench/run.lua
 
-# Pictures for the eye: every one that the module draws, for light and for dark pages.
+# Pictures for the eye: every one that the module draws and every page of the simulator, for light and for dark.
 look: build
 	@mkdir -p build/look
 	@$(ENV) $(LUA) spec/look/pictures.lua build/look
+	@$(ENV) $(LUA) spec/look/pages.lua build/look
 	@if command -v rsvg-convert >/dev/null; then for f in build/look/*.svg; do rsvg-convert -o $${f%.svg}.png $$f || exit 1; done; fi
 	@ls build/look
 

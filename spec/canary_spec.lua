@@ -1,5 +1,6 @@
--- Secrets never leave in an error, a log event or a printed object (rule R4). Every secret of every call is a canary; the
--- service echoes all that it received in every text it can answer with; then everything a program may show is searched.
+-- Secrets never leave in an error, a log event or a printed object (rule R4). Every secret of every call is a
+-- canary; the service echoes all that it received in every text it can answer with; then everything a program
+-- may show is searched.
 
 local cjson = require "cjson"
 local core = require "fleet.core"
@@ -18,7 +19,8 @@ teardown(function() server:stop() end)
 -- ---- the search ----
 
 local function forms(canary)
-  local percent = string.gsub(canary, "[^%w%-%._~]", function(c) return string.format("%%%02X", string.byte(c)) end)
+  local percent = string.gsub(canary, "[^%w%-%._~]",
+    function(c) return string.format("%%%02X", string.byte(c)) end)
   return { canary, percent, (string.gsub(canary, "/", "\\/")) }
 end
 
@@ -112,13 +114,15 @@ local function call(handles, row, canaries)
   if row.name == "create_fleet_telemetry_config" then -- the sample's certificate is none
     arguments[arguments.n + 1], arguments.n = { force = true }, arguments.n + 1
   end
-  local value, err = handles[row.handle][row.method](handles[row.handle], table.unpack(arguments, 1, arguments.n))
+  local value, err = handles[row.handle][row.method](handles[row.handle],
+    table.unpack(arguments, 1, arguments.n))
   if row.paging ~= "no" then value, err = value:collect() end
   return value, err
 end
 
 -- What the service answers with: its statuses, its refusals with 200, and texts that are cut at every place.
-local answers = { { status = 200, echo = 0 }, { status = 401, echo = 0 }, { status = 429, echo = 0 }, { status = 503, echo = 0 } }
+local answers = { { status = 200, echo = 0 }, { status = 401, echo = 0 }, { status = 429, echo = 0 },
+  { status = 503, echo = 0 } }
 for padding = 90, 190, 10 do answers[#answers + 1] = { status = 400, echo = padding } end
 
 describe("a secret", function()
@@ -153,7 +157,8 @@ describe("a secret", function()
 
   it("would be found: the search itself works", function()
     local canaries = { token = token, pin = "7391" }
-    for _, text in ipairs { token, forms(token)[2], forms(token)[3], string.sub(token, 1, 40), "x 7391 y", "cut 739" } do
+    for _, text in ipairs { token, forms(token)[2], forms(token)[3], string.sub(token, 1, 40), "x 7391 y",
+      "cut 739" } do
       assert.has_error(function() search({ a = { b = text } }, canaries, "here") end)
       assert.has_error(function() search({ [text] = 1 }, canaries, "here") end)
     end
@@ -162,11 +167,13 @@ describe("a secret", function()
 
   it("is not printed with what holds it", function()
     local canaries = { token = token, secret = "canary-client-secret", key = "canary-store-key" }
-    local client <close> = new_client { token = token, client_id = "app", client_secret = canaries.secret, store_key = canaries.key }
+    local client <close> = new_client { token = token, client_id = "app", client_secret = canaries.secret,
+      store_key = canaries.key }
     for name, handle in pairs(handles_of(client)) do search(tostring(handle), canaries, name) end
     search(tostring(fleet.throwing(client)), canaries, "throwing")
     search(tostring(client:vehicles()), canaries, "pages")
-    search(tostring(core.plan(core.row "set_valet_mode", client:vehicle(vin), { on = true, password = "7391" })), { pin = "7391" }, "plan")
+    search(tostring(core.plan(core.row "set_valet_mode", client:vehicle(vin),
+      { on = true, password = "7391" })), { pin = "7391" }, "plan")
     search(client:token_info(), canaries, "token_info")
   end)
 
@@ -198,7 +205,8 @@ describe("a secret", function()
   it("stays secret when the caller's own HTTP fails with it in its words", function()
     for _, sent in ipairs { true, false } do
       local client <close> = new_client { token = token, http = function(request)
-        return nil, "cannot reach " .. request.url .. " with " .. request.headers.authorization .. " " .. tostring(request.body), sent
+        return nil, "cannot reach " .. request.url .. " with " .. request.headers.authorization .. " " ..
+          tostring(request.body), sent
       end }
       local value, err = client:vehicle(vin):set_valet_mode { on = true, password = pin() }
       look({ token = token, pin = pin() }, "http", value, err)
@@ -224,11 +232,13 @@ describe("a stored token", function()
     local _, wall = core.clock()
     for _, slot in ipairs { "user", "business", "partner" } do
       store.put("token/default/" .. slot, cjson.encode {
-        access_token = canaries.access, refresh_token = canaries.refresh, saved_at = wall, refreshed_at = wall,
+        access_token = canaries.access, refresh_token = canaries.refresh, saved_at = wall,
+          refreshed_at = wall,
         expires_at = wall + expires_in,
       })
     end
-    return new_client { store = store, client_id = "app", client_secret = canaries.secret, redirect_uri = "https://app.example.com/cb",
+    return new_client { store = store, client_id = "app", client_secret = canaries.secret,
+      redirect_uri = "https://app.example.com/cb",
       scopes = { "openid", "offline_access" } }
   end
 
@@ -248,12 +258,14 @@ describe("a stored token", function()
         for _, exchange in ipairs {
           function(client) return client:refresh() end,
           function(client) return client:partner_login { scopes = { "openid" } } end,
-          function(client) return client:business_login { auth_code = canaries.code, scopes = { "openid" } } end,
+          function(client) return client:business_login { auth_code = canaries.code,
+            scopes = { "openid" } } end,
           function(client)
             local url, pending = client:authorize_url()
             assert(url)
             search(url, canaries, "authorize_url")
-            return client:authorize("https://app.example.com/cb?code=" .. forms(canaries.code)[2] .. "&state=" .. pending.state, pending)
+            return client:authorize("https://app.example.com/cb?code=" .. forms(canaries.code)[2] ..
+              "&state=" .. pending.state, pending)
           end,
           function(client) return client:vehicle(vin):honk_horn() end,
         } do
@@ -268,7 +280,8 @@ describe("a stored token", function()
 
   it("is in no error of a reply that cannot be read", function()
     local client <close> = signed_in(-10)
-    for _, body in ipairs { "{}", canaries.refresh, '{"access_token":5,"refresh_token":"' .. canaries.refresh .. '"}',
+    for _, body in ipairs { "{}", canaries.refresh, '{"access_token":5,"refresh_token":"' ..
+      canaries.refresh .. '"}',
       '{"access_token":"' .. canaries.access } do
       server:script { { body = body, times = 0 } }
       events = {}
@@ -283,13 +296,15 @@ describe("a stored token", function()
     local _, pending = client:authorize_url()
     local function callback(address) return client:authorize(address, pending) end
     for _, address in ipairs {
-      "https://app.example.com/cb?code=" .. canaries.code, "https://app.example.com/cb?state=other&code=" .. canaries.code,
+      "https://app.example.com/cb?code=" .. canaries.code, "https://app.example.com/cb?state=other&code=" ..
+        canaries.code,
       "https://elsewhere.example.com/cb?state=" .. pending.state .. "&code=" .. canaries.code,
       "https://app.example.com/cb?error=" .. canaries.code .. "&error_description=" .. canaries.code,
     } do
       server:script { { status = 400, body = '{"error":"invalid_grant"}', times = 0 } }
       local ok, value, err = pcall(callback, address)
-      search(ok and tostring(err) or tostring(value), { code = canaries.code, state = pending.state }, "callback")
+      search(ok and tostring(err) or tostring(value), { code = canaries.code, state = pending.state },
+        "callback")
       search(events, canaries, "log")
     end
   end)

@@ -1,5 +1,5 @@
--- The written word against the tree: pages, links, examples and commands that are named exist; what stands in a block of Lua
--- or JSON can be read. That the generated files are current is a fact of tables_spec.
+-- The written word against the tree: pages, links, examples and commands that are named exist; what stands in
+-- a block of Lua or JSON can be read. That the generated files are current is a fact of tables_spec.
 
 local cjson = require "cjson"
 
@@ -142,7 +142,9 @@ local function commands(text)
   local outside, blocks = parts(text)
   for _, block in ipairs(blocks) do
     if block.language == "sh" then
-      for line in string.gmatch(block.text, "[^\n]+") do list[#list + 1] = string.gsub(line, "%s+#.*$", "") end
+      for line in string.gmatch(block.text, "[^\n]+") do
+        list[#list + 1] = string.gsub(line, "%s+#.*$", "")
+      end
     end
   end
   for code in string.gmatch(outside, "`([^`\n]+)`") do

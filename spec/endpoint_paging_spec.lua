@@ -1,5 +1,5 @@
--- Walking over pages: the three ways in which the service numbers them, where a walk ends, and what keeps it from going on
--- for ever (service-facts 3.2, field-problems 35).
+-- Walking over pages: the three ways in which the service numbers them, where a walk ends, and what keeps it
+-- from going on for ever (service-facts 3.2, field-problems 35).
 
 local cjson = require "cjson"
 local fleet = require "fleet"
@@ -33,7 +33,8 @@ end
 
 local function paged(list, number, pages)
   local following = number < pages and tostring(number + 1) or "null"
-  local form = '{"response":%s,"count":9,"pagination":{"previous":null,"next":%s,"current":%d,"per_page":2,"count":9,"pages":%d}}'
+  local form = '{"response":%s,"count":9,"pagination":' ..
+    '{"previous":null,"next":%s,"current":%d,"per_page":2,"count":9,"pages":%d}}'
   return { body = string.format(form, list_json(list), following, number, pages) }
 end
 
@@ -79,10 +80,12 @@ describe("pages", function()
     assert.has_error(function() client:vehicles { page_size = 1.5 } end)
   end)
 
-  it("of the charging history are numbered from 1, with pageSize, beside the filter, until one is short", function()
+  it("of the charging history are numbered from 1, with pageSize, beside the filter, until one is short",
+    function()
     for _, shape in ipairs { data, wrapped_data, wrapped } do
       server:script { shape(range(1, 3)), shape(range(4, 6)), shape(range(7, 7)) }
-      assert.are.same(numbers(1, 7), ids(assert(client.charging:history { vin = vin, page_size = 3 }:collect())))
+      assert.are.same(numbers(1, 7),
+        ids(assert(client.charging:history { vin = vin, page_size = 3 }:collect())))
       assert.are.same({ "vin=" .. vin .. "&pageNo=1&pageSize=3", "vin=" .. vin .. "&pageNo=2&pageSize=3",
         "vin=" .. vin .. "&pageNo=3&pageSize=3" }, queries())
     end
@@ -135,11 +138,13 @@ describe("a walk ends", function()
 
   it("where next is a text as well as a number, and where it is missing", function()
     local function said(following, list)
-      return { body = '{"response":' .. list_json(list) .. ',"pagination":{"current":1,"next":' .. following .. "}}" }
+      return { body = '{"response":' .. list_json(list) .. ',"pagination":{"current":1,"next":' ..
+        following .. "}}" }
     end
     local list, count = walked { said('"2"', range(1, 2)), said("null", range(3, 4)) }
     assert.are.same({ { 1, 2, 3, 4 }, 2 }, { list, count })
-    list, count = walked { { body = '{"response":' .. list_json(range(1, 2)) .. ',"pagination":{"current":1}}' } }
+    list, count = walked { { body = '{"response":' .. list_json(range(1, 2)) ..
+      ',"pagination":{"current":1}}' } }
     assert.are.same({ { 1, 2 }, 1 }, { list, count })
   end)
 
@@ -154,7 +159,8 @@ describe("a walk ends", function()
   end)
 
   it("and gives every record once, though pages overlap when the list grows meanwhile", function()
-    local list, count = walked { paged(range(1, 2), 1, 3), paged(range(2, 3), 2, 3), paged(range(4, 4), 3, 3) }
+    local list, count = walked { paged(range(1, 2), 1, 3), paged(range(2, 3), 2, 3),
+      paged(range(4, 4), 3, 3) }
     assert.are.same({ { 1, 2, 3, 4 }, 3 }, { list, count })
   end)
 
@@ -195,7 +201,8 @@ describe("an iterable", function()
   end)
 
   it("gives a handle and the record of every vehicle, which remembers its state", function()
-    server:script { { body = '{"response":[{"vin":"' .. vin .. '","id":1,"state":"asleep"},{"id_s":"77","id":77}]}' },
+    server:script { { body = '{"response":[{"vin":"' .. vin ..
+      '","id":1,"state":"asleep"},{"id_s":"77","id":77}]}' },
       { body = '{"response":{}}' }, { body = '{"response":{}}' } }
     local cars = {}
     for car, found in client:vehicles() do
@@ -235,7 +242,9 @@ describe("an iterable", function()
     assert.are.same({ 2, 1 }, sizes)
     script()
     local count = 0
-    for _, found in fleet.throwing(client):vehicles { page_size = 2 } do count = count + (found and 1 or 0) end
+    for _, found in fleet.throwing(client):vehicles { page_size = 2 } do
+      count = count + (found and 1 or 0)
+    end
     assert.are.equal(3, count)
   end)
 
@@ -253,9 +262,11 @@ describe("an iterable", function()
   end)
 
   it("repeats a page that broke", function()
-    server:script { { drop = true }, paged(range(1, 2), 1, 2), { status = 503, body = "" }, paged(range(3, 3), 2, 2) }
+    server:script { { drop = true }, paged(range(1, 2), 1, 2), { status = 503, body = "" },
+      paged(range(3, 3), 2, 2) }
     assert.are.same({ 1, 2, 3 }, ids(assert(client:vehicles { page_size = 2 }:collect())))
-    assert.are.same({ "page=1&per_page=2", "page=1&per_page=2", "page=2&per_page=2", "page=2&per_page=2" }, queries())
+    assert.are.same({ "page=1&per_page=2", "page=1&per_page=2", "page=2&per_page=2", "page=2&per_page=2" },
+      queries())
   end)
 
   it("raises the caller's mistake where it is made", function()

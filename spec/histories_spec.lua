@@ -1,5 +1,5 @@
--- Energy histories by local dates over HTTP: which requests leave, and how their answers are joined. Which ranges there are
--- is the subject of history_spec.
+-- Energy histories by local dates over HTTP: which requests leave, and how their answers are joined. Which
+-- ranges there are is the subject of history_spec.
 
 local fleet = require "fleet"
 local recorder = require "spec.support.recorder"
@@ -31,7 +31,9 @@ end
 
 local function series(...)
   local items = {}
-  for i, day in ipairs { ... } do items[i] = string.format('{"timestamp":"%s","solar_energy_exported":%d}', day, i) end
+  for i, day in ipairs { ... } do
+    items[i] = string.format('{"timestamp":"%s","solar_energy_exported":%d}', day, i)
+  end
   return { on = "GET /api/1/energy_sites/7/calendar_history",
     body = '{"response":{"period":"day","time_series":[' .. table.concat(items, ",") .. "]}}" }
 end
@@ -53,8 +55,10 @@ describe("a history by local dates", function()
 
   it("is split into requests that suit the period, and joined in their order", function()
     server:script { series("a", "b"), series("b", "c"), series("d") }
-    local found = assert(site:energy_history { start_date = "2026-03-28", end_date = "2026-03-31", period = "day", time_zone = berlin })
-    assert.are.same({ "2026-03-28T00:00:00+01:00 2026-03-28T23:59:59+01:00", "2026-03-29T00:00:00+01:00 2026-03-29T23:59:59+02:00",
+    local found = assert(site:energy_history { start_date = "2026-03-28", end_date = "2026-03-31",
+      period = "day", time_zone = berlin })
+    assert.are.same({ "2026-03-28T00:00:00+01:00 2026-03-28T23:59:59+01:00",
+      "2026-03-29T00:00:00+01:00 2026-03-29T23:59:59+02:00",
       "2026-03-30T00:00:00+02:00 2026-03-30T23:59:59+02:00" }, asked())
     local days = {}
     for i, item in ipairs(found.time_series) do days[i] = item.timestamp end
@@ -63,7 +67,8 @@ describe("a history by local dates", function()
   end)
 
   it("takes the site's own zone when the caller names none, and asks for it once", function()
-    local info = { on = "GET /api/1/energy_sites/7/site_info", body = '{"response":{"installation_time_zone":"America/New_York"}}' }
+    local info = { on = "GET /api/1/energy_sites/7/site_info",
+      body = '{"response":{"installation_time_zone":"America/New_York"}}' }
     server:script { info, series("a"), series("b") }
     assert(site:energy_history { day = "2026-01-15", period = "day" })
     assert(client:energy_site("7"):energy_history { day = "2026-07-15", period = "day" })
@@ -86,7 +91,8 @@ describe("a history by local dates", function()
 
   it("ends with the first request that fails", function()
     server:script { series("a"), { status = 403, body = '{"error":"forbidden"}', times = 0 } }
-    local found, err, kind = site:energy_history { start_date = "2026-01-01", end_date = "2026-01-05", period = "day", time_zone = berlin }
+    local found, err, kind = site:energy_history { start_date = "2026-01-01", end_date = "2026-01-05",
+      period = "day", time_zone = berlin }
     assert.are.same({ nil, "forbidden" }, { found, kind })
     assert.are.equal("7", err.site)
     assert.are.equal(2, #server:records())
@@ -94,15 +100,18 @@ describe("a history by local dates", function()
 
   it("of nothing is empty, not a failure", function()
     server:script { { body = '{"response":null}', times = 0 } }
-    assert.are.same({}, (site:energy_history { start_date = "2026-01-01", end_date = "2026-01-03", period = "day", time_zone = berlin }))
-    assert.are.same({}, (site:backup_history { start_date = "2026-01-01", end_date = "2026-03-01", time_zone = berlin }))
+    assert.are.same({}, (site:energy_history { start_date = "2026-01-01", end_date = "2026-01-03",
+      period = "day", time_zone = berlin }))
+    assert.are.same({}, (site:backup_history { start_date = "2026-01-01", end_date = "2026-03-01",
+      time_zone = berlin }))
   end)
 
   it("keeps within the time of the whole call", function()
     local slow = series("a")
     slow.delay, slow.times = 0.05, 0
     server:script { slow }
-    local found, err, kind = site:energy_history({ start_date = "2026-01-01", end_date = "2026-12-31", period = "day", time_zone = berlin },
+    local found, err, kind = site:energy_history({ start_date = "2026-01-01", end_date = "2026-12-31",
+      period = "day", time_zone = berlin },
       { timeout = 0.2 })
     assert.are.same({ nil, "timeout" }, { found, kind }, tostring(err))
     assert.is_true(#server:records() <= 5)
@@ -111,24 +120,29 @@ describe("a history by local dates", function()
   it("gives bytes only of what is one request", function()
     local one = series("a")
     server:script { one }
-    assert.are.equal(one.body, (site:energy_history({ day = "2026-01-01", period = "day", time_zone = berlin }, { raw = true })))
+    assert.are.equal(one.body, (site:energy_history({ day = "2026-01-01", period = "day",
+      time_zone = berlin }, { raw = true })))
     server:script {}
     assert.has_error(function()
-      site:energy_history({ start_date = "2026-01-01", end_date = "2026-01-03", period = "day", time_zone = berlin }, { raw = true })
+      site:energy_history({ start_date = "2026-01-01", end_date = "2026-01-03", period = "day",
+        time_zone = berlin }, { raw = true })
     end)
     assert.are.equal(0, #server:records())
   end)
 
   it("leaves times with an offset as they were given", function()
     server:script { series("a") }
-    assert(site:energy_history { start_date = "2026-03-01T00:00:00+01:00", end_date = "2026-04-01T00:00:00+02:00", period = "day" })
+    assert(site:energy_history { start_date = "2026-03-01T00:00:00+01:00",
+      end_date = "2026-04-01T00:00:00+02:00", period = "day" })
     assert.are.same({ "2026-03-01T00:00:00+01:00 2026-04-01T00:00:00+02:00" }, asked())
   end)
 
   it("has the caller's mistakes raised before anything is asked", function()
     server:script {}
-    for _, wrong in ipairs { { day = "2026-02-30" }, { day = "tomorrow" }, { day = "2026-01-01", period = "hour" },
-      { day = "2026-01-01", zone = berlin }, { start_date = "2026-01-02", end_date = "2026-01-01", time_zone = berlin } } do
+    for _, wrong in ipairs { { day = "2026-02-30" }, { day = "tomorrow" },
+      { day = "2026-01-01", period = "hour" },
+      { day = "2026-01-01", zone = berlin },
+        { start_date = "2026-01-02", end_date = "2026-01-01", time_zone = berlin } } do
       assert.has_error(function() site:energy_history(wrong) end)
     end
     assert.are.equal(0, #server:records())

@@ -1,41 +1,18 @@
--- Every line of spec/vectors/interface.tsv through the real client, over real HTTP, to a recording server; then the shapes
--- in which replies come back (service-facts 3 to 7). The lines were written by hand from the documents.
+-- Every line of spec/vectors/interface.tsv through the real client, over real HTTP, to a recording server;
+-- then the shapes in which replies come back (service-facts 3 to 7). The lines were written by hand from the
+-- documents.
 
 local cjson = require "cjson"
 local core = require "fleet.core"
 local fleet = require "fleet"
 local recorder = require "spec.support.recorder"
+local vectors = require "spec.support.vectors"
 
 local vin, site_id = "5YJ3E1EA7KF000001", "2252147638651"
 local server
 
 setup(function() server = recorder.start() end)
 teardown(function() server:stop() end)
-
--- ---- vectors ----
-
-local function vectors()
-  local list, columns = {}, nil
-  for line in assert(io.open("spec/vectors/interface.tsv")):lines() do
-    if string.sub(line, 1, 1) ~= "#" then
-      local cells = {}
-      for cell in string.gmatch(line .. "\t", "([^\t]*)\t") do cells[#cells + 1] = cell end
-      if columns then
-        local vector = {}
-        for i, name in ipairs(columns) do vector[name] = cells[i] ~= "-" and cells[i] or nil end
-        vector.handle, vector.word = string.match(vector.name, "^(.-):(.+)$")
-        list[#list + 1] = vector
-      else
-        columns = cells
-      end
-    end
-  end
-  return list
-end
-
-local function arguments_of(vector)
-  return table.pack(assert(load("return " .. (vector.arguments or "")))())
-end
 
 local row_of = {}
 for _, rows in ipairs { core.endpoints(), core.commands() } do
@@ -77,15 +54,18 @@ local function reply_for(row)
 end
 
 local protocol_only = { set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true }
-local superseded = { set_scheduled_charging = true, set_scheduled_departure = true, create_fleet_telemetry_config = true }
+local superseded = { set_scheduled_charging = true, set_scheduled_departure = true,
+  create_fleet_telemetry_config = true }
 
 -- ---- one call, as the vector says ----
 
 local function call(handles, vector)
   local row, handle = row_of[vector.name], handles[vector.handle]
   local method = assert(handle[vector.word], vector.name .. " is no method")
-  local arguments = arguments_of(vector)
-  if superseded[vector.word] then arguments[arguments.n + 1], arguments.n = { force = true }, arguments.n + 1 end
+  local arguments = vectors.arguments(vector)
+  if superseded[vector.word] then
+    arguments[arguments.n + 1], arguments.n = { force = true }, arguments.n + 1
+  end
   local value, err = method(handle, table.unpack(arguments, 1, arguments.n))
   if row.paging ~= "no" then value, err = value:collect() end
   return value, err
@@ -102,9 +82,11 @@ end
 
 local function check_headers(vector, headers)
   local row = row_of[vector.name]
-  local wanted = { accept = "*/*", ["accept-encoding"] = headers["accept-encoding"], ["user-agent"] = headers["user-agent"],
+  local wanted = { accept = "*/*", ["accept-encoding"] = headers["accept-encoding"],
+    ["user-agent"] = headers["user-agent"],
     host = string.match(server.url, "//(.+)"), authorization = "Bearer " .. vector.token .. "-token",
-    ["content-type"] = "application/json", ["content-length"] = row.verb == "POST" and headers["content-length"] or nil }
+    ["content-type"] = "application/json", ["content-length"] = row.verb == "POST" and
+      headers["content-length"] or nil }
   assert.are.same(wanted, headers, vector.name)
   assert.is_truthy(headers["user-agent"], vector.name)
   assert.are.equal(row.verb == "POST", headers["content-length"] ~= nil, vector.name)
@@ -141,7 +123,7 @@ end
 
 -- The same call by the name of its row, with every argument by name.
 local function call_by_name(handles, vector)
-  local row, arguments = row_of[vector.name], arguments_of(vector)
+  local row, arguments = row_of[vector.name], vectors.arguments(vector)
   local last = arguments[arguments.n]
   local args, i = { vin = vector.handle == "vehicle" and vin or nil,
     energy_site_id = vector.handle == "site" and site_id or nil }, 0
@@ -165,7 +147,7 @@ describe("every call of the interface", function()
   it("puts on the wire what its line says: method, path, query, token, headers and body", function()
     local client <close> = new_client()
     local handles, count = handles_of(client), 0
-    for _, vector in ipairs(vectors()) do
+    for _, vector in ipairs(vectors.interface()) do
       walk(handles, vector)
       count = count + 1
     end
@@ -175,7 +157,7 @@ describe("every call of the interface", function()
   it("does the same by its name, and through a client that raises", function()
     local client <close> = new_client()
     local handles, throwing = handles_of(client), { client = fleet.throwing(client) }
-    for _, vector in ipairs(vectors()) do
+    for _, vector in ipairs(vectors.interface()) do
       walk(handles, vector, call_by_name)
       if not protocol_only[vector.word] then walk(throwing, vector, call_by_name) end
     end
@@ -185,22 +167,25 @@ describe("every call of the interface", function()
     local client <close> = new_client()
     local handles = handles_of(client)
     local function broken(name, change)
-      for _, vector in ipairs(vectors()) do
+      for _, vector in ipairs(vectors.interface()) do
         if vector.name == name then
           change(vector)
           return function() walk(handles, vector) end
         end
       end
     end
-    assert.has_error(broken("vehicle:honk_horn", function(vector) vector.name, vector.word = "vehicle:honk", "honk" end))
+    assert.has_error(broken("vehicle:honk_horn", function(vector) vector.name, vector.word = "vehicle:honk",
+      "honk" end))
     assert.has_error(broken("vehicle:honk_horn", function(vector) vector.method = "GET" end))
     assert.has_error(broken("vehicle:info", function(vector) vector.path = vector.path .. "/" end))
-    assert.has_error(broken("vehicle:vehicle_data", function(vector) vector.query = "endpoints=charge_state" end))
+    assert.has_error(broken("vehicle:vehicle_data",
+      function(vector) vector.query = "endpoints=charge_state" end))
     assert.has_error(broken("vehicle:set_charge_limit", function(vector) vector.body = '{"percent":81}' end))
     assert.has_error(broken("vehicle:specs", function(vector) vector.token = "user" end))
   end)
 
-  it("takes the next token of its row when the first is not held, and the one that the caller names", function()
+  it("takes the next token of its row when the first is not held, and the one that the caller names",
+    function()
     local client <close> = new_client { "user" }
     server:script {}
     assert(client.charging:sessions():collect())
@@ -210,7 +195,8 @@ describe("every call of the interface", function()
     assert(both:vehicle(vin):delete_fleet_telemetry_config { auth = "partner" })
     local seen = {}
     for _, request in ipairs(server:records()) do seen[#seen + 1] = request.headers.authorization end
-    assert.are.same({ "Bearer user-token", "Bearer user-token", "Bearer business-token", "Bearer partner-token" }, seen)
+    assert.are.same({ "Bearer user-token", "Bearer user-token", "Bearer business-token",
+      "Bearer partner-token" }, seen)
   end)
 
   it("refuses a token that its row does not take, and sends nothing", function()
@@ -244,7 +230,8 @@ describe("every call of the interface", function()
     assert.are.equal(0, #server:records())
   end)
 
-  it("refuses commands that newer firmware piles up, until fleet_status of the day says that it is older", function()
+  it("refuses commands that newer firmware piles up, until fleet_status of the day says that it is older",
+    function()
     local client <close> = new_client()
     local car = client:vehicle(vin)
     local function status(version)
@@ -274,14 +261,17 @@ describe("every call of the interface", function()
   it("encodes what goes into a path, and refuses what cannot be an id", function()
     local client <close> = new_client()
     server:script {}
-    for _, bad in ipairs { "", "5YJ/../me", "5YJ3E1EA7KF000001?x=1", "5YJ3E1EA7KF00000\r\nX: 1", "..", "5YJ3E1EA7KF00000\0" } do
+    for _, bad in ipairs { "", "5YJ/../me", "5YJ3E1EA7KF000001?x=1", "5YJ3E1EA7KF00000\r\nX: 1", "..",
+      "5YJ3E1EA7KF00000\0" } do
       assert.has_error(function() client:vehicle(bad) end)
       assert.has_error(function() client:energy_site(bad) end)
     end
     assert.has_error(function() client.charging:invoice("a\nb") end)
     local ok = pcall(function() return client.charging:invoice("../../users/me?x#y") end)
     local requests = server:records()
-    if ok then assert.are.equal("/api/1/dx/charging/invoice/..%2F..%2Fusers%2Fme%3Fx%23y", requests[1].path) end
+    if ok then
+      assert.are.equal("/api/1/dx/charging/invoice/..%2F..%2Fusers%2Fme%3Fx%23y", requests[1].path)
+    end
     assert.are.equal(ok and 1 or 0, #requests)
   end)
 
@@ -289,9 +279,12 @@ describe("every call of the interface", function()
     local process = require "spec.support.process"
     server:script {}
     local nowhere = recorder.unused()
-    local environment = string.format("http_proxy=%s HTTP_PROXY=%s https_proxy=%s all_proxy=%s ALL_PROXY=%s no_proxy= ", nowhere,
+    local form = "http_proxy=%s HTTP_PROXY=%s https_proxy=%s all_proxy=%s ALL_PROXY=%s no_proxy= "
+    local environment = string.format(form, nowhere,
       nowhere, nowhere, nowhere, nowhere)
-    local script = string.format("assert(require('fleet').new { base_url = '%s', token = 't0ken' }.user:me())", server.url)
+    local script = string.format([[
+      local client = require("fleet").new { base_url = "%s", token = "t0ken" }
+      assert(client.user:me())]], server.url)
     process.execute(environment .. "lua5.4 -e " .. process.quote(script))
     assert.are.equal(1, #server:records())
   end)
@@ -301,7 +294,8 @@ describe("every call of the interface", function()
     local vins = {}
     for i = 1, 250 do vins[i] = string.format("5YJ3E1EA7KF%06d", i) end
     server:script {
-      { body = '{"response":{"key_paired_vins":["a"],"unpaired_vins":[],"vehicle_info":{"a":{"total_number_of_keys":1}}}}' },
+      { body = '{"response":{"key_paired_vins":["a"],"unpaired_vins":[],' ..
+        '"vehicle_info":{"a":{"total_number_of_keys":1}}}}' },
       { body = '{"response":{"key_paired_vins":["b"],"unpaired_vins":["x"],"vehicle_info":{"b":{}}}}' },
       { body = '{"response":{"key_paired_vins":["c"],"vehicle_info":{"c":{}}}}' },
     }
@@ -317,11 +311,14 @@ describe("every call of the interface", function()
   it("sends the code of an invitation out of the whole link", function()
     local client <close> = new_client()
     server:script {}
-    for _, given in ipairs { "c0de", "https://www.tesla.com/_rs/1/c0de", "https://www.tesla.com/_rs/1/c0de?x=1",
+    for _, given in ipairs { "c0de", "https://www.tesla.com/_rs/1/c0de",
+      "https://www.tesla.com/_rs/1/c0de?x=1",
       "https://www.tesla.com/_rs/1/c0de/" } do
       assert(client:redeem_invitation { code = given })
     end
-    for _, request in ipairs(server:records()) do assert.are.same({ code = "c0de" }, cjson.decode(request.body)) end
+    for _, request in ipairs(server:records()) do
+      assert.are.same({ code = "c0de" }, cjson.decode(request.body))
+    end
   end)
 end)
 
@@ -337,10 +334,12 @@ end
 
 describe("replies", function()
   local shapes = {
-    -- service-facts 3.1: bare values under response, ids beyond 2^53, nulls, integral numbers, unknown members
-    { "vehicle:info", '{"response":{"id":9007199254740993,"id_s":"9","vehicle_id":200002,"state":"asleep","color":null,' ..
-      '"api_version":8.5e1,"new":[1,null]}}',
-      { id = "9007199254740993", id_s = "9", vehicle_id = "200002", state = "asleep", api_version = 85, new = { 1, fleet.null } } },
+    -- service-facts 3.1: bare values under response, ids beyond 2^53, nulls, integral numbers, unknown
+    -- members
+    { "vehicle:info", '{"response":{"id":9007199254740993,"id_s":"9","vehicle_id":200002,"state":"asleep",' ..
+      '"color":null,"api_version":8.5e1,"new":[1,null]}}',
+      { id = "9007199254740993", id_s = "9", vehicle_id = "200002", state = "asleep", api_version = 85,
+        new = { 1, fleet.null } } },
     { "vehicle:remove_driver", '{"response":"ok"}', "ok", { share_user_id = 1 } },
     { "vehicle:revoke_invitation", '{"response":true}', true, 7 },
     { "vehicle:revoke_invitation", '{"response":"true"}', "true", 7 },
@@ -350,7 +349,8 @@ describe("replies", function()
     { "vehicle:drivers", '{"response":[{"user_id":8000000000000001,"my_tesla_unique_id":5}],"count":1}',
       { { user_id = "8000000000000001", my_tesla_unique_id = "5" } } },
     { "vehicle:specs", '{"response":{}}', {} },
-    { "vehicle:specs", '{"response":{"vin":"V","batterySoH":null,"batteryCapacityKwh":74.5,"totalPrice":"50000 USD"}}',
+    { "vehicle:specs",
+      '{"response":{"vin":"V","batterySoH":null,"batteryCapacityKwh":74.5,"totalPrice":"50000 USD"}}',
       { vin = "V", batteryCapacityKwh = 74.5, totalPrice = "50000 USD" } },
     -- 4.1: mobile_enabled comes in three shapes
     { "vehicle:mobile_enabled", '{"response":{"reason":"","result":true}}', { reason = "", result = true } },
@@ -358,30 +358,41 @@ describe("replies", function()
     { "vehicle:mobile_enabled", '{"response":true}', { reason = "", result = true } },
     { "vehicle:mobile_enabled", '{"response":"false"}', { reason = "", result = false } },
     { "vehicle:mobile_enabled", '{"response":false}', { reason = "", result = false } },
-    { "vehicle:fleet_telemetry_config", '{"response":{"synced":true,"config":null,"limit_reached":false,"key_paired":true}}',
+    { "vehicle:fleet_telemetry_config",
+      '{"response":{"synced":true,"config":null,"limit_reached":false,"key_paired":true}}',
       { synced = true, limit_reached = false, key_paired = true } },
-    { "vehicle:delete_fleet_telemetry_config", '{"response":{"updated_vehicles":1}}', { updated_vehicles = 1 } },
+    { "vehicle:delete_fleet_telemetry_config", '{"response":{"updated_vehicles":1}}',
+      { updated_vehicles = 1 } },
     { "vehicle:fleet_telemetry_errors", '{"response":{"fleet_telemetry_errors":[{"name":"n","txID":"t"}]}}',
       { fleet_telemetry_errors = { { name = "n", txID = "t" } } } },
-    { "client:fleet_status", '{"response":{"vehicle_info":{"V":{"fleet_telemetry_version":"unknown","total_number_of_keys":null}}}}',
+    { "client:fleet_status", '{"response":{"vehicle_info":{"V":{"fleet_telemetry_version":"unknown",' ..
+      '"total_number_of_keys":null}}}}',
       { vehicle_info = { V = { fleet_telemetry_version = "unknown" } } }, { vin } },
-    { "client:products", '{"response":[{"vin":"V","device_type":"vehicle"},{"energy_site_id":2252147638651}],"count":7}',
+    { "client:products",
+      '{"response":[{"vin":"V","device_type":"vehicle"},{"energy_site_id":2252147638651}],"count":7}',
       { { vin = "V", device_type = "vehicle" }, { energy_site_id = "2252147638651" } } },
-    { "client:redeem_invitation", '{"response":{"vehicle_id_s":"12","vin":"V"}}', { vehicle_id_s = "12", vin = "V" }, { code = "c" } },
+    { "client:redeem_invitation", '{"response":{"vehicle_id_s":"12","vin":"V"}}',
+      { vehicle_id_s = "12", vin = "V" }, { code = "c" } },
     { "vehicle:signed_command", '{"response":"AAECfw=="}', "\0\1\2\127", "\50\2\8\2" },
     -- 4.4, 4.5
-    { "partner:public_key", '{"response":{"public_key":"04ab"}}', { public_key = "04ab" }, { domain = "d.example" } },
+    { "partner:public_key", '{"response":{"public_key":"04ab"}}', { public_key = "04ab" },
+      { domain = "d.example" } },
     { "partner:fleet_telemetry_error_vins", '{"response":{"fleet_telemetry_error_vins":["V1"]}}', { "V1" } },
     { "partner:fleet_telemetry_error_vins", '{"response":["V1"]}', { "V1" } },
     { "partner:fleet_telemetry_error_vins", '["V1"]', { "V1" } },
-    { "user:region", '{"response":{"region":"eu","fleet_api_base_url":"https://e"}}', { region = "eu", fleet_api_base_url = "https://e" } },
-    { "user:orders", '{"response":[{"referenceNumber":"RN1","isB2b":false}],"count":1}', { { referenceNumber = "RN1", isB2b = false } } },
+    { "user:region", '{"response":{"region":"eu","fleet_api_base_url":"https://e"}}',
+      { region = "eu", fleet_api_base_url = "https://e" } },
+    { "user:orders", '{"response":[{"referenceNumber":"RN1","isB2b":false}],"count":1}',
+      { { referenceNumber = "RN1", isB2b = false } } },
     -- 4.6: not wrapped in one copy, wrapped in another
-    { "vehicle:subscriptions_eligibility", '{"vin":"V","country":"DE","eligible":[]}', { vin = "V", country = "DE", eligible = {} } },
-    { "vehicle:subscriptions_eligibility", '{"response":{"vin":"V","eligible":[]}}', { vin = "V", eligible = {} } },
+    { "vehicle:subscriptions_eligibility", '{"vin":"V","country":"DE","eligible":[]}',
+      { vin = "V", country = "DE", eligible = {} } },
+    { "vehicle:subscriptions_eligibility", '{"response":{"vin":"V","eligible":[]}}',
+      { vin = "V", eligible = {} } },
     { "vehicle:upgrades_eligibility", '{"vin":"V","type":"t","eligible":[{"optionCode":"O"}]}',
       { vin = "V", type = "t", eligible = { { optionCode = "O" } } } },
-    { "vehicle:options", '{"codes":[{"code":"C","isActive":true,"colorCode":null}]}', { codes = { { code = "C", isActive = true } } } },
+    { "vehicle:options", '{"codes":[{"code":"C","isActive":true,"colorCode":null}]}',
+      { codes = { { code = "C", isActive = true } } } },
     { "vehicle:warranty", '{"activeWarranty":[],"upcomingWarranty":[],"expiredWarranty":[]}',
       { activeWarranty = {}, upcomingWarranty = {}, expiredWarranty = {} } },
     { "client:pricing", '[{"price":1.5}]', { { price = 1.5 } }, { model = "m3" } },
@@ -391,7 +402,8 @@ describe("replies", function()
       { events = { { duration = 3600 } }, total_events = 1 }, { start_date = "2026-03-01T00:00:00Z" } },
     { "site:charge_history", '{"response":{"charge_history":[{"energy_added_wh":12.0}]}}',
       { charge_history = { { energy_added_wh = 12 } } }, { start_date = "2026-03-01T00:00:00Z" } },
-    { "site:charge_history", '{"response":{"time_series":[]}}', { time_series = {} }, { start_date = "2026-03-01T00:00:00Z" } },
+    { "site:charge_history", '{"response":{"time_series":[]}}', { time_series = {} },
+      { start_date = "2026-03-01T00:00:00Z" } },
     { "site:live_status", '{"response":{"solar_power":0,"battery_power":-2.5,"grid_status":null}}',
       { solar_power = 0, battery_power = -2.5 } },
   }
@@ -405,7 +417,8 @@ describe("replies", function()
   end)
 
   it("have whole numbers as integers, and ids as text", function()
-    local value = reply("vehicle:info", '{"response":{"id":100001,"api_version":85.0,"odometer":1e15,"n":123456789012345678}}')
+    local value = reply("vehicle:info",
+      '{"response":{"id":100001,"api_version":85.0,"odometer":1e15,"n":123456789012345678}}')
     assert.are.equal("integer", math.type(value.api_version))
     assert.are.equal("100001", value.id)
     assert.are.equal("float", math.type(value.odometer))
@@ -414,7 +427,9 @@ describe("replies", function()
 
   it("name every skipped vehicle with its reason and advice, in both published shapes", function()
     local given = { vins = { vin }, config = { hostname = "t.example.com", ca = "pem", fields = {} } }
-    local function answer(skipped) return '{"response":{"updated_vehicles":1,"skipped_vehicles":' .. skipped .. "}}" end
+    local function answer(skipped)
+      return '{"response":{"updated_vehicles":1,"skipped_vehicles":' .. skipped .. "}}"
+    end
     local object = answer '{"missing_key":["V2","V1"],"unsupported_hardware":[],"max_configs":["V3"]}'
     local list = answer('[{"vin":"V1","reason":"missing_key"},{"vin":"V2","reason":"missing_key"},' ..
       '{"vin":"V3","reason":"max_configs"}]')
@@ -431,13 +446,15 @@ describe("replies", function()
     end
     local jws = reply("client:create_fleet_telemetry_config_jws", object, { vins = { vin }, token = "a.b.c" })
     assert.are.equal(3, #jws.skipped_vehicles)
-    local new = reply("client:create_fleet_telemetry_config", '{"response":{"skipped_vehicles":{"brand_new":["V"]}}}', given, { force = true })
+    local new = reply("client:create_fleet_telemetry_config",
+      '{"response":{"skipped_vehicles":{"brand_new":["V"]}}}', given, { force = true })
     assert.are.same({ { vin = "V", reason = "brand_new" } }, new.skipped_vehicles)
   end)
 
   it("say when the location was asked for and withheld", function()
     local with = { endpoints = { "drive_state", "location_data" } }
-    local hidden = '{"response":{"state":"online","granular_access":{"hide_private":true},"drive_state":{"power":0}}}'
+    local hidden = '{"response":{"state":"online","granular_access":{"hide_private":true},' ..
+      '"drive_state":{"power":0}}}'
     local shown = '{"response":{"state":"online","drive_state":{"latitude":52.5,"longitude":13.25}}}'
     assert.is_true(reply("vehicle:vehicle_data", hidden, with).location_hidden)
     assert.is_nil(reply("vehicle:vehicle_data", shown, with).location_hidden)
@@ -452,7 +469,8 @@ describe("replies", function()
       ['{"response":{"result":true,"reason":""}}'] = { changed = true, result = true, reason = "" },
       ['{"response":"Updated"}'] = { changed = true, message = "Updated" },
       ['{"response":true}'] = { changed = true },
-      ['{"response":{"result":false,"reason":"already_set"}}'] = { changed = false, result = false, reason = "already_set" },
+      ['{"response":{"result":false,"reason":"already_set"}}'] = { changed = false, result = false,
+        reason = "already_set" },
       ['{"response":{}}'] = { changed = true },
     }
     for body, wanted in pairs(done) do
@@ -466,10 +484,12 @@ describe("replies", function()
 
   it("of commands say what changed, by which way, and keep what else was said", function()
     local value = reply("vehicle:charge_start", '{"response":{"result":true,"reason":"","queued":true}}')
-    assert.are.same({ changed = true, reason = "", via = "plain", authenticated = false, queued = true }, value)
+    assert.are.same({ changed = true, reason = "", via = "plain", authenticated = false, queued = true },
+      value)
     value = reply("vehicle:charge_start", '{"response":{"result":false,"reason":"is_charging"}}')
     assert.are.same({ changed = false, reason = "is_charging", via = "plain", authenticated = false }, value)
-    local none, err = reply("vehicle:charge_start", '{"response":{"result":false,"reason":"is_charging"}}', { strict = true })
+    local none, err = reply("vehicle:charge_start", '{"response":{"result":false,"reason":"is_charging"}}',
+      { strict = true })
     assert.is_nil(none)
     assert.are.same({ "refused", "refused", "is_charging" }, { err.kind, err.outcome, err.reason })
   end)

@@ -1,6 +1,6 @@
--- What a reply means: kind and outcome of every status row and every reason row, through the client and over HTTP, for a read,
--- for a write that may be repeated and for a command that may not. The tables here are written from design 1.2, rule R1c,
--- interface section 7 and service-facts 3.3 and 8, apart from the rows.
+-- What a reply means: kind and outcome of every status row and every reason row, through the client and over
+-- HTTP, for a read, for a write that may be repeated and for a command that may not. The tables here are
+-- written from design 1.2, rule R1c, interface section 7 and service-facts 3.3 and 8, apart from the rows.
 
 local cjson = require "cjson"
 local core = require "fleet.core"
@@ -62,7 +62,8 @@ local statuses = {
   { 401, failure("unknown user"), "auth", "refused", "sign in to the vendor's own app" },
   { 402, failure("payment_required"), "limit_exceeded", "refused", "payment" },
   { 403, failure("account disabled: EXCEEDED_LIMIT"), "limit_exceeded", "refused", "billing limit" },
-  { 403, failure("Tesla Vehicle Command Protocol required, please refer to the documentation"), "key_not_paired", "refused", "key" },
+  { 403, failure("Tesla Vehicle Command Protocol required, please refer to the documentation"),
+    "key_not_paired", "refused", "key" },
   { 403, failure("Unauthorized missing scopes"), "scope", "refused", "scope" },
   { 403, failure("location access not granted"), "forbidden", "refused", "location" },
   { 403, failure("forbidden"), "forbidden", "refused" },
@@ -76,9 +77,11 @@ local statuses = {
   { 408, failure("vehicle unavailable: {:error=>\"timed out\"}"), "timeout", "unknown" },
   { 408, failure("request timed out"), "timeout", "unknown" },
   { 409, failure("conflict"), "service", "unknown" },
-  { 412, failure("Account 1 must be registered in the current region https://e"), "unregistered", "refused", "register" },
+  { 412, failure("Account 1 must be registered in the current region https://e"), "unregistered", "refused",
+    "register" },
   { 418, failure("client too old"), "unsupported", "refused", "too old" },
-  { 421, failure("user out of region, use base URL: https://elsewhere.example.com, see https://d"), "region", "refused", "region" },
+  { 421, failure("user out of region, use base URL: https://elsewhere.example.com, see https://d"), "region",
+    "refused", "region" },
   { 422, '{"response":null,"error":"invalid","messages":{"vin":["is odd"]}}', "invalid", "refused" },
   { 423, failure("locked"), "forbidden", "refused", "locked" },
   { 424, failure("public key could not be downloaded"), "invalid", "refused", "hosted" },
@@ -86,7 +89,8 @@ local statuses = {
   { 451, failure("legal"), "forbidden", "refused", "legal" },
   { 499, failure("client closed"), "service", "unknown" },
   { 500, failure("internal server error"), "service", "unknown" },
-  { 500, failure("vehicle rejected request: your public key has not been paired with the vehicle"), "key_not_paired", "unknown", "key" },
+  { 500, failure("vehicle rejected request: your public key has not been paired with the vehicle"),
+    "key_not_paired", "unknown", "key" },
   { 500, failure("vehicle unavailable: vehicle is offline or asleep"), "asleep", "unknown", "wake" },
   { 502, "<html><body>Bad Gateway</body></html>", "service", "unknown" },
   { 503, failure("vehicle is not available"), "service", "unknown" },
@@ -143,7 +147,8 @@ describe("a status", function()
   end)
 
   it("of a scope names the scope that the call needs", function()
-    local wanted = { read = "user_data", live = "vehicle_device_data", idempotent = "energy_cmds", command = "vehicle_cmds" }
+    local wanted = { read = "user_data", live = "vehicle_device_data", idempotent = "energy_cmds",
+      command = "vehicle_cmds" }
     for which, scope in pairs(wanted) do
       local _, err = ask(which, { status = 403, body = failure("Unauthorized missing scopes") })
       assert.are.equal(scope, err.scope)
@@ -154,18 +159,22 @@ describe("a status", function()
 
   it("is done from 200 to 299", function()
     for _, status in ipairs { 200, 201, 202, 203, 299 } do
-      assert.are.equal("done", described("command", { status = status, body = '{"response":{"result":true,"reason":""}}' }))
+      assert.are.equal("done", described("command",
+        { status = status, body = '{"response":{"result":true,"reason":""}}' }))
       assert.are.equal("done", described("read", { status = status, body = '{"response":{}}' }))
     end
   end)
 
-  it("408 that names both is asleep while the state is not known, and otherwise what was last seen", function()
+  it("408 that names both is asleep while the state is not known, and otherwise what was last seen",
+    function()
     local both = failure("vehicle unavailable: vehicle is offline or asleep")
     local unclear = failure("vehicle unavailable: no answer")
     local cases = {
-      { "asleep", both, "asleep refused" }, { "offline", both, "offline refused" }, { "online", both, "offline refused" },
+      { "asleep", both, "asleep refused" }, { "offline", both, "offline refused" },
+        { "online", both, "offline refused" },
       { "strange", both, "asleep refused" },
-      { "asleep", unclear, "asleep unknown" }, { "offline", unclear, "offline unknown" }, { "online", unclear, "timeout unknown" },
+      { "asleep", unclear, "asleep unknown" }, { "offline", unclear, "offline unknown" },
+        { "online", unclear, "timeout unknown" },
     }
     for _, case in ipairs(cases) do
       server:script { { body = '{"response":{"state":"' .. case[1] .. '"}}' } }
@@ -177,8 +186,10 @@ end)
 
 describe("429", function()
   local cases = {
-    { { "Retry-After: 7" }, "", 7 }, { { "retry-after: 0" }, "", 0 }, { { "Retry-After: 7", "RateLimit-Reset: 99" }, "", 7 },
-    { { "ratelimit-reset: 12" }, "", 12 }, { { "RateLimit-Commands-Reset: 40", "RateLimit-Data-Reset: 50" }, "", 50 },
+    { { "Retry-After: 7" }, "", 7 }, { { "retry-after: 0" }, "", 0 },
+      { { "Retry-After: 7", "RateLimit-Reset: 99" }, "", 7 },
+    { { "ratelimit-reset: 12" }, "", 12 }, { { "RateLimit-Commands-Reset: 40", "RateLimit-Data-Reset: 50" },
+      "", 50 },
     { {}, "Retry in 17 seconds", 17 }, { {}, "", 300 }, { { "Retry-After: soon" }, "", 300 },
     { { "Retry-After: 99999999999999999999" }, "", 30 * 86400 }, { { "Retry-After: -5" }, "", 300 },
   }
@@ -187,7 +198,8 @@ describe("429", function()
     for _, case in ipairs(cases) do
       for _, which in ipairs { "read", "idempotent", "command" } do
         local _, err, count = ask(which, { status = 429, headers = case[1], body = case[2] })
-        assert.are.same({ "rate_limited", case[3] }, { err.kind, err.retry_after or 0 }, table.concat(case[1], ", "))
+        assert.are.same({ "rate_limited", case[3] }, { err.kind, err.retry_after or 0 },
+          table.concat(case[1], ", "))
         assert.are.equal(1, count)
       end
     end
@@ -195,7 +207,8 @@ describe("429", function()
 
   it("takes a date as the time until then", function()
     local _, wall = fleet.loop.clock()
-    local _, err = ask("command", { status = 429, headers = { "Retry-After: " .. os.date("!%a, %d %b %Y %H:%M:%S GMT", wall // 1 + 100) } })
+    local _, err = ask("command", { status = 429,
+      headers = { "Retry-After: " .. os.date("!%a, %d %b %Y %H:%M:%S GMT", wall // 1 + 100) } })
     assert.is_true(err.retry_after > 80 and err.retry_after <= 101)
     _, err = ask("command", { status = 429, headers = { "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT" } })
     assert.is_true((err.retry_after or 0) == 0)
@@ -206,17 +219,22 @@ end)
 
 local done, no = "changed = false", "refused refused"
 local reasons = {
-  already_set = done, already_standard = done, already_started = done, is_charging = done, not_charging = done, complete = done,
+  already_set = done, already_standard = done, already_started = done, is_charging = done,
+    not_charging = done, complete = done,
   requested = done, ["already closed"] = done, ["already off"] = done, GENERICERROR_ALREADY_ON = done,
-  ["cable connected"] = no, ["non-motorized charge port"] = no, car_wash = no, ["not allowed"] = no, disconnected = no,
+  ["cable connected"] = no, ["non-motorized charge port"] = no, car_wash = no, ["not allowed"] = no,
+    disconnected = no,
   no_power = no, not_supported = no, parental_controls_active = no, not_parked = no,
   could_not_wake_buses = "busy refused", ["cabin comfort remote settings not enabled"] = no,
-  invalid_value = "invalid refused", ["missing percent param"] = "invalid refused", ["invalid percent param"] = "invalid refused",
+  invalid_value = "invalid refused", ["missing percent param"] = "invalid refused",
+    ["invalid percent param"] = "invalid refused",
   low_power_mode_enforced = no, GENERICERROR_UNKNOWN = no, GENERICERROR_CLOSURES_OPEN = no,
   GENERICERROR_DISABLED_FOR_USER_COMMAND = no, GENERICERROR_VEHICLE_NOT_IN_PARK = no,
-  GENERICERROR_UNAUTHORIZED = "forbidden refused", GENERICERROR_NOT_ALLOWED_OVER_TRANSPORT = "unsupported refused",
+  GENERICERROR_UNAUTHORIZED = "forbidden refused",
+    GENERICERROR_NOT_ALLOWED_OVER_TRANSPORT = "unsupported refused",
   ["user not found"] = "forbidden refused", mobile_access_disabled = "forbidden refused",
-  ["vehicle rejected request: your public key has not been paired with the vehicle"] = "key_not_paired refused",
+  ["vehicle rejected request: your public key has not been paired with the vehicle"] =
+    "key_not_paired refused",
   ["Tesla Vehicle Command Protocol required"] = "key_not_paired refused",
   ["vehicle unavailable: vehicle is offline or asleep"] = "asleep refused",
   ["vehicle busy or finishing wake-up"] = "busy refused",
@@ -239,7 +257,9 @@ describe("a reason", function()
         local found, said = reasoned(which, reason)
         assert.are.equal(wanted, found, reason)
         assert.are.equal(reason, said.reason or "")
-        if reason ~= "" and wanted ~= done then assert.is_truthy(string.find(said.message, reason, 1, true), reason) end
+        if reason ~= "" and wanted ~= done then
+          assert.is_truthy(string.find(said.message, reason, 1, true), reason)
+        end
       end
     end
   end)
@@ -248,7 +268,9 @@ describe("a reason", function()
     for _, row in ipairs(core.reasons()) do
       if row.where == "vehicle" then
         local found = false
-        for reason in pairs(reasons) do found = found or string.find(string.lower(reason), string.lower(row.text), 1, true) ~= nil end
+        for reason in pairs(reasons) do
+          found = found or string.find(string.lower(reason), string.lower(row.text), 1, true) ~= nil
+        end
         assert.is_true(found, row.text)
       end
     end
@@ -269,9 +291,12 @@ describe("a reason", function()
 
   it("that the wanted state already holds is an error when the call is strict", function()
     for reason, wanted in pairs(reasons) do
-      if wanted == done then assert.are.equal("refused refused", (reasoned("command", reason, { strict = true })), reason) end
+      if wanted == done then
+        assert.are.equal("refused refused", (reasoned("command", reason, { strict = true })), reason)
+      end
     end
-    assert.are.equal("done", described("command", { body = '{"response":{"result":true,"reason":""}}' }, { strict = true }))
+    assert.are.equal("done", described("command", { body = '{"response":{"result":true,"reason":""}}' },
+      { strict = true }))
   end)
 
   it("does not make a command with result true fail, and stays readable", function()
@@ -285,7 +310,8 @@ describe("a reason", function()
   end)
 
   it("is found beside the empty error members that the proxy sends", function()
-    local body = '{"response":{"result":false,"reason":"car could not execute command: is_charging"},"error":"","error_description":""}'
+    local body = '{"response":{"result":false,"reason":"car could not execute command: is_charging"},' ..
+      '"error":"","error_description":""}'
     assert.is_false(ask("command", { body = body }).changed)
   end)
 
@@ -293,7 +319,8 @@ describe("a reason", function()
     local _, err = ask("command", { status = 400, body = failure("invalid_command", "no such thing") })
     assert.are.equal("invalid_command", err.reason)
     assert.is_truthy(string.find(err.message, "no such thing", 1, true))
-    _, err = ask("command", { status = 400, body = '{"response":{"result":false,"reason":"missing on param"}}' })
+    _, err = ask("command", { status = 400,
+      body = '{"response":{"result":false,"reason":"missing on param"}}' })
     assert.are.equal("missing on param", err.reason)
     _, err = ask("command", { status = 429, body = "Retry in 5 seconds" })
     assert.are.equal("Retry in 5 seconds", err.reason)
@@ -303,8 +330,10 @@ end)
 -- ---- replies that are not what was promised ----
 
 local unreadable = {
-  "", "   ", "not JSON", "<html></html>", "{", '{"response":', '{"response":{}} trailing', "\255\254", "nul", '{"a":1,}',
-  string.rep("[", 100000), '{"response":' .. string.rep('{"a":', 200) .. "1" .. string.rep("}", 201), '"\\ud800',
+  "", "   ", "not JSON", "<html></html>", "{", '{"response":', '{"response":{}} trailing', "\255\254", "nul",
+    '{"a":1,}',
+  string.rep("[", 100000), '{"response":' .. string.rep('{"a":', 200) .. "1" .. string.rep("}", 201),
+    '"\\ud800',
 }
 
 describe("a reply with 200", function()
@@ -318,7 +347,8 @@ describe("a reply with 200", function()
   end)
 
   it("that does not state the result of a command leaves it open", function()
-    for _, body in ipairs { "{}", "[]", "null", "true", '"ok"', "1", '{"response":null}', '{"response":true}', '{"response":"ok"}',
+    for _, body in ipairs { "{}", "[]", "null", "true", '"ok"', "1", '{"response":null}', '{"response":true}',
+      '{"response":"ok"}',
       '{"response":{}}', '{"response":[]}', '{"response":{"result":"true"}}', '{"response":{"result":1}}',
       '{"response":{"result":null,"reason":""}}', '{"result":1}' } do
       assert.are.equal("protocol unknown", described("command", { body = body }), body)
@@ -347,7 +377,8 @@ describe("a reply with 200", function()
       end
     end
     local small <close> = fleet.new { base_url = server.url, token = "t0ken", max_response = 100 }
-    server:script { { body = '{"response":{"result":true,"reason":"' .. string.rep("x", 200) .. '"}}', times = 0 } }
+    server:script { { body = '{"response":{"result":true,"reason":"' .. string.rep("x", 200) .. '"}}',
+      times = 0 } }
     local _, err, kind = small:vehicle(vin):honk_horn()
     assert.are.same({ "protocol", "unknown" }, { kind, err.outcome })
     assert.are.equal(1, #server:records())
@@ -369,7 +400,8 @@ describe("a reply with 200", function()
     for which, outcome in pairs { read = "nil", idempotent = "unknown", command = "unknown" } do
       assert.are.equal("timeout " .. outcome, described(which, { silent = true }, { timeout = 0.1 }))
     end
-    assert.are.equal("timeout unknown", described("command", { trickle = 0.05, body = string.rep(" ", 100) }, { timeout = 0.1 }))
+    assert.are.equal("timeout unknown", described("command", { trickle = 0.05, body = string.rep(" ", 100) },
+      { timeout = 0.1 }))
   end)
 
   it("from nobody was never sent", function()
@@ -412,7 +444,8 @@ describe("421", function()
 
   it("is not followed round in circles", function()
     local there = recorder.start()
-    local mover <close> = fleet.new { base_url = server.url, hosts = { there.url, server.url }, token = "t0ken" }
+    local mover <close> = fleet.new { base_url = server.url, hosts = { there.url, server.url },
+      token = "t0ken" }
     server:script { { status = 421, body = failure("use base URL: " .. there.url), times = 0 } }
     there:script { { status = 421, body = failure("use base URL: " .. server.url), times = 0 } }
     local _, err, kind = mover:vehicle(vin):honk_horn()
@@ -425,9 +458,12 @@ describe("421", function()
     local there = recorder.start()
     local port = string.match(there.url, ":(%d+)$")
     there:script { { times = 0 } }
-    local mover <close> = fleet.new { base_url = server.url, hosts = { "fleet.example.com" }, token = "t0ken" }
-    for _, text in ipairs { there.url, "http://fleet.example.com@127.0.0.1:" .. port, "https://127.0.0.1:" .. port,
-      "https://fleet.example.com.127.0.0.1:" .. port, "https://evilfleet.example.com", "http://fleet.example.com", server.url } do
+    local mover <close> = fleet.new { base_url = server.url, hosts = { "fleet.example.com" },
+      token = "t0ken" }
+    for _, text in ipairs { there.url, "http://fleet.example.com@127.0.0.1:" .. port, "https://127.0.0.1:" ..
+      port,
+      "https://fleet.example.com.127.0.0.1:" .. port, "https://evilfleet.example.com",
+        "http://fleet.example.com", server.url } do
       server:script { moved("use base URL: " .. text, { "Alt-Svc: h2=" .. text }) }
       local _, err, kind = mover:vehicle(vin):honk_horn()
       assert.are.same({ "region", "refused" }, { kind, err.outcome }, text)
@@ -442,7 +478,8 @@ describe("421", function()
     there:script { { times = 0, body = '{"response":{"result":true,"reason":""}}' } }
     for _, status in ipairs { 301, 302, 303, 307, 308 } do
       for which, outcome in pairs { read = "nil", command = "unknown" } do
-        assert.are.equal("service " .. outcome, described(which, { status = status, headers = { "Location: " .. there.url .. "/x" } }))
+        assert.are.equal("service " .. outcome,
+          described(which, { status = status, headers = { "Location: " .. there.url .. "/x" } }))
       end
     end
     assert.are.equal(0, #there:records())
@@ -459,7 +496,8 @@ describe("421", function()
   end)
 
   it("412 says where to register", function()
-    local _, err = ask("read", { status = 412, body = failure("Account 1 must be registered in the current region https://eu.example") })
+    local _, err = ask("read", { status = 412,
+      body = failure("Account 1 must be registered in the current region https://eu.example") })
     assert.are.equal("unregistered", err.kind)
     assert.is_truthy(string.find(err.message, "https://eu.example", 1, true))
     assert.is_truthy(string.find(err.message, "register", 1, true))

@@ -273,6 +273,48 @@ describe("fleet.server", function()
       assert.is_true(reply == nil or reply.status >= 400)
     end)
 
+    -- Sends a text a byte at a time for as long as somebody listens; what came back before the end of the connection.
+    local function trickle(where, sent, rest)
+      return loop:run(function()
+        local s = client.connect(where)
+        s:write(sent)
+        for byte in rest:gmatch(".") do
+          if not s:write(byte) or not s:flush() or s:eof() then break end
+          s:settimeout(0.01)
+          if s:fill(1, 0.01) then break end
+          s:clearerr()
+        end
+        local reply = s:read("*l")
+        s:close()
+        return reply
+      end)
+    end
+
+    it("give headers one deadline, however steadily their bytes come, and the first line too", function()
+      local called = 0
+      local _, where = open({ timeout = 0.3, on_request = function(r)
+        called = called + 1
+        echo(r)
+      end })
+      local slow = "X-Slow: " .. ("x"):rep(2000)
+      assert.is_nil(trickle(where, "GET / HTTP/1.1\r\nHost: h\r\n", slow))
+      assert.is_nil(trickle(where, "", "GET /" .. ("x"):rep(2000)))
+      assert.is_nil(trickle(where, "", ("\r\n"):rep(1000)))
+      assert.equal(0, called)
+      assert.matches("200", trickle(where, "GET / HTTP/1.1\r\nHost: h\r\n", "X-Slow: x\r\n\r\n"), 1, true)
+      assert.equal(1, called)
+    end)
+
+    it("end a connection that stays silent after a reply, and serve one that does not", function()
+      local _, where = open({ timeout = 0.3, on_request = echo })
+      loop:run(function()
+        local s = client.connect(where)
+        for _ = 1, 3 do assert.equal(200, client.exchange(s, client.bytes("GET", "/")).status) end
+        assert.is_nil(s:read("*l"))
+        s:close()
+      end)
+    end)
+
     it("keep connections that are too many waiting until there is room", function()
       local _, where = open({ max_connections = 2, on_request = echo })
       local done = 0

@@ -1,5 +1,5 @@
--- Looking what became of a write: car:settle(err) after an unknown outcome, and the read-back of energy settings. What the
--- service shows afterwards is written down here from service-facts 4.1 and 5.
+-- Looking what became of a write: car:settle(err) after an unknown outcome, and the read-back of energy
+-- settings. What the service shows afterwards is written down here from service-facts 4.1 and 5.
 
 local cjson = require "cjson"
 local core = require "fleet.core"
@@ -13,7 +13,8 @@ local server, client, car, site
 
 setup(function() server = recorder.start() end)
 before_each(function()
-  client = fleet.new { base_url = server.url, token = "t0ken", key = fleet.key.generate(), commands = "plain" }
+  client = fleet.new { base_url = server.url, token = "t0ken", key = fleet.key.generate(),
+    commands = "plain" }
   car, site = client:vehicle(vin), client:energy_site("7")
 end)
 after_each(function() client:close() end)
@@ -27,66 +28,93 @@ local cases = {
   { "charge_start", nil, "charge_state",
     { { charging_state = "Charging" }, { charging_state = "Starting" }, { charging_state = "Complete" } },
     { { charging_state = "Stopped" }, { charging_state = "Disconnected" }, {} } },
-  { "charge_stop", nil, "charge_state", { { charging_state = "Stopped" }, { charging_state = "Disconnected" } },
+  { "charge_stop", nil, "charge_state",
+    { { charging_state = "Stopped" }, { charging_state = "Disconnected" } },
     { { charging_state = "Charging" } } },
-  { "charge_port_door_open", nil, "charge_state", { { charge_port_door_open = true } }, { { charge_port_door_open = false } } },
-  { "charge_port_door_close", nil, "charge_state", { { charge_port_door_open = false } }, { { charge_port_door_open = true } } },
-  { "set_charge_limit", { percent = 80 }, "charge_state", { { charge_limit_soc = 80 }, { charge_limit_soc = 80.0 } },
+  { "charge_port_door_open", nil, "charge_state", { { charge_port_door_open = true } },
+    { { charge_port_door_open = false } } },
+  { "charge_port_door_close", nil, "charge_state", { { charge_port_door_open = false } },
+    { { charge_port_door_open = true } } },
+  { "set_charge_limit", { percent = 80 }, "charge_state",
+    { { charge_limit_soc = 80 }, { charge_limit_soc = 80.0 } },
     { { charge_limit_soc = 81 }, {} } },
-  { "set_charging_amps", { charging_amps = 16 }, "charge_state", { { charge_current_request = 16 } }, { { charge_current_request = 6 } } },
-  { "auto_conditioning_start", nil, "climate_state", { { is_climate_on = true } }, { { is_climate_on = false } } },
-  { "auto_conditioning_stop", nil, "climate_state", { { is_climate_on = false } }, { { is_climate_on = true } } },
+  { "set_charging_amps", { charging_amps = 16 }, "charge_state", { { charge_current_request = 16 } },
+    { { charge_current_request = 6 } } },
+  { "auto_conditioning_start", nil, "climate_state", { { is_climate_on = true } },
+    { { is_climate_on = false } } },
+  { "auto_conditioning_stop", nil, "climate_state", { { is_climate_on = false } },
+    { { is_climate_on = true } } },
   { "set_temps", { driver_temp = 21.5, passenger_temp = 20 }, "climate_state",
-    { { driver_temp_setting = 21.5, passenger_temp_setting = 20.0 }, { driver_temp_setting = 21.52, passenger_temp_setting = 19.96 } },
-    { { driver_temp_setting = 21.5, passenger_temp_setting = 21 }, { driver_temp_setting = 22, passenger_temp_setting = 20 } } },
-  { "set_climate_keeper_mode", { climate_keeper_mode = "dog" }, "climate_state", { { climate_keeper_mode = "dog" } },
+    { { driver_temp_setting = 21.5, passenger_temp_setting = 20.0 },
+      { driver_temp_setting = 21.52, passenger_temp_setting = 19.96 } },
+    { { driver_temp_setting = 21.5, passenger_temp_setting = 21 },
+      { driver_temp_setting = 22, passenger_temp_setting = 20 } } },
+  { "set_climate_keeper_mode", { climate_keeper_mode = "dog" }, "climate_state",
+    { { climate_keeper_mode = "dog" } },
     { { climate_keeper_mode = "camp" }, { climate_keeper_mode = "off" } } },
-  { "set_climate_keeper_mode", { climate_keeper_mode = "keep" }, "climate_state", { { climate_keeper_mode = "on" } },
+  { "set_climate_keeper_mode", { climate_keeper_mode = "keep" }, "climate_state",
+    { { climate_keeper_mode = "on" } },
     { { climate_keeper_mode = "off" } } },
-  { "set_climate_keeper_mode", { climate_keeper_mode = 0 }, "climate_state", { { climate_keeper_mode = "off" } },
+  { "set_climate_keeper_mode", { climate_keeper_mode = 0 }, "climate_state",
+    { { climate_keeper_mode = "off" } },
     { { climate_keeper_mode = "dog" } } },
-  { "set_bioweapon_mode", { on = true, manual_override = false }, "climate_state", { { bioweapon_mode = true } },
+  { "set_bioweapon_mode", { on = true, manual_override = false }, "climate_state",
+    { { bioweapon_mode = true } },
     { { bioweapon_mode = false } } },
   { "set_cop_temp", { cop_temp = "medium" }, "climate_state", { { cop_activation_temperature = "Medium" } },
     { { cop_activation_temperature = "High" } } },
-  { "remote_steering_wheel_heater_request", { on = false }, "climate_state", { { steering_wheel_heater = false } },
+  { "remote_steering_wheel_heater_request", { on = false }, "climate_state",
+    { { steering_wheel_heater = false } },
     { { steering_wheel_heater = true } } },
-  { "remote_steering_wheel_heat_level_request", { level = "high" }, "climate_state", { { steering_wheel_heat_level = 3 } },
+  { "remote_steering_wheel_heat_level_request", { level = "high" }, "climate_state",
+    { { steering_wheel_heat_level = 3 } },
     { { steering_wheel_heat_level = 1 } } },
-  { "remote_auto_steering_wheel_heat_climate_request", { on = true }, "climate_state", { { auto_steering_wheel_heat = true } },
+  { "remote_auto_steering_wheel_heat_climate_request", { on = true }, "climate_state",
+    { { auto_steering_wheel_heat = true } },
     { { auto_steering_wheel_heat = false } } },
   { "adjust_volume", { volume = 4.5 }, "vehicle_state", { { media_info = { audio_volume = 4.5 } } },
     { { media_info = { audio_volume = 5 } }, {} } },
-  { "schedule_software_update", { offset_sec = 60 }, "vehicle_state", { { software_update = { status = "scheduled" } } },
+  { "schedule_software_update", { offset_sec = 60 }, "vehicle_state",
+    { { software_update = { status = "scheduled" } } },
     { { software_update = { status = "available" } } } },
   { "cancel_software_update", nil, "vehicle_state", { { software_update = { status = "available" } } },
     { { software_update = { status = "scheduled" } }, { software_update = { status = "installing" } } } },
-  { "set_sentry_mode", { on = true }, "vehicle_state", { { sentry_mode = true } }, { { sentry_mode = false } } },
-  { "set_valet_mode", { on = true, password = "1234" }, "vehicle_state", { { valet_mode = true } }, { { valet_mode = false } } },
+  { "set_sentry_mode", { on = true }, "vehicle_state", { { sentry_mode = true } },
+    { { sentry_mode = false } } },
+  { "set_valet_mode", { on = true, password = "1234" }, "vehicle_state", { { valet_mode = true } },
+    { { valet_mode = false } } },
   { "speed_limit_activate", { pin = "1234" }, "vehicle_state", { { speed_limit_mode = { active = true } } },
     { { speed_limit_mode = { active = false } } } },
-  { "speed_limit_deactivate", { pin = "1234" }, "vehicle_state", { { speed_limit_mode = { active = false } } },
+  { "speed_limit_deactivate", { pin = "1234" }, "vehicle_state",
+    { { speed_limit_mode = { active = false } } },
     { { speed_limit_mode = { active = true } } } },
-  { "speed_limit_set_limit", { limit_mph = 65 }, "vehicle_state", { { speed_limit_mode = { current_limit_mph = 65 } } },
+  { "speed_limit_set_limit", { limit_mph = 65 }, "vehicle_state",
+    { { speed_limit_mode = { current_limit_mph = 65 } } },
     { { speed_limit_mode = { current_limit_mph = 85 } } } },
-  { "speed_limit_clear_pin", { pin = "1234" }, "vehicle_state", { { speed_limit_mode = { pin_code_set = false } } },
+  { "speed_limit_clear_pin", { pin = "1234" }, "vehicle_state",
+    { { speed_limit_mode = { pin_code_set = false } } },
     { { speed_limit_mode = { pin_code_set = true } } } },
   { "speed_limit_clear_pin_admin", nil, "vehicle_state", { { speed_limit_mode = { pin_code_set = false } } },
     { { speed_limit_mode = { pin_code_set = true } } } },
   -- settings of energy sites
-  { "backup", { backup_reserve_percent = 20 }, "site", { { backup_reserve_percent = 20 } }, { { backup_reserve_percent = 30 }, {} } },
+  { "backup", { backup_reserve_percent = 20 }, "site", { { backup_reserve_percent = 20 } },
+    { { backup_reserve_percent = 30 }, {} } },
   { "operation", { default_real_mode = "autonomous" }, "site", { { default_real_mode = "autonomous" } },
     { { default_real_mode = "self_consumption" } } },
   { "storm_mode", { enabled = true }, "site", { { user_settings = { storm_mode_enabled = true } } },
     { { user_settings = { storm_mode_enabled = false } }, {} } },
   { "off_grid_vehicle_charging_reserve", { off_grid_vehicle_charging_reserve_percent = 0 }, "site",
-    { { off_grid_vehicle_charging_reserve_percent = 0 } }, { { off_grid_vehicle_charging_reserve_percent = 10 } } },
-  { "grid_import_export", { disallow_charge_from_grid_with_solar_installed = false, customer_preferred_export_rule = "never" }, "site",
+    { { off_grid_vehicle_charging_reserve_percent = 0 } },
+      { { off_grid_vehicle_charging_reserve_percent = 10 } } },
+  { "grid_import_export", { disallow_charge_from_grid_with_solar_installed = false,
+    customer_preferred_export_rule = "never" }, "site",
     { { components = { customer_preferred_export_rule = "never" } } }, -- the flag is absent when false
     { { components = { customer_preferred_export_rule = "pv_only" } },
-      { components = { customer_preferred_export_rule = "never", disallow_charge_from_grid_with_solar_installed = true } } } },
+      { components = { customer_preferred_export_rule = "never",
+        disallow_charge_from_grid_with_solar_installed = true } } } },
   { "grid_import_export", { customer_preferred_export_rule = "never" }, "site",
-    { { components = { customer_preferred_export_rule = "never", disallow_charge_from_grid_with_solar_installed = true } } },
+    { { components = { customer_preferred_export_rule = "never",
+      disallow_charge_from_grid_with_solar_installed = true } } },
     { { components = {} } } },
 }
 
@@ -120,7 +148,8 @@ describe("settling", function()
           assert.are.equal("GET", requests[1].method)
           local wanted_query = case[3] == "site" and "" or "endpoints=" .. case[3]
           assert.are.equal(wanted_query, requests[1].query)
-          assert.is_truthy(string.find(requests[1].path, case[3] == "site" and "/site_info$" or "/vehicle_data$"))
+          assert.is_truthy(string.find(requests[1].path, case[3] == "site" and "/site_info$" or
+            "/vehicle_data$"))
         end
       end
     end
@@ -137,7 +166,8 @@ describe("settling", function()
   end)
 
   it("is not possible where nothing that can be read tells, and then nothing is read", function()
-    for word, params in pairs { actuate_trunk = { which_trunk = "rear" }, honk_horn = {}, media_next_track = {}, open_tonneau = {} } do
+    for word, params in pairs { actuate_trunk = { which_trunk = "rear" }, honk_horn = {},
+      media_next_track = {}, open_tonneau = {} } do
       local err = doubtful(car, word, next(params) and params or nil)
       server:script {}
       local done, failure, kind = car:settle(err)
@@ -150,7 +180,8 @@ describe("settling", function()
 
   it("never wakes: a sleeping vehicle leaves it open", function()
     local err = doubtful(car, "door_lock")
-    server:script { { status = 408, body = '{"error":"vehicle unavailable: vehicle is offline or asleep"}', times = 0 } }
+    server:script { { status = 408, body = '{"error":"vehicle unavailable: vehicle is offline or asleep"}',
+      times = 0 } }
     local done, _, kind = car:settle(err)
     assert.are.same({ nil, "asleep" }, { done, kind })
     assert.are.equal(1, #server:records())
@@ -225,7 +256,8 @@ end)
 
 describe("waiting for a telemetry configuration", function()
   local function config(synced, times)
-    return { times = times, body = '{"response":{"synced":' .. synced .. ',"config":{"hostname":"t.example.com"}}}' }
+    return { times = times, body = '{"response":{"synced":' .. synced ..
+      ',"config":{"hostname":"t.example.com"}}}' }
   end
 
   it("ends when the vehicle has taken it over", function()

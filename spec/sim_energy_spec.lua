@@ -217,7 +217,8 @@ describe("a simulated energy site", function()
     end)
 
     it("knows time zones by name and refuses others, in the query and in the garage", function()
-      local real = simulated.new(nil, { zone = function(name) return name == "Asia/Kathmandu" and 20700 or name == "Europe/Berlin" and 3600 or nil end })
+      local offsets = { ["Asia/Kathmandu"] = 20700, ["Europe/Berlin"] = 3600 }
+      local real = simulated.new(nil, { zone = function(name) return offsets[name] end })
       local day = "/calendar_history?kind=energy&start_date=2026-03-01T00:00:00%2B05:45&end_date=2026-03-03T00:00:00%2B05:45&time_zone="
       local reply = real:get(SITE .. day .. "Asia%2FKathmandu")
       assert.equal(2, #reply.response.time_series)

@@ -20,8 +20,8 @@ local function key_needed(call, err)
 end
 
 local function signedly(call)
-  call.signed, call.domain = true, call.row.domain
-  if #call.id ~= 17 then return run.fail(call, "unsupported", "a signed command needs the VIN, not an id") end
+  call.signed, call.domain, call.has_plain = true, call.row.domain, not call.row.flags.needs_protocol
+  if not signed.is_vin(call.id) then return run.fail(call, "unsupported", "a signed command needs the VIN, not an id") end
   return run.guarded(call, signed.perform)
 end
 
@@ -41,7 +41,8 @@ function M.perform(row, request, handle)
   if not err or call.facts.trait ~= "sign" or way ~= "plain" then return value, err, kind end
   if not account.keys then return key_needed(call, err) end
   if account.config.commands ~= "auto" or not row.message then return value, err, kind end
-  signed.forget_plain(account, id)
+  signed.remember(account, id, false)
+  call.wants_signed = true
   return signedly(call)
 end
 

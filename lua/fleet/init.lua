@@ -161,6 +161,7 @@ end
 local later = {
   store = function() return require "fleet.store" end,
   tariff = function() return require "fleet.tariff" end,
+  automation = function() return require "fleet.automation" end,
   chart = function() return require "fleet.chart" end,
   time = function() return core.time end,
 }

@@ -116,7 +116,11 @@ local function send(call, base, token, seconds)
   local account = call.account
   local line = token and "Authorization: Bearer " .. token or nil
   if account.config.http then
-    return host_exchange(account, call.request:table(base, line), seconds)
+    local doubt = call.doubt
+    call.doubt = doubt or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
+    local reply = host_exchange(account, call.request:table(base, line), seconds)
+    call.doubt = doubt
+    return reply
   end
   return tasks.exchange("submit", call.request, base, line, settings(account, call.proxied), seconds, call.sink)
 end
@@ -158,6 +162,10 @@ end
 local function attempt(call, token, number)
   local left = call.deadline - tasks.real()
   if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
+  if call.expires and tasks.now() >= call.expires then
+    call.expired = true
+    return fail(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
+  end
   local reply, err, kind = send(call, call.proxied and call.account.proxy_url or region.base(call.account), token, left)
   if not reply then return nil, M.dress(call, err), kind end
   local _, wall = tasks.loop.clock()
@@ -240,8 +248,9 @@ end
 -- Waking repeats the call, so that a write must not be in doubt (rule R1e). A carrier is not sent again after a wake: its
 -- message would have expired.
 local function wake_first(call, err)
-  if call.carrier then return false end
-  if err.kind ~= "asleep" or call.woken or not call.request:flag("wake") then return false end
+  if call.carrier or call.woken or not call.request:flag("wake") then return false end
+  -- "offline or asleep" is read by the last known state, which may be out of date.
+  if err.kind ~= "asleep" and not (err.kind == "offline" and call.facts.trait == "by_state") then return false end
   local left = call.deadline - tasks.real()
   if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
   call.woken = true

@@ -39,17 +39,22 @@ local function message_for(wanted)
   return assert(core.encode_message("CarServer.Action", message))
 end
 
-local function take(payload, authenticated)
+-- An answer without data says why, or it is none.
+local function without_data(payload, authenticated, word)
+  local ok, err, kind = core.read_answer("infotainment", payload, authenticated, word)
+  if not ok then return nil, err, kind end
+  err = core.err { kind = "protocol", message = "signed_data: the vehicle's answer holds no data" }
+  return nil, err, "protocol"
+end
+
+local function take(payload, authenticated, word)
   local text, err, kind = core.message_json("CarServer.Response", payload)
   if not text then return nil, err, kind end
   local response
   response, err, kind = core.json_decode(text)
   if not response then return nil, err, kind end
   local data = response.vehicleData
-  if type(data) ~= "table" then
-    err = core.err { kind = "protocol", message = "signed_data: the vehicle's answer holds no data" }
-    return nil, err, "protocol"
-  end
+  if type(data) ~= "table" then return without_data(payload, authenticated, word) end
   data.authenticated = authenticated
   return data
 end
@@ -63,7 +68,7 @@ function M.method(car, wanted, options)
   call.payload, call.take, call.domain, call.signed = payload, take, "infotainment", true
   call.facts.idempotent, call.facts.write = true, false
   if not account.keys then return run.fail(call, "unsupported", "it needs a key") end
-  if #id ~= 17 then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
+  if not signed.is_vin(id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
   return run.guarded(call, signed.perform)
 end
 

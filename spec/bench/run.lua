@@ -4,7 +4,7 @@
 
 local groups = {
   { script = "sign.lua", "sign", "sign-lua", "sign-heap", "handshake", "session-memory" },
-  { script = "request.lua", "request-1", "request-64", "request-1000" },
+  { script = "requests.lua", "request-1", "request-64", "request-1000" },
   { script = "tariff.lua", "tariff", "tariff-rows", "tariff-growth" },
   { script = "memory.lua", "client-memory", "request-memory" },
   { script = "require.lua", "require" },

@@ -1,5 +1,6 @@
--- A person at a terminal and a browser: copies what a program prints to a file, and answers the first authorize address
--- with where the browser went. `lua5.4 spec/support/consent.lua <file>`, between the program's output and its input.
+-- A person at a terminal and a browser: copies what a program prints to a file, and answers the first
+-- authorize address with where the browser went. `lua5.4 spec/support/consent.lua <file>`, between the
+-- program's output and its input.
 
 local visitor = require "fleet.sim.visitor"
 

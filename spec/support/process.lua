@@ -28,13 +28,14 @@ function M.temporary(name)
 end
 
 -- Runs `command <announce> [argument]`; returns { line = what it announced, stop = function() }. When a process
--- ends early the pipe is opened for it, so that nobody waits for its line.
+-- ends early the pipe is opened for it, so that nobody waits for its line. It lives in a session of its own: what ends
+-- the specs with a signal must not end the shell that puts things away when its input ends.
 function M.start(command, argument)
   local directory = M.temporary("process")
   local announce = directory .. "/announce"
   M.execute("mkfifo " .. M.quote(announce))
   local line = command .. " " .. M.quote(announce) .. (argument and " " .. M.quote(argument) or "")
-  local pipe = assert(io.popen(clean .. line .. "; : 1<>" .. M.quote(announce), "w"))
+  local pipe = assert(io.popen(clean .. "exec setsid sh -c " .. M.quote(line .. "; : 1<>" .. M.quote(announce)), "w"))
   local reader = assert(io.open(announce))
   local announced = reader:read("l")
   reader:close()

@@ -1,21 +1,23 @@
--- An HTTP server in a process of its own that writes down what it received and answers as it was told: the witness of
--- every spec that asks what reached the service, and how often. It knows nothing of the service and shares no code with
--- the simulator or with fleet.server.
+-- An HTTP server in a process of its own that writes down what it received and answers as it was told: the
+-- witness of every spec that asks what reached the service, and how often. It knows nothing of the service
+-- and shares no code with the simulator or with fleet.server.
 --
 --   local server = require("spec.support.recorder").start()
 --   server:script { { status = 200, body = "{}" }, { drop = true } }     also forgets what was recorded
---   server:records() → { { method, path, query, headers = { [lower-case name] = value }, body, connection, number }, … }
+--   server:records() → { { method, path, query, headers = { [lower-case name] = value }, body, connection,
+-- number }, … }
 --
--- A script is a list of rules. The first rule that fits a request and is not used up answers it; without one it is
--- 200 {"response":{}}. A rule's members:
+-- A script is a list of rules. The first rule that fits a request and is not used up answers it; without one
+-- it is 200 {"response":{}}. A rule's members:
 --   on      "POST /path": only for requests that begin so; method alone fits too
 --   times   how many requests it answers: 1, 0 for any number
 --   status, headers (list of lines), body      the reply
 --   echo    an error of which every text is the request, behind so many other bytes; so is the request's id
 --   delay   seconds before the first byte;  trickle: seconds between two bytes of the body
 --   cut     the connection closes after so many bytes of the body, although Content-Length says more
---   drop    closes without a byte;  reset: before the body was read;  silent: never answers;  raw: these bytes, then closes
---   close   closes after the reply
+--   drop    closes without a byte;  reset: before the body was read;  silent: never answers;  raw: these
+-- bytes, then closes
+--   close   says that it will close after the reply, and does
 -- Every rule is a server that has carried the request out: it is recorded before anything else happens.
 
 local cjson = require "cjson"
@@ -111,9 +113,12 @@ local function write_slowly(c, body, pause)
 end
 
 local function echo(rule, request)
-  local text = (request.headers.authorization or "") .. " " .. request.query .. " " .. request.body
+  local authorization = request.headers.authorization or ""
+  local text = string.gsub(authorization, "^Bearer ", "token=") .. " " .. authorization .. " " .. request.query ..
+    " " .. request.body
   local words = string.rep(".", rule.echo) .. text
-  return cjson.encode { error = words, error_description = text, response = { result = false, reason = words } }, "X-TxId: " .. text
+  return cjson.encode { error = words, error_description = text,
+    response = { result = false, reason = words } }, "X-TxId: " .. text
 end
 
 local function reply(c, rule, request)
@@ -121,6 +126,7 @@ local function reply(c, rule, request)
   if rule.echo then body, id = echo(rule, request) end
   local head = { "HTTP/1.1 " .. (rule.status or 200) .. " Recorded", "Content-Length: " .. #body, id }
   for _, line in ipairs(rule.headers or {}) do head[#head + 1] = line end
+  if rule.close then head[#head + 1] = "Connection: close" end
   c:write(table.concat(head, "\r\n"), "\r\n\r\n")
   if rule.trickle then return write_slowly(c, body, rule.trickle) end
   c:write(string.sub(body, 1, rule.cut or #body))

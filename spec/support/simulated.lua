@@ -29,7 +29,7 @@ function M.new(garage, options)
   self.service = services.new({
     garage = garage, endpoints = core.endpoints(), commands = core.commands(), vendor = options.vendor or M.VENDOR,
     base_url = "http://base", auth_url = "http://auth", token_url = "http://token", random = counted(),
-    clock = function() return self.mono, M.START end, zone = options.zone, config_limit = options.config_limit,
+    clock = options.clock or function() return self.mono, M.START end, zone = options.zone, config_limit = options.config_limit,
     jws_verify = options.jws_verify, core = options.core,
   })
   return self

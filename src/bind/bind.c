@@ -33,14 +33,17 @@ long live_objects(lua_State *L) {
   return (long)*live_counter(L);
 }
 
-/* The metatable is kept in the registry under the type's address: one pointer comparison per check. */
-static struct box *box_at(lua_State *L, int index, const struct box_type *type) {
-  struct box *box = lua_touserdata(L, index);
-  if (!box || !lua_getmetatable(L, index)) return NULL;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, type);
-  bool same = lua_rawequal(L, -1, -2);
+/* The registry knows the metatable of a type by the type's address, and the type by the metatable's. */
+const struct box_type *box_type_at(lua_State *L, int index) {
+  if (!lua_isuserdata(L, index) || !lua_getmetatable(L, index)) return NULL;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, lua_topointer(L, -1));
+  const struct box_type *type = lua_touserdata(L, -1);
   lua_pop(L, 2);
-  return same ? box : NULL;
+  return type;
+}
+
+static struct box *box_at(lua_State *L, int index, const struct box_type *type) {
+  return box_type_at(L, index) == type ? lua_touserdata(L, index) : NULL;
 }
 
 static void release(lua_State *L, struct box *box) {
@@ -85,6 +88,8 @@ void box_define(lua_State *L, const struct box_type *type) {
   if (type->metamethods) luaL_setfuncs(L, type->metamethods, 0);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, type);
+  lua_pushlightuserdata(L, (void *)(uintptr_t)type);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, lua_topointer(L, -2));
 }
 
 void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_values) {

@@ -51,28 +51,33 @@ static bool too_long(const unsigned char *at, const unsigned char *end) {
   return true;
 }
 
-/* Copies text to out with quotes around long integers; false when there are none, and then out stays empty. */
-static bool quote_long_integers(struct bytes text, struct buf *out) {
-  const unsigned char *at = text.data, *end = text.data + text.size, *copied = at;
+/* The next long integer from at on; an empty view at the end when there is none. */
+static struct bytes next_long_integer(const unsigned char *at, const unsigned char *end) {
   while (at < end) {
+    const unsigned char *start = at;
     if (*at == '"') {
       at = skip_string(at, end);
     } else if (number_byte(*at)) {
-      const unsigned char *start = at;
       while (at < end && number_byte(*at)) at++;
-      if (!too_long(start, at)) continue;
-      buf_add(out, copied, (size_t)(start - copied));
-      buf_put(out, '"');
-      buf_add(out, start, (size_t)(at - start));
-      buf_put(out, '"');
-      copied = at;
+      if (too_long(start, at)) return (struct bytes){start, (size_t)(at - start)};
     } else {
       at++;
     }
   }
-  if (copied == text.data) return false;
+  return (struct bytes){end, 0};
+}
+
+/* Copies text to out with quotes around long integers, the first of which is found already. */
+static void quote_long_integers(struct bytes text, struct bytes found, struct buf *out) {
+  const unsigned char *copied = text.data, *end = text.data + text.size;
+  for (; found.size; found = next_long_integer(copied, end)) {
+    buf_add(out, copied, (size_t)(found.data - copied));
+    buf_put(out, '"');
+    buf_add(out, found.data, found.size);
+    buf_put(out, '"');
+    copied = found.data + found.size;
+  }
   buf_add(out, copied, (size_t)(end - copied));
-  return true;
 }
 
 /* Walks what lua-cjson made; overflow: a number was too large for a double. */
@@ -129,10 +134,14 @@ static void tidy(struct tidier *t, int table) {
   for (lua_pushnil(t->L); lua_next(t->L, table);) tidy_member(t, table);
 }
 
-static int decode_protected(lua_State *L, struct bytes text) {
+/* Between the two switches nothing may raise: the locale would stay, and be freed under the host's thread. */
+static int decode_protected(lua_State *L, struct bytes text, locale_t locale) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &decode_key);
   lua_pushlstring(L, (const char *)text.data, text.size);
-  return lua_pcall(L, 1, 1, 0);
+  locale_t before = locale ? uselocale(locale) : (locale_t)0;
+  int status = lua_pcall(L, 1, 1, 0);
+  if (locale) uselocale(before);
+  return status;
 }
 
 /* lua-cjson keeps one decimal point for the whole process and takes it from the locale whenever an instance is made. */
@@ -147,28 +156,36 @@ static bool decode(lua_State *L, struct bytes text) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
   const struct reader *r = box_check(L, -1, &reader_type);
   lua_pop(L, 1);
-  locale_t before = uselocale(r->c_numeric);
-  int status = decode_protected(L, text);
-  uselocale(before);
-  if (status == LUA_OK) return true;
+  if (decode_protected(L, text, r->c_numeric) == LUA_OK) return true;
   lua_pop(L, 1);
   take_point(L);
-  if (decode_protected(L, text) == LUA_OK) return true;
+  if (decode_protected(L, text, (locale_t)0) == LUA_OK) return true;
   lua_pop(L, 1);
   return false;
 }
 
-bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
+/* Most replies hold no long integer and need no copy. */
+static bool decode_quoted(lua_State *L, struct bytes text, struct bytes found) {
   struct buf *quoted = push_scratch(L);
   int scratch = lua_gettop(L);
-  if (text.size && quote_long_integers(text, quoted)) text = buf_bytes(quoted);
-  bool whole = text.size > 0 && !memchr(text.data, 0, text.size); /* lua-cjson takes a zero byte for the end */
-  bool done = whole && buf_ok(quoted) && decode(L, text);
+  quote_long_integers(text, found, quoted);
+  bool done = buf_ok(quoted) && decode(L, buf_bytes(quoted));
+  box_close(L, scratch);
+  lua_remove(L, scratch);
+  return done;
+}
+
+static bool decode_text(lua_State *L, struct bytes text) {
+  if (text.size == 0 || memchr(text.data, 0, text.size)) return false; /* lua-cjson takes a zero byte for the end */
+  struct bytes found = next_long_integer(text.data, text.data + text.size);
+  return found.size ? decode_quoted(L, text, found) : decode(L, text);
+}
+
+bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
+  bool done = decode_text(L, text);
   struct tidier t = {L, ids, false};
   if (done && lua_type(L, -1) == LUA_TTABLE) tidy(&t, lua_gettop(L));
   if (done && lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(&t, false)) lua_remove(L, -2);
-  box_close(L, scratch);
-  lua_remove(L, scratch);
   if (done && !t.overflow) return true;
   if (done) lua_pop(L, 1);
   return err_set(e, KIND_protocol, "the reply is not JSON that can be read");

@@ -19,9 +19,10 @@ static const char *kind_of_type(const struct box_type *type) {
 }
 
 static const struct box_type *type_at(lua_State *L, int index) {
-  if (box_test(L, index, &client_type)) return &client_type;
+  const struct box_type *type = box_type_at(L, index);
+  if (type == &client_type) return type;
   for (int i = 0; i < HANDLES; i++)
-    if (box_test(L, index, &handle_types[i])) return &handle_types[i];
+    if (type == &handle_types[i]) return type;
   return NULL;
 }
 
@@ -86,11 +87,12 @@ static int l_handle(lua_State *L) {
   return 1;
 }
 
-/* core.methods(kind) -> the table that methods are looked up in, the metatable */
+/* core.methods(kind) -> the table that methods are looked up in, the metatable. Whoever puts a function in the place of
+ * __index, to look further, still finds the table the next time. */
 static int l_methods(lua_State *L) {
   const struct box_type *type = type_named(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
-  lua_getfield(L, -1, "__index");
+  lua_getfield(L, -1, "methods");
   lua_insert(L, -2);
   return 2;
 }
@@ -162,13 +164,16 @@ static int l_live(lua_State *L) {
   return 1;
 }
 
-void open_resource(lua_State *L) {
-  box_define(L, &client_type);
+static void define_handle(lua_State *L, const struct box_type *type) {
+  box_define(L, type);
+  lua_getfield(L, -1, "__index");
+  lua_setfield(L, -2, "methods");
   lua_pop(L, 1);
-  for (int i = 0; i < HANDLES; i++) {
-    box_define(L, &handle_types[i]);
-    lua_pop(L, 1);
-  }
+}
+
+void open_resource(lua_State *L) {
+  define_handle(L, &client_type);
+  for (int i = 0; i < HANDLES; i++) define_handle(L, &handle_types[i]);
   static const luaL_Reg functions[] = {{"client", l_client},   {"handle", l_handle},   {"methods", l_methods},
                                        {"account", l_account}, {"close", l_close},     {"is_handle", l_is_handle},     {"is_open", l_is_open},
                                        {"row", l_row},         {"nearest", l_nearest}, {"live", l_live},

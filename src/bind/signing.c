@@ -293,8 +293,16 @@ static int l_sign_request(lua_State *L) {
   return 1;
 }
 
+/* The vehicle refused for what a session info would mend, and none came that could be taken. */
+static bool is_stale(const struct answer *a, const struct err *e) {
+  const struct fault *row = e->fault ? fault_row((uint32_t)e->fault) : NULL;
+  return !a->resynced && row && row->resync;
+}
+
 static int push_open_failure(lua_State *L, const struct answer *a, const struct err *e) {
   push_failure(L, e); /* nil, err, kind */
+  lua_pushboolean(L, is_stale(a, e));
+  lua_setfield(L, -3, "stale");
   lua_pushboolean(L, a->resynced);
   lua_setfield(L, -3, "resynced");
   if (!a->matched) return 3;
@@ -304,8 +312,8 @@ static int push_open_failure(lua_State *L, const struct answer *a, const struct 
 }
 
 /* session:open(bytes) -> payload, id, authenticated, "wait"|"error" or nil
- * or nil, err, kind; err.fault, err.resynced (authenticated session info came with it and was taken), err.id
- */
+ * or nil, err, kind; err.fault, err.resynced (authenticated session info came with it and was taken), err.id,
+ * err.stale (the session no longer fits the vehicle: begin a new one) */
 static int l_open(lua_State *L) {
   static const char *const words[] = {NULL, "wait", "error"};
   struct err e = ERR_INIT;

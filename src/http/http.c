@@ -349,9 +349,10 @@ static void drop_spare(struct http *h) {
   carrier_free(c);
 }
 
-/* As many stay as are in flight, and a few: many requests at once find theirs, an idle loop holds little. */
-static void trim_spares(struct http *h) {
-  for (int i = 0; i < 2 && h->spares > SPARE_CARRIERS && h->spares > h->in_flight; i++) drop_spare(h);
+/* As many stay as are in flight, and a few: many requests at once find theirs, an idle loop holds little. Not
+ * when they are taken: those that were waited for together are often followed by as many. */
+static void trim_spares(struct http *h, int most) {
+  for (int i = 0; i < most && h->spares > SPARE_CARRIERS && h->spares > h->in_flight; i++) drop_spare(h);
 }
 
 /* After a failure the handle is not used again: nothing of it can reach the next request. */
@@ -366,7 +367,7 @@ static void carrier_release(struct http *h, struct carrier *c, bool clean) {
   c->next = h->spare;
   h->spare = c;
   h->spares++;
-  trim_spares(h);
+  trim_spares(h, 2);
 }
 
 /* ---- submitting ---- */
@@ -685,6 +686,7 @@ static int run(struct http *h, struct poller_event *events, int capacity, double
 /* SIGPIPE is held once for all of it, the wait included: that costs three system calls. */
 int http_run(struct http *h, struct poller_event *events, int capacity, double seconds) {
   struct sigpipe held;
+  if (h->in_flight == 0) trim_spares(h, h->spares);
   if (!h->running.first && h->timer_at < 0) return run(h, events, capacity, seconds);
   sigpipe_hold(&held);
   int others = run(h, events, capacity, seconds);
@@ -702,7 +704,6 @@ struct http_transfer *http_take(struct http *h) {
   if (!t) return NULL;
   enter(&h->taken, t);
   h->in_flight--;
-  trim_spares(h);
   return t;
 }
 

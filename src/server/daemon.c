@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,14 @@ struct exchange {
   struct pace pace;
   struct buf reply; /* of a paced response */
   size_t allowed;   /* bytes of it that may leave by now */
+};
+
+/* One connection. The library's own time-out starts anew with every byte, so a client that sends its headers
+ * byte by byte would stay for ever: here it has one deadline for all of them. */
+struct visitor {
+  struct MHD_Connection *connection;
+  struct visitor *before, *after;
+  double due; /* for the next request to have arrived up to its body, 0: one is being served */
 };
 
 static const double AT_ONCE = 1e-6; /* a moment long past on the monotonic clock */
@@ -130,6 +139,59 @@ static void suspend(struct exchange *x, double seconds) {
   schedule(x, seconds);
 }
 
+/* ---- connections ---- */
+
+static struct visitor *visitor_of(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info ? info->socket_context : NULL;
+}
+
+static void await_request(struct daemon *d, struct visitor *v) {
+  v->due = now() + d->limits.timeout;
+  arm(d, v->due);
+}
+
+static void welcome(struct daemon *d, struct MHD_Connection *connection, void **context) {
+  struct visitor *v = *context = calloc(1, sizeof *v);
+  if (!v) return; /* without a deadline of ours */
+  v->connection = connection;
+  v->after = d->visitors;
+  if (v->after) v->after->before = v;
+  d->visitors = v;
+  await_request(d, v);
+}
+
+static void farewell(struct daemon *d, struct visitor *v) {
+  if (!v) return;
+  if (v->before)
+    v->before->after = v->after;
+  else
+    d->visitors = v->after;
+  if (v->after) v->after->before = v->before;
+  free(v);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what) {
+  if (what == MHD_CONNECTION_NOTIFY_STARTED)
+    welcome(cls, connection, context);
+  else
+    farewell(cls, *context);
+}
+
+static int socket_of(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      connection ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
+  return info ? info->connect_fd : -1;
+}
+
+/* The library notices and cleans up. */
+static void turn_away(struct visitor *v) {
+  v->due = 0;
+  shutdown(socket_of(v->connection), SHUT_RDWR);
+}
+
 /* ---- replies made here ---- */
 
 static struct MHD_Response *plain(const char *text) {
@@ -173,6 +235,8 @@ static bool announced_too_large(struct exchange *x) {
 }
 
 static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connection, const char *method) {
+  struct visitor *v = visitor_of(connection);
+  if (v) v->due = 0;
   x->started = true;
   x->connection = connection;
   x->due = now() + x->daemon->limits.timeout;
@@ -234,8 +298,10 @@ static enum MHD_Result on_call(void *cls, struct MHD_Connection *connection, con
 static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code) {
   struct exchange *x = *context;
-  (void)cls, (void)connection, (void)code;
+  struct visitor *v = visitor_of(connection);
+  (void)code;
   *context = NULL;
+  if (v) await_request(cls, v);
   if (!x) return;
   if (x->stage == QUEUED) forget_queued(x->daemon, x);
   if (x->response) MHD_destroy_response(x->response);
@@ -338,6 +404,12 @@ static void look_at_deadlines(struct daemon *d) {
     else if (x->due < next)
       next = x->due;
   }
+  for (struct visitor *v = d->visitors; v; v = v->after) {
+    if (v->due > 0 && v->due <= at)
+      turn_away(v);
+    else if (v->due > 0 && v->due < next)
+      next = v->due;
+  }
   if (isfinite(next)) arm(d, next);
 }
 
@@ -354,8 +426,8 @@ static struct MHD_Daemon *start(struct daemon *d) {
                           MHD_OPTION_LISTEN_SOCKET, d->listener.fd, MHD_OPTION_CONNECTION_LIMIT,
                           d->limits.max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                           (size_t)HEADER_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, seconds,
-                          MHD_OPTION_NOTIFY_COMPLETED, on_completed, d, MHD_OPTION_URI_LOG_CALLBACK,
-                          on_target, d, MHD_OPTION_END);
+                          MHD_OPTION_NOTIFY_COMPLETED, on_completed, d, MHD_OPTION_NOTIFY_CONNECTION,
+                          on_connection, d, MHD_OPTION_URI_LOG_CALLBACK, on_target, d, MHD_OPTION_END);
 }
 
 static void close_fd(int *fd) {
@@ -423,10 +495,9 @@ static void wake_all(struct daemon *d) {
  * shut down or taken out of the shared epoll instances. The library's memory is given up with the child. */
 static void abandon(struct daemon *d) {
   close_fd(&d->listener.fd);
-  for (struct exchange *x = d->exchanges; x; x = x->after) {
-    const union MHD_ConnectionInfo *info =
-        x->connection ? MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
-    if (info) close(info->connect_fd);
+  for (struct visitor *v = d->visitors; v; v = v->after) {
+    int fd = socket_of(v->connection);
+    if (fd >= 0) close(fd);
   }
 }
 

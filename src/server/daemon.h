@@ -16,7 +16,7 @@ struct MHD_Response;
 struct limits {
   size_t max_body; /* bytes; beyond it the reply is 413 */
   unsigned max_connections;
-  double timeout; /* seconds: idle connection, arrival of a body, wait for an answer */
+  double timeout; /* seconds: idle connection, arrival of headers, of a body, wait for an answer */
 };
 
 struct daemon {
@@ -27,6 +27,7 @@ struct daemon {
   bool closing;
   struct limits limits;
   struct listener listener;
+  struct visitor *visitors;      /* all connections */
   struct exchange *exchanges;    /* all that are alive */
   struct exchange *first, *last; /* the queue */
 };

@@ -127,8 +127,9 @@ size_t session_memory(const struct session *s) {
   return sizeof *s + s->capacity * sizeof *s->requests;
 }
 
+/* Without a counter left only a handshake can help: the vehicle begins a new epoch then. */
 bool session_ready(const struct session *s) {
-  return s->state.known;
+  return s->state.known && s->state.counter < UINT32_MAX;
 }
 
 uint32_t session_counter(const struct session *s) {

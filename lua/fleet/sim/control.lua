@@ -27,8 +27,16 @@ local events = {}
 
 local function charge(vehicle) return vehicle.sections.charge_state end
 
-function events.plug(vehicle, options)
+-- A hand at the cable wakes the vehicle; one without a network stays out of reach.
+local function rouse(vehicle, now)
+  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end
+  vehicle.used_at = now
+end
+
+function events.plug(vehicle, options, service)
+  if not vehicle:parked() then fail("a car that drives takes no cable: park first") end
   local c = charge(vehicle)
+  rouse(vehicle, service:now())
   c.conn_charge_cable, c.charge_port_door_open, c.charge_port_latch = options.cable or "IEC", true, "Engaged"
   c.charging_state = options.power == false and "NoPower" or "Stopped"
   if options.start ~= false and c.charging_state == "Stopped" and c.scheduled_charging_mode == "Off" and
@@ -37,7 +45,8 @@ function events.plug(vehicle, options)
   end
 end
 
-function events.unplug(vehicle)
+function events.unplug(vehicle, _, service)
+  rouse(vehicle, service:now())
   physics.stop_charging(vehicle)
   vehicle.sections.charge_state.charging_state = "Disconnected"
   vehicle.sections.charge_state.conn_charge_cable = "<invalid>"
@@ -98,8 +107,9 @@ function events.online(vehicle) vehicle.record.state, vehicle.wake_at = "online"
 function events.pair_key(vehicle, options)
   local key = options.public_key and require("fleet.sim.keys").hex(options.public_key)
   if not key then fail("pair_key needs public_key: 130 hex digits or PEM") end
-  if #vehicle.keys >= 20 then fail("a vehicle has at most 20 keys") end
-  if not vehicle:has_key(key) then table.insert(vehicle.keys, { public_key = key, role = options.role or "OWNER" }) end
+  if vehicle:has_key(key) then return end
+  if #vehicle.keys >= vehicles.MOST_KEYS then fail("a vehicle has at most %d keys", vehicles.MOST_KEYS) end
+  table.insert(vehicle.keys, { public_key = key, role = options.role or "OWNER" })
   signed.keys_changed(vehicle)
 end
 
@@ -118,6 +128,7 @@ function events.new_computer(vehicle) signed.replace_computer(vehicle) end
 
 function events.software_available(vehicle, options)
   local update = vehicle.sections.vehicle_state.software_update
+  if update.status ~= "" and update.status ~= "available" then fail("an update is %s already", update.status) end
   update.status, update.version = "available", options.version or "2026.24.1"
 end
 
@@ -228,7 +239,10 @@ end
 
 function M.state(service)
   service:catch_up()
-  local out = { now = service:now(), vehicles = {}, energy_sites = {}, calls = json.list(service.calls), faults = json.list() }
+  local out = {
+    now = service:now(), vehicles = {}, energy_sites = {}, calls = json.list(service.calls), faults = json.list(),
+    billing = service.billing:state(),
+  }
   for _, vehicle in ipairs(service.vehicles) do
     out.vehicles[vehicle.vin] = {
       record = vehicle.record, status = vehicle.status, sections = vehicle.sections, owner = vehicle.owner or json.null,
@@ -259,6 +273,8 @@ local function rest(body)
   return options
 end
 
+local LONGEST = 10 * 366 * 86400 -- every minute of it is lived through
+
 local MEMBERS = { "advance", "fault", "event", "set", "clear" }
 
 -- run(service, body) does what it says; raises a sentence.
@@ -271,8 +287,11 @@ function M.run(service, body)
   if body.event then M.event(service, body.event, body.vin, rest(body)) end
   if body.fault then service.faults:add(body.fault, body.times, rest(body)) end
   if body.advance then
-    if type(body.advance) ~= "number" or body.advance < 0 then fail("advance is seconds, 0 or more") end
-    service:advance(body.advance)
+    local seconds = body.advance
+    if type(seconds) ~= "number" or not (seconds >= 0 and seconds <= LONGEST) then
+      fail("advance is seconds, 0 or more, ten years at most")
+    end
+    service:advance(seconds)
   end
 end
 

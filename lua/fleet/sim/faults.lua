@@ -12,9 +12,14 @@ M.BEFORE = {
 M.AFTER = { "executed_503", "drop_after", "slow", "trickle", "truncated", "wrong_type" }
 M.VEHICLE = { "asleep", "offline" }
 M.TOKEN = { "token_error", "revoked" }
+-- Between the service and the vehicle: see signed_faults.lua.
+M.PROTOCOL = {
+  "clock_step", "corrupted_tag", "counter_lowered", "duplicated", "epoch_change", "lost", "no_protocol", "reordered", "unpaired",
+  "vehicle_key_change",
+}
 
 local known = {}
-for _, group in ipairs({ M.BEFORE, M.AFTER, M.VEHICLE, M.TOKEN }) do
+for _, group in ipairs({ M.BEFORE, M.AFTER, M.VEHICLE, M.TOKEN, M.PROTOCOL }) do
   for _, name in ipairs(group) do known[name] = true end
 end
 
@@ -30,8 +35,8 @@ function M.new()
   return setmetatable({ list = {} }, M)
 end
 
--- add(name, times = 1, options). options: row (name of a row, or "token" for the token endpoint), vin, and what the fault
--- itself takes. Raises for a name that is not known.
+-- add(name, times = 1, options). options: row (name of a row, or "token" for the token endpoint), vin, message (of a signed
+-- command: "handshake" or "command"), and what the fault itself takes. Raises for a name that is not known.
 function M:add(name, times, options)
   if not known[name] then
     error(("unknown fault '%s'; known are %s"):format(tostring(name), table.concat(M.names(), ", ")), 0)
@@ -51,6 +56,7 @@ local function fits(fault, names, context)
   for _, name in ipairs(names) do wanted = wanted or fault.name == name end
   if not wanted then return false end
   if options.row and options.row ~= context.row.name then return false end
+  if options.message and options.message ~= context.message then return false end
   return not options.vin or (context.vehicle ~= nil and context.vehicle.vin == options.vin) or
     (context.args ~= nil and context.args.vin == options.vin)
 end

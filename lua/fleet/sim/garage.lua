@@ -8,7 +8,7 @@ local keys = require("fleet.sim.keys")
 
 local M = {}
 
--- A rule is a type name, a list of allowed texts, or { each = rule } for lists, { members = rules, open = true }.
+-- A rule is a type name, a list of allowed texts, or { each = rule, most = count } for lists, { members = rules, open = true }.
 local REGION = { "na", "eu", "cn" }
 local TEXTS = { each = "string" }
 
@@ -45,7 +45,7 @@ for name, rule in pairs({
   user_id = "number", color = "any", option_codes = "any", tokens = "any", backseat_token = "any",
   backseat_token_updated_at = "any", state = { "online", "asleep", "offline" }, access_type = { "OWNER", "DRIVER" },
   granular_access = { members = { hide_private = "boolean" } }, total_number_of_keys = { either = { "number", "null" } },
-  safety_screen_streaming_toggle_enabled = "any", fleet_telemetry_version = "any", keys = { each = KEY }, owner = "string",
+  safety_screen_streaming_toggle_enabled = "any", fleet_telemetry_version = "any", keys = { each = KEY, most = 20 }, owner = "string",
   model = { "m3", "my", "ms", "mx" }, model_year = "number", telemetry_configs = "number", car_wash = "boolean",
   protocol = "boolean", mobile_enabled = "boolean", sleep_after = "number", wake_seconds = "number",
   intel_atom = "boolean", drivers = { each = { members = { email = "string", hide_private = "boolean" } } },
@@ -172,6 +172,7 @@ function check(value, rule, path)
   end
   if not rule.each then return check_members(value, rule, path) end
   if not json.is_list(value) and next(value) ~= nil then fail(path, "a list is expected") end
+  if rule.most and #value > rule.most then fail(path, "at most %d are possible", rule.most) end
   for i, item in ipairs(value) do check(item, rule.each, ("%s[%d]"):format(path, i)) end
 end
 

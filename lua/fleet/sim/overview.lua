@@ -56,12 +56,15 @@ end
 function M.make(service)
   service:catch_up()
   local now = service:now()
-  local out = { now = calendar.text(now), speed = service.clock.speed, vehicles = json.list(), sites = json.list(), calls = json.list() }
+  local out = {
+    now = calendar.text(now), speed = service.clock.speed, vehicles = json.list(), sites = json.list(), calls = json.list(),
+    usd = service.billing:state().usd,
+  }
   for _, v in ipairs(service.vehicles) do
     if #out.vehicles < 60 then out.vehicles[#out.vehicles + 1] = vehicle(v) end
   end
   for _, site in ipairs(service.sites) do out.sites[#out.sites + 1] = one_site(service, site, now) end
-  for i = #service.calls, math.max(1, #service.calls - 24), -1 do
+  for i = #service.calls, 1, -1 do
     local call = service.calls[i]
     out.calls[#out.calls + 1] = {
       time = calendar.text(call.time), method = call.method, path = call.path, status = call.status, vin = call.vin,

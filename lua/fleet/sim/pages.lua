@@ -4,11 +4,12 @@ local text = require("fleet.sim.text")
 local M = {}
 
 local STYLE = [[
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #2a6fdb; }
+:root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #2a6fdb; --note: #666; }
+@media (prefers-color-scheme: dark) { :root { --note: #a0a0a0; } }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 34rem; padding: 2rem 1rem; }
-h1 { font-size: 1.4rem; } .note { color: #777; font-size: .9rem; }
+h1 { font-size: 1.4rem; } .note { color: var(--note); font-size: .9rem; font-weight: 400; }
 form { border: 1px solid var(--line); border-radius: .6rem; padding: 1rem 1.2rem; margin: 1rem 0; }
-label { display: block; padding: .35rem 0; } input { margin-right: .6rem; accent-color: var(--accent); }
+label { display: flex; align-items: baseline; gap: .6rem; padding: .35rem 0; } input { margin: 0; accent-color: var(--accent); }
 button, .button { font: inherit; border: 0; border-radius: .4rem; padding: .5rem 1.2rem; margin: .8rem .5rem 0 0; cursor: pointer;
   display: inline-block; text-decoration: none; background: var(--soft); color: inherit; }
 .primary { background: var(--accent); color: #fff; } .banner { border-left: 4px solid #d90; padding: .3rem .8rem; background: var(--soft); }
@@ -33,7 +34,7 @@ local MEANING = {
 }
 
 local function box(scope, checked, locked)
-  return ("<label><input type=\"checkbox\" name=\"scopes\" value=\"%s\"%s%s>%s <span class=\"note\">%s</span></label>"):format(
+  return ("<label><input type=\"checkbox\" name=\"scopes\" value=\"%s\"%s%s><span>%s <span class=\"note\">%s</span></span></label>"):format(
     scope, checked and " checked" or "", locked and " onclick=\"return false\"" or "", MEANING[scope] or scope, scope)
 end
 

@@ -74,6 +74,7 @@ function M.start_charging(vehicle)
     return "complete"
   end
   charge.charging_state, charge.charge_enable_request = "Charging", true
+  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end -- nobody charges asleep
   charge.charge_energy_added, charge.charge_miles_added_rated, charge.charge_miles_added_ideal = 0, 0, 0
   show_charging(vehicle)
   return nil

@@ -34,7 +34,7 @@ end
 function schema(rule)
   if type(rule) == "string" then return TYPES[rule] or { type = rule } end
   if rule.either then return any_of(rule.either) end
-  if rule.each then return { type = "array", items = schema(rule.each) } end
+  if rule.each then return { type = "array", items = schema(rule.each), maxItems = rule.most } end
   if rule.members then return object(rule) end
   return words(rule)
 end

@@ -1,5 +1,6 @@
 -- The service itself, without a socket: a request and a moment go in, a reply comes out. Routes, checks and billing classes
 -- come from the rows; what each endpoint does stands in the handlers.
+local billing = require("fleet.sim.billing")
 local clock = require("fleet.sim.clock")
 local commands = require("fleet.sim.commands")
 local faults = require("fleet.sim.faults")
@@ -12,6 +13,7 @@ local physics = require("fleet.sim.physics")
 local random = require("fleet.sim.random")
 local reply = require("fleet.sim.reply")
 local rows = require("fleet.sim.rows")
+local signed = require("fleet.sim.signed")
 local sites = require("fleet.sim.energy")
 local text = require("fleet.sim.text")
 local vehicles = require("fleet.sim.vehicle")
@@ -78,7 +80,7 @@ function M.new(options)
   self.rows = normal_rows(options)
   self.tree = rows.tree(self.rows)
   for _, row in ipairs(self.rows) do self.params_of[row.name] = row.params end
-  self.oauth, self.faults, self.limits = oauth.new(self), faults.new(), limits.new(self)
+  self.oauth, self.faults, self.limits, self.billing = oauth.new(self), faults.new(), limits.new(self), billing.new()
   return self
 end
 
@@ -348,6 +350,7 @@ local function prepare(self, request, row, args)
   check_kind(row, token)
   check_scope(row, token)
   context.body = check_body(row, read_body(request))
+  if row.name == "signed_command" and #self.faults.list > 0 then context.message = signed.kind_of(context) end
   return context
 end
 
@@ -395,7 +398,9 @@ function M:handle(request)
   local row, args = rows.find(self.tree, request.method, request.path, request.query_fields)
   if not row then return not_found(request, args) end
   request.row = row
-  return call(self, request, row, args)
+  local status, headers, body, manner = call(self, request, row, args)
+  self.billing:add(row, status, body)
+  return status, headers, body, manner
 end
 
 return M

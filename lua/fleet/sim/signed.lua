@@ -1,7 +1,9 @@
 -- signed_command: the vehicle command protocol. The cryptography is fleet.receiver's, one per vehicle and domain, the very code
 -- that ships; here stands who may use it and what an accepted message does. Without it (service.core is nil) the simulator says
 -- so instead of pretending.
+local faults = require("fleet.sim.faults")
 local json = require("fleet.sim.json")
+local signed_faults = require("fleet.sim.signed_faults")
 local text = require("fleet.sim.text")
 
 local M = {}
@@ -24,17 +26,36 @@ local function enrolled(vehicle)
   return list
 end
 
+local function vehicle_clock(service, vehicle)
+  return service:now() + (vehicle.clock_step or 0)
+end
+
+local function new_receiver(service, vehicle, domain, options)
+  options.key, options.vin, options.domain, options.keys = vehicle.private_key, vehicle.vin, domain, enrolled(vehicle)
+  return assert(service.core.receiver(options))
+end
+
 local function receiver(service, vehicle, domain)
   vehicle.receivers = vehicle.receivers or {}
   local found = vehicle.receivers[domain]
   if found then return found end
   vehicle.private_key = vehicle.private_key or service.core.key.generate()
-  found = assert(service.core.receiver({
-    key = vehicle.private_key, vin = vehicle.vin, domain = domain, keys = enrolled(vehicle),
-    clock = function() return service:now() end,
-  }))
+  found = new_receiver(service, vehicle, domain, { clock = function() return vehicle_clock(service, vehicle) end })
   vehicle.receivers[domain] = found
   return found
+end
+
+-- The same vehicle as a fresh one in the middle of its epoch: it knows of no counter that was used.
+function M.forgetful(service, vehicle, domain, epoch)
+  local random = service.random
+  return new_receiver(service, vehicle, domain, {
+    clock = function() return vehicle_clock(service, vehicle) end,
+    random = function(n)
+      local bytes = epoch or random(n)
+      epoch = nil
+      return bytes
+    end,
+  })
 end
 
 -- After keys were added or removed.
@@ -146,25 +167,60 @@ local function domain_of(message)
   return DOMAINS[to and to.domain or ""] or "infotainment"
 end
 
-local handlers = {}
-M.handlers = handlers
-
-function handlers.signed_command(context)
-  local service, vehicle = context.service, context.vehicle
-  if not vehicle:speaks_protocol() then context.fail(422, UNSUPPORTED) end
+local function read_message(context)
+  local service = context.service
   local bytes = text.unbase64(context.body.routable_message)
   if not bytes or bytes == "" then context.fail(400, "invalid_request", "routable_message is not base64") end
   if not service.core then context.fail(540, NO_RECEIVER) end
   local readable = service.core.message_json("UniversalMessage.RoutableMessage", bytes)
   local message = readable and json.decode(readable)
   if not message then context.fail(400, "invalid_request", "routable_message cannot be read") end
+  return message, bytes
+end
+
+-- Whether a request brings a handshake or a command; faults may be for one of them.
+function M.kind_of(context)
+  local read, message = pcall(read_message, context)
+  if not read then return nil end
+  return message.session_info_request and "handshake" or "command"
+end
+
+local function signature_of(message)
+  return message.signature_data and message.signature_data.HMAC_Personalized_data or {}
+end
+
+local function epoch_of(service, message)
+  local epoch = signature_of(message).epoch
+  return epoch and service.core.unbase64(epoch)
+end
+
+local function deliver(context, domain, counter)
+  local service, vehicle = context.service, context.vehicle
+  return function(bytes)
+    local answer, accepted, fault = receiver(service, vehicle, domain):handle(bytes, function(payload)
+      return respond(service, vehicle, domain, payload, context)
+    end)
+    if not answer then context.fail(540, tostring(accepted)) end
+    context.note({ accepted = context.signed_name, domain = domain, counter = counter, fault = fault })
+    return answer
+  end
+end
+
+local handlers = {}
+M.handlers = handlers
+
+function handlers.signed_command(context)
+  local service, vehicle = context.service, context.vehicle
+  local fault = service.faults:take(faults.PROTOCOL, context)
+  if not vehicle:speaks_protocol() or fault and fault.name == "no_protocol" then context.fail(422, UNSUPPORTED) end
+  local message, bytes = read_message(context)
   check_signature(context, message)
   local domain = domain_of(message)
-  local answer, accepted, fault = receiver(service, vehicle, domain):handle(bytes, function(payload)
-    return respond(service, vehicle, domain, payload, context)
-  end)
-  if not answer then context.fail(540, tostring(accepted)) end
-  context.note({ accepted = context.signed_name, domain = domain, fault = fault })
+  local answer = signed_faults.run({
+    service = service, vehicle = vehicle, domain = domain, bytes = bytes, epoch = epoch_of(service, message), fault = fault,
+    deliver = deliver(context, domain, signature_of(message).counter), vehicle_side = M,
+  })
+  if not answer then context.fail(504, "vehicle did not answer in time") end
   return service.core.base64(answer)
 end
 

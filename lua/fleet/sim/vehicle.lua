@@ -3,7 +3,7 @@ local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
 
-local M = {}
+local M = { MOST_KEYS = 20 } -- interface section 8
 M.__index = M
 
 local MODELS = { ["3"] = "m3", Y = "my", S = "ms", X = "mx" }

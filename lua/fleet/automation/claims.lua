@@ -1,0 +1,76 @@
+-- Who decides what of one car: automations that want different things of it.
+--
+-- Each subject of a car (charging, amps, any setting) is held by at most one automation, the one with the higher
+-- precedence; the owner's hand stands above all of them and is seen by each automation itself. The holders stand in the
+-- store beside the automations' own records, so that several processes agree.
+
+local core = require "fleet.core"
+
+local M = {}
+
+-- command -> what of the car it decides; any other command is a subject of its own
+local subjects = {
+  charge_start = "charging", charge_stop = "charging", set_charging_amps = "amps", set_charge_limit = "limit",
+  charge_standard = "limit", charge_max_range = "limit", set_temps = "temperature",
+  auto_conditioning_start = "climate", auto_conditioning_stop = "climate",
+}
+
+function M.subject(call)
+  return subjects[call] or call
+end
+
+function M.key(account, id)
+  return "claims/" .. account.config.account .. "/" .. id
+end
+
+--- The claims of a car, { subject = { by =, rank =, ends =, why = } }, and the record's generation.
+function M.read(account, id)
+  local text, generation = account.store.get(M.key(account, id))
+  return text and core.json_decode(text) or {}, generation
+end
+
+--- The claim of somebody else that stands above this automation, or nil.
+function M.above(claims, subject, me, now)
+  local claim = claims[subject]
+  if claim and claim.by ~= me.name and claim.ends > now and claim.rank >= me.rank then return claim end
+end
+
+local function same(a, b)
+  return a ~= nil and b ~= nil and a.by == b.by and a.ends == b.ends and a.rank == b.rank
+end
+
+-- What the record becomes: mine where nobody stands above, and nothing of mine that I no longer want.
+local function merged(claims, mine, me, now)
+  local out, changed = {}, false
+  for subject, claim in pairs(claims) do
+    local keep = claim.ends > now and claim.by ~= me.name
+    if keep then out[subject] = claim elseif not same(claim, mine[subject]) then changed = true end
+  end
+  for subject, claim in pairs(mine) do
+    if not M.above(out, subject, me, now) then
+      local own = { by = me.name, rank = me.rank, ends = claim.ends }
+      if not same(claims[subject], own) then changed = true end
+      out[subject] = own
+    end
+  end
+  return out, changed
+end
+
+local tries = 5
+
+--- Makes my claims { subject = { ends = } } the only ones I hold. Returns the claims as they then are, or nil, err, kind.
+function M.write(account, id, mine, me, now)
+  local err, kind
+  for _ = 1, tries do
+    local claims, generation = M.read(account, id)
+    local wanted, changed = merged(claims, mine, me, now)
+    if not changed then return wanted end
+    local done
+    done, err, kind = account.store.put(M.key(account, id), core.json_encode(wanted), { generation = generation })
+    if done then return wanted end
+    if kind ~= "conflict" then break end
+  end
+  return nil, err, kind
+end
+
+return M

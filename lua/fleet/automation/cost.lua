@@ -1,0 +1,35 @@
+-- What calls cost: a dollar buys so many of a class (service-facts 3.6). Energy and account calls are free; what the
+-- service answers with 500 or more is not billed.
+
+local M = {}
+
+M.per_dollar = { data = 500, command = 1000, wake = 50, specs = 10 }
+
+--- Dollars of { class = number of calls }.
+function M.usd(calls)
+  local sum = 0
+  for class, count in pairs(calls) do
+    if M.per_dollar[class] then sum = sum + count / M.per_dollar[class] end
+  end
+  return sum
+end
+
+--- Whether an attempt of this row with this status is billed.
+function M.billed(status)
+  return status ~= nil and status < 500
+end
+
+local order = { "data", "command", "wake", "specs", "free" }
+
+--- "12 data, 3 command: 0.03 USD".
+function M.text(calls)
+  local parts = {}
+  for _, class in ipairs(order) do
+    if (calls[class] or 0) > 0 then parts[#parts + 1] = string.format("%d %s", calls[class], class) end
+  end
+  local cents = math.floor(M.usd(calls) * 1000 + 0.5)
+  local sum = string.format("%d.%03d USD", math.floor(cents / 1000), cents % 1000)
+  return (#parts > 0 and table.concat(parts, ", ") or "no calls") .. ": " .. sum
+end
+
+return M

@@ -1,0 +1,50 @@
+-- Local times of day for automations: the next 07:00, the day's name, what a clock on the wall shows.
+
+local core = require "fleet.core"
+
+local M = {}
+
+--- Minutes after local midnight of "07:00", or nil.
+function M.minutes(text)
+  local hour, minute = string.match(text, "^(%d%d?):(%d%d)$")
+  hour, minute = tonumber(hour), tonumber(minute)
+  if not hour or hour > 23 or minute > 59 then return nil end
+  return hour * 60 + minute
+end
+
+local function date_of(zone, utc)
+  local t = zone:localtime(utc)
+  return core.date_days(string.format("%04d-%02d-%02d", t.year, t.month, t.day))
+end
+
+local function at(zone, days, minutes)
+  local year, month, day = string.match(core.days_date(days), "^(%d+)-(%d+)-(%d+)$")
+  return (zone:utc {
+    year = tonumber(year), month = tonumber(month), day = tonumber(day),
+    hour = math.floor(minutes / 60), min = minutes % 60,
+  })
+end
+
+--- UTC seconds of the next moment after utc at which so many minutes after midnight are on the clock. A time that the
+--- clock skips is the one that it then shows.
+function M.next(zone, utc, minutes)
+  local day = date_of(zone, utc)
+  for later = 0, 2 do
+    local moment = at(zone, day + later, minutes)
+    if moment > utc then return moment end
+  end
+end
+
+--- The local date of a moment as text.
+function M.date(zone, utc)
+  return core.days_date(date_of(zone, utc))
+end
+
+--- "Tue 07:00".
+function M.text(zone, utc)
+  local t = zone:localtime(math.floor(utc + 0.5))
+  local days = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" }
+  return string.format("%s %02d:%02d", days[t.wday], t.hour, t.min)
+end
+
+return M

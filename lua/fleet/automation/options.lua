@@ -1,0 +1,91 @@
+-- The options of an automation, checked against its rows: a slip of the pen raises and names the nearest.
+
+local core = require "fleet.core"
+local names = require "fleet.names"
+
+local M = {}
+
+-- Options that every automation takes.
+M.common = {
+  name = { type = "string", doc = "distinguishes two of one kind for one car" },
+  precedence = { type = "number", doc = "who wins where automations disagree" },
+  daily_cap = { type = "number", min = 1, max = 1000, default = 40, doc = "commands on one day, at most" },
+  look_every = { type = "number", min = 60, max = 86400, default = 1800, doc = "seconds between looks at the car's record" },
+  wake = { type = "boolean", default = false, doc = "may wake the car; a wake is priced" },
+  zone = { type = "string", doc = "IANA name of the local time" },
+  dry_run = { type = "boolean", default = false, doc = "look and decide, but send no command" },
+}
+
+local function fail(where, text, ...)
+  error(where .. ": " .. string.format(text, ...), 0)
+end
+
+local function check_value(where, name, option, value)
+  local kinds = option.type
+  if kinds ~= "any" and not string.find("|" .. kinds .. "|", "|" .. type(value) .. "|", 1, true) then
+    fail(where, "option '%s' must be a %s, got a %s", name, (string.gsub(kinds, "|", " or a ")), type(value))
+  end
+  if type(value) == "number" and not (value >= (option.min or -math.huge) and value <= (option.max or math.huge)) then
+    fail(where, "option '%s' must lie between %g and %g", name, option.min or -math.huge, option.max or math.huge)
+  end
+end
+
+local function rows_of(definition)
+  local rows, list = {}, { "car", "site" }
+  for _, source in ipairs { M.common, definition.options } do
+    for name, option in pairs(source) do rows[name] = option end
+  end
+  for name in pairs(rows) do list[#list + 1] = name end
+  return rows, list
+end
+
+local words = { car = "fleet.vehicle", site = "fleet.site" }
+
+local function is_handle(value, name)
+  local metatable = type(value) == "userdata" and getmetatable(value)
+  return metatable and metatable.__name == words[name]
+end
+
+-- "car|site" is one of the two.
+local function check_handles(where, definition, given)
+  for _, wanted in ipairs(definition.handles) do
+    local found
+    for name in string.gmatch(wanted, "%a+") do
+      found = found or given[name] ~= nil
+      if given[name] ~= nil and not is_handle(given[name], name) then
+        fail(where, "option '%s' must be %s", name, name == "car" and "a vehicle of a client" or "an energy site of a client")
+      end
+    end
+    if not found then fail(where, "option '%s' is missing", (string.gsub(wanted, "|", "' or '"))) end
+  end
+end
+
+--- The options as given, checked and completed. Raises what is wrong.
+function M.read(name, definition, given)
+  local where = "fleet.automation." .. name
+  if type(given) ~= "table" then fail(where, "the options must be a table, got a %s", type(given)) end
+  local rows, known = rows_of(definition)
+  names.check(where, "option", given, known)
+  check_handles(where, definition, given)
+  local config = { car = given.car, site = given.site }
+  for option, row in pairs(rows) do
+    local value = given[option]
+    if value == nil then value = row.default end
+    if value == nil and row.needed then fail(where, "option '%s' is missing: %s", option, row.doc) end
+    if value ~= nil then check_value(where, option, row, value) end
+    config[option] = value
+  end
+  config.precedence, config.name = config.precedence or definition.precedence, config.name or name
+  return config
+end
+
+--- The zone of an automation: raises where it is missing or unknown.
+function M.zone(where, config, fallback)
+  local name = config.zone or fallback
+  if not name then fail("fleet.automation." .. where, "option 'zone' is missing: the IANA name of the local time") end
+  local zone, err = core.zone(name)
+  if not zone then fail("fleet.automation." .. where, "option 'zone': %s", tostring(err)) end
+  return zone, name
+end
+
+return M

@@ -1,0 +1,13 @@
+-- The names of all automations; the file of each stands beside this one. Adding one is a file and a line.
+--
+-- A file returns {
+--   doc =           one sentence
+--   precedence =    who wins where two want different things of one car: the larger number
+--   handles =       { "car" }, { "site" } or both: what must be given; the first is whose record it keeps. { "car|site" }: one
+--   options =       { name = { type =, default =, needed =, min =, max =, doc = } }
+--   prepare =       function(config): the rest of the checks, and what is derived from the options once; raises
+--   observe =       function(config, now) -> inputs of the next decision that are not the service's: prices
+--   decide =        function(config, now, state) -> { why =, actions =, claims =, again_at = }; pure but for state.memory
+--   month =         function(config) -> billed calls of an ordinary month by class, for the estimate
+-- }
+return { "charge_by", "surplus_charge", "tariff_sync", "ensure" }

@@ -1,0 +1,124 @@
+-- What may happen to a signed message between the service and the vehicle, and to the vehicle itself: the faults of
+-- faults.PROTOCOL. Each is a way from the message to an answer; deliver(bytes) is the straight one.
+local M = {}
+
+-- ---- damage ----
+
+local function varint(bytes, at)
+  local value, factor = 0, 1
+  repeat
+    local byte = bytes:byte(at)
+    value, factor, at = value + byte % 128 * factor, factor * 128, at + 1
+  until byte < 128
+  return value, at
+end
+
+local FIXED = { [1] = 8, [5] = 4 }
+
+-- Where the contents of a field begin and end between two places of a protobuf message; nothing when it is not there.
+local function field(bytes, from, to, number)
+  local at = from
+  while at <= to do
+    local key, size
+    key, at = varint(bytes, at)
+    local kind = key % 8
+    if kind == 0 then
+      size, at = 0, select(2, varint(bytes, at))
+    elseif kind == 2 then
+      size, at = varint(bytes, at)
+      if (key - kind) / 8 == number then return at, at + size - 1 end
+    end
+    at = at + (size or FIXED[kind])
+  end
+end
+
+-- The message with another last byte in the field at this path, or nil when there is none.
+local function damaged(bytes, path)
+  local from, to = 1, #bytes
+  for _, number in ipairs(path) do
+    from, to = field(bytes, from, to, number)
+    if not from then return nil end
+  end
+  return bytes:sub(1, to - 1) .. string.char((bytes:byte(to) + 1) % 256) .. bytes:sub(to + 1)
+end
+
+-- signature_data, what kind of it, its tag (wire protocol 2).
+local REQUEST_TAG, INFO_TAG, ANSWER_TAG = { 13, 8, 4 }, { 13, 6, 1 }, { 13, 9, 3 }
+
+-- ---- ways: (x, options) → the answer or nil, an answer that comes in place of the next one or nil ----
+
+local ways = {}
+
+local function straight(x)
+  return x.deliver(x.bytes)
+end
+
+function ways.corrupted_tag(x, options)
+  if options.of == "request" then return x.deliver(damaged(x.bytes, REQUEST_TAG) or x.bytes) end
+  local answer = straight(x)
+  return damaged(answer, INFO_TAG) or damaged(answer, ANSWER_TAG) or answer
+end
+
+function ways.epoch_change(x)
+  x.vehicle_side.restart(x.vehicle)
+  return straight(x)
+end
+
+function ways.vehicle_key_change(x)
+  x.vehicle_side.replace_computer(x.vehicle)
+  return straight(x)
+end
+
+-- The signature is refused by a vehicle that believes to be at the start of this epoch; whoever takes the lower counter for
+-- his own is refused from then on.
+function ways.counter_lowered(x)
+  local message = damaged(x.bytes, REQUEST_TAG)
+  return message and x.vehicle_side.forgetful(x.service, x.vehicle, x.domain, x.epoch):handle(message) or straight(x)
+end
+
+function ways.clock_step(x, options)
+  x.vehicle.clock_step = (x.vehicle.clock_step or 0) + (options.seconds or 3600)
+  return straight(x)
+end
+
+function ways.duplicated(x, options)
+  local answer = straight(x)
+  if options.of == "request" then
+    straight(x)
+    return answer
+  end
+  return answer, answer
+end
+
+function ways.reordered(x)
+  return nil, straight(x)
+end
+
+function ways.lost(x, options)
+  if options.of ~= "request" then straight(x) end
+  return nil
+end
+
+-- The vehicle does not know the key for the length of one message.
+function ways.unpaired(x)
+  local keys = x.vehicle.keys
+  x.vehicle.keys = {}
+  x.vehicle_side.keys_changed(x.vehicle)
+  local answer = straight(x)
+  x.vehicle.keys = keys
+  x.vehicle_side.keys_changed(x.vehicle)
+  return answer
+end
+
+--- The answer that comes back, or nil when none does in time. x: service, vehicle, domain, bytes, epoch, fault (or nil),
+--- deliver and vehicle_side (what can be done to a vehicle).
+function M.run(x)
+  local way = x.fault and ways[x.fault.name] or straight
+  local answer, held = way(x, x.fault and x.fault.options)
+  x.vehicle.held_answers = x.vehicle.held_answers or {}
+  local earlier = x.vehicle.held_answers[x.domain]
+  x.vehicle.held_answers[x.domain] = held
+  return earlier or answer
+end
+
+return M

@@ -1,0 +1,69 @@
+-- Running out of memory in the paths that read and write: allocation 0, 1, 2, … fails until the work succeeds. Nothing
+-- crashes, nothing is lost, and what comes out is either the result or an error that says so.
+
+local probe = require "probe_allocation"
+
+local work = {
+  ["reading JSON"] = [[
+    local core = require "fleet.core"
+    local text = '{"a":[1,2.5,null,"\\u20ac",12345678901234567],"id":7,"b":{"c":true,"d":null}}'
+    arm(true)
+    local value, err, kind = core.json_decode(text, "id")
+    arm(false)
+    if value then assert(value.id == "7" and value.a[5] == "12345678901234567" and value.b.d == nil) else error(kind, 0) end ]],
+  ["writing JSON"] = [[
+    local core = require "fleet.core"
+    local value = { list = { 1, 2, { x = {} } }, text = ("x"):rep(300), z = { a = 1, b = 2, c = 3 } }
+    arm(true)
+    local text = core.json_encode(value, "x")
+    arm(false)
+    assert(#text > 300) ]],
+  ["writing down a call"] = [[
+    local core = require "fleet.core"
+    local account = { config = {} }
+    local car = core.handle("vehicle", core.client(account), "5YJ3E1EA7KF000001")
+    local row, trunk = core.row "add_charge_schedule", core.row "vehicle_data"
+    local params = { id = "12", days_of_week = { "mon", "tue" }, enabled = true, start_enabled = true, start_time = 120,
+      end_enabled = false, lat = 52.5, lon = 13.4, name = ("n"):rep(200) }
+    arm(true)
+    local request = core.plan(row, car, params, { timeout = 5 })
+    local other = core.plan(trunk, car, { endpoints = { "charge_state", "climate_state" } })
+    arm(false)
+    assert(#request:table("https://x", nil).body > 200 and other) ]],
+  ["refusing a call"] = [[
+    local core = require "fleet.core"
+    local car = core.handle("vehicle", core.client { config = {} }, "5YJ3E1EA7KF000001")
+    local row = core.row "remote_seat_heater_request"
+    arm(true)
+    local ok, message = pcall(core.plan, row, car, { seat_position = "front_lfet", level = 1 })
+    arm(false)
+    assert(not ok)
+    if not message:find "did you mean" then error(message, 0) end ]],
+  ["reading a reply"] = [[
+    local core = require "fleet.core"
+    local car = core.handle("vehicle", core.client { config = {} }, "5YJ3E1EA7KF000001")
+    local request = core.plan(core.row "honk_horn", car)
+    arm(true)
+    local reply = core.reply { status = 403, headers = { ["Retry-After"] = "5" }, body = '{"error":"missing scopes"}' }
+    local value, err, kind = core.result(request, reply, 0)
+    arm(false)
+    assert(value == nil and kind == "scope", kind) ]],
+}
+
+describe("without memory", function()
+  for name, code in pairs(work) do
+    it(name .. " fails cleanly until there is enough", function()
+      local failures, result = 0, nil
+      for limit = 0, 5000 do
+        local bytes
+        result, bytes = probe(package.path, package.cpath, code, limit)
+        assert.equal(0, bytes)
+        if result == "done" then break end
+        failures = failures + 1
+        assert.is_truthy(result == "no memory" or result:find("memory") or result == "protocol", result)
+      end
+      assert.equal("done", result)
+      assert.is_true(failures > 3)
+    end)
+  end
+end)

@@ -1,0 +1,145 @@
+-- Rule R1 for signed commands: whatever happens between here and the vehicle, and whatever the client does about it, a trunk
+-- moves at most once per call, and the result says no more than what is known. The vehicle's side counts.
+
+local fleet = require "fleet"
+local signed_world = require "spec.support.signed_world"
+
+-- ---- what may go wrong: fault, options; each to the handshake and to the command ----
+
+local http_faults = {
+  { "rate_limit" }, { "region" }, { "unregistered" }, { "error_500" }, { "error_502" }, { "error_504" }, { "error_540" },
+  { "drop_before" }, { "revoked" }, { "executed_503" }, { "drop_after" }, { "slow", { seconds = 20 } }, { "truncated" },
+  { "truncated", { cut = true } }, { "wrong_type" }, { "asleep" }, { "offline" },
+}
+local protocol_faults = {
+  { "clock_step" }, { "clock_step", { seconds = -600 } }, { "corrupted_tag" }, { "corrupted_tag", { of = "request" } },
+  { "counter_lowered" }, { "duplicated" }, { "duplicated", { of = "request" } }, { "epoch_change" }, { "lost" },
+  { "lost", { of = "request" } }, { "no_protocol" }, { "reordered" }, { "unpaired" }, { "vehicle_key_change" },
+}
+
+local points = {}
+for _, list in ipairs { http_faults, protocol_faults } do
+  for _, fault in ipairs(list) do
+    for _, message in ipairs { "handshake", "command" } do
+      local options, detail = { message = message }, ""
+      for name, value in pairs(fault[2] or {}) do
+        options[name], detail = value, detail .. " " .. name .. "=" .. tostring(value)
+      end
+      points[#points + 1] = { name = fault[1] .. detail .. " at the " .. message, fault = fault[1], options = options }
+    end
+  end
+end
+
+-- ---- what the client brings along: it decides which recovery follows ----
+
+local states = {}
+
+function states.cold(world)
+  return (world:car())
+end
+
+function states.warm(world)
+  local car = world:car()
+  assert(car:flash_lights())
+  assert(car:door_lock())
+  return car
+end
+
+-- A session of an earlier process whose counters went on without it.
+function states.stale(world)
+  local store = fleet.store.memory()
+  local key = "session/" .. world.keys[1]:fingerprint() .. "/" .. signed_world.VIN .. "/"
+  local first, client = world:car { store = store }
+  assert(first:flash_lights())
+  assert(first:door_lock())
+  local old = { store:get(key .. "infotainment"), (store:get(key .. "vehicle_security")) }
+  assert(first:flash_lights())
+  assert(first:door_lock())
+  client:close()
+  store:put(key .. "infotainment", old[1])
+  store:put(key .. "vehicle_security", old[#old])
+  return (world:car { store = store })
+end
+
+function states.two_keys(world)
+  return (world:car { key = { fleet.key.generate(), world.keys[1] } })
+end
+
+-- ---- what is asked ----
+
+local never = 0
+local calls = {
+  trunk = { name = "actuate_trunk", most = 1, fn = function(car, o) return car:actuate_trunk({ which_trunk = "rear" }, o) end },
+  horn = { name = "honk_horn", most = 1, fn = function(car, o) return car:honk_horn(o) end },
+  lock = { name = "door_lock", most = 6, fn = function(car, o) return car:door_lock(o) end },
+  limit = { name = "set_charge_limit", most = 6, fn = function(car, o) return car:set_charge_limit({ percent = 64 }, o) end },
+}
+
+local function count(list, name)
+  local n = 0
+  for _, each in ipairs(list) do
+    if each == name then n = n + 1 end
+  end
+  return n
+end
+
+-- What the result may say when the vehicle did it n times.
+local function truth(result, err, n)
+  if result then return n >= 1 or not result.changed end
+  if err.outcome == "unknown" then return true end
+  return n == never and (err.outcome == "refused" or err.outcome == "not_sent")
+end
+
+local function try(call, state, faults, options)
+  local world = signed_world.new()
+  local ran, failure = pcall(function()
+    local car = states[state](world)
+    world:forget()
+    for _, point in ipairs(faults) do world:fault(point.fault, 1, point.options) end
+    local result, err = call.fn(car, options)
+    local n = count(world.ran, call.name)
+    local said = result and "done" or err.kind .. ", " .. tostring(err.outcome) .. ": " .. err.message
+    assert(n <= call.most, "done " .. n .. " times; the client says " .. said)
+    assert(truth(result, err, n), "done " .. n .. " times; the client says " .. said)
+    world.service.faults:clear()
+    local again, why = car:media_toggle_playback()
+    if not again then again, why = car:media_toggle_playback() end -- an answer may still be under way
+    assert(again, "it never recovers: " .. tostring(why))
+  end)
+  world:close()
+  if not ran then error(tostring(failure), 0) end
+end
+
+describe("a signed command", function()
+  for state in pairs(states) do
+    for name, call in pairs(calls) do
+      it(("(%s, session %s) tells the truth after any one fault, and recovers"):format(name, state), function()
+        for _, point in ipairs(points) do
+          local ok, failure = pcall(try, call, state, { point })
+          assert(ok, point.name .. ": " .. tostring(failure))
+        end
+      end)
+    end
+  end
+
+  for name, share in pairs { trunk = 2, limit = 4 } do
+    it("(" .. name .. ") tells the truth after two faults", function()
+      for i, first in ipairs(points) do
+        for j, second in ipairs(points) do
+          if first.options.message == "command" and second.options.message == "command" and (i + j) / 2 % share == 0 then
+            local ok, failure = pcall(try, calls[name], "warm", { first, second })
+            assert(ok, first.name .. ", then " .. second.name .. ": " .. tostring(failure))
+          end
+        end
+      end
+    end)
+  end
+
+  it("that may be repeated by the caller's word is done three times at most", function()
+    local free = { name = "honk_horn", most = 3, fn = calls.horn.fn }
+    for _, point in ipairs(points) do
+      local ok, failure = pcall(try, free, "warm", { point, point, point, point }, { idempotent = true })
+      assert(ok, point.name .. ": " .. tostring(failure))
+    end
+  end)
+end)
