@@ -73,7 +73,7 @@ SPECS  = spec
 
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
              libmicrohttpd-dev
-TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl binutils locales tzdata procps \
+TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales tzdata procps \
              clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks chromium
 DEPS       = $(BUILD_DEPS) $(TEST_DEPS)
 

@@ -12,6 +12,8 @@ local runs = {
   ["client_and_vehicle.lua"] = { "the vehicle was told:\tset_charge_limit\t80\n", "was done:\ttrue\n",
     "again:\tnil\t%S",
     "signed again:\ttrue\n$" },
+  ["commands.lua"] = { "^limit\tsigned\tdone\nlimit again\tsigned\talready so\nlimit\tplain\tdone\n",
+    "\nunlock\tunknown\tbut looking says done\nlock\tsigned\tdone\ncharge\t%d+ %%\n$" },
   ["cqueues.lua"] = { needs = "token", "the host goes on while the calls wait", "fleet%.vehicle", "online" },
   ["demo.lua"] = { "token received", "VIN " .. vin, "signed command accepted", "energy now: solar %d+ W", "80 %% +Complete .* EUR",
     "tariff problem:",

@@ -284,10 +284,11 @@ local function explain(self, why, now)
   tell(self, why)
 end
 
--- One action. Returns whether the next one may follow.
+-- One action. Returns whether the next one may follow. A look that a crash forgets is made again; a command is not.
 local function perform(self, state, action)
   local act = is_command(action) and command or look
   local ok, err = act(self, state, action)
+  if act == command then save(self, state) end
   if ok then
     state.trouble = nil
     return true
@@ -326,7 +327,6 @@ local function rounds(self, state)
       explain(self, "the service could not be reached: " .. state.trouble.message, wall(self))
       return state
     end
-    save(self, state)
   end
   state.again_at = wall(self) + self.config.look_every
   return state
