@@ -9,7 +9,8 @@ local rehearsal = require "fleet.automation.rehearsal"
 local days = 12
 
 local function spawn(directory, world_now, left)
-  local line = string.format("LUA_PATH=%s LUA_CPATH=%s lua5.4 %s/spec/support/automation_child.lua %s/requests %s/replies %s/store %.6f %d",
+  local preload = os.getenv "LD_PRELOAD" -- a sanitizer's: the child loads what was built with it
+  local line = (preload and "LD_PRELOAD=" .. process.quote(preload) .. " " or "") .. string.format("LUA_PATH=%s LUA_CPATH=%s lua5.4 %s/spec/support/automation_child.lua %s/requests %s/replies %s/store %.6f %d",
     process.quote(package.path), process.quote(package.cpath), process.root, directory, directory, directory, world_now, left)
   process.execute(string.format("sh -c 'echo $$ > %s/pid; exec env \"$@\"' sh %s >>%s/output 2>&1 &", directory,
     line, directory))
