@@ -216,6 +216,7 @@ look: build
 	@mkdir -p build/look
 	@$(ENV) $(LUA) spec/look/pictures.lua build/look
 	@$(ENV) $(LUA) spec/look/pages.lua build/look
+	@$(ENV) $(LUA) spec/look/automations.lua build/look
 	@if command -v rsvg-convert >/dev/null; then for f in build/look/*.svg; do rsvg-convert -o $${f%.svg}.png $$f || exit 1; done; fi
 	@ls build/look
 

@@ -25,7 +25,9 @@ end
 
 describe("ensure over June 2026", function()
   it("sets what differs once, and looks without waking", function()
-    local month, automation = rehearse { settings = { set_charge_limit = { percent = 80 }, set_temps = { driver_temp = 20, passenger_temp = 20 } } }
+    local month, automation = rehearse {
+      settings = { set_charge_limit = { percent = 80 }, set_temps = { driver_temp = 20, passenger_temp = 20 } },
+    }
     assert.equal(1, month:sent("set_charge_limit"))
     assert.equal(1, month:sent("set_temps"))
     assert.same({}, month.refused)

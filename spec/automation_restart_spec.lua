@@ -6,10 +6,11 @@ local months = require "spec.support.month"
 local process = require "spec.support.process"
 local rehearsal = require "fleet.automation.rehearsal"
 
-local days = 12
+local days = 31
 
 local function spawn(directory, world_now, left)
-  local line = string.format("LUA_PATH=%s LUA_CPATH=%s lua5.4 %s/spec/support/automation_child.lua %s/requests %s/replies %s/store %.6f %d",
+  local preload = os.getenv "LD_PRELOAD" -- a sanitizer's: the child loads what was built with it
+  local line = (preload and "LD_PRELOAD=" .. process.quote(preload) .. " " or "") .. string.format("LUA_PATH=%s LUA_CPATH=%s lua5.4 %s/spec/support/automation_child.lua %s/requests %s/replies %s/store %.6f %d",
     process.quote(package.path), process.quote(package.cpath), process.root, directory, directory, directory, world_now, left)
   process.execute(string.format("sh -c 'echo $$ > %s/pid; exec env \"$@\"' sh %s >>%s/output 2>&1 &", directory,
     line, directory))
@@ -69,28 +70,29 @@ local function month_with(strike)
   return month, killed
 end
 
+-- A look that was cut off may move the following ones by minutes; what is done on which day stays.
 local function outline(month)
   local list = {}
   for _, command in ipairs(month.commands) do
-    list[#list + 1] = string.sub(months.local_text(month, command.at), 1, 15) .. " " .. command.name
+    list[#list + 1] = string.sub(months.local_text(month, command.at), 1, 10) .. " " .. command.name
   end
   return list
 end
 
-describe("kill -9 in the middle of it", function()
+describe("kill -9 in mid-month", function()
   local quiet = month_with(function() end)
   local function is_command(request, name) return string.find(request.url, "/command/" .. name, 1, true) ~= nil end
 
-  it("has something to lose: the undisturbed run is ready every day", function()
+  it("has something to lose: the undisturbed month is ready every day", function()
     assert.same({ days, days }, { quiet:ready_days(80) })
-    assert.is_true(quiet:sent() > 12)
+    assert.is_true(quiet:sent() > 40)
   end)
 
   it("changes nothing when looks are cut off", function()
-    local month, killed = month_with(function(_, number) return number % 180 == 179 and "before" or nil end)
+    local month, killed = month_with(function(_, number) return number % 400 == 399 and "before" or nil end)
     assert.is_true(killed >= 3, tostring(killed))
     assert.same(outline(quiet), outline(month))
-    assert.near(quiet.price, month.price, 0.01)
+    assert.near(quiet.price, month.price, 0.05 * quiet.price)
     assert.same({ days, days }, { month:ready_days(80) })
   end)
 
@@ -102,9 +104,9 @@ describe("kill -9 in the middle of it", function()
       if starts % 6 == 2 then return "after" end
       if starts % 6 == 5 then return "before" end
     end)
-    assert.is_true(killed >= 5, tostring(killed))
+    assert.is_true(killed >= 15, tostring(killed))
     assert.same(outline(quiet), outline(month))
-    assert.near(quiet.price, month.price, 0.2)
+    assert.near(quiet.price, month.price, 0.05 * quiet.price)
     assert.same({ days, days }, { month:ready_days(80) })
     assert.same({}, months.wasted(month))
   end)

@@ -169,8 +169,9 @@ local function decision(config, now, state, why, actions, again_at, claims)
   return { why = why, actions = actions, again_at = again_at, claims = claims }
 end
 
-local function hold(config, now, to)
-  return { charging = { ends = to }, amps = config.amps and { ends = math.max(to, now + 60) } or nil }
+local function hold(_, now, to)
+  local ends = math.max(to, now + 60)
+  return { charging = { ends = ends }, amps = { ends = ends } }
 end
 
 local function others_charge(config, now, state)
@@ -255,6 +256,13 @@ local function facts(config, now, state, deadline)
   return f
 end
 
+-- After a crash, or a command that ended unknown, the car must be seen before anything is decided.
+local function lost_sight(config, now, state)
+  if state.at.charge_state or not state.seen.charge_state then return nil end
+  if config.wake and state.seen.info.state == "asleep" then return { actions = { watch.live(sections) }, claims = {} } end
+  return idle(config, now, state, "what became of the last command is not known: the car is " .. state.seen.info.state)
+end
+
 -- A car that charges does not sleep: one that sleeps has ended what was last seen of it, full or by hand.
 local function slept_over_it(config, now, state, f)
   if not hand.is_charging(state.seen.charge_state) or not watch.away(state, now) then return nil end
@@ -277,6 +285,8 @@ function M.decide(config, now, state)
   local deadline = hours.next(config.local_zone, now, config.ready_minutes)
   local looks = watch.due(config, now, state, sections)
   if #looks > 0 then return { actions = looks, claims = {} } end
+  local lost = lost_sight(config, now, state)
+  if lost then return lost end
   local m = read_hand(config, now, state, deadline)
   local obstacle = in_the_way(config, now, state, m)
   if obstacle then return idle(config, now, state, obstacle) end
