@@ -295,7 +295,8 @@ end
 -- ---- rounds ----
 
 local function new_day(self, state, now)
-  local date = self.config.local_zone and require("fleet.automation.hours").date(self.config.local_zone, now) or os.date("!%F", math.floor(now))
+  local zone = self.config.local_zone
+  local date = zone and require("fleet.automation.hours").date(zone, now) or os.date("!%Y-%m-%d", math.floor(now))
   if state.day.date ~= date then state.day = { date = date, commands = 0 } end
 end
 

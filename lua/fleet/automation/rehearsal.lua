@@ -117,7 +117,10 @@ local function new_client(world, given)
   local options = {
     base_url = base, auth_url = auth_host, token_url = token_host, client_id = "rehearsal", client_secret = "rehearsal",
     redirect_uri = "http://localhost:1/callback", store = given.store,
-    scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds", "energy_device_data", "energy_cmds" },
+    scopes = {
+      "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds",
+      "energy_device_data", "energy_cmds",
+    },
     http = http,
   }
   local client = assert(require("fleet").new(options))
@@ -152,7 +155,8 @@ function deeds.fault(world, habit) world.service.faults:add(habit.fault, habit.t
 M.deeds = deeds
 
 local day_sets = {
-  all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06", sat = "6", sun = "0", mon = "1", tue = "2", wed = "3", thu = "4", fri = "5",
+  all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06",
+  sun = "0", mon = "1", tue = "2", wed = "3", thu = "4", fri = "5", sat = "6",
 }
 
 -- Sunday is 0.
@@ -270,7 +274,8 @@ local function new_world(given)
   local zone = assert(core.zone(given.zone))
   local from = given.start or zone:day(given.from)
   local world = {
-    zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {}, kwh = 0, sun_kwh = 0, price = 0,
+    zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {},
+    kwh = 0, sun_kwh = 0, price = 0,
     charged = 0, measured = from, tariff = given.tariff,
   }
   local last = core.days_date(core.date_days(calendar.date(zone, from)) + given.days)
@@ -317,8 +322,10 @@ end
 
 local function month_of(world)
   return setmetatable({
-    zone = world.zone, from = world.from, to = world.to, kwh = world.kwh, sun_kwh = world.sun_kwh, grid_kwh = world.kwh - world.sun_kwh,
-    price = world.price, calls = world.calls, usd = cost.usd(world.calls), refused = world.refused, commands = world.commands, ready = world.ready,
+    zone = world.zone, from = world.from, to = world.to, kwh = world.kwh, sun_kwh = world.sun_kwh,
+    grid_kwh = world.kwh - world.sun_kwh,
+    price = world.price, calls = world.calls, usd = cost.usd(world.calls), refused = world.refused,
+    commands = world.commands, ready = world.ready,
     samples = world.samples, notes = world.notes, world = world,
   }, require("fleet.automation.month"))
 end
