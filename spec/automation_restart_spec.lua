@@ -6,7 +6,7 @@ local months = require "spec.support.month"
 local process = require "spec.support.process"
 local rehearsal = require "fleet.automation.rehearsal"
 
-local days = 31
+local days = 21
 
 local function spawn(directory, world_now, left)
   local preload = os.getenv "LD_PRELOAD" -- a sanitizer's: the child loads what was built with it
@@ -85,11 +85,11 @@ describe("kill -9 in mid-month", function()
 
   it("has something to lose: the undisturbed month is ready every day", function()
     assert.same({ days, days }, { quiet:ready_days(80) })
-    assert.is_true(quiet:sent() > 40)
+    assert.is_true(quiet:sent() > 25)
   end)
 
   it("changes nothing when looks are cut off", function()
-    local month, killed = month_with(function(_, number) return number % 400 == 399 and "before" or nil end)
+    local month, killed = month_with(function(_, number) return number % 300 == 299 and "before" or nil end)
     assert.is_true(killed >= 3, tostring(killed))
     assert.same(outline(quiet), outline(month))
     assert.near(quiet.price, month.price, 0.05 * quiet.price)
@@ -104,7 +104,7 @@ describe("kill -9 in mid-month", function()
       if starts % 6 == 2 then return "after" end
       if starts % 6 == 5 then return "before" end
     end)
-    assert.is_true(killed >= 15, tostring(killed))
+    assert.is_true(killed >= 10, tostring(killed))
     assert.same(outline(quiet), outline(month))
     assert.near(quiet.price, month.price, 0.05 * quiet.price)
     assert.same({ days, days }, { month:ready_days(80) })

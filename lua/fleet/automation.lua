@@ -504,7 +504,7 @@ end
 
 --- fleet.automation.rehearse(options): a month in a minute, see lua/fleet/automation/rehearsal.lua.
 function M.rehearse(given)
-  return require("fleet.automation.rehearsal").run(given)
+  return require("fleet.automation.rehearsal").run(given, M.is)
 end
 
 --- Whether value is an automation.

@@ -38,10 +38,8 @@ end
 -- ---- the service in this process ----
 
 local function zone_offsets()
-  local known = {}
   return function(name, at)
-    known[name] = known[name] or assert(core.zone(name))
-    return known[name]:offset(at)
+    return assert(calendar.zone(name)):offset(at)
   end
 end
 
@@ -123,7 +121,7 @@ local function new_client(world, given)
     },
     http = http,
   }
-  local client = assert(require("fleet").new(options))
+  local client = assert(require("fleet.client").new(options))
   if not client:token_info().user then sign_in(client, http) end
   return client
 end
@@ -271,7 +269,7 @@ local function check(given)
 end
 
 local function new_world(given)
-  local zone = assert(core.zone(given.zone))
+  local zone = assert(calendar.zone(given.zone))
   local from = given.start or zone:day(given.from)
   local world = {
     zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {},
@@ -326,7 +324,7 @@ local function month_of(world)
     grid_kwh = world.kwh - world.sun_kwh,
     price = world.price, calls = world.calls, usd = cost.usd(world.calls), refused = world.refused,
     commands = world.commands, ready = world.ready,
-    samples = world.samples, notes = world.notes, world = world,
+    samples = world.samples, notes = world.notes,
   }, require("fleet.automation.month"))
 end
 
@@ -367,8 +365,8 @@ end
 --- one: the car as it is); from = "2026-03-01";
 --- days = 31; zone; habits = list of { "17:45", deed, days = "mon-fri", date =, miles = }; vehicle, energy_site: members of
 --- the simulator's garage; tariff: what energy from the grid costs; ready_by: when the level is noted each day.
---- Returns a month, see lua/fleet/automation/month.lua. Raises what goes wrong.
-function M.run(given)
+--- is_automation(value) tells one from a list. Returns a month, see lua/fleet/automation/month.lua. Raises what goes wrong.
+function M.run(given, is_automation)
   check(given)
   local options = { days = 31, zone = "Europe/Berlin", habits = {} }
   for name, value in pairs(given) do options[name] = value end
@@ -380,7 +378,7 @@ function M.run(given)
       local client = new_client(world, options)
       world.client = client
       local made = options.automation(client:vehicle(vin), client:energy_site(M.site), client)
-      run_all(world, options, require("fleet.automation").is(made) and { made } or made)
+      run_all(world, options, is_automation(made) and { made } or made)
       client:close()
     end)
   end)
