@@ -15,7 +15,7 @@ local runs = {
   ["commands.lua"] = { "^limit\tsigned\tdone\nlimit again\tsigned\talready so\nlimit\tplain\tdone\n",
     "\nunlock\tunknown\tbut looking says done\nlock\tsigned\tdone\ncharge\t%d+ %%\n$" },
   ["cqueues.lua"] = { needs = "token", "the host goes on while the calls wait", "fleet%.vehicle", "online" },
-  ["demo.lua"] = { "token received", "VIN " .. vin, "signed command accepted", "energy now: solar %d+ W",
+  ["demo.lua"] = { "token received", "VIN " .. vin, "signed command accepted", "energy now: solar %d+ W", "80 %% +Complete .* EUR",
     "tariff problem:",
     "nothing was left behind%.\n$" },
   ["first_light.lua"] = { needs = "app", vin .. "\t[^\n]*\tonline", old .. "\t[^\n]*\tonline",

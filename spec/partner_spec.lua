@@ -70,6 +70,11 @@ end)
 
 local key, other = core.key.generate(), core.key.generate()
 
+teardown(function()
+  key:close()
+  other:close()
+end)
+
 describe("what is hosted", function()
   local function answer(status, body, headers)
     return { status = status, body = body or "", headers = headers or "" }

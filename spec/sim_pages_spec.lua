@@ -1,6 +1,7 @@
 -- Both pages, clicked through in a real browser. Where there is none, these facts are pending; `make deps` installs one.
 local browsers = require("spec.support.browser")
 local fleet = require("fleet")
+local process = require("spec.support.process")
 local services = require("spec.support.service")
 
 local NEW, OLD = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
@@ -8,7 +9,8 @@ local NEW, OLD = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
 local GARAGE = {
   vehicles = { { vin = NEW, display_name = "Blue" }, { vin = OLD, display_name = "Red", vehicle_command_protocol_required = false } },
   energy_sites = { { energy_site_id = 1000001, site_name = "Home" } },
-  apps = { { client_id = "app", client_secret = "app-secret", redirect_uris = { "http://localhost:9/callback" } } },
+  apps = { { client_id = "app", client_secret = "app-secret", redirect_uris = { "http://localhost:9/callback" } },
+    { client_id = "own", client_secret = "s" } },
 }
 
 describe("in a browser", function()
@@ -159,6 +161,29 @@ describe("in a browser", function()
       service:stop()
       service = nil
       browser:wait("document.querySelector('#now').innerText.includes('has ended')")
+    end)
+  end)
+
+  describe("the page of fleet login", function()
+    fact("says in the browser that the sign-in is done, and shows no code", function()
+      local port, directory = 21000 + math.floor(fleet.loop.clock() * 1000) % 10000, process.temporary("login")
+      local input = directory .. "/in"
+      process.execute("mkfifo " .. process.quote(input))
+      local a = service.addresses
+      local pipe = assert(io.popen(("FLEET_BASE_URL=%s FLEET_AUTH_URL=%s FLEET_TOKEN_URL=%s FLEET_CLIENT_ID=own FLEET_CLIENT_SECRET=s " ..
+        "FLEET_STORE=%s FLEET_REDIRECT_URI=http://localhost:%d/back %s login <%s 2>&1"):format(a.base_url, a.auth_url, a.token_url,
+        process.quote(directory .. "/store"), port, process.quote(process.root .. "/lua/fleet/cli/fleet"), process.quote(input))))
+      local writer = assert(io.open(input, "w")) -- an open input: the answer comes through the browser
+      local address
+      repeat address = assert(pipe:read("l")):match("(http%S+authorize%S+)$") until address
+      browser:open(address)
+      browser:click("form button", "Allow")
+      browser:wait("location.port === '" .. port .. "' && document.body.innerText.includes('Signed in')")
+      assert.is_nil(browser:evaluate("document.documentElement.outerHTML"):find("code=", 1, true))
+      writer:close()
+      assert.matches("signed in", pipe:read("a"), 1, true)
+      pipe:close()
+      process.execute("rm -rf " .. process.quote(directory))
     end)
   end)
 end)

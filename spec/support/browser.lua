@@ -150,7 +150,7 @@ function M.start()
   local directory = process.temporary("browser")
   local to, from = directory .. "/to", directory .. "/from"
   process.execute("mkfifo " .. process.quote(to) .. " " .. process.quote(from))
-  local line = "exec 3<%s 4>%s; exec timeout %d %s %s --remote-debugging-pipe --user-data-dir=%s about:blank >%s 2>&1"
+  local line = "exec 3<%s 4>%s; exec env -u LD_PRELOAD timeout %d %s %s --remote-debugging-pipe --user-data-dir=%s about:blank >%s 2>&1"
   local pipe = assert(io.popen(line:format(process.quote(to), process.quote(from), SECONDS, process.quote(path), FLAGS,
     process.quote(directory .. "/profile"), process.quote(directory .. "/out")), "w"))
   local self = setmetatable({

@@ -43,10 +43,10 @@ end
 local context_mt = {}
 context_mt.__index = context_mt
 
---- The client of this command, made when it is first needed.
-function context_mt:client()
+--- The client of this command, made when it is first needed: of the given options, else of those of the command line.
+function context_mt:client(given)
   if not self.made then
-    local given = options.for_client(self.world, self.options)
+    given = given or options.for_client(self.world, self.options)
     given.log = log_to(self.world, self.options.verbose ~= nil)
     self.made = self:check(self.world.new, given)
   end

@@ -103,9 +103,9 @@ local function read_file(path, named)
 end
 
 -- The file is data written by a person or by `fleet setup`; what stands in it is checked with all other options.
-local function from_file(world, named)
+local function from_file(world, named, must_exist)
   local path = named or M.config_path(world)
-  local text = path and read_file(path, named)
+  local text = path and read_file(path, must_exist)
   if not text then return {} end
   local found, err = core.json_decode(text)
   if err or type(found) ~= "table" then mistake.raise("the configuration file " .. path .. " is not a JSON object") end
@@ -119,9 +119,9 @@ local function default_store(world, found)
   return directory(world, "XDG_STATE_HOME", "/.local/state")
 end
 
---- The options of fleet.new. texts: the options of the command line by name.
-function M.for_client(world, texts)
-  local found = from_file(world, texts.config)
+--- The options of fleet.new. texts: the options of the command line by name; writes_config: a named file may be absent.
+function M.for_client(world, texts, writes_config)
+  local found = from_file(world, texts.config, texts.config and not writes_config)
   for _, more in ipairs { from_environment(world), M.given(world, M.client, texts) } do
     for name, value in pairs(more) do found[name] = value end
   end

@@ -13,7 +13,8 @@ local unpack = require("fleet.compat").unpack
 local M = { list = {}, by_name = {}, rows = {} }
 
 -- The files, in the order in which `fleet help` names them.
-local files = { "help", "version", "endpoints", "login", "account", "keygen", "sim", "wake", "tariff", "chart", "completion" }
+local files = { "help", "version", "endpoints", "setup", "login", "account", "keygen", "jws", "pair", "doctor", "sim",
+  "wake", "tariff", "chart", "run", "completion" }
 
 local of_rows = options.by_name(options.own, options.client, options.call)
 

@@ -27,12 +27,18 @@ local function ask(label)
   return answer ~= "" and answer or nil
 end
 
---- The world as it is, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), ask(label), new(options).
+--- The world as it is, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), ask(label) without
+--- echo, line(label) with it, new(options).
 function M.new(given)
   local world = {
     getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask,
     new = function(options) return require("fleet").new(options) end,
   }
+  function world.line(label)
+    world.stderr:write(label, ": ")
+    world.stderr:flush()
+    return world.stdin:read("*l")
+  end
   for name, value in pairs(given or {}) do world[name] = value end
   return world
 end

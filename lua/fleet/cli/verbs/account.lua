@@ -64,8 +64,11 @@ end
 
 -- ---- region ----
 
-local function region(context)
+local discover = { name = "discover", type = "boolean", doc = "ask in every region of the sign-in, and use the one that answers" }
+
+local function region(context, line)
   local client = context:client()
+  if options.given(context.world, { discover }, line.options).discover then return client:discover_region() end
   local found, err, kind = client.user:region()
   if err then return nil, err, kind end
   if type(found) ~= "table" then found = {} end
@@ -87,7 +90,7 @@ return {
     doc = "Refreshes pairs older than 30 days, so that none dies of disuse after three months; for a monthly timer.",
   },
   {
-    name = "region", words = {}, run = region,
+    name = "region", words = {}, takes = { discover }, run = region,
     doc = "Asks which region the account lives in, and tells the address that is used.",
   },
 }

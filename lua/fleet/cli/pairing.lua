@@ -1,0 +1,50 @@
+-- Whether the application's key is on a vehicle, for `pair`, `setup` and `doctor`.
+
+local core = require "fleet.core"
+local partner = require "fleet.partner"
+
+local M = {}
+
+local first_pause, longest_pause = 3, 20 -- seconds between looks
+
+-- "paired", "unpaired", or nil, err, kind where the service says neither.
+local function look(context, client, vin)
+  local status, err, kind = context:check(client.fleet_status, client, { vin })
+  if err then return nil, err, kind end
+  local state = partner.paired(status, vin)
+  if state then return state end
+  err = core.err { kind = "protocol", message = "fleet_status does not say whether the key is on " .. vin, vin = vin }
+  return nil, err, err.kind
+end
+
+local function not_in_time(vin, seconds)
+  local err = core.err {
+    kind = "timeout", vin = vin,
+    message = string.format("after %g s the key is not on %s: run 'fleet doctor' to see what is missing", seconds, vin),
+  }
+  return nil, err, err.kind
+end
+
+local function until_paired(context, client, vin, seconds)
+  local fleet = require "fleet"
+  local deadline, pause = fleet.loop.clock() + seconds, first_pause
+  while true do
+    local state, err, kind = look(context, client, vin)
+    if err then return nil, err, kind end
+    if state == "paired" then return true end
+    local left = deadline - fleet.loop.clock()
+    if left <= 0 then return not_in_time(vin, seconds) end
+    context.progress(string.format("waiting for the owner, %.0f s left", left))
+    fleet.sleep(math.min(pause, left))
+    pause = math.min(pause * 2, longest_pause)
+  end
+end
+
+--- Waits until the key is on the vehicle. Returns true, or nil, err, kind: `timeout` after so many seconds.
+function M.wait(context, client, vin, seconds)
+  local done, err, kind = until_paired(context, client, vin, seconds)
+  context.progress()
+  return done, err, kind
+end
+
+return M

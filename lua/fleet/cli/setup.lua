@@ -1,0 +1,302 @@
+-- The steps of `fleet setup`. Each looks first whether it is done, so that setup can be run again after any of them: after a
+-- file was hosted, an owner has paired, the network has come back.
+--
+-- A step returns "done", "skipped" or "todo", a sentence and, for "todo", what to do; or nil, err, kind, which ends setup.
+-- What a person must do elsewhere (hosting, pairing) is a "todo" and ends nothing: signing in and reading go without it.
+
+local config_file = require "fleet.cli.config_file"
+local core = require "fleet.core"
+local domains = require "fleet.domain"
+local hosted_key = require "fleet.hosted_key"
+local options = require "fleet.cli.options"
+local pairing = require "fleet.cli.pairing"
+local partner = require "fleet.partner"
+local questions = require "fleet.cli.questions"
+local regions = require "fleet.cli.regions"
+local sign_in = require "fleet.cli.sign_in"
+
+local M = {}
+
+local usual_redirect = "http://localhost:8537/callback"
+local usual_scopes = {
+  "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds", "vehicle_charging_cmds",
+  "energy_device_data", "energy_cmds",
+}
+
+local function vendor()
+  return core.vendors()[1]
+end
+
+local function is_third_party(s)
+  return s.app == "third_party"
+end
+
+-- ---- 1: the application ----
+
+local function check_redirect(text)
+  if not string.find(text, "^https?://[^%s/]+") then return "a whole address such as " .. usual_redirect .. " is needed" end
+end
+
+local function app_kind(s)
+  local known = s.given.app or s.options.client_secret and "third_party" or nil
+  return questions.answer(s.world, {
+    name = "app", label = "kind of application: third_party has a client secret, open_source has none", environment = "FLEET_APP",
+    choices = { "third_party", "open_source" }, fallback = "third_party",
+  }, known, s.asking)
+end
+
+local function region_names(s)
+  local usual = { s.options.region or vendor().regions[1].name }
+  local answer = questions.answer(s.world, {
+    name = "regions", label = "regions in which to register, of na, eu, cn", environment = "FLEET_REGIONS", fallback = usual,
+  }, s.given.regions, s.asking)
+  if type(answer) == "table" then return answer end
+  local list = {}
+  for word in string.gmatch(answer, "[^,%s]+") do list[#list + 1] = word end
+  return list
+end
+
+local function ask_application(s)
+  local own = s.options
+  own.client_id = questions.answer(s.world, {
+    name = "client_id", label = "client id of the application", environment = "FLEET_CLIENT_ID",
+  }, own.client_id, s.asking)
+  s.app = app_kind(s)
+  if is_third_party(s) then
+    own.client_secret = questions.answer(s.world, {
+      name = "client_secret", label = "client secret", environment = "FLEET_CLIENT_SECRET", secret = true,
+    }, own.client_secret, s.asking)
+  else
+    own.client_secret = nil
+  end
+  own.redirect_uri = questions.answer(s.world, {
+    name = "redirect_uri", label = "redirect address, as registered", environment = "FLEET_REDIRECT_URI", fallback = usual_redirect,
+    check = check_redirect,
+  }, own.redirect_uri, s.asking)
+end
+
+local function ask_domain(s)
+  s.options.domain = questions.answer(s.world, {
+    name = "domain", label = "domain that hosts the public key, empty for none", environment = "FLEET_DOMAIN", optional = true,
+    check = domains.sentence,
+  }, s.options.domain, s.asking and is_third_party(s))
+end
+
+local function ask_regions(s)
+  if s.options.base_url or not is_third_party(s) or not s.options.domain then return end
+  s.regions = region_names(s)
+  local wrong = regions.unknown(s.regions)
+  if wrong then require("fleet.cli.mistake").raise(wrong, { "setup" }) end
+  s.options.region = s.options.region or s.regions[1]
+end
+
+local function application(s)
+  ask_application(s)
+  ask_domain(s)
+  ask_regions(s)
+  s.options.scopes = s.options.scopes or usual_scopes
+  return "done", string.format("%s, %s; the vendor's site must list exactly this redirect address: %s", s.options.client_id,
+    is_third_party(s) and "third-party" or "open-source", s.options.redirect_uri)
+end
+
+-- ---- 2: the key, 3: the configuration ----
+
+local function key(s)
+  local path = s.options.key or string.gsub(s.path, "[^/]*$", "") .. "fleet-key.pem"
+  local loaded, err, kind = core.key.load(path, nil, { insecure_key_mode = s.options.insecure_key_mode })
+  local file = not loaded and io.open(path, "rb")
+  if file then file:close() end
+  if file then return nil, err, kind end
+  local state = loaded and "skipped" or "done"
+  if not loaded then
+    local made
+    made, err, kind = core.directory_make((string.match(path, "^(.+)/[^/]*$")) or ".")
+    if not made then return nil, err, kind end
+    loaded = core.key.generate()
+    made, err, kind = loaded:save(path)
+    if not made then return nil, err, kind end
+  end
+  s.options.key, s.key = core.real_path(path) or path, { bytes = loaded:public_bytes(), pem = loaded:public_pem() }
+  loaded:close()
+  return state, s.options.key .. ", fingerprint " .. string.sub(partner.fingerprint(s.key.bytes), 1, 16)
+end
+
+local not_kept = { token = true, log = true, http = true, budgets = true }
+
+local function configuration(s)
+  local members = {}
+  for name, value in pairs(s.options) do
+    if not not_kept[name] then members[name] = value end
+  end
+  local state, err, kind = config_file.save(s.path, members)
+  if not state then return nil, err, kind end
+  s.client = s.context:client(s.options)
+  return state == "kept" and "skipped" or "done", s.path .. " (readable by you only)"
+end
+
+-- ---- 4: hosting, 5: registration ----
+
+local function hosting(s)
+  if not s.options.domain then return "skipped", "no domain: commands are sent unsigned, which most vehicles refuse" end
+  local found = hosted_key.fetch(core.account(s.client), s.options.domain, { url = s.given.key_url })
+  if found.bytes == s.key.bytes then return "skipped", "the key is at " .. found.url end
+  local why = found.problem or "another key stands there"
+  return "todo", found.url .. ": " .. why,
+    "put this file there, for everybody to read, and leave it there: " .. s.key_file
+end
+
+-- The public half beside the private one, ready to be copied to the web server.
+local function public_file(s)
+  local path = string.gsub(s.options.key, "%.pem$", "") .. ".public.pem"
+  local before = core.file_read(path, 65536)
+  s.key_file = path
+  if before == s.key.pem then return true end
+  local directory, name = string.match(path, "^(.*)/([^/]+)$")
+  local draft, err, kind = core.file_draft(directory == "" and "/" or directory or ".", name or path)
+  if not draft then return nil, err, kind end
+  local done
+  done, err, kind = draft:write(s.key.pem, true)
+  if done then done, err, kind = draft:keep(true) end
+  draft:close()
+  return done, err, kind
+end
+
+-- One region: is it there, is it this key, else register. Returns "done" or "skipped", or nil and what is wrong.
+local function register_in(s, client)
+  local place = require("fleet.region").describe(core.account(client))
+  local known = partner.registered(client.partner:public_key { domain = s.options.domain })
+  if known.bytes == s.key.bytes then return "skipped", place end
+  local done, err = client.partner:register { domain = s.options.domain }
+  if not done then return nil, err.message end
+  known = partner.registered(client.partner:public_key { domain = s.options.domain })
+  if known.bytes == s.key.bytes then return "done", place end
+  return nil, known.problem or "in " .. place .. " another key is registered than the one here: host the one here, then run setup again"
+end
+
+local function registration(s)
+  if not is_third_party(s) then return "skipped", "an open-source app has no partner token: it is onboarded by the vendor" end
+  if not s.options.domain then return "todo", "no domain: the service wants one before it answers", "run setup again with --domain" end
+  local places, problems, state = {}, {}, "skipped"
+  for _, name in ipairs(s.regions or { false }) do
+    local client = regions.client(s.context, s.options, name or nil)
+    local result, text = register_in(s, client)
+    client:close()
+    local list = result and places or problems
+    list[#list + 1] = text
+    if result == "done" then state = "done" end
+  end
+  if problems[1] then return "todo", table.concat(problems, "; "), "see the step before, then run 'fleet setup' again" end
+  return state, s.options.domain .. " in " .. table.concat(places, " and ")
+end
+
+-- ---- 6: signing in, 7: the region ----
+
+local function login(s)
+  local slots, err, kind = s.client:token_info()
+  if not slots then return nil, err, kind end
+  local user = slots.user
+  if user and (user.refresh_by or (user.expires_in or 0) > 60) then return "skipped", "signed in already" end
+  local asked = is_third_party(s) and s.options.domain and { show_keypair_step = true } or {}
+  slots, err, kind = sign_in(s.context, s.client, asked, s.given.paste)
+  if not slots then return nil, err, kind end
+  local granted = slots.user and slots.user.scopes or {}
+  return "done", "signed in" .. (granted[1] and "; granted: " .. table.concat(granted, " ") or "")
+end
+
+local function region(s)
+  local found, err = s.client:discover_region()
+  if not found then return "todo", err.message, "run 'fleet setup' again when it is mended" end
+  return "done", (found.region and found.region .. ", " or "") .. found.base_url
+end
+
+-- ---- 8: the first read, 9: pairing ----
+
+local function first_read(s)
+  local vehicles, err, kind = s.client:vehicles():collect()
+  if not vehicles then return nil, err, kind end
+  s.vehicles = vehicles
+  local names = {}
+  for i, record in ipairs(vehicles) do
+    names[i] = string.format("%s %s (%s)", record.vin or record.id_s or "?", record.display_name or "", record.state or "?")
+  end
+  if names[1] then return "done", table.concat(names, "; ") end
+  local products
+  products, err, kind = s.client:products()
+  if not products then return nil, err, kind end
+  return "done", string.format("no vehicles; %d products", #products)
+end
+
+local function unpaired(s, vins)
+  local status, err, kind = s.client:fleet_status(vins)
+  if not status then return nil, err, kind end
+  local facts, lines = { domain = s.options.domain, region = "", key = s.key }, {}
+  for _, vin in ipairs(vins) do
+    local link = s.client:pairing_url { domain = s.options.domain, vin = vin }
+    local line = partner.pairing(vin, status, partner.findings(facts), { link = link })
+    if line.ok == false then lines[#lines + 1] = { vin = vin, fix = line.fix, link = link } end
+  end
+  return lines
+end
+
+local function wait_for(s, lines)
+  local left = {}
+  for _, line in ipairs(lines) do
+    s.say("the owner opens this address on the phone: " .. line.link)
+    if not pairing.wait(s.context, s.client, line.vin, s.given.wait) then left[#left + 1] = line end
+  end
+  return left
+end
+
+local function pair(s)
+  if not s.options.domain then return "skipped", "no domain, no pairing" end
+  local vins = {}
+  for _, record in ipairs(s.vehicles or {}) do vins[#vins + 1] = record.vin end
+  if not vins[1] then return "skipped", "no vehicle" end
+  local lines, err = unpaired(s, vins)
+  if not lines then return "todo", err.message, "look again with 'fleet doctor'" end
+  local waited = s.given.wait and lines[1]
+  if waited then lines = wait_for(s, lines) end
+  if not lines[1] then return waited and "done" or "skipped", "every vehicle that needs the key has it" end
+  local left, fixes = {}, {}
+  for i, line in ipairs(lines) do left[i], fixes[i] = line.vin, line.fix end
+  return "todo", "the key is not on " .. table.concat(left, ", "), table.concat(fixes, "; ")
+end
+
+--- The steps in their order: name, what it does, and how.
+M.steps = {
+  { "application", "what the vendor's developer site says of it", application },
+  { "key", "the private key that signs commands, readable by you only", key },
+  { "configuration", "the options of every later call", configuration },
+  { "hosting", "the public half of the key where the service and vehicles look for it", function(s)
+    local written, err, kind = public_file(s)
+    if not written then return nil, err, kind end
+    return hosting(s)
+  end },
+  { "registration", "the domain and its key, in every chosen region", registration },
+  { "sign-in", "an owner grants access to the account", login },
+  { "region", "where the account lives", region },
+  { "first read", "the list of vehicles", first_read },
+  { "pairing", "the owner adds the key to each vehicle", pair },
+}
+
+--- Runs the steps. s: context, world, given (the verb's options), options (of fleet.new, as far as known), path (of the
+--- configuration), asking, begin(i, name, doc), finish(step), say(text). Returns the list of
+--- { name =, state =, message =, fix = }, or nil, err, kind.
+function M.run(s)
+  local results = {}
+  for i, step in ipairs(M.steps) do
+    s.begin(i, step[1], step[2])
+    local state, message, fix = step[3](s)
+    if not state then return nil, message, fix or message.kind end
+    results[i] = { name = step[1], state = state, message = message, fix = fix }
+    s.finish(results[i])
+  end
+  return results
+end
+
+--- The options that are known before anything is asked.
+function M.known(world, texts)
+  return options.for_client(world, texts, true)
+end
+
+return M

@@ -1,0 +1,57 @@
+-- Signing a person in at a terminal, for `fleet login` and `fleet setup`: prints the address, takes the callback by either
+-- way, exchanges the code.
+
+local callback = require "fleet.cli.callback"
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local words = require "fleet.cli.words"
+
+local function check(given, verb)
+  for _, name in ipairs { "client_id", "redirect_uri" } do
+    if not given[name] then mistake.raise(string.format("'%s' needs %s", verb, words.written(name)), { verb }) end
+  end
+end
+
+local function invite(context, url, listener, wanted)
+  local out = context.json and context.world.stderr or context.out
+  if wanted and not listener then
+    context.world.stderr:write("fleet: nothing can listen at the redirect address: another program may use its port\n")
+  end
+  out:write(listener and "Waiting for the browser on this machine. With a browser elsewhere, paste here the address at which it ends.\n"
+    or "Paste here the address at which the browser ends, or the code in it.\n")
+  out:write("Open this address to sign in: ", url, "\n")
+  out:flush()
+end
+
+-- An address that is not of this sign-in does not end it: whoever knows the port can send one.
+local function taker(client, pending, result)
+  return function(address)
+    local done, err, kind = client:authorize(address, pending)
+    local foreign = not done and (err.reason == "state_mismatch" or err.reason == "state_missing")
+    result.done, result.err, result.kind = done, err, kind
+    if foreign then return nil end
+    return done == true and err == nil
+  end
+end
+
+local function no_answer(verb)
+  local err = core.err { kind = "timeout", message = verb .. ": no callback address came; run it again and paste the address" }
+  return nil, err, err.kind
+end
+
+--- Signs in. given: options of client:authorize_url; pasted: do not listen on this machine. Returns what token_info returns,
+--- or nil, err, kind.
+return function(context, client, given, pasted)
+  local loop, config = require("fleet").loop, core.account(client).config
+  check(config, context.name)
+  local url, pending, kind = context:check(client.authorize_url, client, given)
+  if not url then return nil, pending, kind end
+  local result = {}
+  local take = taker(client, pending, result)
+  local listener = not pasted and callback.listen(loop, config.redirect_uri, take) or nil
+  invite(context, url, listener, not pasted and callback.parts(config.redirect_uri) ~= nil)
+  local came = callback.wait(context.world, loop, listener, take)
+  if result.err then return nil, result.err, result.kind or result.err.kind end
+  if not came then return no_answer(context.name) end
+  return client:token_info()
+end

@@ -1,0 +1,58 @@
+-- fleet doctor: what keeps this installation from working, line by line, and what to do.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local regions = require "fleet.cli.regions"
+local show = require "fleet.cli.show"
+
+local takes = {
+  { name = "key_url", type = "string", placeholder = "URL", doc = "where this machine reaches the hosted key, in place of its domain" },
+  { name = "regions", type = "strings", placeholder = "NAMES", doc = "further regions in which the application should be registered" },
+}
+
+local signs = { [true] = "ok  ", [false] = "FIX " }
+
+local function print_lines(out, lines)
+  local columns = 0
+  for _, line in ipairs(lines) do columns = math.max(columns, #line.name) end
+  for _, line in ipairs(lines) do
+    out:write(signs[line.ok] or "-   ", string.format("%-" .. columns .. "s  ", show.clean(line.name)), show.clean(line.message), "\n")
+    if line.fix and line.ok ~= true then out:write("    ", string.rep(" ", columns), "  -> ", show.clean(line.fix), "\n") end
+  end
+end
+
+local function count_of(lines)
+  local count = 0
+  for _, line in ipairs(lines) do count = count + (line.ok == false and 1 or 0) end
+  return count
+end
+
+local function run(context, line)
+  local given = options.given(context.world, takes, line.options)
+  if line.pairs[1] then mistake.raise(string.format("'doctor' takes no '%s='", line.pairs[1].name), { "doctor" }) end
+  given.vins = line.words
+  for _, vin in ipairs(given.vins) do
+    local good = #vin == 17 and string.match(vin, "^[A-HJ-NPR-Z%d]+$")
+    if not good then mistake.raise(string.format("'%s' is not a VIN", vin), { "doctor" }) end
+  end
+  local wrong = given.regions and regions.unknown(given.regions)
+  if wrong then mistake.raise(wrong, { "doctor" }) end
+  local lines = require("fleet.cli.doctor").examine(context, line.options, given)
+  local count = count_of(lines)
+  if count == 0 then return { ok = true, checks = lines } end
+  if not context.json then print_lines(context.out, lines) end
+  local err = core.err { kind = "invalid", message = string.format("doctor: %d thing%s to mend", count, count == 1 and "" or "s") }
+  err.ok, err.checks = false, lines
+  return nil, err, err.kind
+end
+
+return {
+  {
+    name = "doctor", usage = "doctor [VIN …]", takes = takes, run = run,
+    show = function(out, value) print_lines(out, value.checks) end,
+    doc = "Looks at the configuration, certificates, store, network, clock, sign-in, scopes, key, hosting, registration and pairing: "
+      .. "each line is ok or says what to do. Ends with status 0 only when nothing is to be mended.",
+    details = "Vehicles are asked for with fleet_status, which is priced as data; nothing is woken and nothing is changed.",
+  },
+}

@@ -1,0 +1,56 @@
+-- fleet jws CLAIMS: signs claims, or a telemetry configuration, with the virtual key.
+
+local core = require "fleet.core"
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local values = require "fleet.cli.values"
+
+local takes = {
+  { name = "vin", type = "vin", doc = "for one vehicle; left out, for every vehicle that knows the key" },
+  { name = "app", type = "string", doc = "what the token is for, TelemetryClient when left out" },
+  { name = "force", type = "boolean", doc = "sign a telemetry configuration that has problems" },
+}
+
+-- A file that says where to send telemetry is a configuration and is checked as one (field-problems 42); the file may also be
+-- the whole body { vins =, config = }.
+local function check_configuration(context, claims, force)
+  if claims.hostname == nil or claims.fields == nil or force then return true end
+  local _, wall = core.clock()
+  local report = context:check(require("fleet.telemetry").check, claims, wall)
+  if #report.problems == 0 then return true end
+  local lines = {}
+  for i, problem in ipairs(report.problems) do lines[i] = problem.where .. " " .. problem.message end
+  local err = core.err { kind = "invalid", message = "jws: " .. table.concat(lines, "; ") .. " (--force signs it all the same)" }
+  err.problems, err.warnings = report.problems, report.warnings
+  return nil, err, err.kind
+end
+
+local function sign(context, key, claims, given)
+  local token, err, kind = context:check(key.jws, key, claims, { vin = given.vin, app = given.app })
+  if not token then return nil, err, kind end
+  return { token = token, fingerprint = key:fingerprint() }
+end
+
+local function run(context, line)
+  local given = options.given(context.world, takes, line.options)
+  local claims = values.read(context.world, { type = "object" }, line.words[1], "CLAIMS")
+  if type(claims) ~= "table" then mistake.raise("'jws' takes a JSON object, @file or -", { "jws" }) end
+  if type(claims.config) == "table" then claims = claims.config end
+  local good, err, kind = check_configuration(context, claims, given.force)
+  if not good then return nil, err, kind end
+  local account = core.account(context:client())
+  if not account.keys then mistake.raise("'jws' needs --key: the file of the virtual key", { "jws" }) end
+  return sign(context, account.keys[1], claims, given)
+end
+
+local function show(out, value)
+  out:write(value.token, "\n")
+end
+
+return {
+  {
+    name = "jws", words = { "CLAIMS" }, takes = takes, run = run, show = show,
+    doc = "Signs claims (JSON text, @FILE or -) with the virtual key and prints the token. A telemetry configuration is checked "
+      .. "first; the token is what create_fleet_telemetry_config_jws takes.",
+  },
+}

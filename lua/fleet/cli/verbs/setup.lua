@@ -1,0 +1,83 @@
+-- fleet setup: from nothing to a first read, in steps that can be run again.
+
+local mistake = require "fleet.cli.mistake"
+local options = require "fleet.cli.options"
+local setup = require "fleet.cli.setup"
+local show = require "fleet.cli.show"
+
+local kinds = { { name = "third_party" }, { name = "open_source" } }
+
+local takes = {
+  { name = "app", type = "string", placeholder = "KIND", choices = kinds, environment = "FLEET_APP",
+    doc = "third_party (with a client secret) or open_source" },
+  { name = "regions", type = "strings", placeholder = "NAMES", environment = "FLEET_REGIONS", doc = "where to register: na, eu, cn" },
+  { name = "key_url", type = "string", placeholder = "URL", environment = "FLEET_KEY_URL",
+    doc = "where this machine reaches the hosted key, in place of its domain" },
+  { name = "wait", type = "number", placeholder = "SECONDS", environment = "FLEET_WAIT", doc = "wait so long for each pairing" },
+  { name = "paste", type = "boolean", doc = "the address will be pasted: do not listen on this machine" },
+  { name = "yes", type = "boolean", doc = "ask nothing: what has a usual answer gets it" },
+}
+
+-- The verb's own answers: options first, then the environment.
+local function own_answers(context, line)
+  local texts = {}
+  for _, option in ipairs(takes) do
+    local variable = option.environment and context.world.getenv(option.environment)
+    texts[option.name] = line.options[option.name] or variable ~= "" and variable or nil
+  end
+  local given = options.given(context.world, takes, texts)
+  for _, kind in ipairs(kinds) do
+    if given.app == nil or given.app == kind.name then return given end
+  end
+  mistake.raise("'--app' must be third_party or open_source", { "setup" })
+end
+
+local words_of = { done = "done: ", skipped = "nothing to do: ", todo = "to do: " }
+
+local function session(context, line)
+  local out = context.json and context.world.stderr or context.out
+  local function say(text)
+    out:write("      ", show.clean(text), "\n")
+    out:flush()
+  end
+  local given = own_answers(context, line)
+  return {
+    context = context, world = context.world, given = given, say = say, options = setup.known(context.world, line.options),
+    path = line.options.config or options.config_path(context.world),
+    asking = not given.yes and context.world.terminal(0),
+    begin = function(i, name, doc)
+      out:write(string.format("[%d/%d] %s: %s\n", i, #setup.steps, name, doc))
+      out:flush()
+    end,
+    finish = function(step)
+      say(words_of[step.state] .. step.message)
+      if step.fix then say("-> " .. step.fix) end
+    end,
+  }
+end
+
+local function run(context, line)
+  local s = session(context, line)
+  if not s.path then mistake.raise("'setup' needs --config: there is no home directory", { "setup" }) end
+  local steps, err, kind = setup.run(s)
+  if not steps then return nil, err, kind end
+  local left = {}
+  for _, step in ipairs(steps) do
+    if step.state == "todo" then left[#left + 1] = step.name end
+  end
+  return { steps = steps, todo = left, config = s.path }
+end
+
+local function print_result(out, value)
+  if not value.todo[1] then return out:write("ready: every step is done\n") end
+  out:write("ready to read; still to do: ", table.concat(value.todo, ", "), ". Run 'fleet setup' again afterwards.\n")
+end
+
+return {
+  {
+    name = "setup", words = {}, takes = takes, run = run, show = print_result,
+    doc = "Leads from nothing to a first read: application, key, configuration, hosting, registration, sign-in, region, vehicles, "
+      .. "pairing. Run it again at any time: what is done is skipped.",
+    details = "Every answer may also be an option or stand in the environment; with all of them it runs unattended.",
+  },
+}
