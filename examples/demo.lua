@@ -159,6 +159,30 @@ local function charging_day(client, addresses)
     added * tariff:price { year = 2026, month = 1, day = 1, hour = 18 }.buy.price, world.billing.usd - bill)
 end
 
+-- Two days in virtual time, against the simulator in this process: how the car charges by itself, and with charge_by.
+local function two_days(tariff, make)
+  return fleet.automation.rehearse {
+    from = "2026-11-19", days = 2, zone = "Europe/Berlin", tariff = tariff, ready_by = "07:00",
+    vehicle = { charge_state = { battery_level = 45, charge_limit_soc = 80, charge_current_request_max = 16 } },
+    habits = { { "18:00", "plug", date = "2026-11-19" } }, automation = make,
+  }
+end
+
+local function automation()
+  local tariff = assert(fleet.tariff.from_rows { currency = "EUR", name = "Three prices", time_zone = "Europe/Berlin", rows = {
+    { from = "22:00", to = "06:00", price = 0.21 }, { from = "06:00", to = "17:00", price = 0.33 },
+    { from = "17:00", to = "22:00", price = 0.42 } } })
+  local month = two_days(tariff, function(car)
+    return fleet.automation.charge_by { car = car, ready_by = "07:00", level = 80, tariff = tariff, wake = true }
+  end)
+  for _, note in ipairs(month.notes) do
+    if string.find(note.text, "^sent ") then say("%s  %s", os.date("!%a %H:%M UTC", math.floor(note.at)), note.text) end
+  end
+  local at_once = two_days(tariff, function() return {} end)
+  say("by 07:00 the car has %d %%: %.1f kWh for %.2f EUR; charged at once they would have cost %.2f EUR",
+    math.floor(month.ready[2].level + 0.01), month.kwh, month.price, at_once.price)
+end
+
 local function main(addresses, key)
   local function client_with(more)
     local options = {
@@ -197,6 +221,10 @@ local addresses, stop = start(key)
 say("it listens at %s", addresses.base_url)
 local ok, failure = pcall(main, addresses, key)
 stop()
+if ok then
+  step "An automation: ready by 07:00 in the cheapest hours, two days in virtual time"
+  ok, failure = pcall(automation)
+end
 if not ok then
   io.stderr:write("the demonstration failed: ", tostring(failure), "\n")
   os.exit(1, true)

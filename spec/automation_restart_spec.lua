@@ -6,12 +6,14 @@ local months = require "spec.support.month"
 local process = require "spec.support.process"
 local rehearsal = require "fleet.automation.rehearsal"
 
-local days = 31
+local days = 16
 
 local function spawn(directory, world_now, left)
   local preload = os.getenv "LD_PRELOAD" -- a sanitizer's: the child loads what was built with it
-  local line = (preload and "LD_PRELOAD=" .. process.quote(preload) .. " " or "") .. string.format("LUA_PATH=%s LUA_CPATH=%s lua5.4 %s/spec/support/automation_child.lua %s/requests %s/replies %s/store %.6f %d",
-    process.quote(package.path), process.quote(package.cpath), process.root, directory, directory, directory, world_now, left)
+  local sanitizer = preload and "LD_PRELOAD=" .. process.quote(preload) .. " " or ""
+  local paths = string.format("LUA_PATH=%s LUA_CPATH=%s", process.quote(package.path), process.quote(package.cpath))
+  local line = string.format("%s%s lua5.4 %s/spec/support/automation_child.lua %s/requests %s/replies %s/store %.6f %d", sanitizer, paths,
+    process.root, directory, directory, directory, world_now, left)
   process.execute(string.format("sh -c 'echo $$ > %s/pid; exec env \"$@\"' sh %s >>%s/output 2>&1 &", directory,
     line, directory))
   local requests = assert(io.open(directory .. "/requests", "r"))
@@ -85,11 +87,11 @@ describe("kill -9 in mid-month", function()
 
   it("has something to lose: the undisturbed month is ready every day", function()
     assert.same({ days, days }, { quiet:ready_days(80) })
-    assert.is_true(quiet:sent() > 40)
+    assert.is_true(quiet:sent() > 18)
   end)
 
   it("changes nothing when looks are cut off", function()
-    local month, killed = month_with(function(_, number) return number % 400 == 399 and "before" or nil end)
+    local month, killed = month_with(function(_, number) return number % 200 == 199 and "before" or nil end)
     assert.is_true(killed >= 3, tostring(killed))
     assert.same(outline(quiet), outline(month))
     assert.near(quiet.price, month.price, 0.05 * quiet.price)
@@ -104,7 +106,7 @@ describe("kill -9 in mid-month", function()
       if starts % 6 == 2 then return "after" end
       if starts % 6 == 5 then return "before" end
     end)
-    assert.is_true(killed >= 15, tostring(killed))
+    assert.is_true(killed >= 7, tostring(killed))
     assert.same(outline(quiet), outline(month))
     assert.near(quiet.price, month.price, 0.05 * quiet.price)
     assert.same({ days, days }, { month:ready_days(80) })

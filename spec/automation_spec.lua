@@ -4,10 +4,14 @@ local fleet = require "fleet"
 local months = require "spec.support.month"
 local seam = require "spec.support.seam"
 
-local car, site = nil, nil
+local client, car, site
 before_each(function()
-  local client = seam.client "{}"
+  client = seam.client "{}"
   car, site = client:vehicle(seam.vin), client:energy_site("1234567890")
+end)
+after_each(function()
+  client:close()
+  client, car, site = nil, nil, nil
 end)
 
 local function charge_by(more)
@@ -188,7 +192,7 @@ describe("running", function()
   it("explains itself, before and after", function()
     assert.equal("charge_by has not decided anything yet", charge_by():explain())
     months.charge_by(nil, { days = 1, habits = {} })
-    assert.matches("^charge_by, %a+ %d%d:%d%d: the car is not plugged in$", months.last:explain())
+    assert.matches("^charge_by, %a+ %d%d:%d%d: the car is not plugged in$", months.last_said)
   end)
 
   it("prints without secrets", function()

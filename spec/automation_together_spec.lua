@@ -15,14 +15,16 @@ local function both(more)
   end
 end
 
-local cheap_morning = assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", rows = {
-  { from = "07:00", to = "11:00", price = 0.10 }, { from = "11:00", to = "07:00", price = 0.40 } } })
+local function cheap_morning()
+  return assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", rows = {
+    { from = "07:00", to = "11:00", price = 0.10 }, { from = "11:00", to = "07:00", price = 0.40 } } })
+end
 
 local function rehearse(more)
   return months.of {
-    from = "2026-04-01", days = 3, tariff = cheap_morning, habits = sunny, ready_by = "11:00",
+    from = "2026-04-01", days = 3, tariff = cheap_morning(), habits = sunny, ready_by = "11:00",
     vehicle = { charge_state = { battery_level = 50, charge_limit_soc = 80, charge_current_request_max = 16 } },
-    energy_site = { solar_power = 1500 }, automation = both { surplus = more.surplus, tariff = cheap_morning },
+    energy_site = { solar_power = 1500 }, automation = both { surplus = more.surplus, tariff = cheap_morning() },
   }
 end
 
@@ -36,12 +38,12 @@ describe("charge_by and surplus_charge for one car", function()
 
   it("the order can be stated otherwise", function()
     local month = months.of {
-      from = "2026-04-01", days = 2, habits = { { "00:10", "plug", date = "2026-04-01" } }, tariff = cheap_morning,
+      from = "2026-04-01", days = 2, habits = { { "00:10", "plug", date = "2026-04-01" } }, tariff = cheap_morning(),
       vehicle = { charge_state = { battery_level = 50, charge_limit_soc = 70, charge_current_request_max = 16 } },
       automation = function(car)
         return {
           fleet.automation.ensure { car = car, settings = { set_charge_limit = { percent = 70 } }, precedence = 50 },
-          fleet.automation.charge_by { car = car, ready_by = "11:00", level = 80, tariff = cheap_morning, wake = true },
+          fleet.automation.charge_by { car = car, ready_by = "11:00", level = 80, tariff = cheap_morning(), wake = true },
         }
       end,
     }

@@ -27,6 +27,11 @@ local runs = {
   ["server.lua"] = { "^GET /api/1/vehicles/5YJ3E1EA7KF000001\nonline\n$" },
   ["sign_in.lua"] = { needs = "app", "/oauth2/v3/authorize%?response_type=code&client_id=app",
     "signed in; refresh by 20%d%d%-%d%d%-%d%d\n$" },
+  ["automation.lua"] = { "^$" }, -- a file for `fleet run`
+  ["automation_charge_by.lua"] = { "\nready +on 31 of 31 days\n$", "charged +%d+%.%d kWh" },
+  ["automation_ensure.lua"] = { "\nset +%d+ times\n$" },
+  ["automation_surplus_charge.lua"] = { "kWh, of which %d+%.%d from the roof" },
+  ["automation_tariff_sync.lua"] = { "\nsent +%d+ tariffs\n$" },
   ["stores.lua"] = { "^second\tsomebody else wrote the key\ntrue\t1\n$" },
   ["tables.lua"] = { "\nhonk_horn +POST +/api/1/vehicles/{vin}/command/honk_horn +command\n", "^vehicles " },
   ["tariff_check.lua"] = { "^problem: season Summer[^\n]* 15:00%-16:00", "\nTwo seasons", "0%.512  ON_PEAK" },

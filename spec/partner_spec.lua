@@ -48,7 +48,6 @@ describe("a domain", function()
     local client, requests = seam.client(seam.done, { client_id = "app", client_secret = "s" })
     for _, call in ipairs {
       function() client.partner:register { domain = "https://app.example.com" } end,
-      function() client.partner:public_key { domain = "https://app.example.com" } end,
       function() client.partner:check { domain = "https://app.example.com" } end,
       function() client:pairing_url { domain = "https://app.example.com" } end,
       function() fleet.new { domain = "https://app.example.com" } end,

@@ -295,7 +295,8 @@ end
 -- ---- rounds ----
 
 local function new_day(self, state, now)
-  local date = self.config.local_zone and require("fleet.automation.hours").date(self.config.local_zone, now) or os.date("!%F", math.floor(now))
+  local zone = self.config.local_zone
+  local date = zone and require("fleet.automation.hours").date(zone, now) or os.date("!%Y-%m-%d", math.floor(now))
   if state.day.date ~= date then state.day = { date = date, commands = 0 } end
 end
 
@@ -503,7 +504,7 @@ end
 
 --- fleet.automation.rehearse(options): a month in a minute, see lua/fleet/automation/rehearsal.lua.
 function M.rehearse(given)
-  return require("fleet.automation.rehearsal").run(given)
+  return require("fleet.automation.rehearsal").run(given, M.is)
 end
 
 --- Whether value is an automation.

@@ -110,13 +110,11 @@ end
 rows["partner.fleet_telemetry_error_vins"] = error_vins
 
 -- A domain that is misspelt is refused here, with what was meant: the service only says no (field-problems 29).
-for _, name in ipairs { "partner.register", "partner.public_key" } do
-  rows[name] = function(plain, handle, params, ...)
-    if type(params) == "table" and type(params.domain) == "string" then
-      require("fleet.domain").check(name, params.domain)
-    end
-    return plain(handle, params, ...)
+rows["partner.register"] = function(plain, handle, params, ...)
+  if type(params) == "table" and type(params.domain) == "string" then
+    require("fleet.domain").check("partner.register", params.domain)
   end
+  return plain(handle, params, ...)
 end
 
 --- See lua/fleet/partner.lua.

@@ -81,10 +81,11 @@ function methods:evaluate(javascript)
   return result.result.value
 end
 
---- Until the expression is true; asked again and again, because nothing says when.
+--- Until the expression is true; asked again and again, because nothing says when. Between two pages it may well fail.
 function methods:wait(javascript)
   for _ = 1, 400 do
-    if self:evaluate("!!(" .. javascript .. ")") then return end
+    local ok, value = pcall(self.evaluate, self, "!!(" .. javascript .. ")")
+    if ok and value then return end
     core.pause(0.025)
   end
   error("it does not become true: " .. javascript .. "\n" .. tostring(self:text("body")), 2)

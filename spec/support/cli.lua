@@ -1,6 +1,7 @@
 -- Runs the command line in this process: streams are texts, the service is a function.
 
 local core = require "fleet.core"
+local eavesdrop = require "spec.support.eavesdrop"
 local main = require "fleet.cli.main"
 
 local M = {}
@@ -51,6 +52,8 @@ function M.run(argv, given)
     end,
   })
   result.out, result.err = out_text(), err_text()
+  eavesdrop.note(result.out)
+  eavesdrop.note(result.err)
   result.json = core.json_decode(result.out)
   return result
 end

@@ -30,3 +30,5 @@ busted.subscribe({ "file", "end" }, function(file)
   end
   return nil, true
 end)
+
+require "spec.support.eavesdrop"

@@ -38,15 +38,16 @@ end
 
 --- A month of charge_by.
 function M.charge_by(options, more)
+  local last
   local given = { automation = function(car)
     local own = { car = car, ready_by = "07:00", level = 80, tariff = M.tariff, wake = true }
     for name, value in pairs(options or {}) do own[name] = value end
-    M.last = fleet.automation.charge_by(own)
-    return M.last
+    last = fleet.automation.charge_by(own)
+    return last
   end }
   for name, value in pairs(more or {}) do given[name] = value end
   local month = M.of(given)
-  M.last_calls = M.last:cost().calls
+  M.last_calls, M.last_said = last:cost().calls, last:explain()
   return month
 end
 

@@ -38,10 +38,8 @@ end
 -- ---- the service in this process ----
 
 local function zone_offsets()
-  local known = {}
   return function(name, at)
-    known[name] = known[name] or assert(core.zone(name))
-    return known[name]:offset(at)
+    return assert(calendar.zone(name)):offset(at)
   end
 end
 
@@ -117,10 +115,13 @@ local function new_client(world, given)
   local options = {
     base_url = base, auth_url = auth_host, token_url = token_host, client_id = "rehearsal", client_secret = "rehearsal",
     redirect_uri = "http://localhost:1/callback", store = given.store,
-    scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds", "energy_device_data", "energy_cmds" },
+    scopes = {
+      "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds",
+      "energy_device_data", "energy_cmds",
+    },
     http = http,
   }
-  local client = assert(require("fleet").new(options))
+  local client = assert(require("fleet.client").new(options))
   if not client:token_info().user then sign_in(client, http) end
   return client
 end
@@ -152,7 +153,8 @@ function deeds.fault(world, habit) world.service.faults:add(habit.fault, habit.t
 M.deeds = deeds
 
 local day_sets = {
-  all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06", sat = "6", sun = "0", mon = "1", tue = "2", wed = "3", thu = "4", fri = "5",
+  all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06",
+  sun = "0", mon = "1", tue = "2", wed = "3", thu = "4", fri = "5", sat = "6",
 }
 
 -- Sunday is 0.
@@ -267,10 +269,11 @@ local function check(given)
 end
 
 local function new_world(given)
-  local zone = assert(core.zone(given.zone))
+  local zone = assert(calendar.zone(given.zone))
   local from = given.start or zone:day(given.from)
   local world = {
-    zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {}, kwh = 0, sun_kwh = 0, price = 0,
+    zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {},
+    kwh = 0, sun_kwh = 0, price = 0,
     charged = 0, measured = from, tariff = given.tariff,
   }
   local last = core.days_date(core.date_days(calendar.date(zone, from)) + given.days)
@@ -317,9 +320,11 @@ end
 
 local function month_of(world)
   return setmetatable({
-    zone = world.zone, from = world.from, to = world.to, kwh = world.kwh, sun_kwh = world.sun_kwh, grid_kwh = world.kwh - world.sun_kwh,
-    price = world.price, calls = world.calls, usd = cost.usd(world.calls), refused = world.refused, commands = world.commands, ready = world.ready,
-    samples = world.samples, notes = world.notes, world = world,
+    zone = world.zone, from = world.from, to = world.to, kwh = world.kwh, sun_kwh = world.sun_kwh,
+    grid_kwh = world.kwh - world.sun_kwh,
+    price = world.price, calls = world.calls, usd = cost.usd(world.calls), refused = world.refused,
+    commands = world.commands, ready = world.ready,
+    samples = world.samples, notes = world.notes,
   }, require("fleet.automation.month"))
 end
 
@@ -360,8 +365,8 @@ end
 --- one: the car as it is); from = "2026-03-01";
 --- days = 31; zone; habits = list of { "17:45", deed, days = "mon-fri", date =, miles = }; vehicle, energy_site: members of
 --- the simulator's garage; tariff: what energy from the grid costs; ready_by: when the level is noted each day.
---- Returns a month, see lua/fleet/automation/month.lua. Raises what goes wrong.
-function M.run(given)
+--- is_automation(value) tells one from a list. Returns a month, see lua/fleet/automation/month.lua. Raises what goes wrong.
+function M.run(given, is_automation)
   check(given)
   local options = { days = 31, zone = "Europe/Berlin", habits = {} }
   for name, value in pairs(given) do options[name] = value end
@@ -373,7 +378,7 @@ function M.run(given)
       local client = new_client(world, options)
       world.client = client
       local made = options.automation(client:vehicle(vin), client:energy_site(M.site), client)
-      run_all(world, options, require("fleet.automation").is(made) and { made } or made)
+      run_all(world, options, is_automation(made) and { made } or made)
       client:close()
     end)
   end)

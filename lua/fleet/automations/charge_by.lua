@@ -218,7 +218,7 @@ end
 local words = { start = "started", stop = "stopped" }
 
 -- Why nothing is planned, or nil.
-local function in_the_way(config, now, state, m)
+local function in_the_way(config, state, m)
   local charge = state.seen.charge_state
   if not charge then
     local info = state.seen.info
@@ -288,7 +288,7 @@ function M.decide(config, now, state)
   local lost = lost_sight(config, now, state)
   if lost then return lost end
   local m = read_hand(config, now, state, deadline)
-  local obstacle = in_the_way(config, now, state, m)
+  local obstacle = in_the_way(config, state, m)
   if obstacle then return idle(config, now, state, obstacle) end
   local f = facts(config, now, state, deadline)
   local slept = slept_over_it(config, now, state, f)

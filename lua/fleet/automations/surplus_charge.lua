@@ -207,7 +207,7 @@ end
 
 local words = { start = "started", stop = "stopped" }
 
-local function obstacle(config, now, state, m, live)
+local function obstacle(config, state, m, live)
   local at_connector = live.wall_connectors and #live.wall_connectors > 0
   local charge = state.seen.charge_state
   if at_connector and not connector(live, vin_of(config)) then return "the car is not plugged in" end
@@ -220,7 +220,7 @@ local function obstacle(config, now, state, m, live)
 end
 
 -- The wall connector says that the car does what nobody here wants: the car itself must be asked why.
-local function surprising(state, live, entry)
+local function surprising(state, entry)
   local charge = state.seen.charge_state
   if not entry or not charge then return false end
   local flows = (entry.wall_connector_power or 0) > 100
@@ -242,7 +242,7 @@ local function car_looks(config, now, state, live)
   local told = live.wall_connectors and #live.wall_connectors > 0
   if told and not entry then return {} end
   if entry and not state.memory.was_plugged then state.memory.was_plugged, at = true, nil end
-  if surprising(state, live, entry) and now - (at or 0) > 300 or (entry and not at) then
+  if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
     return watch.due(config, now, state, sections, now)
   end
   if told then return {} end
@@ -257,7 +257,7 @@ function M.decide(config, now, state)
   local again = rest(config, live, now)
   if #looks > 0 then return { actions = looks, again_at = again } end
   local m = read_hand(config, now, state)
-  local why = obstacle(config, now, state, m, live) or above(config, now, state)
+  local why = obstacle(config, state, m, live) or above(config, now, state)
   if why or not state.seen.charge_state and watch.away(state, now) and not config.wake then
     return { why = why or "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again }
   end
