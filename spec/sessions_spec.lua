@@ -190,6 +190,17 @@ describe("a session", function()
     assert.equal(4, #world.ran)
   end)
 
+  it("whose counters are all used begins anew", function()
+    local store = fleet.store.memory()
+    assert((world:car { store = store }):honk_horn())
+    local session = core.session { key = world.keys[1], vin = VIN, domain = "infotainment", state = (store:get(key_of())) }
+    assert.is_true(session:ready())
+    store:put(key_of(), session:export(4294967295))
+    world:forget()
+    assert((world:car { store = store }):honk_horn())
+    assert.same({ "handshake", "command" }, world.messages)
+  end)
+
   it("of another key is not touched", function()
     local store = fleet.store.memory()
     assert((world:car { store = store }):honk_horn())

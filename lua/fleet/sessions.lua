@@ -184,11 +184,13 @@ end
 -- ---- use ----
 
 local function slot_for(account, vin, domain)
-  local key = "session/" .. account.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
-  local slot = account.sessions[key]
+  local slots = account.sessions[domain] or {}
+  account.sessions[domain] = slots
+  local slot = slots[vin]
   if not slot then
+    local key = "session/" .. account.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
     slot = { key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0 }
-    account.sessions[key] = slot
+    slots[vin] = slot
   end
   return slot
 end
@@ -260,8 +262,10 @@ end
 --- The client is closed: nobody enters any more; who is inside leaves as usual.
 function M.close(account)
   account.sessions_closed = true
-  for _, slot in pairs(account.sessions) do
-    if slot.users == 0 and slot.session then slot.session:close() end
+  for _, slots in pairs(account.sessions) do
+    for _, slot in pairs(slots) do
+      if slot.users == 0 and slot.session then slot.session:close() end
+    end
   end
   account.sessions = {}
 end

@@ -14,6 +14,7 @@ local tasks = require "fleet.tasks"
 local M = {}
 
 local lifetime = 15 -- seconds in which a vehicle takes a command
+local signing = { expires_in = lifetime }
 local most_repeats = 2
 local longest_pause = 5 -- no long silent waits: rule R8
 local remembered = 7 * 86400 -- seconds for which the way of a vehicle is remembered
@@ -113,9 +114,9 @@ end
 local function write_message(call, session)
   if not call.payload then
     local sub = carrier(call)
-    return sub, session:sign_request(sub.request, call.request, { expires_in = lifetime })
+    return sub, session:sign_request(sub.request, call.request, signing)
   end
-  local bytes, id, kind = session:sign(call.payload, { expires_in = lifetime })
+  local bytes, id, kind = session:sign(call.payload, signing)
   if not bytes then return nil, nil, id, kind end
   return carrier(call, bytes, not call.write), id
 end

@@ -125,7 +125,7 @@ local function await(waiter)
   end
   waiter.task, task.waiter = task, waiter
   while not waiter.done do coroutine.yield() end
-  task.waiter = nil
+  task.waiter, waiter.task = nil, nil -- its timer may stand for long
   if waiter.cancelled then error(cancelled_error(), 0) end
   return waiter.value
 end

@@ -60,8 +60,8 @@ collectgarbage()
 local grown = (collectgarbage("count") - before) * 1024
 
 local function describe(name, seconds, bound, busy, other)
-  print(string.format("many-vehicles %s: %.2f s wall, %.2f x the ideal; this process busy %.0f %%, the vehicles' %.0f %%", name, seconds,
-    seconds / bound, busy * 100, other * 100))
+  print(string.format("many-vehicles %s: %.2f s wall, %.2f x the ideal; busy %.0f %% (%.0f us per command), the vehicles %.0f %%",
+    name, seconds, seconds / bound, busy * 100, busy * seconds / vehicles * 1e6, other * 100))
 end
 describe("cold", cold, 2 * ideal, cold_busy, cold_other)
 describe("warm", warm, ideal, warm_busy, warm_other)

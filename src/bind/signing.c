@@ -270,14 +270,16 @@ static bool write_carrier(lua_State *L, struct held *h, const struct sign_option
   const struct request *command = box_check(L, 3, &request_type);
   lua_getiuservalue(L, 3, REQUEST_PARAMS);
   int params = lua_istable(L, -1) ? lua_gettop(L) : 0;
-  struct buf *payload = push_scratch(L), *message = push_scratch(L);
+  struct buf *payload = push_scratch(L);
   struct now now = read_clock(L, 1);
   if (!command_payload(L, command->row, params, payload, e) || !draw_all(L, h, false, d, e)) return false;
+  struct buf *message = state_buffer(L);
   if (!session_sign(h->session, buf_bytes(payload), o, d, now.mono, message, e)) return false;
   buf_clear(&carrier->body);
   buf_text_add(&carrier->body, "{\"routable_message\":\"");
   buf_base64(&carrier->body, buf_bytes(message));
   buf_text_add(&carrier->body, "\"}");
+  buf_clear(message);
   carrier->label = command->row->name;
   return buf_ok(&carrier->body) || err_out_of_memory(e);
 }
@@ -321,9 +323,9 @@ static int l_open(lua_State *L) {
   struct held *h = check_session(L);
   struct bytes in = check_bytes(L, 2);
   double now = read_mono(L, 1);
-  struct buf *payload = push_scratch(L);
+  struct buf *payload = state_buffer(L);
   if (!session_open(h->session, in, now, &a, payload, &e)) return push_open_failure(L, &a, &e);
-  push_buf(L, payload);
+  push_whole(L, payload);
   lua_pushlstring(L, (const char *)a.id, UUID_SIZE);
   lua_pushboolean(L, a.authenticated);
   lua_pushstring(L, words[a.status <= STATUS_ERROR ? a.status : STATUS_ERROR]);
