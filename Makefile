@@ -41,7 +41,7 @@ SERVER_OBJECTS = $(B)/obj/server/server.o $(B)/obj/server/daemon.o $(B)/obj/serv
                  $(B)/obj/bind/bind.o $(B)/obj/base/buf.o $(B)/obj/base/err.o
 PROBES  = $(patsubst spec/support/%.c,$(B)/lib/%.so,$(wildcard spec/support/probe_*.c))
 
-.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz torture look doc proto install env clean
+.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz torture killed look doc proto install env clean
 all: build
 build: $(B)/lib/fleet/core.so $(B)/lib/fleet/server.so
 
@@ -75,7 +75,7 @@ OVERHEARD = $(ENV) sh spec/support/overheard.sh $(B)/printed
 
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
              libmicrohttpd-dev
-TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl binutils locales tzdata procps \
+TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales tzdata procps \
              clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks chromium
 DEPS       = $(BUILD_DEPS) $(TEST_DEPS)
 
@@ -140,6 +140,23 @@ valgrind:
 	$(ENV) VALGRIND=1 valgrind -q --error-exitcode=99 --suppressions=spec/support/valgrind.supp --child-silent-after-fork=yes \
 	  $(BUSTED) $(SPECS)
 
+# ---- the long forms: REQUESTS to the server and the simulator, STEPS in random order, kill -9 at every step of a write ----
+
+REQUESTS = 1000000
+STEPS    = 30000
+
+torture:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes
+	$(ENV) $(LUA) spec/torture/server.lua $(REQUESTS)
+	$(ENV) $(LUA) spec/torture/sim.lua $(REQUESTS)
+	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim_property_spec.lua
+	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
+	@$(MAKE) --no-print-directory killed VARIANT=fault
+
+killed:
+	$(ENV) FLEET_FIGURES=1 $(BUSTED) spec/store_file_spec.lua spec/tokens_process_spec.lua
+
 # ---- fuzzing: RUNS executions of every target, with the address sanitizer ----
 
 RUNS    = 200000
@@ -201,6 +218,7 @@ look: build
 	@mkdir -p build/look
 	@$(ENV) $(LUA) spec/look/pictures.lua build/look
 	@$(ENV) $(LUA) spec/look/pages.lua build/look
+	@$(ENV) $(LUA) spec/look/automations.lua build/look
 	@if command -v rsvg-convert >/dev/null; then for f in build/look/*.svg; do rsvg-convert -o $${f%.svg}.png $$f || exit 1; done; fi
 	@ls build/look
 

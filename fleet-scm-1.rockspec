@@ -13,7 +13,7 @@ description = {
 }
 dependencies = { "lua >= 5.4, < 5.6", "lua-cjson >= 2.1" }
 external_dependencies = {
-  CURL = { header = "curl/curl.h", library = "curl" },
+  CURL = { library = "curl" }, -- the header may stand in a multiarch directory; pkg-config finds it
   CRYPTO = { header = "openssl/crypto.h", library = "crypto" },
   PROTOBUFC = { header = "protobuf-c/protobuf-c.h", library = "protobuf-c" },
   MICROHTTPD = { header = "microhttpd.h", library = "microhttpd" },

@@ -7,7 +7,7 @@ local function weather(world) -- clear, hazy and dull days in turn
 end
 
 local month = fleet.automation.rehearse {
-  from = "2026-04-01", days = 30, zone = "Europe/Berlin", 
+  from = "2026-04-01", days = 30, zone = "Europe/Berlin",
   tariff = assert(fleet.tariff.flat { price = 0.33, currency = "EUR", time_zone = "Europe/Berlin" }),
   vehicle = { charge_state = { battery_level = 35, charge_limit_soc = 90, charge_current_request_max = 16 } },
   habits = {

@@ -34,7 +34,7 @@ local function garage(key)
       { vin = "5YJ3FLEE9RF000001", display_name = "Pearl", keys = { hex(key:public_bytes()) },
         charge_state = { battery_level = 42, charge_limit_soc = 70, conn_charge_cable = "IEC", charging_state = "Stopped" } },
       { vin = "5YJSFLEE9KF000002", display_name = "Ruby", vehicle_command_protocol_required = false,
-        charge_state = { charge_limit_soc = 70 } },
+        charge_state = { charge_limit_soc = 70, battery_level = 31 }, vehicle_config = { utc_offset = 0 } },
     },
     energy_sites = { { energy_site_id = 1000001, site_name = "Maple Street" } },
   }
@@ -126,6 +126,63 @@ local function tariffs()
   print((mended:text()))
 end
 
+-- A night and a day of the simulated world, hour by hour: it is evening, the car is plugged in, a schedule waits for the cheap hours.
+local function charging_day(client, addresses)
+  local vin = "5YJSFLEE9KF000002"
+  local car = client:vehicle(vin)
+  local tariff = assert(fleet.tariff.from_rows { name = "Night", utility = "Maple Power", currency = "EUR", prices = {
+    0.18, 0.18, 0.18, 0.18, 0.18, 0.18, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31, 0.42, 0.42, 0.42, 0.42,
+    0.42, 0.31, 0.31 } })
+  local function control(order) return assert(visitor.control(addresses, order)) end
+  local function local_time(seconds) return os.date("!*t", math.floor(seconds)) end
+
+  local world = control { event = "plug", vin = vin, start = false }
+  local bill = world.billing.usd
+  world = control { advance = (17.5 * 3600 - world.now) % 86400 }
+  assert(car:add_charge_schedule { id = 1, days_of_week = { "all" }, enabled = true, start_enabled = true, start_time = 30,
+    end_enabled = true, end_time = 6 * 60, lat = 52.5, lon = 13.4 })
+  say("half past five in the evening: plugged in, to be charged to 80 %% from half past midnight, when energy is cheap")
+  local cost, added, shown = 0, 0, nil
+  for _ = 1, 24 do
+    local charge = assert(car:vehicle_data { endpoints = { "charge_state" } }).charge_state
+    local price = tariff:price(local_time(world.now - 1800)).buy.price
+    local kwh = math.max(0, charge.charge_energy_added - added)
+    cost, added = cost + kwh * price, charge.charge_energy_added
+    if charge.charging_state ~= shown or kwh > 0 then
+      say("%s  level %2d %%  %-9s %5.1f kWh at %.2f  so far %5.2f EUR", os.date("!%H:%M", math.floor(world.now)), charge.battery_level,
+        charge.charging_state, kwh, price, cost)
+    end
+    shown = charge.charging_state
+    world = control { advance = 3600 }
+  end
+  say("a day later: %.1f kWh for %.2f EUR instead of %.2f in the evening; the calls would have cost %.3f USD", added, cost,
+    added * tariff:price { year = 2026, month = 1, day = 1, hour = 18 }.buy.price, world.billing.usd - bill)
+end
+
+-- Two days in virtual time, against the simulator in this process: how the car charges by itself, and with charge_by.
+local function two_days(tariff, make)
+  return fleet.automation.rehearse {
+    from = "2026-11-19", days = 2, zone = "Europe/Berlin", tariff = tariff, ready_by = "07:00",
+    vehicle = { charge_state = { battery_level = 45, charge_limit_soc = 80, charge_current_request_max = 16 } },
+    habits = { { "18:00", "plug", date = "2026-11-19" } }, automation = make,
+  }
+end
+
+local function automation()
+  local tariff = assert(fleet.tariff.from_rows { currency = "EUR", name = "Three prices", time_zone = "Europe/Berlin", rows = {
+    { from = "22:00", to = "06:00", price = 0.21 }, { from = "06:00", to = "17:00", price = 0.33 },
+    { from = "17:00", to = "22:00", price = 0.42 } } })
+  local month = two_days(tariff, function(car)
+    return fleet.automation.charge_by { car = car, ready_by = "07:00", level = 80, tariff = tariff, wake = true }
+  end)
+  for _, note in ipairs(month.notes) do
+    if string.find(note.text, "^sent ") then say("%s  %s", os.date("!%a %H:%M UTC", math.floor(note.at)), note.text) end
+  end
+  local at_once = two_days(tariff, function() return {} end)
+  say("by 07:00 the car has %d %%: %.1f kWh for %.2f EUR; charged at once they would have cost %.2f EUR",
+    math.floor(month.ready[2].level + 0.01), month.kwh, month.price, at_once.price)
+end
+
 local function main(addresses, key)
   local function client_with(more)
     local options = {
@@ -152,6 +209,8 @@ local function main(addresses, key)
   energy(client)
   step "A tariff with a gap, and without"
   tariffs()
+  step "A day of charging, in virtual time"
+  charging_day(client, addresses)
   client:close()
   without_key:close()
 end
@@ -162,6 +221,10 @@ local addresses, stop = start(key)
 say("it listens at %s", addresses.base_url)
 local ok, failure = pcall(main, addresses, key)
 stop()
+if ok then
+  step "An automation: ready by 07:00 in the cheapest hours, two days in virtual time"
+  ok, failure = pcall(automation)
+end
 if not ok then
   io.stderr:write("the demonstration failed: ", tostring(failure), "\n")
   os.exit(1, true)

@@ -5,6 +5,7 @@ local tariff = require "fleet.tariff"
 local samples = require "spec.support.tariff_samples"
 
 -- As string.format writes numbers where the decimal sign is another: a comma, or two bytes as in some locales.
+-- luacheck: push ignore 122
 local function in_locale(sign, call)
   local format = string.format
   string.format = function(form, ...)
@@ -15,6 +16,7 @@ local function in_locale(sign, call)
   string.format = format
   return assert(ok and result, result)
 end
+-- luacheck: pop
 
 describe("decimals", function()
   local cases = {

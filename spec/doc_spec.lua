@@ -105,7 +105,7 @@ describe("links", function()
   it("lead from the manual to every page, and to no other", function()
     local linked, present = {}, {}
     for _, target in ipairs(links(content "doc/manual.md")) do
-      local name = string.match(target, "^manual/([%w_]+%.md)$")
+      local name = string.match(target, "^manual/([%w_%-]+%.md)$")
       if name then linked[name] = true end
     end
     for _, path in ipairs(pages) do present[string.match(path, "[^/]+$")] = true end

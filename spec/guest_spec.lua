@@ -8,17 +8,17 @@ setup(function() server = rude.start() end)
 teardown(function() server.stop() end)
 
 -- Runs Lua text in a process of its own; returns what it printed on both channels, and how it ended.
-local function run(text, arguments)
+local function run(text, environment)
   local prelude = "local URL = " .. string.format("%q", server.url) .. "\n"
-  local pipe = io.popen("lua5.4 " .. (arguments or "") .. " -e " .. process.quote(prelude .. text) .. " 2>&1; echo \" status $?\"")
+  local pipe = io.popen((environment or "") .. " lua5.4 -e " .. process.quote(prelude .. text) .. " 2>&1; echo \" status $?\"")
   local out = pipe:read("a")
   pipe:close()
   local printed, status = out:match("^(.*) status (%d+)\n$")
   return printed, tonumber(status)
 end
 
-local function good(text)
-  local printed, status = run(text)
+local function good(text, environment)
+  local printed, status = run(text, environment)
   assert.equal("good\n", printed)
   assert.equal(0, status)
 end
@@ -222,7 +222,7 @@ describe("fork in mid-flight", function()
       assert(fork(function() os.exit(4, false) end) == 4)
       local fine = fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 5 }:vehicle "5YJ3E1EA7KF000001"
       assert(select(3, fine:info()) == "protocol")
-      print "good" ]])
+      print "good" ]], "ASAN_OPTIONS=detect_leaks=0") -- libcurl's own memory: its clean-up would speak on the parent's connections
   end)
 
   it("before anything was opened changes nothing", function()

@@ -339,14 +339,15 @@ end)
 describe("an address", function()
   it("encodes everything but unreserved characters", function()
     local target, requests = seam.client('{"response":{}}')
-    target.partner:public_key { domain = "a.b-c_d~e/f?g=h&i+j%k\u{20AC} l" }
-    assert.equal("/api/1/partner_accounts/public_key?domain=a.b-c_d~e%2Ff%3Fg%3Dh%26i%2Bj%25k%E2%82%AC%20l", requests[1].path)
+    target:energy_site("1"):energy_history { time_zone = "a.b-c_d~e/f?g=h&i+j%k\u{20AC} l" }
+    assert.equal("/api/1/energy_sites/1/calendar_history?kind=energy&time_zone=a.b-c_d~e%2Ff%3Fg%3Dh%26i%2Bj%25k%E2%82%AC%20l",
+      requests[1].path)
   end)
 
   it("holds no line break and no zero byte", function()
     local client, requests = seam.client("{}")
     for _, text in ipairs { "a\rb", "a\nb", "a\0b", "a\tb", "a\127b" } do
-      assert.error_matches(function() client.partner:public_key { domain = text } end, "must not hold control characters")
+      assert.error_matches(function() client:energy_site("1"):energy_history { time_zone = text } end, "must not hold control characters")
     end
     assert.equal(0, #requests)
   end)

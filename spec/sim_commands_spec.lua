@@ -90,10 +90,6 @@ local CASES = {
   { "speed_limit_deactivate", { pin = "9999" }, { pins = { speed_limit = "9999" } }, "" },
   { "speed_limit_clear_pin", { pin = "1234" }, { pins = { speed_limit = "9999" } }, "invalid_pin" },
   { "speed_limit_clear_pin", { pin = "9999" }, { pins = { speed_limit = "9999" } }, "" },
-  { "speed_limit_clear_pin_admin", {}, { firmware_version = "2023.37" }, "not_supported" },
-  { "speed_limit_clear_pin_admin", {}, { firmware_version = "2023.38" }, "" },
-  { "clear_pin_to_drive_admin", {}, { firmware_version = "2023.43" }, "not_supported" },
-  { "clear_pin_to_drive_admin", {}, { firmware_version = "2023.44" }, "" },
   { "parental_controls_set_speed_limit", { limit_mph = 60 }, {}, "speed_limit_not_enabled" },
   { "parental_controls_set_speed_limit", { limit_mph = 60 },
     state({ parental_controls = { active = true, settings = { SpeedLimit = true } } }), "parental_controls_active" },
@@ -136,6 +132,20 @@ describe("a command to a simulated vehicle", function()
       local reason = require("fleet.sim.commands")[row.name](car, plan, sim.service:command_context({ now = simulated.START }))
       assert.is_true(reason == nil or type(reason) == "string")
     end)
+  end
+
+  for _, row in ipairs(core.commands()) do
+    if row.since then
+      it(row.name .. " is not known to firmware before " .. row.since, function()
+        local year, release = row.since:match("^(%d+)%.(%d+)$")
+        local function said(firmware)
+          local sim = simulated.new(simulated.garage({ firmware_version = firmware }))
+          return sim.service:obey(sim:car(), row.name, { id = 1, home = true, days_of_week = "Mon" }, { now = simulated.START })
+        end
+        assert.equal("not_supported", said(("%s.%d.9"):format(year, release - 1)))
+        assert.is_nil(said(row.since))
+      end)
+    end
   end
 
   describe("for owners and fleet managers only", function()

@@ -280,6 +280,17 @@ describe("the authorization server", function()
     end)
   end)
 
+  it("keeps a hundred sign-ins of an app for an account, codes and forms: the oldest give way, the newest work", function()
+    local tokens, codes = {}, {}
+    for i = 1, 101 do tokens[i] = sim:login().refresh_token end
+    for i = 1, 101 do codes[i] = sim:code() end
+    assert.equal("login_required", refresh(tokens[1]).json.error)
+    assert.equal(200, refresh(tokens[2]).status)
+    assert.equal(200, refresh(tokens[101]).status)
+    assert.equal("invalid_auth_code", sim:token(form({ code = codes[1] })).json.error)
+    assert.equal(200, sim:token(form({ code = codes[101] })).status)
+  end)
+
   it("keeps nothing for every refresh: a thousand leave two tokens", function()
     local token = sim:login().refresh_token
     for _ = 1, 1000 do token = refresh(token).json.refresh_token end

@@ -1,6 +1,7 @@
 -- Both pages, clicked through in a real browser. Where there is none, these facts are pending; `make deps` installs one.
 local browsers = require("spec.support.browser")
 local fleet = require("fleet")
+local process = require("spec.support.process")
 local services = require("spec.support.service")
 
 local NEW, OLD = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
@@ -8,7 +9,7 @@ local NEW, OLD = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
 local GARAGE = {
   vehicles = { { vin = NEW, display_name = "Blue" }, { vin = OLD, display_name = "Red", vehicle_command_protocol_required = false } },
   energy_sites = { { energy_site_id = 1000001, site_name = "Home" } },
-  apps = { { client_id = "app", client_secret = "app-secret", redirect_uris = { "http://localhost:9/callback" } } },
+  apps = { { client_id = "app", client_secret = "app-secret" }, { client_id = "own", client_secret = "s" } },
 }
 
 describe("in a browser", function()
@@ -31,17 +32,20 @@ describe("in a browser", function()
 
   local SCOPES = { "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_cmds" }
 
+  -- An address that stands for the application's: something answers there.
+  local function back() return service.addresses.base_url .. "/status" end
+
   local function app(more)
-    local options = { redirect_uri = "http://localhost:9/callback", scopes = SCOPES }
+    local options = { redirect_uri = back(), scopes = SCOPES }
     for name, value in pairs(more or {}) do options[name] = value end
     return service:client(options)
   end
 
-  -- Where the browser was sent by the page: an address of the application, at which nobody listens here.
+  -- Where the browser was sent by the page.
   local function callback()
     for _ = 1, 200 do
       for _, address in ipairs(browser:visited()) do
-        if address:find("^http://localhost:9/") then return address end
+        if address:find(back(), 1, true) == 1 then return address end
       end
       fleet.sleep(0.02)
     end
@@ -99,10 +103,10 @@ describe("in a browser", function()
 
     fact("of an application's access takes it away", function()
       local client = service:sign_in(app())
-      browser:open(client:consent_url({ back_url = "http://localhost:9/back" }))
+      browser:open(client:consent_url({ back_url = back() }))
       assert.matches("vehicle_cmds", browser:text("form"), 1, true)
       browser:click("form button", "Revoke all")
-      assert.equal("http://localhost:9/back", callback())
+      assert.equal(back(), callback())
       local ok, _, kind = client:vehicle(OLD):info()
       assert.same({ nil, "auth" }, { ok, kind })
       client:close()
@@ -159,6 +163,29 @@ describe("in a browser", function()
       service:stop()
       service = nil
       browser:wait("document.querySelector('#now').innerText.includes('has ended')")
+    end)
+  end)
+
+  describe("the page of fleet login", function()
+    fact("says in the browser that the sign-in is done, and shows no code", function()
+      local port, directory = 21000 + math.floor(fleet.loop.clock() * 1000) % 10000, process.temporary("login")
+      local input = directory .. "/in"
+      process.execute("mkfifo " .. process.quote(input))
+      local a = service.addresses
+      local pipe = assert(io.popen(("FLEET_BASE_URL=%s FLEET_AUTH_URL=%s FLEET_TOKEN_URL=%s FLEET_CLIENT_ID=own FLEET_CLIENT_SECRET=s " ..
+        "FLEET_STORE=%s FLEET_REDIRECT_URI=http://localhost:%d/back %s login <%s 2>&1"):format(a.base_url, a.auth_url, a.token_url,
+        process.quote(directory .. "/store"), port, process.quote(process.root .. "/lua/fleet/cli/fleet"), process.quote(input))))
+      local writer = assert(io.open(input, "w")) -- an open input: the answer comes through the browser
+      local address
+      repeat address = assert(pipe:read("l")):match("(http%S+authorize%S+)$") until address
+      browser:open(address)
+      browser:click("form button", "Allow")
+      browser:wait("location.port === '" .. port .. "' && document.body.innerText.includes('Signed in')")
+      assert.is_nil(browser:evaluate("document.documentElement.outerHTML"):find("code=", 1, true))
+      writer:close()
+      assert.matches("signed in", pipe:read("a"), 1, true)
+      pipe:close()
+      process.execute("rm -rf " .. process.quote(directory))
     end)
   end)
 end)

@@ -111,6 +111,35 @@ function Automation:step(now, state)
   return decision
 end
 
+-- ---- what several automations of one car know together ----
+
+local common = setmetatable({}, { __mode = "k" }) -- account -> id -> { seen =, at =, did = }
+
+local function common_of(self)
+  local of_account = common[self.account] or {}
+  common[self.account] = of_account
+  of_account[self.id] = of_account[self.id] or { seen = {}, at = {}, did = {} }
+  return of_account[self.id]
+end
+
+-- Whatever the one has seen or done more lately than the other.
+local function newer(from, to)
+  for section, at in pairs(from.at) do
+    if at > (to.at[section] or -1) then to.at[section], to.seen[section] = at, from.seen[section] end
+  end
+  for subject, did in pairs(from.did) do
+    if did.at > (to.did[subject] and to.did[subject].at or -1) then to.did[subject] = did end
+  end
+  if from.awake_since and from.awake_since > (to.awake_since or -1) then to.awake_since = from.awake_since end
+end
+
+-- A look that one automation has paid for serves the others, and nobody takes another's command for the owner's hand.
+local function exchange_news(self, state)
+  if not self.config.car or self.dry then return end
+  newer(common_of(self), state)
+  newer(state, common_of(self))
+end
+
 -- ---- looking ----
 
 local function target(self, action)
@@ -266,7 +295,8 @@ end
 -- ---- rounds ----
 
 local function new_day(self, state, now)
-  local date = self.config.local_zone and require("fleet.automation.hours").date(self.config.local_zone, now) or os.date("!%F", math.floor(now))
+  local zone = self.config.local_zone
+  local date = zone and require("fleet.automation.hours").date(zone, now) or os.date("!%Y-%m-%d", math.floor(now))
   if state.day.date ~= date then state.day = { date = date, commands = 0 } end
 end
 
@@ -284,10 +314,12 @@ local function explain(self, why, now)
   tell(self, why)
 end
 
--- One action. Returns whether the next one may follow.
+-- One action. Returns whether the next one may follow. A look that a crash forgets is made again; a command is not.
 local function perform(self, state, action)
   local act = is_command(action) and command or look
   local ok, err = act(self, state, action)
+  if act == command then save(self, state) end
+  exchange_news(self, state)
   if ok then
     state.trouble = nil
     return true
@@ -299,6 +331,7 @@ end
 local function decide(self, state)
   local now = wall(self)
   new_day(self, state, now)
+  exchange_news(self, state)
   state.inputs = inputs(self, now)
   if self.config.car then state.claims = claims.read(self.account, self.id) end
   local decision = self:step(now, state)
@@ -326,7 +359,6 @@ local function rounds(self, state)
       explain(self, "the service could not be reached: " .. state.trouble.message, wall(self))
       return state
     end
-    save(self, state)
   end
   state.again_at = wall(self) + self.config.look_every
   return state
@@ -385,7 +417,7 @@ local function begin(self, given)
   end
   if self.running then error("run: it runs already", 3) end
   self.progress, self.dry = given.progress, given.dry_run or self.config.dry_run
-  self.stopped, self.would, self.would_cost = false, {}, {}
+  self.would, self.would_cost = {}, {}
 end
 
 local function release(self)
@@ -393,7 +425,7 @@ local function release(self)
     claims.write(self.account, self.id, {}, self.me, wall(self))
   end
   if self.lease then self.lease.release() end
-  self.lease, self.running = nil, false
+  self.lease, self.running, self.stopped = nil, false, false
 end
 
 --- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and
@@ -416,7 +448,7 @@ function Automation:run(given)
   error(value, 0)
 end
 
---- Ends run() at its next rest; what was sent stays sent.
+--- Ends run() at its next rest, also one that is about to begin; what was sent stays sent.
 function Automation:stop()
   self.stopped = true
   if self.waiter then tasks.wake(self.waiter) end
@@ -472,7 +504,7 @@ end
 
 --- fleet.automation.rehearse(options): a month in a minute, see lua/fleet/automation/rehearsal.lua.
 function M.rehearse(given)
-  return require("fleet.automation.rehearsal").run(given)
+  return require("fleet.automation.rehearsal").run(given, M.is)
 end
 
 --- Whether value is an automation.

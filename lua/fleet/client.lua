@@ -166,7 +166,8 @@ function M.read_config(path)
   path = path or config_path()
   local file, why = io.open(path, "rb")
   if not file then
-    local err = core.err { kind = "store", message = "no configuration: " .. tostring(why) .. "; 'fleet setup' writes it: the options of fleet.new as JSON" }
+    local message = "no configuration: " .. tostring(why) .. "; 'fleet setup' writes it: the options of fleet.new as JSON"
+    local err = core.err { kind = "store", message = message }
     return nil, err, "store"
   end
   local text = file:read(1e6)

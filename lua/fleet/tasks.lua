@@ -92,6 +92,7 @@ local function wake(waiter, value)
   if waiter.done then return end
   waiter.done, waiter.value = true, value
   if waiter.task then enqueue(waiter.task) end
+  waiter.task = nil -- its timer may lie in the heap for long, and must not keep the task alive
 end
 M.wake = wake
 

@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   key_unref(k);
   unsigned char public[PUBLIC_SIZE];
   e = (struct err)ERR_INIT;
-  require(key_public_parse((struct bytes){data, size}, public, &e) ? public[0] == 4 : e.kind != KIND_none && e.message[0]);
+  require(key_public_parse((struct bytes){data, size}, public, &e) ? public[0] == 4
+                                                                   : e.kind != KIND_none && e.message[0]);
   if (key_shared(own, (struct bytes){data, size}, shared, NULL)) require(size == PUBLIC_SIZE && data[0] == 4);
   return 0;
 }

@@ -81,10 +81,11 @@ function methods:evaluate(javascript)
   return result.result.value
 end
 
---- Until the expression is true; asked again and again, because nothing says when.
+--- Until the expression is true; asked again and again, because nothing says when. Between two pages it may well fail.
 function methods:wait(javascript)
   for _ = 1, 400 do
-    if self:evaluate("!!(" .. javascript .. ")") then return end
+    local ok, value = pcall(self.evaluate, self, "!!(" .. javascript .. ")")
+    if ok and value then return end
     core.pause(0.025)
   end
   error("it does not become true: " .. javascript .. "\n" .. tostring(self:text("body")), 2)
@@ -150,7 +151,7 @@ function M.start()
   local directory = process.temporary("browser")
   local to, from = directory .. "/to", directory .. "/from"
   process.execute("mkfifo " .. process.quote(to) .. " " .. process.quote(from))
-  local line = "exec 3<%s 4>%s; exec timeout %d %s %s --remote-debugging-pipe --user-data-dir=%s about:blank >%s 2>&1"
+  local line = "exec 3<%s 4>%s; exec env -u LD_PRELOAD timeout %d %s %s --remote-debugging-pipe --user-data-dir=%s about:blank >%s 2>&1"
   local pipe = assert(io.popen(line:format(process.quote(to), process.quote(from), SECONDS, process.quote(path), FLAGS,
     process.quote(directory .. "/profile"), process.quote(directory .. "/out")), "w"))
   local self = setmetatable({

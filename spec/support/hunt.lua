@@ -1,11 +1,13 @@
 -- A leak hunt beside every spec file (set in .busted): when a file has ended, what the core had opened for it must be gone,
--- collected or closed. The JSON reader and one loop stay: they live as long as the state.
+-- collected or closed. The JSON reader and one loop stay: they live as long as the state. A few objects more are no leak:
+-- the loop of a file that loads fleet anew and is still held by its own locals, zones that are kept once they were read.
+-- What leaks leaks with every case, and so leaves more.
 
 local busted = require "busted"
 local core = require "fleet.core"
 
 local stays = 2
-local kept_by_locals = 2 -- what a file holds in its own locals for all its cases is no leak
+local allowed = 4
 
 local function live()
   collectgarbage()
@@ -22,7 +24,7 @@ end)
 
 busted.subscribe({ "file", "end" }, function(file)
   local left = live() - before
-  if left > kept_by_locals then
+  if left > allowed then
     local message = ("%d objects of the core were left alive by this file"):format(left)
     busted.publish({ "error", "file" }, file, nil, message, { message = message, traceback = "" })
   end

@@ -1,6 +1,7 @@
-/* probe_allocation(path, cpath, code, limit) runs code in a state of its own whose allocator fails the limit-th and every later
- * allocation that grows, once arm() was called by the code. Returns "done", or "no memory", or the error's text; and how
- * many bytes the closed state still holds. What running out of memory does can be seen from Lua no other way. */
+/* probe_allocation(path, cpath, code, limit) runs code in a state of its own whose allocator fails the
+ * limit-th and every later allocation that grows, once arm() was called by the code. Returns "done", or "no
+ * memory", or the error's text; and how many bytes the closed state still holds. What running out of memory
+ * does can be seen from Lua no other way. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>

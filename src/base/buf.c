@@ -151,7 +151,8 @@ static void base64(struct buf *b, struct bytes in, const char *alphabet, bool pa
   for (size_t left = in.size / 3; left > 0; left--, at += 3)
     out = base64_group(out, (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2], alphabet);
   if (rest) {
-    out = base64_group(out, (uint32_t)at[0] << 16 | (rest > 1 ? (uint32_t)at[1] << 8 : 0), alphabet) - (3 - rest);
+    out = base64_group(out, (uint32_t)at[0] << 16 | (rest > 1 ? (uint32_t)at[1] << 8 : 0), alphabet) -
+          (3 - rest);
     for (size_t i = rest; pad && i < 3; i++) *out++ = '=';
   }
   *out = '\0';
@@ -210,8 +211,10 @@ static bool unreserved(unsigned char c) {
 
 void buf_percent(struct buf *b, struct bytes in) {
   for (size_t i = 0; i < in.size; i++) {
-    if (unreserved(in.data[i])) buf_put(b, in.data[i]);
-    else buf_format(b, "%%%02X", in.data[i]);
+    if (unreserved(in.data[i]))
+      buf_put(b, in.data[i]);
+    else
+      buf_format(b, "%%%02X", in.data[i]);
   }
 }
 

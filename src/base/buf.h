@@ -2,7 +2,8 @@
  *
  * Everything that becomes a URL, a header, a body, a message or a signature passes through here, so that
  * lengths, byte order and encodings are handled in one place. Running out of memory is sticky: writers go on
- * silently and the caller asks once, at the end, through buf_ok(). Freeing wipes: any buffer may have held a secret.
+ * silently and the caller asks once, at the end, through buf_ok(). Freeing wipes: any buffer may have held a
+ * secret.
  */
 #ifndef FLEET_BASE_BUF_H
 #define FLEET_BASE_BUF_H
@@ -22,7 +23,8 @@ struct buf {
   bool failed; /* an allocation failed: the contents are incomplete */
 };
 
-#define BUF_INIT {NULL, 0, 0, false}
+#define BUF_INIT                                                                                             \
+  { NULL, 0, 0, false }
 
 struct bytes bytes_of(const char *text); /* NULL gives an empty view */
 struct bytes buf_bytes(const struct buf *b);

@@ -42,10 +42,9 @@ bool err_out_of_memory(struct err *e) {
   return err_set(e, KIND_service, "out of memory");
 }
 
-static const char *const kind_names[] = {
-    "none",
+static const char *const kind_names[] = {"none",
 #define X(name) #name,
-    KINDS(X)
+                                         KINDS(X)
 #undef X
 };
 

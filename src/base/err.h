@@ -1,7 +1,7 @@
 /* One failure, as a value with facts (rule R1): what kind it is, what the vehicle did, what to say.
  *
- * Every layer below bind/ reports through this struct; nothing prints, nothing raises. The functions return false so
- * that a failing path reads `return err_set(e, ...)`.
+ * Every layer below bind/ reports through this struct; nothing prints, nothing raises. The functions return
+ * false so that a failing path reads `return err_set(e, ...)`.
  */
 #ifndef FLEET_BASE_ERR_H
 #define FLEET_BASE_ERR_H
@@ -18,16 +18,18 @@ struct err {
   char message[512];  /* a sentence for people, without secrets */
 };
 
-#define ERR_INIT {KIND_none, OUTCOME_NONE, 0, 0, 0, "", ""}
+#define ERR_INIT                                                                                             \
+  { KIND_none, OUTCOME_NONE, 0, 0, 0, "", "" }
 
-/* Cuts long text at a UTF-8 boundary and puts a space for a control character. e may be NULL. Returns false. */
+/* Cuts long text at a UTF-8 boundary and puts a space for a control character. e may be NULL. Returns false.
+ */
 bool err_set(struct err *e, enum kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void err_reason(struct err *e, const char *text); /* as it came, cut at a UTF-8 boundary */
 bool err_out_of_memory(struct err *e);
 
-const char *kind_name(enum kind kind); /* "none" for KIND_none */
-enum kind kind_of(const char *name);   /* KIND_none when there is no such kind */
-enum outcome outcome_of(const char *name); /* OUTCOME_NONE for NULL and unknown names */
+const char *kind_name(enum kind kind);          /* "none" for KIND_none */
+enum kind kind_of(const char *name);            /* KIND_none when there is no such kind */
+enum outcome outcome_of(const char *name);      /* OUTCOME_NONE for NULL and unknown names */
 const char *outcome_name(enum outcome outcome); /* NULL for OUTCOME_NONE */
 
 #endif

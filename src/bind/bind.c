@@ -53,7 +53,8 @@ static void release(lua_State *L, struct box *box) {
   if (box->type->release) box->type->release(box->object);
 }
 
-/* The type stands in the metatable's function as an upvalue, so that close(), __close and __gc are one function. */
+/* The type stands in the metatable's function as an upvalue, so that close(), __close and __gc are one
+ * function. */
 static int l_box_close(lua_State *L) {
   const struct box_type *type = lua_touserdata(L, lua_upvalueindex(1));
   struct box *box = box_at(L, 1, type);
@@ -179,7 +180,8 @@ static size_t distance(const char *a, size_t m, const char *b, size_t n) {
     row[0] = i;
     for (size_t j = 1; j <= n; j++) {
       row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = least(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = least(row[j], before[j - 2] + 1);
     }
     size_t *spare = before;
     before = above, above = row, row = spare;

@@ -1,7 +1,8 @@
 /* What every binding file shares: boxes for C objects, one checker per type, one way out for failures.
  *
- * A box is created first, marked closed, and the resource is acquired into it afterwards, so that a raise in between
- * leaks nothing. close(), __close and __gc are the same idempotent release. Only this folder knows Lua.
+ * A box is created first, marked closed, and the resource is acquired into it afterwards, so that a raise in
+ * between leaks nothing. close(), __close and __gc are the same idempotent release. Only this folder knows
+ * Lua.
  */
 #ifndef FLEET_BIND_BIND_H
 #define FLEET_BIND_BIND_H
@@ -13,10 +14,10 @@
 #include <lua.h>
 
 struct box_type {
-  const char *name;               /* "fleet.key": __name, and what errors call it */
-  void (*release)(void *object);  /* called once; the object's memory belongs to Lua */
-  const luaL_Reg *methods;        /* becomes __index; may be NULL */
-  const luaL_Reg *metamethods;    /* beside __gc, __close, __name, __tostring; may be NULL */
+  const char *name;              /* "fleet.key": __name, and what errors call it */
+  void (*release)(void *object); /* called once; the object's memory belongs to Lua */
+  const luaL_Reg *methods;       /* becomes __index; may be NULL */
+  const luaL_Reg *metamethods;   /* beside __gc, __close, __name, __tostring; may be NULL */
 };
 
 /* Creates the metatable; call once per state in the opener. Leaves it on the stack. */
@@ -24,8 +25,10 @@ void box_define(lua_State *L, const struct box_type *type);
 /* A zeroed object of so many bytes, marked closed; box_open marks it live once it holds its resource. */
 void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_values);
 void box_open(lua_State *L, int index);
-void *box_check(lua_State *L, int index, const struct box_type *type); /* raises for another type or a closed one */
-void *box_test(lua_State *L, int index, const struct box_type *type);  /* NULL for another type; closed ones too */
+void *box_check(lua_State *L, int index,
+                const struct box_type *type); /* raises for another type or a closed one */
+void *box_test(lua_State *L, int index,
+               const struct box_type *type);                 /* NULL for another type; closed ones too */
 const struct box_type *box_type_at(lua_State *L, int index); /* NULL for what is no box of this state */
 bool box_is_open(lua_State *L, int index);
 void box_close(lua_State *L, int index); /* idempotent */
@@ -40,8 +43,9 @@ int raise_unknown(lua_State *L, const char *what, const char *name, const char *
 /* The name in names that is nearest to name, or NULL when none is near. */
 const char *nearest(const char *name, const char *const *names, size_t count);
 
-struct bytes check_bytes(lua_State *L, int index);      /* a string argument as a view; valid while it is on the stack */
-void push_buf(lua_State *L, const struct buf *b);       /* raises when the buffer failed */
+struct bytes check_bytes(lua_State *L,
+                         int index); /* a string argument as a view; valid while it is on the stack */
+void push_buf(lua_State *L, const struct buf *b); /* raises when the buffer failed */
 /* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. */
 struct buf *push_scratch(lua_State *L);
 

@@ -70,7 +70,8 @@ static int l_query(lua_State *L) {
   return 0;
 }
 
-/* request:table(base, authorization line or nil) -> { method, url, headers = { name = value }, body } for a host's own HTTP */
+/* request:table(base, authorization line or nil) -> { method, url, headers = { name = value }, body } for a
+ * host's own HTTP */
 static int l_table(lua_State *L) {
   const struct request *r = check_request(L);
   const char *base = luaL_checkstring(L, 2), *authorization = luaL_optstring(L, 3, NULL);
@@ -94,9 +95,9 @@ static int l_table(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg request_methods[] = {{"flag", l_flag},     {"timeout", l_timeout}, {"slot", l_slot},
-                                           {"params", l_params}, {"locals", l_locals},   {"query", l_query},
-                                           {"table", l_table},   {NULL, NULL}};
+static const luaL_Reg request_methods[] = {
+    {"flag", l_flag},     {"timeout", l_timeout}, {"slot", l_slot},   {"params", l_params},
+    {"locals", l_locals}, {"query", l_query},     {"table", l_table}, {NULL, NULL}};
 static const luaL_Reg request_metamethods[] = {{"__tostring", l_request_tostring}, {NULL, NULL}};
 const struct box_type request_type = {"fleet.request", release_request, request_methods, request_metamethods};
 
@@ -132,7 +133,8 @@ void check_names(const struct plan *p) {
   size_t count = param_names(p, names);
   if (!p->params || p->row->flags & ROW_BODY_AS_GIVEN) return;
   for (lua_pushnil(p->L); lua_next(p->L, p->params); lua_pop(p->L, 1)) {
-    if (lua_type(p->L, -2) != LUA_TSTRING) mistake(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
+    if (lua_type(p->L, -2) != LUA_TSTRING)
+      mistake(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
     const char *given = lua_tostring(p->L, -2);
     bool known = false;
     for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
@@ -240,8 +242,10 @@ static void add_body(struct plan *p) {
   if (strcmp(p->row->verb, "POST") != 0) return;
   r->has_body = true;
   if (p->row->flags & ROW_BODY_AS_GIVEN) {
-    if (p->params) json_encode(p->L, p->params, &r->body, NULL);
-    else buf_text_add(&r->body, "{}");
+    if (p->params)
+      json_encode(p->L, p->params, &r->body, NULL);
+    else
+      buf_text_add(&r->body, "{}");
     return;
   }
   if (p->row->wrap) {
@@ -283,9 +287,12 @@ static const struct param *param_named(const struct row *row, const char *name, 
 
 /* Where the value of a placeholder comes from: the handle's id, or the next positional argument. */
 static int push_placeholder(struct plan *p, const struct param *q, int *argument) {
-  if (implied(p->row, q)) push_param(p, q);
-  else if (*argument < p->box) lua_pushvalue(p->L, (*argument)++);
-  else lua_pushnil(p->L);
+  if (implied(p->row, q))
+    push_param(p, q);
+  else if (*argument < p->box)
+    lua_pushvalue(p->L, (*argument)++);
+  else
+    lua_pushnil(p->L);
   if (lua_isnil(p->L, -1)) mistake(p, "'%s' is missing", q->name);
   return lua_gettop(p->L);
 }
@@ -354,7 +361,8 @@ static enum slot auth_option(const struct plan *p) {
 static void check_option_names(const struct plan *p) {
   const char *names[MOST_OPTIONS];
   size_t count = 0;
-  for (const struct option *o = call_option_rows; o->name && count < MOST_OPTIONS; o++) names[count++] = o->name;
+  for (const struct option *o = call_option_rows; o->name && count < MOST_OPTIONS; o++)
+    names[count++] = o->name;
   for (lua_pushnil(p->L); lua_next(p->L, p->options); lua_pop(p->L, 1)) {
     const char *given = lua_type(p->L, -2) == LUA_TSTRING ? lua_tostring(p->L, -2) : "?";
     bool known = false;
@@ -402,7 +410,8 @@ static struct request *new_request(lua_State *L, const struct row *row) {
 /* A table argument at this place, 0 when there is none; anything else is the caller's mistake. */
 static int optional_table(const struct plan *p, int index, const char *what) {
   if (index >= p->box || lua_isnil(p->L, index)) return 0;
-  if (lua_type(p->L, index) != LUA_TTABLE) mistake(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
+  if (lua_type(p->L, index) != LUA_TTABLE)
+    mistake(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
   return index;
 }
 
@@ -461,11 +470,15 @@ static int l_plan(lua_State *L) {
   return 1;
 }
 
-/* core.check_id(what, value) -> the id as a string; raises for what cannot be one (an id becomes part of an address) */
+/* core.check_id(what, value) -> the id as a string; raises for what cannot be one (an id becomes part of an
+ * address) */
 static int l_check_id(lua_State *L) {
   static const char *const kinds[] = {"vehicle", "energy_site", NULL};
   bool vehicle = luaL_checkoption(L, 1, NULL, kinds) == 0;
-  const struct param id = {.name = vehicle ? "vin" : "id", .type = vehicle ? TYPE_VIN : TYPE_ID, .min = vehicle ? 0 : 1, .max = vehicle ? 0 : 18446744073709551615.0};
+  const struct param id = {.name = vehicle ? "vin" : "id",
+                           .type = vehicle ? TYPE_VIN : TYPE_ID,
+                           .min = vehicle ? 0 : 1,
+                           .max = vehicle ? 0 : 18446744073709551615.0};
   const struct row row = {.method = vehicle ? "vehicle" : "energy_site"};
   struct plan p = {.L = L, .row = &row};
   luaL_checkany(L, 2);

@@ -1,5 +1,5 @@
-/* The objects that carry methods: a client, and what belongs to it. A handle is small, holds no resource but a reference
- * to its client, and its metatable's __index is filled from the rows. */
+/* The objects that carry methods: a client, and what belongs to it. A handle is small, holds no resource but
+ * a reference to its client, and its metatable's __index is filled from the rows. */
 #ifndef FLEET_BIND_HANDLES_H
 #define FLEET_BIND_HANDLES_H
 
@@ -10,7 +10,8 @@ enum { CLIENT_ACCOUNT = 1, HANDLE_CLIENT = 1, HANDLE_ID = 2 };
 
 extern const struct box_type client_type;
 
-/* The name of the handle at index ("client", "vehicle", "site", ...), or NULL. Raises when its client is closed. */
+/* The name of the handle at index ("client", "vehicle", "site", ...), or NULL. Raises when its client is
+ * closed. */
 const char *handle_kind(lua_State *L, int index);
 /* Pushes the id of the handle: a string, or nil for those without. */
 void handle_push_id(lua_State *L, int index);

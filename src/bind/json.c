@@ -42,7 +42,8 @@ static bool number_byte(unsigned char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* An integer literal with more digits than a double holds exactly. One that starts with 0 is no JSON: lua-cjson says so. */
+/* An integer literal with more digits than a double holds exactly. One that starts with 0 is no JSON:
+ * lua-cjson says so. */
 static bool too_long(const unsigned char *at, const unsigned char *end) {
   if (*at == '-') at++;
   if (end - at <= EXACT_DIGITS || *at == '0') return false;
@@ -100,8 +101,10 @@ static bool push_tidy_number(struct tidier *t, bool id) {
   if (!isfinite(value)) t->overflow = true;
   bool integral = value == floor(value) && fabs(value) < 1e15;
   if (!integral && !id) return false;
-  if (integral) lua_pushinteger(t->L, (lua_Integer)value);
-  else lua_pushnumber(t->L, value);
+  if (integral)
+    lua_pushinteger(t->L, (lua_Integer)value);
+  else
+    lua_pushnumber(t->L, value);
   if (id) lua_tostring(t->L, -1);
   return true;
 }
@@ -144,14 +147,16 @@ static int decode_protected(lua_State *L, struct bytes text, locale_t locale) {
   return status;
 }
 
-/* lua-cjson keeps one decimal point for the whole process and takes it from the locale whenever an instance is made. */
+/* lua-cjson keeps one decimal point for the whole process and takes it from the locale whenever an instance
+ * is made. */
 static void take_point(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &new_key);
   lua_pcall(L, 0, 0, 0);
 }
 
-/* The "C" locale first. Where somebody made an instance under another locale that fails for fractions: then the point is
- * taken anew from the locale that the host has now, which is what the host's own use of the library needs, too. */
+/* The "C" locale first. Where somebody made an instance under another locale that fails for fractions: then
+ * the point is taken anew from the locale that the host has now, which is what the host's own use of the
+ * library needs, too. */
 static bool decode(lua_State *L, struct bytes text) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
   const struct reader *r = box_check(L, -1, &reader_type);
@@ -176,7 +181,8 @@ static bool decode_quoted(lua_State *L, struct bytes text, struct bytes found) {
 }
 
 static bool decode_text(lua_State *L, struct bytes text) {
-  if (text.size == 0 || memchr(text.data, 0, text.size)) return false; /* lua-cjson takes a zero byte for the end */
+  if (text.size == 0 || memchr(text.data, 0, text.size))
+    return false; /* lua-cjson takes a zero byte for the end */
   struct bytes found = next_long_integer(text.data, text.data + text.size);
   return found.size ? decode_quoted(L, text, found) : decode(L, text);
 }
@@ -280,14 +286,18 @@ static void write_table(struct writer *w, int index) {
     empty = false;
   }
   bool list = empty ? word_in(w->lists, w->name, strlen(w->name)) : luaL_len(w->L, index) > 0;
-  if (list) write_list(w, index);
-  else write_object(w, index);
+  if (list)
+    write_list(w, index);
+  else
+    write_object(w, index);
   w->depth--;
 }
 
 static void write_number(struct writer *w, int index) {
-  if (lua_isinteger(w->L, index)) buf_format(w->out, "%lld", (long long)lua_tointeger(w->L, index));
-  else if (!buf_json_number(w->out, lua_tonumber(w->L, index))) refuse(w, "a number that is not finite");
+  if (lua_isinteger(w->L, index))
+    buf_format(w->out, "%lld", (long long)lua_tointeger(w->L, index));
+  else if (!buf_json_number(w->out, lua_tonumber(w->L, index)))
+    refuse(w, "a number that is not finite");
 }
 
 static void write_string(struct writer *w, int index) {
@@ -298,11 +308,21 @@ static void write_string(struct writer *w, int index) {
 
 static void write_value(struct writer *w, int index) {
   switch (lua_type(w->L, index)) {
-  case LUA_TNIL: buf_text_add(w->out, "null"); return;
-  case LUA_TBOOLEAN: buf_text_add(w->out, lua_toboolean(w->L, index) ? "true" : "false"); return;
-  case LUA_TNUMBER: write_number(w, index); return;
-  case LUA_TSTRING: write_string(w, index); return;
-  case LUA_TTABLE: write_table(w, index); return;
+  case LUA_TNIL:
+    buf_text_add(w->out, "null");
+    return;
+  case LUA_TBOOLEAN:
+    buf_text_add(w->out, lua_toboolean(w->L, index) ? "true" : "false");
+    return;
+  case LUA_TNUMBER:
+    write_number(w, index);
+    return;
+  case LUA_TSTRING:
+    write_string(w, index);
+    return;
+  case LUA_TTABLE:
+    write_table(w, index);
+    return;
   case LUA_TLIGHTUSERDATA:
     if (lua_touserdata(w->L, index) == NULL) {
       buf_text_add(w->out, "null");
@@ -329,8 +349,8 @@ static int l_json_encode(lua_State *L) {
 
 /* ---- opening ---- */
 
-/* cjson.new() { decode_max_depth = 64, decode_invalid_numbers = false }: nesting, NaN, Infinity and hexadecimal are
- * refused by the library. */
+/* cjson.new() { decode_max_depth = 64, decode_invalid_numbers = false }: nesting, NaN, Infinity and
+ * hexadecimal are refused by the library. */
 static void open_cjson(lua_State *L) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "cjson");

@@ -270,7 +270,8 @@ static const luaL_Reg key_methods[] = {{"save", l_save},
 static const struct box_type key_type = {"fleet.key", release_key, key_methods, NULL};
 
 void open_keys(lua_State *L) {
-  static const luaL_Reg functions[] = {{"generate", l_generate}, {"load", l_load}, {"public_bytes", l_read_public}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"generate", l_generate}, {"load", l_load}, {"public_bytes", l_read_public}, {NULL, NULL}};
   open_shared(L);
   box_define(L, &key_type);
   box_define(L, &token_type);

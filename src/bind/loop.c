@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* At state close finalisers run in no useful order: the poller and the multi handle live until the loop and the last
- * reply have let go of them. */
+/* At state close finalisers run in no useful order: the poller and the multi handle live until the loop and
+ * the last reply have let go of them. */
 struct shared_http {
   struct poller poller;
   struct http *http;
@@ -18,7 +18,8 @@ enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
 
 struct loop {
   struct shared_http *shared;
-  struct poller_event events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
+  struct poller_event
+      events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
   int count, next;
   bool exported; /* a host waits on the descriptor: its timer must be armed */
 };
@@ -47,7 +48,8 @@ static const struct box_type loop_type = {"fleet.loop", release_loop, loop_metho
 
 static struct loop *check_loop(lua_State *L) {
   struct loop *l = box_check(L, 1, &loop_type);
-  if (poller_forked(&l->shared->poller)) luaL_error(L, "the loop was created before fork: make a new client in a new state");
+  if (poller_forked(&l->shared->poller))
+    luaL_error(L, "the loop was created before fork: make a new client in a new state");
   return l;
 }
 
@@ -80,7 +82,8 @@ static double earlier(double a, double b) {
   return b < 0 || a < b ? a : b;
 }
 
-/* loop:wait(seconds or nil): until something is ready, a timer of libcurl is due, or so many real seconds have passed. */
+/* loop:wait(seconds or nil): until something is ready, a timer of libcurl is due, or so many real seconds
+ * have passed. */
 static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = luaL_optnumber(L, 2, -1);
@@ -115,7 +118,8 @@ static int l_fd(lua_State *L) {
   return 1;
 }
 
-/* loop:timeout(seconds or nil) -> seconds or nil: the earlier of libcurl's timer and the caller's; arms the descriptor. */
+/* loop:timeout(seconds or nil) -> seconds or nil: the earlier of libcurl's timer and the caller's; arms the
+ * descriptor. */
 static int l_timeout(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = earlier(luaL_optnumber(L, 2, -1), http_timeout(l->shared->http));
@@ -142,7 +146,8 @@ static int l_watch(lua_State *L) {
 
 enum { MOST_HEADERS = 32 };
 
-struct outgoing { /* what one submit needs; everything points into Lua strings or scratch buffers on the stack */
+struct outgoing { /* what one submit needs; everything points into Lua strings or scratch buffers on the stack
+                   */
   struct http_request r;
   const char *headers[MOST_HEADERS + 1];
   int count;
@@ -166,7 +171,8 @@ static double number_field(lua_State *L, int index, const char *name, double fal
   return luaL_optnumber(L, -1, fallback);
 }
 
-/* The table of connection settings: timeout, connect_timeout, max_response, ca_file, unix_path, proxy, sink. */
+/* The table of connection settings: timeout, connect_timeout, max_response, ca_file, unix_path, proxy, sink.
+ */
 static void read_settings(lua_State *L, int index, struct outgoing *o) {
   luaL_checktype(L, index, LUA_TTABLE);
   luaL_checkstack(L, MOST_HEADERS, "request");
@@ -190,7 +196,8 @@ static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer 
   return 1;
 }
 
-/* loop:submit(id, request, base, authorization line or nil, settings, timeout, sink or nil) -> token, or nil, err, kind */
+/* loop:submit(id, request, base, authorization line or nil, settings, timeout, sink or nil) -> token, or nil,
+ * err, kind */
 static int l_submit(lua_State *L) {
   struct loop *l = check_loop(L);
   lua_Integer id = luaL_checkinteger(L, 2);
@@ -269,10 +276,19 @@ static int l_in_flight(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg loop_methods[] = {
-    {"wait", l_wait},     {"step", l_step},         {"ready", l_ready},   {"fd", l_fd},
-    {"timeout", l_timeout}, {"watch", l_watch},     {"submit", l_submit}, {"submit_raw", l_submit_raw},
-    {"cancel", l_cancel}, {"take", l_take},         {"in_flight", l_in_flight}, {"forked", l_forked}, {NULL, NULL}};
+static const luaL_Reg loop_methods[] = {{"wait", l_wait},
+                                        {"step", l_step},
+                                        {"ready", l_ready},
+                                        {"fd", l_fd},
+                                        {"timeout", l_timeout},
+                                        {"watch", l_watch},
+                                        {"submit", l_submit},
+                                        {"submit_raw", l_submit_raw},
+                                        {"cancel", l_cancel},
+                                        {"take", l_take},
+                                        {"in_flight", l_in_flight},
+                                        {"forked", l_forked},
+                                        {NULL, NULL}};
 
 /* ---- time ---- */
 
@@ -282,7 +298,8 @@ static double seconds_of(clockid_t id) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* core.clock() -> mono, wall. The monotonic clock goes on while the machine sleeps: sessions and tokens age then too. */
+/* core.clock() -> mono, wall. The monotonic clock goes on while the machine sleeps: sessions and tokens age
+ * then too. */
 static int l_clock(lua_State *L) {
 #ifdef CLOCK_BOOTTIME
   lua_pushnumber(L, seconds_of(CLOCK_BOOTTIME));

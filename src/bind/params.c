@@ -20,7 +20,8 @@ int mistake(const struct plan *p, const char *format, ...) {
   return lua_error(p->L);
 }
 
-int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names, size_t count) {
+int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,
+                 size_t count) {
   const char *near = nearest(name, names, count);
   if (near) return mistake(p, "unknown %s '%s', did you mean '%s'?", what, name, near);
   if (!count) return mistake(p, "unknown %s '%s': it takes none", what, name);
@@ -82,7 +83,8 @@ static int unknown_choice(const struct plan *p, const struct param *q, int index
   const char *names[MOST_CHOICES];
   size_t count = 0;
   for (const struct choice *c = q->choices; c->name && count < MOST_CHOICES; c++) names[count++] = c->name;
-  const char *given = lua_type(p->L, index) == LUA_TSTRING ? lua_tostring(p->L, index) : luaL_tolstring(p->L, index, NULL);
+  const char *given =
+      lua_type(p->L, index) == LUA_TSTRING ? lua_tostring(p->L, index) : luaL_tolstring(p->L, index, NULL);
   const char *near = lua_type(p->L, index) == LUA_TSTRING ? nearest(given, names, count) : NULL;
   if (near) return mistake(p, "'%s' cannot be '%s', did you mean '%s'?", q->name, given, near);
   struct buf *list = push_scratch(p->L);
@@ -120,7 +122,8 @@ static unsigned one_day(const struct plan *p, const struct param *q, struct byte
   unsigned bits = day_bits(word);
   if (bits) return bits;
   lua_pushlstring(p->L, (const char *)word.data, word.size);
-  mistake(p, "'%s' has no day '%s': use mon tue wed thu fri sat sun, all or weekdays", q->name, lua_tostring(p->L, -1));
+  mistake(p, "'%s' has no day '%s': use mon tue wed thu fri sat sun, all or weekdays", q->name,
+          lua_tostring(p->L, -1));
   return 0;
 }
 
@@ -149,10 +152,14 @@ static unsigned days_in_list(const struct plan *p, const struct param *q, int in
 static unsigned days_value(const struct plan *p, const struct param *q, int index) {
   unsigned bits = 0;
   int type = lua_type(p->L, index);
-  if (type == LUA_TTABLE) bits = days_in_list(p, q, index);
-  else if (type == LUA_TSTRING) bits = days_in_text(p, q, string_value(p, q, index));
-  else if (type == LUA_TNUMBER) bits = (unsigned)integer_value(p, q, index);
-  if (bits == 0 || bits > 127) mistake(p, "'%s' must name days: {\"mon\",\"tue\"}, \"Mon,Tues\", \"all\" or a mask", q->name);
+  if (type == LUA_TTABLE)
+    bits = days_in_list(p, q, index);
+  else if (type == LUA_TSTRING)
+    bits = days_in_text(p, q, string_value(p, q, index));
+  else if (type == LUA_TNUMBER)
+    bits = (unsigned)integer_value(p, q, index);
+  if (bits == 0 || bits > 127)
+    mistake(p, "'%s' must name days: {\"mon\",\"tue\"}, \"Mon,Tues\", \"all\" or a mask", q->name);
   return bits;
 }
 
@@ -177,7 +184,9 @@ void days_text(struct buf *out, unsigned bits) {
 static bool id_text(struct bytes text) {
   if (text.size == 0 || text.size > 128) return false;
   for (size_t i = 0; i < text.size; i++)
-    if (!strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", text.data[i]) || !text.data[i]) return false;
+    if (!strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", text.data[i]) ||
+        !text.data[i])
+      return false;
   return true;
 }
 
@@ -187,7 +196,8 @@ static bool vin_text(struct bytes text) {
   for (size_t i = 0; i < text.size; i++) {
     unsigned char c = text.data[i];
     if (!(c >= '0' && c <= '9')) digits = false;
-    if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z' && c != 'I' && c != 'O' && c != 'Q'))) return digits;
+    if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z' && c != 'I' && c != 'O' && c != 'Q')))
+      return digits;
   }
   return digits || text.size == 17;
 }
@@ -241,15 +251,18 @@ static void time_value(const struct plan *p, const struct param *q, int index, s
   double fraction;
   if (q->type == TYPE_TIME && lua_type(p->L, index) == LUA_TNUMBER) {
     double seconds = floor(number_value(p, q, index));
-    if (seconds < CIVIL_MIN || seconds > CIVIL_MAX) mistake(p, "'%s' must be UTC seconds within the years 0 to 9999", q->name);
+    if (seconds < CIVIL_MIN || seconds > CIVIL_MAX)
+      mistake(p, "'%s' must be UTC seconds within the years 0 to 9999", q->name);
     civil_format_time(out, (int64_t)seconds, 0);
     return;
   }
   struct bytes text = string_value(p, q, index);
-  bool good = civil_parse_date(&date, text, &e) || (q->type == TYPE_TIME && civil_parse_time(&utc, &fraction, text, &e));
+  bool good = civil_parse_date(&date, text, &e) ||
+              (q->type == TYPE_TIME && civil_parse_time(&utc, &fraction, text, &e));
   if (!good)
     mistake(p, "'%s' must be %s, got '%s'", q->name,
-            q->type == TYPE_DATE ? "a date such as 2026-03-29" : "a time such as 2026-03-29T00:00:00+01:00, or UTC seconds",
+            q->type == TYPE_DATE ? "a date such as 2026-03-29"
+                                 : "a time such as 2026-03-29T00:00:00+01:00, or UTC seconds",
             (const char *)text.data);
   buf_add(out, text.data, text.size);
 }
@@ -257,7 +270,8 @@ static void time_value(const struct plan *p, const struct param *q, int index, s
 /* ---- text and JSON forms of a value ---- */
 
 static void check_text(const struct plan *p, const struct param *q, struct bytes text) {
-  if (q->flags & PIN && !(text.size == 4 && digits_like("0000", text))) mistake(p, "'%s' must be four digits", q->name);
+  if (q->flags & PIN && !(text.size == 4 && digits_like("0000", text)))
+    mistake(p, "'%s' must be four digits", q->name);
   if (q->place != IN_BODY && !clean_text(text)) mistake(p, "'%s' must not hold control characters", q->name);
 }
 
@@ -272,7 +286,8 @@ static void text_value(const struct plan *p, const struct param *q, int index, s
 }
 
 static bool boolean_value(const struct plan *p, const struct param *q, int index) {
-  if (!lua_isboolean(p->L, index)) mistake(p, "'%s' must be true or false, got %s", q->name, luaL_typename(p->L, index));
+  if (!lua_isboolean(p->L, index))
+    mistake(p, "'%s' must be true or false, got %s", q->name, luaL_typename(p->L, index));
   return lua_toboolean(p->L, index);
 }
 
@@ -282,25 +297,46 @@ static void joined_strings(const struct plan *p, const struct param *q, int inde
 void plain_text(const struct plan *p, const struct param *q, int index, struct buf *out) {
   if (q->choices && q->type != TYPE_STRINGS) {
     const struct choice *c = choice_value(p, q, index);
-    if (c->text) buf_text_add(out, c->text);
-    else buf_json_number(out, c->number);
+    if (c->text)
+      buf_text_add(out, c->text);
+    else
+      buf_json_number(out, c->number);
     return;
   }
   switch (q->type) {
-  case TYPE_STRING: text_value(p, q, index, out); return;
-  case TYPE_INTEGER: buf_format(out, "%lld", (long long)integer_value(p, q, index)); return;
-  case TYPE_NUMBER: buf_json_number(out, number_value(p, q, index)); return;
-  case TYPE_BOOLEAN: buf_text_add(out, boolean_value(p, q, index) ? "true" : "false"); return;
+  case TYPE_STRING:
+    text_value(p, q, index, out);
+    return;
+  case TYPE_INTEGER:
+    buf_format(out, "%lld", (long long)integer_value(p, q, index));
+    return;
+  case TYPE_NUMBER:
+    buf_json_number(out, number_value(p, q, index));
+    return;
+  case TYPE_BOOLEAN:
+    buf_text_add(out, boolean_value(p, q, index) ? "true" : "false");
+    return;
   case TYPE_ID:
-  case TYPE_VIN: id_value(p, q, index, out); return;
+  case TYPE_VIN:
+    id_value(p, q, index, out);
+    return;
   case TYPE_TIME:
-  case TYPE_DATE: time_value(p, q, index, out); return;
-  case TYPE_DAYS: days_text(out, days_value(p, q, index)); return;
-  case TYPE_BYTES: buf_base64(out, string_value(p, q, index)); return;
+  case TYPE_DATE:
+    time_value(p, q, index, out);
+    return;
+  case TYPE_DAYS:
+    days_text(out, days_value(p, q, index));
+    return;
+  case TYPE_BYTES:
+    buf_base64(out, string_value(p, q, index));
+    return;
   case TYPE_STRINGS:
-  case TYPE_VINS: joined_strings(p, q, index, out); return;
+  case TYPE_VINS:
+    joined_strings(p, q, index, out);
+    return;
   case TYPE_OBJECT:
-  case TYPE_TARIFF: break;
+  case TYPE_TARIFF:
+    break;
   }
   mistake(p, "'%s' cannot stand in an address", q->name);
 }
@@ -308,7 +344,8 @@ void plain_text(const struct plan *p, const struct param *q, int index, struct b
 /* How many elements one request may carry; a list without any says nothing. */
 static void check_count(const struct plan *p, const struct param *q, lua_Integer count) {
   if (count == 0) mistake(p, "'%s' must be a list with at least one element", q->name);
-  if (bounded(q) && (lua_Number)count > q->max) mistake(p, "'%s' takes at most %d elements", q->name, (int)q->max);
+  if (bounded(q) && (lua_Number)count > q->max)
+    mistake(p, "'%s' takes at most %d elements", q->name, (int)q->max);
 }
 
 /* A list, each element checked like a single value. */
@@ -349,13 +386,16 @@ static void take_json(struct buf *out, const struct buf *item, lua_Integer i) {
 static void json_text(const struct plan *p, const struct param *q, int index, struct buf *out, bool quoted) {
   struct buf *text = push_scratch(p->L);
   plain_text(p, q, index, text);
-  if (quoted) buf_json_string(out, buf_bytes(text));
-  else buf_add(out, text->data, text->size);
+  if (quoted)
+    buf_json_string(out, buf_bytes(text));
+  else
+    buf_add(out, text->data, text->size);
   box_close(p->L, -1);
   lua_pop(p->L, 1);
 }
 
-/* An object of the module that knows its own JSON (a tariff) has a method encode; other tables are written as they are. */
+/* An object of the module that knows its own JSON (a tariff) has a method encode; other tables are written as
+ * they are. */
 static void json_object(const struct plan *p, const struct param *q, int index, struct buf *out) {
   if (luaL_getmetafield(p->L, index, "encode") != LUA_TNIL) {
     lua_pushvalue(p->L, index);
@@ -365,7 +405,8 @@ static void json_object(const struct plan *p, const struct param *q, int index, 
     lua_pop(p->L, 1);
     return;
   }
-  if (lua_type(p->L, index) != LUA_TTABLE) mistake(p, "'%s' must be a table, got %s", q->name, luaL_typename(p->L, index));
+  if (lua_type(p->L, index) != LUA_TTABLE)
+    mistake(p, "'%s' must be a table, got %s", q->name, luaL_typename(p->L, index));
   json_encode(p->L, index, out, q->lists);
 }
 
@@ -379,14 +420,20 @@ void json_value(const struct plan *p, const struct param *q, int index, struct b
   switch (q->type) {
   case TYPE_INTEGER:
   case TYPE_NUMBER:
-  case TYPE_BOOLEAN: json_text(p, q, index, out, false); return;
-  case TYPE_ID: json_text(p, q, index, out, !bounded(q)); return;
+  case TYPE_BOOLEAN:
+    json_text(p, q, index, out, false);
+    return;
+  case TYPE_ID:
+    json_text(p, q, index, out, !bounded(q));
+    return;
   case TYPE_STRING:
   case TYPE_VIN:
   case TYPE_TIME:
   case TYPE_DATE:
   case TYPE_BYTES:
-  case TYPE_DAYS: json_text(p, q, index, out, true); return;
+  case TYPE_DAYS:
+    json_text(p, q, index, out, true);
+    return;
   case TYPE_STRINGS:
   case TYPE_VINS:
     buf_put(out, '[');
@@ -394,7 +441,9 @@ void json_value(const struct plan *p, const struct param *q, int index, struct b
     buf_put(out, ']');
     return;
   case TYPE_OBJECT:
-  case TYPE_TARIFF: json_object(p, q, index, out); return;
+  case TYPE_TARIFF:
+    json_object(p, q, index, out);
+    return;
   }
 }
 
@@ -429,12 +478,25 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
     return;
   }
   switch (q->type) {
-  case TYPE_STRING: out->text = message_text(p, q, index); return;
-  case TYPE_BOOLEAN: out->boolean = boolean_value(p, q, index); return;
-  case TYPE_INTEGER: out->number = (double)integer_value(p, &narrowed, index); return;
-  case TYPE_NUMBER: out->number = number_value(p, &narrowed, index); return;
-  case TYPE_ID: out->integer = id_number(p, q, index); return;
-  case TYPE_DAYS: out->integer = days_value(p, q, index); return;
-  default: mistake(p, "'%s' cannot stand in a signed command", q->name);
+  case TYPE_STRING:
+    out->text = message_text(p, q, index);
+    return;
+  case TYPE_BOOLEAN:
+    out->boolean = boolean_value(p, q, index);
+    return;
+  case TYPE_INTEGER:
+    out->number = (double)integer_value(p, &narrowed, index);
+    return;
+  case TYPE_NUMBER:
+    out->number = number_value(p, &narrowed, index);
+    return;
+  case TYPE_ID:
+    out->integer = id_number(p, q, index);
+    return;
+  case TYPE_DAYS:
+    out->integer = days_value(p, q, index);
+    return;
+  default:
+    mistake(p, "'%s' cannot stand in a signed command", q->name);
   }
 }

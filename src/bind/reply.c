@@ -78,9 +78,9 @@ static int l_header(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg reply_methods[] = {{"status", l_status}, {"body", l_body},       {"headers", l_headers},
-                                         {"failure", l_failure}, {"sent", l_sent},     {"seconds", l_seconds},
-                                         {"header", l_header}, {NULL, NULL}};
+static const luaL_Reg reply_methods[] = {{"status", l_status},   {"body", l_body}, {"headers", l_headers},
+                                         {"failure", l_failure}, {"sent", l_sent}, {"seconds", l_seconds},
+                                         {"header", l_header},   {NULL, NULL}};
 const struct box_type reply_type = {"fleet.reply", release_reply, reply_methods, NULL};
 
 /* ---- a reply that a host's own HTTP hands in ---- */
@@ -93,7 +93,8 @@ static enum http_failure failure_named(lua_State *L, const char *name) {
 
 static void header_line(struct buf *out, struct bytes name, struct bytes value) {
   for (size_t i = 0; i < name.size; i++)
-    buf_put(out, name.data[i] >= 'A' && name.data[i] <= 'Z' ? (unsigned char)(name.data[i] + 32) : name.data[i]);
+    buf_put(out,
+            name.data[i] >= 'A' && name.data[i] <= 'Z' ? (unsigned char)(name.data[i] + 32) : name.data[i]);
   buf_text_add(out, ": ");
   buf_add(out, value.data, value.size);
   buf_put(out, '\n');
@@ -132,7 +133,8 @@ static int l_reply(lua_State *L) {
 
 /* ---- what the service says about a failure ---- */
 
-struct said { /* the words of an error body; they point into strings of the decoded table, which stays on the stack */
+struct said { /* the words of an error body; they point into strings of the decoded table, which stays on the
+                 stack */
   const char *error, *description, *reason;
 };
 
@@ -168,7 +170,8 @@ static void plain_words(char *out, size_t size, const struct buf *body) {
   out[n] = '\0';
 }
 
-/* What a person can do follows as a part of the same sentence: rows write it in small letters and without a stop. */
+/* What a person can do follows as a part of the same sentence: rows write it in small letters and without a
+ * stop. */
 static void advise(struct err *e, const char *advice) {
   size_t size = strlen(e->message);
   while (size && (e->message[size - 1] == '.' || e->message[size - 1] == ' ')) size--;
@@ -206,7 +209,8 @@ static bool bytes_result(lua_State *L, const struct request *request, struct err
   return good || not_what_is_promised(e, request, "is not base64");
 }
 
-/* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done. */
+/* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done.
+ */
 static bool judge_reason(struct err *e, const struct request *request, const char *text) {
   const struct reason *known = reason_of(text);
   if (known && known->kind == KIND_none && !request->strict) return true;
@@ -217,8 +221,8 @@ static bool judge_reason(struct err *e, const struct request *request, const cha
                  known && known->doc ? ". " : "", known && known->doc ? known->doc : "");
 }
 
-/* Turns { result, reason, ... } at the top into { changed, reason, via, authenticated, ... } (rule R1b: a positive
- * statement is needed). */
+/* Turns { result, reason, ... } at the top into { changed, reason, via, authenticated, ... } (rule R1b: a
+ * positive statement is needed). */
 static bool command_result(lua_State *L, const struct request *request, struct err *e) {
   int table = lua_gettop(L);
   if (lua_type(L, table) != LUA_TTABLE || lua_getfield(L, table, "result") != LUA_TBOOLEAN)
@@ -282,7 +286,8 @@ static bool says_error(lua_State *L, const struct said *s, const struct row *row
 }
 
 /* Pushes the result of a 2xx, or fills e. */
-static bool good_result(lua_State *L, const struct request *request, const struct http_response *r, struct err *e) {
+static bool good_result(lua_State *L, const struct request *request, const struct http_response *r,
+                        struct err *e) {
   const struct row *row = request->row;
   if (row->result == RESULT_BYTES || request->raw) {
     push_buf(L, &r->body);
@@ -296,8 +301,8 @@ static bool good_result(lua_State *L, const struct request *request, const struc
     const struct reason *known = reason_of(s.error);
     err_reason(e, s.error);
     e->outcome = request_is_write(request) ? OUTCOME_REFUSED : OUTCOME_NONE;
-    return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request), s.error,
-                   s.description ? ": " : "", s.description ? s.description : "");
+    return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request),
+                   s.error, s.description ? ": " : "", s.description ? s.description : "");
   }
   unwrap(L, row);
   if (row->result == RESULT_BASE64) return bytes_result(L, request, e);
@@ -329,7 +334,8 @@ static void failed_result(lua_State *L, const struct request *request, const str
                           const struct verdict *v, struct err *e) {
   struct err ignored = ERR_INIT;
   struct said s = {NULL, NULL, NULL};
-  if (r->failure == HTTP_OK && json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_said(L, lua_gettop(L));
+  if (r->failure == HTTP_OK && json_decode(L, buf_bytes(&r->body), NULL, &ignored))
+    s = read_said(L, lua_gettop(L));
   e->kind = v->kind;
   e->outcome = v->outcome;
   e->status = r->status;
@@ -357,7 +363,8 @@ static int l_result(lua_State *L) {
   return 5;
 }
 
-/* The error text of a body, where JSON may write a slash as "\/"; else the body as it is. May leave the table on the stack. */
+/* The error text of a body, where JSON may write a slash as "\/"; else the body as it is. May leave the table
+ * on the stack. */
 static struct bytes error_text(lua_State *L, const struct http_response *r) {
   struct err ignored = ERR_INIT;
   struct said s = {NULL, NULL, NULL};
@@ -365,7 +372,8 @@ static struct bytes error_text(lua_State *L, const struct http_response *r) {
   return s.error ? bytes_of(s.error) : buf_bytes(&r->body);
 }
 
-/* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see outcome.h */
+/* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see
+ * outcome.h */
 static int l_other_host(lua_State *L) {
   const struct http_response *r = check_reply(L, 1)->response;
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -383,7 +391,8 @@ static int l_other_host(lua_State *L) {
   return 1;
 }
 
-/* ---- core.next(err kind, outcome, facts) -> "fail" | "refresh" | "region" | "repeat", pause in seconds ---- */
+/* ---- core.next(err kind, outcome, facts) -> "fail" | "refresh" | "region" | "repeat", pause in seconds ----
+ */
 
 static bool fact(lua_State *L, int index, const char *name) {
   lua_getfield(L, index, name);
@@ -401,7 +410,8 @@ static int count(lua_State *L, int index, const char *name) {
 
 static int l_next(lua_State *L) {
   static const char *const names[] = {"fail", "refresh", "region", "repeat"};
-  struct verdict v = {.kind = kind_of(luaL_checkstring(L, 1)), .outcome = outcome_of(luaL_optstring(L, 2, NULL))};
+  struct verdict v = {.kind = kind_of(luaL_checkstring(L, 1)),
+                      .outcome = outcome_of(luaL_optstring(L, 2, NULL))};
   luaL_checktype(L, 3, LUA_TTABLE);
   struct history h = {.write = fact(L, 3, "write"),
                       .idempotent = fact(L, 3, "idempotent"),
@@ -421,7 +431,8 @@ static int l_next(lua_State *L) {
   return 2;
 }
 
-/* core.err{ kind =, message =, outcome =, reason =, status =, retry_after =, ... } -> err with those members */
+/* core.err{ kind =, message =, outcome =, reason =, status =, retry_after =, ... } -> err with those members
+ */
 static int l_err(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_getfield(L, 1, "kind");
@@ -438,8 +449,10 @@ static int l_err(lua_State *L) {
 static int l_reason(lua_State *L) {
   const struct reason *r = reason_of(luaL_checkstring(L, 1));
   if (!r) return 0;
-  if (r->kind) lua_pushstring(L, kind_name(r->kind));
-  else lua_pushboolean(L, false);
+  if (r->kind)
+    lua_pushstring(L, kind_name(r->kind));
+  else
+    lua_pushboolean(L, false);
   lua_pushstring(L, r->doc);
   return 2;
 }
@@ -447,7 +460,8 @@ static int l_reason(lua_State *L) {
 void open_reply(lua_State *L) {
   box_define(L, &reply_type);
   lua_pop(L, 1);
-  static const luaL_Reg functions[] = {{"reply", l_reply}, {"result", l_result}, {"next", l_next}, {"other_host", l_other_host},
-                                       {"err", l_err},     {"reason", l_reason}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"reply", l_reply}, {"result", l_result}, {"next", l_next}, {"other_host", l_other_host},
+      {"err", l_err},     {"reason", l_reason}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

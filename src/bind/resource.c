@@ -49,8 +49,10 @@ const char *handle_kind(lua_State *L, int index) {
 }
 
 void handle_push_id(lua_State *L, int index) {
-  if (box_test(L, index, &client_type)) lua_pushnil(L);
-  else lua_getiuservalue(L, index, HANDLE_ID);
+  if (box_test(L, index, &client_type))
+    lua_pushnil(L);
+  else
+    lua_getiuservalue(L, index, HANDLE_ID);
 }
 
 /* The last four characters are enough to tell vehicles apart and too few to address one. */
@@ -59,8 +61,10 @@ static int l_handle_tostring(lua_State *L) {
   lua_getiuservalue(L, 1, HANDLE_ID);
   size_t size = 0;
   const char *id = lua_tolstring(L, -1, &size);
-  if (id) lua_pushfstring(L, "%s (...%s)", type->name, size > 4 ? id + size - 4 : id);
-  else lua_pushstring(L, type->name);
+  if (id)
+    lua_pushfstring(L, "%s (...%s)", type->name, size > 4 ? id + size - 4 : id);
+  else
+    lua_pushstring(L, type->name);
   return 1;
 }
 
@@ -87,7 +91,8 @@ static int l_handle(lua_State *L) {
   return 1;
 }
 
-/* core.methods(kind) -> the table that methods are looked up in, the metatable. Whoever puts a function in the place of
+/* core.methods(kind) -> the table that methods are looked up in, the metatable. Whoever puts a function in
+ * the place of
  * __index, to look further, still finds the table the next time. */
 static int l_methods(lua_State *L) {
   const struct box_type *type = type_named(L, 1);
@@ -97,13 +102,16 @@ static int l_methods(lua_State *L) {
   return 2;
 }
 
-/* core.account(handle) -> account table, client, id or nil. Raises for what is no handle, or one of a closed client. */
+/* core.account(handle) -> account table, client, id or nil. Raises for what is no handle, or one of a closed
+ * client. */
 static int l_account(lua_State *L) {
   if (!handle_kind(L, 1)) return luaL_typeerror(L, 1, "fleet handle");
   lua_settop(L, 1);
   bool client = box_test(L, 1, &client_type) != NULL;
-  if (client) lua_pushvalue(L, 1);
-  else lua_getiuservalue(L, 1, HANDLE_CLIENT);
+  if (client)
+    lua_pushvalue(L, 1);
+  else
+    lua_getiuservalue(L, 1, HANDLE_CLIENT);
   lua_getiuservalue(L, 2, CLIENT_ACCOUNT);
   lua_insert(L, 2);
   handle_push_id(L, 1);
@@ -174,9 +182,10 @@ static void define_handle(lua_State *L, const struct box_type *type) {
 void open_resource(lua_State *L) {
   define_handle(L, &client_type);
   for (int i = 0; i < HANDLES; i++) define_handle(L, &handle_types[i]);
-  static const luaL_Reg functions[] = {{"client", l_client},   {"handle", l_handle},   {"methods", l_methods},
-                                       {"account", l_account}, {"close", l_close},     {"is_handle", l_is_handle},     {"is_open", l_is_open},
-                                       {"row", l_row},         {"nearest", l_nearest}, {"live", l_live},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"client", l_client},   {"handle", l_handle}, {"methods", l_methods},
+      {"account", l_account}, {"close", l_close},   {"is_handle", l_is_handle},
+      {"is_open", l_is_open}, {"row", l_row},       {"nearest", l_nearest},
+      {"live", l_live},       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -6,8 +6,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Signals that end a program, as a descriptor that a loop can watch: for programs such as `fleet sim` that have something
- * to close. The module itself never calls this (a good guest installs no handler and changes no mask). */
+/* Signals that end a program, as a descriptor that a loop can watch: for programs such as `fleet sim` that
+ * have something to close. The module itself never calls this (a good guest installs no handler and changes
+ * no mask). */
 
 struct signals {
   int fd;

@@ -19,7 +19,7 @@ struct value { /* of one parameter, checked by the caller against its row */
   const struct choice *choice; /* the choice taken, when the parameter has choices */
 };
 
-const char *codec_version(void); /* of the protobuf-c that runs */
+const char *codec_version(void);                 /* of the protobuf-c that runs */
 const struct row *command_row(const char *name); /* NULL: no such command */
 
 /* The bytes of a command's application message. values stand in the order of row->params. */

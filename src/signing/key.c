@@ -468,8 +468,9 @@ static void say_why_not_public(struct bytes pem, struct err *e) {
   static const struct {
     const char *mark, *sentence;
   } mistakes[] = {
-      {"PRIVATE KEY", "this is a private key: whoever reads it can command the vehicles. Remove it from there, "
-                      "make a new key, and host the public half only"},
+      {"PRIVATE KEY",
+       "this is a private key: whoever reads it can command the vehicles. Remove it from there, "
+       "make a new key, and host the public half only"},
       {"BEGIN CERTIFICATE", "this is a certificate: the public half of the application's key is needed (its "
                             "file says BEGIN PUBLIC KEY)"},
       {"BEGIN RSA", "this is an RSA key: the vehicles take keys of the curve P-256 (prime256v1) only"},

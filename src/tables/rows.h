@@ -1,8 +1,9 @@
 /* The row types: what the whole project knows about the service, as data.
  *
- * One row is one endpoint or one command. Methods, command-line verbs, simulator and proxy routes, manual entries,
- * editor types and argument checks are all made from it by engines that loop over the tables; nothing else in the
- * project names an endpoint. A column that an engine does not need yet still belongs here: it is a fact of the service.
+ * One row is one endpoint or one command. Methods, command-line verbs, simulator and proxy routes, manual
+ * entries, editor types and argument checks are all made from it by engines that loop over the tables;
+ * nothing else in the project names an endpoint. A column that an engine does not need yet still belongs
+ * here: it is a fact of the service.
  */
 #ifndef FLEET_TABLES_ROWS_H
 #define FLEET_TABLES_ROWS_H
@@ -13,9 +14,10 @@
 /* ---- errors ---- */
 
 #define KINDS(X)                                                                                             \
-  X(network) X(tls) X(timeout) X(auth) X(forbidden) X(scope) X(not_found) X(rate_limited) X(asleep)          \
-  X(offline) X(region) X(unregistered) X(limit_exceeded) X(unsupported) X(key_not_paired) X(refused)         \
-  X(busy) X(protocol) X(service) X(store) X(conflict) X(budget) X(cancelled) X(closed) X(invalid)
+  X(network)                                                                                                 \
+  X(tls) X(timeout) X(auth) X(forbidden) X(scope) X(not_found) X(rate_limited) X(asleep) X(offline)          \
+      X(region) X(unregistered) X(limit_exceeded) X(unsupported) X(key_not_paired) X(refused) X(busy)        \
+          X(protocol) X(service) X(store) X(conflict) X(budget) X(cancelled) X(closed) X(invalid)
 
 enum kind {
   KIND_none,
@@ -25,7 +27,8 @@ enum kind {
       KIND_COUNT
 };
 
-/* One row per kind, in the order above. The command line ends with KIND_EXIT(kind); 2 is the caller's mistake. */
+/* One row per kind, in the order above. The command line ends with KIND_EXIT(kind); 2 is the caller's
+ * mistake. */
 #define KIND_EXIT(kind) (9 + (int)(kind))
 struct kind_row {
   const char *name, *doc;
@@ -43,7 +46,8 @@ enum trait {
 };
 
 /* One row per HTTP status and text: the first row whose status and text match decides.
- * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind. */
+ * status 0 matches any status; text NULL matches any body; otherwise a part of the body, compared case-blind.
+ */
 struct status {
   int status;
   const char *text, *also; /* also: a second part that the body must hold, or NULL */
@@ -53,8 +57,9 @@ struct status {
   const char *advice; /* a sentence for the message, or NULL */
 };
 
-/* One row per reason text that a vehicle, a site or the authorization server gives. The first row that matches decides.
- * Compared case-blind against the whole reason, its end or a part of it, after any of reason_prefixes was taken off. */
+/* One row per reason text that a vehicle, a site or the authorization server gives. The first row that
+ * matches decides. Compared case-blind against the whole reason, its end or a part of it, after any of
+ * reason_prefixes was taken off. */
 enum match { MATCH_WHOLE, MATCH_TAIL, MATCH_PART };
 struct reason {
   const char *text;
@@ -82,14 +87,14 @@ enum type {
   TYPE_INTEGER,
   TYPE_NUMBER,
   TYPE_BOOLEAN,
-  TYPE_ID,      /* digits or a name given by the service; string in Lua, a number is accepted and checked;
-                   with bounds: digits only, and written as a JSON number */
-  TYPE_VIN,     /* a vehicle identification number or a numeric vehicle id */
-  TYPE_TIME,    /* RFC 3339 with offset; a number is UTC seconds; where the row has a time_zone, a date alone is
-                   local midnight there */
-  TYPE_DATE,    /* a local calendar date, YYYY-MM-DD */
-  TYPE_DAYS,    /* days of the week: a list of names, a comma list, or a bit mask with Sunday = 1; the wire takes
-                   the comma list of day_choices, a message the mask */
+  TYPE_ID,   /* digits or a name given by the service; string in Lua, a number is accepted and checked;
+                with bounds: digits only, and written as a JSON number */
+  TYPE_VIN,  /* a vehicle identification number or a numeric vehicle id */
+  TYPE_TIME, /* RFC 3339 with offset; a number is UTC seconds; where the row has a time_zone, a date alone is
+                local midnight there */
+  TYPE_DATE, /* a local calendar date, YYYY-MM-DD */
+  TYPE_DAYS, /* days of the week: a list of names, a comma list, or a bit mask with Sunday = 1; the wire takes
+                the comma list of day_choices, a message the mask */
   TYPE_STRINGS, /* a list of strings; joined with ";" in a query */
   TYPE_VINS,    /* a list of VINs */
   TYPE_OBJECT,  /* a free-form table, encoded as it is; see param.lists */
@@ -111,10 +116,11 @@ enum {
 };
 
 struct choice {
-  const char *name;  /* what a person writes: "front_left"; several names may share one value */
-  double number;     /* the published number, when text is NULL */
-  const char *text;  /* the published text, or NULL */
-  const char *field; /* commands: what the message carries for it, see "messages" below; NULL: text, else number */
+  const char *name; /* what a person writes: "front_left"; several names may share one value */
+  double number;    /* the published number, when text is NULL */
+  const char *text; /* the published text, or NULL */
+  const char
+      *field; /* commands: what the message carries for it, see "messages" below; NULL: text, else number */
 };
 
 struct param {
@@ -122,35 +128,37 @@ struct param {
   enum place place;
   enum type type;
   unsigned flags;
-  double min, max;              /* both 0: unbounded; of a list: how many elements one request may carry */
-  const struct choice *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
-  const char *unit;             /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
-  const char *lists;            /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
-  double signed_max;            /* commands: the largest value of the signed form where it differs; 0: as max */
-  const char *field;            /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
+  double min, max; /* both 0: unbounded; of a list: how many elements one request may carry */
+  const struct choice
+      *choices;      /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
+  const char *unit;  /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
+  const char *lists; /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
+  double signed_max; /* commands: the largest value of the signed form where it differs; 0: as max */
+  const char *field; /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
   const char *doc;
 };
 
 /* ---- rows ----
  *
- * Messages. row.message is a list of items joined by "; ". An item is a path of member names joined by ".", below
- * VCSEC.UnsignedMessage or CarServer.Action, optionally with "=VALUE": a number, true, or the name of an enum value.
- * An item without a value is a message that is present, even when empty. The first such item is the base: the items after
- * it and the fields of parameters start there. A path through a repeated member means its one element.
- * param.field is such a path ("." is the base itself). What it names decides how the value is put: a number, text or
- * boolean as it is (numbers in the width of the member, days as a mask); an enum by number, or by choice.field; a message
- * through choice.field, an item below it. A boolean that names a message makes it present when true; of two that share a
- * oneof the later parameter wins.
+ * Messages. row.message is a list of items joined by "; ". An item is a path of member names joined by ".",
+ * below VCSEC.UnsignedMessage or CarServer.Action, optionally with "=VALUE": a number, true, or the name of
+ * an enum value. An item without a value is a message that is present, even when empty. The first such item
+ * is the base: the items after it and the fields of parameters start there. A path through a repeated member
+ * means its one element. param.field is such a path ("." is the base itself). What it names decides how the
+ * value is put: a number, text or boolean as it is (numbers in the width of the member, days as a mask); an
+ * enum by number, or by choice.field; a message through choice.field, an item below it. A boolean that names
+ * a message makes it present when true; of two that share a oneof the later parameter wins.
  *
- * Settling. row.settle is a list of parts joined by "; ", all of which must hold: "section.path op value". section is one
- * of vehicle_data, or site_info. op is = (texts case-blind), ~ (numbers, within 0.05) or in (literals joined by "|").
- * A value is a literal or $parameter; a parameter with choices matches by its value and by every name of it; a part whose
- * parameter was not given is left out; false equals an absent field.
+ * Settling. row.settle is a list of parts joined by "; ", all of which must hold: "section.path op value".
+ * section is one of vehicle_data, or site_info. op is = (texts case-blind), ~ (numbers, within 0.05) or in
+ * (literals joined by "|"). A value is a literal or $parameter; a parameter with choices matches by its value
+ * and by every name of it; a part whose parameter was not given is left out; false equals an absent field.
  */
 
 enum slot { SLOT_END, SLOT_USER, SLOT_PARTNER, SLOT_BUSINESS };
 enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS };
-/* The number and the size of a page are parameters in the query; the local page_size is another word for the size. */
+/* The number and the size of a page are parameters in the query; the local page_size is another word for the
+ * size. */
 enum paging {
   PAGED_NO,
   PAGED_PAGE,    /* page, per_page */
@@ -173,7 +181,7 @@ enum {
   ROW_BODY_AS_GIVEN = 512, /* the body is the caller's table, its members are not published */
   ROW_READ = 1024,         /* a POST that changes nothing: no outcome, may be repeated like a GET */
   ROW_IDEMPOTENT_WITH_ID = 2048, /* ROW_IDEMPOTENT when the parameter id is given */
-  ROW_ANY_OF = 4096 /* at least one parameter besides those of the path */
+  ROW_ANY_OF = 4096              /* at least one parameter besides those of the path */
 };
 
 struct row {
@@ -183,18 +191,18 @@ struct row {
   const char *verb;   /* GET POST DELETE */
   const char *path;   /* with {placeholders}, each of which is a parameter IN_PATH */
   const char *query;  /* fixed query, or NULL */
-  const struct param *params; /* ends with a NULL name; NULL: none. What the handle knows (vin, energy_site_id), in path
-                                 or query, is not in the signature of the method */
-  const char *wrap;           /* the body's parameters stand in an object under this member; NULL: at the top */
-  enum slot slots[4];         /* which token, in order of preference; ends with SLOT_END */
-  const char *scope;          /* what the token must have been granted, or NULL */
+  const struct param *params; /* ends with a NULL name; NULL: none. What the handle knows (vin,
+                                 energy_site_id), in path or query, is not in the signature of the method */
+  const char *wrap;   /* the body's parameters stand in an object under this member; NULL: at the top */
+  enum slot slots[4]; /* which token, in order of preference; ends with SLOT_END */
+  const char *scope;  /* what the token must have been granted, or NULL */
   enum billing billing;
   enum paging paging;
   const char *items; /* paged: member that holds the list when the reply is not wrapped ("data"), or NULL */
   enum result result;
   unsigned flags;
-  const char *ids;   /* names of reply members, at any depth, that are ids: they arrive as strings; words */
-  const char *settle; /* how to see whether it was done, see "settling" above; NULL: cannot be settled */
+  const char *ids;     /* names of reply members, at any depth, that are ids: they arrive as strings; words */
+  const char *settle;  /* how to see whether it was done, see "settling" above; NULL: cannot be settled */
   enum domain domain;  /* commands: who obeys */
   const char *message; /* commands: see "messages" above; NULL: plain only */
   const char *since, *until, *who; /* firmware from, firmware until, roles; NULL: any */
@@ -210,7 +218,7 @@ extern const struct reason reason_rows[];
 extern const struct fault fault_rows[]; /* ends with a NULL name */
 extern const struct kind_row kind_rows[];
 extern const char *const reason_prefixes[]; /* what the signing proxy puts before a reason; ends with NULL */
-extern const struct choice day_choices[];   /* number: the bit, text: the wire's word; ends with a NULL name */
+extern const struct choice day_choices[]; /* number: the bit, text: the wire's word; ends with a NULL name */
 
 /* ---- the vendor: every name and address of the service stands in one place ---- */
 
@@ -220,15 +228,15 @@ struct region {
 
 struct vendor {
   const char *name;
-  const struct region *regions;      /* ends with a NULL name; the first is the default */
-  const char *const *host_endings;   /* whole labels that a 421 may name: ".tesla.com"; ends with NULL */
+  const struct region *regions;    /* ends with a NULL name; the first is the default */
+  const char *const *host_endings; /* whole labels that a 421 may name: ".tesla.com"; ends with NULL */
   const char *authorize_path, *consent_path; /* below auth_url */
-  const char *token_path;            /* below auth_url (open-source apps) or token_url (all others) */
-  const char *health_path;           /* below base_url, asked without a token */
-  const char *key_path;              /* where the public key is hosted below the domain */
-  const char *pairing_url;           /* followed by the domain, and ?vin= when one is meant */
-  const char *invitation_url;        /* followed by the code */
-  const char *jws_algorithm, *jws_audience; /* "Tesla.SS256", "com.tesla" */
+  const char *token_path;                    /* below auth_url (open-source apps) or token_url (all others) */
+  const char *health_path;                   /* below base_url, asked without a token */
+  const char *key_path;                      /* where the public key is hosted below the domain */
+  const char *pairing_url;                   /* followed by the domain, and ?vin= when one is meant */
+  const char *invitation_url;                /* followed by the code */
+  const char *jws_algorithm, *jws_audience;  /* "Tesla.SS256", "com.tesla" */
 };
 
 extern const struct vendor vendor_rows[];
@@ -256,7 +264,7 @@ enum delta { DELTA_UNKNOWN, DELTA_NO, DELTA_YES };
 /* One row per field that a vehicle can stream; ends with a NULL name. */
 struct telemetry_field {
   const char *name;
-  const char *since;  /* first firmware, NULL: not published */
+  const char *since;        /* first firmware, NULL: not published */
   enum delta minimum_delta; /* whether the option of that name is taken */
 };
 

@@ -4,6 +4,16 @@ local core = require "fleet.core"
 
 local M = {}
 
+local zones = {} -- a zone is read once
+
+--- The zone of an IANA name, or nil, err, kind.
+function M.zone(name)
+  if zones[name] then return zones[name] end
+  local zone, err, kind = core.zone(name)
+  zones[name] = zone
+  return zone, err, kind
+end
+
 --- Minutes after local midnight of "07:00", or nil.
 function M.minutes(text)
   local hour, minute = string.match(text, "^(%d%d?):(%d%d)$")

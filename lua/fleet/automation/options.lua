@@ -1,6 +1,6 @@
 -- The options of an automation, checked against its rows: a slip of the pen raises and names the nearest.
 
-local core = require "fleet.core"
+local hours = require "fleet.automation.hours"
 local names = require "fleet.names"
 
 local M = {}
@@ -83,7 +83,7 @@ end
 function M.zone(where, config, fallback)
   local name = config.zone or fallback
   if not name then fail("fleet.automation." .. where, "option 'zone' is missing: the IANA name of the local time") end
-  local zone, err = core.zone(name)
+  local zone, err = hours.zone(name)
   if not zone then fail("fleet.automation." .. where, "option 'zone': %s", tostring(err)) end
   return zone, name
 end

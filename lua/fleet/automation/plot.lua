@@ -17,7 +17,9 @@ local function style(page, ink, faint, colors)
     ".mark { stroke: " .. ink .. "; stroke-width: 1.5 }",
   }
   for name, color in pairs(colors) do out[#out + 1] = string.format(".%s { fill: %s }", name, color) end
-  for step = 1, 5 do out[#out + 1] = string.format(".dear%d { fill: %s; fill-opacity: %s }", step, colors.dear, decimal.short(step * 0.09, 2)) end
+  for step = 1, 5 do
+    out[#out + 1] = string.format(".dear%d { fill: %s; fill-opacity: %s }", step, colors.dear, decimal.short(step * 0.09, 2))
+  end
   table.sort(out)
   return table.concat(out, "\n")
 end
@@ -134,7 +136,8 @@ local function draw_legend(out, f, month)
     x = x + 34 + #text * 6.7
   end
   for _, class in ipairs { "sun", "grid", "plugged" } do
-    if seen[class] then entry(svg.rect(x, y + (class == "plugged" and 4 or 0), 12, class == "plugged" and 3 or 12, class), classes[class]) end
+    local thin = class == "plugged"
+    if seen[class] then entry(svg.rect(x, y + (thin and 4 or 0), 12, thin and 3 or 12, class), classes[class]) end
   end
   if #month.commands > 0 then entry(svg.line(x + 6, y, x + 6, y + 12, "mark"), "a command") end
   if f.high > f.low then

@@ -38,10 +38,8 @@ end
 -- ---- the service in this process ----
 
 local function zone_offsets()
-  local known = {}
   return function(name, at)
-    known[name] = known[name] or assert(core.zone(name))
-    return known[name]:offset(at)
+    return assert(calendar.zone(name)):offset(at)
   end
 end
 
@@ -71,6 +69,7 @@ local function record(world, request, status, body)
   local at, billing = now(), row.billing or "free"
   if cost.billed(status) and billing ~= "free" then world.calls[billing] = (world.calls[billing] or 0) + 1 end
   if at >= world.to then return end
+  if status >= 400 then world.refused[#world.refused + 1] = { at = at, name = row.name, status = status } end
   if not row.command and not (request.method == "POST" and world.site and string.find(request.path, "energy_sites", 1, true)) then
     return
   end
@@ -104,22 +103,26 @@ function M.serve(world, request)
 end
 
 -- Signs in as a browser would: the page is asked for, consented to, and its way back is taken.
-local function sign_in(world, client)
+local function sign_in(client, http)
   local address, pending = client:authorize_url()
-  local answer = assert(M.serve(world, { method = "GET", url = address, headers = {} }))
+  local answer = assert(http { method = "GET", url = address, headers = {} })
   assert(answer.headers.location, "the authorize call gave no way back")
   assert(client:authorize(answer.headers.location, pending))
 end
 
 local function new_client(world, given)
+  local http = given.http or function(request) return M.serve(world, request) end
   local options = {
     base_url = base, auth_url = auth_host, token_url = token_host, client_id = "rehearsal", client_secret = "rehearsal",
     redirect_uri = "http://localhost:1/callback", store = given.store,
-    scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds", "energy_device_data", "energy_cmds" },
-    http = given.http or function(request) return M.serve(world, request) end,
+    scopes = {
+      "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds",
+      "energy_device_data", "energy_cmds",
+    },
+    http = http,
   }
-  local client = assert(require("fleet").new(options))
-  if not client:token_info().user then sign_in(world, client) end
+  local client = assert(require("fleet.client").new(options))
+  if not client:token_info().user then sign_in(client, http) end
   return client
 end
 
@@ -150,7 +153,8 @@ function deeds.fault(world, habit) world.service.faults:add(habit.fault, habit.t
 M.deeds = deeds
 
 local day_sets = {
-  all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06", sat = "6", sun = "0", mon = "1", tue = "2", wed = "3", thu = "4", fri = "5",
+  all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06",
+  sun = "0", mon = "1", tue = "2", wed = "3", thu = "4", fri = "5", sat = "6",
 }
 
 -- Sunday is 0.
@@ -232,6 +236,12 @@ local function check_ready(world)
   world.ready[#world.ready + 1] = { at = now(), level = world.car.energy_percent, plugged = world.car:cable() ~= nil }
 end
 
+local function act(world, entry)
+  if entry.habit == "ready" then return check_ready(world) end
+  local deed = entry.habit[2]
+  if type(deed) == "function" then deed(world, entry.habit) else deeds[deed](world, entry.habit) end
+end
+
 -- The people's task: sleeps from one deed to the next, measuring on the way.
 local function live(world, list)
   for _, entry in ipairs(list) do
@@ -239,10 +249,7 @@ local function live(world, list)
       tasks.sleep(math.max(0.001, math.min(entry.at - now(), sample_every - (now() - world.from) % sample_every)))
       measure(world)
     end
-    if entry.habit == "ready" then check_ready(world) else
-      local deed = entry.habit[2]
-      if type(deed) == "function" then deed(world, entry.habit) else deeds[deed](world, entry.habit) end
-    end
+    act(world, entry)
   end
 end
 
@@ -262,10 +269,11 @@ local function check(given)
 end
 
 local function new_world(given)
-  local zone = assert(core.zone(given.zone))
+  local zone = assert(calendar.zone(given.zone))
   local from = given.start or zone:day(given.from)
   local world = {
-    zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, kwh = 0, sun_kwh = 0, price = 0,
+    zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {},
+    kwh = 0, sun_kwh = 0, price = 0,
     charged = 0, measured = from, tariff = given.tariff,
   }
   local last = core.days_date(core.date_days(calendar.date(zone, from)) + given.days)
@@ -312,18 +320,53 @@ end
 
 local function month_of(world)
   return setmetatable({
-    zone = world.zone, from = world.from, to = world.to, kwh = world.kwh, sun_kwh = world.sun_kwh, grid_kwh = world.kwh - world.sun_kwh,
-    price = world.price, calls = world.calls, usd = cost.usd(world.calls), commands = world.commands, ready = world.ready,
-    samples = world.samples, notes = world.notes, world = world,
+    zone = world.zone, from = world.from, to = world.to, kwh = world.kwh, sun_kwh = world.sun_kwh,
+    grid_kwh = world.kwh - world.sun_kwh,
+    price = world.price, calls = world.calls, usd = cost.usd(world.calls), refused = world.refused,
+    commands = world.commands, ready = world.ready,
+    samples = world.samples, notes = world.notes,
   }, require("fleet.automation.month"))
+end
+
+--- The world of a rehearsal without the automations: for what reaches it from another process. world.reach(at) lets time
+--- pass until then, world.finish() until the end and returns the month. given as for run.
+function M.stage(given)
+  local options = { days = 31, zone = "Europe/Berlin", habits = {} }
+  for name, value in pairs(given) do options[name] = value end
+  local world, loop = new_world(options), tasks.loop
+  local clock, at = loop.clock, world.from
+  loop.clock = function() return 1000 + at - world.from, at end
+  fill(world, options)
+  local list, following = add_ready(world, options, agenda(world, options)), 1
+  local function pass(to)
+    while at < to do
+      at = math.min(to, at + sample_every - (at - world.from) % sample_every)
+      measure(world)
+    end
+  end
+  function world.reach(to)
+    while list[following] and list[following].at <= to do
+      local entry = list[following]
+      following = following + 1
+      pass(entry.at)
+      act(world, entry)
+    end
+    pass(to)
+  end
+  function world.finish()
+    world.reach(world.to)
+    loop.clock = clock
+    return month_of(world)
+  end
+  return world
 end
 
 --- Rehearses automations. given: automation = function(car, site, client) that returns one or a list of them (an empty
 --- one: the car as it is); from = "2026-03-01";
 --- days = 31; zone; habits = list of { "17:45", deed, days = "mon-fri", date =, miles = }; vehicle, energy_site: members of
 --- the simulator's garage; tariff: what energy from the grid costs; ready_by: when the level is noted each day.
---- Returns a month, see lua/fleet/automation/month.lua. Raises what goes wrong.
-function M.run(given)
+--- is_automation(value) tells one from a list. Returns a month, see lua/fleet/automation/month.lua. Raises what goes wrong.
+function M.run(given, is_automation)
   check(given)
   local options = { days = 31, zone = "Europe/Berlin", habits = {} }
   for name, value in pairs(given) do options[name] = value end
@@ -335,7 +378,7 @@ function M.run(given)
       local client = new_client(world, options)
       world.client = client
       local made = options.automation(client:vehicle(vin), client:energy_site(M.site), client)
-      run_all(world, options, require("fleet.automation").is(made) and { made } or made)
+      run_all(world, options, is_automation(made) and { made } or made)
       client:close()
     end)
   end)

@@ -24,7 +24,7 @@ end
 local function settle_pending(state)
   local pending = state.pending
   if not pending then return state end
-  state.pending = nil
+  state.pending, state.again_at = nil, nil
   state.did[pending.subject] = { want = pending.want, at = pending.at, sure = false }
   M.stale(state)
   return state

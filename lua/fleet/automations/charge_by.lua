@@ -96,12 +96,23 @@ local function join(parts)
   return slots
 end
 
+-- A stretch that is shorter than a quarter of an hour is left out where the reserve has room for it.
+local function without_scraps(slots, room)
+  local kept = {}
+  for _, slot in ipairs(slots) do
+    local length = slot.to - slot.from
+    if length < bridge and length <= room and #slots > 1 then room = room - length else kept[#kept + 1] = slot end
+  end
+  return kept
+end
+
 -- The stretches in which to charge; late: there is less time than it takes.
-local function plan(tariff, now, deadline, needed)
+local function plan(tariff, now, deadline, needed, room)
   local left = (deadline - now) / 3600
   if needed >= left then return { { from = now, to = deadline } }, true end
   if not tariff then return { { from = deadline - needed * 3600, to = deadline } } end
-  return join(tariff:cheapest { hours = math.max(needed, 0.02), from = math.floor(now), to = math.floor(deadline) })
+  local parts = tariff:cheapest { hours = math.max(needed, 0.02), from = math.floor(now), to = math.floor(deadline) }
+  return without_scraps(join(parts), room)
 end
 
 -- ---- what to do ----
@@ -158,8 +169,9 @@ local function decision(config, now, state, why, actions, again_at, claims)
   return { why = why, actions = actions, again_at = again_at, claims = claims }
 end
 
-local function hold(config, now, to)
-  return { charging = { ends = to }, amps = config.amps and { ends = math.max(to, now + 60) } or nil }
+local function hold(_, now, to)
+  local ends = math.max(to, now + 60)
+  return { charging = { ends = ends }, amps = { ends = ends } }
 end
 
 local function others_charge(config, now, state)
@@ -206,7 +218,7 @@ end
 local words = { start = "started", stop = "stopped" }
 
 -- Why nothing is planned, or nil.
-local function in_the_way(config, now, state, m)
+local function in_the_way(config, state, m)
   local charge = state.seen.charge_state
   if not charge then
     local info = state.seen.info
@@ -236,11 +248,29 @@ local function facts(config, now, state, deadline)
   f.rate = rate_of(config, m, charge, state.at.charge_state)
   f.level = level_now(now, state, charge, f.rate)
   f.missing = config.level - f.level
-  local needed = f.missing / f.rate * reserve + spare_hours
-  f.slots, f.late = plan(state.inputs and state.inputs.tariff, now, deadline, needed)
+  local bare = f.missing / f.rate
+  local needed = bare * reserve + spare_hours
+  f.slots, f.late = plan(state.inputs and state.inputs.tariff, now, deadline, needed, (needed - bare) * 3600)
   local first = f.slots[1]
   if hand.is_charging(charge) and first.from > now and first.from - now <= bridge then first.from = now end
   return f
+end
+
+-- After a crash, or a command that ended unknown, the car must be seen before anything is decided.
+local function lost_sight(config, now, state)
+  if state.at.charge_state or not state.seen.charge_state then return nil end
+  if config.wake and state.seen.info.state == "asleep" then return { actions = { watch.live(sections) }, claims = {} } end
+  return idle(config, now, state, "what became of the last command is not known: the car is " .. state.seen.info.state)
+end
+
+-- A car that charges does not sleep: one that sleeps has ended what was last seen of it, full or by hand.
+local function slept_over_it(config, now, state, f)
+  if not hand.is_charging(state.seen.charge_state) or not watch.away(state, now) then return nil end
+  if state.seen.info.state ~= "asleep" then return nil end
+  if config.wake and f.missing > 1 and f.slots[1].from <= now then return { actions = { watch.live(sections) }, claims = {} } end
+  local why = f.missing <= 1 and string.format("%d %% should be reached, and the car sleeps", math.floor(f.level))
+    or "charging has ended before it should, and the car sleeps"
+  return idle(config, now, state, why)
 end
 
 -- The end of a stretch, and the level that should be reached, are looked at before they are believed.
@@ -255,10 +285,14 @@ function M.decide(config, now, state)
   local deadline = hours.next(config.local_zone, now, config.ready_minutes)
   local looks = watch.due(config, now, state, sections)
   if #looks > 0 then return { actions = looks, claims = {} } end
+  local lost = lost_sight(config, now, state)
+  if lost then return lost end
   local m = read_hand(config, now, state, deadline)
-  local obstacle = in_the_way(config, now, state, m)
+  local obstacle = in_the_way(config, state, m)
   if obstacle then return idle(config, now, state, obstacle) end
   local f = facts(config, now, state, deadline)
+  local slept = slept_over_it(config, now, state, f)
+  if slept then return slept end
   if to_verify(state, now, f) and now - state.at.charge_state >= least_rest then
     looks = watch.due(config, now, state, sections, now)
     if #looks > 0 then return { actions = looks, claims = hold(config, now, now + 600) } end

@@ -16,7 +16,7 @@ local M = {
   handles = { "car|site" },
   options = {
     settings = { type = "table", needed = true, doc = "{ set_charge_limit = { percent = 80 }, … }: calls and their parameters" },
-    every = { type = "number", min = 600, max = 7 * 86400, default = 6 * 3600, doc = "seconds between looks at a car that is awake" },
+    every = { type = "number", min = 600, max = 7 * 86400, default = 3600, doc = "seconds between looks at a car that is awake" },
     look_every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between looks at the car's record" },
     most_a_day = { type = "number", min = 1, max = 24, default = 3, doc = "how often one setting is set again on one day" },
   },
@@ -161,10 +161,10 @@ function M.decide(config, now, state)
   return { why = why, actions = actions, again_at = again, claims = claims }
 end
 
---- A look at the record by the clock, four live looks a day, a command now and then.
+--- A look at the record by the clock, six live looks a day, a command now and then.
 function M.month(config)
   if config.site then return {} end
-  return { data = math.floor(30 * (86400 / config.look_every + 4)), command = 30 }
+  return { data = math.floor(30 * (86400 / config.look_every + 6)), command = 30 }
 end
 
 return M

@@ -3,6 +3,7 @@
 -- The site is looked at often, because that is free; the car only when it must be known, and commanded only when the
 -- surplus has moved out of the dead band: each costs.
 
+local claims = require "fleet.automation.claims"
 local hand = require "fleet.automation.hand"
 local hours = require "fleet.automation.hours"
 local options = require "fleet.automation.options"
@@ -121,6 +122,13 @@ local function others_hold(config, now, state)
   return claim ~= nil and claim.by ~= config.name and claim.ends > now
 end
 
+-- Somebody above charges: their amps and their stop are theirs.
+local function above(config, now, state)
+  local claim = claims.above(state.claims or {}, "charging", { name = config.name, rank = config.precedence }, now)
+  return claim and string.format("gives way to %s (precedence %g), which holds charging until %s", claim.by, claim.rank,
+    hours.text(config.local_zone, claim.ends))
+end
+
 local function since_did(state, want, now)
   local did = state.did.charging
   return did and did.want == want and now - did.at or math.huge
@@ -199,7 +207,7 @@ end
 
 local words = { start = "started", stop = "stopped" }
 
-local function obstacle(config, now, state, m, live)
+local function obstacle(config, state, m, live)
   local at_connector = live.wall_connectors and #live.wall_connectors > 0
   local charge = state.seen.charge_state
   if at_connector and not connector(live, vin_of(config)) then return "the car is not plugged in" end
@@ -212,7 +220,7 @@ local function obstacle(config, now, state, m, live)
 end
 
 -- The wall connector says that the car does what nobody here wants: the car itself must be asked why.
-local function surprising(state, live, entry)
+local function surprising(state, entry)
   local charge = state.seen.charge_state
   if not entry or not charge then return false end
   local flows = (entry.wall_connector_power or 0) > 100
@@ -234,7 +242,7 @@ local function car_looks(config, now, state, live)
   local told = live.wall_connectors and #live.wall_connectors > 0
   if told and not entry then return {} end
   if entry and not state.memory.was_plugged then state.memory.was_plugged, at = true, nil end
-  if surprising(state, live, entry) and now - (at or 0) > 300 or (entry and not at) then
+  if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
     return watch.due(config, now, state, sections, now)
   end
   if told then return {} end
@@ -249,7 +257,7 @@ function M.decide(config, now, state)
   local again = rest(config, live, now)
   if #looks > 0 then return { actions = looks, again_at = again } end
   local m = read_hand(config, now, state)
-  local why = obstacle(config, now, state, m, live)
+  local why = obstacle(config, state, m, live) or above(config, now, state)
   if why or not state.seen.charge_state and watch.away(state, now) and not config.wake then
     return { why = why or "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again }
   end
@@ -257,13 +265,13 @@ function M.decide(config, now, state)
   local on = hand.is_charging(state.seen.charge_state)
   local actions, only_looks
   if on then actions = while_on(config, now, state, f) else actions, only_looks = while_off(config, now, state, f) end
-  local claims = (on or #actions > 0) and claim(now, config) or nil
-  if only_looks then return { actions = actions, again_at = again, claims = claims } end
+  local held = (on or #actions > 0) and claim(now, config) or nil
+  if only_looks then return { actions = actions, again_at = again, claims = held } end
   if #actions > 0 and actions[1].call ~= "info" then
     local look = watch.before_command(state, now)
-    if look then return { actions = { look }, again_at = again, claims = claims } end
+    if look then return { actions = { look }, again_at = again, claims = held } end
   end
-  return { why = f.why, actions = actions, again_at = again, claims = claims }
+  return { why = f.why, actions = actions, again_at = again, claims = held }
 end
 
 --- Looks at the site are free; a dozen looks at the car and two dozen commands a day.

@@ -10,10 +10,15 @@ local M = {
   precedence = 10,
   handles = { "site" },
   options = {
-    prices = { type = "table|function", needed = true, doc = "a tariff, the options of fleet.tariff.from_rows, or a function(now) of either" },
-    every = { type = "number", min = 60, max = 86400, default = 900, doc = "seconds between asking for prices" },
+    prices = {
+      type = "table|function", needed = true,
+      doc = "a tariff, the options of fleet.tariff.from_rows, or a function(now) of either",
+    },
+    every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between asking for prices" },
     min_gap = { type = "number", min = 0, max = 86400, default = 14400, doc = "seconds between two changes that are sent" },
-    verify_every = { type = "number", min = 3600, max = 30 * 86400, default = 86400, doc = "seconds after which the site is compared again" },
+    verify_every = {
+      type = "number", min = 3600, max = 30 * 86400, default = 86400, doc = "seconds after which the site is compared again",
+    },
   },
 }
 

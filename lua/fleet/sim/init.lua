@@ -109,7 +109,7 @@ local function serve_control(self, request)
   end
   local ok, message = pcall(control.run, self.service, body)
   if not ok then return reply.error(400, "invalid_request", tostring(message)) end
-  return reply.json(200, { ok = true, now = self.service:now() })
+  return reply.json(200, { ok = true, now = self.service:now(), billing = self.service.billing:state() })
 end
 
 local function serve_base(self, request)

@@ -28,6 +28,7 @@ local function escape(c)
 end
 
 local function quote(text)
+  if not text:find('[%c"\\]') then return '"' .. text .. '"' end
   return '"' .. text:gsub('[%c"\\]', escape) .. '"'
 end
 
@@ -52,15 +53,16 @@ local function write_list(out, t)
 end
 
 local function write_object(out, t)
-  local names = {}
-  for name in pairs(t) do names[#names + 1] = tostring(name) end
+  local names, count = {}, 0
+  for name in pairs(t) do
+    count = count + 1
+    names[count] = tostring(name)
+  end
   table.sort(names)
   out[#out + 1] = "{"
-  for i, name in ipairs(names) do
-    if i > 1 then out[#out + 1] = "," end
-    out[#out + 1] = quote(name)
-    out[#out + 1] = ":"
-    write(out, t[name])
+  for i = 1, count do
+    out[#out + 1] = (i > 1 and "," or "") .. quote(names[i]) .. ":"
+    write(out, t[names[i]])
   end
   out[#out + 1] = "}"
 end

@@ -21,13 +21,17 @@ local CODE_SECONDS = 600
 local DAY = 86400
 local REFRESH_SECONDS = 90 * DAY -- "3 months"
 local REUSE_SECONDS = DAY        -- third-party: the last used one
-local MAX_PENDING = 1000
-local MAX_ACCESS = 100 -- valid access tokens of one app for one account: a refresh loop must not fill the memory
+-- What one may leave lying about, so that no loop fills the memory: codes and forms in all; access tokens and sign-ins of one
+-- app for one account. The oldest give way.
+local MAX_PENDING = 100
+local MAX_ACCESS = 100
+local MAX_FAMILIES = 100
 
 -- new(service) → the authorization server of a simulated service.
 function M.new(service)
   return setmetatable({
-    service = service, access = {}, issued = {}, refresh = {}, codes = {}, consents = {}, tickets = {},
+    service = service, access = {}, issued = {}, refresh = {}, families = {}, consents = {}, codes = {}, code_order = {},
+    tickets = {}, ticket_order = {},
   }, M)
 end
 
@@ -111,14 +115,11 @@ function M:redirect(q, fields)
   return 302, { Location = q.redirect_uri .. joint .. text.query(fields), ["Cache-Control"] = "no-store" }, ""
 end
 
-local function forget_oldest(t, count)
-  local oldest, name
-  local n = 0
-  for key, entry in pairs(t) do
-    n = n + 1
-    if not oldest or entry.expires_at < oldest then oldest, name = entry.expires_at, key end
-  end
-  if n > count then t[name] = nil end
+-- Keeps an entry under a name among the newest; the oldest gives way.
+local function keep(entries, order, name, entry)
+  entries[name] = entry
+  order[#order + 1] = name
+  if #order > MAX_PENDING then entries[table.remove(order, 1)] = nil end
 end
 
 -- What a sign-in may ask the user for: scopes of the request that are not granted yet. Only prompt_missing_scopes asks
@@ -139,11 +140,10 @@ function M:allow(account, q, scopes)
   for _, scope in ipairs(scopes) do granted[scope] = true end
   local now = self.service:now()
   local code = account.region:upper() .. "_" .. self.service.random(20)
-  self.codes[code] = {
+  keep(self.codes, self.code_order, code, {
     client_id = q.client_id, redirect_uri = q.redirect_uri, account = account, requested = text.set(text.words(q.scope)),
     challenge = q.code_challenge, nonce = q.nonce, expires_at = now + CODE_SECONDS, at = now,
-  }
-  forget_oldest(self.codes, MAX_PENDING)
+  })
   return self:redirect(q, { { "code", code } })
 end
 
@@ -159,8 +159,8 @@ function M:authorize(q, wants_page)
   local ask = self:to_ask(account, q)
   if not wants_page then return self:allow(account, q, ask) end
   local ticket = self.service.random(16)
-  self.tickets[ticket] = { q = q, account = account, ask = ask, expires_at = self.service:now() + CODE_SECONDS }
-  forget_oldest(self.tickets, MAX_PENDING)
+  keep(self.tickets, self.ticket_order, ticket,
+    { q = q, account = account, ask = ask, expires_at = self.service:now() + CODE_SECONDS })
   return ticket
 end
 
@@ -176,13 +176,13 @@ function M:jwt(claims)
     text.base64url(self.service.random(16))
 end
 
--- The newest tokens of one app for one account; the oldest gives way.
-local function remember(self, grant, token)
+-- Adds to the list of an app and an account; returns what gives way.
+local function remember(lists, grant, item, most)
   local name = grant.client_id .. "\n" .. (grant.account and grant.account.email or "")
-  local list = self.issued[name] or {}
-  self.issued[name] = list
-  list[#list + 1] = token
-  if #list > MAX_ACCESS then self.access[table.remove(list, 1)] = nil end
+  local list = lists[name] or {}
+  lists[name] = list
+  list[#list + 1] = item
+  return #list > most and table.remove(list, 1) or nil
 end
 
 local OU = { na = "NA", eu = "EU", cn = "CN" }
@@ -202,7 +202,8 @@ function M:issue_access(grant)
     kind = grant.kind, client_id = grant.client_id, open_source = grant.open_source, account = grant.account,
     scopes = grant.scopes, expires_at = now + ACCESS_SECONDS, domain = grant.app and grant.app.domain,
   }
-  remember(self, grant, token)
+  local oldest = remember(self.issued, grant, token, MAX_ACCESS)
+  if oldest then self.access[oldest] = nil end
   return token
 end
 
@@ -223,6 +224,10 @@ local function issue_refresh(self, family)
   family.current = token
   self.refresh[token] = { family = family, issued_at = now, expires_at = now + REFRESH_SECONDS }
   return token
+end
+
+local function forget_family(self, family)
+  for _, token in ipairs(family and { family.current or "", family.last_used or "" } or {}) do self.refresh[token] = nil end
 end
 
 local function token_reply(self, family, extra)
@@ -302,6 +307,7 @@ function grants.authorization_code(self, app, form, host)
     client_id = form.client_id, open_source = open_source, account = code.account, requested = code.requested, at = code.at,
   }
   if form.scope then family.requested = both(family.requested, text.set(text.words(form.scope))) end
+  forget_family(self, remember(self.families, family, family, MAX_FAMILIES))
   return token_reply(self, family, code)
 end
 

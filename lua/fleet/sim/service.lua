@@ -67,7 +67,7 @@ function M.new(options)
     base_url = options.base_url, auth_url = options.auth_url, token_url = options.token_url, vendor = options.vendor or {},
     config_limit = options.config_limit or 5, zone = options.zone or utc_zone,
     jws_verify = options.jws_verify, core = options.core, vehicles = {}, by_vin = {}, sites = {}, by_site = {},
-    registered = {}, calls = {}, params_of = {},
+    registered = {}, calls = {}, params_of = {}, since = {},
   }, M)
   self.region = self.garage.region or self.garage.accounts[1].region or "na"
   for i, account in ipairs(self.garage.accounts) do
@@ -79,7 +79,10 @@ function M.new(options)
   self.charging = require("fleet.sim.charging").load(self)
   self.rows = normal_rows(options)
   self.tree = rows.tree(self.rows)
-  for _, row in ipairs(self.rows) do self.params_of[row.name] = row.params end
+  for _, row in ipairs(self.rows) do
+    self.params_of[row.name] = row.params
+    if row.command then self.since[row.name] = row.since end
+  end
   self.oauth, self.faults, self.limits, self.billing = oauth.new(self), faults.new(), limits.new(self), billing.new()
   return self
 end
@@ -299,8 +302,10 @@ function M:command_context(context)
   }
 end
 
--- Runs a command on a vehicle, however it came. → nil or the reason.
+-- Runs a command on a vehicle, however it came. → nil or the reason. Older firmware does not know the newer commands.
 function M:obey(vehicle, name, params, context)
+  local since = self.since[name]
+  if since and not vehicle:firmware(since) then return "not_supported" end
   local reason = commands[name](vehicle, params, self:command_context(context))
   physics.show(vehicle, context.now)
   return reason

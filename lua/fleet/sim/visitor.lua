@@ -1,4 +1,5 @@
--- A person at a browser, for scripts and specs: opens an authorize address, consents, and says where the browser went.
+-- The world around a script that is tried out: a person at a browser, who opens an authorize address, consents, and says where the
+-- browser went; and whoever lets time pass, plugs in or drives.
 
 local core = require "fleet.core"
 local tasks = require "fleet.tasks"
@@ -46,6 +47,20 @@ local function absolute(address, from)
   if string.find(address, "^https?://") then return address end
   if address == "" then return from end
   return string.match(from, "^https?://[^/]+") .. address
+end
+
+--- Gives the control address of a simulator an order, { advance = seconds } and the like (doc/manual/simulator.md). addresses: the
+--- first line of `fleet sim`, or the simulator itself. Returns its answer, or nil, err, kind.
+function M.control(addresses, order)
+  local status, _, body = send {
+    method = "POST", url = addresses.control_url, body = core.json_encode(order),
+    headers = { "Content-Type: application/json", "Authorization: Bearer " .. addresses.control_token },
+  }
+  if not status then return nil, _, body end
+  local answer = core.json_decode(body) or {}
+  if status == 200 then return answer end
+  local err = core.err { kind = "invalid", status = status, message = tostring(answer.error_description or answer.error) }
+  return nil, err, "invalid"
 end
 
 --- Opens the authorize address, presses the first button of the page if there is one, and returns the callback address,

@@ -137,7 +137,6 @@ function M.reset_pin_to_drive_pin(vehicle)
 end
 
 function M.clear_pin_to_drive_admin(vehicle)
-  if not vehicle:firmware("2023.44") then return "not_supported" end
   state(vehicle).pin_to_drive_enabled, vehicle.pins.pin_to_drive = false, nil
 end
 
@@ -171,7 +170,6 @@ function M.speed_limit_clear_pin(vehicle, params)
 end
 
 function M.speed_limit_clear_pin_admin(vehicle)
-  if not vehicle:firmware("2023.38") then return "not_supported" end
   state(vehicle).speed_limit_mode.active, vehicle.pins.speed_limit = false, nil
   show_speed_pin(vehicle)
 end

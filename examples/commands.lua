@@ -1,0 +1,44 @@
+-- One vehicle takes signed commands only, the other plain ones: the same script for both, and what it does when an answer
+-- is lost. A simulated service plays the vehicles.
+local fleet = require "fleet"
+local visitor = require "fleet.sim.visitor"
+
+local pearl, ruby = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
+local key = fleet.key.generate()
+local sim = assert(require("fleet.sim").new { garage = { vehicles = {
+  { vin = pearl, keys = { key:public_pem() } }, { vin = ruby, vehicle_command_protocol_required = false },
+} } })
+
+local client = fleet.new {
+  base_url = sim.base_url, auth_url = sim.auth_url, token_url = sim.token_url, client_id = "app", client_secret = "secret",
+  redirect_uri = "http://localhost:8000/callback", scopes = { "openid", "vehicle_cmds", "vehicle_device_data" }, key = key,
+}
+local address, pending = client:authorize_url()
+assert(client:authorize(assert(visitor.consent(address)), pending))
+
+local function tell(what, done, err)
+  if done then
+    print(what, done.via, done.changed and "done" or "already so")
+  elseif err.outcome == "unknown" then
+    local settled, why = client:vehicle(err.vin):settle(err)
+    print(what, "unknown", "but looking says " .. (settled == nil and why.kind or settled and "done" or "not done"))
+  else
+    print(what, err.outcome, err.kind)
+  end
+end
+
+for _, vin in ipairs { pearl, ruby } do
+  local car = client:vehicle(vin)
+  tell("limit", car:set_charge_limit { percent = 85 })
+  tell("limit again", car:set_charge_limit { percent = 85 })
+end
+
+local car = client:vehicle(pearl)
+sim:fault("lost", 1, { message = "command" })
+tell("unlock", car:door_unlock())
+sim:fault("epoch_change", 1) -- the vehicle restarts: the command is signed again, once
+tell("lock", car:door_lock())
+print("charge", car:signed_data({ "charge" }).charge_state.battery_level .. " %")
+
+client:close()
+sim:close()

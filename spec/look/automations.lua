@@ -1,0 +1,32 @@
+-- Rehearses the month of every automation's example, draws it, and writes what was measured into its page: part of `make look`.
+
+local measured = require "spec.support.measured"
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+local function write(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+
+local folder = ...
+
+for _, name in ipairs(measured.names) do
+  local month, text = measured.of(name)
+  local title = string.match(read("examples/automation_" .. name .. ".lua"), 'title = "(.-)"')
+  local picture = month:svg { title = title }
+  write("doc/manual/pictures/automation-" .. name .. ".svg", picture)
+  if folder then
+    write(folder .. "/automation-" .. name .. ".svg", picture)
+    write(folder .. "/automation-" .. name .. "-dark.svg",
+      (string.gsub(string.gsub(picture, "@media %(prefers%-color%-scheme: dark%) {", ""), "\n}\n", "\n")))
+  end
+  local path = "doc/manual/automation-" .. name .. ".md"
+  write(path, measured.put(read(path), text))
+end

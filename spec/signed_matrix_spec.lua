@@ -1,0 +1,70 @@
+-- What a signed command says after every fault of the simulator, once. The table stands in the manual; with FLEET_WRITE=1
+-- this spec writes it there.
+
+local faults = require "fleet.sim.faults"
+local signed_world = require "spec.support.signed_world"
+
+local MANUAL = "doc/manual/simulator.md"
+local BEGIN, END = "<!-- signed matrix -->\n", "<!-- end of signed matrix -->"
+
+-- What a fault can be like, where it has more than one form.
+local FORMS = {
+  clock_step = { {}, { seconds = -600 } }, corrupted_tag = { {}, { of = "request" } }, duplicated = { {}, { of = "request" } },
+  lost = { {}, { of = "request" } },
+}
+
+local CALLS = {
+  { "set_charge_limit", function(car) return car:set_charge_limit { percent = 64 } end },
+  { "honk_horn", function(car) return car:honk_horn() end },
+}
+
+local function result(fault, options, call)
+  local world = signed_world.new()
+  local car = world:car()
+  assert(car:flash_lights())
+  world:forget()
+  world:fault(fault, 1, options)
+  local value, err = call[2](car)
+  local text = value and "ok" or ("%s, %s"):format(err.kind, err.outcome)
+  local count = #world.ran
+  world:close()
+  return ("%s (%d)"):format(text, count)
+end
+
+local function line(fault, form)
+  local options, name = { message = "command" }, fault
+  for key, value in pairs(form) do
+    options[key], name = value, ("%s, %s = %s"):format(fault, key, tostring(value))
+  end
+  return ("| %s | %s | %s |"):format(name, result(fault, options, CALLS[1]), result(fault, options, CALLS[2]))
+end
+
+local function matrix()
+  local lines = { "| Fault, once | sets a value (done so often) | other |", "|---|---|---|" }
+  for _, fault in ipairs(faults.names()) do
+    for _, form in ipairs(FORMS[fault] or { {} }) do
+      if fault ~= "token_error" then lines[#lines + 1] = line(fault, form) end
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function read()
+  local file = assert(io.open(MANUAL))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+it("the table of signed commands in the manual is what the client does", function()
+  local text, made = read(), matrix()
+  local from, to = select(2, text:find(BEGIN, 1, true)), text:find(END, 1, true)
+  if os.getenv("FLEET_WRITE") then
+    local file = assert(io.open(MANUAL, "w"))
+    file:write(text:sub(1, from), made, text:sub(to))
+    file:close()
+    text = read()
+    to = text:find(END, 1, true)
+  end
+  assert.equal(made, text:sub(from + 1, to - 1))
+end)

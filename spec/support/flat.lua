@@ -1,0 +1,35 @@
+-- Makes so many requests and prints by how much what is alive, Lua's memory and the process grew after the first tenth. In a
+-- process of its own: what other specs left behind in the heap would blur the figures. Arguments: address, requests.
+local core = require "fleet.core"
+local fleet = require "fleet"
+
+local url, total = ...
+local client = fleet.new { token = "a-token", base_url = url }
+
+local function requests(count)
+  fleet.run(function()
+    for _ = 1, 64 do
+      fleet.spawn(function()
+        while count > 0 do
+          count = count - 1
+          assert(client.user:me())
+        end
+      end)
+    end
+  end)
+end
+
+local function figures()
+  for _ = 1, 3 do collectgarbage() end
+  local file = io.open("/proc/self/statm")
+  local _, pages = file:read("n", "n")
+  file:close()
+  return core.live(), math.floor(collectgarbage("count") * 1024), pages * 4096
+end
+
+total = math.tointeger(total)
+requests(total // 10)
+local live, lua, resident = figures()
+requests(total - total // 10)
+local live_after, lua_after, resident_after = figures()
+print(live_after - live, lua_after - lua, resident_after - resident)

@@ -1,0 +1,19 @@
+-- The short form of `make torture`: the same programs, some thousands of requests.
+local sim = require("spec.torture.sim")
+
+describe("some thousands of requests", function()
+  it("of every kind leave the simulator's memory as it was, and all are answered", function()
+    local figures = sim.run({ requests = 6000 })
+    if os.getenv("LD_PRELOAD") then figures.late = figures.early end -- a sanitizer keeps what was freed
+    sim.check(figures)
+    for _, status in ipairs({ 200, 400, 401, 404, 405 }) do
+      assert.is_true((figures.statuses[status] or 0) >= 300, "HTTP " .. status .. " hardly came")
+    end
+  end)
+
+  it("whose replies the simulator should not give are noticed, and memory that grows", function()
+    assert.has_error(function() sim.check({ early = 10, late = 10, statuses = { [501] = 1 } }) end)
+    assert.has_error(function() sim.check({ early = 10, late = 13, statuses = { [200] = 1 } }) end)
+    sim.check({ early = 10, late = 11, statuses = { [200] = 1 } })
+  end)
+end)
