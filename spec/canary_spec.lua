@@ -145,6 +145,12 @@ describe("a secret", function()
     assert.is_true(secrets >= 8)
   end)
 
+  it("that is a part of another leaves nothing of that one", function()
+    local redact = require "fleet.redact"
+    local whole = "canary-7391-token"
+    assert.are.equal("got [redacted] and [redacted]", redact.hide("got " .. whole .. " and 7391", { "7391", whole }))
+  end)
+
   it("reaches the service", function()
     local client <close> = new_client { token = token }
     server:script { { status = 400, body = "", times = 0 } }

@@ -177,6 +177,15 @@ describe("setting up against the simulator", function()
     for _, line in ipairs(core.json_decode(out).checks) do assert.is_true(line.ok, line.name .. ": " .. line.message) end
   end)
 
+  it("the manual's example runs", function()
+    if preload then return pending("its other programs do not run with a preloaded sanitizer") end
+    local out, status = shell("PATH=" .. quote(process.root .. "/lua/fleet/cli") .. ":$PATH sh "
+      .. quote(process.root .. "/examples/setup.sh") .. " 2>&1")
+    assert.equal(0, status, out)
+    assert.is_truthy(string.find(out, "[8/9] first read: the list of vehicles\n      done: ", 1, true), out)
+    assert.is_truthy(string.find(out, "\nok  sign-in", 1, true), out)
+  end)
+
   -- ---- the page at which the browser ends ----
 
   local function fact(name, fn)

@@ -40,10 +40,18 @@ end
 
 local shortest = 4 -- less hides more words than secrets
 
+-- A PIN may be a part of a token: what is left of the token would no longer be known for one.
+local function longest_first(secrets)
+  local list = {}
+  for i, secret in ipairs(secrets) do list[i] = secret end
+  table.sort(list, function(a, b) return #a > #b end)
+  return list
+end
+
 --- The text without the secrets of the list, and without anything that looks like a token.
 function M.hide(text, secrets)
   local cut = #text >= may_be_cut
-  for _, secret in ipairs(secrets) do
+  for _, secret in ipairs(longest_first(secrets)) do
     for _, form in ipairs(#secret >= shortest and forms(secret) or {}) do
       text = replace_plain(text, form)
       if cut then text = without_tail(text, form) end
