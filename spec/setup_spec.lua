@@ -111,7 +111,7 @@ describe("setting up against the simulator", function()
 
   -- `consent` reads what setup prints and pastes where the browser went.
   local function unattended(words)
-    local input, consent = directory .. "/input", "env -u LD_PRELOAD lua5.4 " .. quote(process.root .. "/spec/support/consent.lua")
+    local input, consent = directory .. "/input", ours .. "lua5.4 " .. quote(process.root .. "/spec/support/consent.lua")
     process.execute("rm -f " .. quote(input) .. "; mkfifo " .. quote(input))
     local log, ended = directory .. "/log", directory .. "/ended"
     shell(string.format("(%s %s setup %s <%s 2>&1; echo $? >%s) | %s %s >%s", environment, sims.fleet, words, quote(input), quote(ended),
