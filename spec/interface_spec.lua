@@ -280,8 +280,9 @@ describe("every call of the interface", function()
     server:script {}
     local nowhere = recorder.unused()
     local form = "http_proxy=%s HTTP_PROXY=%s https_proxy=%s all_proxy=%s ALL_PROXY=%s no_proxy= "
-    local environment = string.format(form, nowhere,
-      nowhere, nowhere, nowhere, nowhere)
+    local environment = string.format(form, nowhere, nowhere, nowhere, nowhere, nowhere)
+    local preload = os.getenv "LD_PRELOAD" -- a sanitizer's
+    if preload then environment = environment .. "LD_PRELOAD=" .. process.quote(preload) .. " " end
     local script = string.format([[
       local client = require("fleet").new { base_url = "%s", token = "t0ken" }
       assert(client.user:me())]], server.url)
