@@ -13,12 +13,12 @@
 
 /* ---- errors ---- */
 
-#define KINDS(X)                                                                                             \
-  X(network)                                                                                                 \
-  X(tls)                                                                                                     \
-  X(timeout) X(auth) X(forbidden) X(scope) X(not_found) X(rate_limited) X(asleep) X(offline) X(region)       \
-      X(unregistered) X(limit_exceeded) X(unsupported) X(key_not_paired) X(refused) X(busy) X(protocol)      \
-          X(service) X(store) X(conflict) X(budget) X(cancelled) X(closed) X(invalid)
+/* clang-format off */
+#define KINDS(X) \
+  X(network) X(tls) X(timeout) X(auth) X(forbidden) X(scope) X(not_found) X(rate_limited) X(asleep) \
+  X(offline) X(region) X(unregistered) X(limit_exceeded) X(unsupported) X(key_not_paired) X(refused) \
+  X(busy) X(protocol) X(service) X(store) X(conflict) X(budget) X(cancelled) X(closed) X(invalid)
+/* clang-format on */
 
 enum kind {
   KIND_none,
