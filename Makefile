@@ -41,7 +41,7 @@ SERVER_OBJECTS = $(B)/obj/server/server.o $(B)/obj/server/daemon.o $(B)/obj/serv
                  $(B)/obj/bind/bind.o $(B)/obj/base/buf.o $(B)/obj/base/err.o
 PROBES  = $(patsubst spec/support/%.c,$(B)/lib/%.so,$(wildcard spec/support/probe_*.c))
 
-.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz torture killed look doc proto install env clean
+.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz killed torture killed look doc proto install env clean
 all: build
 build: $(B)/lib/fleet/core.so $(B)/lib/fleet/server.so
 
@@ -100,6 +100,8 @@ test:
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory -s build probes
 	luacheck -q lua spec examples
+	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
+	@$(MAKE) --no-print-directory killed VARIANT=fault
 	@$(OVERHEARD) $(BUSTED) $(SPECS)
 
 specs: build probes
