@@ -170,6 +170,7 @@ fuzz:
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory $(FUZZERS:%=fuzz-%)
 
+.PRECIOUS: build/fuzz/%
 fuzz-%: build/fuzz/%
 	@mkdir -p build/corpus/$*
 	$< -runs=$(RUNS) -max_total_time=600 -verbosity=0 -print_final_stats=1 build/corpus/$* $(wildcard spec/fuzz/corpus/$*)
