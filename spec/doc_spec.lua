@@ -211,10 +211,11 @@ describe("a document", function()
   end)
 
   it("has no machine's path and no line that only a machine reads", function()
+    local parent = string.match(require("spec.support.process").root, "^(/.+/)[^/]+$") -- where this machine keeps the tree
+    local markers = { "/home/", parent ~= "/tmp/" and parent or nil } -- examples may name /tmp
     for _, path in ipairs(all_documents()) do
       local text = content(path)
-      assert.is_nil(string.find(text, "/work/", 1, true), path)
-      assert.is_nil(string.find(text, "/home/", 1, true), path)
+      for _, marker in ipairs(markers) do assert.is_nil(string.find(text, marker, 1, true), path) end
     end
   end)
 end)
