@@ -41,7 +41,7 @@ SERVER_OBJECTS = $(B)/obj/server/server.o $(B)/obj/server/daemon.o $(B)/obj/serv
                  $(B)/obj/bind/bind.o $(B)/obj/base/buf.o $(B)/obj/base/err.o
 PROBES  = $(patsubst spec/support/%.c,$(B)/lib/%.so,$(wildcard spec/support/probe_*.c))
 
-.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz killed torture killed look doc proto install env clean
+.PHONY: all deps build probes specs sanitized-specs threads run-threads test demo bench lint asan tsan valgrind fuzz killed torture look doc proto install env clean
 all: build
 build: $(B)/lib/fleet/core.so $(B)/lib/fleet/server.so
 
@@ -163,7 +163,7 @@ killed:
 
 RUNS    = 200000
 FUZZERS = $(patsubst spec/fuzz/fuzz_%.c,%,$(wildcard spec/fuzz/fuzz_*.c))
-FUZZ_OBJECTS = $(patsubst src/%.c,build/fuzz-obj/%.o,$(filter-out src/bind/%,$(SOURCES)))
+FUZZ_OBJECTS = $(SOURCES:src/%.c=build/fuzz-obj/%.o)
 FUZZ_FLAGS   = -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Isrc -MMD -MP
 
 fuzz:
@@ -181,7 +181,7 @@ build/fuzz-obj/%.o: src/%.c
 
 build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)
 	@mkdir -p $(@D)
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(INCLUDES) -o $@ $(filter %.c %.o,$^) $(LIBS)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(INCLUDES) -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG) --libs lua$(LUA_VERSION))
 
 -include $(FUZZ_OBJECTS:.o=.d)
 

@@ -4,8 +4,12 @@ local fleet = require "fleet"
 local vin = "5YJ30123456789ABC"
 local key, vehicle_key = fleet.key.generate(), fleet.key.generate()
 
-local session = fleet.session { key = key, vin = vin, domain = "infotainment" }
-local vehicle = fleet.receiver { key = vehicle_key, vin = vin, domain = "infotainment",
+-- Without `clock` both take the system's; here time passes when this program says so.
+local now = 0
+local function clock() return now end
+
+local session = fleet.session { key = key, vin = vin, domain = "infotainment", clock = clock }
+local vehicle = fleet.receiver { key = vehicle_key, vin = vin, domain = "infotainment", clock = clock,
   keys = { { public_key = key:public_bytes(), role = "DRIVER" } } }
 
 -- The handshake: the client asks, the vehicle answers with its epoch, clock and counter, authenticated for this request.
@@ -25,8 +29,10 @@ print("the client knows that it was done:", answered == id and authenticated)
 local _, ran, fault = vehicle:handle(message)
 print("the same message again:", ran, fault)
 
--- After a restart of the vehicle the old epoch is refused; the session takes the new one and the command is signed again.
+-- After a restart of the vehicle the old epoch is refused. The new one began before the message was signed, so no copy of it can have
+-- been taken: the session takes the new epoch and the command is signed again.
 vehicle:restart()
+now = now + 60
 local _, err = session:open((vehicle:handle((session:sign(command.payload)))))
 print("after a restart:", err.fault, err.resynced, err.outcome)
 print("signed again:", (select(2, vehicle:handle((session:sign(command.payload))))) == command.payload)

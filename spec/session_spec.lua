@@ -297,6 +297,30 @@ describe("the session's state", function()
     assert.equal(base, expiry(500))
   end)
 
+  it("knows how long ago the vehicle confirmed it, also after export and import", function()
+    local t = pair()
+    assert.is_true(t.s:age() >= 1e9)
+    assert(t.begin())
+    assert.equal(0, t.s:age())
+    t.now = t.now + 7
+    assert.equal(7, t.s:age())
+    local state = t.s:export()
+    local function imported(later)
+      return core.session { key = t.client, vin = VIN, domain = "infotainment", state = state,
+        clock = function() return 5, t.now + later end }:age()
+    end
+    assert.equal(7, imported(0))
+    assert.equal(12, imported(5))
+    assert.is_true(imported(-1) >= 1e9)
+    local reply = t.r:handle((t.s:sign(HONK)))
+    assert(t.s:open(reply))
+    assert.equal(0, t.s:age())
+    t.now = t.now + 3
+    assert.is_nil((t.s:open(reply)))
+    assert.is_nil((t.s:open(t.r:handle((t.s:sign(HONK))):sub(1, -2))))
+    assert.equal(3, t.s:age())
+  end)
+
   it("is bounded however many requests go unanswered", function()
     local idle = probe.session_size()
     assert.is_true(idle < 1024, idle .. " bytes")
@@ -423,11 +447,67 @@ describe("a fault", function()
   local unknown = { 2, 11, 25, 26, 29, 1000 }
 
   it("says what became of the command", function()
-    for _, n in ipairs(refused) do assert.equal("refused", probe.fault_outcome(n, false), n) end
-    for _, n in ipairs(unknown) do assert.equal("unknown", probe.fault_outcome(n, true), n) end
+    local function said(n, evidence) return probe.fault_outcome(n, evidence) end
+    for _, n in ipairs(refused) do
+      assert.same({ "refused", "refused", "unknown" }, { said(n, "none"), said(n, "proof"), said(n, "against") }, n)
+    end
+    for _, n in ipairs(unknown) do
+      assert.same({ "unknown", "unknown", "unknown" }, { said(n, "none"), said(n, "proof"), said(n, "against") }, n)
+    end
     for _, n in ipairs(resync) do
-      assert.equal("unknown", probe.fault_outcome(n, false), n)
-      assert.equal("refused", probe.fault_outcome(n, true), n)
+      assert.same({ "unknown", "refused", "unknown" }, { said(n, "none"), said(n, "proof"), said(n, "against") }, n)
+    end
+  end)
+
+  it("proves that a message was never taken only where the vehicle cannot have seen it before", function()
+    local own, other = ("e"):rep(16), ("f"):rep(16)
+    -- the message's counter is 100 and it was signed 5 s ago; the session info's epoch, counter, clock
+    local cases = {
+      { "not reached yet", own, 99, 1000, true }, { "just used", own, 100, 1000, false }, { "passed", own, 101, 1000, false },
+      { "at the window's end", own, 132, 1000, false }, { "beyond the window", own, 133, 1000, true },
+      { "an epoch from before", other, 0, 1000, true }, { "an epoch as old as the message", other, 0, 5, true },
+      { "an epoch that began later", other, 0, 4, false }, { "an epoch that began later, with counters", other, 99, 4, false },
+    }
+    local function proven(counter, epoch, now, clock)
+      return probe.never_taken { signed_epoch = own, signed_counter = counter, epoch = epoch, counter = now, clock_time = clock, passed = 5 }
+    end
+    for _, c in ipairs(cases) do assert.equal(c[5], proven(100, c[2], c[3], c[4]), c[1]) end
+    assert.is_true(proven(0xFFFFFFFF, own, 0, 9))
+    assert.is_false(proven(0xFFFFFFFF, own, 0xFFFFFFFF, 9))
+  end)
+
+  it("that answers the second copy of a message leaves its outcome unknown", function()
+    local t = pair()
+    assert(t.begin())
+    local message = t.s:sign(HONK)
+    assert.equal(HONK, select(2, t.r:handle(message)))
+    local _, err = t.s:open((t.r:handle(message)))
+    assert.same({ 6, true, "unknown" }, { err.fault, err.resynced, err.outcome })
+    assert.equal(HONK, select(2, t.r:handle((t.s:sign(HONK)))))
+  end)
+
+  it("for a counter far behind that of the vehicle is a refusal, and the command signed again is accepted", function()
+    local t = pair()
+    assert(t.begin())
+    local late = core.session { key = t.client, vin = VIN, domain = "infotainment", clock = function() return t.now end }
+    assert(late:accept((t.r:handle(late:handshake()))))
+    for _ = 1, 34 do assert.equal(HONK, select(2, t.r:handle((t.s:sign(HONK))))) end
+    local _, err = late:open((t.r:handle((late:sign(HONK)))))
+    assert.same({ 6, true, "refused" }, { err.fault, err.resynced, err.outcome })
+    assert.equal(HONK, select(2, t.r:handle((late:sign(HONK)))))
+  end)
+
+  it("of a copy that was damaged is no refusal when the other copy's answer comes as well", function()
+    local t = pair()
+    assert(t.begin())
+    local message = t.s:sign(HONK)
+    local damaged = message:sub(1, -2) .. string.char(message:byte(-1) ~ 1)
+    local first = t.r:handle(damaged)
+    assert.equal(HONK, select(2, t.r:handle(message)))
+    local second = t.r:handle(message)
+    for _, reply in ipairs { second, first } do
+      local _, err = t.s:open(reply)
+      assert.equal("unknown", err.outcome)
     end
   end)
 

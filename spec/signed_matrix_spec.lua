@@ -9,8 +9,8 @@ local BEGIN, END = "<!-- signed matrix -->\n", "<!-- end of signed matrix -->"
 
 -- What a fault can be like, where it has more than one form.
 local FORMS = {
-  clock_step = { {}, { seconds = -600 } }, corrupted_tag = { {}, { of = "request" } }, duplicated = { {}, { of = "request" } },
-  lost = { {}, { of = "request" } },
+  clock_step = { {}, { seconds = -600 } }, corrupted_tag = { {}, { of = "request" } },
+  duplicated = { {}, { of = "request" }, { of = "request", answer = "second" } }, lost = { {}, { of = "request" } },
 }
 
 local CALLS = {
@@ -33,8 +33,8 @@ end
 
 local function line(fault, form)
   local options, name = { message = "command" }, fault
-  for key, value in pairs(form) do
-    options[key], name = value, ("%s, %s = %s"):format(fault, key, tostring(value))
+  for _, key in ipairs { "of", "answer", "seconds" } do
+    if form[key] then options[key], name = form[key], ("%s, %s = %s"):format(name, key, tostring(form[key])) end
   end
   return ("| %s | %s | %s |"):format(name, result(fault, options, CALLS[1]), result(fault, options, CALLS[2]))
 end

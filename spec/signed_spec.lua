@@ -407,7 +407,7 @@ describe("a signed message", function()
       return real(request)
     end }
     assert(car:honk_horn())
-    assert.same({ "handshake", "command" }, world.messages)
+    assert.same({ "handshake", "handshake", "command" }, world.messages) -- the second because of the 20 seconds
     assert.same({ "honk_horn" }, world.ran)
   end)
 
@@ -459,6 +459,8 @@ describe("after", function()
     { "an answer that came late", "reordered", {}, "service unknown", 1, 0, 1 },
     { "a key that was removed", "unpaired", {}, "key_not_paired refused", 0, 0, 1 },
     { "a request that came twice", "duplicated", { of = "request" }, "done", 1, 0, 1 },
+    { "a request whose second copy is answered", "duplicated", { of = "request", answer = "second" }, "protocol unknown", 1, 0, 1 },
+    { "a new epoch in this very second", "epoch_change", { seconds = 0 }, "done", 1, 0, 2 },
     { "an answer that comes twice", "duplicated", {}, "done", 1, 0, 1 },
   }
 
@@ -539,6 +541,29 @@ describe("after", function()
       assert.is_true(#world.messages <= 8, name .. " " .. #world.messages)
       world.service.faults:clear()
     end
+  end)
+end)
+
+-- ---- counters that others use ----
+
+describe("a machine without a common store", function()
+  it("makes sure of its session before what must run once, and of nothing before what sets a value", function()
+    local car, other = world:car(), world:car()
+    assert(car:honk_horn())
+    for _ = 1, 3 do assert(other:honk_horn()) end
+    fleet.sleep(10)
+    world:forget()
+    assert(car:honk_horn())
+    assert.same({ "handshake", "command" }, world.messages)
+    fleet.sleep(10)
+    world:forget()
+    assert(car:set_charge_limit { percent = 64 })
+    assert.same({ "command" }, world.messages)
+    assert(other:set_charge_limit { percent = 65 })
+    assert.same({ "command", "command", "command" }, world.messages) -- fault 6, signed again
+    fleet.sleep(9)
+    assert(other:honk_horn())
+    assert.equal(0, world:sent "handshake")
   end)
 end)
 

@@ -1,8 +1,8 @@
 -- Signed commands: handshake, sign, send, read the answer, and recover at most once (rule R1).
 --
 -- A message is sent once. It is signed again only when the vehicle proved, by authenticated session info for this very
--- message, that it was not carried out; when it certainly never left; or, for a command that sets a named state, after an
--- unknown outcome.
+-- message, that no copy of it was carried out; when it certainly never left; or, for a command that sets a named state, after
+-- an unknown outcome.
 
 local core = require "fleet.core"
 local firmware = require "fleet.firmware"
@@ -17,6 +17,7 @@ local lifetime = 15 -- seconds in which a vehicle takes a command
 local signing = { expires_in = lifetime }
 local most_repeats = 2
 local longest_pause = 5 -- no long silent waits: rule R8
+local trusted = 10 -- seconds in which nobody else is assumed to have used the key for this vehicle
 local remembered = 7 * 86400 -- seconds for which the way of a vehicle is remembered
 
 local carrier_row = rows.by_name.signed_command
@@ -106,8 +107,11 @@ local function handshake(call, slot)
   return ok, err, kind
 end
 
+-- A counter that somebody else with this key used meanwhile looks like a copy of our own message, and what must not run twice
+-- then ends in doubt. One more exchange beforehand costs less.
 local function fresh_session(call, slot)
-  if slot.session:ready() then return true end
+  local session = slot.session
+  if session:ready() and (call.facts.idempotent or session:age() < trusted) then return true end
   return handshake(call, slot)
 end
 
@@ -264,7 +268,8 @@ local function again(call, err)
   if run.wake_first(call, err) then return true end
   if not may_repeat(call, err) then return false end
   call.facts.repeats = call.facts.repeats + 1
-  return pause(call, math.max(err.retry_after or 0, (call.expired or err.stale) and 0 or 1))
+  local mended = call.expired or err.stale or err.resynced
+  return pause(call, math.max(err.retry_after or 0, mended and 0 or 1))
 end
 
 -- A vehicle that does not speak the protocol. The plain form may follow where there is one, it was not tried yet, and an

@@ -106,15 +106,29 @@ static void works(struct session *s, struct receiver *r) {
   buf_free(&reply);
 }
 
+/* Whether the client would take this answer for a proof that its command was not carried out. */
+static bool proves_refusal(struct session *s, struct bytes in) {
+  struct err e = ERR_INIT;
+  struct buf payload = BUF_INIT;
+  struct answer a;
+  bool ok = session_open(s, in, 1, &a, &payload, &e);
+  buf_free(&payload);
+  return !ok && a.resynced && e.outcome == OUTCOME_REFUSED;
+}
+
+/* A true message and a changed copy of it, in either order. What no tag covers may change, such as the
+ * address; the command still runs once, and no answer to the second proves that it did not. */
 static void to_vehicle(struct session *s, struct receiver *r, const uint8_t *data, size_t size) {
   struct buf out = BUF_INIT, reply = BUF_INIT, changed = BUF_INIT;
   sign(s, data[0] & 1 ? METHOD_GCM : METHOD_HMAC, &out);
   buf_add(&changed, out.data, out.size);
   tamper(&changed, data + 1, size - 1);
-  bool first = handle(r, buf_bytes(&changed), &reply);
-  bool second = handle(r, buf_bytes(&out), &reply);
-  require(first + second ==
-          1); /* what no tag covers may change, such as the address; the command still runs once */
+  bool true_first = data[0] & 4;
+  bool first = handle(r, buf_bytes(true_first ? &out : &changed), &reply);
+  buf_clear(&reply);
+  bool second = handle(r, buf_bytes(true_first ? &changed : &out), &reply);
+  require(first + second == 1);
+  if (first) require(!proves_refusal(s, buf_bytes(&reply)));
   buf_free(&out);
   buf_free(&reply);
   buf_free(&changed);

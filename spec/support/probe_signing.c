@@ -203,10 +203,23 @@ static int l_expiry(lua_State *L) {
   return 1;
 }
 
-/* fault_outcome(number, resynced) -> "refused" or "unknown" */
+/* never_taken{ signed_epoch =, signed_counter =, epoch =, counter =, clock_time =, passed = } -> boolean */
+static int l_never_taken(lua_State *L) {
+  struct stamp m = {.counter = number(L, "signed_counter")};
+  struct session_info i = {
+      .counter = number(L, "counter"), .clock_time = number(L, "clock_time"), .epoch = field(L, "epoch")};
+  struct bytes epoch = field(L, "signed_epoch");
+  luaL_argcheck(L, epoch.size == EPOCH_SIZE, 1, "signed_epoch has 16 bytes");
+  memcpy(m.epoch, epoch.data, EPOCH_SIZE);
+  lua_pushboolean(L, never_taken(&m, &i, number(L, "passed")));
+  return 1;
+}
+
+/* fault_outcome(number, "none"|"against"|"proof") -> "refused" or "unknown" */
 static int l_fault_outcome(lua_State *L) {
-  lua_pushstring(
-      L, outcome_name(fault_outcome(fault_row((uint32_t)luaL_checkinteger(L, 1)), lua_toboolean(L, 2))));
+  static const char *const words[] = {"none", "against", "proof", NULL};
+  const struct fault *row = fault_row((uint32_t)luaL_checkinteger(L, 1));
+  lua_pushstring(L, outcome_name(fault_outcome(row, (enum evidence)luaL_checkoption(L, 2, NULL, words))));
   return 1;
 }
 
@@ -411,6 +424,7 @@ __attribute__((visibility("default"))) int luaopen_probe_signing(lua_State *L) {
                                        {"update", l_update},
                                        {"state", l_state},
                                        {"expiry", l_expiry},
+                                       {"never_taken", l_never_taken},
                                        {"fault_outcome", l_fault_outcome},
                                        {"role_may", l_role_may},
                                        {"info", l_info},

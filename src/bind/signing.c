@@ -357,6 +357,13 @@ static int l_counter(lua_State *L) {
   return 1;
 }
 
+/* session:age() -> seconds since the vehicle's last authenticated word; very many when there was none */
+static int l_age(lua_State *L) {
+  struct held *h = check_session(L);
+  lua_pushnumber(L, session_age(h->session, read_mono(L, 1)));
+  return 1;
+}
+
 static const luaL_Reg session_methods[] = {{"handshake", l_handshake},
                                            {"accept", l_accept},
                                            {"sign", l_sign},
@@ -364,6 +371,7 @@ static const luaL_Reg session_methods[] = {{"handshake", l_handshake},
                                            {"export", l_export},
                                            {"ready", l_ready},
                                            {"counter", l_counter},
+                                           {"age", l_age},
                                            {"sign_request", l_sign_request},
                                            {NULL, NULL}};
 static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LONG_AGO 1e9 /* s */
+
 /* ---- decisions ---- */
 
 static bool is_epoch(const unsigned char *own, struct bytes epoch) {
@@ -36,6 +38,7 @@ struct session_state session_update(struct session_state s, const struct session
   if (i->counter > s.counter) s.counter = i->counter;
   s.clock_time = i->clock_time;
   s.zero = now - i->clock_time;
+  s.confirmed = now;
   s.known = true;
   return s;
 }
@@ -46,9 +49,16 @@ uint32_t session_expiry(const struct session_state *s, double now, double lifeti
   return at > EPOCH_SECONDS ? EPOCH_SECONDS : (uint32_t)at;
 }
 
-enum outcome fault_outcome(const struct fault *row, bool resynced) {
-  if (!row) return OUTCOME_UNKNOWN;
-  if (row->resync) return resynced ? OUTCOME_REFUSED : OUTCOME_UNKNOWN;
+/* Whoever else holds the key draws no 32 counters while a message is under way: the service takes 30 commands
+ * a minute for a vehicle. */
+bool never_taken(const struct stamp *m, const struct session_info *i, double passed) {
+  if (!is_epoch(m->epoch, i->epoch)) return i->clock_time >= passed;
+  return i->counter < m->counter || i->counter - m->counter > WINDOW_WIDTH;
+}
+
+enum outcome fault_outcome(const struct fault *row, enum evidence evidence) {
+  if (!row || evidence == EVIDENCE_AGAINST) return OUTCOME_UNKNOWN;
+  if (row->resync) return evidence == EVIDENCE_PROOF ? OUTCOME_REFUSED : OUTCOME_UNKNOWN;
   return row->outcome;
 }
 
@@ -80,6 +90,8 @@ struct request { /* sent, its answers may still come */
   unsigned char hash[1 + MAC_SIZE];
   unsigned char hash_size; /* 0: a handshake */
   bool informed;           /* its session info was taken */
+  bool untaken;            /* session info proved that no copy of it was taken */
+  struct stamp stamp;
   struct window answers;
   double sent;
 };
@@ -134,6 +146,10 @@ bool session_ready(const struct session *s) {
 
 uint32_t session_counter(const struct session *s) {
   return s->state.counter;
+}
+
+double session_age(const struct session *s, double now) {
+  return s->state.known ? fmax(now - s->state.confirmed, 0) : LONG_AGO;
 }
 
 static struct bytes vin_of(const struct session *s) {
@@ -259,12 +275,15 @@ static bool take_info(struct session *s, struct request *r, const struct session
                       const struct secrets *k, double now, struct err *e) {
   bool taken;
   if (s->pinned && k != &s->secrets) return say_key_changed(e);
-  if (r->informed) return true; /* a copy of what was taken already */
+  bool untaken = never_taken(&r->stamp, i, now - r->sent);
+  if (r->informed)
+    return r->untaken = r->untaken && untaken, true; /* of another copy, or the same once more */
   struct session_state next = session_update(s->state, i, now, &taken);
   if (!taken) return err_set(e, KIND_protocol, "the vehicle's session info is older than one already taken");
   s->state = next;
   if (k != &s->secrets) s->secrets = *k;
   s->pinned = r->informed = true;
+  r->untaken = untaken;
   return true;
 }
 
@@ -288,12 +307,15 @@ static bool absorb_info(struct session *s, struct request *r, const struct messa
 
 /* ---- faults ---- */
 
-static bool say_fault(uint32_t number, bool resynced, struct err *e) {
+static bool say_fault(uint32_t number, enum evidence evidence, struct err *e) {
   const struct fault *row = fault_row(number);
-  err_set(e, row ? row->kind : KIND_protocol, "the vehicle answered with fault %u (%s)%s%s", number,
-          row ? row->name : "unknown", row && row->doc ? ": " : "", row && row->doc ? row->doc : "");
+  enum outcome outcome = fault_outcome(row, evidence);
+  bool doubt = row && outcome == OUTCOME_UNKNOWN && (row->resync || evidence == EVIDENCE_AGAINST);
+  err_set(e, row ? row->kind : KIND_protocol, "the vehicle answered with fault %u (%s)%s%s%s", number,
+          row ? row->name : "unknown", row && row->doc ? ": " : "", row && row->doc ? row->doc : "",
+          doubt ? " It may have carried out another copy of the message." : "");
   e->fault = (int)number;
-  e->outcome = fault_outcome(row, resynced);
+  e->outcome = outcome;
   return false;
 }
 
@@ -306,7 +328,7 @@ bool session_accept(struct session *s, struct bytes in, double now, struct err *
   if (r && m.kind == PAYLOAD_SESSION_INFO)
     ok = absorb_info(s, r, &m, now, &a, e);
   else if (r && m.fault)
-    say_fault(m.fault, false, e);
+    say_fault(m.fault, EVIDENCE_NONE, e);
   else if (r)
     err_set(e, KIND_protocol, "the answer to the handshake holds no session info");
   arena_end(&a);
@@ -374,6 +396,8 @@ bool session_sign(struct session *s, struct bytes payload, const struct sign_opt
   address_request(s, d, &m);
   fill_request(s, &m, &f, payload);
   bool ok = authenticate(s, &m, &f, d, &sealed, tag) && message_write(&m, out);
+  memcpy(r->stamp.epoch, s->state.epoch, EPOCH_SIZE);
+  r->stamp.counter = f.counter;
   if (ok)
     r->hash_size = (unsigned char)request_hash(r->hash, (uint32_t)s->domain, f.method, m.tag);
   else
@@ -396,13 +420,14 @@ static bool unseal(struct session *s, const struct request *r, const struct mess
                        m->tag, payload);
 }
 
-static bool open_sealed(struct session *s, struct request *r, const struct message *m, struct answer *a,
-                        struct buf *payload, struct err *e) {
+static bool open_sealed(struct session *s, struct request *r, const struct message *m, double now,
+                        struct answer *a, struct buf *payload, struct err *e) {
   bool fresh;
   if (!unseal(s, r, m, payload)) return err_set(e, KIND_protocol, "the vehicle's answer is not authentic");
   struct window next = window_use(r->answers, m->counter, &fresh);
   if (!fresh) return buf_clear(payload), err_set(e, KIND_protocol, "the vehicle's answer came a second time");
   r->answers = next;
+  s->state.confirmed = now;
   return a->authenticated = true;
 }
 
@@ -415,6 +440,11 @@ static bool open_clear(const struct message *m, struct buf *payload, struct err 
   return err_set(e, KIND_refused, "the vehicle reports an error without a reason");
 }
 
+static enum evidence evidence_of(const struct answer *a, const struct request *r) {
+  if (!a->resynced) return EVIDENCE_NONE;
+  return r->untaken ? EVIDENCE_PROOF : EVIDENCE_AGAINST;
+}
+
 static bool open_answer(struct session *s, struct request *r, const struct message *m, double now,
                         struct arena *arena, struct answer *a, struct buf *payload, struct err *e) {
   bool sealed = m->signature == SIGNED_RESPONSE;
@@ -423,10 +453,10 @@ static bool open_answer(struct session *s, struct request *r, const struct messa
     a->resynced = absorb_info(s, r, m, now, arena, e);
     if (!a->resynced && e->reason[0]) return e->fault = (int)m->fault, false;
     if (!m->fault) return err_set(e, KIND_protocol, "the answer holds session info and no answer");
-  } else if (sealed && !open_sealed(s, r, m, a, payload, e)) {
+  } else if (sealed && !open_sealed(s, r, m, now, a, payload, e)) {
     return false;
   }
-  if (m->fault) return buf_clear(payload), say_fault(m->fault, a->resynced, e);
+  if (m->fault) return buf_clear(payload), say_fault(m->fault, evidence_of(a, r), e);
   if (!sealed && !open_clear(m, payload, e)) return false;
   e->outcome = OUTCOME_NONE;
   return true;
@@ -453,7 +483,7 @@ bool session_open(struct session *s, struct bytes in, double now, struct answer 
 
 /* ---- export and import ---- */
 
-enum { EXPORT_VERSION = 1, EXPORT_FIXED = 2 + VIN_SIZE + PUBLIC_SIZE + EPOCH_SIZE + 4 + 4 + 8 + 8 };
+enum { EXPORT_VERSION = 2, EXPORT_FIXED = 2 + VIN_SIZE + PUBLIC_SIZE + EPOCH_SIZE + 4 + 4 + 8 + 8 + 8 };
 
 static void put_u64(struct buf *b, uint64_t v) {
   buf_u32be(b, (uint32_t)(v >> 32));
@@ -492,6 +522,7 @@ bool session_export(const struct session *s, uint32_t ahead, double now, double 
   buf_u32be(out, s->state.clock_time);
   put_u64(out, milliseconds(now - s->state.zero));
   put_u64(out, milliseconds(wall));
+  put_u64(out, milliseconds(fmin(session_age(s, now), LONG_AGO)));
   if (!buf_ok(out)) return err_out_of_memory(e);
   if (!export_tag(s, (struct bytes){out->data + start, out->size - start}, tag))
     return err_set(e, KIND_service, "the session could not be exported");
@@ -515,6 +546,10 @@ static uint64_t take_number(struct reader *r, size_t size) {
   return v;
 }
 
+static double take_seconds(struct reader *r) {
+  return (double)take_number(r, 8) / 1000;
+}
+
 static bool is_own_state(const struct session *s, struct bytes in) {
   unsigned char tag[MAC_SIZE];
   if (in.size != EXPORT_FIXED + MAC_SIZE) return false;
@@ -522,9 +557,13 @@ static bool is_own_state(const struct session *s, struct bytes in) {
          bytes_equal_secret((struct bytes){tag, MAC_SIZE}, (struct bytes){in.data + EXPORT_FIXED, MAC_SIZE});
 }
 
-/* A wall clock that stands before the time of saving says nothing: then no time has passed. */
-static double passed(double wall, double saved) {
-  return wall > saved ? wall - saved : 0;
+/* A wall clock that stands before the time of saving says nothing: then no time has passed, and the vehicle's
+ * last word is old. */
+static void set_times(struct session_state *s, struct reader *r, double now, double wall) {
+  double vehicle = take_seconds(r), saved = take_seconds(r), age = take_seconds(r);
+  double passed = wall > saved ? wall - saved : 0;
+  s->zero = now - vehicle - passed;
+  s->confirmed = now - (wall < saved ? LONG_AGO : age + passed);
 }
 
 bool session_import(struct session *s, struct bytes in, double now, double wall) {
@@ -540,8 +579,7 @@ bool session_import(struct session *s, struct bytes in, double now, double wall)
   memcpy(state.epoch, take(&r, EPOCH_SIZE), EPOCH_SIZE);
   state.counter = (uint32_t)take_number(&r, 4);
   state.clock_time = (uint32_t)take_number(&r, 4);
-  double vehicle_time = (double)take_number(&r, 8) / 1000, saved = (double)take_number(&r, 8) / 1000;
-  state.zero = now - vehicle_time - passed(wall, saved);
+  set_times(&state, &r, now, wall);
   s->secrets = k;
   s->state = state;
   s->pinned = true;

@@ -28,6 +28,7 @@ struct session_state { /* what the vehicle last said, authenticated */
   uint32_t counter;    /* of the last command; moves before use */
   uint32_t clock_time; /* of the latest session info of this epoch */
   double zero;         /* local time at which the epoch began */
+  double confirmed;    /* local time of the vehicle's last authenticated word */
   bool has_past;       /* the epoch before this one, so that its old session infos are known as old */
   unsigned char past_epoch[EPOCH_SIZE];
   uint32_t past_clock;
@@ -38,9 +39,24 @@ struct session_state session_update(struct session_state s, const struct session
                                     bool *taken);
 /* expires_at of a command; never 0, which would mean for ever, nor beyond the longest epoch. */
 uint32_t session_expiry(const struct session_state *s, double now, double lifetime);
-/* Rule R1d: what a fault says about the command, given that authenticated session info came with it or not.
- */
-enum outcome fault_outcome(const struct fault *row, bool resynced);
+
+struct stamp { /* what makes a command's message unlike any other for the vehicle */
+  unsigned char epoch[EPOCH_SIZE];
+  uint32_t counter;
+};
+
+/* Whether the authenticated session info that came with a fault proves that the vehicle took no copy of the
+ * message, which was signed some seconds ago: networks double messages, and the fault may be the second
+ * copy's. Within an epoch the vehicle's counter tells; another epoch must have begun before the message was
+ * signed. */
+bool never_taken(const struct stamp *m, const struct session_info *i, double passed);
+enum evidence { /* of authenticated session info that came with a fault */
+                EVIDENCE_NONE,
+                EVIDENCE_AGAINST, /* it came and proves nothing: a copy may have been taken */
+                EVIDENCE_PROOF    /* it proves that no copy was taken */
+};
+/* Rule R1d: what a fault says about the command. */
+enum outcome fault_outcome(const struct fault *row, enum evidence evidence);
 const struct fault *fault_row(uint32_t number); /* NULL: unknown to us */
 
 /* ---- a session ---- */
@@ -71,6 +87,7 @@ size_t session_memory(const struct session *s); /* bytes held, allocator's own e
 
 bool session_ready(const struct session *s); /* commands can be signed */
 uint32_t session_counter(const struct session *s);
+double session_age(const struct session *s, double now); /* s since the vehicle confirmed it, authenticated */
 
 bool session_handshake(struct session *s, const struct draws *d, double now, struct buf *out, struct err *e);
 bool session_accept(struct session *s, struct bytes in, double now, struct err *e);

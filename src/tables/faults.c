@@ -1,8 +1,8 @@
 /* The faults of the signing protocol (wire-protocol 11) and what each says about the command: rule R1d.
  *
- * A row with resync is refused only when authenticated session info came with it for this very message; then
- * the command is signed again once. Without that proof, as for a number that has no row, the outcome is
- * unknown.
+ * A row with resync is refused only when authenticated session info for this very message came with it and
+ * proves that no copy of the message was taken; then the command is signed again once. Without that proof, as
+ * for a number that has no row, the outcome is unknown.
  */
 #include "tables/rows.h"
 

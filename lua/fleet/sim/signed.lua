@@ -68,8 +68,12 @@ function M.replace_computer(vehicle)
   vehicle.receivers, vehicle.private_key = nil, nil
 end
 
-function M.restart(vehicle)
+--- A new epoch, which began so many seconds ago.
+function M.restart(vehicle, ago)
+  local step = vehicle.clock_step
+  vehicle.clock_step = (step or 0) - (ago or 0)
   for _, each in pairs(vehicle.receivers or {}) do assert(each:restart()) end
+  vehicle.clock_step = step
 end
 
 -- ---- vehicle data over the protocol ----

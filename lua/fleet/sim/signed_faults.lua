@@ -59,8 +59,8 @@ function ways.corrupted_tag(x, options)
   return damaged(answer, INFO_TAG) or damaged(answer, ANSWER_TAG) or answer
 end
 
-function ways.epoch_change(x)
-  x.vehicle_side.restart(x.vehicle)
+function ways.epoch_change(x, options)
+  x.vehicle_side.restart(x.vehicle, options.seconds or 60)
   return straight(x)
 end
 
@@ -83,11 +83,9 @@ end
 
 function ways.duplicated(x, options)
   local answer = straight(x)
-  if options.of == "request" then
-    straight(x)
-    return answer
-  end
-  return answer, answer
+  if options.of ~= "request" then return answer, answer end
+  local second = straight(x)
+  return options.answer == "second" and second or answer
 end
 
 function ways.reordered(x)
