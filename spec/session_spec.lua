@@ -469,7 +469,9 @@ describe("a fault", function()
       { "an epoch that began later", other, 0, 4, false }, { "an epoch that began later, with counters", other, 99, 4, false },
     }
     local function proven(counter, epoch, now, clock)
-      return probe.never_taken { signed_epoch = own, signed_counter = counter, epoch = epoch, counter = now, clock_time = clock, passed = 5 }
+      return probe.never_taken {
+        signed_epoch = own, signed_counter = counter, epoch = epoch, counter = now, clock_time = clock, passed = 5,
+      }
     end
     for _, c in ipairs(cases) do assert.equal(c[5], proven(100, c[2], c[3], c[4]), c[1]) end
     assert.is_true(proven(0xFFFFFFFF, own, 0, 9))

@@ -21,6 +21,7 @@ local runnable, first, last = {}, 1, 0
 local replies = {} -- request id -> waiter
 local next_id = 0
 local watches = {} -- descriptor -> watch
+local replies_per_turn = 8
 local alive = 0 -- tasks that have not ended
 
 local function open()
@@ -280,13 +281,15 @@ end
 
 -- ---- the loop ----
 
+-- A few replies at a time: what their tasks send next is on its way before the others are looked at, so that many requests
+-- neither leave nor come back in one burst.
 local function deliver_replies()
-  local id, reply = engine:take()
-  while id do
+  for _ = 1, replies_per_turn do
+    local id, reply = engine:take()
+    if not id then return end
     local waiter = replies[id]
     replies[id] = nil
     wake(waiter, reply)
-    id, reply = engine:take()
   end
 end
 

@@ -322,6 +322,8 @@ static bool say_fault(uint32_t number, enum evidence evidence, struct err *e) {
 bool session_accept(struct session *s, struct bytes in, double now, struct err *e) {
   struct arena a;
   struct message m;
+  struct err unwanted = ERR_INIT;
+  if (!e) e = &unwanted;
   arena_start(&a, 4 * MESSAGE_LIMIT);
   struct request *r = message_read(&m, in, &a, e) ? find_request(s, &m, e) : NULL;
   bool ok = false;
@@ -382,7 +384,8 @@ bool session_sign(struct session *s, struct bytes payload, const struct sign_opt
   struct message m;
   struct buf sealed = BUF_INIT;
   unsigned char tag[MAC_SIZE];
-  if (!may_sign(s, e)) return false;
+  struct err unwanted = ERR_INIT;
+  if (!may_sign(s, e ? e : &unwanted)) return false;
   struct request *r = add_request(s, d, now, e);
   if (!r) return false;
   s->state.counter++;
@@ -466,6 +469,8 @@ bool session_open(struct session *s, struct bytes in, double now, struct answer 
                   struct err *e) {
   struct arena arena;
   struct message m;
+  struct err unwanted = ERR_INIT;
+  if (!e) e = &unwanted;
   *a = (struct answer){0};
   e->outcome = OUTCOME_UNKNOWN;
   arena_start(&arena, 4 * MESSAGE_LIMIT);
