@@ -148,6 +148,31 @@ describe("fleet.key", function()
     os.remove(path)
   end)
 
+  it("opens the older encrypted form with its passphrase, and with that one only", function()
+    local plain, path = core.key.generate(), temporary()
+    assert(plain:save(path))
+    local pem = run(("openssl ec -in '%s' -aes128 -passout pass:correct 2>/dev/null"):format(path))
+    assert.matches("Proc%-Type: 4,ENCRYPTED", pem)
+    assert.equal(plain:public_bytes(), assert(core.key.load(pem, "correct")):public_bytes())
+    assert.matches("passphrase does not open", tostring(select(2, core.key.load(pem, "wrong"))))
+    assert.matches("give its passphrase", tostring(select(2, core.key.load(pem))))
+    os.remove(path)
+  end)
+
+  it("refuses blocks that hold no key", function()
+    local function block(label, content)
+      return ("-----BEGIN %s-----\n%s\n-----END %s-----\n"):format(label, content, label)
+    end
+    for _, content in ipairs { "", "!!!!", "AAAA", "MAA=", core.base64(("\48"):rep(100)) } do
+      for _, label in ipairs { "EC PRIVATE KEY", "PRIVATE KEY" } do
+        local key, err, kind = core.key.load(block(label, content))
+        assert.is_nil(key)
+        assert.same({ "invalid", "this is not a private key in PEM form" }, { kind, err.message })
+      end
+    end
+    assert.is_nil((core.key.load(block("EC PARAMETERS", "BggqhkjOPQMBBw=="))))
+  end)
+
   it("has the fingerprint that openssl computes over the public key", function()
     local key, path = core.key.generate(), temporary()
     assert(key:save(path))

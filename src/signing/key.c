@@ -442,10 +442,32 @@ static bool is_pair(EVP_PKEY *pair, struct err *e) {
   return ok || mismatch(e);
 }
 
-static struct key *parse_other(struct crypto *c, struct bytes pem, struct bytes passphrase, struct err *e) {
+/* Whether there is a block with a private key's label, readable base64 and a SEQUENCE inside. Everything else
+ * is kept away from the decoders, which try one format after the other. */
+static bool has_private_block(struct bytes pem, struct bytes passphrase) {
+  unsigned char *der = NULL;
+  char *label = NULL;
+  long size = 0;
+  BIO *in = BIO_new_mem_buf(pem.data, (int)pem.size);
+  bool ok = in &&
+            PEM_bytes_read_bio(&der, &size, &label, PEM_STRING_EVP_PKEY, in, give_passphrase, &passphrase) &&
+            size > 0 && der[0] == (V_ASN1_SEQUENCE | V_ASN1_CONSTRUCTED);
+  BIO_free(in);
+  OPENSSL_clear_free(der, size > 0 ? (size_t)size : 0);
+  OPENSSL_free(label);
+  return ok;
+}
+
+static EVP_PKEY *read_private(struct bytes pem, struct bytes passphrase) {
+  if (!has_private_block(pem, passphrase)) return NULL;
   BIO *in = BIO_new_mem_buf(pem.data, (int)pem.size);
   EVP_PKEY *pair = in ? PEM_read_bio_PrivateKey(in, NULL, give_passphrase, &passphrase) : NULL;
   BIO_free(in);
+  return pair;
+}
+
+static struct key *parse_other(struct crypto *c, struct bytes pem, struct bytes passphrase, struct err *e) {
+  EVP_PKEY *pair = read_private(pem, passphrase);
   if (!pair) return quiet(false), say_why(pem, passphrase.size > 0, e), NULL;
   if (is_p256(pair, e) && is_pair(pair, e)) return key_new(c, pair, e);
   EVP_PKEY_free(pair);
