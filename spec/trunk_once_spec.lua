@@ -2,6 +2,7 @@
 -- moves at most once per call, and the result says no more than what is known. The vehicle's side counts.
 
 local fleet = require "fleet"
+local rows = require "fleet.rows"
 local signed_world = require "spec.support.signed_world"
 
 -- ---- what may go wrong: fault, options; each to the handshake and to the command ----
@@ -86,6 +87,16 @@ local calls = {
   limit = { name = "set_charge_limit", most = 6, fn = function(car, o) return car:set_charge_limit({ percent = 64 }, o) end },
 }
 
+-- The call of any row with the arguments of its example.
+local function with_example(row)
+  return function(car, options)
+    local arguments = { assert(load("return " .. row.example, "=" .. row.name, "t", {}))() }
+    if row.flags.idempotent_with_id then arguments[1].id = nil end
+    arguments[#arguments + 1] = options
+    return car[row.name](car, table.unpack(arguments))
+  end
+end
+
 local function count(list, name)
   local n = 0
   for _, each in ipairs(list) do
@@ -154,6 +165,31 @@ describe("a signed command", function()
       end
     end)
   end
+
+  for _, row in ipairs(rows.list) do
+    if row.message and row.write and not row.flags.idempotent then
+      it(("(%s, session warm) is carried out at most once whatever happens to its message"):format(row.name), function()
+        local call = { name = row.name, most = 1, fn = with_example(row) }
+        for _, point in ipairs(points) do
+          if point.options.message == "command" then
+            local ok, failure = pcall(try, call, "warm", { point })
+            assert(ok, point.name .. ": " .. tostring(failure))
+          end
+        end
+      end)
+    end
+  end
+
+  it("(trunk, session warm) that may wake the vehicle is carried out at most once", function()
+    for _, first in ipairs(points) do
+      for _, second in ipairs { { fault = "asleep", options = { message = "command" } }, { fault = "offline", options = {} } } do
+        for _, list in ipairs { { first, second }, { second, first } } do
+          local ok, failure = pcall(try, calls.trunk, "warm", list, { wake = true })
+          assert(ok, first.name .. " and " .. second.fault .. ": " .. tostring(failure))
+        end
+      end
+    end
+  end)
 
   it("that may be repeated by the caller's word is done three times at most", function()
     local free = { name = "honk_horn", most = 3, fn = calls.horn.fn }
