@@ -52,7 +52,7 @@ uint32_t session_expiry(const struct session_state *s, double now, double lifeti
 /* Whoever else holds the key draws no 32 counters while a message is under way: the service takes 30 commands
  * a minute for a vehicle. */
 bool never_taken(const struct stamp *m, const struct session_info *i, double passed) {
-  if (!is_epoch(m->epoch, i->epoch)) return i->clock_time >= passed;
+  if (!is_epoch(m->epoch, i->epoch)) return i->clock_time > passed;
   return i->counter < m->counter || i->counter - m->counter > WINDOW_WIDTH;
 }
 
