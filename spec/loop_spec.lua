@@ -63,15 +63,33 @@ describe("the descriptor", function()
     end)
     local car = fleet.new({ token = "t0ken", base_url = server.url .. "/trickle" }):vehicle(seam.vin)
     fleet.spawn(function() err = select(2, car:info { timeout = 0.1 }) end)
+    local fd = loop.fd()
     loop.step()
     local stop = core.clock() + 10
     while not (woke and err) do
       assert(core.clock() < stop, "the descriptor never became ready")
-      loop.fd() -- arms the timer
-      cqueues.poll({ pollfd = loop.fd(), events = "r" }, 5)
+      cqueues.poll({ pollfd = fd, events = "r" }, 5)
       loop.step()
     end
     assert.equal("timeout", err.kind)
+  end)
+
+  it("is enough for more replies than one step takes", function()
+    local fd, done = loop.fd(), 0
+    local own = fleet.new({ token = "t0ken", base_url = server.url .. "/ok" }):vehicle(seam.vin)
+    for _ = 1, 60 do
+      fleet.spawn(function()
+        own:info { timeout = 5 }
+        done = done + 1
+      end)
+    end
+    local stop = core.clock() + 10
+    loop.step()
+    while done < 60 do
+      assert(core.clock() < stop, "replies were left lying")
+      cqueues.poll({ pollfd = fd, events = "r" }, 5)
+      loop.step()
+    end
   end)
 
   it("is ready as long as something waits to be done, and quiet when nothing does", function()
@@ -271,7 +289,6 @@ describe("inside", function()
     timer:start(10, 10, function() ticks = ticks + 1 end)
     local function turn()
       loop.step()
-      loop.fd() -- arms the timer for what is due next
       if #results == 2 then
         poll:stop()
         timer:stop()

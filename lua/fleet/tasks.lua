@@ -334,6 +334,7 @@ local function turn_once()
 end
 
 local turning = 0 -- turns that are under way
+local exported = false -- a host waits on the descriptor
 
 -- One turn of everything. It may run inside itself: a coroutine that is no task waits in the middle of one.
 function turn()
@@ -344,9 +345,12 @@ function turn()
 end
 
 --- Handles what is ready, without waiting. A step inside a step, which is what a task does that calls it, returns at once.
---- Raises nothing on behalf of tasks and watches: they keep their errors.
+--- Raises nothing on behalf of tasks and watches: they keep their errors. Where a host waits on the descriptor, it becomes
+--- readable again when the next step is due.
 function loop.step()
-  if turning == 0 then turn() end
+  if turning > 0 then return end
+  turn()
+  if exported then loop.timeout() end
 end
 
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
@@ -366,6 +370,7 @@ end
 --- The one descriptor to wait for; the same integer for the life of the loop.
 function loop.fd()
   local fd = (engine or open()):fd()
+  exported = true
   loop.timeout()
   return fd
 end
