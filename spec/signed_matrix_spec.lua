@@ -5,7 +5,6 @@ local faults = require "fleet.sim.faults"
 local manual_table = require "spec.support.manual_table"
 local signed_world = require "spec.support.signed_world"
 
-
 -- What a fault can be like, where it has more than one form.
 local FORMS = {
   clock_step = { {}, { seconds = -600 } }, corrupted_tag = { {}, { of = "request" } },
