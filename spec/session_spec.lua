@@ -466,7 +466,8 @@ describe("a fault", function()
       { "not reached yet", own, 99, 1000, true }, { "just used", own, 100, 1000, false }, { "passed", own, 101, 1000, false },
       { "at the window's end", own, 132, 1000, false }, { "beyond the window", own, 133, 1000, true },
       { "an epoch from before", other, 0, 1000, true }, { "an epoch a little older than the message", other, 0, 6, true },
-      { "an epoch that may have begun later", other, 0, 5, false }, { "an epoch that began later", other, 0, 4, false }, { "an epoch that began later, with counters", other, 99, 4, false },
+      { "an epoch that may have begun later", other, 0, 5, false }, { "an epoch that began later", other, 0, 4, false },
+      { "an epoch that began later, with counters", other, 99, 4, false },
     }
     local function proven(counter, epoch, now, clock)
       return probe.never_taken {
