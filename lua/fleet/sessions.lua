@@ -13,6 +13,7 @@ local M = {}
 
 local shortest_lease = 60
 local block = 32 -- counters per reservation: what a vehicle tolerates (wire protocol 15)
+local stride = 64 -- two counters that far apart cannot be taken for copies of one message
 local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
 local longest_turn = 2 -- seconds of use after which other processes get their turn
 local breath = 0.15 -- seconds for which the lease then stays free: longer than they pause
@@ -150,11 +151,20 @@ function M.renew(account, slot, which)
   return use_session(slot, session, which)
 end
 
+-- A stored state may be an old copy, or somebody may go on with another copy of it. Whoever takes it goes to a place of his
+-- own, beyond what was used since.
+local function pass_over(session)
+  session:skip(stride * (1 + string.byte(core.random_text(1) or "A") % 64))
+end
+
 -- The state says itself whose key wrote it; the first key of a list of two may not be on the vehicle yet.
 local function resume(account, slot, state)
   for which = 1, #account.keys do
     local session = new_session(account, slot, which, state)
-    if session and session:ready() then return use_session(slot, session, which) end
+    if session and session:ready() then
+      pass_over(session)
+      return use_session(slot, session, which)
+    end
     if session then session:close() end
   end
   tell(account, slot, "the stored session is damaged or another key's and is not used")

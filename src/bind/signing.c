@@ -357,6 +357,15 @@ static int l_counter(lua_State *L) {
   return 1;
 }
 
+/* session:skip(n): passes over n counters */
+static int l_skip(lua_State *L) {
+  struct held *h = check_session(L);
+  lua_Integer n = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, n >= 0 && n <= UINT32_MAX, 2, "a number of counters is needed");
+  session_skip(h->session, (uint32_t)n);
+  return 0;
+}
+
 /* session:age() -> seconds since the vehicle's last authenticated word; very many when there was none */
 static int l_age(lua_State *L) {
   struct held *h = check_session(L);
@@ -372,6 +381,7 @@ static const luaL_Reg session_methods[] = {{"handshake", l_handshake},
                                            {"ready", l_ready},
                                            {"counter", l_counter},
                                            {"age", l_age},
+                                           {"skip", l_skip},
                                            {"sign_request", l_sign_request},
                                            {NULL, NULL}};
 static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};

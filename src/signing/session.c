@@ -148,6 +148,10 @@ uint32_t session_counter(const struct session *s) {
   return s->state.counter;
 }
 
+void session_skip(struct session *s, uint32_t n) {
+  if (UINT32_MAX - s->state.counter > n) s->state.counter += n;
+}
+
 double session_age(const struct session *s, double now) {
   return s->state.known ? fmax(now - s->state.confirmed, 0) : LONG_AGO;
 }
