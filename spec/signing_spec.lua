@@ -90,6 +90,30 @@ describe("the module", function()
   end)
 end)
 
+describe("the editor's types", function()
+  it("name every method of keys, sessions and receivers, and no other", function()
+    local text = require "fleet.cli.typedefs_signing"
+    local key = core.key.generate()
+    local objects = {
+      key = key, session = core.session { key = key, vin = VIN, domain = "infotainment" },
+      receiver = core.receiver { key = key, vin = VIN, domain = "infotainment", keys = {} },
+    }
+    for name, object in pairs(objects) do
+      local described, real = {}, {}
+      for method in text:gmatch("\nfunction " .. name .. ":([%w_]+)") do described[method] = true end
+      for method, value in pairs(getmetatable(object).__index) do
+        real[method] = type(value) == "function" and method ~= "sign_request" or nil -- which only the client can use
+      end
+      assert.same(real, described)
+    end
+    for call in text:gmatch("\nfunction fleet%.([%w_.]+)") do
+      local value = require "fleet"
+      for part in call:gmatch("[^.]+") do value = value[part] end
+      assert.is_function(value, call)
+    end
+  end)
+end)
+
 describe("sessions and receivers", function()
   local function pair()
     local key, vehicle = core.key.generate(), core.key.generate()

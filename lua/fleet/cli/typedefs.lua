@@ -1,5 +1,5 @@
 -- Writes lua/fleet/types.lua, the definitions that LuaLS shows in an editor: calls, options and kinds come from the
--- rows, what has no row stands here as text. `make doc` runs it.
+-- rows, what has no row stands here and in typedefs_signing.lua as text. `make doc` runs it.
 
 local core = require "fleet.core"
 local calls = require "fleet.cli.calls"
@@ -331,9 +331,7 @@ function vehicle:signed_data(sections) end
 ---@return table? config
 ---@return fleet.err? err
 ---@return fleet.kind? kind
-function vehicle:wait_telemetry_synced(options) end
-
-return fleet]]
+function vehicle:wait_telemetry_synced(options) end]]
 
 local function kinds()
   local lines = { "---@alias fleet.kind" }
@@ -395,6 +393,8 @@ function M.definitions()
     end
   end
   list[#list + 1] = tail
+  list[#list + 1] = require "fleet.cli.typedefs_signing"
+  list[#list + 1] = "return fleet"
   return table.concat(list, "\n\n") .. "\n"
 end
 
