@@ -74,9 +74,9 @@ OVERHEARD = $(ENV) sh spec/support/overheard.sh $(B)/printed
 # ---- set-up ----
 
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
-             libmicrohttpd-dev
-TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales tzdata procps \
-             clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks chromium
+             libmicrohttpd-dev ca-certificates tzdata
+TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales procps \
+             clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git
 DEPS       = $(BUILD_DEPS) $(TEST_DEPS)
 
 # Installs what is missing, as root or with sudo; on a system without apt-get it prints what is needed.
