@@ -13,7 +13,7 @@ local M = {}
 
 local shortest_lease = 60
 local block = 32 -- counters per reservation: what a vehicle tolerates (wire protocol 15)
-local stride = 64 -- two counters that far apart cannot be taken for copies of one message
+local stride = 64 -- counters: more than anybody draws between two looks at a session
 local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
 local longest_turn = 2 -- seconds of use after which other processes get their turn
 local breath = 0.15 -- seconds for which the lease then stays free: longer than they pause

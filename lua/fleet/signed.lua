@@ -17,7 +17,7 @@ local lifetime = 15 -- seconds in which a vehicle takes a command
 local signing = { expires_in = lifetime }
 local most_repeats = 2
 local longest_pause = 5 -- no long silent waits: rule R8
-local trusted = 10 -- seconds in which nobody else is assumed to have used the key for this vehicle
+local trusted = 10 -- seconds in which others are assumed to have left a vehicle alone
 local remembered = 7 * 86400 -- seconds for which the way of a vehicle is remembered
 
 local carrier_row = rows.by_name.signed_command
@@ -107,11 +107,14 @@ local function handshake(call, slot)
   return ok, err, kind
 end
 
--- A counter that somebody else with this key used meanwhile looks like a copy of our own message, and what must not run twice
--- then ends in doubt. One more exchange beforehand costs less.
+-- A counter that somebody else with this key has used meanwhile looks like a copy of our own message, and what must not run
+-- twice then ends in doubt. Where others were seen, one more exchange beforehand costs less.
+local function may_trust(call, session)
+  return call.facts.idempotent or not session:shared() or session:age() < trusted
+end
+
 local function fresh_session(call, slot)
-  local session = slot.session
-  if session:ready() and (call.facts.idempotent or session:age() < trusted) then return true end
+  if slot.session:ready() and may_trust(call, slot.session) then return true end
   return handshake(call, slot)
 end
 

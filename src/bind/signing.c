@@ -357,6 +357,12 @@ static int l_counter(lua_State *L) {
   return 1;
 }
 
+/* session:shared() -> whether somebody else was seen to draw counters with the key */
+static int l_shared(lua_State *L) {
+  lua_pushboolean(L, session_shared(check_session(L)->session));
+  return 1;
+}
+
 /* session:skip(n): passes over n counters */
 static int l_skip(lua_State *L) {
   struct held *h = check_session(L);
@@ -382,6 +388,7 @@ static const luaL_Reg session_methods[] = {{"handshake", l_handshake},
                                            {"counter", l_counter},
                                            {"age", l_age},
                                            {"skip", l_skip},
+                                           {"shared", l_shared},
                                            {"sign_request", l_sign_request},
                                            {NULL, NULL}};
 static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};

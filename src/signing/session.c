@@ -34,6 +34,7 @@ struct session_state session_update(struct session_state s, const struct session
                                     bool *taken) {
   *taken = i->epoch.size == EPOCH_SIZE && !older(&s, i);
   if (!*taken) return s;
+  if (s.known && i->counter > (is_epoch(s.epoch, i->epoch) ? s.counter : 0)) s.shared = true;
   if (!s.known || !is_epoch(s.epoch, i->epoch)) s = enter_epoch(s, i);
   if (i->counter > s.counter) s.counter = i->counter;
   s.clock_time = i->clock_time;
@@ -49,11 +50,9 @@ uint32_t session_expiry(const struct session_state *s, double now, double lifeti
   return at > EPOCH_SECONDS ? EPOCH_SECONDS : (uint32_t)at;
 }
 
-/* Whoever else holds the key draws no 32 counters while a message is under way: the service takes 30 commands
- * a minute for a vehicle. */
 bool never_taken(const struct stamp *m, const struct session_info *i, double passed) {
   if (!is_epoch(m->epoch, i->epoch)) return i->clock_time > passed;
-  return i->counter < m->counter || i->counter - m->counter > WINDOW_WIDTH;
+  return i->counter < m->counter;
 }
 
 enum outcome fault_outcome(const struct fault *row, enum evidence evidence) {
@@ -150,6 +149,10 @@ uint32_t session_counter(const struct session *s) {
 
 void session_skip(struct session *s, uint32_t n) {
   if (UINT32_MAX - s->state.counter > n) s->state.counter += n;
+}
+
+bool session_shared(const struct session *s) {
+  return s->state.shared;
 }
 
 double session_age(const struct session *s, double now) {
@@ -288,6 +291,7 @@ static bool take_info(struct session *s, struct request *r, const struct session
   if (k != &s->secrets) s->secrets = *k;
   s->pinned = r->informed = true;
   r->untaken = untaken;
+  if (!untaken && is_epoch(r->stamp.epoch, i->epoch)) s->state.shared = true;
   return true;
 }
 
@@ -492,7 +496,7 @@ bool session_open(struct session *s, struct bytes in, double now, struct answer 
 
 /* ---- export and import ---- */
 
-enum { EXPORT_VERSION = 2, EXPORT_FIXED = 2 + VIN_SIZE + PUBLIC_SIZE + EPOCH_SIZE + 4 + 4 + 8 + 8 + 8 };
+enum { EXPORT_VERSION = 2, EXPORT_FIXED = 3 + VIN_SIZE + PUBLIC_SIZE + EPOCH_SIZE + 4 + 4 + 8 + 8 + 8 };
 
 static void put_u64(struct buf *b, uint64_t v) {
   buf_u32be(b, (uint32_t)(v >> 32));
@@ -524,6 +528,7 @@ bool session_export(const struct session *s, uint32_t ahead, double now, double 
   size_t start = out->size;
   buf_put(out, EXPORT_VERSION);
   buf_put(out, (unsigned char)s->domain);
+  buf_put(out, s->state.shared);
   buf_add(out, s->vin, VIN_SIZE);
   buf_add(out, s->secrets.vehicle, PUBLIC_SIZE);
   buf_add(out, s->state.epoch, EPOCH_SIZE);
@@ -580,11 +585,12 @@ bool session_import(struct session *s, struct bytes in, double now, double wall)
   struct secrets k;
   struct err ignored = ERR_INIT;
   if (!is_own_state(s, in) || take_number(&r, 1) != EXPORT_VERSION ||
-      take_number(&r, 1) != (uint64_t)s->domain || memcmp(take(&r, VIN_SIZE), s->vin, VIN_SIZE) != 0)
+      take_number(&r, 1) != (uint64_t)s->domain)
     return false;
+  struct session_state state = {.known = true, .shared = take_number(&r, 1)};
+  if (memcmp(take(&r, VIN_SIZE), s->vin, VIN_SIZE) != 0) return false;
   struct bytes vehicle = {take(&r, PUBLIC_SIZE), PUBLIC_SIZE};
   if (!derive(s, vehicle, &k, &ignored)) return false;
-  struct session_state state = {.known = true};
   memcpy(state.epoch, take(&r, EPOCH_SIZE), EPOCH_SIZE);
   state.counter = (uint32_t)take_number(&r, 4);
   state.clock_time = (uint32_t)take_number(&r, 4);

@@ -29,6 +29,7 @@ struct session_state { /* what the vehicle last said, authenticated */
   uint32_t clock_time; /* of the latest session info of this epoch */
   double zero;         /* local time at which the epoch began */
   double confirmed;    /* local time of the vehicle's last authenticated word */
+  bool shared;         /* somebody else draws counters with this key */
   bool has_past;       /* the epoch before this one, so that its old session infos are known as old */
   unsigned char past_epoch[EPOCH_SIZE];
   uint32_t past_clock;
@@ -47,8 +48,8 @@ struct stamp { /* what makes a command's message unlike any other for the vehicl
 
 /* Whether the authenticated session info that came with a fault proves that the vehicle took no copy of the
  * message, which was signed some seconds ago: networks double messages, and the fault may be the second
- * copy's. Within an epoch the vehicle's counter tells; another epoch must have begun before the message was
- * signed. */
+ * copy's. Within an epoch the vehicle's counter must not have come to the message's; another epoch must have
+ * begun before the message was signed. */
 bool never_taken(const struct stamp *m, const struct session_info *i, double passed);
 enum evidence { /* of authenticated session info that came with a fault */
                 EVIDENCE_NONE,
@@ -88,6 +89,7 @@ size_t session_memory(const struct session *s); /* bytes held, allocator's own e
 bool session_ready(const struct session *s); /* commands can be signed */
 uint32_t session_counter(const struct session *s);
 double session_age(const struct session *s, double now); /* s since the vehicle confirmed it, authenticated */
+bool session_shared(const struct session *s); /* somebody else was seen to draw counters with the key */
 
 /* Passes over n counters, as far as there are so many. */
 void session_skip(struct session *s, uint32_t n);

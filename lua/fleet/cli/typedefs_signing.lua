@@ -126,6 +126,9 @@ function session:counter() end
 ---@return number seconds since the vehicle last confirmed the session, authenticated
 function session:age() end
 
+---@return boolean seen whether somebody else was seen to draw counters with the key
+function session:shared() end
+
 ---Passes over so many counters.
 ---@param count integer
 function session:skip(count) end
