@@ -79,15 +79,21 @@ TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl
              clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git
 DEPS       = $(BUILD_DEPS) $(TEST_DEPS)
 
+# What clang's sanitizers and fuzzers link with; the package has clang's number in its name.
+RUNTIME_FILE = "$$(clang -print-file-name=libclang_rt.fuzzer-$$(uname -m).a 2>/dev/null)"
+RUNTIME      = $$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$$/libclang-rt-\1-dev/p')
+
 # Installs what is missing, as root or with sudo; on a system without apt-get it prints what is needed.
 deps:
 	@missing=; for p in $(DEPS); do \
 	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
-	if [ -z "$$missing" ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "Please install the equivalents of:$$missing"; exit 1; fi; \
+	runtime=; case " $(DEPS) " in *" clang "*) [ -e $(RUNTIME_FILE) ] || runtime="clang's sanitizers";; esac; \
+	if [ -z "$$missing$$runtime" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "Please install the equivalents of:$$missing $$runtime"; exit 1; fi; \
 	as=; [ "$$(id -u)" = 0 ] || as=sudo; \
-	echo "Installing:$$missing"; \
-	$$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+	echo "Installing:$$missing $$runtime"; \
+	$$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends \
+	  $$missing $${runtime:+$(RUNTIME)} >/dev/null
 
 # ---- trying and testing ----
 
