@@ -76,7 +76,7 @@ OVERHEARD = $(ENV) sh spec/support/overheard.sh $(B)/printed
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
              libmicrohttpd-dev ca-certificates tzdata
 TEST_DEPS  = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales procps \
-             clang clang-format clang-tidy llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git
+             clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git
 DEPS       = $(BUILD_DEPS) $(TEST_DEPS)
 
 # What clang's sanitizers and fuzzers link with; the package has clang's number in its name.
