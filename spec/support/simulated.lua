@@ -12,6 +12,8 @@ M.START = 1773136800 -- 2026-03-10T10:00:00Z, a Tuesday
 M.CAR, M.OLD = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
 M.VENDOR = { title = "Vendor", jws_algorithm = "V.SS256", jws_audience = "com.vendor" }
 
+local endpoints, commands = core.endpoints(), core.commands()
+
 local function counted()
   local n = 0
   return function(count)
@@ -27,7 +29,7 @@ function M.new(garage, options)
   options = options or {}
   local self = setmetatable({ mono = 0 }, M)
   self.service = services.new({
-    garage = garage, endpoints = core.endpoints(), commands = core.commands(), vendor = options.vendor or M.VENDOR,
+    garage = garage, endpoints = endpoints, commands = commands, vendor = options.vendor or M.VENDOR,
     base_url = "http://base", auth_url = "http://auth", token_url = "http://token", random = counted(),
     clock = options.clock or function() return self.mono, M.START end, zone = options.zone, config_limit = options.config_limit,
     jws_verify = options.jws_verify, core = options.core,

@@ -23,8 +23,8 @@ local function segments(path)
   return list
 end
 
--- normal(row) → a table of its own with what the engines of the simulator read.
-function M.normal(row)
+-- A table of its own with what the engines of the simulator read.
+local function normal(row)
   local out = {
     name = row.name, verb = row.verb, path = row.path, segments = segments(row.path), query = text.form(row.query or ""),
     slots = text.set(row.slots or {}), scope = row.scope, params = row.params or {}, wrap = row.wrap, billing = row.billing,
@@ -46,7 +46,7 @@ local function child(node, part)
   return node.any
 end
 
-function M.tree(rows)
+local function tree_of(rows)
   local root = { fixed = {}, rows = {} }
   for _, row in ipairs(rows) do
     local node = root
@@ -55,6 +55,32 @@ function M.tree(rows)
   end
   return root
 end
+
+-- ---- what a service knows of them ----
+
+local function made_of(endpoints, commands)
+  local list, params_of, since = {}, {}, {}
+  for _, source in ipairs { endpoints, commands } do
+    for _, row in ipairs(source) do
+      local own = normal(row)
+      list[#list + 1], params_of[own.name] = own, own.params
+      if own.command then since[own.name] = own.since end
+    end
+  end
+  return { tree = tree_of(list), params_of = params_of, since = since }
+end
+
+local made = setmetatable({}, { __mode = "k" }) -- list of endpoints -> list of commands -> what was made of both
+
+--- of(endpoints, commands) → { tree =, params_of = by name, since = of commands by name }: made once, and only read.
+function M.of(endpoints, commands)
+  local by_commands = made[endpoints] or setmetatable({}, { __mode = "k" })
+  made[endpoints] = by_commands
+  by_commands[commands] = by_commands[commands] or made_of(endpoints, commands)
+  return by_commands[commands]
+end
+
+-- ---- finding one ----
 
 local function walk(node, parts, at)
   if at > #parts then return #node.rows > 0 and node or nil end

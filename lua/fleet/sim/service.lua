@@ -44,14 +44,6 @@ local function add_site(self, entry, index)
   self.by_site[site.id] = site
 end
 
-local function normal_rows(options)
-  local list = {}
-  for _, source in ipairs({ options.endpoints, options.commands }) do
-    for _, row in ipairs(source) do list[#list + 1] = rows.normal(row) end
-  end
-  return list
-end
-
 -- new {
 --   endpoints =, commands =   the rows, as fleet.core gives them
 --   garage =                  nil, a path or a table
@@ -67,7 +59,7 @@ function M.new(options)
     base_url = options.base_url, auth_url = options.auth_url, token_url = options.token_url, vendor = options.vendor or {},
     config_limit = options.config_limit or 5, zone = options.zone or utc_zone,
     jws_verify = options.jws_verify, core = options.core, vehicles = {}, by_vin = {}, sites = {}, by_site = {},
-    registered = {}, calls = {}, params_of = {}, since = {},
+    registered = {}, calls = {}, rows = rows.of(options.endpoints, options.commands),
   }, M)
   self.region = self.garage.region or self.garage.accounts[1].region or "na"
   for i, account in ipairs(self.garage.accounts) do
@@ -77,12 +69,6 @@ function M.new(options)
   for i, entry in ipairs(self.garage.vehicles or {}) do add_vehicle(self, entry, i) end
   for i, entry in ipairs(self.garage.energy_sites or {}) do add_site(self, entry, i) end
   self.charging = require("fleet.sim.charging").load(self)
-  self.rows = normal_rows(options)
-  self.tree = rows.tree(self.rows)
-  for _, row in ipairs(self.rows) do
-    self.params_of[row.name] = row.params
-    if row.command then self.since[row.name] = row.since end
-  end
   self.oauth, self.faults, self.limits, self.billing = oauth.new(self), faults.new(), limits.new(self), billing.new()
   return self
 end
@@ -304,7 +290,7 @@ end
 
 -- Runs a command on a vehicle, however it came. → nil or the reason. Older firmware does not know the newer commands.
 function M:obey(vehicle, name, params, context)
-  local since = self.since[name]
+  local since = self.rows.since[name]
   if since and not vehicle:firmware(since) then return "not_supported" end
   local reason = commands[name](vehicle, params, self:command_context(context))
   physics.show(vehicle, context.now)
@@ -400,7 +386,7 @@ end
 -- has to send it: { drop =, delay =, piece =, every =, cut = }.
 function M:handle(request)
   request.query_fields, request.query_lists = text.form(request.query or "")
-  local row, args = rows.find(self.tree, request.method, request.path, request.query_fields)
+  local row, args = rows.find(self.rows.tree, request.method, request.path, request.query_fields)
   if not row then return not_found(request, args) end
   request.row = row
   local status, headers, body, manner = call(self, request, row, args)

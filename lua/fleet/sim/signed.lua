@@ -131,7 +131,7 @@ local ZERO = { boolean = false, integer = 0, number = 0, string = "" }
 
 -- A value that is zero leaves no trace in a message.
 local function complete(service, name, params)
-  for _, param in ipairs(service.params_of[name] or {}) do
+  for _, param in ipairs(service.rows.params_of[name] or {}) do
     if param.place == "body" and param.required and params[param.name] == nil then params[param.name] = ZERO[param.type] end
   end
   return params
