@@ -1,6 +1,7 @@
 -- The budget `many-vehicles`: 10,000 vehicles, one signed command each, 256 in flight, vehicles in another process 50 ms
--- away. Cold includes a handshake for each; warm is the run after. A vehicle process that is itself busy all the time
--- would be what is measured, so that its share of the wall time is printed and a saturated one counts as not measured.
+-- away. Cold includes a handshake for each, with a client of its own; warm is a run after one. The least of some runs counts,
+-- because what else the machine does only adds. A vehicle process that is itself busy all the time would be what is
+-- measured, so that its share of the wall time is printed and a saturated one counts as not measured.
 
 local core = require "fleet.core"
 local fleet = require "fleet"
@@ -36,7 +37,7 @@ local function wall()
 end
 
 local address, vehicle_cpu, stop = start()
-local client = fleet.new { token = "t", key = key, base_url = address, commands = "signed", timeout = 60 }
+local client
 local vins = {}
 for i = 1, vehicles do vins[i] = string.format("5YJ3FLEE9RF%06d", i) end
 
@@ -45,12 +46,27 @@ local function run()
   local results = fleet.map(vins, function(vin) return client:vehicle(vin):honk_horn() end, { concurrency = in_flight })
   local spent = wall() - wall_before
   for _, result in ipairs(results) do assert(result.ok and result.value.via == "signed", tostring(result.err)) end
-  return spent, (os.clock() - cpu_before) / spent, (vehicle_cpu() - other_before) / spent
+  return { seconds = spent, busy = (os.clock() - cpu_before) / spent, others = (vehicle_cpu() - other_before) / spent }
+end
+
+local function run_cold()
+  if client then client:close() end
+  client = fleet.new { token = "t", key = key, base_url = address, commands = "signed", timeout = 60 }
+  collectgarbage()
+  return run()
+end
+
+local function least(times, measure)
+  local best
+  for _ = 1, times do
+    local figure = measure()
+    if not best or figure.seconds < best.seconds then best = figure end
+  end
+  return best
 end
 
 local ideal = vehicles / in_flight * latency
-local cold, cold_busy, cold_other = run()
-local warm, warm_busy, warm_other = run()
+local cold, warm = least(2, run_cold), least(3, run)
 collectgarbage()
 collectgarbage()
 local before = collectgarbage("count")
@@ -59,16 +75,17 @@ collectgarbage()
 collectgarbage()
 local grown = (collectgarbage("count") - before) * 1024
 
-local function describe(name, seconds, bound, busy, other)
+local function describe(name, figure, bound)
   print(string.format("many-vehicles %s: %.2f s wall, %.2f x the ideal; busy %.0f %% (%.0f us per command), the vehicles %.0f %%",
-    name, seconds, seconds / bound, busy * 100, busy * seconds / vehicles * 1e6, other * 100))
+    name, figure.seconds, figure.seconds / bound, figure.busy * 100, figure.busy * figure.seconds / vehicles * 1e6,
+    figure.others * 100))
 end
-describe("cold", cold, 2 * ideal, cold_busy, cold_other)
-describe("warm", warm, ideal, warm_busy, warm_other)
+describe("cold", cold, 2 * ideal)
+describe("warm", warm, ideal)
 print(string.format("many-vehicles memory: %+.0f bytes per vehicle between two warm runs", grown / vehicles))
 
-local ratio = math.max(warm / ideal, cold / (2 * ideal))
-if math.max(cold_other, warm_other) > 0.9 then
+local ratio = math.max(warm.seconds / ideal, cold.seconds / (2 * ideal))
+if math.max(cold.others, warm.others) > 0.9 then
   print("many-vehicles: not measured, the vehicles' process is saturated")
 else
   print(string.format("many-vehicles %.2f 1.2 %s", ratio, ratio <= 1.2 and "ok" or "over"))
