@@ -113,9 +113,17 @@ local function may_trust(call, session)
   return call.facts.idempotent or not session:shared() or session:age() < trusted
 end
 
-local function fresh_session(call, slot)
-  if slot.session:ready() and may_trust(call, slot.session) then return true end
+-- A session goes on with the key it was made with, as long as that is on the vehicle.
+local function confirm(call, slot)
+  local ok, err, kind = handshake_with(call, slot, slot.which)
+  if kind ~= "key_not_paired" or #call.account.keys == 1 then return ok, err, kind end
   return handshake(call, slot)
+end
+
+local function fresh_session(call, slot)
+  if not slot.session:ready() then return handshake(call, slot) end
+  if may_trust(call, slot.session) then return true end
+  return confirm(call, slot)
 end
 
 local function write_message(call, session)
