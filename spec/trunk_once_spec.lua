@@ -73,6 +73,15 @@ function states.overtaken(world)
   return car
 end
 
+-- The same, known by now and some time ago: a handshake comes first.
+function states.shared(world)
+  local car = states.overtaken(world)
+  assert(car:set_charge_limit { percent = 60 })
+  assert(car:door_lock())
+  fleet.sleep(10)
+  return car
+end
+
 function states.two_keys(world)
   return (world:car { key = { fleet.key.generate(), world.keys[1] } })
 end
