@@ -3,13 +3,7 @@
 local automations = require "fleet.automations"
 local rows = require "fleet.rows"
 
-local function slurp(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read("a")
-  file:close()
-  return text
-end
+local slurp = require("spec.support.files").find
 
 it("every file is named, and every name has a file", function()
   local files, names = {}, { ["init"] = true }

@@ -3,12 +3,7 @@
 local cli = require "spec.support.cli"
 local measured = require "spec.support.measured"
 
-local function slurp(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
+local slurp = require("spec.support.files").read
 
 for _, name in ipairs(measured.names) do
   it("the page of " .. name .. " shows what is measured and drawn today (make look writes it)", function()

@@ -3,13 +3,7 @@
 
 local cjson = require "cjson"
 
-local function content(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read("a")
-  file:close()
-  return text
-end
+local content = require("spec.support.files").find
 
 local function files(pattern)
   local list, pipe = {}, io.popen("ls " .. pattern .. " 2>/dev/null")

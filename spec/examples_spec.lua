@@ -71,12 +71,7 @@ setup(function()
 end)
 teardown(function() service:stop() end)
 
-local function content(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
+local content = require("spec.support.files").read
 
 -- Runs the example in the source's folder, with nothing to read, or with somebody who signs in. Returns
 -- whether it ended well, and what it printed.

@@ -8,12 +8,7 @@ local function lines(command)
   return list
 end
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("a")
-  file:close()
-  return text
-end
+local read = require("spec.support.files").read
 
 local may_include = {
   tables = { tables = true },

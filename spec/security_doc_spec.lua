@@ -1,11 +1,6 @@
 -- doc/security.md: every threat has an answer, a rule that the page states and a spec that exists.
 
-local function content(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("a")
-  if file then file:close() end
-  return text
-end
+local content = require("spec.support.files").find
 
 -- The rows of all tables with four columns, and the rules of the page as a set.
 local function read(text)

@@ -838,15 +838,15 @@ describe("secrets", function()
 
   -- valgrind counts the jumps that depend on bytes declared unknown, in a process of its own
   local function jumps(a, b, way)
-    local script = ([[
+    local text = ([[
       local probe = require "probe_compare"
       assert(probe.watched())
       io.write(table.concat({ tostring((probe.jumps("%s", "%s", "%s"))), tostring(select(2, probe.jumps("%s", "%s", "%s"))) }, " "))
     ]]):format(a, b, way, a, b, way)
-    local pipe = assert(io.popen(("valgrind -q lua5.4 -e '%s' 2>/dev/null"):format(script:gsub("\n", " "))))
-    local text = pipe:read("a")
+    local pipe = assert(io.popen(("valgrind -q lua5.4 -e '%s' 2>/dev/null"):format(text:gsub("\n", " "))))
+    local counted = pipe:read("a")
     pipe:close()
-    return text
+    return counted
   end
 
   it("are compared without a decision that depends on them", function()

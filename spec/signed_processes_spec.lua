@@ -13,12 +13,7 @@ local function hex(bytes)
   return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
 end
 
-local function write(path, text)
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  return path
-end
+local write = require("spec.support.files").write
 
 -- In a child: the vehicle of the simulator in `...`.
 local prelude = [[

@@ -122,6 +122,14 @@ describe("sessions and receivers", function()
     return s, r
   end
 
+  it("name what is missing when they are made", function()
+    for _, make in ipairs { core.session, core.receiver } do
+      local ok, text = pcall(make, { vin = VIN, domain = "infotainment", keys = nil })
+      assert.is_false(ok)
+      assert.matches("option 'key' must be a key: what fleet.key.load or fleet.key.generate gives", text)
+    end
+  end)
+
   it("print nothing secret, close twice and are refused when closed", function()
     local s, r = pair()
     assert.equal("fleet.session", tostring(s))

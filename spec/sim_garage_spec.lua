@@ -4,12 +4,7 @@ local simulated = require("spec.support.simulated")
 
 local VIN = simulated.CAR
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local read = require("spec.support.files").read
 
 describe("a garage", function()
   it("without a file has an account, a site, a charging entry and two vehicles", function()

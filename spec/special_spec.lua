@@ -168,13 +168,7 @@ describe("an invoice", function()
   before_each(function() directory = process.temporary("invoice") end)
   after_each(function() process.execute("rm -rf " .. process.quote(directory)) end)
 
-  local function read(path)
-    local file = io.open(path, "rb")
-    if not file then return nil end
-    local text = file:read("a")
-    file:close()
-    return text
-  end
+  local read = require("spec.support.files").find
 
   local function entries()
     local pipe = io.popen("ls -A " .. process.quote(directory))

@@ -620,12 +620,7 @@ describe("kinds, options and vendors", function()
 end)
 
 describe("generated files", function()
-  local function content(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read("a")
-    file:close()
-    return text
-  end
+  local content = require("spec.support.files").read
 
   it("are those of these rows: run make doc after a change", function()
     assert.is_true(content("doc/reference.md") == require("fleet.cli.reference").markdown(), "doc/reference.md")

@@ -2,12 +2,7 @@
 
 local tariff = require "fleet.tariff"
 
-local function slurp(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
+local slurp = require("spec.support.files").read
 
 -- What an example prints, and the globals it would have set.
 local function run(path)

@@ -4,6 +4,7 @@
 
 local core = require "fleet.core"
 local run = require "fleet.run"
+local whole_file = require "fleet.whole_file"
 
 local M = {}
 
@@ -11,12 +12,6 @@ local function exists(path)
   local file = io.open(path, "rb")
   if file then file:close() end
   return file ~= nil
-end
-
-local function split(path)
-  local directory, name = string.match(path, "^(.*)/([^/]+)$")
-  if not directory then return ".", path end
-  return directory == "" and "/" or directory, name
 end
 
 local function refuse(path)
@@ -28,7 +23,7 @@ end
 --- Performs the planned request and writes the body to path. Returns path, or nil, err, kind; a failure leaves no file.
 function M.to_file(row, request, handle, path, overwrite)
   if not overwrite and exists(path) then return refuse(path) end
-  local draft, err, kind = core.file_draft(split(path)) -- first: what cannot be written need not be asked for
+  local draft, err, kind = core.file_draft(whole_file.parts(path)) -- first: what cannot be written need not be asked for
   if not draft then return nil, err, kind end
   local body, _
   body, err, kind = run.perform(row, request, handle, draft:fd())

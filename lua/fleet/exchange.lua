@@ -2,6 +2,7 @@
 -- Interface 5.5 and 5.6, service-facts 2.2 to 2.4.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local redact = require "fleet.redact"
 
 local M = {}
@@ -42,8 +43,7 @@ end
 
 local function failure(kind, message, more)
   local err = { kind = kind, message = message, outcome = "not_sent" } -- of the call that needed the token
-  for name, value in pairs(more or {}) do err[name] = value end
-  return nil, core.err(err), kind
+  return nil, core.err(members.add(err, more)), kind
 end
 M.failure = failure
 

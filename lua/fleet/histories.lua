@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local history = require "fleet.history"
+local members = require "fleet.members"
 local tasks = require "fleet.tasks"
 
 local M = {}
@@ -22,14 +23,8 @@ local function site_zone(site)
   return account.zones[id]
 end
 
-local function copy(params)
-  local fresh = {}
-  for name, value in pairs(params) do fresh[name] = value end
-  return fresh
-end
-
 local function one_range(params, range)
-  local fresh = copy(params)
+  local fresh = members.copy(params)
   fresh.day, fresh.split = nil, nil
   fresh.start_date, fresh.end_date = range.start_date, range.end_date
   return fresh
@@ -40,7 +35,7 @@ local function remaining(options)
   if type(options) ~= "table" or options.timeout == nil then return function() return options end end
   local deadline = tasks.real() + options.timeout
   return function()
-    local left = copy(options)
+    local left = members.copy(options)
     left.timeout = deadline - tasks.real()
     return left.timeout > 0 and left or nil
   end
@@ -75,7 +70,7 @@ function M.method(row)
   return function(plain, site, params, options, ...)
     if type(params) ~= "table" or not history.local_dates(params) then return plain(site, params, options, ...) end
     core.plan(row.pointer, site, params, options, ...) -- the caller's mistakes raise before anything is asked
-    params = copy(params)
+    params = members.copy(params)
     local zone, err, kind
     if not params.time_zone then
       params.time_zone, err, kind = site_zone(site)

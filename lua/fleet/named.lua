@@ -2,6 +2,7 @@
 -- named arguments, so that a row's special method serves both ways.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local unpack = require("fleet.compat").unpack
 
 local M = {}
@@ -50,8 +51,7 @@ end
 --- Calls the row's method with arguments by name.
 function M.call(row, client, args, options)
   if args ~= nil and type(args) ~= "table" then error(row.name .. ": the arguments must be a table", 0) end
-  local rest = {}
-  for name, value in pairs(args or {}) do rest[name] = value end
+  local rest = members.copy(args)
   local handle = handle_for(row, client, rest)
   local list = positional(row, rest)
   if takes_table(row) then

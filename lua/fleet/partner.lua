@@ -6,6 +6,7 @@
 local core = require "fleet.core"
 local domains = require "fleet.domain"
 local hosted_key = require "fleet.hosted_key"
+local members = require "fleet.members"
 local names = require "fleet.names"
 local region = require "fleet.region"
 
@@ -122,19 +123,13 @@ end
 
 -- ---- pairing of vehicles ----
 
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(type(list) == "table" and list or {}) do set[item] = true end
-  return set
-end
-
 local most_keys = 20 -- interface 2.2
 
 --- What fleet_status says about one vehicle: "paired", "unpaired" or nil, and its record.
 function M.paired(status, vin)
   local info = type(status.vehicle_info) == "table" and status.vehicle_info[vin] or {}
-  if set_of(status.key_paired_vins)[vin] then return "paired", info end
-  if set_of(status.unpaired_vins)[vin] then return "unpaired", info end
+  if members.set(status.key_paired_vins)[vin] then return "paired", info end
+  if members.set(status.unpaired_vins)[vin] then return "unpaired", info end
   return nil, info
 end
 
@@ -142,7 +137,7 @@ local pairing_scopes = { "vehicle_device_data", "vehicle_cmds", "vehicle_locatio
 
 -- The pairing link does nothing before one of these was granted (service-facts 1.1).
 local function may_pair(scopes)
-  local set = set_of(scopes)
+  local set = members.set(scopes)
   for _, scope in ipairs(pairing_scopes) do
     if set[scope] then return true end
   end

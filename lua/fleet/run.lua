@@ -4,6 +4,7 @@
 -- performs them in sequence and waits where waiting is needed. A host's own HTTP goes through the same sequence.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local tasks = require "fleet.tasks"
 local firmware = require "fleet.firmware"
 local tokens = require "fleet.tokens"
@@ -21,7 +22,7 @@ M.facts_of = facts_of
 --- nil, err, kind with the facts of the call.
 local function fail(call, kind, message, more)
   local err = core.err { kind = kind, message = call.row.name .. ": " .. message, outcome = call.write and "not_sent" or nil }
-  for name, value in pairs(more or {}) do err[name] = value end
+  members.add(err, more)
   return nil, M.dress(call, err), kind
 end
 M.fail = fail
@@ -259,8 +260,7 @@ end
 
 -- One failure may be reported to several calls that waited for the same token: each gets its own.
 local function no_token(call, err, kind)
-  local own = { outcome = call.write and "not_sent" or nil }
-  for name, value in pairs(err) do own[name] = value end
+  local own = members.add({ outcome = call.write and "not_sent" or nil }, err)
   return nil, M.dress(call, core.err(own)), kind
 end
 

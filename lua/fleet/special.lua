@@ -4,6 +4,7 @@
 -- row's ordinary call.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local names = require "fleet.names"
 local tasks = require "fleet.tasks"
 local telemetry_config = require "fleet.telemetry_config"
@@ -125,11 +126,8 @@ end
 --- A code, or the whole link that ends with it.
 function rows.redeem_invitation(plain, handle, params, ...)
   if type(params) == "table" and type(params.code) == "string" then
-    local copy = {}
-    for name, value in pairs(params) do copy[name] = value end
     local address = string.match(params.code, "^https?://[^?#]*")
-    copy.code = address and string.match(address, "/([^/]+)/?$") or params.code
-    params = copy
+    params = members.copy(params, { code = address and string.match(address, "/([^/]+)/?$") })
   end
   return plain(handle, params, ...)
 end

@@ -1,6 +1,7 @@
 -- client:create_fleet_telemetry_config: checked before it is sent, and signed where the client has a key.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local rows = require "fleet.rows"
 local telemetry = require "fleet.telemetry"
 
@@ -12,8 +13,7 @@ local function refusal(message, more)
   local err = core.err {
     kind = "invalid", outcome = "not_sent", message = row.name .. ": " .. message, request = row.verb .. " " .. row.path,
   }
-  for name, value in pairs(more or {}) do err[name] = value end
-  return nil, err, "invalid"
+  return nil, members.add(err, more), "invalid"
 end
 
 local function problems_told(report)

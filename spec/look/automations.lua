@@ -2,18 +2,9 @@
 
 local measured = require "spec.support.measured"
 
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
+local read = require("spec.support.files").read
 
-local function write(path, text)
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  file:close()
-end
+local write = require("spec.support.files").write
 
 local folder = ...
 

@@ -100,12 +100,7 @@ function M.account(server, store, clock, config)
   return account
 end
 
-local function whole(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("a")
-  if file then file:close() end
-  return text
-end
+local whole = require("spec.support.files").find
 
 --- The same server for several processes: its state is a file in the directory. A lock orders the calls; in the build with
 --- fault points the process can die before the server has acted and after.

@@ -3,18 +3,9 @@
 --   assert.equal(made, manual_table.of("doc/manual/simulator.md", "matrix", made))
 local M = {}
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local read = require("spec.support.files").read
 
-local function write(path, text)
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-end
+local write = require("spec.support.files").write
 
 --- What stands between <!-- name --> and <!-- end of name -->, after it was replaced by made where that is asked for.
 function M.of(path, name, made)

@@ -10,11 +10,7 @@ local process = require "spec.support.process"
 
 local M = {}
 
-local function write(path, text)
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-end
+local write = require("spec.support.files").write
 
 -- About 1 KB, with the shapes that replies have: strings, integers, fractions, booleans, null, nesting.
 local function sample()

@@ -70,12 +70,7 @@ end
 
 -- ---- figures ----
 
-local function contents(path)
-  local file = assert(io.open(path))
-  local all = file:read("a")
-  file:close()
-  return all
-end
+local contents = require("spec.support.files").read
 
 local function megabytes(pid)
   return tonumber(contents("/proc/" .. pid .. "/status"):match("VmRSS:%s*(%d+) kB")) / 1024

@@ -51,7 +51,8 @@ static void check_function(lua_State *L, int index, const char *name) {
 void check_party(lua_State *L, int index, const char *const *names, size_t count, struct party *p) {
   luaL_checktype(L, index, LUA_TTABLE);
   check_options(L, index, names, count);
-  lua_getfield(L, index, "key");
+  if (lua_getfield(L, index, "key") != LUA_TUSERDATA)
+    luaL_error(L, "option 'key' must be a key: what fleet.key.load or fleet.key.generate gives");
   p->key = check_key(L, lua_gettop(L));
   if (lua_getfield(L, index, "vin") != LUA_TSTRING || !is_vin(lua_tostring(L, -1)))
     luaL_error(L, "option 'vin' must be a VIN: 17 capital letters and digits, without I, O and Q");

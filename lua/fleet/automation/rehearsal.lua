@@ -7,6 +7,7 @@
 local core = require "fleet.core"
 local calendar = require "fleet.automation.hours"
 local cost = require "fleet.automation.cost"
+local members = require "fleet.members"
 local names = require "fleet.names"
 local tasks = require "fleet.tasks"
 
@@ -48,9 +49,9 @@ local function garage_of(given)
     vin = vin, vehicle_command_protocol_required = false, sleep_after = 900, display_name = "Rehearsal",
     charge_state = { battery_level = 60, charge_limit_soc = 80, charge_current_request = 16, charge_current_request_max = 16 },
   }
-  for name, value in pairs(given.vehicle or {}) do car[name] = value end
+  members.add(car, given.vehicle)
   local site = { energy_site_id = 1000001, installation_time_zone = given.zone, components = { battery = false } }
-  for name, value in pairs(given.energy_site or {}) do site[name] = value end
+  members.add(site, given.energy_site)
   return { vehicles = { car }, energy_sites = { site } }
 end
 
@@ -331,8 +332,7 @@ end
 --- The world of a rehearsal without the automations: for what reaches it from another process. world.reach(at) lets time
 --- pass until then, world.finish() until the end and returns the month. given as for run.
 function M.stage(given)
-  local options = { days = 31, zone = "Europe/Berlin", habits = {} }
-  for name, value in pairs(given) do options[name] = value end
+  local options = members.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
   local world, loop = new_world(options), tasks.loop
   local clock, at = loop.clock, world.from
   loop.clock = function() return 1000 + at - world.from, at end
@@ -368,8 +368,7 @@ end
 --- is_automation(value) tells one from a list. Returns a month, see lua/fleet/automation/month.lua. Raises what goes wrong.
 function M.run(given, is_automation)
   check(given)
-  local options = { days = 31, zone = "Europe/Berlin", habits = {} }
-  for name, value in pairs(given) do options[name] = value end
+  local options = members.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
   local world = new_world(options)
   local restore = install_clock(world.from)
   local ok, failure = pcall(function()

@@ -9,6 +9,7 @@
 --   memory        what belongs to the automation alone
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 
 local M = {}
 
@@ -59,18 +60,9 @@ function M.encode(state)
   return core.json_encode(out)
 end
 
-local function copy(value)
-  if type(value) ~= "table" then return value end
-  local out = {}
-  for name, part in pairs(value) do out[name] = copy(part) end
-  return out
-end
-
 --- The same state with a memory of its own, so that a decision leaves the given one as it was.
 function M.with_own_memory(state)
-  local out = {}
-  for name, value in pairs(state) do out[name] = value end
-  out.memory = copy(state.memory or {})
+  local out = members.copy(state, { memory = members.deep_copy(state.memory or {}) })
   for name, value in pairs(M.fresh()) do
     if out[name] == nil then out[name] = value end
   end

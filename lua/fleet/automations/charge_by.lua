@@ -5,6 +5,7 @@
 
 local hand = require "fleet.automation.hand"
 local hours = require "fleet.automation.hours"
+local members = require "fleet.members"
 local options = require "fleet.automation.options"
 local tariffs = require "fleet.tariff"
 local watch = require "fleet.automation.watch"
@@ -122,9 +123,7 @@ local function at_text(config, at)
 end
 
 local function command(call, why, more)
-  local action = { call = call, why = why }
-  for name, value in pairs(more) do action[name] = value end
-  return action
+  return members.add({ call = call, why = why }, more)
 end
 
 local function start_actions(config, charge, why)

@@ -6,6 +6,7 @@
 local claims = require "fleet.automation.claims"
 local hand = require "fleet.automation.hand"
 local hours = require "fleet.automation.hours"
+local members = require "fleet.members"
 local options = require "fleet.automation.options"
 local watch = require "fleet.automation.watch"
 
@@ -85,9 +86,7 @@ local function round(power)
 end
 
 local function action(call, why, more)
-  local out = { call = call, why = why }
-  for name, value in pairs(more or {}) do out[name] = value end
-  return out
+  return members.add({ call = call, why = why }, more)
 end
 
 local function set_amps(amps, why)

@@ -1,6 +1,7 @@
 -- Writing the configuration file: the options of fleet.new as JSON, readable by its owner only, whole or not at all.
 
 local core = require "fleet.core"
+local whole_file = require "fleet.whole_file"
 
 local M = {}
 
@@ -15,26 +16,13 @@ local function text_of(members)
   return "{\n" .. table.concat(lines, ",\n") .. "\n}\n"
 end
 
-local function write(directory, name, text)
-  local draft, err, kind = core.file_draft(directory, name)
-  if not draft then return nil, err, kind end
-  local done
-  done, err, kind = draft:write(text, true)
-  if done then done, err, kind = draft:keep(true) end
-  draft:close()
-  return done, err, kind
-end
-
 --- Writes the members to path. Returns "written", or "kept" when the file says the same already; nil, err, "store".
 function M.save(path, members)
-  local directory, name = string.match(path, "^(.*)/([^/]+)$")
-  if not directory then directory, name = ".", path end
-  if directory == "" then directory = "/" end
   local text = text_of(members)
   local before, facts = core.file_read(path, 1e6)
   if before == text and facts.mode % 64 == 0 then return "kept" end
-  local made, err, kind = core.directory_make(directory)
-  if made then made, err, kind = write(directory, name, text) end
+  local made, err, kind = core.directory_make((whole_file.parts(path)))
+  if made then made, err, kind = whole_file.write(path, text) end
   if not made then return nil, err, kind end
   return "written"
 end

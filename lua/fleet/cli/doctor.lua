@@ -2,6 +2,7 @@
 -- looked at), message =, fix =, cause = } to the report; none changes anything, and none ends the others.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local mistake = require "fleet.cli.mistake"
 local options = require "fleet.cli.options"
 local partner = require "fleet.partner"
@@ -165,15 +166,9 @@ local function tokens(report, context)
     "add offline_access and openid to the scopes and run 'fleet login'")
 end
 
-local function words_of(list)
-  local set = {}
-  for _, word in ipairs(type(list) == "table" and list or {}) do set[word] = true end
-  return set
-end
-
 local function scopes(report)
   if not report.user then return end
-  local granted = words_of(report.user.scopes)
+  local granted = members.set(report.user.scopes)
   if next(granted) == nil then return add(report, "scopes", nil, "the token does not say what was granted") end
   local missing = {}
   for _, scope in ipairs(report.given.scopes or {}) do
@@ -200,14 +195,8 @@ end
 
 -- ---- the key: here, hosted, registered ----
 
-local function copy(line)
-  local own = {}
-  for name, value in pairs(line) do own[name] = value end
-  return own
-end
-
 local function add_lines(report, lines)
-  for _, line in ipairs(lines) do report.lines[#report.lines + 1] = copy(line) end
+  for _, line in ipairs(lines) do report.lines[#report.lines + 1] = members.copy(line) end
 end
 
 -- Without a domain nothing is signed for vehicles: only the file here can be told.

@@ -1,6 +1,7 @@
 -- The options of the command line, and where a client's options come from: flag, environment, configuration file, default.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local mistake = require "fleet.cli.mistake"
 local values = require "fleet.cli.values"
 local words = require "fleet.cli.words"
@@ -122,9 +123,7 @@ end
 --- The options of fleet.new. texts: the options of the command line by name; writes_config: a named file may be absent.
 function M.for_client(world, texts, writes_config)
   local found = from_file(world, texts.config, texts.config and not writes_config)
-  for _, more in ipairs { from_environment(world), M.given(world, M.client, texts) } do
-    for name, value in pairs(more) do found[name] = value end
-  end
+  for _, more in ipairs { from_environment(world), M.given(world, M.client, texts) } do members.add(found, more) end
   found.store = default_store(world, found)
   return found
 end

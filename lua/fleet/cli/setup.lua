@@ -14,6 +14,7 @@ local partner = require "fleet.partner"
 local questions = require "fleet.cli.questions"
 local regions = require "fleet.cli.regions"
 local sign_in = require "fleet.cli.sign_in"
+local whole_file = require "fleet.whole_file"
 
 local M = {}
 
@@ -110,7 +111,7 @@ local function key(s)
   local state = loaded and "skipped" or "done"
   if not loaded then
     local made
-    made, err, kind = core.directory_make((string.match(path, "^(.+)/[^/]*$")) or ".")
+    made, err, kind = core.directory_make((whole_file.parts(path)))
     if not made then return nil, err, kind end
     loaded = core.key.generate()
     made, err, kind = loaded:save(path)
@@ -151,14 +152,7 @@ local function public_file(s)
   local before = core.file_read(path, 65536)
   s.key_file = path
   if before == s.key.pem then return true end
-  local directory, name = string.match(path, "^(.*)/([^/]+)$")
-  local draft, err, kind = core.file_draft(directory == "" and "/" or directory or ".", name or path)
-  if not draft then return nil, err, kind end
-  local done
-  done, err, kind = draft:write(s.key.pem, true)
-  if done then done, err, kind = draft:keep(true) end
-  draft:close()
-  return done, err, kind
+  return whole_file.write(path, s.key.pem)
 end
 
 -- One region: is it there, is it this key, else register. Returns "done" or "skipped", or nil and what is wrong.

@@ -1,5 +1,7 @@
 -- What the command touches of the world: streams, environment, terminal, and how a client is made. Specs bring their own.
 
+local members = require "fleet.members"
+
 local M = {}
 
 local function is_terminal(descriptor)
@@ -39,8 +41,7 @@ function M.new(given)
     world.stderr:flush()
     return world.stdin:read("*l")
   end
-  for name, value in pairs(given or {}) do world[name] = value end
-  return world
+  return members.add(world, given)
 end
 
 return M

@@ -5,6 +5,7 @@ local control = require("fleet.sim.control")
 local json = require("fleet.sim.json")
 local log = require("fleet.sim.log")
 local garage_page = require("fleet.sim.garage_page")
+local members = require("fleet.members")
 local overview = require("fleet.sim.overview")
 local reply = require("fleet.sim.reply")
 local services = require("fleet.sim.service")
@@ -204,9 +205,7 @@ function M.new(options)
   options = options or {}
   check_options(options)
   if not options.loop then
-    local own = {}
-    for name, value in pairs(options) do own[name] = value end
-    own.loop, options = require("fleet.tasks").loop, own
+    options = members.copy(options, { loop = require("fleet.tasks").loop })
   end
   local self = setmetatable({ servers = {} }, Sim)
   self.log = log.open(options.log)

@@ -1,6 +1,7 @@
 -- Replies in the envelope of the service (service-facts 3.1), and the way out of a handler: reply.fail raises a refusal that
 -- the service turns into its answer.
 local json = require("fleet.sim.json")
+local members = require("fleet.members")
 
 local M = {}
 
@@ -78,9 +79,7 @@ function M.of(result, beside)
     if result.bytes then return 200, { ["Content-Type"] = result.content_type }, result.bytes end
     return M.json(200, result.body)
   end
-  local body = { response = result }
-  for name, value in pairs(beside or {}) do body[name] = value end
-  return M.json(200, body)
+  return M.json(200, members.add({ response = result }, beside))
 end
 
 return M

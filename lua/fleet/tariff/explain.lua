@@ -1,6 +1,7 @@
 -- What a check found, as sentences. One row per kind; the table itself stays as reference/tariffs writes it.
 
 local decimal = require "fleet.decimal"
+local members = require "fleet.members"
 
 local M = {}
 
@@ -146,10 +147,7 @@ local function without_day(p)
 end
 
 local function copy_with(p, span)
-  local copy = {}
-  for key, value in pairs(p) do copy[key] = value end
-  copy.span = span
-  return setmetatable(copy, metatable)
+  return setmetatable(members.copy(p, { span = span }), metatable)
 end
 
 -- Entries that differ in the weekday only become one, at the place of the first.

@@ -1,16 +1,10 @@
 -- What the service makes of a tariff: negative prices become 0, and where buying is below selling it is raised to it.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local weeks = require "fleet.tariff.weeks"
 
 local M = {}
-
-local function copy(value)
-  if type(value) ~= "table" then return value end
-  local out = {}
-  for key, one in pairs(value) do out[key] = copy(one) end
-  return out
-end
 
 local function raise_negative(t)
   for _, charges in ipairs { "energy_charges", "demand_charges" } do
@@ -144,7 +138,7 @@ end
 
 --- The content of the tariff that the service keeps: facts 6.3.
 function M.content(content, plan, report)
-  local t = copy(content)
+  local t = members.deep_copy(content)
   raise_negative(t)
   if t.sell_tariff then raise_negative(t.sell_tariff) end
   for _, change in ipairs(report.normalisations) do

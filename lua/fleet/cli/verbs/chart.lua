@@ -1,6 +1,7 @@
 -- fleet chart: a day's or a month's energy flow, drawn.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local mistake = require "fleet.cli.mistake"
 local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
@@ -39,7 +40,7 @@ end
 local function of_site(context, line)
   local month = take_month(line)
   local args = row_verb.arguments(context.world, rows.by_name.energy_history, line)
-  for name, value in pairs(month) do args[name] = value end
+  members.add(args, month)
   local client = context:client()
   if not (args.day or args.start_date or args.end_date) then
     local site = context:check(client.energy_site, client, args.energy_site_id)

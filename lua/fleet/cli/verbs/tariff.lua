@@ -1,6 +1,7 @@
 -- fleet tariff check | show | plot | diff: tariffs in files, on standard input, or of a site.
 
 local core = require "fleet.core"
+local members = require "fleet.members"
 local mistake = require "fleet.cli.mistake"
 local options = require "fleet.cli.options"
 local source = require "fleet.cli.source"
@@ -58,8 +59,7 @@ local function check(context, line)
   if not context.json then explained(context.out, report) end
   local count = #report.problems
   err = core.err { kind = "invalid", message = string.format("the tariff has %d problem%s", count, count == 1 and "" or "s") }
-  for name, value in pairs(report) do err[name] = value end
-  return nil, err, err.kind
+  return nil, members.add(err, report), err.kind
 end
 
 -- ---- show, plot, diff ----

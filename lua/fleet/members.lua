@@ -1,0 +1,31 @@
+-- Plain tables: copies, additions, sets.
+
+local M = {}
+
+--- Adds the members of more (nil: none) to into, and returns into.
+function M.add(into, more)
+  for name, value in pairs(more or {}) do into[name] = value end
+  return into
+end
+
+--- A table of its own with the same members, and perhaps more.
+function M.copy(t, more)
+  return M.add(M.add({}, t), more)
+end
+
+--- The same through all tables within.
+function M.deep_copy(value)
+  if type(value) ~= "table" then return value end
+  local out = {}
+  for name, part in pairs(value) do out[name] = M.deep_copy(part) end
+  return out
+end
+
+--- The members of a list as keys; an empty set for what is no list.
+function M.set(list)
+  local set = {}
+  for _, item in ipairs(type(list) == "table" and list or {}) do set[item] = true end
+  return set
+end
+
+return M
