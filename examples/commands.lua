@@ -1,7 +1,7 @@
 -- One vehicle takes signed commands only, the other plain ones: the same script for both, and what it does when an answer
 -- is lost. A simulated service plays the vehicles.
 local fleet = require "fleet"
-local visitor = require "fleet.sim.visitor"
+local visitor = require "fleet.sim.test_browser"
 
 local pearl, ruby = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
 local key = fleet.key.generate()

@@ -2,7 +2,7 @@
 -- looks after an energy site. `make demo` runs it.
 local core = require "fleet.core"
 local fleet = require "fleet"
-local visitor = require "fleet.sim.visitor"
+local visitor = require "fleet.sim.test_browser"
 
 local function say(text, ...)
   print(string.format(text, ...))

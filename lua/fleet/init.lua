@@ -2,14 +2,14 @@
 -- the rows' methods on them; every module behind it is loaded when it is first used.
 
 local core = require "fleet.core"
-local unpack = require("fleet.compat").unpack
-local tasks = require "fleet.tasks"
-local rows = require "fleet.rows"
-local commands = require "fleet.commands"
-local run = require "fleet.run"
-local pages = require "fleet.pages"
-local settling = require "fleet.settling"
-local special = require "fleet.special"
+local unpack = require("fleet.util.compat").unpack
+local tasks = require "fleet.async.task"
+local rows = require "fleet.call.rows"
+local commands = require "fleet.signing.transport"
+local run = require "fleet.call"
+local pages = require "fleet.call.pages"
+local settling = require "fleet.confirm"
+local special = require "fleet.resources.special"
 
 local fleet = {
   _VERSION = "fleet 0.1",
@@ -58,7 +58,7 @@ end
 local function method_of(row)
   if row.paging ~= "no" then return paged_method(row) end
   if row.flags.command then return commands.method(row) end
-  if row.name == "time_of_use_settings" then return method_on_first_use("fleet.tou", row) end
+  if row.name == "time_of_use_settings" then return method_on_first_use("fleet.resources.time_of_use", row) end
   if row.flags.setting then return settling.setting_method(row) end
   local plain, more = plain_method(row), special.rows[row.name]
   if not more then return plain end
@@ -108,13 +108,13 @@ function client_methods:call(name, args, options)
     local near = core.nearest(tostring(name), names)
     error(string.format("call: unknown name '%s'%s", tostring(name), near and ", did you mean '" .. near .. "'?" or ""), 2)
   end
-  return require("fleet.named").call(row, self, args, options)
+  return require("fleet.call.by_name").call(row, self, args, options)
 end
 
 -- Signing in and tokens: what each does is said in the module that does it.
 local of_account = {
-  login = { "authorize_url", "authorize", "consent_url", "add_scopes_url", "pairing_url" },
-  tokens = { "refresh", "partner_login", "business_login", "keep_alive" },
+  ["oauth.authorize"] = { "authorize_url", "authorize", "consent_url", "add_scopes_url", "pairing_url" },
+  ["oauth.tokens"] = { "refresh", "partner_login", "business_login", "keep_alive" },
 }
 for module, names in pairs(of_account) do
   for _, name in ipairs(names) do
@@ -124,14 +124,14 @@ for module, names in pairs(of_account) do
   end
 end
 
---- Finds the region in which the account lives and uses it from now on: see lua/fleet/discovery.lua.
+--- Finds the region in which the account lives and uses it from now on: see lua/fleet/region/discovery.lua.
 function client_methods:discover_region()
-  return require("fleet.discovery").discover((core.account(self)))
+  return require("fleet.region.discovery").discover((core.account(self)))
 end
 
---- What is known of the account's tokens, without the tokens: see lua/fleet/tokens.lua.
+--- What is known of the account's tokens, without the tokens: see lua/fleet/oauth/tokens.lua.
 function client_methods:token_info()
-  return require("fleet.tokens").info((core.account(self)))
+  return require("fleet.oauth.tokens").info((core.account(self)))
 end
 
 function client_methods:close()
@@ -153,7 +153,7 @@ fleet.endpoints, fleet.commands, fleet.reasons = core.endpoints, core.commands, 
 
 --- The same handle or client, whose calls raise err instead of returning nil, err, kind.
 function fleet.throwing(object)
-  return require("fleet.throwing").wrap(object)
+  return require("fleet.client.raising").wrap(object)
 end
 
 -- ---- what is loaded on first use ----

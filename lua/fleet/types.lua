@@ -1,5 +1,5 @@
 ---@meta fleet
--- Written by `make doc` from the tables in src/tables and from lua/fleet/cli/typedefs.lua; change those.
+-- Written by `make doc` from the tables in src/tables and from doc/generate/types.lua; change those.
 
 ---@alias fleet.kind
 ---| "network" # No connection, or it broke.

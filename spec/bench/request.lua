@@ -2,7 +2,7 @@
 --
 --   lua5.4 spec/bench/request.lua <url> <in flight> <requests>     prints CPU seconds per request
 --
--- url: of a server that answers below /api/ with JSON, as spec/support/nginx.lua does; a path behind it is not looked at.
+-- url: of a server that answers below /api/ with JSON, as spec/support/servers/nginx.lua does; a path behind it is not looked at.
 local fleet = require "fleet"
 
 local url, in_flight, count = ...

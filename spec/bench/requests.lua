@@ -2,7 +2,7 @@
 -- table (spec/bench/request.lua), against a bare libcurl multi program that throws it away (spec/bench/request.c). Both
 -- take turns; the least of each counts, because what else the machine does only adds.
 
-local nginx = require "spec.support.nginx"
+local nginx = require "spec.support.servers.nginx"
 
 local turns, count = 5, 20000
 local server = assert(nginx.start {})

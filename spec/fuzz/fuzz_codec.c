@@ -1,9 +1,9 @@
 /* Any bytes as a command, an answer or vehicle data: what is decoded says the same when it is encoded again.
  */
-#include "signing/answer.h"
-#include "signing/codec.h"
-#include "signing/members.h"
-#include "signing/message.h"
+#include "signing/wire/command_result.h"
+#include "signing/wire/codec.h"
+#include "signing/wire/reflect.h"
+#include "signing/wire/message.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Any bytes as the JSON of a reply. What is read can be written again and is then read as the same, long
  * integers lose no digit, and what is not taken leaves an error and nothing else. */
-#include "bind/bind.h"
-#include "bind/json.h"
+#include "bind/lua/bind.h"
+#include "bind/lua/json.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

@@ -1,6 +1,6 @@
 /* Any text as a key file, and any bytes as another party's public key: what is taken is a key of P-256 and
  * survives saving. */
-#include "signing/key.h"
+#include "crypto/key.h"
 
 #include <stdlib.h>
 #include <string.h>

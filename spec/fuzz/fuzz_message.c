@@ -1,6 +1,6 @@
 /* Any bytes as an envelope or a session info: what is read is bounded, and reads the same after it was
  * written again. */
-#include "signing/message.h"
+#include "signing/wire/message.h"
 
 #include <stdlib.h>
 

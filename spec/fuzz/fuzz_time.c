@@ -1,5 +1,5 @@
 /* Any bytes as a time or a date: what is read is in range, and is read again from what is written. */
-#include "base/civil.h"
+#include "time/calendar.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any bytes as a time zone file: whatever is accepted must answer every question without harm, and
  * consistently. */
-#include "tariff/zone.h"
+#include "time/zone.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 -- Rehearses the month of every automation's example, draws it, and writes what was measured into its page: part of `make look`.
 
-local measured = require "spec.support.measured"
+local measured = require "spec.support.harness.measured"
 
-local read = require("spec.support.files").read
+local read = require("spec.support.harness.files").read
 
-local write = require("spec.support.files").write
+local write = require("spec.support.harness.files").write
 
 local folder = ...
 

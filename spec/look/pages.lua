@@ -1,9 +1,9 @@
 -- Renders the pages of the simulator into a folder, for light and for dark, wide and narrow: `make look`. Without a browser it says so.
 
 local core = require "fleet.core"
-local browsers = require "spec.support.browser"
+local browsers = require "spec.support.harness.browser"
 local fleet = require "fleet"
-local services = require "spec.support.service"
+local services = require "spec.support.servers.service"
 
 local folder = ...
 local browser = browsers.start()

@@ -1,8 +1,8 @@
 -- Requests without end against fleet.server, with answers given at once, later, in pieces and never: memory must stay flat.
 -- lua5.4 spec/torture/server.lua [requests]
 local cqueues = require("cqueues")
-local client = require("spec.support.miniclient")
-local miniloop = require("spec.support.miniloop")
+local client = require("spec.support.harness.miniclient")
+local miniloop = require("spec.support.harness.miniloop")
 local server = require("fleet.server")
 
 local total = tonumber(arg[1] or 1000000)

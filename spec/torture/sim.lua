@@ -1,10 +1,10 @@
 -- A simulator in a process of its own under very many requests of every kind, the good ones and the others: it answers all, and its
 -- memory stays what it was. `make torture` sends a million, torture_spec.lua some thousands.
 local cjson = require "cjson"
-local client = require "spec.support.miniclient"
+local client = require "spec.support.harness.miniclient"
 local core = require "fleet.core"
-local flood = require "spec.support.flood"
-local sims = require "spec.support.sim_process"
+local flood = require "spec.support.servers.flood"
+local sims = require "spec.support.servers.sim_process"
 local text = require "fleet.sim.text"
 
 local M = {}
@@ -70,7 +70,7 @@ end
 
 -- ---- figures ----
 
-local contents = require("spec.support.files").read
+local contents = require("spec.support.harness.files").read
 
 local function megabytes(pid)
   return tonumber(contents("/proc/" .. pid .. "/status"):match("VmRSS:%s*(%d+) kB")) / 1024

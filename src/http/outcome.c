@@ -1,6 +1,6 @@
 #include "http/outcome.h"
 
-#include "base/civil.h"
+#include "time/calendar.h"
 
 #include <math.h>
 #include <stdio.h>

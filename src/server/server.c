@@ -1,4 +1,4 @@
-#include "bind/bind.h"
+#include "bind/lua/bind.h"
 #include "server/daemon.h"
 
 #include <microhttpd.h>

@@ -6,7 +6,7 @@
 #ifndef FLEET_SIGNING_JWS_H
 #define FLEET_SIGNING_JWS_H
 
-#include "signing/key.h"
+#include "crypto/key.h"
 
 enum { SCHNORR_SIZE = 96 };
 

@@ -1,6 +1,6 @@
 #include "signing/receiver.h"
 
-#include "signing/codec.h"
+#include "signing/wire/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

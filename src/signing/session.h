@@ -9,8 +9,8 @@
 #ifndef FLEET_SIGNING_SESSION_H
 #define FLEET_SIGNING_SESSION_H
 
-#include "signing/key.h"
-#include "signing/message.h"
+#include "crypto/key.h"
+#include "signing/wire/message.h"
 #include "signing/metadata.h"
 
 enum {

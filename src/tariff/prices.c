@@ -1,5 +1,5 @@
 /* Which rate a label has, which label a rate is for, and what the service will change. */
-#include "tariff/plan.h"
+#include "tariff/model.h"
 
 #include <stdlib.h>
 

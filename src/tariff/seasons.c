@@ -1,5 +1,5 @@
 /* Where a year has no season or two, and a week no period or two. */
-#include "tariff/plan.h"
+#include "tariff/model.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "tariff/plan.h"
+#include "tariff/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "tariff/spans.h"
+#include "tariff/intervals.h"
 
 enum tariff_side { TARIFF_BUY, TARIFF_SELL, TARIFF_SIDES };
 enum tariff_charges { TARIFF_ENERGY, TARIFF_DEMAND, TARIFF_CHARGES };

@@ -1,7 +1,7 @@
 -- The options of an automation, checked against its rows: a slip of the pen raises and names the nearest.
 
-local hours = require "fleet.automation.hours"
-local names = require "fleet.names"
+local hours = require "fleet.automation.local_time"
+local names = require "fleet.util.names"
 
 local M = {}
 

@@ -9,7 +9,7 @@
 --   memory        what belongs to the automation alone
 
 local core = require "fleet.core"
-local members = require "fleet.members"
+local members = require "fleet.util.tables"
 
 local M = {}
 

@@ -3,7 +3,7 @@
 -- The listener serves what traps of desktop OAuth ask for: loopback addresses only, the exact path, the Host that the
 -- browser must have sent, one callback, five minutes, and an answer that holds neither code nor token.
 
-local unpack = require("fleet.compat").unpack
+local unpack = require("fleet.util.compat").unpack
 
 local M = {}
 

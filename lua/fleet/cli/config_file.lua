@@ -1,7 +1,7 @@
 -- Writing the configuration file: the options of fleet.new as JSON, readable by its owner only, whole or not at all.
 
 local core = require "fleet.core"
-local whole_file = require "fleet.whole_file"
+local whole_file = require "fleet.util.atomic_file"
 
 local M = {}
 

@@ -2,10 +2,10 @@
 -- looked at), message =, fix =, cause = } to the report; none changes anything, and none ends the others.
 
 local core = require "fleet.core"
-local members = require "fleet.members"
-local mistake = require "fleet.cli.mistake"
+local members = require "fleet.util.tables"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
-local partner = require "fleet.partner"
+local partner = require "fleet.registration.partner"
 
 local M = {}
 
@@ -139,7 +139,7 @@ local function service(report, context)
   if account.unix_path then return add(report, "service", nil, "a Unix socket is not looked at") end
   local base = require("fleet.region").describe(account)
   local _, before = core.clock()
-  local answer = require("fleet.run").fetch(account, account.base_url .. account.vendor.health_path, 15, 65536)
+  local answer = require("fleet.call").fetch(account, account.base_url .. account.vendor.health_path, 15, 65536)
   local _, after = core.clock()
   if answer.failure then
     local fix = answer.failure == "tls" and "look at --ca-file, and at the clock" or "look at the network, the name server and --proxy"
@@ -212,7 +212,7 @@ local function key_places(report, context, key_url)
     return add(report, "domain", nil, "none is set: hosting and registration are not looked at", "set it with --domain")
   end
   local facts = { domain = domain, region = require("fleet.region").describe(account), key = report.key }
-  facts.hosted = require("fleet.hosted_key").fetch(account, domain, { url = key_url })
+  facts.hosted = require("fleet.registration.well_known_key").fetch(account, domain, { url = key_url })
   if account.config.client_secret and report.reached then
     facts.registered = partner.registered(context:client().partner:public_key { domain = domain })
   end

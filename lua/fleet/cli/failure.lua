@@ -1,7 +1,7 @@
 -- How the command says that something went wrong, and with which status it ends.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local clean = require("fleet.cli.show").clean
 
 local M = {}

@@ -1,14 +1,14 @@
 -- Help, made from the verbs: what a verb takes, in which units and ranges, what it costs, who may call it.
 
 local core = require "fleet.core"
-local unpack = require("fleet.compat").unpack
+local unpack = require("fleet.util.compat").unpack
 local failure = require "fleet.cli.failure"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
-local samples = require "fleet.cli.samples"
+local samples = require "fleet.cli.examples"
 local verbs = require "fleet.cli.verbs"
-local words = require "fleet.cli.words"
+local words = require "fleet.cli.argv"
 
 local M = {}
 

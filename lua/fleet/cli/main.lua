@@ -4,12 +4,12 @@
 
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local show = require "fleet.cli.show"
 local verbs = require "fleet.cli.verbs"
-local words = require "fleet.cli.words"
-local worlds = require "fleet.cli.world"
+local words = require "fleet.cli.argv"
+local worlds = require "fleet.cli.environment"
 
 local M = {}
 

@@ -1,10 +1,10 @@
 -- The options of the command line, and where a client's options come from: flag, environment, configuration file, default.
 
 local core = require "fleet.core"
-local members = require "fleet.members"
-local mistake = require "fleet.cli.mistake"
+local members = require "fleet.util.tables"
+local mistake = require "fleet.cli.usage_error"
 local values = require "fleet.cli.values"
-local words = require "fleet.cli.words"
+local words = require "fleet.cli.argv"
 
 local M = {}
 

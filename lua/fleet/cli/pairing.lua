@@ -1,7 +1,7 @@
 -- Whether the application's key is on a vehicle, for `pair`, `setup` and `doctor`.
 
 local core = require "fleet.core"
-local partner = require "fleet.partner"
+local partner = require "fleet.registration.partner"
 
 local M = {}
 

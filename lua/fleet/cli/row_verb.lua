@@ -1,7 +1,7 @@
 -- A row as a verb: the words and name=value pairs of the command line become the arguments of the row's call.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
 local values = require "fleet.cli.values"
 local options = require "fleet.cli.options"

@@ -1,8 +1,8 @@
 -- Secrets on the command line: never as plain arguments, which every user of the machine can list and shells remember.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
-local source = require "fleet.cli.source"
+local mistake = require "fleet.cli.usage_error"
+local source = require "fleet.cli.input"
 
 local M = {}
 

@@ -6,15 +6,15 @@
 
 local config_file = require "fleet.cli.config_file"
 local core = require "fleet.core"
-local domains = require "fleet.domain"
-local hosted_key = require "fleet.hosted_key"
+local domains = require "fleet.util.hostname"
+local hosted_key = require "fleet.registration.well_known_key"
 local options = require "fleet.cli.options"
 local pairing = require "fleet.cli.pairing"
-local partner = require "fleet.partner"
-local questions = require "fleet.cli.questions"
+local partner = require "fleet.registration.partner"
+local questions = require "fleet.cli.prompts"
 local regions = require "fleet.cli.regions"
 local sign_in = require "fleet.cli.sign_in"
-local whole_file = require "fleet.whole_file"
+local whole_file = require "fleet.util.atomic_file"
 
 local M = {}
 
@@ -87,7 +87,7 @@ local function ask_regions(s)
   if s.options.base_url or not is_third_party(s) or not s.options.domain then return end
   s.regions = region_names(s)
   local wrong = regions.unknown(s.regions)
-  if wrong then require("fleet.cli.mistake").raise(wrong, { "setup" }) end
+  if wrong then require("fleet.cli.usage_error").raise(wrong, { "setup" }) end
   s.options.region = s.options.region or s.regions[1]
 end
 

@@ -66,7 +66,7 @@ local units
 
 local function read_units()
   units = {}
-  for _, row in ipairs(require("fleet.rows").list) do
+  for _, row in ipairs(require("fleet.call.rows").list) do
     local of = {}
     for _, param in ipairs(row.params) do of[param.name] = param.unit end
     for field, param in string.gmatch(row.settle or "", "([%w_]+) [=~] %$([%w_]+)") do units[field] = of[param] end

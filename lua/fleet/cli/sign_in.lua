@@ -3,8 +3,8 @@
 
 local callback = require "fleet.cli.callback"
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
-local words = require "fleet.cli.words"
+local mistake = require "fleet.cli.usage_error"
+local words = require "fleet.cli.argv"
 
 local function check(given, verb)
   for _, name in ipairs { "client_id", "redirect_uri" } do

@@ -4,9 +4,9 @@
 -- that the command line and Lua refuse the same values with the same words.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
-local source = require "fleet.cli.source"
+local source = require "fleet.cli.input"
 
 local M = {}
 

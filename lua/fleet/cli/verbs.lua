@@ -5,10 +5,10 @@
 -- takes (its own options), local_only (needs no client), show (prints the value for a person), json (its text for
 -- --json), row.
 
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
-local rows = require "fleet.rows"
-local unpack = require("fleet.compat").unpack
+local rows = require "fleet.call.rows"
+local unpack = require("fleet.util.compat").unpack
 
 local M = { list = {}, by_name = {}, rows = {} }
 

@@ -5,7 +5,7 @@ local control = require("fleet.sim.control")
 local json = require("fleet.sim.json")
 local log = require("fleet.sim.log")
 local garage_page = require("fleet.sim.garage_page")
-local members = require("fleet.members")
+local members = require("fleet.util.tables")
 local overview = require("fleet.sim.overview")
 local reply = require("fleet.sim.reply")
 local services = require("fleet.sim.service")
@@ -205,7 +205,7 @@ function M.new(options)
   options = options or {}
   check_options(options)
   if not options.loop then
-    options = members.copy(options, { loop = require("fleet.tasks").loop })
+    options = members.copy(options, { loop = require("fleet.async.task").loop })
   end
   local self = setmetatable({ servers = {} }, Sim)
   self.log = log.open(options.log)

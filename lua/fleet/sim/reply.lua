@@ -1,7 +1,7 @@
 -- Replies in the envelope of the service (service-facts 3.1), and the way out of a handler: reply.fail raises a refusal that
 -- the service turns into its answer.
 local json = require("fleet.sim.json")
-local members = require("fleet.members")
+local members = require("fleet.util.tables")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- What a check found, as sentences. One row per kind; the table itself stays as reference/tariffs writes it.
 
-local decimal = require "fleet.decimal"
-local members = require "fleet.members"
+local decimal = require "fleet.util.number_format"
+local members = require "fleet.util.tables"
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- What the service makes of a tariff: negative prices become 0, and where buying is below selling it is raised to it.
 
 local core = require "fleet.core"
-local members = require "fleet.members"
+local members = require "fleet.util.tables"
 local weeks = require "fleet.tariff.weeks"
 
 local M = {}

@@ -1,6 +1,6 @@
 -- What both pictures of a tariff show: a panel per season and side, and one scale of shades for all of them.
 
-local decimal = require "fleet.decimal"
+local decimal = require "fleet.util.number_format"
 local weeks = require "fleet.tariff.weeks"
 
 local M = {}

@@ -1,7 +1,7 @@
 -- A tariff as a picture: the week of every season as a heat map with its prices.
 
 local panels = require "fleet.tariff.panels"
-local svg = require "fleet.svg"
+local svg = require "fleet.chart.svg"
 
 local M = {}
 

@@ -41,7 +41,7 @@ local function given_slot(context, line)
   for _, choice in ipairs(slot.choices) do
     if given.slot == nil or choice.name == given.slot then return given.slot end
   end
-  require("fleet.cli.mistake").raise("'--slot' must be user or business")
+  require("fleet.cli.usage_error").raise("'--slot' must be user or business")
 end
 
 -- The process ends here, and an unsaved pair with it: what is a remark in a program is a failure on the command line.

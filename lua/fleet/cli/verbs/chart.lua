@@ -1,12 +1,12 @@
 -- fleet chart: a day's or a month's energy flow, drawn.
 
 local core = require "fleet.core"
-local members = require "fleet.members"
-local mistake = require "fleet.cli.mistake"
+local members = require "fleet.util.tables"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
-local rows = require "fleet.rows"
-local source = require "fleet.cli.source"
+local rows = require "fleet.call.rows"
+local source = require "fleet.cli.input"
 
 local output = { name = "output", type = "string", placeholder = "FILE", doc = "write an SVG picture in place of text" }
 

@@ -1,7 +1,7 @@
 -- fleet completion: verbs, parameters and options for the Tab key of bash.
 
 local row_verb = require "fleet.cli.row_verb"
-local words = require "fleet.cli.words"
+local words = require "fleet.cli.argv"
 
 -- The verbs are read when the script is written: this file is one of them.
 local function all_verbs()

@@ -1,7 +1,7 @@
 -- fleet doctor: what keeps this installation from working, line by line, and what to do.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local regions = require "fleet.cli.regions"
 local show = require "fleet.cli.show"

@@ -1,7 +1,7 @@
 -- fleet endpoints, fleet commands: the rows as data.
 
 local core = require "fleet.core"
-local rows = require "fleet.rows"
+local rows = require "fleet.call.rows"
 local show = require "fleet.cli.show"
 
 -- Rows as JSON, without what JSON cannot say.

@@ -1,7 +1,7 @@
 -- fleet jws CLAIMS: signs claims, or a telemetry configuration, with the virtual key.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local values = require "fleet.cli.values"
 
@@ -16,7 +16,7 @@ local takes = {
 local function check_configuration(context, claims, force)
   if claims.hostname == nil or claims.fields == nil or force then return true end
   local _, wall = core.clock()
-  local report = context:check(require("fleet.telemetry").check, claims, wall)
+  local report = context:check(require("fleet.resources.telemetry_check").check, claims, wall)
   if #report.problems == 0 then return true end
   local lines = {}
   for i, problem in ipairs(report.problems) do lines[i] = problem.where .. " " .. problem.message end

@@ -1,7 +1,7 @@
 -- fleet pair [VIN]: where the owner adds the application's key to a vehicle, and whether it is there.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local pairing = require "fleet.cli.pairing"
 local show = require "fleet.cli.show"

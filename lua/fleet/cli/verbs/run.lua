@@ -1,6 +1,6 @@
 -- fleet run FILE: automations of a file, until they are ended.
 
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 
 local takes = {

@@ -1,6 +1,6 @@
 -- fleet setup: from nothing to a first read, in steps that can be run again.
 
-local mistake = require "fleet.cli.mistake"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local setup = require "fleet.cli.setup"
 local show = require "fleet.cli.show"

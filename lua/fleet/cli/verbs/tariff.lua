@@ -1,10 +1,10 @@
 -- fleet tariff check | show | plot | diff: tariffs in files, on standard input, or of a site.
 
 local core = require "fleet.core"
-local members = require "fleet.members"
-local mistake = require "fleet.cli.mistake"
+local members = require "fleet.util.tables"
+local mistake = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
-local source = require "fleet.cli.source"
+local source = require "fleet.cli.input"
 
 local function tariffs()
   return require("fleet").tariff

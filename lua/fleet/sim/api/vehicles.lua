@@ -1,10 +1,10 @@
 -- Vehicles: records, live data, status. Interface 4.1, service-facts 4.1.
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
-local members = require("fleet.members")
+local members = require("fleet.util.tables")
 local paging = require("fleet.sim.paging")
 local physics = require("fleet.sim.physics")
-local places = require("fleet.sim.places")
+local places = require("fleet.sim.charging_sites")
 local text = require("fleet.sim.text")
 
 local M = {}

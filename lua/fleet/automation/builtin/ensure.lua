@@ -1,0 +1,170 @@
+-- ensure: settings that are declared and kept, with the least number of billed calls.
+--
+-- One look shows all of them; only what differs is sent. What somebody changes back again and again is left to them for
+-- the day: two who undo each other all day cost money and reach nothing.
+
+local core = require "fleet.core"
+local hours = require "fleet.automation.local_time"
+local options = require "fleet.automation.options"
+local rows = require "fleet.call.rows"
+local settle = require "fleet.confirm.expectation"
+local watch = require "fleet.automation.poll_schedule"
+
+local M = {
+  doc = "Keeps declared settings of a car or a site.",
+  precedence = 10,
+  handles = { "car|site" },
+  options = {
+    settings = { type = "table", needed = true, doc = "{ set_charge_limit = { percent = 80 }, … }: calls and their parameters" },
+    every = { type = "number", min = 600, max = 7 * 86400, default = 3600, doc = "seconds between looks at a car that is awake" },
+    look_every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between looks at the car's record" },
+    most_a_day = { type = "number", min = 1, max = 24, default = 3, doc = "how often one setting is set again on one day" },
+  },
+}
+
+local where = "fleet.automation.ensure: "
+
+local function check_setting(handle, name, params)
+  local row = rows.by_name[name]
+  if not row then
+    local known = {}
+    for _, one in ipairs(rows.list) do
+      if one.handle == handle and one.settle then known[#known + 1] = one.name end
+    end
+    local near = core.nearest(tostring(name), known)
+    error(where .. "unknown setting '" .. tostring(name) .. "'" .. (near and ", did you mean '" .. near .. "'?" or ""), 0)
+  end
+  if row.handle ~= handle then error(where .. "'" .. name .. "' is not a call of a " .. handle, 0) end
+  if not row.settle then error(where .. "'" .. name .. "' cannot be read back, so that it cannot be kept", 0) end
+  if type(params) ~= "table" then error(where .. "'" .. name .. "' needs a table of its parameters, {} for none", 0) end
+end
+
+-- The settings in a lasting order, and the sections that show them.
+local function ordered(settings)
+  local names, sections, seen = {}, {}, {}
+  for name in pairs(settings) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    for _, section in ipairs(settle.sections(rows.by_name[name])) do
+      if not seen[section] then sections[#sections + 1] = section end
+      seen[section] = true
+    end
+  end
+  return names, sections
+end
+
+function M.prepare(config)
+  if config.car and config.site then error(where .. "give a car or a site, not both", 0) end
+  local handle = config.car and "vehicle" or "site"
+  for name, params in pairs(config.settings) do check_setting(handle, name, params) end
+  if next(config.settings) == nil then error(where .. "'settings' names none", 0) end
+  config.order, config.sections = ordered(config.settings)
+  if config.zone then config.local_zone = options.zone("ensure", config) end
+end
+
+-- ---- looking ----
+
+local function site_looks(config, now, state)
+  local at = state.at.site_info
+  if not at or now - at >= config.every then return { { call = "site_info" } } end
+  return {}
+end
+
+local function car_looks(config, now, state)
+  if not state.at.info or now - state.at.info >= config.look_every then return { { call = "info" } } end
+  if not watch.awake(state, now) then return {} end
+  local at = state.at[config.sections[1]]
+  local due = not at or at < (state.awake_since or 0) or now - at >= config.every
+  return due and { watch.live(config.sections) } or {}
+end
+
+-- ---- deciding ----
+
+local function data_of(config, state)
+  if config.site then return { site_info = state.seen.site_info } end
+  return state.seen
+end
+
+local function wrong(config, state)
+  local list, data = {}, data_of(config, state)
+  for _, name in ipairs(config.order) do
+    local section = settle.sections(rows.by_name[name])[1]
+    if data[section] and not settle.holds(rows.by_name[name], config.settings[name], data) then list[#list + 1] = name end
+  end
+  return list
+end
+
+local function today(config, now)
+  return config.local_zone and hours.date(config.local_zone, now) or os.date("!%F", math.floor(now))
+end
+
+-- How often each setting was set today.
+local function tally(config, now, state)
+  local m, date = state.memory, today(config, now)
+  if m.date ~= date then m.date, m.set = date, {} end
+  return m.set
+end
+
+-- What a setting is read back as is not always what was sent, so that after it the section is read again at the next look.
+local function set_action(config, name)
+  local params = config.settings[name]
+  return { call = name, params = next(params) and params or nil, want = "set", why = name .. " is not as declared" }
+end
+
+local function claims_of(config, now)
+  local claims = {}
+  for _, name in ipairs(config.order) do
+    claims[require("fleet.automation.arbitration").subject(name)] = { ends = math.ceil((now + 2 * 86400) / 86400) * 86400 }
+  end
+  return claims
+end
+
+local function correct(config, now, state, names)
+  local set, actions, given_up, sent = tally(config, now, state), {}, {}, {}
+  local looked = state.at[config.site and "site_info" or config.sections[1]]
+  for _, name in ipairs(names) do
+    local did = state.did[require("fleet.automation.arbitration").subject(name)]
+    local after_look = did and did.at >= looked
+    if (set[name] or 0) >= config.most_a_day then
+      given_up[#given_up + 1] = name
+    elseif not after_look then
+      set[name] = (set[name] or 0) + 1
+      actions[#actions + 1], sent[#sent + 1] = set_action(config, name), name
+    end
+  end
+  return actions, given_up, sent
+end
+
+local function again_at(config, now, state)
+  if config.site then return state.at.site_info + config.every end
+  return math.max(state.at.info + config.look_every, now + 1)
+end
+
+function M.decide(config, now, state)
+  local claims = config.car and claims_of(config, now) or nil
+  local looks = config.site and site_looks(config, now, state) or not config.site and car_looks(config, now, state)
+  if #looks > 0 then return { actions = looks, claims = claims } end
+  local again = again_at(config, now, state)
+  if config.car and not state.at[config.sections[1]] then
+    return { why = "waits until the car is awake: it is " .. state.seen.info.state, again_at = again, claims = claims }
+  end
+  local names = wrong(config, state)
+  local actions, given_up, sent = correct(config, now, state, names)
+  local why = "everything is as declared"
+  if #given_up > 0 then why = table.concat(given_up, ", ") .. ": somebody else keeps changing it; left alone until tomorrow" end
+  if #sent > 0 then why = "sets " .. table.concat(sent, ", ") end
+  if #actions > 0 and config.car then
+    local look = watch.before_command(state, now)
+    if look then return { actions = { look }, again_at = again, claims = claims } end
+    if watch.away(state, now) then return { why = why .. ", when the car is awake", again_at = again, claims = claims } end
+  end
+  return { why = why, actions = actions, again_at = again, claims = claims }
+end
+
+--- A look at the record by the clock, six live looks a day, a command now and then.
+function M.month(config)
+  if config.site then return {} end
+  return { data = math.floor(30 * (86400 / config.look_every + 6)), command = 30 }
+end
+
+return M

@@ -1,0 +1,281 @@
+-- surplus_charge: what the roof gives and the house does not take goes into the car.
+--
+-- The site is looked at often, because that is free; the car only when it must be known, and commanded only when the
+-- surplus has moved out of the dead band: each costs.
+
+local claims = require "fleet.automation.arbitration"
+local hand = require "fleet.automation.manual_override"
+local hours = require "fleet.automation.local_time"
+local members = require "fleet.util.tables"
+local options = require "fleet.automation.options"
+local watch = require "fleet.automation.poll_schedule"
+
+local M = {
+  doc = "Charges a car with what the roof gives and the house does not take.",
+  precedence = 20,
+  handles = { "car", "site" },
+  options = {
+    min_amps = { type = "number", min = 1, max = 48, default = 5, doc = "below this it does not charge" },
+    max_amps = { type = "number", min = 1, max = 80, default = 16, doc = "of the cable" },
+    volts = { type = "number", min = 100, max = 480, default = 230, doc = "of a phase" },
+    phases = { type = "number", min = 1, max = 3, default = 1, doc = "of the cable" },
+    dead_band = { type = "number", min = 0, max = 5000, default = 300, doc = "watts that the surplus may move before amps follow" },
+    grid_allowance = { type = "number", min = 0, max = 20000, default = 0, doc = "watts that may be bought" },
+    min_on = { type = "number", min = 0, max = 7200, default = 900, doc = "seconds that charging lasts at least" },
+    min_off = { type = "number", min = 0, max = 7200, default = 900, doc = "seconds between stop and start" },
+    steady = { type = "number", min = 0, max = 3600, default = 300, doc = "seconds that a surplus, or its lack, must last" },
+    adjust_every = { type = "number", min = 60, max = 7200, default = 600, doc = "seconds between two changes of amps" },
+    sample_every = { type = "number", min = 30, max = 1800, default = 120, doc = "seconds between looks at the site by day" },
+    battery_first = { type = "number", min = 0, max = 100, doc = "percent up to which the battery of the house goes first" },
+  },
+}
+
+local sections = { "charge_state" }
+local dark_pause = 900 -- seconds between looks at a site without sun
+local fact_age = 6 * 3600 -- after which the car's level and cable are looked at again before a start
+
+function M.prepare(config)
+  config.local_zone, config.zone = options.zone("surplus_charge", config)
+  if config.min_amps > config.max_amps then error("fleet.automation.surplus_charge: 'min_amps' is above 'max_amps'", 0) end
+end
+
+-- ---- the site ----
+
+local function watts(config, amps)
+  return amps * config.volts * config.phases
+end
+
+-- The car at a wall connector that names it: plugged and its power for nothing. nil where no connector does.
+local function connector(live, vin)
+  for _, entry in ipairs(live.wall_connectors or {}) do
+    if entry.vin == vin then return entry end
+  end
+end
+
+local function vin_of(config)
+  local _, _, id = require("fleet.core").account(config.car)
+  return id
+end
+
+-- Watts that the car takes now.
+local function car_power(config, state, live)
+  local entry = connector(live, vin_of(config))
+  if entry and entry.wall_connector_power then return entry.wall_connector_power end
+  local charge = state.seen.charge_state
+  if not hand.is_charging(charge) then return 0 end
+  return watts(config, charge.charge_current_request or 0)
+end
+
+local function battery_goes_first(config, live)
+  return config.battery_first ~= nil and live.percentage_charged ~= nil and live.percentage_charged < config.battery_first
+end
+
+-- Watts that the car could take: what is exported, and what it takes now, less what is bought for it. What the battery of
+-- the house takes counts as well, unless it goes first.
+local function available(config, state, live)
+  local battery = live.battery_power or 0
+  if battery_goes_first(config, live) then battery = math.max(0, battery) end
+  return car_power(config, state, live) - (live.grid_power or 0) - battery + config.grid_allowance
+end
+
+-- ---- the decision ----
+
+-- Watts as people read them: a sentence that changes with every cloud says nothing.
+local function round(power)
+  return math.max(0, math.floor(power / 500 + 0.5) * 500)
+end
+
+local function action(call, why, more)
+  return members.add({ call = call, why = why }, more)
+end
+
+local function set_amps(amps, why)
+  return action("set_charging_amps", why, {
+    params = { charging_amps = amps }, want = amps, effect = { charge_state = { charge_current_request = amps } },
+  })
+end
+
+local function start_actions(charge, amps, why)
+  local list = {}
+  if charge.charge_current_request ~= amps then list[1] = set_amps(amps, why) end
+  list[#list + 1] = action("charge_start", why, { want = "on", effect = { charge_state = { charging_state = "Charging" } } })
+  return list
+end
+
+local function stop_actions(why)
+  return { action("charge_stop", why, { want = "off", final = true, effect = { charge_state = { charging_state = "Stopped" } } }) }
+end
+
+-- Since when something has been so; nil while it is not.
+local function since(m, name, holds, now)
+  if not holds then m[name] = nil elseif not m[name] then m[name] = now end
+  return m[name] and now - m[name] or -1
+end
+
+local function amps_for(config, power)
+  return math.max(config.min_amps, math.min(config.max_amps, math.floor(power / (config.volts * config.phases) + 1e-6)))
+end
+
+local function others_hold(config, now, state)
+  local claim = (state.claims or {}).charging
+  return claim ~= nil and claim.by ~= config.name and claim.ends > now
+end
+
+-- Somebody above charges: their amps and their stop are theirs.
+local function above(config, now, state)
+  local claim = claims.above(state.claims or {}, "charging", { name = config.name, rank = config.precedence }, now)
+  return claim and string.format("gives way to %s (precedence %g), which holds charging until %s", claim.by, claim.rank,
+    hours.text(config.local_zone, claim.ends))
+end
+
+local function since_did(state, want, now)
+  local did = state.did.charging
+  return did and did.want == want and now - did.at or math.huge
+end
+
+-- The car is known well enough, or the looks that are missing.
+local function looks_for_start(config, now, state)
+  local look = watch.before_command(state, now)
+  if look then return { look } end
+  if watch.away(state, now) and not (config.wake and state.seen.info.state == "asleep") then return {} end
+  local at = state.at.charge_state
+  if not at or now - at > fact_age or at < (state.awake_since or 0) then return { watch.live(sections) } end
+  return nil
+end
+
+local function rest(config, live, now)
+  if (live.solar_power or 0) <= 0 then return now + dark_pause end
+  return now + config.sample_every
+end
+
+local function claim(now, config)
+  local ends = now + math.max(config.sample_every * 3, 900)
+  ends = math.ceil(ends / 900) * 900
+  return { charging = { ends = ends }, amps = { ends = ends } }
+end
+
+-- Full when last seen, which lasts while it stays plugged in; now and then somebody raises the limit.
+local function is_full(state, now)
+  local charge, at = state.seen.charge_state, state.at.charge_state
+  if not charge or not at or now - at > fact_age then return false end
+  return charge.charging_state == "Complete" or (charge.battery_level or 0) >= (charge.charge_limit_soc or 100)
+end
+
+local function while_off(config, now, state, f)
+  local m, charge = state.memory, state.seen.charge_state
+  local lasting = since(m, "above", f.power >= watts(config, config.min_amps) + config.dead_band, now)
+  f.why = string.format("waits for sun: %d W to spare, %d W needed", round(f.power), watts(config, config.min_amps) + config.dead_band)
+  if lasting < config.steady or since_did(state, "off", now) < config.min_off then return {} end
+  if is_full(state, now) then
+    f.why = string.format("the car is full: %d %%", charge.battery_level)
+    return {}
+  end
+  local looks = looks_for_start(config, now, state)
+  if looks and #looks == 0 then
+    f.why = string.format("%d W to spare, but the car is %s%s", round(f.power), state.seen.info.state,
+      state.seen.info.state == "asleep" and "; wake = true lets it be woken" or "")
+    return {}
+  end
+  if looks then return looks, true end
+  local amps = amps_for(config, f.power)
+  f.why = string.format("charges with %d A: %d W to spare", amps, round(f.power))
+  return start_actions(charge, amps, f.why)
+end
+
+local function adjusted(config, now, state, f)
+  local amps, have = amps_for(config, f.power), state.seen.charge_state.charge_current_request or 0
+  local did = state.did.amps
+  local moved = math.abs(f.power - watts(config, have)) > config.dead_band
+  f.why = string.format("charges with %d A: %d W to spare", have, round(f.power))
+  if amps == have or not moved or (did and now - did.at < config.adjust_every) then return {} end
+  f.why = string.format("charges with %d A: %d W to spare", amps, round(f.power))
+  return { set_amps(amps, f.why) }
+end
+
+local function while_on(config, now, state, f)
+  local m = state.memory
+  local lacking = since(m, "below", f.power < watts(config, config.min_amps) - config.dead_band, now)
+  if lacking >= config.steady and since_did(state, "on", now) >= config.min_on then
+    f.why = string.format("stops: %d W to spare, %d W needed", round(f.power), watts(config, config.min_amps))
+    return stop_actions(f.why)
+  end
+  local soon = m.below ~= nil and since_did(state, "on", now) >= config.min_on -- it stops before new amps would matter
+  if soon then f.why = string.format("about to stop: %d W to spare", round(f.power)) end
+  return soon and {} or adjusted(config, now, state, f)
+end
+
+local words = { start = "started", stop = "stopped" }
+
+local function obstacle(config, state, m, live)
+  local at_connector = live.wall_connectors and #live.wall_connectors > 0
+  local charge = state.seen.charge_state
+  if at_connector and not connector(live, vin_of(config)) then return "the car is not plugged in" end
+  if not at_connector and charge and not m.plugged then return "the car is not plugged in" end
+  if m.manual then
+    return string.format("the owner %s charging by hand at %s, which holds until it is unplugged or %s", words[m.manual.what],
+      hours.text(config.local_zone, m.manual.at), hours.text(config.local_zone, m.manual.ends))
+  end
+  if charge and charge.charging_state == "NoPower" then return "the cable has no power" end
+end
+
+-- The wall connector says that the car does what nobody here wants: the car itself must be asked why.
+local function surprising(state, entry)
+  local charge = state.seen.charge_state
+  if not entry or not charge then return false end
+  local flows = (entry.wall_connector_power or 0) > 100
+  return flows ~= hand.is_charging(charge)
+end
+
+local function read_hand(config, now, state)
+  local m = state.memory.hand or {}
+  state.memory.hand = m
+  if m.manual and m.manual.ends and now >= m.manual.ends then hand.forget(m) end
+  hand.read(m, state, others_hold(config, now, state))
+  if m.manual and not m.manual.ends then m.manual.ends = hours.next(config.local_zone, now, 0) end
+  return m
+end
+
+-- Looks at the car: when its cable is not told by a wall connector, by the clock; when one contradicts what is known, now.
+local function car_looks(config, now, state, live)
+  local entry, at = connector(live, vin_of(config)), state.at.charge_state
+  local told = live.wall_connectors and #live.wall_connectors > 0
+  if told and not entry then return {} end
+  if entry and not state.memory.was_plugged then state.memory.was_plugged, at = true, nil end
+  if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
+    return watch.due(config, now, state, sections, now)
+  end
+  if told then return {} end
+  return watch.due(config, now, state, sections)
+end
+
+function M.decide(config, now, state)
+  local live = state.seen.live_status
+  if not live or now - state.at.live_status >= config.sample_every * 0.9 then return { actions = { { call = "live_status" } } } end
+  if state.memory.was_plugged and not connector(live, vin_of(config)) then state.memory.was_plugged = nil end
+  local looks = car_looks(config, now, state, live)
+  local again = rest(config, live, now)
+  if #looks > 0 then return { actions = looks, again_at = again } end
+  local m = read_hand(config, now, state)
+  local why = obstacle(config, state, m, live) or above(config, now, state)
+  if why or not state.seen.charge_state and watch.away(state, now) and not config.wake then
+    return { why = why or "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again }
+  end
+  local f = { power = available(config, state, live) }
+  local on = hand.is_charging(state.seen.charge_state)
+  local actions, only_looks
+  if on then actions = while_on(config, now, state, f) else actions, only_looks = while_off(config, now, state, f) end
+  local held = (on or #actions > 0) and claim(now, config) or nil
+  if only_looks then return { actions = actions, again_at = again, claims = held } end
+  if #actions > 0 and actions[1].call ~= "info" then
+    local look = watch.before_command(state, now)
+    if look then return { actions = { look }, again_at = again, claims = held } end
+  end
+  return { why = f.why, actions = actions, again_at = again, claims = held }
+end
+
+--- Looks at the site are free; a dozen looks at the car and two dozen commands a day.
+function M.month(config)
+  return { data = 30 * 30, command = 30 * 24, wake = config.wake and 60 or 0 }
+end
+
+return M

@@ -1,0 +1,37 @@
+-- A reply's body into a file: written beside its place and renamed when it is whole; what stands there already is kept
+-- unless the caller says `overwrite`. The name is always the caller's, never the server's. The body passes through memory,
+-- bounded by max_response: written as it arrives, a read that is repeated after a broken reply would stand there twice.
+
+local core = require "fleet.core"
+local run = require "fleet.call"
+local whole_file = require "fleet.util.atomic_file"
+
+local M = {}
+
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+local function refuse(path)
+  local message = string.format("'%s' exists already: choose another name, or set overwrite = true", path)
+  local err = core.err { kind = "store", message = message }
+  return nil, err, "store"
+end
+
+--- Performs the planned request and writes the body to path. Returns path, or nil, err, kind; a failure leaves no file.
+function M.to_file(row, request, handle, path, overwrite)
+  if not overwrite and exists(path) then return refuse(path) end
+  local draft, err, kind = core.file_draft(whole_file.parts(path)) -- first: what cannot be written need not be asked for
+  if not draft then return nil, err, kind end
+  local body, _
+  body, err, kind = run.perform(row, request, handle, draft:fd())
+  if not err and #body > 0 then _, err, kind = draft:write(body, false) end -- from a host's own HTTP
+  if not err then _, err, kind = draft:keep(false) end
+  draft:close()
+  if err then return nil, err, kind end
+  return path
+end
+
+return M

@@ -1,0 +1,343 @@
+-- One call from its arguments to its result: the only place that orders token, request, reply and repetition.
+--
+-- The decisions (what a status means, whether a repeat is allowed, which token to use) are C functions of facts; this file
+-- performs them in sequence and waits where waiting is needed. A host's own HTTP goes through the same sequence.
+
+local core = require "fleet.core"
+local members = require "fleet.util.tables"
+local tasks = require "fleet.async.task"
+local firmware = require "fleet.call.vehicle_status_cache"
+local tokens = require "fleet.oauth.tokens"
+local region = require "fleet.region"
+local redact = require "fleet.call.redact"
+
+local M = {}
+
+local settings_of = setmetatable({}, { __mode = "k" }) -- account -> connection settings of the C layer
+local facts_of = setmetatable({}, { __mode = "k" }) -- err -> { row =, params =, id = } for settle
+M.facts_of = facts_of
+
+-- ---- failures ----
+
+--- nil, err, kind with the facts of the call.
+local function fail(call, kind, message, more)
+  local err = core.err { kind = kind, message = call.row.name .. ": " .. message, outcome = call.write and "not_sent" or nil }
+  members.add(err, more)
+  return nil, M.dress(call, err), kind
+end
+M.fail = fail
+
+--- Adds what the call knows to an err of a lower layer.
+function M.dress(call, err)
+  err.request = call.row.verb .. " " .. call.row.path
+  if call.row.handle == "vehicle" then err.vin = call.id end
+  if call.row.handle == "site" then err.site = call.id end
+  if err.kind == "scope" then err.scope = call.row.scope end
+  if not call.write then err.outcome = nil end
+  redact.err(err, call)
+  facts_of[err] = { row = call.row, params = call.request and call.request:params(), id = call.id }
+  return err
+end
+
+-- ---- sending ----
+
+local function settings_for(account, unix_path)
+  local config = account.config
+  return {
+    connect_timeout = config.connect_timeout, max_response = config.max_response, ca_file = config.ca_file,
+    unix_path = unix_path, proxy = config.proxy, agent_line = "User-Agent: " .. (config.user_agent or account.agent),
+  }
+end
+
+-- The service and the signing proxy are reached in two ways; both are made once.
+local function settings(account, proxied)
+  local found = settings_of[account]
+  if not found then
+    found = { [false] = settings_for(account, account.unix_path), [true] = settings_for(account, account.proxy_unix_path) }
+    settings_of[account] = found
+  end
+  return found[proxied]
+end
+
+local function host_failure(message, sent)
+  return core.reply { failure = sent == false and "connect" or "cut", message = message, sent = sent ~= false }
+end
+
+-- A host's own HTTP: function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent, and so
+-- does a failure of the function itself: it may have happened after the request left.
+local function host_exchange(account, request, seconds)
+  request.timeout = seconds
+  local ran, answer, err, sent = pcall(account.config.http, request)
+  if not ran then
+    if type(answer) == "table" and answer.kind == "cancelled" then error(answer, 0) end
+    return host_failure("the host's http function failed: " .. tostring(answer))
+  end
+  if not answer then return host_failure(tostring(err), sent) end
+  local read, reply = pcall(core.reply, answer)
+  if not read then return host_failure("the host's http function returned what is no reply: " .. tostring(reply)) end
+  if #reply:body() > account.config.max_response then
+    return core.reply { status = reply:status(), failure = "too_large", message = "the reply is larger than max_response" }
+  end
+  return reply
+end
+
+--- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind.
+function M.send_raw(account, request, seconds)
+  if account.config.http then
+    local headers = {}
+    for _, line in ipairs(request.headers or {}) do
+      local name, value = string.match(line, "^([^:]+):%s*(.*)$")
+      headers[string.lower(name)] = value
+    end
+    return host_exchange(account, { method = request.method, url = request.url, headers = headers, body = request.body }, seconds)
+  end
+  return tasks.exchange("submit_raw", request, settings(account, false), seconds)
+end
+
+--- Fetches a file of the open internet, which is not the service's: no token goes there, nothing is followed, and at
+--- most so many bytes are read. Returns { status =, headers = text, body =, failure =, message = }.
+function M.fetch(account, url, seconds, limit)
+  local reply, err
+  if account.config.http then
+    reply = host_exchange(account, { method = "GET", url = url, headers = {} }, seconds)
+  else
+    local limited = settings_for(account)
+    limited.max_response = limit
+    reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, limited, seconds)
+    if not reply then return { failure = "local", message = err.message } end
+  end
+  local failure, message = reply:failure()
+  local answer = { status = reply:status(), headers = reply:headers(), body = reply:body(), message = message }
+  answer.failure = failure ~= "ok" and failure or #answer.body > limit and "too_large" or nil
+  reply:close()
+  return answer
+end
+
+local function send(call, base, token, seconds)
+  local account = call.account
+  local line = token and "Authorization: Bearer " .. token or nil
+  if account.config.http then
+    local doubt = call.doubt
+    call.doubt = doubt or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
+    local reply = host_exchange(account, call.request:table(base, line), seconds)
+    call.doubt = doubt
+    return reply
+  end
+  return tasks.exchange("submit", call.request, base, line, settings(account, call.proxied), seconds, call.sink)
+end
+
+-- ---- logging ----
+
+local listeners = setmetatable({}, { __mode = "k" }) -- account -> { function = true }
+
+--- Calls fn(row, id, status) after every attempt of the account's calls, repeated ones too: what counts is what was sent.
+--- status is nil where no answer came. Returns a function that ends it.
+function M.listen(account, fn)
+  local list = listeners[account] or {}
+  listeners[account], list[fn] = list, true
+  return function() list[fn] = nil end
+end
+
+local function tell(call, reply)
+  local status = reply and reply:status() ~= 0 and reply:status() or nil
+  for fn in pairs(listeners[call.account] or {}) do fn(call.row, call.id, status) end
+end
+
+local function report(call, reply, err, attempt)
+  tell(call, reply)
+  local log = call.account.config.log
+  if not log then return end
+  local _, wall = tasks.loop.clock()
+  local request_id = reply and (reply:header("x-txid") or reply:header("x-request-id")) or nil
+  local event = {
+    time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
+    status = reply and reply:status() ~= 0 and reply:status() or nil, ms = reply and reply:seconds() * 1000 or 0,
+    request_id = request_id and redact.text(request_id, call) or nil,
+    attempt = attempt, billing = call.row.billing, kind = err and err.kind or nil, message = err and err.message or nil,
+  }
+  pcall(log, event)
+end
+
+-- ---- one attempt ----
+
+local function attempt(call, token, number)
+  local left = call.deadline - tasks.real()
+  if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
+  if call.expires and tasks.now() >= call.expires then
+    call.expired = true
+    return fail(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
+  end
+  local reply, err, kind = send(call, call.proxied and call.account.proxy_url or region.base(call.account), token, left)
+  if not reply then return nil, M.dress(call, err), kind end
+  local _, wall = tasks.loop.clock()
+  local value, passing, trait
+  value, err, kind, passing, trait = core.result(call.request, reply, wall, call.account.states[call.id])
+  if err then
+    call.facts.passing, call.facts.trait = passing, trait
+    if call.id and (kind == "asleep" or kind == "offline") then call.account.states[call.id] = kind end
+    M.dress(call, err)
+    call.other_host = err.kind == "region" and region.named(call.account, reply) or nil
+    if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.account) .. ")" end
+    err.raw = redact.text(reply:body(), call)
+  end
+  report(call, reply, err, number)
+  reply:close()
+  return value, err, kind
+end
+
+-- ---- which token ----
+
+local function choose_slot(call)
+  local account, row = call.account, call.row
+  local wanted = call.request:slot()
+  if wanted then
+    for _, slot in ipairs(row.slots) do
+      if slot == wanted then return slot end
+    end
+    return fail(call, "unsupported", "it cannot be made with the " .. wanted .. " token")
+  end
+  for _, slot in ipairs(row.slots) do
+    if tokens.holds(account, slot) then return slot end
+  end
+  return row.slots[1]
+end
+
+local function open_source(account)
+  return account.config.client_id and not account.config.client_secret and not account.config.token
+end
+
+local function refusal(call)
+  if call.row.flags.third_party and open_source(call.account) then
+    return fail(call, "unsupported", "an open-source app has no partner token and cannot make this call")
+  end
+  if call.row.flags.needs_protocol and not call.signed then
+    return fail(call, "unsupported", "this command exists only in signed form: set a key")
+  end
+  if call.row.flags.deprecated and not call.request:flag("force") and call.account.config.commands ~= "proxy" then
+    local objection = firmware.objection(call.account, call.row, call.id)
+    if objection then return fail(call, "unsupported", objection) end
+  end
+end
+
+-- ---- the sequence ----
+
+local function pause(call, seconds)
+  if seconds > 0 then tasks.sleep(seconds) end
+  call.facts.left = call.deadline - tasks.real()
+end
+
+--- What a failed attempt asks for; true when the next attempt may start.
+local function again(call, err, token)
+  local facts = call.facts
+  facts.left, facts.other_host = call.deadline - tasks.real(), call.other_host ~= nil
+  facts.retry_after = err.retry_after
+  local action, seconds = core.next(err.kind, err.outcome, facts)
+  if action == "refresh" then
+    facts.refreshes, call.rejected = facts.refreshes + 1, token
+  elseif action == "region" then
+    facts.regions = facts.regions + 1
+    region.remember(call.account, call.other_host)
+  elseif action == "repeat" then
+    facts.repeats = facts.repeats + 1
+  else
+    return false
+  end
+  pause(call, seconds)
+  return true
+end
+
+-- Waking repeats the call, so that a write must not be in doubt (rule R1e). A carrier is not sent again after a wake: its
+-- message would have expired.
+local function wake_first(call, err)
+  if call.carrier or call.woken or not call.request:flag("wake") then return false end
+  -- "offline or asleep" is read by the last known state, which may be out of date.
+  if err.kind ~= "asleep" and not (err.kind == "offline" and call.facts.trait == "by_state") then return false end
+  local left = call.deadline - tasks.real()
+  if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
+  call.woken = true
+  return call.account.wake(call.handle, { timeout = left })
+end
+
+-- One failure may be reported to several calls that waited for the same token: each gets its own.
+local function no_token(call, err, kind)
+  local own = members.add({ outcome = call.write and "not_sent" or nil }, err)
+  return nil, M.dress(call, core.err(own)), kind
+end
+
+-- What a later attempt says does not undo what an earlier one may have done.
+local function doubted(call, err)
+  if call.doubt and type(err) == "table" then err.outcome = "unknown" end
+end
+
+M.wake_first = wake_first
+
+--- Sends the call's request until it succeeds or nothing more may be tried. Returns the value, or nil, err, kind.
+local function attempts(call)
+  local number = 0
+  while true do
+    number = number + 1
+    local token, value, err, kind
+    token, err, kind = tokens.access(call.account, call.slot, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
+    if not token then return no_token(call, err, kind) end
+    call.token = token -- for redact
+    value, err, kind = attempt(call, token, number)
+    if not err then return value end
+    call.doubt = call.doubt or err.outcome == "unknown"
+    if not again(call, err, token) and not wake_first(call, err) then return nil, err, kind end
+  end
+end
+
+M.attempts = attempts
+
+--- What one call knows about itself.
+function M.new_call(row, request, account, id, handle)
+  return {
+    row = row, request = request, account = account, id = id, handle = handle, write = row.write,
+    proxied = false, deadline = tasks.real() + (request:timeout() or account.config.timeout),
+    facts = {
+      write = row.write, idempotent = request:flag("idempotent"), own_token = not account.config.token,
+      refreshes = 0, regions = 0, repeats = 0,
+    },
+  }
+end
+
+-- A cancelled task unwinds through here while it pauses between attempts.
+local function interrupted(call, failure)
+  if type(failure) ~= "table" or failure.kind ~= "cancelled" then return failure end
+  local err = core.err { kind = "cancelled", message = failure.message, outcome = call.write and "not_sent" or nil }
+  return M.dress(call, err)
+end
+
+--- Runs act(call) with what every call needs before it: a usable client, permission, a token slot.
+function M.guarded(call, act)
+  if not tasks.usable(call.account.generation) then return fail(call, "closed", "created before fork: make a new client") end
+  local refused, err, kind = refusal(call)
+  if err then return refused, err, kind end
+  call.slot, err, kind = choose_slot(call)
+  if not call.slot then return nil, err, kind end
+  local ran, value
+  tasks.enter()
+  ran, value, err, kind = pcall(act, call)
+  if not ran then err = interrupted(call, value) end
+  if err then doubted(call, err) end
+  tasks.leave(err)
+  call.account.after_call()
+  if not ran then error(err, 0) end
+  return value, err, kind
+end
+
+--- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil.
+--- Returns the value or nil, err, kind.
+function M.perform(row, request, handle, sink)
+  local account, _, id = core.account(handle)
+  local call = M.new_call(row, request, account, id, handle)
+  call.sink = sink
+  return M.guarded(call, attempts)
+end
+
+--- Calls a row with the arguments of its method: path arguments, parameters, options.
+function M.call(row, handle, ...)
+  return M.perform(row, core.plan(row.pointer, handle, ...), handle)
+end
+
+return M

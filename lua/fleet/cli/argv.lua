@@ -1,0 +1,72 @@
+-- The command line as words, name=value pairs and --options, in the order in which they stand.
+
+local mistake = require "fleet.cli.usage_error"
+
+local M = {}
+
+--- An option's name as it is written: "--base-url".
+function M.written(name)
+  return "--" .. string.gsub(name, "_", "-")
+end
+
+-- "base-url" and "base_url" are one name; names are written with _ everywhere else.
+local function option_name(text)
+  return (string.gsub(text, "-", "_"))
+end
+
+local function unknown(text, options)
+  local names = {}
+  for name in pairs(options) do names[#names + 1] = M.written(name) end
+  mistake.unknown("option", string.match(text, "^[^=]*"), names, {})
+end
+
+local function add(found, option, text)
+  if option.repeated then
+    found[option.name] = found[option.name] or {}
+    table.insert(found[option.name], text)
+  elseif found[option.name] ~= nil then
+    mistake.raise(string.format("option '%s' stands there twice", M.written(option.name)))
+  else
+    found[option.name] = text
+  end
+end
+
+-- Reads the option at argv[i]; returns the index of the last argument that belongs to it.
+local function read_option(argv, i, options, found)
+  local name, text = string.match(argv[i], "^%-%-([^=]+)=(.*)$")
+  name = name or string.match(argv[i], "^%-%-(.+)$") or argv[i] == "-h" and "help"
+  local option = name and options[option_name(name)]
+  if not option then unknown(argv[i], options) end
+  if text == nil and option.type == "boolean" then
+    text = "true"
+  elseif text == nil then
+    i = i + 1
+    text = argv[i]
+    if text == nil then mistake.raise(string.format("option '%s' needs a value", M.written(option.name))) end
+  end
+  add(found, option, text)
+  return i
+end
+
+--- Splits the command line. options: by name, { name =, type =, repeated = }. Returns
+--- { words = list, pairs = list of { name =, text = }, options = name -> text, or list of texts when repeated }.
+function M.split(argv, options)
+  local line, i, only_words = { words = {}, pairs = {}, options = {} }, 1, false
+  while i <= #argv do
+    local text = argv[i]
+    local name, value = string.match(text, "^([%a_][%w_.]*)=(.*)$")
+    if name then
+      line.pairs[#line.pairs + 1] = { name = name, text = value }
+    elseif text == "--" and not only_words then
+      only_words = true
+    elseif string.sub(text, 1, 1) == "-" and text ~= "-" and not only_words then
+      i = read_option(argv, i, options, line.options)
+    else
+      line.words[#line.words + 1] = text
+    end
+    i = i + 1
+  end
+  return line
+end
+
+return M

@@ -1,0 +1,47 @@
+-- What the command touches of the world: streams, environment, terminal, and how a client is made. Specs bring their own.
+
+local members = require "fleet.util.tables"
+
+local M = {}
+
+local function is_terminal(descriptor)
+  return (os.execute(string.format("[ -t %d ]", descriptor))) == true
+end
+
+-- The shell switches the echo off and, whatever ends it, on again; the answer comes through a pipe.
+local ask_script = [[
+[ -t 0 ] || exit 1
+old=$(stty -g) || exit 1
+trap 'stty "$old"' EXIT
+trap 'exit 1' INT TERM HUP
+stty -echo
+printf '%s: ' "$label" >&2
+IFS= read -r answer
+printf '\n' >&2
+printf '%s' "$answer"
+]]
+
+-- Asks at the terminal without echo; nil when there is none. label: a name of ours, letters and _ only.
+local function ask(label)
+  local pipe = io.popen("label='" .. string.gsub(label, "[^%w_%- ]", "") .. "'\n" .. ask_script, "r")
+  local answer = pipe and pipe:read("*a")
+  if pipe then pipe:close() end
+  return answer ~= "" and answer or nil
+end
+
+--- The world as it is, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), ask(label) without
+--- echo, line(label) with it, new(options).
+function M.new(given)
+  local world = {
+    getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask,
+    new = function(options) return require("fleet").new(options) end,
+  }
+  function world.line(label)
+    world.stderr:write(label, ": ")
+    world.stderr:flush()
+    return world.stdin:read("*l")
+  end
+  return members.add(world, given)
+end
+
+return M

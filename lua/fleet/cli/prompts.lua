@@ -1,0 +1,62 @@
+-- The answers that `fleet setup` needs: from an option, the environment or the configuration file, else asked at the terminal.
+-- Without a terminal, or with --yes, what has a usual answer gets it, and what has none is a mistake that names its option.
+
+local mistake = require "fleet.cli.usage_error"
+local secrets = require "fleet.cli.secrets"
+local words = require "fleet.cli.argv"
+
+local M = {}
+
+local function shown(question)
+  local fallback = question.fallback
+  if type(fallback) == "table" then fallback = table.concat(fallback, ",") end
+  local note = question.choices and table.concat(question.choices, " or ") or nil
+  return question.label .. (note and " (" .. note .. ")" or "") .. (fallback and " [" .. fallback .. "]" or "")
+end
+
+-- The answer, or nil and what is wrong with it.
+local function read(question, text)
+  text = string.match(text, "^%s*(.-)%s*$")
+  if text == "" then return question.fallback, question.fallback == nil and not question.optional and "an answer is needed" or nil end
+  if question.check then
+    local problem = question.check(text)
+    if problem then return nil, problem end
+  end
+  if not question.choices then return text end
+  for _, choice in ipairs(question.choices) do
+    if choice == text then return text end
+  end
+  return nil, "one of " .. table.concat(question.choices, ", ") .. " is needed"
+end
+
+local function missing(question)
+  local variable = question.environment and " or " .. question.environment or ""
+  mistake.raise(string.format("'setup' needs %s%s: %s", words.written(question.name), variable, question.label), { "setup" })
+end
+
+local function ask(world, question)
+  for _ = 1, 5 do
+    local line = world.line(shown(question))
+    if line == nil then missing(question) end
+    local answer, problem = read(question, line)
+    if not problem then return answer end
+    world.stderr:write("fleet: ", problem, "\n")
+  end
+  missing(question)
+end
+
+--- The answer to a question, which is { name =, label =, environment =, fallback =, choices =, check = function(text) → a
+--- problem or nil, secret =, optional = }. known: what is known already, or nil. asking: whether a person may be asked.
+function M.answer(world, question, known, asking)
+  if known ~= nil then
+    local problem = question.check and type(known) == "string" and question.check(known)
+    if problem then mistake.raise(problem, { "setup" }) end
+    return known
+  end
+  if question.secret then return secrets.find(world, question, question.name) end
+  if asking then return ask(world, question) end
+  if question.fallback == nil and not question.optional then missing(question) end
+  return question.fallback
+end
+
+return M

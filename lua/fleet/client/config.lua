@@ -1,0 +1,161 @@
+-- The options of fleet.new: checked against their rows, completed, and made into addresses.
+
+local core = require "fleet.core"
+local domains = require "fleet.util.hostname"
+
+local M = {}
+
+local rows, names = {}, {}
+for _, row in ipairs(core.options()) do
+  rows[row.name] = row
+  names[#names + 1] = row.name
+end
+
+local lua_types = {
+  string = "string", integer = "number", number = "number", boolean = "boolean", strings = "table", object = "table",
+  id = "string", vin = "string", time = "string",
+}
+
+local function mistake(text, ...)
+  error("fleet.new: " .. string.format(text, ...), 0)
+end
+
+local function check_choice(row, value)
+  local list = {}
+  for _, choice in ipairs(row.choices) do
+    if choice.name == value then return end
+    list[#list + 1] = choice.name
+  end
+  local near = core.nearest(value, list)
+  mistake("option '%s' cannot be '%s'%s; it is one of %s", row.name, value, near and ", did you mean '" .. near .. "'?" or "",
+    table.concat(list, ", "))
+end
+
+-- Options that also take an object, or something else than their row's type says.
+local also = {
+  key = { userdata = true, table = true }, store = { table = true, userdata = true }, log = { ["function"] = true },
+  http = { ["function"] = true }, budgets = { table = true },
+}
+
+local function check_type(row, value)
+  local wanted = not row.lua_only and (lua_types[row.type] or "string") or nil
+  local others = also[row.name] or {}
+  if type(value) == wanted or others[type(value)] then return end
+  local name = wanted == "table" and "list" or wanted or next(others)
+  mistake("option '%s' must be a %s, got %s", row.name, name, type(value))
+end
+
+local function check_text(row, value)
+  if type(value) ~= "string" then mistake("option '%s' must be a list of strings", row.name) end
+  if string.find(value, "[%c]") and row.name ~= "key" then
+    mistake("option '%s' must not hold control characters", row.name)
+  end
+end
+
+local function check_number(row, value)
+  if not (value > 0 and value < math.huge) then mistake("option '%s' must be above 0", row.name) end
+  if row.type == "integer" and value ~= math.floor(value) then mistake("option '%s' must be a whole number", row.name) end
+end
+
+local function check(row, value)
+  check_type(row, value)
+  if type(value) == "string" then check_text(row, value) end
+  if type(value) == "number" then check_number(row, value) end
+  if row.type == "strings" then
+    for _, text in ipairs(value) do check_text(row, text) end
+  end
+  if row.choices and #row.choices > 0 then check_choice(row, value) end
+end
+
+local function fallback(row)
+  if row.fallback == nil then return nil end
+  if row.type == "number" or row.type == "integer" then return tonumber(row.fallback) end
+  if row.type == "boolean" then return row.fallback == "true" end
+  return row.fallback
+end
+
+local defaults = {}
+for name, row in pairs(rows) do defaults[name] = fallback(row) end
+local config_mt = { __index = defaults }
+
+local loopback = { ["localhost"] = true, ["127.0.0.1"] = true, ["[::1]"] = true }
+
+--- Checks an address: https, or http to this machine only. Returns it without a trailing slash.
+local function address(name, text, insecure)
+  local scheme, host = string.match(text, "^(https?)://(%[[%x:]+%])")
+  if not scheme then scheme, host = string.match(text, "^(https?)://([%w%-%.]+)") end
+  local rest = scheme and string.sub(text, #scheme + 4 + #host)
+  if not scheme or not (rest == "" or string.match(rest, "^:%d+$") or string.match(rest, "^:?%d*/[%w%-%._~/]*$")) then
+    local shown = string.gsub(string.gsub(text, "^.*@", "...@"), "[?#].*", "?...") -- secrets stand there
+    mistake("option '%s' must be an address such as https://host, got '%s'", name, shown)
+  end
+  local near = loopback[host] or string.match(host, "^127%.%d+%.%d+%.%d+$")
+  if scheme == "http" and not near and not insecure then
+    mistake("option '%s': http:// is taken for this machine only; use https, or insecure_http = true", name)
+  end
+  return (string.gsub(text, "/+$", ""))
+end
+
+local vendors = core.vendors()
+
+local function vendor_named(name)
+  local known = {}
+  for _, vendor in ipairs(vendors) do
+    if vendor.name == name then return vendor end
+    known[#known + 1] = vendor.name
+  end
+  mistake("option 'vendor' cannot be '%s'; it is one of %s", name, table.concat(known, ", "))
+end
+
+local function region_named(vendor, name)
+  local known = {}
+  for _, region in ipairs(vendor.regions) do
+    if region.name == name then return region end
+    known[#known + 1] = region.name
+  end
+  mistake("option 'region' cannot be '%s'; it is one of %s", name, table.concat(known, ", "))
+end
+
+-- "http+unix:/path" is HTTP over a Unix socket: a local proxy.
+local function split_unix(config, name)
+  local path = config[name] and string.match(config[name], "^http%+unix:(/.+)$")
+  return path
+end
+
+--- Checks and completes the options. Raises for a wrong one, naming it. Returns config, vendor, addresses
+--- { base_url, auth_url, token_url, unix_path }.
+function M.read(options)
+  if type(options) ~= "table" then mistake("a table of options is needed, got %s", type(options)) end
+  local config = setmetatable({}, config_mt)
+  for name, value in pairs(options) do
+    local row = rows[name]
+    if not row then
+      local near = core.nearest(tostring(name), names)
+      mistake("unknown option '%s'%s", tostring(name), near and ", did you mean '" .. near .. "'?" or "")
+    end
+    check(row, value)
+    config[name] = value
+  end
+  if config.domain then domains.check("fleet.new", config.domain) end
+  local vendor = vendor_named(config.vendor)
+  return config, vendor, M.addresses(config, vendor)
+end
+
+--- The addresses of a configuration: its own, or those of its region.
+function M.addresses(config, vendor)
+  local region = region_named(vendor, config.region or vendor.regions[1].name)
+  local unix = split_unix(config, "base_url")
+  local insecure = config.insecure_http
+  local function pick(name)
+    if not config[name] then return region[name] end
+    return address(name, config[name], insecure)
+  end
+  local found = { unix_path = unix, base_url = unix and "http://localhost" or pick("base_url"), auth_url = pick("auth_url") }
+  if config.commands == "proxy" and not config.proxy_url then mistake("commands = \"proxy\" needs proxy_url") end
+  found.proxy_unix_path = split_unix(config, "proxy_url")
+  found.proxy_url = found.proxy_unix_path and "http://localhost" or config.proxy_url and pick("proxy_url")
+  found.token_url = config.token_url and pick("token_url") or config.auth_url and found.auth_url or region.token_url
+  return found
+end
+
+return M

@@ -1,0 +1,108 @@
+-- Reading what became of a write: car:settle(err) after an unknown outcome, and the read-back of energy settings.
+
+local core = require "fleet.core"
+local run = require "fleet.call"
+local settle = require "fleet.confirm.expectation"
+local tasks = require "fleet.async.task"
+
+local M = {}
+
+local function unsupported(row, text)
+  local err = core.err { kind = "unsupported", message = (row and row.name .. ": " or "") .. text }
+  return nil, err, "unsupported"
+end
+
+local function unread(row, id, kind, text)
+  local err = core.err { kind = kind, vin = row.handle == "vehicle" and id or nil, message = row.name .. ": " .. text }
+  return nil, err, kind
+end
+
+-- A live read of a vehicle, never waking it. A 200 may carry what was cached before the vehicle fell asleep, and a section
+-- may be withheld (service-facts 4.1): neither tells what became of a command.
+local function read_vehicle(car, row, id, options)
+  local sections = settle.sections(row)
+  local data, err, kind = car:vehicle_data({ endpoints = sections }, options)
+  if err then return nil, err, kind end
+  if data.state == "asleep" or data.state == "offline" then
+    return unread(row, id, data.state, "what can be read is old: the vehicle is " .. data.state)
+  end
+  for _, section in ipairs(sections) do
+    if type(data[section]) ~= "table" then return unread(row, id, "protocol", "the reply holds no " .. section) end
+  end
+  return data
+end
+
+-- The data that a settle column's sections stand in: of the vehicle, or the site's settings.
+local function read(handle, row, id, options)
+  if row.handle ~= "site" then return read_vehicle(handle, row, id, options) end
+  local info, err, kind = handle:site_info(options)
+  if err then return nil, err, kind end
+  return { site_info = info }
+end
+
+--- Whether the call that ended in err was done after all: true or false by one billed read, which never wakes. Returns
+--- nil, err, "unsupported" where nothing readable tells (trunk, horn), or nil, err, kind when the read fails or is old.
+function M.settle(handle, failed, options)
+  local facts = run.facts_of[failed]
+  if not facts then error("settle: an err that a call of this client returned is needed", 2) end
+  local row = facts.row
+  local _, _, id = core.account(handle)
+  if facts.id ~= id then error("settle: that err belongs to another vehicle or site", 2) end
+  if not settle.can_tell(row, facts.params) then
+    return unsupported(row, "nothing that can be read tells whether it was done")
+  end
+  local data, err, kind = read(handle, row, id, options)
+  if err then return nil, err, kind end
+  return settle.holds(row, facts.params, data)
+end
+
+local first_pause, longest_pause = 1, 8
+
+-- The service took the setting; what follows cannot undo that, so that the outcome is open and settle may look again.
+local function in_doubt(err, row, request, id)
+  err.outcome, err.site, err.request = "unknown", id, row.verb .. " " .. row.path
+  run.facts_of[err] = { row = row, params = request:params(), id = id }
+  return nil, err, err.kind
+end
+
+local function mismatch(row)
+  return core.err {
+    kind = "conflict", message = row.name .. ": the service accepted the setting, but reading it back does not show it",
+  }
+end
+
+--- Reads a site's settings until they show what was set, until the deadline of the loop's clock. Returns value, or nil, err,
+--- kind.
+function M.read_back(row, request, handle, value, deadline)
+  local _, _, id = core.account(handle)
+  local pause = first_pause
+  while true do
+    local data, err = read(handle, row, id, { timeout = math.max(deadline - tasks.now(), 1) })
+    if err then return in_doubt(err, row, request, id) end
+    if settle.holds(row, request:params(), data) then return value end
+    if tasks.now() + pause > deadline then return in_doubt(mismatch(row), row, request, id) end
+    tasks.sleep(pause)
+    pause = math.min(pause * 2, longest_pause)
+  end
+end
+
+local function cannot_read_back(row)
+  local _, err, kind = unsupported(row, "it cannot be read back: nothing was sent")
+  err.outcome = "not_sent"
+  return nil, err, kind
+end
+
+--- The method of an energy setting: as its row says, and with read_back = true it returns only when the setting shows.
+function M.setting_method(row)
+  return function(handle, ...)
+    local request = core.plan(row.pointer, handle, ...)
+    local back = request:flag("read_back")
+    if back and not row.settle then return cannot_read_back(row) end
+    local deadline = tasks.now() + (request:timeout() or core.account(handle).config.timeout)
+    local value, err, kind = run.perform(row, request, handle)
+    if err or not back then return value, err, kind end
+    return M.read_back(row, request, handle, value, deadline)
+  end
+end
+
+return M

@@ -1,0 +1,85 @@
+-- Energy histories by local dates: the ranges of lua/fleet/energy/date_ranges.lua, one request each, joined into one reply.
+
+local core = require "fleet.core"
+local history = require "fleet.energy.date_ranges"
+local members = require "fleet.util.tables"
+local tasks = require "fleet.async.task"
+
+local M = {}
+
+--- The site's own zone, read once (a free call).
+local function site_zone(site)
+  local account, _, id = core.account(site)
+  if not account.zones[id] then
+    local info, err, kind = site:site_info()
+    if err then return nil, err, kind end
+    local name = info.installation_time_zone
+    if type(name) ~= "string" or name == "" then
+      err = core.err { kind = "invalid", site = id, message = "the site names no time zone: give time_zone = \"Europe/Berlin\"" }
+      return nil, err, "invalid"
+    end
+    account.zones[id] = name
+  end
+  return account.zones[id]
+end
+
+local function one_range(params, range)
+  local fresh = members.copy(params)
+  fresh.day, fresh.split = nil, nil
+  fresh.start_date, fresh.end_date = range.start_date, range.end_date
+  return fresh
+end
+
+-- timeout covers the whole call: each request gets what the ones before it have left.
+local function remaining(options)
+  if type(options) ~= "table" or options.timeout == nil then return function() return options end end
+  local deadline = tasks.real() + options.timeout
+  return function()
+    local left = members.copy(options)
+    left.timeout = deadline - tasks.real()
+    return left.timeout > 0 and left or nil
+  end
+end
+
+local function too_late(row, done, count)
+  local err = core.err {
+    kind = "timeout", message = string.format("%s: the time was over after %d of %d requests", row.name, done, count),
+  }
+  return nil, err, "timeout"
+end
+
+-- Asks range by range and joins; the first failure ends it.
+local function ask_all(row, plain, site, params, ranges, options)
+  if #ranges == 1 then return plain(site, one_range(params, ranges[1]), options) end
+  if type(options) == "table" and options.raw then
+    error(string.format("%s: option 'raw' takes a range of one request, this one needs %d", row.method, #ranges), 0)
+  end
+  local replies, next_options = {}, remaining(options)
+  for i, range in ipairs(ranges) do
+    local left = next_options()
+    if options and not left then return too_late(row, i - 1, #ranges) end
+    local err, kind
+    replies[i], err, kind = plain(site, one_range(params, range), left)
+    if err then return nil, err, kind end
+  end
+  return history.join(replies, #ranges)
+end
+
+--- The method of a history row: local dates are made into requests in the site's zone, everything else is sent as given.
+function M.method(row)
+  return function(plain, site, params, options, ...)
+    if type(params) ~= "table" or not history.local_dates(params) then return plain(site, params, options, ...) end
+    core.plan(row.pointer, site, params, options, ...) -- the caller's mistakes raise before anything is asked
+    params = members.copy(params)
+    local zone, err, kind
+    if not params.time_zone then
+      params.time_zone, err, kind = site_zone(site)
+      if not params.time_zone then return nil, err, kind end
+    end
+    zone, err, kind = core.zone(params.time_zone)
+    if not zone then return nil, err, kind end
+    return ask_all(row, plain, site, params, history.ranges(params, zone), options)
+  end
+end
+
+return M

@@ -1,0 +1,101 @@
+-- Finding the region of an account: each address is asked where the account lives, the likeliest first.
+--
+-- An application is often registered in one region only, so a 412 ends nothing: the search goes on, and at its end it says
+-- in which region to register (field-problems 25). What is found is remembered (lua/fleet/region/init.lua).
+
+local core = require "fleet.core"
+local region = require "fleet.region"
+local tokens = require "fleet.oauth.tokens"
+
+local M = {}
+
+-- Asks one address. The account's tokens, store and options serve; only the address is another. A 421 that the call
+-- followed shows in the address.
+local function ask(account, base_url)
+  local other = setmetatable({ base_url = base_url }, { __index = account })
+  local client = core.client(other)
+  local value, err = client.user:region()
+  core.close(client)
+  return value, err, other.base_url
+end
+
+local function named_by(account, value)
+  return type(value) == "table" and region.accepted(account, value.fleet_api_base_url) or nil
+end
+
+local function name_of(account, base_url)
+  local row = region.of_address(account.vendor, base_url)
+  return row and row.name or base_url
+end
+
+-- ---- the search: what was asked, and what it said ----
+
+local function new_search(account, info)
+  return {
+    account = account, list = region.candidates(account, info), asked = {}, unregistered = {},
+    hinted = info and info.region,
+  }
+end
+
+-- One address. Returns the reply and the address where it came from when the account lives there.
+local function step(search, base_url)
+  if search.asked[base_url] then return nil end
+  local value, err, at = ask(search.account, base_url)
+  search.asked[base_url], search.asked[at] = true, true
+  if err then
+    search.first = search.first or err
+    if err.kind == "unregistered" then search.unregistered[#search.unregistered + 1] = at end
+    return nil
+  end
+  search.home = named_by(search.account, value) or at
+  if search.home == at then return value, at end
+  table.insert(search.list, 1, search.home)
+end
+
+local function found_at(account, base_url, value)
+  region.remember(account, base_url)
+  local row = region.of_address(account.vendor, base_url)
+  return { region = type(value) == "table" and value.region or row and row.name, base_url = base_url }
+end
+
+-- ---- nothing was found ----
+
+-- Where the account lives, as far as anybody said: a name, or nil.
+local function home_of(search)
+  if search.home then return name_of(search.account, search.home) end
+  for _, base_url in ipairs(search.unregistered) do
+    if name_of(search.account, base_url) == search.hinted then return search.hinted end
+  end
+end
+
+-- The refusals that asked for a registration say most.
+local function nowhere(search)
+  if #search.unregistered == 0 then
+    local err = search.first or core.err { kind = "region", message = "the regions send this account to each other" }
+    return nil, err, err.kind
+  end
+  local names, home = {}, home_of(search)
+  for i, base_url in ipairs(search.unregistered) do names[i] = name_of(search.account, base_url) end
+  local where = home and "region " .. home .. ", where the account lives" or "the account's region, one of " .. table.concat(names, ", ")
+  local err = core.err {
+    kind = "unregistered", status = 412,
+    message = "the application is not registered in " .. where .. ": register it there, with 'fleet setup' or client.partner:register",
+  }
+  return nil, err, err.kind
+end
+
+--- Finds the region in which the account lives and the application may act, and uses it from now on.
+--- Returns { region = "eu", base_url = "https://…" }, or nil, err, kind: `unregistered` says where to register.
+function M.discover(account)
+  local token, err, kind = tokens.access(account, "user")
+  if not token then return nil, err, kind end
+  local info = tokens.info(account)
+  local search = new_search(account, info and info.user)
+  while search.list[1] do
+    local value, at = step(search, table.remove(search.list, 1))
+    if at then return found_at(account, at, value) end
+  end
+  return nowhere(search)
+end
+
+return M

@@ -1,0 +1,93 @@
+-- The application's public key where it must stand: https://<domain><path of the vendor>, PEM, P-256, for everybody.
+--
+-- Fetched as the service would fetch it: no token, no redirect, a small reply. What came is judged apart from fetching, so
+-- that every mistake of hosting has one sentence and one spec (field-problems 29).
+
+local core = require "fleet.core"
+local domains = require "fleet.util.hostname"
+local run = require "fleet.call"
+
+local M = {}
+
+local largest, longest = 65536, 20 -- bytes, seconds
+
+--- Where the key of a domain must be.
+function M.url(account, domain)
+  return "https://" .. domain .. account.vendor.key_path
+end
+
+-- failure of the transport -> what it was, what to do
+local transport = {
+  resolve = { "its name has no address", "set up the name, or mend its spelling" },
+  connect = { "nothing answers at port 443", "serve it over https" },
+  tls = { "its certificate cannot be verified", "renew it, with the whole chain; a self-made one is refused" },
+  timeout = { "it did not answer in time", "look at the server" },
+  too_large = { "what stands there is no key file: it is too large", "put the PEM file there" },
+}
+local other_transport = { "the answer did not arrive whole", "look at the server" }
+
+local function header(headers, name)
+  return string.match("\n" .. (headers or ""), "\n" .. name .. ":%s*([^\n]*)")
+end
+
+local function printable(text)
+  return string.sub(string.gsub(text, "[^\32-\126]", " "), 1, 120)
+end
+
+-- status -> what it was, what to do
+local function of_status(answer)
+  local status = answer.status
+  if status >= 300 and status < 400 then
+    local to = header(answer.headers, "location")
+    return "it answers with a redirect" .. (to and " to " .. printable(to) or ""),
+      "serve the file at this very address: redirects are not followed"
+  end
+  if status == 404 or status == 410 then return "no file is there", "put the public key there" end
+  if status == 401 or status == 403 then
+    return "it is not open to everybody", "take away what asks for a password or keeps robots out at this path"
+  end
+  return "the server failed", "look at the server"
+end
+
+--- What an answer from the key's address says. answer: { status =, headers = text, body =, failure =, message = }, as
+--- fetch returns it. Returns { bytes = the public key }, or { problem =, fix = }, sentences without a stop.
+function M.judge(answer)
+  if answer.failure then
+    local row = transport[answer.failure] or other_transport
+    local words = answer.message and answer.message ~= "" and " (" .. printable(answer.message) .. ")" or ""
+    return { problem = row[1] .. words, fix = row[2] }
+  end
+  if answer.status < 200 or answer.status > 299 then
+    local problem, fix = of_status(answer)
+    return { problem = string.format("%s (HTTP %d)", problem, answer.status), fix = fix }
+  end
+  local bytes, err = core.key.public_bytes(answer.body)
+  if bytes then return { bytes = bytes } end
+  local page = string.find(answer.body, "^%s*<") and "a web page stands there"
+  return { problem = page or err.message, fix = "put the public key there as `fleet keygen` printed it" }
+end
+
+-- Only this machine is reached without TLS.
+local function check_url(url)
+  local host = type(url) == "string" and not string.find(url, "[%c%s@]") and string.match(url, "^http://([^/:]+)")
+  local near = host == "localhost" or host and string.match(host, "^127%.%d+%.%d+%.%d+$")
+  if near or type(url) == "string" and string.find(url, "^https://[%w%.%-]+:?%d*/[^%c%s@]*$") then return end
+  error("'key_url' must be an address such as https://host/path; http:// is taken for this machine only", 0)
+end
+
+--- Fetches the key of a domain. options: url, another address of the same file (https, or http on this machine), for
+--- where this machine reaches it under another name. Returns { url =, bytes = } or { url =, problem =, fix = }.
+function M.fetch(account, domain, options)
+  local url = options and options.url or M.url(account, domain)
+  local found
+  if options and options.url then check_url(url) end
+  if not (options and options.url) and domains.problem(domain) then
+    found = { problem = (domains.sentence(domain)), fix = "mend the spelling" }
+  else
+    found = M.judge(run.fetch(account, url, longest, largest))
+  end
+  found.url = url
+  return found
+end
+
+return M

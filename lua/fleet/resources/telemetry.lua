@@ -1,0 +1,55 @@
+-- client:create_fleet_telemetry_config: checked before it is sent, and signed where the client has a key.
+
+local core = require "fleet.core"
+local members = require "fleet.util.tables"
+local rows = require "fleet.call.rows"
+local telemetry = require "fleet.resources.telemetry_check"
+
+local M = {}
+
+local row = rows.by_name.create_fleet_telemetry_config
+
+local function refusal(message, more)
+  local err = core.err {
+    kind = "invalid", outcome = "not_sent", message = row.name .. ": " .. message, request = row.verb .. " " .. row.path,
+  }
+  return nil, members.add(err, more), "invalid"
+end
+
+local function problems_told(report)
+  local lines = {}
+  for i, problem in ipairs(report.problems) do lines[i] = problem.where .. " " .. problem.message end
+  return refusal(table.concat(lines, "; ") .. " (force = true sends it all the same)",
+    { problems = report.problems, warnings = report.warnings })
+end
+
+-- The audience of the token: every vehicle that trusts the key, or the one that is named.
+local function vin_for(params)
+  if params.audience ~= "vehicle" then return nil end
+  if #params.vins ~= 1 then error(row.method .. ": audience = \"vehicle\" needs exactly one VIN", 0) end
+  return params.vins[1]
+end
+
+--- Creates or replaces the configuration of vehicles. send(client, params, options) makes the row's own request; with a key
+--- the jws row carries a signed token. A configuration with problems returns nil, err, "invalid" with err.problems; the
+--- result carries the check's warnings. options.force = true sends what the check refuses.
+function M.create(send, client, params, options, ...)
+  core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
+  local account = core.account(client)
+  local _, wall = account.clock()
+  local report = telemetry.check(params.config, wall)
+  if #report.problems > 0 and not (options and options.force) then return problems_told(report) end
+  local value, err, kind
+  if account.keys then
+    local token
+    token, err, kind = telemetry.sign(account.keys[1], params.config, vin_for(params))
+    if not token then return nil, err, kind end
+    value, err, kind = client:create_fleet_telemetry_config_jws({ vins = params.vins, token = token }, options)
+  else
+    value, err, kind = send(client, params, options)
+  end
+  if type(value) == "table" and #report.warnings > 0 then value.warnings = report.warnings end
+  return value, err, kind
+end
+
+return M

@@ -1,0 +1,93 @@
+-- Waking a vehicle: ends when the state is online, or with an error that carries the last state (field-problems 33).
+
+local core = require "fleet.core"
+local names = require "fleet.util.names"
+local tasks = require "fleet.async.task"
+
+local M = {}
+
+-- A vehicle needs 10 to 60 s; looking is not a live call and costs little (service-facts 9).
+local first_look, longest_pause = 2, 8
+local default_timeout = 90
+
+local function timed_out(id, state, seconds)
+  local err = core.err {
+    kind = (state == "offline") and "offline" or "asleep", vin = id, state = state,
+    message = string.format("wake: the vehicle is still %s after %g s", state or "in an unknown state", seconds),
+    request = "POST /api/1/vehicles/{vin}/wake_up",
+  }
+  return nil, err, err.kind
+end
+
+local function look(car, left)
+  local record, err, kind = car:info { timeout = left }
+  if err then return nil, err, kind end
+  return record.state
+end
+
+local passing_at_start = { asleep = true, offline = true, timeout = true }
+local passing = { timeout = true, network = true, service = true }
+
+-- One wake-up call, then looking. shared.deadline moves on when somebody joins who waits longer.
+local function wake(car, shared)
+  local left, pause = shared.deadline - tasks.now(), first_look
+  local record, err, kind = car:wake_up { timeout = left, idempotent = true }
+  if err and not passing_at_start[kind] then return nil, err, kind end
+  shared.state = record and record.state
+  while shared.state ~= "online" do
+    left = shared.deadline - tasks.now()
+    if left <= 0 then return false end
+    tasks.sleep(math.min(pause, left))
+    pause = math.min(pause * 2, longest_pause)
+    local seen
+    seen, err, kind = look(car, math.max(shared.deadline - tasks.now(), 1))
+    if err and not passing[kind] then return nil, err, kind end
+    shared.state = seen or shared.state
+  end
+  return true
+end
+
+-- The wake of this vehicle that is under way, or a new one.
+local function join(account, car, id, deadline)
+  local shared = account.waking[id]
+  if shared then
+    shared.deadline = math.max(shared.deadline, deadline)
+    return shared
+  end
+  shared = { deadline = deadline, waiting = 0 }
+  account.waking[id] = shared
+  shared.task = tasks.spawn(function()
+    local ran, woken, err, kind = pcall(wake, car, shared)
+    account.waking[id] = nil -- whoever asks from now on asks anew
+    if not ran and shared.waiting > 0 then error(woken, 0) end -- else: the client was closed behind all who waited
+    return ran and woken, err, kind
+  end)
+  return shared
+end
+
+local known = { "timeout", "force" }
+
+local function read_options(options)
+  names.check("wake", "option", options, known)
+  names.check_seconds("wake", "timeout", options and options.timeout)
+  return options and options.timeout or default_timeout, options and options.force
+end
+
+--- Wakes the vehicle and waits. All waiters of one vehicle share one wake. options.timeout: seconds, 90; options.force: call
+--- wake_up even if the vehicle is known to be online. Returns true, or nil, err, kind with err.state, the last state seen.
+function M.wake(car, options)
+  local timeout, force = read_options(options)
+  local account, _, id = core.account(car)
+  local deadline = tasks.now() + timeout
+  if account.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
+  local shared = join(account, car, id, deadline)
+  shared.waiting = shared.waiting + 1
+  local ended = tasks.ended_within(shared.task, deadline - tasks.now())
+  shared.waiting = shared.waiting - 1
+  if not ended then return timed_out(id, shared.state, timeout) end
+  local woken, err, kind = shared.task:wait()
+  if woken == false then return timed_out(id, shared.state, timeout) end
+  return woken, err, kind
+end
+
+return M

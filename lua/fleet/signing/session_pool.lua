@@ -1,0 +1,283 @@
+-- The sessions of an account with its vehicles: who may draw a counter, and which session signs.
+--
+-- One slot per vehicle and domain. Its mutex is fair; in the security domain it is held from the counter to the answer,
+-- because vehicles want those commands strictly in order, elsewhere only while a message is signed. The store's lease
+-- keeps other processes out while the slot is in use; counters are reserved in the store before the first of them is
+-- used, and the true one is written back when the lease is given back (the store contract). A store that fails is told,
+-- not obeyed: what a stale counter costs is one more exchange.
+
+local core = require "fleet.core"
+local tasks = require "fleet.async.task"
+
+local M = {}
+
+local shortest_lease = 60
+local block = 32 -- counters per reservation: what a vehicle tolerates (wire protocol 15)
+local stride = 64 -- counters: more than anybody draws between two looks at a session
+local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
+local longest_turn = 2 -- seconds of use after which other processes get their turn
+local breath = 0.15 -- seconds for which the lease then stays free: longer than they pause
+local first_pause, longest_pause = 0.01, 0.1
+
+local function failure(kind, message)
+  local err = core.err { kind = kind, message = message, outcome = "not_sent" }
+  return nil, err, kind
+end
+
+-- ---- the mutex ----
+
+local function join_queue(slot)
+  local waiter = {}
+  slot.queue = slot.queue or { first = 1, last = 0 }
+  slot.queue.last = slot.queue.last + 1
+  slot.queue[slot.queue.last] = waiter
+  return waiter
+end
+
+local function lock(slot, deadline)
+  if not slot.locked then
+    slot.locked = true
+    return true
+  end
+  local waiter = join_queue(slot)
+  local ran, woken = pcall(tasks.await_for, waiter, deadline - tasks.now())
+  if ran and woken then return true end
+  waiter.gone = true -- also when the task was cancelled before it began to wait
+  if not ran then error(woken, 0) end
+  return failure("timeout", "other commands for this vehicle took all the time")
+end
+
+local function unlock(slot)
+  local queue = slot.queue
+  while queue and queue.first <= queue.last do
+    local waiter = queue[queue.first]
+    queue[queue.first], queue.first = nil, queue.first + 1
+    if not waiter.gone and not waiter.done then return tasks.wake(waiter, true) end
+  end
+  slot.locked, slot.queue = false, nil
+end
+
+-- Only the holder of the mutex waits here, so that there is one watcher at most.
+local function wait_for_fewer(slot, most, deadline)
+  while slot.users > most do
+    local waiter = {}
+    slot.watcher = waiter
+    if not tasks.await_for(waiter, deadline - tasks.now()) then
+      return failure("timeout", "commands under way for this vehicle took all the time")
+    end
+  end
+  return true
+end
+
+-- ---- the lease ----
+
+-- Nobody else can reach a store that the client made for itself.
+local function is_private(account)
+  return account.config.store == nil
+end
+
+-- In place of a lease where there is nobody to keep out, or no way to.
+local no_lease = { release = function() return true end }
+
+local function tell(account, slot, message)
+  if slot.told ~= message then account.report { kind = "store", vin = string.sub(slot.vin, -4), message = message } end
+  slot.told = message
+end
+
+local function take_lease(account, slot, deadline)
+  if is_private(account) then
+    slot.lease = no_lease
+    return true
+  end
+  local pause = first_pause
+  while true do
+    local left = deadline - tasks.now()
+    local lease, err, kind = account.store:lease(slot.key, math.max(shortest_lease, left + 10))
+    if not lease and kind ~= "busy" then tell(account, slot, err.message) end
+    if lease or kind ~= "busy" then
+      slot.lease = lease or no_lease
+      return true
+    end
+    if pause > left then return failure("busy", "another process is using this vehicle's session") end
+    tasks.sleep(pause)
+    pause = math.min(pause * 2, longest_pause)
+  end
+end
+
+-- Under steady load from this process the others would wait for ever.
+local function let_others_in(account, slot, deadline)
+  local now = tasks.now()
+  if is_private(account) then return true end
+  if not slot.turn or (slot.users == 0 and now - (slot.used or -math.huge) >= breath) then slot.turn = now end
+  if now - slot.turn < longest_turn then return true end
+  local ok, err, kind = wait_for_fewer(slot, 0, deadline)
+  if not ok then return nil, err, kind end
+  tasks.sleep(math.max(math.min(breath, deadline - tasks.now()), 0))
+  slot.turn = tasks.now()
+  return true
+end
+
+-- ---- the session and its state in the store ----
+
+local function save(account, slot, ahead)
+  if slot.lease == no_lease then return true end
+  local state, err, kind = slot.session:export(ahead)
+  if not state then return nil, err, kind end
+  local generation
+  generation, err, kind = account.store:put(slot.key, state, { lease = slot.lease })
+  if generation then slot.generation, slot.told = generation, nil end
+  return generation, err, kind
+end
+
+local function new_session(account, slot, which, state)
+  return core.session {
+    key = account.keys[which], vin = slot.vin, domain = slot.domain, state = state, clock = account.clock,
+  }
+end
+
+local function use_session(slot, session, which)
+  local old = slot.session
+  slot.session, slot.which, slot.reserved, slot.unfit = session, which, 0, nil
+  if old and slot.users == 0 then old:close() end -- others still read their answers with it
+  return true
+end
+
+--- Begins anew with a key of the account: nothing is known of the vehicle, a handshake is due. The mutex is held.
+function M.renew(account, slot, which)
+  local session, err, kind = new_session(account, slot, which)
+  if not session then return nil, err, kind end
+  if slot.generation and slot.lease ~= no_lease then account.store:delete(slot.key) end
+  slot.generation = nil
+  return use_session(slot, session, which)
+end
+
+-- A stored state may be an old copy, or somebody may go on with another copy of it. Whoever takes it goes to a place of his
+-- own, beyond what was used since.
+local function pass_over(session)
+  session:skip(stride * (1 + string.byte(core.random_text(1) or "A") % 64))
+end
+
+-- The state says itself whose key wrote it; the first key of a list of two may not be on the vehicle yet.
+local function resume(account, slot, state)
+  for which = 1, #account.keys do
+    local session = new_session(account, slot, which, state)
+    if session and session:ready() then
+      pass_over(session)
+      return use_session(slot, session, which)
+    end
+    if session then session:close() end
+  end
+  tell(account, slot, "the stored session is damaged or another key's and is not used")
+  return M.renew(account, slot, 1)
+end
+
+-- What another process wrote since we last held the lease is newer than what is in memory.
+local function refresh(account, slot)
+  if slot.lease == no_lease and slot.session then return true end
+  local state, generation
+  if not is_private(account) then state, generation = account.store:get(slot.key) end
+  if type(generation) ~= "number" then generation = slot.generation or 0 end -- the store cannot be read
+  if slot.session and (generation == slot.generation or generation == 0 and slot.generation == nil) then return true end
+  slot.generation = generation > 0 and generation or nil
+  if state then return resume(account, slot, state) end
+  return M.renew(account, slot, 1)
+end
+
+-- What a store does wrong, or a cancelled task that yields in it, must not keep the vehicle locked.
+local function give_back(account, slot)
+  local lease, session = slot.lease, slot.session
+  if session and session ~= slot.unfit and session:ready() then pcall(save, account, slot, 0) end
+  slot.lease, slot.reserved, slot.used = nil, 0, tasks.now()
+  pcall(lease.release, lease)
+end
+
+-- ---- use ----
+
+local function slot_for(account, vin, domain)
+  local slots = account.sessions[domain] or {}
+  account.sessions[domain] = slots
+  local slot = slots[vin]
+  if not slot then
+    local key = "session/" .. account.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
+    slot = { key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0 }
+    slots[vin] = slot
+  end
+  return slot
+end
+
+local function take(account, slot, deadline)
+  local ok, err, kind = let_others_in(account, slot, deadline)
+  if ok then ok, err, kind = wait_for_fewer(slot, most_at_once - 1, deadline) end
+  if ok and not slot.lease then
+    ok, err, kind = take_lease(account, slot, deadline)
+    if ok then ok, err, kind = refresh(account, slot) end
+  end
+  if ok and slot.session == slot.unfit then ok, err, kind = M.renew(account, slot, 1) end
+  return ok, err, kind
+end
+
+--- Enters the slot of a vehicle's domain: the mutex and the lease are held. Returns the slot, or nil, err, kind.
+function M.enter(account, vin, domain, deadline)
+  if account.sessions_closed then return failure("closed", "the client was closed") end
+  local slot = slot_for(account, vin, domain)
+  local ok, err, kind = lock(slot, deadline)
+  if not ok then return nil, err, kind end
+  local ran
+  ran, ok, err, kind = pcall(take, account, slot, deadline)
+  if ran and ok then
+    slot.users = slot.users + 1
+    return slot
+  end
+  if slot.lease and slot.users == 0 then give_back(account, slot) end
+  unlock(slot)
+  if not ran then error(ok, 0) end -- the task was cancelled
+  return nil, err, kind
+end
+
+--- Makes sure that the next counter was reserved in the store.
+function M.reserve(account, slot)
+  local counter = slot.session:counter()
+  if counter < slot.reserved then return true end
+  local ok, err, kind = save(account, slot, block)
+  if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
+  if not ok then tell(account, slot, err.message) end
+  slot.reserved = counter + block
+  return true
+end
+
+--- The vehicle's session info moved the counter: what was reserved is not what will be used.
+function M.moved(slot)
+  slot.reserved = 0
+end
+
+--- A message was signed: where order does not matter others may sign now.
+function M.signed(slot)
+  if not slot.in_order then unlock(slot) end
+end
+
+--- The vehicle does not speak as this session expects: whoever enters next begins anew, unless that has happened.
+function M.unfit(slot, session)
+  if slot.session == session then slot.unfit = session end
+end
+
+--- Leaves the slot; the last one gives the lease back. signed: whether M.signed was called.
+function M.leave(account, slot, signed)
+  slot.users = slot.users - 1
+  if slot.users == 0 and slot.lease then give_back(account, slot) end
+  if slot.watcher then tasks.wake(slot.watcher, true) end
+  slot.watcher = nil
+  if slot.in_order or not signed then unlock(slot) end
+end
+
+--- The client is closed: nobody enters any more; who is inside leaves as usual.
+function M.close(account)
+  account.sessions_closed = true
+  for _, slots in pairs(account.sessions) do
+    for _, slot in pairs(slots) do
+      if slot.users == 0 and slot.session then slot.session:close() end
+    end
+  end
+  account.sessions = {}
+end
+
+return M

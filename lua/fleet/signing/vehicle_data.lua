@@ -1,0 +1,75 @@
+-- Vehicle data over the signed protocol: car:signed_data{ "charge", "climate" }.
+--
+-- It is a read: nothing in the vehicle changes, so that it may be repeated. The names are those of the protocol's own
+-- messages (CarServer.GetVehicleData), in snake_case without "state".
+
+local core = require "fleet.core"
+local rows = require "fleet.call.rows"
+local run = require "fleet.call"
+local signed = require "fleet.signing.command"
+
+local M = {}
+
+local members = {
+  charge = "getChargeState", climate = "getClimateState", drive = "getDriveState", location = "getLocationState",
+  closures = "getClosuresState", charge_schedule = "getChargeScheduleState", tire_pressure = "getTirePressureState",
+  preconditioning_schedule = "getPreconditioningScheduleState", media = "getMediaState", media_detail = "getMediaDetailState",
+  software_update = "getSoftwareUpdateState", parental_controls = "getParentalControlsState",
+}
+local names = {}
+for name in pairs(members) do names[#names + 1] = name end
+table.sort(names)
+
+local row = setmetatable({ name = "signed_data", method = "signed_data", write = false }, { __index = rows.by_name.signed_command })
+
+local function mistake(text)
+  error("signed_data: " .. text, 3)
+end
+
+local function message_for(wanted)
+  if type(wanted) ~= "table" or #wanted == 0 then mistake("a list of sections is needed: " .. table.concat(names, ", ")) end
+  local message = {}
+  for _, name in ipairs(wanted) do
+    if not members[name] then
+      local near = core.nearest(tostring(name), names)
+      mistake("unknown section '" .. tostring(name) .. "'" .. (near and ", did you mean '" .. near .. "'?" or ""))
+    end
+    message["vehicleAction.getVehicleData." .. members[name]] = {}
+  end
+  return assert(core.encode_message("CarServer.Action", message))
+end
+
+-- An answer without data says why, or it is none.
+local function without_data(payload, authenticated, word)
+  local ok, err, kind = core.read_answer("infotainment", payload, authenticated, word)
+  if not ok then return nil, err, kind end
+  err = core.err { kind = "protocol", message = "signed_data: the vehicle's answer holds no data" }
+  return nil, err, "protocol"
+end
+
+local function take(payload, authenticated, word)
+  local text, err, kind = core.message_json("CarServer.Response", payload)
+  if not text then return nil, err, kind end
+  local response
+  response, err, kind = core.json_decode(text)
+  if not response then return nil, err, kind end
+  local data = response.vehicleData
+  if type(data) ~= "table" then return without_data(payload, authenticated, word) end
+  data.authenticated = authenticated
+  return data
+end
+
+--- Sections of the vehicle's data, signed and, on newer firmware, encrypted: { charge_state = {...}, ..., authenticated = }.
+--- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
+function M.method(car, wanted, options)
+  local payload = message_for(wanted)
+  local account, _, id = core.account(car)
+  local call = run.new_call(row, core.plan(row.pointer, car, "", options), account, id, car)
+  call.payload, call.take, call.domain, call.signed = payload, take, "infotainment", true
+  call.facts.idempotent, call.facts.write = true, false
+  if not account.keys then return run.fail(call, "unsupported", "it needs a key") end
+  if not signed.is_vin(id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
+  return run.guarded(call, signed.perform)
+end
+
+return M

@@ -1,0 +1,175 @@
+-- A rehearsed month as a picture: a row per day, its hours from left to right. How dear the hour is shades the row, bars
+-- are charging from the roof and from the grid, marks are the commands that were sent, the level stands at the end.
+
+local calendar = require "fleet.automation.local_time"
+local cost = require "fleet.automation.cost"
+local decimal = require "fleet.util.number_format"
+local svg = require "fleet.chart.svg"
+
+local M = {}
+
+local LEFT, RIGHT, TOP, ROW, BOTTOM, WIDTH = 74, 64, 66, 15, 74, 960
+
+local function style(page, ink, faint, colors)
+  local out = {
+    ".page { fill: " .. page .. " }", ".ink { fill: " .. ink .. " }", ".head { fill: " .. ink .. "; font-size: 15px; font-weight: 600 }",
+    ".faint { fill: " .. faint .. "; font-size: 11px }", ".hour { stroke: " .. faint .. "; stroke-width: 1; stroke-opacity: 0.25 }",
+    ".mark { stroke: " .. ink .. "; stroke-width: 1.5 }",
+  }
+  for name, color in pairs(colors) do out[#out + 1] = string.format(".%s { fill: %s }", name, color) end
+  for step = 1, 5 do
+    out[#out + 1] = string.format(".dear%d { fill: %s; fill-opacity: %s }", step, colors.dear, decimal.short(step * 0.09, 2))
+  end
+  table.sort(out)
+  return table.concat(out, "\n")
+end
+
+local light = style("#ffffff", "#1b2a2e", "#5f6f75", { grid = "#2f6db3", sun = "#e0a100", plugged = "#9fb3bb", dear = "#c2453a" })
+local dark = style("#11181b", "#e8eef0", "#93a3a9", { grid = "#5c9be0", sun = "#ffc83d", plugged = "#4d6169", dear = "#ff7a6b" })
+
+local classes = { grid = "from the grid", sun = "from the roof", plugged = "plugged in, waiting" }
+
+-- ---- samples to stretches ----
+
+local function class_of(sample)
+  if sample.kwh > 1e-6 then return sample.sun > 0.5 and "sun" or "grid" end
+  return sample.plugged and "plugged" or nil
+end
+
+-- Neighbouring samples of one day that look alike become one stretch { from, to (hours), what }.
+local function stretches(samples, read)
+  local out = {}
+  for _, s in ipairs(samples) do
+    local what, last = read(s), out[#out]
+    if what and last and last.what == what and math.abs(last.to - s.hour) < 0.02 then
+      last.to = s.hour + s.length
+    elseif what then
+      out[#out + 1] = { from = s.hour, to = s.hour + s.length, what = what }
+    end
+  end
+  return out
+end
+
+local function by_day(month)
+  local days, order = {}, {}
+  local function day_at(at)
+    local date = calendar.date(month.zone, at)
+    if not days[date] then
+      days[date] = { date = date, samples = {}, marks = {} }
+      order[#order + 1] = days[date]
+    end
+    return days[date]
+  end
+  local function hour(at)
+    local t = month.zone:localtime(math.floor(at))
+    return t.hour + t.min / 60 + t.sec / 3600
+  end
+  for _, s in ipairs(month.samples) do
+    local list = day_at(s.at).samples
+    list[#list + 1] = {
+      hour = hour(s.at), length = (s.to - s.at) / 3600, kwh = s.kwh, sun = s.sun, plugged = s.plugged, price = s.price, level = s.level,
+    }
+  end
+  for _, command in ipairs(month.commands) do
+    local marks = day_at(command.at).marks
+    marks[#marks + 1] = { hour = hour(command.at), name = command.name }
+  end
+  for _, ready in ipairs(month.ready) do day_at(ready.at).ready = ready.level end
+  table.sort(order, function(a, b) return a.date < b.date end)
+  return order
+end
+
+local function price_range(month)
+  local low, high = math.huge, -math.huge
+  for _, s in ipairs(month.samples) do
+    if s.price then low, high = math.min(low, s.price), math.max(high, s.price) end
+  end
+  return low, high
+end
+
+-- ---- drawing ----
+
+local function draw_hours(out, f)
+  for hour = 0, 24, 3 do
+    local x = f.x(hour)
+    out[#out + 1] = svg.line(x, TOP - 4, x, f.bottom, "hour")
+    out[#out + 1] = svg.text(x, TOP - 10, "faint", "middle", string.format("%02d", hour))
+  end
+end
+
+local function shade_of(f)
+  return function(s)
+    if f.high <= f.low or not s.price then return nil end
+    local step = math.floor((s.price - f.low) / (f.high - f.low) * 5 + 0.5)
+    return step > 0 and step or nil
+  end
+end
+
+local function draw_day(out, f, i, day)
+  local y = TOP + (i - 1) * ROW
+  for _, s in ipairs(stretches(day.samples, shade_of(f))) do
+    out[#out + 1] = svg.rect(f.x(s.from), y, f.x(s.to) - f.x(s.from), ROW, "dear" .. s.what)
+  end
+  for _, s in ipairs(stretches(day.samples, class_of)) do
+    local thin = s.what == "plugged"
+    out[#out + 1] = svg.rect(f.x(s.from), y + (thin and 6.5 or 3), f.x(s.to) - f.x(s.from), thin and 2 or 9, s.what)
+  end
+  for _, mark in ipairs(day.marks) do
+    out[#out + 1] = svg.line(f.x(mark.hour), y + 1, f.x(mark.hour), y + ROW - 1, "mark")
+  end
+  local weekday = os.date("!%a", require("fleet.core").date_days(day.date) * 86400)
+  out[#out + 1] = svg.text(LEFT - 8, y + 11, "faint", "end", weekday .. " " .. string.sub(day.date, 9))
+  if day.ready then
+    out[#out + 1] = svg.text(f.width - RIGHT + 8, y + 11, "faint", "start", string.format("%d %%", math.floor(day.ready + 0.01)))
+  end
+end
+
+local function draw_legend(out, f, month)
+  local x, y, seen = LEFT, f.bottom + 20, {}
+  for _, s in ipairs(month.samples) do
+    local class = class_of(s)
+    if class then seen[class] = true end
+  end
+  local function entry(shape, text)
+    out[#out + 1] = shape
+    out[#out + 1] = svg.text(x + 18, y + 10, "ink", "start", text)
+    x = x + 34 + #text * 6.7
+  end
+  for _, class in ipairs { "sun", "grid", "plugged" } do
+    local thin = class == "plugged"
+    if seen[class] then entry(svg.rect(x, y + (thin and 4 or 0), 12, thin and 3 or 12, class), classes[class]) end
+  end
+  if #month.commands > 0 then entry(svg.line(x + 6, y, x + 6, y + 12, "mark"), "a command") end
+  if f.high > f.low then
+    entry(svg.rect(x, y, 12, 12, "dear5"), string.format("dear: %s to %s per kWh", decimal.fixed(f.low, 2), decimal.fixed(f.high, 2)))
+  end
+end
+
+local function totals(month)
+  local parts = { "calls: " .. cost.text(month.calls) }
+  if month.kwh > 0 then
+    table.insert(parts, 1, string.format("%s kWh charged, %s from the roof; %s paid for %s kWh from the grid", decimal.fixed(month.kwh, 1),
+      decimal.fixed(month.sun_kwh, 1), decimal.fixed(month.price, 2), decimal.fixed(month.grid_kwh, 1)))
+  end
+  return table.concat(parts, "; ")
+end
+
+--- Options: width in pixels (960), title.
+function M.svg(month, options)
+  local width, days = options.width or WIDTH, by_day(month)
+  local low, high = price_range(month)
+  local f = { width = width, bottom = TOP + #days * ROW, low = low, high = high }
+  function f.x(hour)
+    return LEFT + math.min(hour, 24) / 24 * (width - LEFT - RIGHT)
+  end
+  local height = f.bottom + BOTTOM
+  local title = options.title or calendar.date(month.zone, month.from) .. " to " .. calendar.date(month.zone, month.to - 1)
+  local out = { svg.rect(0, 0, width, height, "page"), svg.text(LEFT, 26, "head", "start", title) }
+  for i, day in ipairs(days) do draw_day(out, f, i, day) end
+  draw_hours(out, f)
+  draw_legend(out, f, month)
+  out[#out + 1] = svg.text(LEFT, f.bottom + 54, "faint", "start", totals(month))
+  return svg.document(width, height, title, light, dark, out)
+end
+
+return M

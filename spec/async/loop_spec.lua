@@ -1,0 +1,348 @@
+-- One descriptor for a host's own loop: what fleet.loop promises, and three hosts that rely on it.
+
+local core = require "fleet.core"
+local cqueues = require "cqueues"
+local fleet = require "fleet"
+local rude = require "spec.support.servers.hostile_server"
+local seam = require "spec.support.fixtures.host_http"
+local socket = require "cqueues.socket"
+local uv = require "luv"
+
+local loop = fleet.loop
+
+local function pair()
+  local a, b = socket.pair()
+  a:setmode("bn", "bn")
+  b:setmode("bn", "bn")
+  return a, b
+end
+
+local function ready(seconds)
+  return type(cqueues.poll({ pollfd = loop.fd(), events = "r" }, seconds)) == "table"
+end
+
+-- Waits for the descriptor alone, as a host does, and steps.
+local function turn_until(condition, seconds)
+  local stop = core.clock() + (seconds or 10)
+  while not condition() do
+    assert(core.clock() < stop, "it never became true")
+    cqueues.poll({ pollfd = loop.pollfd(), events = loop.events() }, 1)
+    loop.step()
+  end
+end
+
+describe("the descriptor", function()
+  local server
+  setup(function() server = rude.start() end)
+  teardown(function() server.stop() end)
+
+  it("is one integer that stays the same, by three names", function()
+    local fd = loop.fd()
+    assert.equal("integer", math.type(fd))
+    local client = fleet.new { token = "t0ken", base_url = server.url .. "/ok" }
+    for _ = 1, 3 do client:vehicle(seam.vin):info() end
+    assert.equal(fd, loop:fd())
+    assert.equal(fd, loop.pollfd())
+    assert.equal(fd, loop:getfd())
+    assert.equal("r", loop.events())
+    assert.equal("r", loop:events())
+  end)
+
+  it("is closed in programs that this one starts", function()
+    local pipe = io.popen("readlink /proc/self/fd/" .. loop.fd() .. "; true")
+    local target = pipe:read("a")
+    pipe:close()
+    assert.is_nil(target:find("eventpoll"))
+  end)
+
+  it("alone is enough: a host that ignores the timeout sees sleeps and replies", function()
+    local woke, err
+    fleet.spawn(function()
+      fleet.sleep(0.05)
+      woke = true
+    end)
+    local car = fleet.new({ token = "t0ken", base_url = server.url .. "/trickle" }):vehicle(seam.vin)
+    fleet.spawn(function() err = select(2, car:info { timeout = 0.1 }) end)
+    local fd = loop.fd()
+    loop.step()
+    local stop = core.clock() + 10
+    while not (woke and err) do
+      assert(core.clock() < stop, "the descriptor never became ready")
+      cqueues.poll({ pollfd = fd, events = "r" }, 5)
+      loop.step()
+    end
+    assert.equal("timeout", err.kind)
+  end)
+
+  it("is enough for more replies than one step takes", function()
+    local fd, done = loop.fd(), 0
+    local own = fleet.new({ token = "t0ken", base_url = server.url .. "/ok" }):vehicle(seam.vin)
+    for _ = 1, 60 do
+      fleet.spawn(function()
+        own:info { timeout = 5 }
+        done = done + 1
+      end)
+    end
+    local stop = core.clock() + 10
+    loop.step()
+    while done < 60 do
+      assert(core.clock() < stop, "replies were left lying")
+      cqueues.poll({ pollfd = fd, events = "r" }, 5)
+      loop.step()
+    end
+  end)
+
+  it("is ready as long as something waits to be done, and quiet when nothing does", function()
+    turn_until(function()
+      loop.step()
+      return loop.timeout() == nil or loop.timeout() > 0
+    end)
+    local a, b = pair()
+    local got = 0
+    local watch = loop.watch(b:pollfd(), "r", function() got = got + 1 end)
+    assert.is_false(ready(0))
+    a:write("x")
+    a:flush()
+    assert.is_true(ready(5))
+    loop.step()
+    assert.equal(1, got)
+    loop.step()
+    assert.equal(2, got) -- nobody has read it
+    watch:close()
+    loop.step()
+    assert.equal(2, got)
+    a:close()
+    b:close()
+  end)
+end)
+
+describe("the timeout", function()
+  it("is the time to the next sleep, 0 for what can run now", function()
+    local task = fleet.spawn(function() fleet.sleep(50) end)
+    assert.equal(0, loop.timeout())
+    assert.is_true(loop.dirty())
+    loop.step()
+    local left = loop.timeout()
+    assert.is_true(left > 1 and left <= 50)
+    assert.is_false(loop.dirty())
+    task:cancel()
+    assert.is_true(loop.dirty())
+    loop.step()
+    pcall(task.wait, task)
+    assert.is_true(loop.timeout() == nil or loop.timeout() > 0)
+  end)
+
+  it("forgets a sleep whose task was cancelled", function()
+    local task = fleet.spawn(function() fleet.sleep(0.3) end)
+    loop.step()
+    task:cancel()
+    loop.step()
+    assert.is_true((loop.timeout() or 99) > 0.3)
+  end)
+end)
+
+describe("watch", function()
+  it("says what the descriptor is ready for", function()
+    local a, b = pair()
+    local seen = {}
+    local watch = loop:watch(b:pollfd(), "rw", function(events) seen[#seen + 1] = events end)
+    loop.step()
+    assert.equal("w", seen[1])
+    a:write("x")
+    a:flush()
+    turn_until(function() return seen[#seen] == "rw" end)
+    watch:close()
+    watch:close()
+    a:close()
+    b:close()
+  end)
+
+  it("of another function fails alone: calls and tasks go on", function()
+    local a, b = pair()
+    local stderr, told = io.stderr, {}
+    io.stderr = { write = function(_, ...) told[#told + 1] = table.concat { ... } end } -- luacheck: ignore
+    local watch = loop.watch(b:pollfd(), "r", function() error("broken watch", 0) end)
+    a:write("x")
+    a:flush()
+    local ok, failure = pcall(fleet.sleep, 0.01)
+    watch:close()
+    io.stderr = stderr -- luacheck: ignore
+    a:close()
+    b:close()
+    assert.is_true(ok, failure)
+    assert.matches("broken watch", told[1])
+  end)
+
+  it("that is closed by another in the same step is not called", function()
+    local a, b = pair()
+    local c, d = pair()
+    local calls, watched = 0, {}
+    for i, fd in ipairs { b:pollfd(), d:pollfd() } do
+      watched[i] = loop.watch(fd, "r", function()
+        calls = calls + 1
+        watched[3 - i]:close()
+      end)
+    end
+    a:write("x")
+    a:flush()
+    c:write("x")
+    c:flush()
+    loop.step()
+    assert.equal(1, calls)
+    watched[1]:close()
+    watched[2]:close()
+    for _, s in ipairs { a, b, c, d } do s:close() end
+  end)
+
+  it("that is closed late does not end the watch of a descriptor with the same number", function()
+    local a, b = pair()
+    local fd, calls = b:pollfd(), 0
+    local old = loop.watch(fd, "r", print)
+    local new = loop.watch(fd, "r", function() calls = calls + 1 end)
+    old:close()
+    a:write("x")
+    a:flush()
+    loop.step()
+    assert.equal(1, calls)
+    new:close()
+    a:close()
+    b:close()
+  end)
+
+  it("refuses what cannot be watched", function()
+    assert.error_matches(function() loop.watch(0, "x", print) end, "mode must be")
+    assert.error_matches(function() loop.watch(0, "r") end, "a function is needed")
+    assert.error_matches(function() loop.watch("x", "r", print) end, "number expected")
+    local watch, err, kind = loop.watch(99999, "r", print)
+    assert.is_nil(watch)
+    assert.equal("invalid", kind)
+    assert.matches("not open", err.message)
+    local file = io.open("/proc/self/cmdline")
+    file:close()
+  end)
+
+  it("may start tasks and end them", function()
+    local a, b = pair()
+    local done
+    local watch
+    watch = loop.watch(b:pollfd(), "r", function()
+      watch:close()
+      fleet.spawn(function() done = true end)
+    end)
+    a:write("x")
+    a:flush()
+    turn_until(function() return done end)
+    a:close()
+    b:close()
+  end)
+end)
+
+describe("inside", function()
+  local server, wait
+  setup(function() server = rude.start() end)
+  teardown(function() server.stop() end)
+  before_each(function() wait = loop.wait end)
+  after_each(function() loop.wait = wait end)
+
+  local function car(path)
+    return fleet.new({ token = "t0ken", base_url = server.url .. path }):vehicle(seam.vin)
+  end
+
+  it("cqueues, calls wait in the host's coroutines while others go on", function()
+    loop.wait = function(seconds) cqueues.poll(loop, seconds) end
+    local queue, ticks, ended = cqueues.new(), 0, 0
+    for _ = 1, 5 do
+      queue:wrap(function()
+        local _, err = car("/trickle"):info { timeout = 0.3 }
+        assert(err.kind == "timeout", err)
+        ended = ended + 1
+      end)
+    end
+    queue:wrap(function()
+      while ended < 5 do
+        cqueues.sleep(0.02)
+        ticks = ticks + 1
+      end
+    end)
+    assert(queue:loop(20))
+    assert.equal(5, ended)
+    assert.is_true(ticks >= 5)
+  end)
+
+  it("cqueues, tasks run in a coroutine of their own and a command is answered", function()
+    loop.wait = function(seconds) cqueues.poll(loop, seconds) end
+    local queue, values = cqueues.new(), nil
+    queue:wrap(function()
+      values = fleet.map({ 1, 2, 3 }, function(n)
+        fleet.sleep(0.01 * n)
+        return n
+      end)
+    end)
+    assert(queue:loop(20))
+    assert.equal(3, values[3].value)
+    local _, err = car("/ok"):info() -- outside of any coroutine of the host
+    assert.equal("protocol", err.kind)
+  end)
+
+  it("luv, a poll handle on the descriptor is all that is needed", function()
+    local poll, timer, ticks, results = uv.new_poll(loop.fd()), uv.new_timer(), 0, {}
+    timer:start(10, 10, function() ticks = ticks + 1 end)
+    local function turn()
+      loop.step()
+      if #results == 2 then
+        poll:stop()
+        timer:stop()
+      end
+    end
+    poll:start("r", function(err)
+      assert(not err, err)
+      turn()
+    end)
+    fleet.spawn(function()
+      local _, _, kind = car("/trickle"):info { timeout = 0.2 }
+      results[#results + 1] = kind
+    end)
+    fleet.spawn(function()
+      fleet.sleep(0.05)
+      results[#results + 1] = "slept"
+    end)
+    turn()
+    local stop = core.clock() + 10
+    while #results < 2 do
+      assert(core.clock() < stop, "it never ended")
+      uv.run("once")
+    end
+    poll:close()
+    timer:close()
+    uv.run("nowait")
+    assert.same({ "slept", "timeout" }, results)
+    assert.is_true(ticks > 3)
+  end)
+
+  it("a host that selects on getfd and asks dirty first, as LuaSocket does", function()
+    local function select_once(object, seconds)
+      if object:dirty() then return end
+      cqueues.poll({ pollfd = object:getfd(), events = "r" }, seconds)
+    end
+    local kind
+    fleet.spawn(function() kind = select(3, car("/ok"):info { timeout = 5 }) end)
+    local stop = core.clock() + 10
+    while not kind do
+      assert(core.clock() < stop, "it never ended")
+      select_once(loop, 1)
+      loop.step()
+    end
+    assert.equal("protocol", kind)
+  end)
+
+  it("a host whose wait returns early or late loses nothing", function()
+    local original, calls = wait, 0
+    loop.wait = function(seconds)
+      calls = calls + 1
+      if calls % 3 == 0 then return end
+      original(math.min(seconds or 0.01, 0.01))
+    end
+    local _, _, kind = car("/trickle"):info { timeout = 0.1 }
+    assert.equal("timeout", kind)
+  end)
+end)

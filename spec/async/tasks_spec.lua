@@ -1,0 +1,672 @@
+local core = require "fleet.core"
+local fleet = require "fleet"
+local process = require "spec.support.harness.process"
+local rude = require "spec.support.servers.hostile_server"
+local seam = require "spec.support.fixtures.host_http"
+local tasks = require "fleet.async.task"
+local virtual = require "spec.support.harness.virtual"
+
+-- Steps until the condition holds; real descriptors are waited for.
+local function until_true(condition)
+  local stop = core.clock() + 10
+  while not condition() do
+    assert(core.clock() < stop, "it never became true")
+    fleet.loop.wait(fleet.loop.timeout() or 0.05)
+    fleet.loop.step()
+  end
+end
+
+-- Collects what f writes to standard error.
+local function errors_of(f)
+  local stderr, text = io.stderr, {}
+  io.stderr = { write = function(_, ...) text[#text + 1] = table.concat { ... } end } -- luacheck: ignore
+  local ok, failure = pcall(f)
+  io.stderr = stderr -- luacheck: ignore
+  assert(ok, failure)
+  return table.concat(text)
+end
+
+describe("a task", function()
+  local time
+  before_each(function() time = virtual.install() end)
+  after_each(function() time.restore() end)
+
+  it("begins in the next step, not in spawn", function()
+    local ran = false
+    local task = fleet.spawn(function() ran = true end)
+    assert.is_false(ran)
+    assert.equal("fleet.task (running)", tostring(task))
+    fleet.loop.step()
+    assert.is_true(ran)
+    assert.equal("fleet.task (done)", tostring(task))
+  end)
+
+  it("passes arguments and results on, nils included", function()
+    local function values(...) return select("#", ...), ... end
+    assert.same({ 3, nil, 2, nil }, { fleet.spawn(values, nil, 2, nil):wait() })
+    assert.equal(5, select("#", fleet.spawn(function() return nil, nil, 1, nil, nil end):wait()))
+    assert.same({ 2, 1, nil }, { fleet.run(values, 1, nil) })
+    assert.equal(0, select("#", fleet.run(function() end)))
+  end)
+
+  it("needs a function", function()
+    assert.error_matches(function() fleet.spawn(5) end, "spawn: a function is needed, got number")
+    assert.error_matches(function() fleet.run() end, "a function is needed, got nil")
+  end)
+
+  it("sleeps by the clock: who is due first wakes first, who waited first of those due together", function()
+    local order = {}
+    local function sleeper(name, seconds)
+      fleet.spawn(function()
+        fleet.sleep(seconds)
+        order[#order + 1] = name
+      end)
+    end
+    for i, seconds in ipairs { 3, 1, 2, 1, 3, 1, 2, 0, -5, 1 } do sleeper(i, seconds) end
+    fleet.run(function() end)
+    assert.same({ 8, 9, 2, 4, 6, 10, 3, 7, 1, 5 }, order)
+    assert.equal(1003, time.now())
+  end)
+
+  it("sleeps only for numbers", function()
+    for _, value in ipairs { "1", {}, 0 / 0, true } do
+      assert.error_matches(function() fleet.sleep(value) end, "sleep: seconds must be a number")
+    end
+    assert.has_error(function() fleet.sleep() end)
+  end)
+
+  it("may be waited for by many, before and after its end", function()
+    local task = fleet.spawn(function()
+      fleet.sleep(1)
+      return "x"
+    end)
+    local got = {}
+    for i = 1, 3 do fleet.spawn(function() got[i] = task:wait() end) end
+    fleet.run(function() end)
+    assert.same({ "x", "x", "x" }, got)
+    assert.equal("x", task:wait())
+  end)
+
+  it("does not wait for its own end", function()
+    local task
+    task = fleet.spawn(function() return pcall(task.wait, task) end)
+    local ok, message = task:wait()
+    assert.is_false(ok)
+    assert.matches("cannot wait for its own end", message)
+  end)
+
+  it("runs while another waits, and run ends when all have ended", function()
+    local ended = 0
+    fleet.run(function()
+      for i = 1, 10 do
+        fleet.spawn(function()
+          fleet.sleep(i)
+          ended = ended + 1
+        end)
+      end
+    end)
+    assert.equal(10, ended)
+  end)
+
+  it("may use run inside, which waits for its own part only", function()
+    local inner
+    fleet.run(function()
+      inner = fleet.run(function()
+        fleet.sleep(1)
+        return "inner"
+      end)
+    end)
+    assert.equal("inner", inner)
+  end)
+
+  it("that keeps itself runnable starves nobody", function()
+    local turns, other = 0, false
+    local stop = false
+    fleet.spawn(function()
+      while not stop do
+        turns = turns + 1
+        fleet.sleep(0)
+      end
+    end)
+    fleet.spawn(function()
+      for _ = 1, 3 do fleet.sleep(0) end
+      other, stop = true, true
+    end)
+    fleet.run(function() end)
+    assert.is_true(other)
+    assert.is_true(turns < 10)
+  end)
+end)
+
+describe("an error in a task", function()
+  local time
+  before_each(function() time = virtual.install() end)
+  after_each(function() time.restore() end)
+
+  it("is raised in wait, every time, as it was", function()
+    local failure = { kind = "own" }
+    local task = fleet.spawn(function() error(failure) end)
+    for _ = 1, 2 do
+      local ok, err = pcall(task.wait, task)
+      assert.is_false(ok)
+      assert.equal(failure, err)
+    end
+    assert.equal("fleet.task (failed)", tostring(task))
+  end)
+
+  it("is raised by run", function()
+    assert.error_matches(function() fleet.run(function() error("oops", 0) end) end, "^oops$")
+  end)
+
+  it("ends neither the step nor the other tasks", function()
+    local ran = false
+    local failing = fleet.spawn(function() error("oops") end)
+    fleet.spawn(function() ran = true end)
+    fleet.loop.step()
+    assert.is_true(ran)
+    pcall(failing.wait, failing)
+  end)
+
+  it("that nobody waited for is told once, when the task is forgotten", function()
+    local text = errors_of(function()
+      fleet.spawn(function() error("lost and gone", 0) end)
+      fleet.run(function() end)
+      collectgarbage()
+      collectgarbage()
+    end)
+    assert.equal("fleet: a task failed and nobody waited for it: lost and gone\n", text)
+  end)
+
+  it("that somebody saw is not told", function()
+    local text = errors_of(function()
+      local task = fleet.spawn(function() error("seen", 0) end)
+      pcall(task.wait, task)
+      task = nil -- luacheck: ignore
+      collectgarbage()
+      collectgarbage()
+    end)
+    assert.equal("", text)
+  end)
+end)
+
+describe("cancelling", function()
+  local time
+  before_each(function() time = virtual.install() end)
+  after_each(function() time.restore() end)
+
+  local function cancelled(task)
+    local ok, err = pcall(task.wait, task)
+    assert.is_false(ok)
+    assert.equal("cancelled", err.kind)
+  end
+
+  it("a task that has not begun keeps it from beginning", function()
+    local ran = false
+    local task = fleet.spawn(function() ran = true end)
+    task:cancel()
+    fleet.loop.step()
+    assert.is_false(ran)
+    cancelled(task)
+  end)
+
+  it("a task that sleeps unwinds it, with its to-be-closed variables", function()
+    local closed = false
+    local task = fleet.spawn(function()
+      local _ <close> = setmetatable({}, { __close = function() closed = true end })
+      fleet.sleep(100)
+    end)
+    fleet.loop.step()
+    task:cancel()
+    task:cancel()
+    fleet.loop.step()
+    assert.is_true(closed)
+    assert.equal(1000, time.now())
+    cancelled(task)
+  end)
+
+  it("a task that waits for another leaves the other alone", function()
+    local other = fleet.spawn(function()
+      fleet.sleep(5)
+      return "done"
+    end)
+    local task = fleet.spawn(function() other:wait() end)
+    fleet.loop.step()
+    task:cancel()
+    cancelled(task)
+    assert.equal("done", other:wait())
+  end)
+
+  it("a task that catches it makes it fail again at its next wait", function()
+    local caught = 0
+    local task = fleet.spawn(function()
+      for _ = 1, 3 do
+        if not pcall(fleet.sleep, 1) then caught = caught + 1 end
+      end
+      return "finished"
+    end)
+    fleet.loop.step()
+    task:cancel()
+    assert.equal("finished", task:wait())
+    assert.equal(3, caught)
+    assert.equal(1000, time.now())
+  end)
+
+  it("a task from inside itself ends it at its next wait", function()
+    local task
+    task = fleet.spawn(function()
+      task:cancel()
+      fleet.sleep(1)
+    end)
+    cancelled(task)
+  end)
+
+  it("a task that has ended does nothing", function()
+    local task = fleet.spawn(function() return 1 end)
+    task:wait()
+    task:cancel()
+    assert.equal(1, task:wait())
+    task = fleet.spawn(function() error("x", 0) end)
+    pcall(task.wait, task)
+    task:close()
+    assert.equal("fleet.task (failed)", tostring(task))
+  end)
+
+  it("is what a to-be-closed variable does", function()
+    local kept
+    do
+      local task <close> = fleet.spawn(function() fleet.sleep(100) end)
+      kept = task
+      fleet.loop.step()
+    end
+    cancelled(kept)
+  end)
+
+  it("is no failure that is told", function()
+    local text = errors_of(function()
+      local task = fleet.spawn(function() fleet.sleep(100) end)
+      fleet.loop.step()
+      task:cancel()
+      fleet.loop.step()
+      task = nil -- luacheck: ignore
+      collectgarbage()
+      collectgarbage()
+    end)
+    assert.equal("", text)
+  end)
+
+  it("leaves a shielded function to its end", function()
+    local finished = false
+    local task = fleet.spawn(function()
+      tasks.shield(function()
+        fleet.sleep(5)
+        finished = true
+      end)
+    end)
+    fleet.loop.step()
+    fleet.loop.step()
+    task:cancel()
+    cancelled(task)
+    assert.is_false(finished)
+    fleet.run(function() end)
+    assert.is_true(finished)
+    assert.equal("x", fleet.run(tasks.shield, function() return "x" end))
+  end)
+end)
+
+describe("waiting for so long", function()
+  it("tells whether the task has ended", function()
+    local time = virtual.install()
+    local task = fleet.spawn(function() fleet.sleep(10) end)
+    assert.is_false(tasks.ended_within(task, 9))
+    assert.is_true(tasks.ended_within(task, 2))
+    assert.is_true(tasks.ended_within(task, 0))
+    assert.equal(1010, time.now())
+    time.restore()
+  end)
+end)
+
+describe("map", function()
+  local time
+  before_each(function() time = virtual.install() end)
+  after_each(function() time.restore() end)
+
+  it("gives results in the order of the list, whatever ends first", function()
+    local results = fleet.map({ 3, 1, 2 }, function(n)
+      fleet.sleep(n)
+      return n * n
+    end)
+    local values = {}
+    for i, result in ipairs(results) do values[i] = { result.item, result.ok, result.value, result.err } end
+    assert.same({ { 3, true, 9 }, { 1, true, 1 }, { 2, true, 4 } }, values)
+    assert.equal(1003, time.now())
+  end)
+
+  it("keeps one failure from the rest, returned or raised", function()
+    local err = core.err { kind = "asleep", message = "sleeps" }
+    local results = fleet.map({ 1, 2, 3, 4, 5 }, function(n)
+      if n == 2 then return nil, err, "asleep" end
+      if n == 3 then error("raised", 0) end
+      if n == 4 then return false end
+      if n == 5 then return end
+      return n
+    end)
+    assert.same({ true, false, false, true, true }, { results[1].ok, results[2].ok, results[3].ok, results[4].ok, results[5].ok })
+    assert.equal(err, results[2].err)
+    assert.equal("raised", results[3].err)
+    assert.is_false(results[4].value)
+  end)
+
+  for _, limit in ipairs { 1, 3, 7, 100 } do
+    it("has so many in flight, no more and no fewer: " .. limit, function()
+      local list, now, most = {}, 0, 0
+      for i = 1, 50 do list[i] = i end
+      fleet.map(list, function(n)
+        now = now + 1
+        most = math.max(most, now)
+        fleet.sleep(1 + n % 3)
+        now = now - 1
+      end, { concurrency = limit })
+      assert.equal(math.min(limit, 50), most)
+    end)
+  end
+
+  it("tells its progress, once for each", function()
+    local told = {}
+    fleet.map({ "a", "b", "c" }, function(item) return item:upper() end, {
+      concurrency = 1, progress = function(done, total, result) told[#told + 1] = done .. "/" .. total .. result.value end,
+    })
+    assert.same({ "1/3A", "2/3B", "3/3C" }, told)
+  end)
+
+  it("skips what the caller says", function()
+    local asked = {}
+    local results = fleet.map({ 1, 2, 3, 4 }, function(n)
+      asked[#asked + 1] = n
+      return n
+    end, { skip = function(n) return n % 2 == 0 end })
+    assert.same({ 1, 3 }, asked)
+    assert.same({ item = 2, ok = false, skipped = true }, results[2])
+  end)
+
+  it("of nothing is nothing", function()
+    assert.same({}, fleet.map({}, print))
+  end)
+
+  it("raises what progress or skip raise, after the others have ended", function()
+    local ended = 0
+    assert.error_matches(function()
+      fleet.map({ 1, 2, 3 }, function()
+        fleet.sleep(1)
+        ended = ended + 1
+      end, { concurrency = 3, progress = function(done) if done == 1 then error("full", 0) end end })
+    end, "full")
+    fleet.run(function() end)
+    assert.equal(3, ended)
+  end)
+
+  it("begins nothing new when its caller is cancelled", function()
+    local begun = 0
+    local task = fleet.spawn(function()
+      fleet.map({ 1, 2, 3, 4, 5, 6 }, function()
+        begun = begun + 1
+        fleet.sleep(1)
+      end, { concurrency = 2 })
+    end)
+    for _ = 1, 3 do fleet.loop.step() end
+    task:cancel()
+    pcall(task.wait, task)
+    fleet.run(function() end)
+    assert.equal(2, begun)
+  end)
+
+  it("checks its arguments", function()
+    assert.error_matches(function() fleet.map(5, print) end, "map: a list is needed, got number")
+    assert.error_matches(function() fleet.map({}, "x") end, "map: a function is needed, got string")
+    assert.error_matches(function() fleet.map({}, print, { concurency = 3 }) end, "'concurency', did you mean 'concurrency'?")
+    assert.error_matches(function() fleet.map({}, print, 5) end, "options must be a table")
+    for _, value in ipairs { 0, -1, 0.5, "2", 0 / 0 } do
+      assert.error_matches(function() fleet.map({ 1 }, print, { concurrency = value }) end, "concurrency must be 1 or more")
+    end
+  end)
+end)
+
+describe("requests on the wire", function()
+  local server
+
+  setup(function() server = rude.start() end)
+  teardown(function() server.stop() end)
+
+  local function client(path, options)
+    local given = { token = "t0ken", base_url = server.url .. path }
+    for name, value in pairs(options or {}) do given[name] = value end
+    return fleet.new(given)
+  end
+
+  it("are really in flight together", function()
+    -- Each answer trickles for as long as its client waits, so that all time out: one after the other would take 20 times as long.
+    local list = {}
+    for i = 1, 20 do list[i] = i end
+    local car = client("/trickle"):vehicle(seam.vin)
+    local began = core.clock()
+    local results = fleet.map(list, function() return car:info { timeout = 0.5 } end, { concurrency = 20 })
+    for _, result in ipairs(results) do assert.equal("timeout", result.err.kind) end
+    assert.is_true(core.clock() - began < 5)
+  end)
+
+  it("that are cancelled end as cancelled, a write in doubt, and the task goes on to its next wait", function()
+    local car = client("/trickle", { timeout = 20 }):vehicle(seam.vin)
+    for method, outcome in pairs { honk_horn = "unknown", info = false } do
+      local err, after
+      local task = fleet.spawn(function()
+        local _
+        _, err = car[method](car)
+        after = true
+        fleet.sleep(10)
+        after = "slept"
+      end)
+      local seen = core.clock() + 0.2
+      until_true(function() return core.clock() > seen end)
+      task:cancel()
+      until_true(function() return tostring(task) ~= "fleet.task (running)" end)
+      assert.equal("cancelled", err.kind)
+      assert.equal(outcome or nil, err.outcome)
+      assert.is_true(after)
+      pcall(task.wait, task)
+    end
+    assert.equal(1, #fleet.drain())
+  end)
+
+  it("are finished by drain, which tells what is in doubt", function()
+    local car = client("/drop"):vehicle(seam.vin)
+    local done = 0
+    for _ = 1, 5 do
+      fleet.spawn(function()
+        car:honk_horn()
+        done = done + 1
+      end)
+    end
+    fleet.loop.step()
+    local unknown = fleet.drain()
+    assert.equal(5, #unknown)
+    for _, err in ipairs(unknown) do
+      assert.equal("unknown", err.outcome)
+      assert.equal("network", err.kind)
+    end
+    assert.same({}, fleet.drain())
+    until_true(function() return done == 5 end)
+  end)
+
+  it("that nobody can take leave nothing in doubt", function()
+    local car = fleet.new({ token = "t0ken", base_url = server.refused_url }):vehicle(seam.vin)
+    local _, err = car:honk_horn { timeout = 1 }
+    assert.equal("network", err.kind)
+    assert.equal("not_sent", err.outcome)
+    assert.same({}, fleet.drain())
+  end)
+end)
+
+describe("a coroutine that is no task", function()
+  it("waits by the hook, whoever runs it", function()
+    local time = virtual.install()
+    local co = coroutine.wrap(function()
+      fleet.sleep(5)
+      coroutine.yield("first")
+      fleet.sleep(5)
+      return "second"
+    end)
+    assert.equal("first", co())
+    assert.equal(1005, time.now())
+    assert.equal("second", co())
+    time.restore()
+  end)
+
+  it("inside a task is a generator that may wait, while other tasks go on", function()
+    local time = virtual.install()
+    local beats = 0
+    local beating = fleet.spawn(function()
+      while true do
+        fleet.sleep(1)
+        beats = beats + 1
+      end
+    end)
+    local got = {}
+    local task = fleet.spawn(function()
+      local generator = coroutine.wrap(function()
+        for i = 1, 3 do
+          fleet.sleep(2.5)
+          coroutine.yield(i)
+        end
+      end)
+      for i in generator do got[#got + 1] = i end
+    end)
+    task:wait()
+    assert.same({ 1, 2, 3 }, got)
+    assert.is_true(beats >= 6)
+    beating:cancel()
+    pcall(beating.wait, beating)
+    time.restore()
+  end)
+
+  it("can wait for a task that is suspended by others", function()
+    local time = virtual.install()
+    local result
+    fleet.run(function()
+      local worker = fleet.spawn(function()
+        fleet.sleep(1)
+        return "from the worker"
+      end)
+      result = coroutine.wrap(function() return worker:wait() end)()
+    end)
+    assert.equal("from the worker", result)
+    time.restore()
+  end)
+end)
+
+describe("a step", function()
+  it("inside a step returns at once", function()
+    local depth, deepest = 0, 0
+    for _ = 1, 300 do
+      fleet.spawn(function()
+        depth = depth + 1
+        deepest = math.max(deepest, depth)
+        fleet.loop.step()
+        depth = depth - 1
+      end)
+    end
+    fleet.loop.step()
+    assert.equal(1, deepest)
+    local ran = 0
+    fleet.run(function()
+      for _ = 1, 300 do
+        fleet.spawn(function()
+          fleet.loop.step()
+          ran = ran + 1
+        end)
+      end
+    end)
+    assert.equal(300, ran)
+  end)
+
+  it("never waits", function()
+    local task = fleet.spawn(function() fleet.sleep(100) end)
+    local began = core.clock()
+    for _ = 1, 100 do fleet.loop.step() end
+    assert.is_true(core.clock() - began < 5)
+    task:cancel()
+    pcall(task.wait, task)
+  end)
+end)
+
+describe("the clock", function()
+  local clock, speed = fleet.loop.clock, fleet.loop.speed
+  after_each(function() fleet.loop.clock, fleet.loop.speed = clock, speed end)
+
+  it("can be set: sleeps go by it", function()
+    local now = 50
+    fleet.loop.clock = function() return now, 0 end
+    local woke = false
+    fleet.spawn(function()
+      fleet.sleep(1e6)
+      woke = true
+    end)
+    fleet.loop.step()
+    fleet.loop.step()
+    assert.is_false(woke)
+    now = now + 1e6
+    fleet.loop.step()
+    assert.is_true(woke)
+  end)
+
+  it("can run faster: real waits are shorter by so much", function()
+    local began = clock()
+    fleet.loop.clock = function() return began + (clock() - began) * 100000, 0 end
+    fleet.loop.speed = 100000
+    fleet.sleep(1000)
+    assert.is_true(clock() - began < 8)
+  end)
+
+  it("does not move the deadlines of transports", function()
+    local now = 50
+    fleet.loop.clock = function()
+      now = now + 1000
+      return now, now
+    end
+    local car = seam.car(seam.done)
+    assert(car:honk_horn { timeout = 5 })
+  end)
+end)
+
+describe("a child process", function()
+  it("that was forked inside a task counts its own tasks only", function()
+    package.loaded["probe_fork"] = nil
+    local fork = require "probe_fork"
+    local status = fleet.run(function()
+      fleet.spawn(function() fleet.sleep(0.01) end)
+      return fork(coroutine.wrap(function()
+        fleet.new { token = "t" }
+        local ran = 0
+        for _ = 1, 3 do
+          fleet.run(function()
+            fleet.sleep(0.001)
+            ran = ran + 1
+          end)
+        end
+        assert(ran == 3)
+      end))
+    end)
+    assert.equal(0, status)
+  end)
+end)
+
+describe("what a program prints when it ends with a failed task", function()
+  it("is its error, once", function()
+    local pipe = io.popen("lua5.4 -e " .. process.quote([[
+      local fleet = require "fleet"
+      fleet.spawn(function() error("at the end", 0) end)
+      fleet.loop.step()
+    ]]) .. " 2>&1")
+    local text = pipe:read("a")
+    assert.is_true(pipe:close())
+    assert.equal("fleet: a task failed and nobody waited for it: at the end\n", text)
+  end)
+end)

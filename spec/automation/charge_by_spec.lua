@@ -1,0 +1,148 @@
+-- charge_by over simulated months: energy, cost, readiness, billed calls; and what goes wrong in a month.
+
+local months = require "spec.support.fixtures.month"
+
+local function level_on(month, date)
+  for _, ready in ipairs(month.ready) do
+    if string.sub(months.local_text(month, ready.at), 1, 10) == date then return ready.level end
+  end
+end
+
+describe("charge_by over March 2026 in Berlin", function()
+  local month = months.charge_by()
+  local at_once, at_eleven = months.at_once(), months.at_hour("23:00")
+
+  it("is ready every day, by the local clock also on the day of the change", function()
+    assert.same({ 31, 31 }, { month:ready_days(80) })
+    assert.equal("2026-03-29 07:00", months.local_text(month, month.ready[29].at))
+  end)
+
+  it("charges what the drives took, as much as the car would by itself", function()
+    assert.near(at_once.kwh, month.kwh, 20) -- the last evening is charged in April
+    assert.near(490, month.kwh, 30)
+  end)
+
+  it("pays less than charging at once and less than a fixed hour", function()
+    assert.is_true(month.price < 0.7 * at_once.price, month.price .. " " .. at_once.price)
+    assert.is_true(month.price < at_eleven.price, month.price .. " " .. at_eleven.price)
+  end)
+
+  it("does nothing twice, and sends at most four commands a night", function()
+    assert.same({}, months.wasted(month))
+    assert.is_true(month:sent() <= 31 * 4, tostring(month:sent()))
+    assert.equal(month.calls.command, month:sent())
+  end)
+
+  it("counts the billed calls by class as the service does", function()
+    assert.same(month.calls, { data = months.last_calls.data, command = months.last_calls.command, wake = months.last_calls.wake })
+    assert.is_true(month.calls.data < 60 * 31)
+    assert.is_true(month.calls.wake <= 31)
+    assert.near(month.usd, month.calls.data / 500 + month.calls.command / 1000 + month.calls.wake / 50, 1e-9)
+  end)
+end)
+
+describe("charge_by over October 2026 in Berlin", function()
+  it("is ready every day, and the longer night costs no command more", function()
+    local month = months.charge_by(nil, { from = "2026-10-01" })
+    assert.same({ 31, 31 }, { month:ready_days(80) })
+    assert.same({}, months.wasted(month))
+    assert.is_true(#months.on(month, "2026-10-25") <= 4)
+  end)
+end)
+
+describe("a sleeping car", function()
+  it("is never called live without wake = true, and it is said why nothing happened", function()
+    local month = months.charge_by({ wake = false }, { days = 5 })
+    local _, noted = month:ready_days(80)
+    assert.equal(5, noted)
+    assert.is_nil(month.calls.wake)
+    for _, call in ipairs(month.refused) do assert.not_equal(408, call.status) end
+    assert.matches("wake = true lets it be woken", months.said(month))
+  end)
+
+  it("gets no live call with it either, but is woken once a stretch", function()
+    local month = months.charge_by(nil, { days = 5 })
+    assert.same({}, month.refused)
+    assert.is_true(month.calls.wake <= 5)
+  end)
+end)
+
+describe("the plug", function()
+  it("that is not in gets no command", function()
+    local month = months.charge_by(nil, { days = 4, habits = { { "07:30", "leave", miles = 10 } } })
+    assert.equal(0, month:sent())
+    assert.matches("the car is not plugged in", months.said(month))
+  end)
+
+  it("that is pulled in the night ends the plan, and a new one is made when it comes back", function()
+    local month = months.charge_by(nil, { days = 4, also = {
+      { "01:30", "leave", date = "2026-03-03", miles = 10 }, { "02:15", "plug", date = "2026-03-03" },
+    } })
+    assert.is_true(level_on(month, "2026-03-03") >= 80)
+    assert.same({}, months.wasted(month))
+  end)
+end)
+
+describe("prices that change", function()
+  it("move the plan", function()
+    local fleet = require "fleet"
+    local evening = assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", rows = {
+      { from = "00:00", to = "19:00", price = 0.40 }, { from = "19:00", to = "24:00", price = 0.10 } } })
+    local switch = fleet.time("2026-03-04T12:00:00+01:00")
+    local function tariff(now) return now < switch and months.tariff or evening end
+    local month = months.charge_by({ tariff = tariff, zone = "Europe/Berlin" }, { days = 5, tariff = tariff })
+    local starts = {}
+    for _, command in ipairs(month.commands) do
+      if command.name == "charge_start" then starts[string.sub(months.local_text(month, command.at), 1, 13)] = true end
+    end
+    assert.is_true(starts["2026-03-03 00"] and starts["2026-03-04 19"])
+    assert.same({ 5, 5 }, { month:ready_days(80) })
+  end)
+
+  it("that are missing make it charge in the last hours, and be ready", function()
+    local month = months.charge_by({ tariff = function() error("no prices today") end, zone = "Europe/Berlin" }, { days = 5 })
+    assert.same({ 5, 5 }, { month:ready_days(80) })
+  end)
+end)
+
+describe("the owner's hand", function()
+  it("that starts charging wins until it is unplugged, and that is said", function()
+    local month = months.charge_by(nil, { days = 4, also = { { "19:30", "start_by_hand", date = "2026-03-03" } } })
+    assert.same({ "charge_start", "charge_stop" }, months.on(month, "2026-03-03"))
+    assert.matches("the owner started charging by hand at Tue 19:57", months.said(month))
+  end)
+
+  it("that stops charging wins for the night, and the next night is planned again", function()
+    local month = months.charge_by(nil, { days = 5, also = { { "01:20", "stop_by_hand", date = "2026-03-04" } } })
+    assert.is_true(level_on(month, "2026-03-04") < 80)
+    assert.matches("the owner stopped charging by hand at Wed 0", months.said(month))
+    assert.is_true(level_on(month, "2026-03-05") >= 80)
+  end)
+end)
+
+describe("a service that is down", function()
+  it("is tried again with pauses, and the car is ready all the same", function()
+    local month = months.charge_by(nil, { days = 5, also = {
+      { "23:00", "service_down", date = "2026-03-03" }, { "01:10", "service_up", date = "2026-03-04" },
+    } })
+    assert.same({ 5, 5 }, { month:ready_days(80) })
+    assert.matches("the service could not be reached", months.said(month))
+    assert.same({}, months.wasted(month))
+  end)
+
+  it("that loses a reply makes nothing happen twice", function()
+    local month = months.charge_by(nil, { days = 5, also = {
+      { "20:00", "fault", date = "2026-03-03", fault = "executed_503", row = "charge_start" },
+      { "12:00", "fault", date = "2026-03-04", fault = "drop_after", row = "charge_stop" },
+    } })
+    assert.same({ 5, 5 }, { month:ready_days(80) })
+    assert.is_nil(string.find(months.said(month), "by hand", 1, true))
+  end)
+
+  it("that limits calls is left alone for as long as it says", function()
+    local month = months.charge_by(nil, { days = 3, also = {
+      { "20:00", "fault", date = "2026-03-02", fault = "rate_limit", times = 2, retry_after = 1200 },
+    } })
+    assert.same({ 3, 3 }, { month:ready_days(80) })
+  end)
+end)

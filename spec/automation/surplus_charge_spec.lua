@@ -1,0 +1,125 @@
+-- surplus_charge over a simulated April: grid share, commands, and what may interfere.
+
+local fleet = require "fleet"
+local months = require "spec.support.fixtures.month"
+
+local habits = { { "07:30", "leave", days = "mon-fri", miles = 30 }, { "13:30", "plug", days = "mon-fri" } }
+
+local function weather(world)
+  local day = math.floor((world.measured - world.from) / 86400)
+  world.site.peak = ({ 7000, 5200, 2600, 6400, 1500, 7000, 4300 })[day % 7 + 1]
+end
+
+local function rehearse(options, more)
+  local automation
+  local given = {
+    from = "2026-04-01", days = 30, tariff = assert(fleet.tariff.flat { price = 0.33, currency = "EUR", time_zone = "Europe/Berlin" }),
+    vehicle = { charge_state = { battery_level = 35, charge_limit_soc = 90, charge_current_request_max = 16 } }, habits = habits,
+    also = { { "00:00", weather } },
+    automation = function(car, site)
+      local own = { car = car, site = site, zone = "Europe/Berlin", volts = 240, sample_every = 300, wake = true }
+      for name, value in pairs(options or {}) do own[name] = value end
+      automation = fleet.automation.surplus_charge(own)
+      return automation
+    end,
+  }
+  for name, value in pairs(more or {}) do given[name] = value end
+  local month = months.of(given)
+  return month, automation and automation:cost().calls
+end
+
+describe("surplus_charge over April 2026 in Berlin", function()
+  local month, calls = rehearse()
+
+  it("charges with the sun: at most a tenth comes from the grid, where charging at once takes more", function()
+    local at_once = rehearse(nil, { automation = function() return {} end })
+    assert.is_true(month.grid_kwh < 0.1 * month.kwh, month.grid_kwh .. " of " .. month.kwh)
+    assert.is_true(month.grid_kwh / month.kwh < 0.5 * at_once.grid_kwh / at_once.kwh, at_once.grid_kwh .. " of " .. at_once.kwh)
+  end)
+
+  it("sends each amps once, not more than ten commands a day, and counts them as the service does", function()
+    assert.same({}, months.wasted(month))
+    assert.is_true(month:sent() <= 10 * 30, tostring(month:sent()))
+    assert.same({ data = month.calls.data, command = month.calls.command, wake = month.calls.wake }, {
+      data = calls.data, command = calls.command, wake = calls.wake,
+    })
+  end)
+
+  it("keeps the minimum times between start and stop, and within the limits of the cable", function()
+    local last
+    for _, command in ipairs(month.commands) do
+      if command.params.charging_amps then
+        assert.is_true(command.params.charging_amps >= 5 and command.params.charging_amps <= 16)
+      else
+        if last then assert.is_true(command.at - last >= 900) end
+        last = command.at
+      end
+    end
+  end)
+
+  it("charges nothing at night", function()
+    for _, sample in ipairs(month.samples) do
+      local hour = month.zone:localtime(math.floor(sample.at)).hour
+      if hour < 6 or hour >= 20 then assert.equal(0, sample.kwh) end
+    end
+  end)
+end)
+
+describe("the battery of the house", function()
+  local site = { components = { battery = true }, battery_count = 1, percentage_charged = 20 }
+
+  it("goes first where it is told so", function()
+    local first = rehearse({ battery_first = 95 }, { days = 4, energy_site = site })
+    local second = rehearse(nil, { days = 4, energy_site = site })
+    local function begins(month)
+      for _, sample in ipairs(month.samples) do
+        if sample.kwh > 0 and sample.at > month.from + 86400 * 3 then return sample.at end
+      end
+      return math.huge
+    end
+    assert.is_true(first.kwh < second.kwh)
+    assert.is_true(begins(first) > begins(second))
+  end)
+end)
+
+describe("a car without a wall connector that names it", function()
+  it("is looked at by the clock, and charged all the same", function()
+    local month = rehearse(nil, { days = 4, energy_site = { wall_connectors = require("fleet.sim.json").list() } })
+    assert.is_true(month.sun_kwh > 20, tostring(month.sun_kwh))
+    assert.same({}, months.wasted(month))
+  end)
+end)
+
+describe("what interferes", function()
+  it("an owner who stops it by hand is left alone until midnight", function()
+    local month = rehearse(nil, { days = 3, also = { { "00:00", weather }, { "14:20", "stop_by_hand", date = "2026-04-02" } } })
+    assert.matches("the owner stopped charging by hand", months.said(month))
+    for _, command in ipairs(month.commands) do
+      local text = months.local_text(month, command.at)
+      assert.is_false(text > "2026-04-02 14:20" and text < "2026-04-03 00:00", text .. " " .. command.name)
+    end
+  end)
+
+  it("a sleeping car is not woken unless that is allowed, and it is said", function()
+    local month = rehearse({ wake = false }, { days = 5 })
+    assert.is_nil(month.calls.wake)
+    assert.same({}, month.refused)
+    assert.matches("the car is asleep; wake = true lets it be woken", months.said(month))
+  end)
+
+  it("a service that is down while it charges gets the stop later", function()
+    local month = rehearse(nil, { days = 2, also = {
+      { "00:00", weather }, { "16:00", "service_down", date = "2026-04-01" }, { "18:00", "service_up", date = "2026-04-01" },
+    } })
+    local sent = months.on(month, "2026-04-01")
+    assert.equal("charge_stop", sent[#sent])
+  end)
+
+  it("the cap of a day ends adjusting, but not the stop that belongs to a start", function()
+    local month = rehearse({ daily_cap = 2 }, { days = 2 })
+    local sent = months.on(month, "2026-04-01")
+    assert.equal(3, #sent)
+    assert.equal("charge_stop", sent[3])
+    assert.matches("the cap of 2 commands a day is reached", months.said(month))
+  end)
+end)

@@ -1,0 +1,204 @@
+local core = require "fleet.core"
+local process = require "spec.support.harness.process"
+
+-- Runs Lua text in a process of its own and returns what it prints.
+local function run(environment, text)
+  local pipe = io.popen(environment .. " lua5.4 -e " .. process.quote(text) .. " 2>&1")
+  local out = pipe:read("a")
+  pipe:close()
+  return out
+end
+
+describe("a reply's numbers", function()
+  local cases = {
+    { "21", 21, "integer" }, { "21.0", 21, "integer" }, { "2.1e1", 21, "integer" }, { "-7", -7, "integer" },
+    { "0", 0, "integer" }, { "-0", 0, "integer" }, { "1e14", 100000000000000, "integer" },
+    { "999999999999999", 999999999999999, "integer" }, { "-999999999999999", -999999999999999, "integer" },
+    { "0.25", 0.25, "float" }, { "-1.5", -1.5, "float" }, { "1e15", 1e15, "float" }, { "1e300", 1e300, "float" },
+    { "12345678901234567.0", 12345678901234568.0, "float" }, { "5e-324", 5e-324, "float" },
+  }
+  for _, case in ipairs(cases) do
+    it(("read %s as %s %s"):format(case[1], case[3], case[2]), function()
+      for _, text in ipairs { case[1], "[" .. case[1] .. "]", '{"n":' .. case[1] .. "}", "[[ " .. case[1] .. " ]]" } do
+        local value = core.json_decode(text)
+        while type(value) == "table" do value = value.n or value[1] end
+        assert.equal(case[2], value)
+        assert.equal(case[3], math.type(value))
+      end
+    end)
+  end
+
+  local long = { "1000000000000000", "-1000000000000000", "12345678901234567890123", "9007199254740993" }
+  for _, text in ipairs(long) do
+    it("keep every digit of " .. text .. " as text", function()
+      assert.equal(text, core.json_decode(text))
+      assert.same({ text, { a = text }, 1 }, core.json_decode("[" .. text .. ',{"a":' .. text .. "},1]"))
+    end)
+  end
+
+  it("stay as they are inside strings", function()
+    local text = '["12345678901234567890","\\"12345678901234567890","\\\\",12345678901234567890]'
+    assert.same({ "12345678901234567890", '"12345678901234567890', "\\", "12345678901234567890" }, core.json_decode(text))
+  end)
+
+  it("are text where the row marks an id, short or long, at any depth, but not in lists", function()
+    local value = core.json_decode('{"id":7,"other":7,"in":{"id":1.5,"ids":[7]},"vin_id":12345678901234567,"id_s":8}', "id id_s")
+    assert.same({ id = "7", other = 7, ["in"] = { id = "1.5", ids = { 7 } }, vin_id = "12345678901234567", id_s = "8" }, value)
+  end)
+end)
+
+describe("a null", function()
+  it("is absent as a member and fleet.null as an element", function()
+    assert.same({ b = 1 }, core.json_decode('{"a":null,"b":1}'))
+    assert.same({ 1, core.null, 2 }, core.json_decode("[1,null,2]"))
+    assert.same({ a = { core.null } }, core.json_decode('{"a":[null]}'))
+    assert.equal(core.null, core.json_decode("null"))
+    assert.is_nil(next(core.json_decode('{"a":null,"b":null,"c":null}')))
+  end)
+end)
+
+describe("what is no JSON", function()
+  local texts = {
+    "", " ", "{", "[1", '{"a"}', "{'a':1}", "[1,]", "NaN", "nan", "[NaN]", "Infinity", "-Infinity", "inf", "0x10", "[0x1p4]",
+    "01", "-01", "00000000000000000001", "[-00000000000000000001]", "1 2", "+1", "+12345678901234567890", ".5", "tru",
+    "1e400", "[-1e400]", '{"a":[1e999]}', '"\\x"', '"\\ud800"', '"abc', '"\\', "\239\187\191{}", "{}x", "[1]]", "\0", '{"a":1}\0{', '"\0"',
+    '{"a":1}\0', string.rep("[", 65) .. string.rep("]", 65), string.rep("[", 100000), string.rep('{"a":', 65) .. "1",
+  }
+  for i, text in ipairs(texts) do
+    it(("is refused: %d %s"):format(i, text:sub(1, 24):gsub("%c", "?")), function()
+      local value, err, kind = core.json_decode(text)
+      assert.is_nil(value)
+      assert.equal("protocol", kind)
+      assert.equal("protocol", err.kind)
+      assert.matches("not JSON", tostring(err))
+    end)
+  end
+
+  it("ends at 64 levels: 64 are read", function()
+    assert.is_table(core.json_decode(string.rep("[", 64) .. string.rep("]", 64)))
+  end)
+end)
+
+describe("a reply's text", function()
+  it("is bytes: invalid UTF-8 and duplicate names are left to the reader", function()
+    assert.equal("\255\192\128", core.json_decode('"\255\192\128"'))
+    assert.equal("\u{20AC}\u{1F600}", core.json_decode('"\\u20ac\\ud83d\\ude00"'))
+    assert.equal("a\0b", core.json_decode('"a\\u0000b"'))
+    assert.same({ a = 2 }, core.json_decode('{"a":1,"a":2}'))
+  end)
+end)
+
+describe("what is written", function()
+  local list_of_names = "periods daily_charges"
+  local cases = {
+    { { 1, 2, { 3 } }, "[1,2,[3]]" }, { { b = 1, a = { true, false } }, '{"a":[true,false],"b":1}' }, { {}, "{}" },
+    { { periods = {}, x = {} }, '{"periods":[],"x":{}}' }, { { periods = { {} } }, '{"periods":[[]]}' },
+    { { daily_charges = {}, daily_demand_charges = {} }, '{"daily_charges":[],"daily_demand_charges":{}}' },
+    { core.null, "null" }, { { core.null, 1 }, "[null,1]" }, { { a = core.null }, '{"a":null}' },
+    { 21, "21" }, { 21.0, "21" }, { 0.1, "0.1" }, { -0.0, "-0" }, { 1 / 3, "0.3333333333333333" }, { 1e300, "1e+300" },
+    { math.maxinteger, "9223372036854775807" }, { math.mininteger, "-9223372036854775808" }, { 2^53, "9007199254740992" },
+    { 'a"\\\n\1\127/', '"a\\"\\\\\\n\\u0001\\u007f/"' }, { "\u{20AC}", '"\u{20AC}"' }, { "a\0b", '"a\\u0000b"' },
+    { { ["k\"y"] = 1 }, '{"k\\"y":1}' },
+  }
+  for _, case in ipairs(cases) do
+    it("is " .. case[2]:gsub("%c", "?"), function()
+      assert.equal(case[2], core.json_encode(case[1], list_of_names))
+    end)
+  end
+
+  it("reads back as the same number, whatever number", function()
+    local seed = 12345
+    for _ = 1, 2000 do
+      seed = (seed * 6364136223846793005 + 1442695040888963407)
+      local value = string.unpack("d", string.pack("i8", seed))
+      if value == value and math.abs(value) < math.huge then
+        assert.equal(value, tonumber(core.json_encode(value)))
+      end
+    end
+  end)
+
+  it("is decoded to what was written", function()
+    local value = { list = { 1, "two", { three = 3.5 } }, text = "\1\\\"\u{1F600}", flag = false, empty = {} }
+    assert.same(value, core.json_decode(core.json_encode(value)))
+  end)
+
+  local function cycle()
+    local t = {}
+    t.again = t
+    return t
+  end
+  local refused = {
+    { { 0 / 0 }, "not finite" }, { { a = math.huge }, "not finite.*'a'" }, { { a = { -math.huge } }, "not finite.*'a'" },
+    { { 1, 2, x = 3 }, "both list elements and members" }, { { x = 3, [5] = 1 }, "both" }, { { [1] = 1, [3] = 2 }, "%a" },
+    { { [1.5] = 1 }, "both" }, { { [true] = 1 }, "both" }, { { a = print }, "function.*'a'" },
+    { { a = io.stdout }, "userdata" }, { { coroutine.create(print) }, "thread" }, { cycle(), "deep.*'again'" },
+    { { ["a\0b"] = 1 }, "zero byte" }, { { [2] = 1 }, "both" },
+  }
+  for i, case in ipairs(refused) do
+    it(("raises for what JSON cannot say: %d %s"):format(i, case[2]), function()
+      assert.error_matches(function() core.json_encode(case[1]) end, case[2])
+    end)
+  end
+end)
+
+describe("the locale of the host", function()
+  local directory = process.build .. "/locale"
+  local quiet = "ASAN_OPTIONS=detect_leaks=0 " -- the C library keeps what it read from LOCPATH
+
+  setup(function()
+    process.execute("mkdir -p " .. process.quote(directory))
+    os.execute("test -d " .. process.quote(directory .. "/de_DE.UTF-8")
+      .. " || localedef -i de_DE -f UTF-8 " .. process.quote(directory .. "/de_DE.UTF-8") .. " 2>/dev/null")
+  end)
+
+  local check = [[
+    local core = require "fleet.core"
+    local function check(when)
+      local value = core.json_decode('{"a":0.25,"b":[1.5e3,-2.75],"c":12345678901234567}')
+      assert(value and value.a == 1 / 4 and value.b[1] == 1500 and value.b[2] == -11 / 4, when)
+      assert(core.json_encode { 1 / 4, 1500000000000000000000, 3 } == "[0.25,1.5e+21,3]", when)
+      assert(core.json_decode("0,25") == nil and core.json_decode("[1,5]")[2] == 5, when)
+    end
+    local function german() assert(os.setlocale("de_DE.UTF-8"), "no German") assert(("%.1f"):format(1 / 2) == "0,5") end
+  ]]
+  local orders = {
+    ["set before anything is loaded"] = [[ german() check "x" ]],
+    ["set after loading"] = [[ check "before" german() check "after" ]],
+    ["set and taken back"] = [[ german() check "x" os.setlocale("C") check "back" german() check "again" ]],
+    ["set when the host loads cjson, and taken back"] =
+      [[ german() require("cjson").new() os.setlocale("C") check "back" check "back again" ]],
+    ["set back and forth with instances of the host's in between"] =
+      [[ for i = 1, 4 do os.setlocale("C") require("cjson").new() check "c" german() require("cjson").new() check "g" end ]],
+  }
+  for name, text in pairs(orders) do
+    it("does not matter: " .. name, function()
+      local out = run(quiet .. "LOCPATH=" .. process.quote(directory), check:gsub("local core = ", "") .. "core = nil "
+        .. text:gsub("check", "core = core or require 'fleet.core' check", 1) .. " print 'good'")
+      assert.equal("good\n", out)
+    end)
+  end
+
+  it("is left as it is", function()
+    local out = run(quiet .. "LOCPATH=" .. process.quote(directory), check .. [[
+      german() check "x" assert(("%.1f"):format(1 / 2) == "0,5" and os.setlocale() ~= "C") print 'good' ]])
+    assert.equal("good\n", out)
+  end)
+end)
+
+describe("a host that uses cjson itself", function()
+  it("changes nothing for us by its settings, and we nothing for it", function()
+    local out = run("", [==[
+      local cjson = require "cjson"
+      cjson.decode_max_depth(2) cjson.decode_invalid_numbers(true) cjson.encode_keep_buffer(false)
+      local core = require "fleet.core"
+      cjson.decode_max_depth(3)
+      assert(core.json_decode("[[[[[1]]]]]")[1][1][1][1][1] == 1)
+      assert(core.json_decode("[NaN]") == nil)
+      assert(not pcall(cjson.decode, "[[[[1]]]]"), "its depth")
+      assert(cjson.decode("[NaN]")[1] ~= 0)
+      cjson.decode, cjson.new = nil, nil
+      assert(core.json_decode("[1]")[1] == 1)
+      print "good" ]==])
+    assert.equal("good\n", out)
+  end)
+end)

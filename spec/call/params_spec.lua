@@ -1,0 +1,391 @@
+-- How parameters are checked and written, seen in the request that a call makes. Rows that lend their parameters are named
+-- for their types; what every row puts on the wire stands in vectors/ and tables_spec.
+
+local fleet = require "fleet"
+local core = require "fleet.core"
+local seam = require "spec.support.fixtures.host_http"
+
+local function sent(object, method, ...)
+  local target, requests = seam[object](seam.done)
+  target[method](target, ...)
+  return requests[1]
+end
+
+local function body(method, ...)
+  return sent("car", method, ...).body
+end
+
+local function path(object, method, ...)
+  return (sent(object, method, ...).path)
+end
+
+local function refusal(object, method, ...)
+  local target, requests = seam[object](seam.done)
+  local ok, message = pcall(target[method], target, ...)
+  assert.is_false(ok, "it was accepted")
+  assert.equal(0, #requests)
+  return message
+end
+
+local function refuses(pattern, object, method, ...)
+  assert.matches(pattern, refusal(object, method, ...))
+end
+
+describe("a whole number", function()
+  it("is taken as integer or as float without fraction", function()
+    assert.equal('{"percent":80}', body("set_charge_limit", { percent = 80 }))
+    assert.equal('{"percent":80}', body("set_charge_limit", { percent = 80.0 }))
+  end)
+
+  it("is refused as text, with a fraction, or when it is none", function()
+    refuses("'percent' must be a number, got string", "car", "set_charge_limit", { percent = "80" })
+    refuses("'percent' must be a whole number", "car", "set_charge_limit", { percent = 80.5 })
+    refuses("'percent' must be a finite number", "car", "set_charge_limit", { percent = 0 / 0 })
+    refuses("'percent' must be a finite number", "car", "set_charge_limit", { percent = math.huge })
+    refuses("'percent' must be a number, got boolean", "car", "set_charge_limit", { percent = true })
+    refuses("'percent' must be a number, got userdata", "car", "set_charge_limit", { percent = fleet.null })
+  end)
+
+  it("is taken at both ends of its range and refused beyond, with unit", function()
+    assert.equal('{"percent":50}', body("set_charge_limit", { percent = 50 }))
+    assert.equal('{"percent":100}', body("set_charge_limit", { percent = 100 }))
+    refuses("^[^:]*set_charge_limit: 'percent' must be 50 to 100 percent$", "car", "set_charge_limit", { percent = 49 })
+    refuses("'percent' must be 50 to 100 percent", "car", "set_charge_limit", { percent = 101 })
+  end)
+end)
+
+describe("a number", function()
+  it("keeps its fraction and needs no point", function()
+    assert.equal('{"driver_temp":21.5,"passenger_temp":20}', body("set_temps", { driver_temp = 21.5, passenger_temp = 20 }))
+    assert.equal('{"driver_temp":15,"passenger_temp":30}', body("set_temps", { driver_temp = 15, passenger_temp = 30.0 }))
+  end)
+
+  it("outside its range names both ends and the unit: Fahrenheit does not pass", function()
+    refuses("'driver_temp' must be 15 to 30 °C", "car", "set_temps", { driver_temp = 70, passenger_temp = 20 })
+    refuses("'passenger_temp' must be 15 to 30 °C", "car", "set_temps", { driver_temp = 20, passenger_temp = 14.9 })
+    refuses("'lat' must be %-90 to 90 degrees", "car", "trigger_homelink", { lat = -90.1, lon = 0 })
+  end)
+end)
+
+describe("a boolean", function()
+  it("is true or false and nothing that counts as such", function()
+    assert.equal('{"on":false}', body("set_sentry_mode", { on = false }))
+    assert.equal('{"on":true}', body("set_sentry_mode", { on = true }))
+    for _, value in ipairs { 0, 1, "true", "false", {} } do
+      refuses("'on' must be true or false, got " .. type(value), "car", "set_sentry_mode", { on = value })
+    end
+  end)
+end)
+
+describe("text", function()
+  it("is escaped, whatever it holds", function()
+    assert.equal('{"note":"a\\"\\\\\\n\\u0000\u{20AC}"}', body("take_drivenote", { note = 'a"\\\n\0\u{20AC}' }))
+  end)
+
+  it("is no number, unless the row takes one", function()
+    refuses("'note' must be a string, got number", "car", "take_drivenote", { note = 5 })
+    local request = { type = "t", value = {}, locale = "en-US", timestamp_ms = 1767225600000 }
+    local written = '{"type":"t","value":{},"locale":"en-US","timestamp_ms":"1767225600000"}'
+    assert.equal(written, body("navigation_request", request))
+    request.timestamp_ms = 1767225600000.0
+    assert.equal(written, body("navigation_request", request))
+    request.timestamp_ms = "1767225600000"
+    assert.equal(written, body("navigation_request", request))
+    request.timestamp_ms = 0.5
+    refuses("'timestamp_ms' must be a whole number", "car", "navigation_request", request)
+  end)
+end)
+
+describe("a choice", function()
+  it("is taken by name and by the published value", function()
+    local heat = '{"seat_position":0,"level":3}'
+    assert.equal(heat, body("remote_seat_heater_request", { seat_position = "front_left", level = "high" }))
+    assert.equal(heat, body("remote_seat_heater_request", { seat_position = 0, level = 3 }))
+    assert.equal(heat, body("remote_seat_heater_request", { seat_position = 0.0, level = 3.0 }))
+    for _, setting in ipairs { "curfew", "Curfew" } do
+      assert.equal('{"setting":"Curfew","enable":true}', body("parental_controls_enable_setting", { setting = setting, enable = true }))
+    end
+  end)
+
+  it("has the numbers of its own command", function()
+    assert.equal('{"seat_position":1,"seat_cooler_level":4}',
+      body("remote_seat_cooler_request", { seat_position = "front_left", seat_cooler_level = "high" }))
+    assert.equal('{"level":3}', body("remote_steering_wheel_heat_level_request", { level = "high" }))
+    assert.equal('{"climate_keeper_mode":1}', body("set_climate_keeper_mode", { climate_keeper_mode = "on" }))
+    assert.equal('{"climate_keeper_mode":1}', body("set_climate_keeper_mode", { climate_keeper_mode = "keep" }))
+  end)
+
+  it("that is none names the nearest, or all", function()
+    refuses("'which_trunk' cannot be 'raer', did you mean 'rear'?", "car", "actuate_trunk", { which_trunk = "raer" })
+    local wheel = "remote_steering_wheel_heat_level_request"
+    refuses("'level' cannot be '2', it is one of 'off', 'low', 'high'", "car", wheel, { level = 2 })
+    refuses("'level' cannot be 'zzzzzzzzzz', it is one of 'off'", "car", wheel, { level = "zzzzzzzzzz" })
+    refuses("cannot be 'true'", "car", "actuate_trunk", { which_trunk = true })
+    refuses("cannot be 'rear", "car", "actuate_trunk", { which_trunk = "rear\0x" })
+    refuses("cannot be 'Rear'", "car", "actuate_trunk", { which_trunk = "Rear" })
+  end)
+end)
+
+describe("days of the week", function()
+  local function days(value)
+    local text = body("add_precondition_schedule",
+      { id = 1, days_of_week = value, enabled = true, precondition_time = 0, lat = 0, lon = 0 })
+    return text:match('"days_of_week":"([^"]*)"')
+  end
+  local cases = {
+    { { "mon", "tue" }, "Mon,Tues" }, { { "tue", "mon", "mon" }, "Mon,Tues" }, { { "Sunday", "SAT" }, "Sun,Sat" },
+    { "Mon,Tues", "Mon,Tues" }, { " thu , fri ", "Thurs,Fri" }, { "all", "All" }, { { "weekdays" }, "Weekdays" },
+    { 127, "All" }, { 62, "Weekdays" }, { 1, "Sun" }, { 64.0, "Sat" }, { { "weekdays", "sat", "sun" }, "All" },
+    { { "mon", "tue", "wed", "thu", "fri" }, "Weekdays" },
+  }
+  for i, case in ipairs(cases) do
+    it(("are written as the wire takes them: %d %s"):format(i, case[2]), function()
+      assert.equal(case[2], days(case[1]))
+    end)
+  end
+
+  for i, value in ipairs { {}, "", "mon;tue", "funday", { "mon", "" }, { 1 }, 0, 128, -1, 1.5, true, { { "mon" } }, "mon," } do
+    it("are refused when they name none: " .. i, function()
+      refuses("'days_of_week'", "car", "add_precondition_schedule",
+        { id = 1, days_of_week = value, enabled = true, precondition_time = 0, lat = 0, lon = 0 })
+    end)
+  end
+end)
+
+describe("an id", function()
+  it("is text or an exact number", function()
+    assert.equal("/api/1/vehicles/" .. seam.vin .. "/invitations/429509621657/revoke", path("car", "revoke_invitation", "429509621657"))
+    assert.equal("/api/1/vehicles/" .. seam.vin .. "/invitations/429509621657/revoke", path("car", "revoke_invitation", 429509621657))
+    assert.equal("/api/1/vehicles/" .. seam.vin .. "/invitations/9007199254740993/revoke",
+      path("car", "revoke_invitation", 9007199254740993))
+  end)
+
+  it("that could leave its place in the address is refused", function()
+    for _, id in ipairs { "", "a/b", "..", "a?b", "a#b", "a b", "%2e", "a\0b", "a\r\nb", "\u{20AC}", ("x"):rep(129), -1, 1.5, 1e300, 0 / 0,
+        true, {} } do
+      refuses("'id' must", "car", "revoke_invitation", id)
+    end
+  end)
+
+  it("in a body is an exact number without leading zeros", function()
+    assert.equal('{"id":9007199254740991}', body("remove_charge_schedule", { id = "9007199254740991" }))
+    assert.equal('{"id":12}', body("remove_charge_schedule", { id = 12 }))
+    for _, id in ipairs { "007", "0", 0, "1e3", "-1", "1 ", "", "9007199254740992", "99999999999999999999", 2^53, "abc" } do
+      refuses("'id'", "car", "remove_charge_schedule", { id = id })
+    end
+  end)
+end)
+
+describe("a handle", function()
+  local client = seam.client(seam.done)
+
+  it("is made from a VIN or a numeric id", function()
+    assert.matches("%(...0001%)", tostring(client:vehicle(seam.vin)))
+    assert.matches("%(...3456%)", tostring(client:vehicle(123456)))
+    assert.matches("%(...3456%)", tostring(client:vehicle("123456")))
+    assert.matches("%(...0823%)", tostring(client:energy_site(1689504023420823)))
+    assert.matches("%(...7890%)", tostring(client:energy_site("1234567890")))
+  end)
+
+  for _, id in ipairs { "../users/me", "", "5YJ3E1EA7KF00000", "5YJ3E1EA7KF0000011", "5yj3e1ea7kf000001", "5YJ3E1EA7KF00000I",
+      "5YJ3E1EA7KF00000O", "5YJ3E1EA7KF00000Q", "5YJ3E1EA7KF0000/1", "5YJ3E1EA7KF00000\0", "5YJ3E1EA7KF00000\n", "1.5",
+      ("1"):rep(21) } do
+    it("is not made from '" .. id:gsub("%c", "?") .. "'", function()
+      assert.error_matches(function() client:vehicle(id) end, "vehicle: 'vin'")
+    end)
+  end
+
+  for _, id in ipairs { "a1", "-1", "", "1/2", "01", "1.0", "0", 0, -5, 1.5, true } do
+    it("of a site is not made from " .. tostring(id), function()
+      assert.error_matches(function() client:energy_site(id) end, "energy_site: 'id'")
+    end)
+  end
+
+  it("needs an id at all", function()
+    assert.has_error(function() client:vehicle() end)
+    assert.has_error(function() client:energy_site(nil) end)
+  end)
+end)
+
+describe("a time", function()
+  local function asked(params)
+    local target, requests = seam.client('{"data":[]}')
+    target.charging:history(params):collect()
+    return requests[1].path:match("startTime=([^&]*)")
+  end
+
+  it("is sent as it was given, or made from UTC seconds", function()
+    assert.equal("2026-03-29T00%3A00%3A00%2B01%3A00", asked { startTime = "2026-03-29T00:00:00+01:00" })
+    assert.equal("2026-03-29T00%3A00%3A00.5z", asked { startTime = "2026-03-29T00:00:00.5z" })
+    assert.equal("1970-01-01T00%3A00%3A00%2B00%3A00", asked { startTime = 0 })
+    assert.equal("2026-03-29T01%3A00%3A00%2B00%3A00", asked { startTime = 1774746000.9 })
+    assert.equal("1969-12-31T23%3A59%3A59%2B00%3A00", asked { startTime = -0.5 })
+  end)
+
+  it("that is none is refused", function()
+    local client = seam.client('{"data":[]}')
+    for _, value in ipairs { "", "yesterday", "2026-02-30T00:00:00Z", "2026-03-29T24:00:00Z", "2026-03-29T00:00:00", "2026-3-9", 1e15,
+        -1e15, 0 / 0, true, {}, "2026-03-29T00:00:00Z\n", "2026-03-29T00:00:00Z&x=1" } do
+      assert.error_matches(function() client.charging:history { startTime = value } end, "'startTime' must be")
+    end
+  end)
+
+  it("of a date alone is a date that exists", function()
+    refuses("'day' must be a date such as", "site", "energy_history", { day = "2026-02-29", time_zone = "Europe/Berlin" })
+    refuses("'day' must be", "site", "energy_history", { day = 5, time_zone = "Europe/Berlin" })
+  end)
+end)
+
+describe("a list", function()
+  it("of sections is joined with semicolons", function()
+    assert.equal("/api/1/vehicles/" .. seam.vin .. "/vehicle_data?endpoints=charge_state%3Bclimate_state",
+      path("car", "vehicle_data", { endpoints = { "charge_state", "climate_state" } }))
+  end)
+
+  it("has elements, each of which is checked", function()
+    refuses("'endpoints' must be a list with at least one", "car", "vehicle_data", { endpoints = {} })
+    refuses("'endpoints' must be a list of strings, got string", "car", "vehicle_data", { endpoints = "charge_state" })
+    refuses("did you mean 'charge_state'?", "car", "vehicle_data", { endpoints = { "climate_state", "charge_sate" } })
+    refuses("cannot be", "car", "vehicle_data", { endpoints = { "charge_state;climate_state" } })
+    refuses("is not a VIN", "client", "fleet_status", { vins = { seam.vin, "nope" } })
+  end)
+
+  it("of VINs is an array in a body, and may stand alone", function()
+    assert.equal('{"vins":["' .. seam.vin .. '"]}', sent("client", "fleet_status", { vins = { seam.vin } }).body)
+    assert.equal('{"vins":["' .. seam.vin .. '"]}', sent("client", "fleet_status", { seam.vin }).body)
+  end)
+
+  it("is no longer than one request carries", function()
+    local many = {}
+    for i = 1, 101 do many[i] = seam.vin end
+    assert.error_matches(function() core.plan(core.row("fleet_status"), (seam.client("{}")), many) end, "takes at most 100")
+  end)
+end)
+
+describe("what may stand alone", function()
+  it("is bytes: they are base64 on the wire, and back", function()
+    local car, requests = seam.car('{"response":"AAH/"}')
+    assert.equal("\0\1\255", car:signed_command("\50\0\255"))
+    assert.equal('{"routable_message":"MgD/"}', requests[1].body)
+    assert.equal("\0\1\255", car:signed_command { routable_message = "\50\0\255" })
+    assert.equal('{"routable_message":"MgD/"}', requests[2].body)
+  end)
+
+  it("is a tariff: a table, or an object that encodes itself, below the member that wraps it", function()
+    local tariff = { name = "x", daily_charges = {}, seasons = {}, periods = {} }
+    local wrapped = '{"tou_settings":{"tariff_content_v2":{"daily_charges":[],"name":"x","periods":[],"seasons":{}}}}'
+    local site, requests = seam.site('{"response":{"code":201,"message":"Updated"}}')
+    local client = core.plan(core.row("time_of_use_settings"), site, tariff):table("", nil)
+    assert.equal(wrapped, client.body)
+    assert.equal(wrapped, core.plan(core.row("time_of_use_settings"), site, { tariff_content_v2 = tariff }):table("", nil).body)
+    local object = setmetatable({}, { encode = function() return '{"own":1}' end })
+    assert.equal('{"tou_settings":{"tariff_content_v2":{"own":1}}}',
+      core.plan(core.row("time_of_use_settings"), site, object):table("", nil).body)
+    assert.equal(0, #requests)
+  end)
+end)
+
+describe("a switch", function()
+  it("needs the other parameters only when it is on", function()
+    assert.equal('{"on":false}', body("set_valet_mode", { on = false }))
+    assert.equal('{"on":true,"password":"1234"}', body("set_valet_mode", { on = true, password = "1234" }))
+    refuses("'password' is missing", "car", "set_valet_mode", { on = true })
+    refuses("'on' is missing", "car", "set_valet_mode", { password = "1234" })
+  end)
+end)
+
+describe("a PIN", function()
+  it("is four digits, as text: 0012 is not 12", function()
+    assert.equal('{"pin":"0012"}', body("speed_limit_activate", { pin = "0012" }))
+    for _, pin in ipairs { "123", "12345", "12a4", "", " 123", "123\0", "\u{0661}\u{0662}", 1234, true } do
+      local message = refusal("car", "speed_limit_activate", { pin = pin })
+      assert.matches("'pin' must be", message)
+      if pin ~= "" and type(pin) == "string" then assert.is_nil(message:find(pin, 1, true), "the PIN is in the message") end
+    end
+  end)
+end)
+
+describe("one of several", function()
+  it("is needed where nothing would be asked otherwise", function()
+    refuses("at least one parameter is needed, such as", "site", "grid_import_export", {})
+    refuses("at least one parameter is needed", "site", "grid_import_export")
+    assert.equal('{"customer_preferred_export_rule":"pv_only"}',
+      sent("site", "grid_import_export", { customer_preferred_export_rule = "pv_only" }).body)
+    assert.equal('{"disallow_charge_from_grid_with_solar_installed":false}',
+      sent("site", "grid_import_export", { disallow_charge_from_grid_with_solar_installed = false }).body)
+  end)
+end)
+
+describe("names of parameters", function()
+  it("that are unknown raise and name the nearest", function()
+    refuses("set_charge_limit: unknown parameter 'precent', did you mean 'percent'?", "car", "set_charge_limit", { precent = 80 })
+    refuses("unknown parameter 'zzzzzzzzzzzzzzzzz'", "car", "set_charge_limit", { percent = 80, zzzzzzzzzzzzzzzzz = 1 })
+    refuses("given by name, as { percent = ... }", "car", "set_charge_limit", { 80 })
+    refuses("given by name", "car", "set_charge_limit", { percent = 80, [true] = 1 })
+    refuses("unknown parameter 'vin'", "car", "set_charge_limit", { percent = 80, vin = seam.vin })
+  end)
+
+  it("that are required are missed by name", function()
+    refuses("set_charge_limit: 'percent' is missing", "car", "set_charge_limit")
+    refuses("set_charge_limit: 'percent' is missing", "car", "set_charge_limit", {})
+    refuses("'passenger_temp' is missing", "car", "set_temps", { driver_temp = 20 })
+  end)
+
+  it("that are too long to be near are answered, too", function()
+    refuses("unknown parameter", "car", "set_charge_limit", { [("percent"):rep(1000)] = 80 })
+  end)
+end)
+
+describe("an address", function()
+  it("encodes everything but unreserved characters", function()
+    local target, requests = seam.client('{"response":{}}')
+    target:energy_site("1"):energy_history { time_zone = "a.b-c_d~e/f?g=h&i+j%k\u{20AC} l" }
+    assert.equal("/api/1/energy_sites/1/calendar_history?kind=energy&time_zone=a.b-c_d~e%2Ff%3Fg%3Dh%26i%2Bj%25k%E2%82%AC%20l",
+      requests[1].path)
+  end)
+
+  it("holds no line break and no zero byte", function()
+    local client, requests = seam.client("{}")
+    for _, text in ipairs { "a\rb", "a\nb", "a\0b", "a\tb", "a\127b" } do
+      assert.error_matches(function() client:energy_site("1"):energy_history { time_zone = text } end, "must not hold control characters")
+    end
+    assert.equal(0, #requests)
+  end)
+
+  it("keeps the fixed query of the row in front", function()
+    assert.equal("/api/1/energy_sites/1234567890/telemetry_history?kind=charge&time_zone=UTC",
+      path("site", "charge_history", { time_zone = "UTC" }))
+    assert.equal("/api/1/energy_sites/1234567890/telemetry_history?kind=charge", path("site", "charge_history"))
+  end)
+
+  it("writes numbers and booleans plainly", function()
+    assert.equal("/api/1/vehicles/" .. seam.vin .. "/nearby_charging_sites?count=3&radius=0.25&detail=true",
+      path("car", "nearby_charging_sites", { detail = true, radius = 0.25, count = 3 }))
+  end)
+end)
+
+describe("a body that is not published", function()
+  it("is the table as given", function()
+    assert.equal('{"anything":[1,2],"x":{}}', body("set_managed_charger_location", { anything = { 1, 2 }, x = {} }))
+    assert.equal("{}", body("set_managed_charger_location"))
+    refuses("the parameters must be a table, got string", "car", "set_managed_charger_location", "x")
+  end)
+end)
+
+describe("a body of a command without parameters", function()
+  it("is an empty object", function()
+    assert.equal("{}", body("honk_horn"))
+    assert.is_nil(sent("car", "info").body)
+  end)
+end)
+
+describe("the caller's table", function()
+  it("is not changed by the call, and the call not by later changes of it", function()
+    local params = { percent = 80 }
+    local target, requests = seam.car(seam.done)
+    target:set_charge_limit(params)
+    assert.same({ percent = 80 }, params)
+    params.percent = 90
+    assert.equal('{"percent":80}', requests[1].body)
+  end)
+end)

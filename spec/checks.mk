@@ -1,0 +1,173 @@
+# Everything that builds and runs checks; the Makefile above it holds what a user needs. VARIANT chooses flags and the folder
+# below build/: plain, asan, tsan, and fault, whose file steps can be made to kill the process.
+
+TEST_DEPS = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales procps \
+            clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git
+DEPS      = $(BUILD_DEPS) $(TEST_DEPS)
+
+# ---- specs ----
+
+# A probe lets a spec call C functions that no public call reaches; never installed.
+PROBES = $(patsubst spec/support/probes/%.c,$(B)/lib/probe_%.so,$(wildcard spec/support/probes/*.c))
+
+$(B)/lib/probe_%.so: spec/support/probes/%.c $(OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) $(SHARED) -o $@ $^ $(LIBS)
+
+-include $(PROBES:.so=.d)
+
+ENV = LUA_PATH="$(ROOT)/lua/?.lua;$(ROOT)/lua/?/init.lua;$(ROOT)/?.lua;;" LUA_CPATH="$(ROOT)/$(B)/lib/?.so;;" \
+      FLEET_BUILD="$(ROOT)/$(B)"
+BUSTED = $(LUA) /usr/bin/busted
+SPECS  = spec
+# What the specs print is searched for their secrets.
+OVERHEARD = $(ENV) sh spec/support/harness/overheard.sh $(B)/printed
+
+.PHONY: probes specs checked-specs killed
+
+checked-specs:
+	@$(MAKE) --no-print-directory -s build probes
+	luacheck -q lua spec examples doc/generate
+	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
+	@$(MAKE) --no-print-directory killed VARIANT=fault
+	@$(OVERHEARD) $(BUSTED) $(SPECS)
+
+specs: build probes
+	@$(OVERHEARD) $(BUSTED) $(SPECS)
+
+probes: $(PROBES)
+
+# kill -9 at every step of a write
+killed:
+	$(ENV) FLEET_FIGURES=1 $(BUSTED) spec/store/file_spec.lua spec/oauth/tokens_process_spec.lua
+
+# ---- sanitizers: the same suite, built with them ----
+
+.PHONY: asan sanitized-specs tsan threads run-threads valgrind
+
+HARNESS  = spec/support/harness
+SANITIZE = ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:symbolize=1 LSAN_OPTIONS=suppressions=$(ROOT)/$(HARNESS)/lsan.supp:print_suppressions=0 \
+           UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$(shell $(CC) -print-file-name=libasan.so) $(shell $(CC) -print-file-name=libubsan.so)"
+
+asan:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes VARIANT=asan
+	@$(MAKE) --no-print-directory sanitized-specs VARIANT=asan
+
+sanitized-specs:
+	$(SANITIZE) $(ENV) $(BUSTED) $(SPECS)
+
+tsan:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build threads VARIANT=tsan
+	@$(MAKE) --no-print-directory run-threads VARIANT=tsan
+
+threads: $(B)/threads
+run-threads:
+	TSAN_OPTIONS=suppressions=$(ROOT)/$(HARNESS)/tsan.supp:halt_on_error=1 $(ENV) $(B)/threads
+
+# Two states in two threads, and thousands of openings and closings: a host in C.
+$(B)/threads: $(HARNESS)/threads.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $< $(shell $(PKG) --libs lua$(LUA_VERSION)) -lpthread
+
+valgrind:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes
+	$(ENV) VALGRIND=1 valgrind -q --error-exitcode=99 --suppressions=$(HARNESS)/valgrind.supp --child-silent-after-fork=yes \
+	  $(BUSTED) $(SPECS)
+
+# ---- the long forms: REQUESTS to the server and the simulator, STEPS in random order, kill -9 at every step of a write ----
+
+.PHONY: torture
+REQUESTS = 1000000
+STEPS    = 30000
+
+torture:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes
+	$(ENV) $(LUA) spec/torture/server.lua $(REQUESTS)
+	$(ENV) $(LUA) spec/torture/sim.lua $(REQUESTS)
+	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
+	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
+	@$(MAKE) --no-print-directory killed VARIANT=fault
+
+# ---- fuzzing: RUNS executions of every target, with the address sanitizer ----
+
+.PHONY: fuzz
+RUNS    = 200000
+FUZZERS = $(patsubst spec/fuzz/fuzz_%.c,%,$(wildcard spec/fuzz/fuzz_*.c))
+FUZZ_OBJECTS = $(SOURCES:src/%.c=build/fuzz-obj/%.o)
+FUZZ_FLAGS   = -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Isrc -MMD -MP
+
+fuzz:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory $(FUZZERS:%=fuzz-%)
+
+.PRECIOUS: build/fuzz/%
+fuzz-%: build/fuzz/%
+	@mkdir -p build/corpus/$*
+	$< -runs=$(RUNS) -max_total_time=600 -verbosity=0 -print_final_stats=1 build/corpus/$* $(wildcard spec/fuzz/corpus/$*)
+
+build/fuzz-obj/%.o: src/%.c
+	@mkdir -p $(@D)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(INCLUDES) -c -o $@ $<
+
+build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)
+	@mkdir -p $(@D)
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(INCLUDES) -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG) --libs lua$(LUA_VERSION))
+
+-include $(FUZZ_OBJECTS:.o=.d)
+
+# ---- checks that need no run ----
+
+.PHONY: lint
+LINT_SOURCES = $(filter-out src/signing/wire/proto/%,$(shell find src spec/support/probes spec/fuzz spec/bench $(HARNESS) -name '*.c' | sort))
+LINT_HEADERS = $(filter-out src/signing/wire/proto/%,$(shell find src -name '*.h' | sort))
+
+lint:
+	@$(MAKE) --no-print-directory deps
+	for f in $(LINT_SOURCES); do for c in gcc clang; do \
+	  $$c -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -Werror -Isrc $(INCLUDES) -c -o /dev/null $$f || exit 1; done; done
+	clang-format --dry-run -Werror $(LINT_SOURCES) $(LINT_HEADERS)
+	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 --suppress=missingIncludeSystem \
+	  -Isrc -j2 $(filter src/%,$(LINT_SOURCES))
+	luacheck -q lua spec examples doc/generate
+	for f in $$(find lua -name '*.lua'); do luac5.1 -p $$f || exit 1; done
+
+# ---- measuring, pictures, generated files ----
+
+.PHONY: bench look doc proto
+
+# A yardstick in C beside the Lua that compares with it.
+$(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ $(LIBS)
+
+$(B)/bench/request: spec/bench/request.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) -o $@ $< -lcurl
+
+bench:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request
+	@$(ENV) $(LUA) spec/bench/run.lua
+
+# Pictures for the eye: every one that the module draws and every page of the simulator, for light and for dark.
+look: build
+	@mkdir -p build/look
+	@$(ENV) $(LUA) spec/look/pictures.lua build/look
+	@$(ENV) $(LUA) spec/look/pages.lua build/look
+	@$(ENV) $(LUA) spec/look/automations.lua build/look
+	@if command -v rsvg-convert >/dev/null; then for f in build/look/*.svg; do rsvg-convert -o $${f%.svg}.png $$f || exit 1; done; fi
+	@ls build/look
+
+doc: build
+	$(ENV) $(LUA) -e 'io.write(require("doc.generate.reference").markdown())' >$(B)/reference.md
+	$(ENV) $(LUA) -e 'io.write(require("doc.generate.types").definitions())' >$(B)/types.lua
+	mv $(B)/reference.md doc/reference.md
+	mv $(B)/types.lua lua/fleet/types.lua
+
+# Our message definitions to C; the result is committed, so that a user needs no generator.
+proto:
+	cd src/signing/wire/proto && protoc-c --c_out=. *.proto

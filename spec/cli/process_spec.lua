@@ -1,0 +1,203 @@
+-- The command as a process: found from anywhere, installed, at a terminal, signing in against the simulator.
+
+local core = require "fleet.core"
+local process = require "spec.support.harness.process"
+local sims = require "spec.support.servers.sim_process"
+
+local shell, quote = sims.shell, process.quote
+local variant = string.match(process.build, "[^/]+$")
+local no_paths = "env -u LUA_PATH -u LUA_CPATH "
+-- A preloaded sanitizer is for our own code: it makes other programs hang or report their own leaks.
+local preload = os.getenv("LD_PRELOAD")
+local clean = "env -u LD_PRELOAD "
+local curl = clean .. "curl -s -m 20 "
+local ours = preload and "LD_PRELOAD=" .. quote(preload) .. " " or ""
+
+describe("the command", function()
+  it("finds its tree from any directory, without any path set", function()
+    local out, status = shell("cd / && " .. no_paths .. sims.fleet .. " version --json")
+    assert.equal(0, status)
+    assert.truthy(core.json_decode(out).fleet)
+    out, status = shell("cd " .. quote(process.root .. "/lua/fleet/cli") .. " && " .. no_paths .. "./fleet version")
+    assert.equal(0, status, out)
+  end)
+
+  it("finds the module below the prefix where it is installed", function()
+    local directory = process.temporary("install")
+    finally(function() process.execute("rm -rf " .. quote(directory)) end)
+    local out, status = shell(string.format(
+      clean .. "env -u MAKEFLAGS -u MAKELEVEL make -s -C %s install VARIANT=%s DESTDIR=%s PREFIX=/opt/f 2>&1",
+      quote(process.root), variant, quote(directory)))
+    assert.equal(0, status, out)
+    out, status = shell("cd / && env -u FLEET_BUILD -u LUA_PATH -u LUA_CPATH " .. quote(directory .. "/opt/f/bin/fleet")
+      .. " commands --json")
+    assert.equal(0, status)
+    assert.equal(#core.commands(), #core.json_decode(out))
+  end)
+
+  it("completes verbs, parameters and options in bash", function()
+    local function completed(line)
+      local script = sims.fleet .. " completion > " .. quote(process.directory .. "/completion") .. " && " .. clean .. "bash -c "
+        .. quote(". " .. quote(process.directory .. "/completion") .. "; COMP_WORDS=(" .. line
+          .. "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; _fleet; echo ${COMPREPLY[@]}")
+      return (shell(script))
+    end
+    assert.equal("honk_horn\n", completed("fleet honk"))
+    assert.equal("percent=\n", completed("fleet set_charge_limit VIN perc"))
+    assert.equal("--timeout --token --token-url\n", (completed("fleet vehicles --t")))
+    assert.equal("\n", completed("fleet nothing x"))
+  end)
+
+  it("ends with the status of what happened", function()
+    local nowhere = "FLEET_TOKEN=a-token FLEET_BASE_URL=http://127.0.0.1:9 XDG_CONFIG_HOME=/nowhere "
+    local _, status = shell(sims.fleet .. " vehicls 2>/dev/null")
+    assert.equal(2, status)
+    _, status = shell(nowhere .. sims.fleet .. " user me 2>/dev/null")
+    assert.equal(10, status)
+    _, status = shell(sims.fleet .. " commands >/dev/full 2>/dev/null")
+    assert.equal(1, status)
+  end)
+end)
+
+describe("the command with the simulator", function()
+  local sim, env
+
+  setup(function()
+    sim = sims.start("--log " .. quote(process.directory .. "/sim.log"))
+    env = sim.env .. "FLEET_CLIENT_ID=app FLEET_CLIENT_SECRET=canary-secret-4711 "
+  end)
+  teardown(function() sim.stop() end)
+
+  local scopes = " --scopes openid,offline_access,user_data,vehicle_device_data,vehicle_cmds,energy_device_data"
+
+  -- Starts a sign-in whose standard input comes from a pipe; returns the authorize address and finish(line) → output, status.
+  local function login(more)
+    local directory = process.temporary("login")
+    local input, output = directory .. "/in", directory .. "/out"
+    process.execute("mkfifo " .. quote(input))
+    local pipe = assert(io.popen(env .. more .. sims.fleet .. " login" .. scopes .. " <" .. quote(input) .. " 2>&1 | " .. clean .. "tee "
+      .. quote(output) .. "; echo done", "r"))
+    local writer = assert(io.open(input, "w"))
+    local lines = { pipe:read("l"), pipe:read("l") }
+    local function finish(line)
+      if line then writer:write(line, "\n") end
+      writer:close()
+      local rest = pipe:read("a")
+      pipe:close()
+      process.execute("rm -rf " .. quote(directory))
+      return rest
+    end
+    return string.match(lines[2], "(http%S+)$"), finish, lines[1]
+  end
+
+  local function callback_of(url)
+    local out = shell(curl .. "-o /dev/null -w '%{redirect_url}' " .. quote(url) .. "; echo")
+    return string.match(out, "^%S+")
+  end
+
+  it("signs in with a pasted address, and the next process has the tokens", function()
+    local url, finish = login("FLEET_REDIRECT_URI=https://app.example.com/back ")
+    assert.equal(sim.auth_url .. "/", string.sub(url, 1, #sim.auth_url + 1))
+    local rest = finish(callback_of(url))
+    assert.truthy(string.find(rest, "signed in; granted: ", 1, true), rest)
+    local out, status = shell(env .. sims.fleet .. " vehicles --json")
+    assert.equal(0, status)
+    assert.equal(2, #core.json_decode(out))
+    out, status = shell(env .. sims.fleet .. " token info --json")
+    assert.equal(0, status)
+    assert.truthy(core.json_decode(out).user.refresh_by)
+    assert.falsy(string.find(out, "eyJ", 1, true))
+    out, status = shell(env .. sims.fleet .. " refresh")
+    assert.equal("refreshed\n", out)
+    assert.equal(0, status)
+  end)
+
+  it("signs in through the browser when the redirect address is on this machine, and takes nothing else for it", function()
+    local port = 20000 + tonumber(sim.pid) % 20000
+    local back = "http://localhost:" .. port .. "/back"
+    local url, finish, invitation = login("FLEET_REDIRECT_URI=" .. back .. " ")
+    assert.truthy(string.find(invitation, "Waiting for the browser", 1, true), invitation)
+    local function status_of(arguments)
+      return (shell(curl .. "-o /dev/null -w '%{http_code}' " .. arguments .. "; echo"))
+    end
+    assert.equal("404\n", status_of(quote("http://localhost:" .. port .. "/other")))
+    assert.equal("403\n", status_of("-H 'Host: evil.example.com' " .. quote(back)))
+    assert.equal("405\n", status_of("-d code=x " .. quote(back)))
+    assert.equal("400\n", status_of(quote(back .. "?code=x&state=y")))
+    local page = shell(curl .. "-L " .. quote(url))
+    assert.truthy(string.find(page, "Signed in", 1, true), page)
+    assert.falsy(string.find(page, "code=", 1, true))
+    assert.truthy(string.find(finish(), "signed in", 1, true))
+    assert.equal("000\n", status_of(quote(back)))
+  end)
+
+  it("an address of another sign-in is not taken; the end of the input ends the wait", function()
+    local _, finish = login("FLEET_REDIRECT_URI=https://app.example.com/back ")
+    local rest = finish("https://app.example.com/back?code=x&state=y")
+    assert.truthy(string.find(rest, "another sign-in", 1, true), rest)
+  end)
+
+  it("asks for a PIN at a terminal without showing it", function()
+    local path = process.directory .. "/terminal"
+    os.remove(path)
+    local command = env .. ours .. sims.fleet .. " speed_limit_activate 5YJSFLEE9KF000002"
+    local pipe = assert(io.popen(clean .. "script -qefc " .. quote(command) .. " " .. quote(path) .. " >/dev/null 2>&1", "w"))
+    local function shown()
+      local file = io.open(path, "r")
+      local text = file and file:read("a") or ""
+      if file then file:close() end
+      return text
+    end
+    for _ = 1, 800 do
+      if string.find(shown(), "pin:", 1, true) then break end
+      core.pause(0.025)
+    end
+    pipe:write("8305\n")
+    pipe:close()
+    local out = shown()
+    assert.truthy(string.find(out, "pin:", 1, true), out)
+    assert.falsy(string.find(out, "8305", 1, true), out)
+    assert.truthy(string.find(out, "done", 1, true), out)
+  end)
+
+  it("a command is done, a setting is read back, a chart is drawn", function()
+    local out, status = shell(env .. sims.fleet .. " honk_horn 5YJSFLEE9KF000002")
+    assert.equal("done (plain)\n", out)
+    assert.equal(0, status)
+    local products = core.json_decode((shell(env .. sims.fleet .. " products --json")))
+    local site
+    for _, product in ipairs(products) do site = site or product.energy_site_id end
+    out, status = shell(env .. sims.fleet .. " chart " .. site .. " day=2026-01-01")
+    assert.equal(0, status, out)
+    assert.truthy(string.find(out, "solar", 1, true), out)
+  end)
+
+  it("wakes a vehicle and says that it is online", function()
+    local out, status = shell(env .. sims.fleet .. " wake 5YJSFLEE9KF000002 --timeout 5 --json")
+    assert.equal(0, status, out)
+    assert.same({ state = "online" }, core.json_decode(out))
+  end)
+
+  it("the manual's example runs", function()
+    if preload then return pending("its other programs do not run with a preloaded sanitizer") end
+    local out, status = shell("PATH=" .. quote(process.root .. "/lua/fleet/cli") .. ":$PATH XDG_CONFIG_HOME=/nowhere sh "
+      .. quote(process.root .. "/examples/command_line.sh") .. " 2>&1")
+    assert.equal(0, status, out)
+    for _, line in ipairs {
+      "signed in; granted: openid", "\ndone (plain)\nnothing to do: already_set (plain)\n", '"charge_limit_soc":70',
+      "did you mean 'percent'?", "\nstatus 2\n",
+    } do
+      assert.truthy(string.find(out, line, 1, true), out)
+    end
+  end)
+
+  it("the simulator ends by SIGTERM, and its log is whole", function()
+    local own = sims.start("--log " .. quote(process.directory .. "/own.log"))
+    shell(curl .. own.base_url .. "/status; echo")
+    assert.equal("0", own.stop())
+    local file = assert(io.open(process.directory .. "/own.log", "r"))
+    local line = file:read("l")
+    file:close()
+    assert.equal("/status", core.json_decode(line).path)
+  end)
+end)

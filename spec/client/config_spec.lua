@@ -1,0 +1,174 @@
+-- The options of fleet.new, and the file of fleet.from_config.
+
+local core = require "fleet.core"
+local fleet = require "fleet"
+local process = require "spec.support.harness.process"
+local seam = require "spec.support.fixtures.host_http"
+
+local function refuses(pattern, options)
+  assert.error_matches(function() fleet.new(options) end, "^fleet.new: .*" .. pattern)
+end
+
+-- The address that a client of these options asks first.
+local function asked(options)
+  local request
+  options.token = options.token or "a-token"
+  options.http = function(r)
+    request = r
+    return seam.answer "{}"
+  end
+  fleet.new(options):products()
+  return request.url
+end
+
+describe("options", function()
+  it("are checked by name, type and value", function()
+    refuses("unknown option 'acount', did you mean 'account'?", { acount = "x" })
+    refuses("unknown option '1'", { "x" })
+    refuses("a table of options is needed, got string", "x")
+    for _, row in ipairs(core.options()) do
+      refuses("option '" .. row.name .. "'", { [row.name] = row.type == "boolean" and "x" or true })
+    end
+  end)
+
+  local wrong = {
+    { "timeout", 0, "above 0" }, { "timeout", -1, "above 0" }, { "timeout", 0 / 0, "above 0" }, { "timeout", math.huge, "above 0" },
+    { "timeout", "30", "must be a number, got string" }, { "max_response", 1.5, "whole number" }, { "max_response", 0, "above 0" },
+    { "region", "ue", "did you mean 'eu'?" }, { "region", "mars", "one of na, eu, cn" }, { "commands", "sined", "did you mean 'signed'?" },
+    { "vendor", "acme", "one of tesla" }, { "log", "x", "must be a function" }, { "http", {}, "must be a function" },
+    { "budgets", 5, "must be a table" }, { "scopes", "openid", "must be a list" }, { "scopes", { 5 }, "list of strings" },
+    { "hosts", { "a\nb" }, "control characters" }, { "token", "a\r\nX: y", "control characters" },
+    { "token", "a\0b", "control characters" },
+    { "user_agent", "x\r\ny", "control characters" }, { "client_id", "\n", "control characters" },
+    { "account", "a\0", "control characters" },
+    { "store", 5, "must be a string" }, { "insecure_http", "yes", "must be a boolean" }, { "proxy", "http://p\r\nx", "control characters" },
+  }
+  for i, case in ipairs(wrong) do
+    it(("refuse %d: %s"):format(i, case[1]), function() refuses(case[3], { [case[1]] = case[2] }) end)
+  end
+
+  it("never show a secret when they are refused", function()
+    for _, name in ipairs { "token", "client_secret", "store_key" } do
+      local ok, message = pcall(fleet.new, { [name] = "canary\n" })
+      assert.is_false(ok)
+      assert.is_nil(message:find("canary", 1, true))
+    end
+  end)
+
+  it("are copied: the caller's table is neither kept nor changed", function()
+    local options = { token = "a-token", base_url = "https://one.example/", http = function() return seam.answer "{}" end }
+    local client = fleet.new(options)
+    assert.equal("https://one.example/", options.base_url)
+    options.http = function() error("asked") end
+    assert(client:products())
+    assert.is_nil(options.timeout)
+  end)
+
+  it("may be left out altogether: no file and no network is touched", function()
+    assert.equal("fleet.client", tostring(fleet.new()))
+    assert.equal("fleet.client", tostring(fleet.new {}))
+  end)
+
+  it("take a store as an object, and refuse what is none", function()
+    local store = fleet.store.memory()
+    local client = fleet.new { token = "a-token", store = store }
+    client:close()
+    assert(store.get("x") == nil)
+    assert.error_matches(function() fleet.new { store = {} } end, "it has no function 'get'")
+  end)
+end)
+
+describe("the region", function()
+  it("gives the address", function()
+    local hosts = {}
+    for _, vendor in ipairs(core.vendors()) do
+      for _, region in ipairs(vendor.regions) do hosts[region.name] = region.base_url end
+    end
+    for name, base in pairs(hosts) do assert.equal(base .. "/api/1/products", asked { region = name }) end
+    assert.equal(hosts.na .. "/api/1/products", asked {})
+  end)
+end)
+
+describe("an address", function()
+  local good = {
+    { "https://a.example", "https://a.example" }, { "https://a.example/", "https://a.example" },
+    { "https://a.example:8443", "https://a.example:8443" }, { "https://a.example/x/y/", "https://a.example/x/y" },
+    { "http://127.0.0.1:8080", "http://127.0.0.1:8080" }, { "http://localhost", "http://localhost" },
+    { "http://[::1]:99", "http://[::1]:99" }, { "http://127.3.2.1/x", "http://127.3.2.1/x" },
+    { "http+unix:/run/x.sock", "http://localhost" },
+  }
+  for _, case in ipairs(good) do
+    it("is taken: " .. case[1], function() assert.equal(case[2] .. "/api/1/products", asked { base_url = case[1] }) end)
+  end
+
+  local bad = {
+    "http://a.example", "http://127.0.0.1.evil.example", "http://localhost.evil.example", "http://localhost@evil.example",
+    "http://127.0.0.1:80@evil.example", "http://evil.example#127.0.0.1", "http://evil.example/127.0.0.1", "ftp://a.example", "a.example",
+    "", "https://", "https://user:pw@a.example", "https://a.example?x", "https://a.example/#x", "https://a.example/%2e", "https://a b",
+    "https://a.example:x", "http+unix:relative", "http+unix:", "http://2130706433", "HTTPS://a.example", "https://a.example\\x",
+    "http://[::2]",
+  }
+  for _, text in ipairs(bad) do
+    it("is refused: " .. text, function()
+      for _, name in ipairs { "base_url", "auth_url", "token_url" } do refuses("option '" .. name .. "'", { [name] = text }) end
+    end)
+  end
+
+  it("without encryption is taken beyond this machine only by an explicit word", function()
+    assert.equal("http://a.example/api/1/products", asked { base_url = "http://a.example", insecure_http = true })
+    refuses("insecure_http = true", { base_url = "http://a.example" })
+  end)
+end)
+
+describe("a configuration file", function()
+  local directory
+  setup(function() directory = process.temporary("config") end)
+  teardown(function() process.execute("rm -rf " .. process.quote(directory)) end)
+
+  local function write(text)
+    local path = directory .. "/config.json"
+    local file = io.open(path, "w")
+    file:write(text)
+    file:close()
+    process.execute("chmod 600 " .. process.quote(path))
+    return path
+  end
+
+  it("is JSON: data, never code", function()
+    local client = assert(fleet.from_config(write '{"token":"a-token","region":"eu","timeout":5}'))
+    assert.equal("fleet.client", tostring(client))
+    for _, text in ipairs { "return { token = 'x' }", "os.exit()", "", "{", "[1", "nope" } do
+      local value, err, kind = fleet.from_config(write(text))
+      assert.is_nil(value)
+      assert.equal(kind, err.kind)
+    end
+  end)
+
+  it("that is missing says what to do", function()
+    local value, err, kind = fleet.from_config(directory .. "/nothing.json")
+    assert.is_nil(value)
+    assert.equal("store", kind)
+    assert.matches("fleet setup", err.message)
+  end)
+
+  it("with a wrong option names it", function()
+    assert.error_matches(function() fleet.from_config(write '{"regoin":"eu"}') end, "did you mean 'region'?")
+    assert.error_matches(function() fleet.from_config(write "5") end, "a table of options is needed")
+    assert.error_matches(function() fleet.from_config(write '{"http":"x"}') end, "'http' must be a function")
+  end)
+
+  it("stands where XDG says, else below HOME", function()
+    local text = [[
+      io.write(require("fleet.client").config_path())
+    ]]
+    local function path(environment)
+      local pipe = io.popen("env " .. environment .. " lua5.4 -e " .. process.quote(text))
+      local out = pipe:read("a")
+      pipe:close()
+      return out
+    end
+    assert.equal("/x/fleet/config.json", path "XDG_CONFIG_HOME=/x HOME=/h")
+    assert.equal("/h/.config/fleet/config.json", path "XDG_CONFIG_HOME= HOME=/h")
+    assert.equal("/h/.config/fleet/config.json", path "-u XDG_CONFIG_HOME HOME=/h")
+  end)
+end)

@@ -1,0 +1,68 @@
+-- What every automation must have: found by its name in lua/fleet/automation/builtin/init.lua, so that nothing is forgotten.
+
+local automations = require "fleet.automation.builtin"
+local rows = require "fleet.call.rows"
+
+local slurp = require("spec.support.harness.files").find
+
+it("every file is named, and every name has a file", function()
+  local files, names = {}, { ["init"] = true }
+  for _, name in ipairs(automations) do names[name] = true end
+  local pipe = assert(io.popen("ls lua/fleet/automation/builtin"))
+  for line in pipe:lines() do files[string.match(line, "^(.*)%.lua$")] = true end
+  pipe:close()
+  assert.same(names, files)
+end)
+
+it("each stands in the table of the page of automations", function()
+  local page = slurp("doc/manual/automations.md")
+  for _, name in ipairs(automations) do
+    local definition = require("fleet.automation.builtin." .. name)
+    local line = string.match(page, "\n(| %[" .. name .. "%][^\n]+)")
+    assert.is_truthy(line, name)
+    assert.is_truthy(string.find(line, "| " .. definition.precedence .. " |", 1, true), name)
+  end
+end)
+
+for _, name in ipairs(automations) do
+  describe(name, function()
+    local definition = require("fleet.automation.builtin." .. name)
+    local page = slurp("doc/manual/automation-" .. name .. ".md") or ""
+
+    it("says what it is, who wins, and what must be given", function()
+      assert.is_true(#definition.doc > 20)
+      assert.equal("number", type(definition.precedence))
+      for _, handle in ipairs(definition.handles) do assert.matches("^[carsite|]+$", handle) end
+    end)
+
+    it("decides, estimates a month by known classes, and documents every option", function()
+      assert.equal("function", type(definition.decide))
+      for option, row in pairs(definition.options) do
+        assert.is_true(#row.doc > 5 and row.type ~= nil, option)
+        assert.is_truthy(string.find(page, "| `" .. option .. "` |", 1, true), option .. " is not on its page")
+      end
+      for class in pairs(definition.month { look_every = 1800 }) do
+        assert.is_number(require("fleet.automation.cost").per_dollar[class])
+      end
+    end)
+
+    it("has an example under thirty lines that the page names, and its picture", function()
+      local example = assert(slurp("examples/automation_" .. name .. ".lua"))
+      local _, lines = string.gsub(example, "\n", "")
+      assert.is_true(lines < 30, lines)
+      assert.is_truthy(string.find(page, "examples/automation_" .. name .. ".lua", 1, true))
+      assert.is_truthy(string.find(page, "pictures/automation-" .. name .. ".svg", 1, true))
+    end)
+
+    it("is named in the manual", function()
+      assert.is_truthy(string.find(slurp("doc/manual.md"), "automation-" .. name .. ".md", 1, true))
+    end)
+  end)
+end
+
+it("every call that an automation makes is a row, so that its price is known", function()
+  for _, call in ipairs { "info", "vehicle_data", "live_status", "site_info", "time_of_use_settings", "charge_start", "charge_stop",
+    "set_charging_amps", "set_charge_limit", "wake_up" } do
+    assert.is_truthy(rows.by_name[call].billing, call)
+  end
+end)

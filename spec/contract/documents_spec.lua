@@ -1,0 +1,215 @@
+-- The written word against the tree: pages, links, examples and commands that are named exist; what stands in
+-- a block of Lua or JSON can be read. That the generated files are current is a fact of tables_spec.
+
+local cjson = require "cjson"
+
+local content = require("spec.support.harness.files").find
+
+local function files(pattern)
+  local list, pipe = {}, io.popen("ls " .. pattern .. " 2>/dev/null")
+  for path in pipe:lines() do list[#list + 1] = path end
+  pipe:close()
+  return list
+end
+
+local pages = files "doc/manual/*.md"
+
+local function all_documents()
+  local list = files "*.md doc/*.md"
+  for _, path in ipairs(pages) do list[#list + 1] = path end
+  return list
+end
+
+-- The text without what stands in blocks, and the blocks as { language, text }.
+local function parts(text)
+  local blocks, outside = {}, {}
+  local block
+  for line in string.gmatch(text .. "\n", "(.-)\n") do
+    local fence = string.match(line, "^```(%w*)")
+    if fence and block then
+      blocks[#blocks + 1] = { language = block.language, text = table.concat(block, "\n") }
+      block = nil
+    elseif fence then
+      block = { language = fence }
+    elseif block then
+      block[#block + 1] = line
+    else
+      outside[#outside + 1] = line
+    end
+  end
+  assert(not block, "a block is not closed")
+  return table.concat(outside, "\n"), blocks
+end
+
+-- ---- links ----
+
+local function resolved(from, target)
+  local path = string.match(from, "^(.*/)[^/]*$") or ""
+  path = path .. target
+  local count
+  repeat path, count = string.gsub(path, "[^/]+/%.%./", "", 1) until count == 0
+  return path
+end
+
+-- How a heading is named in a link.
+local function anchors(text)
+  local found = {}
+  for heading in string.gmatch("\n" .. text, "\n#+ ([^\n]*)") do
+    local name = string.gsub(string.lower(heading), "[^%w%-_ ]", "")
+    found[string.gsub(name, " ", "-")] = true
+  end
+  return found
+end
+
+local function links(text)
+  local list = {}
+  for target in string.gmatch(parts(text), "%]%(([^%s%)]+)%)") do list[#list + 1] = target end
+  return list
+end
+
+describe("links", function()
+  it("lead to files and headings that exist", function()
+    local count = 0
+    for _, path in ipairs(all_documents()) do
+      for _, target in ipairs(links(content(path))) do
+        if not string.find(target, "^https?://") then
+          local file, anchor = string.match(target, "^([^#]*)#?(.*)$")
+          local there = file == "" and path or resolved(path, file)
+          local text = content(there) or #files("-d " .. there) > 0 and ""
+          assert.is_truthy(text, path .. " leads to " .. target)
+          if anchor ~= "" then assert.is_true(anchors(text)[anchor], path .. " leads to " .. target) end
+          count = count + 1
+        end
+      end
+    end
+    assert.is_true(count > 20)
+  end)
+
+  it("and paths in the text are those of files that exist", function()
+    for _, path in ipairs(all_documents()) do
+      for code in string.gmatch(parts(content(path)), "`([^`\n]+)`") do
+        local top = string.match(code, "^([%l]+)/[%w_%-%./]+$")
+        if top == "doc" or top == "examples" or top == "src" or top == "lua" or top == "spec" then
+          assert.is_true(#files("-d " .. code) > 0, path .. " names " .. code)
+        end
+      end
+    end
+  end)
+
+  it("lead from the manual to every page, and to no other", function()
+    local linked, present = {}, {}
+    for _, target in ipairs(links(content "doc/manual.md")) do
+      local name = string.match(target, "^manual/([%w_%-]+%.md)$")
+      if name then linked[name] = true end
+    end
+    for _, path in ipairs(pages) do present[string.match(path, "[^/]+$")] = true end
+    assert.are.same(present, linked)
+  end)
+
+  it("would be missed", function()
+    assert.are.same({ "a.md#b" }, links "see [x](a.md#b)\n```\n[y](c.md)\n```")
+    assert.are.equal("doc/reference.md", resolved("doc/manual/calls.md", "../reference.md"))
+    assert.is_true(anchors("# A\n\n## Where to add something\n")["where-to-add-something"])
+  end)
+end)
+
+-- ---- examples and commands ----
+
+local function targets()
+  local found = {}
+  for list in string.gmatch("\n" .. ((content("Makefile") .. content("spec/checks.mk")) .. content("spec/checks.mk")), "\n%.PHONY: ([^\n]*)") do
+    for name in string.gmatch(list, "%S+") do found[name] = true end
+  end
+  return found
+end
+
+-- "charging history" or "login": the longest name of a verb at the beginning of the words.
+local function is_verb(words)
+  local verbs = require "fleet.cli.verbs"
+  local one, two = string.match(words, "^(%S+)%s*(%S*)")
+  return verbs.by_name[one] ~= nil or verbs.by_name[one .. "." .. two] ~= nil
+end
+
+-- What the text tells a reader to type: commands in blocks of shell, and code that begins like one.
+local function commands(text)
+  local list = {}
+  local outside, blocks = parts(text)
+  for _, block in ipairs(blocks) do
+    if block.language == "sh" then
+      for line in string.gmatch(block.text, "[^\n]+") do
+        list[#list + 1] = string.gsub(line, "%s+#.*$", "")
+      end
+    end
+  end
+  for code in string.gmatch(outside, "`([^`\n]+)`") do
+    if string.find(code, "^make %l") or string.find(code, "^fleet %l") then list[#list + 1] = code end
+  end
+  return list
+end
+
+-- Whether a command can be run: true, false, or nil when it is none of ours.
+local function runnable(command)
+  command = string.gsub(command, "^[%u_]+=%S+ ", "")
+  local example = string.match(command, "^lua5%.4 (examples/[%w_]+%.lua)")
+  if example then return content(example) ~= nil end
+  local target = string.match(command, "^make ([%w_%-]+)")
+  if target then return targets()[target] == true end
+  local words = string.match(command, "^fleet (%l.*)$")
+  if words then return is_verb(words) end
+end
+
+describe("a document", function()
+  it("tells nobody to type what is not there", function()
+    for _, path in ipairs(all_documents()) do
+      for _, command in ipairs(commands(content(path))) do
+        assert.are_not.equal(false, runnable(command), path .. ": " .. command)
+      end
+    end
+  end)
+
+  it("of the manual names an example or a command that a reader can run", function()
+    for _, path in ipairs(pages) do
+      local found = false
+      for _, command in ipairs(commands(content(path))) do found = found or runnable(command) == true end
+      assert.is_true(found, path)
+    end
+  end)
+
+  it("would be found out", function()
+    assert.is_true(runnable "lua5.4 examples/tables.lua")
+    assert.is_false(runnable "lua5.4 examples/none.lua")
+    assert.is_true(runnable "make test")
+    assert.is_false(runnable "make coffee")
+    assert.is_true(runnable "fleet charging history page_size=5")
+    assert.is_false(runnable "fleet nonsense")
+    assert.is_nil(runnable "luarocks --lua-version 5.4 make")
+    assert.are.same({ "make a", "fleet b" }, commands("```sh\nmake a   # why\n```\n`fleet b` and `fleet.c`"))
+  end)
+
+  it("has blocks of Lua that parse and blocks of JSON that can be read", function()
+    local count = 0
+    for _, path in ipairs(all_documents()) do
+      local _, blocks = parts(content(path))
+      for _, block in ipairs(blocks) do
+        if block.language == "lua" then
+          local chunk, problem = load(block.text, path)
+          if not chunk then chunk, problem = load("return " .. block.text, path) end
+          assert.is_truthy(chunk, tostring(problem) .. "\n" .. block.text)
+          count = count + 1
+        elseif block.language == "json" then
+          assert.has_no.errors(function() cjson.decode(block.text) end, path)
+        end
+      end
+    end
+    assert.is_true(count > 5)
+  end)
+
+  it("has no machine's path and no line that only a machine reads", function()
+    local parent = string.match(require("spec.support.harness.process").root, "^(/.+/)[^/]+$") -- where this machine keeps the tree
+    local markers = { "/home/", parent ~= "/tmp/" and parent or nil } -- examples may name /tmp
+    for _, path in ipairs(all_documents()) do
+      local text = content(path)
+      for _, marker in ipairs(markers) do assert.is_nil(string.find(text, marker, 1, true), path) end
+    end
+  end)
+end)

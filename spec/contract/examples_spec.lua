@@ -1,0 +1,126 @@
+-- Every file of examples/ runs as its own process, with no network or against a simulator, and prints what it
+-- should. An example without a line here fails.
+
+local cjson = require "cjson"
+local process = require "spec.support.harness.process"
+local services = require "spec.support.servers.service"
+
+local vin, old = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
+
+-- file → what it prints, and what it needs: a signed-in token, or an application and somebody who signs in.
+local runs = {
+  ["client_and_vehicle.lua"] = { "the vehicle was told:\tset_charge_limit\t80\n", "was done:\ttrue\n",
+    "again:\tnil\t%S",
+    "signed again:\ttrue\n$" },
+  ["commands.lua"] = { "^limit\tsigned\tdone\nlimit again\tsigned\talready so\nlimit\tplain\tdone\n",
+    "\nunlock\tunknown\tbut looking says done\nlock\tsigned\tdone\ncharge\t%d+ %%\n$" },
+  ["cqueues.lua"] = { needs = "token", "the host goes on while the calls wait", "fleet%.vehicle", "online" },
+  ["demo.lua"] = { "token received", "VIN " .. vin, "signed command accepted", "energy now: solar %d+ W", "80 %% +Complete .* EUR",
+    "tariff problem:",
+    "nothing was left behind%.\n$" },
+  ["first_light.lua"] = { needs = "app", vin .. "\t[^\n]*\tonline", old .. "\t[^\n]*\tonline",
+    "charge limit 80 %%: ",
+    "Maple Street\tsolar %-?[%d%.]+ W\tbattery %-?[%d%.]+ W\n$" },
+  ["keys.lua"] = { "without the passphrase:\tnil\t%S", "fingerprint:\t%x+\n%-%-%-%-%-BEGIN PUBLIC KEY",
+    "existing file:\tnil\t%S" },
+  ["outcome.lua"] = { needs = "token", "^the door is open\tnow\n$" },
+  ["server.lua"] = { "^GET /api/1/vehicles/5YJ3E1EA7KF000001\nonline\n$" },
+  ["sign_in.lua"] = { needs = "app", "/oauth2/v3/authorize%?response_type=code&client_id=app",
+    "signed in; refresh by 20%d%d%-%d%d%-%d%d\n$" },
+  ["automation.lua"] = { "^$" }, -- a file for `fleet run`
+  ["automation_charge_by.lua"] = { "\nready +on 31 of 31 days\n$", "charged +%d+%.%d kWh" },
+  ["automation_ensure.lua"] = { "\nset +%d+ times\n$" },
+  ["automation_surplus_charge.lua"] = { "kWh, of which %d+%.%d from the roof" },
+  ["automation_tariff_sync.lua"] = { "\nsent +%d+ tariffs\n$" },
+  ["stores.lua"] = { "^second\tsomebody else wrote the key\ntrue\t1\n$" },
+  ["tables.lua"] = { "\nhonk_horn +POST +/api/1/vehicles/{vin}/command/honk_horn +command\n", "^vehicles " },
+  ["tariff_check.lua"] = { "^problem: season Summer[^\n]* 15:00%-16:00", "\nTwo seasons", "0%.512  ON_PEAK" },
+  ["tariff_prices.lua"] = { "^now 0%.34 EUR per kWh %(ON_PEAK%)\n",
+    "charge from 4%.0 h on, for 0%.22 EUR per kWh\n$" },
+  ["tariff_spot.lua"] = { "SUPER_OFF_PEAK  0%.12185 stands for", "%d+ bytes to send\n$" },
+  ["tasks.lua"] = { needs = "token", "fleet%.vehicle [^\n]*\tonline\nfleet%.vehicle [^\n]*\tonline\n$" },
+  ["time.lua"] = { "^1774762200\t1774762200\n23%.0 hours\t2026%-03%-29T00:00:00%+01:00\n" ..
+    "2026%-10%-25T02:30:00%+02:00\trepeated\n$" },
+}
+
+local service, environment
+
+local function exported(values)
+  local list = {}
+  for name, value in pairs(values) do list[#list + 1] = name .. "=" .. process.quote(value) end
+  return table.concat(list, " ") .. " "
+end
+
+setup(function()
+  service = services.start {
+    vehicles = { { vin = vin, vehicle_command_protocol_required = false },
+      { vin = old, vehicle_command_protocol_required = false } },
+    energy_sites = { { energy_site_id = 1000001, site_name = "Maple Street" } },
+  }
+  local fleet = require "fleet"
+  local store = fleet.store.memory()
+  service:sign_in(service:client { store = store }):close()
+  local token = cjson.decode((store:get "token/default/user")).access_token
+  local at = service.addresses
+  environment = {
+    token = { FLEET_BASE_URL = at.base_url, FLEET_TOKEN = token, FLEET_VIN = vin },
+    app = { FLEET_BASE_URL = at.base_url, FLEET_AUTH_URL = at.auth_url, FLEET_TOKEN_URL = at.token_url,
+      FLEET_CLIENT_ID = "app",
+      FLEET_CLIENT_SECRET = "app-secret", FLEET_REDIRECT_URI = "https://app.example.com/callback" },
+  }
+end)
+teardown(function() service:stop() end)
+
+local content = require("spec.support.harness.files").read
+
+-- Runs the example in the source's folder, with nothing to read, or with somebody who signs in. Returns
+-- whether it ended well, and what it printed.
+local function run(name, needs)
+  local directory = process.temporary("example")
+  local out = process.quote(directory .. "/out")
+  local command = exported(environment[needs] or {}) .. "timeout 60 lua5.4 examples/" .. name
+  if needs == "app" then
+    local back = process.quote(directory .. "/back")
+    process.execute("mkfifo " .. back)
+    command = "set -o pipefail; " .. command .. " <" .. back .. " 2>&1 | lua5.4 spec/support/fixtures/consent.lua " ..
+      out .. " 1<>" .. back
+  else
+    command = command .. " </dev/null >" .. out .. " 2>&1"
+  end
+  local ok = os.execute("bash -c " .. process.quote(command))
+  local text = content(directory .. "/out")
+  process.execute("rm -r " .. process.quote(directory))
+  return ok, text
+end
+
+local function examples()
+  local list, pipe = {}, io.popen("ls examples")
+  for name in pipe:lines() do
+    if string.find(name, "%.lua$") then list[#list + 1] = name end
+  end
+  pipe:close()
+  return list
+end
+
+describe("examples/", function()
+  it("has a run for every file, and a file for every run", function()
+    local known = {}
+    for name in pairs(runs) do known[#known + 1] = name end
+    table.sort(known)
+    assert.are.same(known, examples())
+  end)
+
+  for _, name in ipairs(examples()) do
+    it(name .. " runs as it stands and prints what it should", function()
+      local wanted = assert(runs[name], "no run line")
+      local ok, text = run(name, wanted.needs)
+      assert.is_true(ok, text)
+      for _, pattern in ipairs(wanted) do assert.matches(pattern, text) end
+    end)
+
+    it(name .. " is short", function()
+      local _, lines = string.gsub(content("examples/" .. name), "\n", "")
+      assert.is_true(lines <= (name == "demo.lua" and 250 or 50), lines .. " lines")
+    end)
+  end
+end)

@@ -1,0 +1,172 @@
+-- The house (doc/manual/house.md): arrows point down only, and every third party has one door.
+
+local function lines(command)
+  local pipe = assert(io.popen(command))
+  local list = {}
+  for line in pipe:lines() do list[#list + 1] = line end
+  pipe:close()
+  return list
+end
+
+local read = require("spec.support.harness.files").read
+
+-- A room below src/, and those below it that it may include. A room of src/bind/ sees the same as bind.
+local may_include = {
+  tables = { tables = true },
+  base = { base = true, tables = true },
+  time = { time = true, base = true, tables = true },
+  crypto = { crypto = true, base = true, tables = true },
+  store = { store = true, crypto = true, base = true, tables = true },
+  http = { http = true, time = true, base = true, tables = true },
+  oauth = { oauth = true, http = true, crypto = true, time = true, base = true, tables = true },
+  signing = { signing = true, crypto = true, base = true, tables = true },
+  tariff = { tariff = true, time = true, base = true, tables = true },
+  bind = { bind = true, http = true, oauth = true, signing = true, tariff = true, store = true, crypto = true, time = true,
+    base = true, tables = true },
+  server = { server = true, bind = true, base = true, tables = true },
+  redis = { redis = true, bind = true, base = true, tables = true },
+}
+
+local doors = {
+  { "^lua%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
+  { "^lauxlib%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
+  { "^curl/", "^src/http/http%.c$" },
+  { "^openssl/", "^src/crypto/", "^src/signing/jws%.c$", "^src/oauth/oauth%.c$" },
+  { "^protobuf%-c/", "^src/signing/wire/" },
+  { "^microhttpd%.h$", "^src/server/" },
+  { "^hiredis", "^src/redis/" },
+}
+
+local sources = lines("find src -name '*.[ch]' -not -path 'src/signing/wire/proto/*' | sort")
+
+local function includes(path)
+  local own, foreign = {}, {}
+  for quote, name in string.gmatch("\n" .. read(path), "\n#include ([<\"])([^>\"]+)[>\"]") do
+    local list = quote == "\"" and own or foreign
+    list[#list + 1] = name
+  end
+  return own, foreign
+end
+
+local function passes(door, path)
+  for i = 2, #door do
+    if string.find(path, door[i]) then return true end
+  end
+  return false
+end
+
+-- Every way from a name back to itself in a graph of lists; returns the first.
+local function find_cycle(graph)
+  local state, trail = {}, {}
+  local function visit(name)
+    if state[name] == "done" then return nil end
+    trail[#trail + 1] = name
+    if state[name] == "open" then return table.concat(trail, " -> ") end
+    state[name] = "open"
+    for _, other in ipairs(graph[name] or {}) do
+      local cycle = visit(other)
+      if cycle then return cycle end
+    end
+    state[name] = "done"
+    trail[#trail] = nil
+  end
+  for name in pairs(graph) do
+    local cycle = visit(name)
+    if cycle then return cycle end
+  end
+end
+
+describe("the layers of the C sources", function()
+  it("have files to look at", function()
+    assert.is_true(#sources > 20)
+  end)
+
+  for _, path in ipairs(sources) do
+    it(path .. " includes only what lies below it", function()
+      local folder = string.match(path, "^src/([^/]+)/")
+      local allowed = assert(may_include[folder], "unknown folder " .. folder)
+      for _, name in ipairs((includes(path))) do
+        local target = string.match(name, "^([^/]+)/")
+        assert.is_true(allowed[target] or false, path .. " includes " .. name)
+      end
+    end)
+
+    it(path .. " uses third parties through their door only", function()
+      local _, foreign = includes(path)
+      for _, name in ipairs(foreign) do
+        for _, door in ipairs(doors) do
+          if string.find(name, door[1]) then assert.is_true(passes(door, path), path .. " includes " .. name) end
+        end
+      end
+    end)
+  end
+
+  it("hold no circle of headers", function()
+    local graph = {}
+    for _, path in ipairs(sources) do
+      if string.find(path, "%.h$") then graph[string.sub(path, 5)] = includes(path) end
+    end
+    assert.is_nil(find_cycle(graph))
+  end)
+
+  it("would notice a circle", function()
+    assert.is_truthy(find_cycle { a = { "b" }, b = { "c" }, c = { "a" } })
+  end)
+end)
+
+describe("the shared objects", function()
+  local build = os.getenv("FLEET_BUILD")
+  for name, symbol in pairs { core = "luaopen_fleet_core", server = "luaopen_fleet_server" } do
+    it(name .. " exports one symbol", function()
+      local names = lines("nm -D --defined-only " .. build .. "/lib/fleet/" .. name .. ".so | awk '$2 ~ /[TDBRVW]/ {print $3}'")
+      local own = {}
+      for _, found in ipairs(names) do
+        if not string.find(found, "^_") and not string.find(found, "^__") then own[#own + 1] = found end
+      end
+      assert.same({ symbol }, own)
+    end)
+  end
+end)
+
+describe("the Lua modules", function()
+  local modules = {}
+  for _, path in ipairs(lines("find lua -name '*.lua' | sort")) do
+    local name = string.gsub(string.gsub(string.gsub(path, "^lua/", ""), "%.lua$", ""), "/", ".")
+    name = string.gsub(name, "%.init$", "")
+    modules[name] = { path = path, needs = {} }
+    for needed in string.gmatch(read(path), "require%s*%(?%s*[\"']([%w%._]+)[\"']") do
+      table.insert(modules[name].needs, needed)
+    end
+  end
+
+  it("form no circle", function()
+    local graph = {}
+    for name, module in pairs(modules) do graph[name] = module.needs end
+    assert.is_nil(find_cycle(graph))
+  end)
+
+  it("never require the command line from outside it", function()
+    for name, module in pairs(modules) do
+      for _, needed in ipairs(module.needs) do
+        local cli = string.find(needed .. ".", "^fleet%.cli%.")
+        if cli then assert.is_truthy(string.find(name, "^fleet%.cli"), name .. " requires " .. needed) end
+      end
+    end
+  end)
+
+  it("keep stores free of everything but the core and their contract", function()
+    for name, module in pairs(modules) do
+      for _, needed in ipairs(module.needs) do
+        local good = needed == "fleet.core" or needed == "fleet.store"
+        if string.find(name, "^fleet%.store%.") then assert.is_true(good, name .. " requires " .. needed) end
+      end
+    end
+  end)
+
+  it("keep to the syntax that older Lua versions parse", function()
+    for _, module in pairs(modules) do
+      local ok = os.execute("luac5.1 -p " .. module.path .. " 2>/dev/null")
+      assert.is_true(ok == true, module.path)
+    end
+  end)
+end)

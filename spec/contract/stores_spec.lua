@@ -1,0 +1,253 @@
+-- The store contract, tried on every store that lua/fleet/store holds.
+local support = require "spec.support.fixtures.stores"
+
+for _, name in ipairs(support.names()) do
+  describe("the store contract, kept by " .. name, function()
+    local clock, store, again, clean
+
+    before_each(function()
+      clock = support.clock()
+      local opener = assert(support.openers[name], "spec/support/fixtures/stores.lua does not know how to open " .. name)
+      store, again, clean = opener { clock = clock.read }
+    end)
+    after_each(function()
+      store:close()
+      if clean then clean() end
+    end)
+
+    it("gives nil and generation 0 for a key that is not there", function()
+      assert.same({ nil, 0 }, { store:get("absent") })
+    end)
+
+    it("gives back any bytes under any key", function()
+      local every = {}
+      for byte = 0, 255 do every[#every + 1] = string.char(byte) end
+      local bytes = table.concat(every)
+      for _, key in ipairs { "token/default/user", "a", ("x"):rep(512), "../../etc/passwd", "ä /%00", "lock" } do
+        for _, value in ipairs { "", bytes, ("long"):rep(50000) } do
+          local generation = assert(store:put(key, value, { durable = true }))
+          assert.same({ value, generation }, { store:get(key) })
+        end
+      end
+    end)
+
+    it("keeps keys apart", function()
+      store:put("a/b", "1")
+      store:put("a", "2")
+      store:put("A/B", "3")
+      assert.same({ "1", "2", "3" }, { (store:get("a/b")), (store:get("a")), (store:get("A/B")) })
+    end)
+
+    it("gives every put a larger generation, also after a delete", function()
+      local last = 0
+      for _, durable in ipairs { true, false, true } do
+        local generation = assert(store:put("k", "v", { durable = durable }))
+        assert.is_true(generation > last)
+        last = generation
+        assert.is_true(store:delete("k"))
+      end
+    end)
+
+    it("compares the generation and writes in one step", function()
+      local first = assert(store:put("k", "1", { generation = 0 }))
+      local second = assert(store:put("k", "2", { generation = first }))
+      local put, err, kind = store:put("k", "3", { generation = first })
+      assert.is_nil(put)
+      assert.equal("conflict", kind)
+      assert.equal("conflict", err.kind)
+      assert.same({ "2", second }, { store:get("k") })
+    end)
+
+    it("creates only, with generation 0", function()
+      assert.is_truthy(store:put("k", "1", { generation = 0 }))
+      assert.equal("conflict", select(3, store:put("k", "2", { generation = 0 })))
+      assert.equal("1", (store:get("k")))
+    end)
+
+    it("compares with what was written a moment ago and by nobody awaited", function()
+      store:put("k", "1")
+      local generation = assert(store:put("k", "2"))
+      assert.equal("conflict", select(3, store:put("k", "3", { generation = generation - 1 })))
+      assert.is_truthy(store:put("k", "3", { generation = generation }))
+      assert.equal("3", (store:get("k")))
+    end)
+
+    it("deletes, or only when nobody wrote meanwhile", function()
+      local generation = store:put("k", "1")
+      assert.equal("conflict", select(3, store:delete("k", generation + 1)))
+      assert.is_true(store:delete("k", generation))
+      assert.same({ nil, 0 }, { store:get("k") })
+      assert.equal("conflict", select(3, store:delete("k", generation)))
+      assert.is_true(store:delete("k"))
+    end)
+
+    it("forgets a value after its ttl, and not before", function()
+      for _, durable in ipairs { true, false } do
+        store:put("state/x", "1", { ttl = 600, durable = durable })
+        clock.advance(599)
+        assert.equal("1", (store:get("state/x")))
+        clock.advance(1)
+        assert.same({ nil, 0 }, { store:get("state/x") })
+        assert.is_truthy(store:put("state/x", "2", { generation = 0 }))
+        store:delete("state/x")
+      end
+    end)
+
+    it("takes a put with the ticket of its reservation", function()
+      local ticket = assert(store:reserve("k", 5000))
+      assert.is_nil((store:get("k")))
+      local value = ("x"):rep(5000)
+      assert.is_truthy(store:put("k", value, { durable = true, ticket = ticket }))
+      assert.equal(value, (store:get("k")))
+      ticket.close()
+      assert.equal(value, (store:get("k")))
+    end)
+
+    it("changes nothing by a reservation that is given back", function()
+      store:put("k", "1", { durable = true })
+      assert(store:reserve("k", 100)).close()
+      assert.equal("1", (store:get("k")))
+    end)
+
+    it("leases a key to one at a time, without waiting", function()
+      local lease = assert(store:lease("k", 60))
+      local other, err, kind = store:lease("k", 60)
+      assert.is_nil(other)
+      assert.equal("busy", kind)
+      assert.equal("busy", err.kind)
+      assert.is_true(lease:release())
+      assert.is_true(lease:release())
+      assert(store:lease("k", 60)):release()
+    end)
+
+    it("leases different keys at once", function()
+      local one, two = assert(store:lease("a", 60)), assert(store:lease("b", 60))
+      one:release()
+      two:release()
+    end)
+
+    it("counts leases: the fence grows with each", function()
+      local last = 0
+      for _ = 1, 5 do
+        local lease = assert(store:lease("k", 60))
+        assert.is_true(lease.fence > last)
+        assert.equal(lease.fence, math.floor(lease.fence))
+        last = lease.fence
+        assert.is_truthy(store:put("k", "v", { lease = lease, durable = true }))
+        lease:release()
+      end
+    end)
+
+    it("renews a lease that is held, and none that was released", function()
+      local lease = assert(store:lease("k", 60))
+      assert.is_true(lease:renew())
+      lease:release()
+      assert.equal("conflict", select(3, lease:renew()))
+    end)
+
+    it("refuses a put of one who lost the lease", function()
+      local old = assert(store:lease("k", 60))
+      assert.is_truthy(store:put("k", "old", { lease = old }))
+      old:release()
+      local new = assert(store:lease("k", 60))
+      assert.equal("conflict", select(3, store:put("k", "late", { lease = old })))
+      assert.is_truthy(store:put("k", "new", { lease = new }))
+      assert.equal("new", (store:get("k")))
+      new:release()
+    end)
+
+    it("may be used without the colon", function()
+      assert.is_truthy(store.put("k", "1"))
+      assert.equal("1", (store.get("k")))
+      local lease = assert(store.lease("k", 60))
+      assert.is_true(lease.renew())
+      assert.is_true(lease.release())
+      assert.is_true(store.delete("k"))
+    end)
+
+    it("says when it is due to write, and writes", function()
+      store:put("a", "1")
+      store:put("a", "2")
+      local due = store:due()
+      assert.is_true(due == nil or (due >= 0 and due <= 1))
+      assert.is_true(store:flush())
+      assert.is_nil(store:due())
+    end)
+
+    it("closes twice, prints without its contents, and refuses everything afterwards", function()
+      store:put("token/x/user", "secret")
+      assert.matches("^fleet%.store%." .. name, tostring(store))
+      assert.is_nil(tostring(store):find("secret", 1, true))
+      assert.is_true(store:close())
+      assert.is_true(store:close())
+      assert.matches("%(closed%)$", tostring(store))
+      local calls = { { "get", "k" }, { "put", "k", "v" }, { "delete", "k" }, { "reserve", "k", 1 }, { "lease", "k", 1 } }
+      for _, call in ipairs(calls) do
+        assert.equal("closed", select(3, store[call[1]](store, call[2], call[3])))
+      end
+    end)
+
+    local mistakes = {
+      { "get" }, { "get", 1 }, { "get", "" }, { "get", "a\nb" }, { "get", ("x"):rep(513) }, { "put", "k" }, { "put", "k", 1 },
+      { "put", "k", "v", 1 }, { "put", "k", "v", { generations = 1 } }, { "put", "k", "v", { ttl = "1" } },
+      { "delete", "k", "1" }, { "reserve", "k" }, { "reserve", "k", -1 }, { "lease", "k" }, { "lease", "k", 0 / 0 },
+    }
+    for i, mistake in ipairs(mistakes) do
+      it(("raises for mistake %d of %s"):format(i, mistake[1]), function()
+        assert.error_matches(function() store[mistake[1]](store, mistake[2], mistake[3], mistake[4]) end,
+          "bad argument #%d to '" .. mistake[1] .. "'")
+      end)
+    end
+
+    it("raises for the lease or ticket of another key", function()
+      local lease = assert(store:lease("a", 60))
+      assert.error_matches(function() store:put("b", "v", { lease = lease }) end, "the lease is of another key")
+      local ticket = assert(store:reserve("a", 1))
+      assert.error_matches(function() store:put("b", "v", { ticket = ticket }) end, "the ticket is of another key")
+      ticket.close()
+      lease:release()
+    end)
+
+    it("shows one opener what another wrote, and orders both", function()
+      if not again then return end
+      local other = again()
+      local generation = assert(store:put("k", "1", { durable = true }))
+      assert.same({ "1", generation }, { other:get("k") })
+      assert.is_true(assert(other:put("k", "2", { generation = generation })) > generation)
+      assert.equal("conflict", select(3, store:put("k", "3", { generation = generation })))
+      local lease = assert(store:lease("k", 60))
+      assert.equal("busy", select(3, other:lease("k", 60)))
+      lease:release()
+      local later = assert(other:lease("k", 60))
+      assert.is_true(later.fence > lease.fence)
+      later:release()
+      other:close()
+    end)
+  end)
+end
+
+describe("fleet.store", function()
+  local store = require "fleet.store"
+
+  it("opens by name, and by text as the command line says it", function()
+    assert.equal("fleet.store.memory", tostring(store.memory()))
+    assert.equal("fleet.store.memory", tostring(store.open("memory")))
+    local path = support.directory()
+    assert.matches("^fleet.store.file %(.*" .. path:match("[^/]+$") .. "%)$", tostring(store.file(path)))
+    assert.equal(tostring(store.file(path)), tostring(store.open(path)))
+    assert.equal(tostring(store.file(path)), tostring(store.open("file:" .. path)))
+    support.remove(path)
+  end)
+
+  it("names what a store of the caller lacks", function()
+    assert.error_matches(function() store.check("x") end, "a store expected, got string")
+    local own = { get = print, put = print, delete = print, reserve = print }
+    assert.error_matches(function() store.check(own) end, "it has no function 'lease'")
+    own.lease = print
+    assert.equal(own, store.check(own))
+  end)
+
+  it("knows no store without a file", function()
+    assert.error_matches(function() return store.floppy end, "there is no store 'floppy'")
+  end)
+end)

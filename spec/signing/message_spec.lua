@@ -1,0 +1,122 @@
+local core = require "fleet.core"
+local probe = require "probe_signing"
+local signing = require "spec.support.fixtures.signing"
+local unhex, hex = signing.unhex, signing.hex
+local cjson = require("cjson").new()
+local vectors = signing.vectors "protocol"
+
+describe("an envelope", function()
+  it("of the vectors is read into its parts", function()
+    for _, v in ipairs(vectors.requests) do
+      local m = probe.read(unhex(v.routable_message))
+      assert.equal(v.uuid, hex(m.uuid))
+      assert.equal(v.routing_address, hex(m.from_address))
+      assert.equal(v.domain, m.to_domain)
+      assert.equal(v.counter, m.counter)
+      assert.equal(v.expires_at, m.expires_at)
+      assert.equal(v.flags, m.flags)
+      assert.equal(v.tag, hex(m.tag))
+      assert.equal(v.ciphertext or v.plaintext, hex(m.payload))
+    end
+  end)
+
+  it("that is cut short is refused or read without what is missing, never with something else", function()
+    local whole = unhex(vectors.requests[3].routable_message)
+    for i = 0, #whole - 1 do
+      local m = probe.read(whole:sub(1, i))
+      if m then assert.is_true(m.uuid == "" or hex(m.uuid) == vectors.requests[3].uuid) end
+    end
+  end)
+
+  it("is refused beyond 100000 bytes", function()
+    local function padded(n) -- an unknown member of n bytes
+      local length = string.char(0x80 | n & 127, n >> 7 & 127 | 0x80, n >> 14)
+      return unhex(vectors.requests[3].routable_message) .. "\234\6" .. length .. ("x"):rep(n)
+    end
+    assert.is_table(probe.read(padded(90000)))
+    assert.is_nil(probe.read(padded(100000)))
+  end)
+
+  it("that would cost much more memory than bytes is refused", function()
+    -- two bytes each: an empty, unknown member, for which a reader keeps a record of twenty-four
+    assert.is_table(probe.read(("\234\6\0"):rep(1000)))
+    assert.is_nil(probe.read(("\234\6\0"):rep(33000)))
+  end)
+
+  it("is the same as JSON, with names for enums and base64 for bytes", function()
+    local v = vectors.requests[3]
+    local m = cjson.decode(core.message_json("UniversalMessage.RoutableMessage", unhex(v.routable_message)))
+    assert.equal("DOMAIN_INFOTAINMENT", m.to_destination.domain)
+    assert.equal(core.base64(unhex(v.uuid)), m.uuid)
+    assert.equal(v.counter, m.signature_data.HMAC_Personalized_data.counter)
+  end)
+end)
+
+describe("core.encode_message", function()
+  it("writes members by path, and message_json reads them", function()
+    local bytes = core.encode_message("CarServer.Response", { ["actionStatus.result"] = "OPERATIONSTATUS_ERROR",
+      ["actionStatus.result_reason.plain_text"] = "car_could_not", ["vehicleData.charge_state.battery_level"] = 55 })
+    local m = cjson.decode(core.message_json("CarServer.Response", bytes))
+    assert.same({ result = "OPERATIONSTATUS_ERROR", result_reason = { plain_text = "car_could_not" } }, m.actionStatus)
+    assert.equal(55, m.vehicleData.charge_state.battery_level)
+  end)
+
+  it("writes empty messages and defaults inside a oneof, which are statements", function()
+    assert.equal("120452020801", hex(core.encode_message("CarServer.Action", { ["vehicleAction.hvacAutoAction.power_on"] = true })))
+    assert.equal("12025200", hex(core.encode_message("CarServer.Action", { ["vehicleAction.hvacAutoAction"] = {} })))
+    assert.equal("1000", hex(core.encode_message("VCSEC.UnsignedMessage", { RKEAction = 0 })))
+    assert.equal("1000", hex(core.encode_message("VCSEC.UnsignedMessage", { RKEAction = "RKE_ACTION_UNLOCK" })))
+  end)
+
+  it("raises for members, values and types that do not exist", function()
+    for _, bad in ipairs { { RKEAktion = 0 }, { RKEAction = "FLY" }, { RKEAction = 1.5 }, { ["closureMoveRequest.x"] = 1 },
+      { closureMoveRequest = 5 }, { RKEAction = {} }, { [1] = 1 }, { ["RKEAction.x"] = 1 }, { [""] = 1 } } do
+      assert.has_error(function() core.encode_message("VCSEC.UnsignedMessage", bad) end)
+    end
+    assert.has_error(function() core.encode_message("VCSEC.Nothing", {}) end)
+    assert.is_nil((core.message_json("CarServer.Response", "\255")))
+  end)
+end)
+
+describe("an application's answer", function()
+  local function infotainment(members) return core.encode_message("CarServer.Response", members) end
+  local function vcsec(members) return core.encode_message("VCSEC.FromVCSECMessage", members) end
+
+  -- domain, payload, authenticated, status of the envelope; kind (nil: done), reason, outcome. Rule R1b.
+  local rows = {
+    { "infotainment", "\10\0", true, nil, nil },
+    { "infotainment", "\10\0", false, nil, nil },
+    { "infotainment", "", true, nil, nil },
+    { "infotainment", "", false, nil, "protocol", nil, "unknown" },
+    { "infotainment", infotainment { ["vehicleData.charge_state.battery_level"] = 5 }, false, nil, "protocol", nil, "unknown" },
+    { "infotainment", infotainment { ["actionStatus.result"] = 1, ["actionStatus.result_reason.plain_text"] = "already_set" },
+      true, nil, "refused", "already_set", "refused" },
+    { "infotainment", infotainment { ["actionStatus.result"] = 1 }, true, nil, "refused", "unspecified error", "refused" },
+    { "infotainment", "\10\0", true, "wait", "busy", nil, "unknown" },
+    { "infotainment", "\10\0", true, "error", "refused", nil, "unknown" },
+    { "infotainment", "\255", true, nil, "protocol", nil, "unknown" },
+    { "vehicle_security", "", true, nil, nil },
+    { "vehicle_security", "", false, nil, nil },
+    { "vehicle_security", "", false, "wait", "busy", nil, "refused" },
+    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 0 }, true, nil, nil },
+    { "vehicle_security", vcsec { commandStatus = {} }, true, nil, nil },
+    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = "OPERATIONSTATUS_WAIT" }, true, nil, "busy", nil, "refused" },
+    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 2 }, true, nil, "refused", "unknown", "refused" },
+    { "vehicle_security", vcsec { ["nominalError.genericError"] = "GENERICERROR_CLOSURES_OPEN" }, true, nil, "refused",
+      "closures_open", "refused" },
+    { "vehicle_security", vcsec { nominalError = {} }, true, nil, "refused", "none", "refused" },
+    { "vehicle_security", vcsec { ["commandStatus.whitelistOperationStatus.whitelistOperationInformation"] = 4 }, true, nil,
+      "refused", "whitelist_full", "refused" },
+    { "vehicle_security", vcsec { ["vehicleStatus.vehicleLockState"] = 1 }, true, nil, nil },
+  }
+
+  it("says done only where it says so", function()
+    for i, row in ipairs(rows) do
+      local done, err, kind = core.read_answer(row[1], row[2], row[3], row[4])
+      assert.equal(row[5] == nil, done == true, "row " .. i)
+      assert.equal(row[5], kind, "row " .. i)
+      if row[6] then assert.equal(row[6], err.reason) end
+      if row[7] then assert.equal(row[7], err.outcome, "row " .. i) end
+    end
+  end)
+end)

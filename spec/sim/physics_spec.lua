@@ -1,0 +1,164 @@
+-- What vehicles do by themselves, in numbers that can be checked by hand.
+local control = require("fleet.sim.control")
+local simulated = require("spec.support.fixtures.simulated")
+
+local function car(members)
+  return simulated.new(simulated.garage(members))
+end
+
+local function plugged(fields)
+  local charge = { conn_charge_cable = "IEC", charging_state = "Charging", battery_level = 50, charge_limit_soc = 80 }
+  for name, value in pairs(fields or {}) do charge[name] = value end
+  return car({ charge_state = charge })
+end
+
+describe("a simulated vehicle", function()
+  describe("charges", function()
+    it("with volts times amps: 32 A for an hour are 7.68 kWh of 75", function()
+      local sim = plugged()
+      sim:advance(3600)
+      assert.near(7.68, sim:section("charge_state").charge_energy_added, 0.001)
+      assert.near(50 + 7.68 / 75 * 100, sim:car().energy_percent, 0.01)
+      assert.equal(60, sim:section("charge_state").battery_level)
+    end)
+
+    it("more slowly with fewer amps, as much as the cable allows", function()
+      local slow, cable = plugged({ charge_current_request = 8 }), plugged({ charger_pilot_current = 16 })
+      slow:advance(3600)
+      cable:advance(3600)
+      assert.near(1.92, slow:section("charge_state").charge_energy_added, 0.001)
+      assert.near(3.84, cable:section("charge_state").charge_energy_added, 0.001)
+    end)
+
+    it("up to the limit, then says Complete; a higher limit goes on", function()
+      local sim = plugged()
+      sim:advance(6 * 3600)
+      local charge = sim:section("charge_state")
+      assert.same({ "Complete", 80, 0 }, { charge.charging_state, charge.battery_level, charge.charger_power })
+      sim:command("set_charge_limit", { percent = 90 })
+      assert.equal("Charging", charge.charging_state)
+      sim:command("set_charge_limit", { percent = 60 })
+      assert.equal("Complete", charge.charging_state)
+    end)
+
+    it("the same in one look as in many", function()
+      local one, many = plugged(), plugged()
+      one:advance(7000)
+      for _ = 1, 700 do many:advance(10) end
+      assert.near(one:car().energy_percent, many:car().energy_percent, 1e-6)
+    end)
+
+    it("not without a cable, without power, or when stopped", function()
+      for _, fields in ipairs({ { charging_state = "Stopped" }, { charging_state = "NoPower" } }) do
+        local sim = plugged(fields)
+        sim:advance(3600)
+        assert.equal(50, sim:section("charge_state").battery_level)
+      end
+      local sim = plugged()
+      control.event(sim.service, "unplug", simulated.OLD)
+      sim:advance(3600)
+      assert.same({ "Disconnected", "<invalid>" }, {
+        sim:section("charge_state").charging_state, sim:section("charge_state").conn_charge_cable,
+      })
+    end)
+
+    it("after some seconds of Starting", function()
+      local sim = plugged({ charging_state = "Starting" })
+      sim:advance(60)
+      assert.equal("Charging", sim:section("charge_state").charging_state)
+    end)
+
+    it("by schedule, in the vehicle's own time, on the days given", function()
+      local sim = plugged({ charging_state = "Stopped" })
+      local params = { days_of_week = "Wed", enabled = true, start_enabled = true, end_enabled = true, start_time = 60,
+        end_time = 120, lat = 1, lon = 2 }
+      sim:command("add_charge_schedule", params)
+      sim:advance(13 * 3600 + 1800) -- Tuesday 10:00 UTC to Wednesday 00:30 local
+      assert.equal("Stopped", sim:section("charge_state").charging_state)
+      sim:advance(3600)
+      assert.equal("Charging", sim:section("charge_state").charging_state)
+      sim:advance(3600)
+      assert.equal("Stopped", sim:section("charge_state").charging_state)
+      assert.near(7.68, sim:section("charge_state").charge_energy_added, 0.2)
+    end)
+  end)
+
+  describe("keeps a climate", function()
+    it("that comes near the target in an hour and back again in a day", function()
+      local sim = car()
+      sim:command("auto_conditioning_start")
+      sim:advance(3600)
+      assert.near(21, sim:section("climate_state").inside_temp, 0.1)
+      sim:command("auto_conditioning_stop")
+      sim:advance(86400)
+      assert.near(12, sim:section("climate_state").inside_temp, 0.1)
+    end)
+
+    it("from the battery, or from the cable where there is one", function()
+      local battery, cable = car(), plugged({ charging_state = "Stopped" })
+      for _, sim in ipairs({ battery, cable }) do
+        sim:command("auto_conditioning_start")
+        sim:advance(3600)
+      end
+      assert.near(62 - 1.5 / 75 * 100, battery:car().energy_percent, 0.01)
+      assert.equal(50, cable:car().energy_percent)
+    end)
+
+    it("before a departure and not after it", function()
+      local sim = car()
+      sim:command("add_precondition_schedule", { days_of_week = "All", enabled = true, precondition_time = 12 * 60, lat = 1, lon = 2 })
+      sim:advance(3600 - 600) -- 11:50 local
+      assert.is_true(sim:section("climate_state").is_climate_on)
+      sim:advance(1200)
+      assert.is_false(sim:section("climate_state").is_climate_on)
+    end)
+  end)
+
+  describe("sleeps", function()
+    it("after sleep_after seconds without use, and never without it", function()
+      local sleepy, awake = car({ sleep_after = 600 }), car()
+      sleepy:advance(599)
+      assert.equal("online", sleepy:car().record.state)
+      sleepy:advance(61)
+      assert.equal("asleep", sleepy:car().record.state)
+      awake:advance(86400)
+      assert.equal("online", awake:car().record.state)
+    end)
+
+    it("not while it charges, keeps a climate, watches or is polled", function()
+      local polled = car({ sleep_after = 600 })
+      for _ = 1, 10 do
+        polled:advance(500)
+        assert.equal(200, polled:get("/api/1/vehicles/" .. simulated.OLD .. "/vehicle_data").status)
+      end
+      for _, members in ipairs({ { vehicle_state = { sentry_mode = true } }, { climate_state = { is_climate_on = true } } }) do
+        members.sleep_after = 600
+        local sim = car(members)
+        sim:advance(3600)
+        assert.equal("online", sim:car().record.state)
+      end
+    end)
+
+    it("on while its record is read", function()
+      local sim = car({ state = "asleep", sleep_after = 600 })
+      for _ = 1, 10 do
+        sim:get("/api/1/vehicles/" .. simulated.OLD)
+        sim:advance(60)
+      end
+      assert.equal("asleep", sim:car().record.state)
+    end)
+  end)
+
+  it("looks through a month in no time when nothing happens", function()
+    local sim = car()
+    local steps, quiet = 0, require("fleet.sim.schedules").run
+    require("fleet.sim.schedules").run = function(...)
+      steps = steps + 1
+      return quiet(...)
+    end
+    sim:advance(30 * 86400)
+    sim:advance(30 * 86400)
+    require("fleet.sim.schedules").run = quiet
+    assert.is_true(steps < 3000)
+  end)
+end)

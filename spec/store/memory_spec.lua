@@ -1,0 +1,38 @@
+local support = require "spec.support.fixtures.stores"
+local memory = require("fleet.store").memory
+
+describe("fleet.store.memory", function()
+  local clock, store
+
+  before_each(function()
+    clock = support.clock()
+    store = memory { clock = clock.read }
+  end)
+
+  it("ends a lease with its ttl, so that a task that died does not block the others for ever", function()
+    assert(store:lease("k", 60))
+    clock.advance(59)
+    assert.equal("busy", select(3, store:lease("k", 60)))
+    clock.advance(1)
+    assert.is_truthy(store:lease("k", 60))
+  end)
+
+  it("lets a lease that ran out unnoticed go on until somebody else has one", function()
+    local lease = assert(store:lease("k", 60))
+    clock.advance(61)
+    assert.is_truthy(store:put("k", "1", { lease = lease }))
+    assert.is_true(lease:renew())
+    clock.advance(61)
+    local other = assert(store:lease("k", 60))
+    assert.equal("conflict", select(3, lease:renew()))
+    assert.equal("conflict", select(3, store:put("k", "2", { lease = lease })))
+    assert.is_true(lease:release())
+    assert.equal("busy", select(3, store:lease("k", 60)))
+    assert.is_truthy(store:put("k", "3", { lease = other }))
+  end)
+
+  it("shares nothing with another memory store", function()
+    store:put("k", "1")
+    assert.is_nil((memory():get("k")))
+  end)
+end)

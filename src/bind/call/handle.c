@@ -1,0 +1,191 @@
+#include "bind/call/handles.h"
+
+#include <string.h>
+
+/* A client is the only one that can be closed; the others are as open as their client. */
+const struct box_type client_type = {"fleet.client", NULL, NULL, NULL};
+
+static int l_handle_tostring(lua_State *L);
+static const luaL_Reg handle_metamethods[] = {{"__tostring", l_handle_tostring}, {NULL, NULL}};
+static const struct box_type handle_types[] = {{"fleet.vehicle", NULL, NULL, handle_metamethods},
+                                               {"fleet.site", NULL, NULL, handle_metamethods},
+                                               {"fleet.partner", NULL, NULL, handle_metamethods},
+                                               {"fleet.user", NULL, NULL, handle_metamethods},
+                                               {"fleet.charging", NULL, NULL, handle_metamethods}};
+enum { HANDLES = sizeof handle_types / sizeof *handle_types };
+
+static const char *kind_of_type(const struct box_type *type) {
+  return type->name + strlen("fleet.");
+}
+
+static const struct box_type *type_at(lua_State *L, int index) {
+  const struct box_type *type = box_type_at(L, index);
+  if (type == &client_type) return type;
+  for (int i = 0; i < HANDLES; i++)
+    if (type == &handle_types[i]) return type;
+  return NULL;
+}
+
+static const struct box_type *type_named(lua_State *L, int index) {
+  const char *name = luaL_checkstring(L, index);
+  if (strcmp(name, "client") == 0) return &client_type;
+  for (int i = 0; i < HANDLES; i++)
+    if (strcmp(kind_of_type(&handle_types[i]), name) == 0) return &handle_types[i];
+  luaL_error(L, "no handle is called '%s'", name);
+  return NULL;
+}
+
+const char *handle_kind(lua_State *L, int index) {
+  const struct box_type *type = type_at(L, index);
+  if (!type) return NULL;
+  if (type == &client_type) {
+    box_check(L, index, &client_type);
+  } else {
+    lua_getiuservalue(L, index, HANDLE_CLIENT);
+    box_check(L, lua_gettop(L), &client_type);
+    lua_pop(L, 1);
+  }
+  return kind_of_type(type);
+}
+
+void handle_push_id(lua_State *L, int index) {
+  if (box_test(L, index, &client_type))
+    lua_pushnil(L);
+  else
+    lua_getiuservalue(L, index, HANDLE_ID);
+}
+
+/* The last four characters are enough to tell vehicles apart and too few to address one. */
+static int l_handle_tostring(lua_State *L) {
+  const struct box_type *type = type_at(L, 1);
+  lua_getiuservalue(L, 1, HANDLE_ID);
+  size_t size = 0;
+  const char *id = lua_tolstring(L, -1, &size);
+  if (id)
+    lua_pushfstring(L, "%s (...%s)", type->name, size > 4 ? id + size - 4 : id);
+  else
+    lua_pushstring(L, type->name);
+  return 1;
+}
+
+/* core.client(account) -> client */
+static int l_client(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  box_new(L, &client_type, 1, 1);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, CLIENT_ACCOUNT);
+  box_open(L, -1);
+  return 1;
+}
+
+/* core.handle(kind, client, id or nil) -> handle */
+static int l_handle(lua_State *L) {
+  const struct box_type *type = type_named(L, 1);
+  box_check(L, 2, &client_type);
+  lua_settop(L, 3);
+  box_new(L, type, 1, 2);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, HANDLE_CLIENT);
+  lua_pushvalue(L, 3);
+  lua_setiuservalue(L, -2, HANDLE_ID);
+  return 1;
+}
+
+/* core.methods(kind) -> the table that methods are looked up in, the metatable. Whoever puts a function in
+ * the place of
+ * __index, to look further, still finds the table the next time. */
+static int l_methods(lua_State *L) {
+  const struct box_type *type = type_named(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, type);
+  lua_getfield(L, -1, "methods");
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* core.account(handle) -> account table, client, id or nil. Raises for what is no handle, or one of a closed
+ * client. */
+static int l_account(lua_State *L) {
+  if (!handle_kind(L, 1)) return luaL_typeerror(L, 1, "fleet handle");
+  lua_settop(L, 1);
+  bool client = box_test(L, 1, &client_type) != NULL;
+  if (client)
+    lua_pushvalue(L, 1);
+  else
+    lua_getiuservalue(L, 1, HANDLE_CLIENT);
+  lua_getiuservalue(L, 2, CLIENT_ACCOUNT);
+  lua_insert(L, 2);
+  handle_push_id(L, 1);
+  return 3;
+}
+
+static int l_is_handle(lua_State *L) {
+  lua_pushboolean(L, type_at(L, 1) != NULL);
+  return 1;
+}
+
+/* core.close(client): idempotent */
+static int l_close(lua_State *L) {
+  if (!box_test(L, 1, &client_type)) return luaL_typeerror(L, 1, client_type.name);
+  box_close(L, 1);
+  return 0;
+}
+
+static int l_is_open(lua_State *L) {
+  lua_pushboolean(L, box_is_open(L, 1));
+  return 1;
+}
+
+static const struct row *find_row(const struct row *rows, const char *name) {
+  for (; rows->name; rows++)
+    if (strcmp(rows->name, name) == 0) return rows;
+  return NULL;
+}
+
+/* core.row(name) -> the row as light userdata, for core.plan; nothing for an unknown name */
+static int l_row(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const struct row *row = find_row(endpoint_rows, name);
+  if (!row) row = find_row(command_rows, name);
+  if (!row) return 0;
+  lua_pushlightuserdata(L, (void *)(uintptr_t)row);
+  return 1;
+}
+
+/* core.nearest(name, names) -> the name that was probably meant, or nil */
+static int l_nearest(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1), *best;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_Integer count = luaL_len(L, 2);
+  const char **names = lua_newuserdatauv(L, (size_t)(count + 1) * sizeof *names, 0);
+  for (lua_Integer i = 0; i < count; i++) {
+    lua_geti(L, 2, i + 1);
+    names[i] = luaL_checkstring(L, -1);
+    lua_pop(L, 1);
+  }
+  best = nearest(name, names, (size_t)count);
+  lua_pushstring(L, best);
+  return 1;
+}
+
+static int l_live(lua_State *L) {
+  lua_pushinteger(L, live_objects(L));
+  return 1;
+}
+
+static void define_handle(lua_State *L, const struct box_type *type) {
+  box_define(L, type);
+  lua_getfield(L, -1, "__index");
+  lua_setfield(L, -2, "methods");
+  lua_pop(L, 1);
+}
+
+void open_resource(lua_State *L) {
+  define_handle(L, &client_type);
+  for (int i = 0; i < HANDLES; i++) define_handle(L, &handle_types[i]);
+  static const luaL_Reg functions[] = {
+      {"client", l_client},   {"handle", l_handle}, {"methods", l_methods},
+      {"account", l_account}, {"close", l_close},   {"is_handle", l_is_handle},
+      {"is_open", l_is_open}, {"row", l_row},       {"nearest", l_nearest},
+      {"live", l_live},       {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

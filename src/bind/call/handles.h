@@ -1,0 +1,19 @@
+/* The objects that carry methods: a client, and what belongs to it. A handle is small, holds no resource but
+ * a reference to its client, and its metatable's __index is filled from the rows. */
+#ifndef FLEET_BIND_HANDLES_H
+#define FLEET_BIND_HANDLES_H
+
+#include "bind/lua/bind.h"
+
+/* User values: a client's account table; a handle's client and its id. */
+enum { CLIENT_ACCOUNT = 1, HANDLE_CLIENT = 1, HANDLE_ID = 2 };
+
+extern const struct box_type client_type;
+
+/* The name of the handle at index ("client", "vehicle", "site", ...), or NULL. Raises when its client is
+ * closed. */
+const char *handle_kind(lua_State *L, int index);
+/* Pushes the id of the handle: a string, or nil for those without. */
+void handle_push_id(lua_State *L, int index);
+
+#endif

@@ -1,0 +1,502 @@
+#include "bind/call/params.h"
+
+#include "time/calendar.h"
+#include "bind/lua/json.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
+
+/* The caller's mistake, with the place of the caller: level 1 is the function that called into C. */
+int mistake(const struct plan *p, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  luaL_where(p->L, 2);
+  lua_pushfstring(p->L, "%s: ", p->row->method);
+  lua_pushvfstring(p->L, format, args);
+  va_end(args);
+  lua_concat(p->L, 3);
+  return lua_error(p->L);
+}
+
+int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,
+                 size_t count) {
+  const char *near = nearest(name, names, count);
+  if (near) return mistake(p, "unknown %s '%s', did you mean '%s'?", what, name, near);
+  if (!count) return mistake(p, "unknown %s '%s': it takes none", what, name);
+  return mistake(p, "unknown %s '%s'", what, name);
+}
+
+/* ---- values ---- */
+
+static bool clean_text(struct bytes text) {
+  for (size_t i = 0; i < text.size; i++)
+    if (text.data[i] < 0x20 || text.data[i] == 0x7F) return false;
+  return true;
+}
+
+static struct bytes string_value(const struct plan *p, const struct param *q, int index) {
+  size_t size;
+  if (lua_type(p->L, index) != LUA_TSTRING)
+    mistake(p, "'%s' must be a string, got %s", q->name, luaL_typename(p->L, index));
+  const char *text = lua_tolstring(p->L, index, &size);
+  return (struct bytes){(const unsigned char *)text, size};
+}
+
+static bool bounded(const struct param *q) {
+  return q->min != 0 || q->max != 0;
+}
+
+static void check_range(const struct plan *p, const struct param *q, double value) {
+  if (!bounded(q)) return;
+  if (value >= q->min && value <= q->max) return;
+  struct buf *range = push_scratch(p->L);
+  buf_json_number(range, q->min);
+  buf_text_add(range, " to ");
+  buf_json_number(range, q->max);
+  mistake(p, "'%s' must be %s%s%s", q->name, buf_text(range), q->unit ? " " : "", q->unit ? q->unit : "");
+}
+
+static double number_value(const struct plan *p, const struct param *q, int index) {
+  if (lua_type(p->L, index) != LUA_TNUMBER)
+    mistake(p, "'%s' must be a number, got %s", q->name, luaL_typename(p->L, index));
+  double value = lua_tonumber(p->L, index);
+  if (!isfinite(value)) mistake(p, "'%s' must be a finite number", q->name);
+  check_range(p, q, value);
+  return value;
+}
+
+static lua_Integer integer_value(const struct plan *p, const struct param *q, int index) {
+  int exact;
+  number_value(p, q, index);
+  lua_Integer value = lua_tointegerx(p->L, index, &exact);
+  if (!exact) mistake(p, "'%s' must be a whole number", q->name);
+  return value;
+}
+
+/* ---- choices ---- */
+
+enum { MOST_CHOICES = 40 };
+
+static int unknown_choice(const struct plan *p, const struct param *q, int index) {
+  const char *names[MOST_CHOICES];
+  size_t count = 0;
+  for (const struct choice *c = q->choices; c->name && count < MOST_CHOICES; c++) names[count++] = c->name;
+  const char *given =
+      lua_type(p->L, index) == LUA_TSTRING ? lua_tostring(p->L, index) : luaL_tolstring(p->L, index, NULL);
+  const char *near = lua_type(p->L, index) == LUA_TSTRING ? nearest(given, names, count) : NULL;
+  if (near) return mistake(p, "'%s' cannot be '%s', did you mean '%s'?", q->name, given, near);
+  struct buf *list = push_scratch(p->L);
+  for (size_t i = 0; i < count; i++) buf_format(list, "%s'%s'", i ? ", " : "", names[i]);
+  return mistake(p, "'%s' cannot be '%s', it is one of %s", q->name, given, buf_text(list));
+}
+
+static bool is_choice(lua_State *L, int index, const struct choice *c) {
+  if (lua_type(L, index) == LUA_TNUMBER) return !c->text && lua_tonumber(L, index) == c->number;
+  if (lua_type(L, index) != LUA_TSTRING) return false;
+  const char *given = lua_tostring(L, index);
+  if (strlen(given) != lua_rawlen(L, index)) return false;
+  return strcmp(given, c->name) == 0 || (c->text && strcmp(given, c->text) == 0);
+}
+
+static const struct choice *choice_value(const struct plan *p, const struct param *q, int index) {
+  for (const struct choice *c = q->choices; c->name; c++)
+    if (is_choice(p->L, index, c)) return c;
+  unknown_choice(p, q, index);
+  return NULL;
+}
+
+/* ---- days of the week: bit 0 is Sunday (service-facts 4.1) ---- */
+
+static unsigned day_bits(struct bytes word) {
+  for (const struct choice *day = day_choices; day->name; day++)
+    if (word.size == strlen(day->name) && strncasecmp((const char *)word.data, day->name, word.size) == 0)
+      return (unsigned)day->number;
+  return 0;
+}
+
+static unsigned one_day(const struct plan *p, const struct param *q, struct bytes word) {
+  while (word.size && *word.data == ' ') word.data++, word.size--;
+  while (word.size && word.data[word.size - 1] == ' ') word.size--;
+  unsigned bits = day_bits(word);
+  if (bits) return bits;
+  lua_pushlstring(p->L, (const char *)word.data, word.size);
+  mistake(p, "'%s' has no day '%s': use mon tue wed thu fri sat sun, all or weekdays", q->name,
+          lua_tostring(p->L, -1));
+  return 0;
+}
+
+static unsigned days_in_text(const struct plan *p, const struct param *q, struct bytes text) {
+  unsigned bits = 0;
+  for (;;) {
+    const unsigned char *comma = memchr(text.data, ',', text.size);
+    size_t size = comma ? (size_t)(comma - text.data) : text.size;
+    bits |= one_day(p, q, (struct bytes){text.data, size});
+    if (!comma) return bits;
+    text.data += size + 1, text.size -= size + 1;
+  }
+}
+
+static unsigned days_in_list(const struct plan *p, const struct param *q, int index) {
+  unsigned bits = 0;
+  lua_Integer count = luaL_len(p->L, index);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_geti(p->L, index, i);
+    bits |= one_day(p, q, string_value(p, q, lua_gettop(p->L)));
+    lua_pop(p->L, 1);
+  }
+  return bits;
+}
+
+static unsigned days_value(const struct plan *p, const struct param *q, int index) {
+  unsigned bits = 0;
+  int type = lua_type(p->L, index);
+  if (type == LUA_TTABLE)
+    bits = days_in_list(p, q, index);
+  else if (type == LUA_TSTRING)
+    bits = days_in_text(p, q, string_value(p, q, index));
+  else if (type == LUA_TNUMBER)
+    bits = (unsigned)integer_value(p, q, index);
+  if (bits == 0 || bits > 127)
+    mistake(p, "'%s' must name days: {\"mon\",\"tue\"}, \"Mon,Tues\", \"all\" or a mask", q->name);
+  return bits;
+}
+
+/* One word when the set has one, else the days one by one; the first of several names of a day counts. */
+void days_text(struct buf *out, unsigned bits) {
+  unsigned written = 0;
+  for (const struct choice *day = day_choices; day->name; day++)
+    if ((unsigned)day->number == bits) {
+      buf_text_add(out, day->text);
+      return;
+    }
+  for (const struct choice *day = day_choices; day->name; day++) {
+    unsigned bit = (unsigned)day->number;
+    if (!(bits & bit) || written & bit || bit & (bit - 1)) continue;
+    buf_format(out, "%s%s", written ? "," : "", day->text);
+    written |= bit;
+  }
+}
+
+/* ---- ids and times ---- */
+
+static bool id_text(struct bytes text) {
+  if (text.size == 0 || text.size > 128) return false;
+  for (size_t i = 0; i < text.size; i++)
+    if (!strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", text.data[i]) ||
+        !text.data[i])
+      return false;
+  return true;
+}
+
+/* A VIN, or the numeric id that paths take too (service-facts 3.1). */
+static bool vin_text(struct bytes text) {
+  bool digits = text.size > 0 && text.size <= 20;
+  for (size_t i = 0; i < text.size; i++) {
+    unsigned char c = text.data[i];
+    if (!(c >= '0' && c <= '9')) digits = false;
+    if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z' && c != 'I' && c != 'O' && c != 'Q')))
+      return digits;
+  }
+  return digits || text.size == 17;
+}
+
+/* It becomes a JSON number, where a leading zero would break the whole body. */
+static void check_digits(const struct plan *p, const struct param *q, struct bytes text) {
+  double value = 0;
+  if (text.size == 0 || strspn((const char *)text.data, "0123456789") != text.size)
+    mistake(p, "'%s' must be digits", q->name);
+  if (text.size > 1 && text.data[0] == '0') mistake(p, "'%s' must not start with 0", q->name);
+  for (size_t i = 0; i < text.size; i++) value = value * 10 + (text.data[i] - '0');
+  if (value < q->min || value > q->max) mistake(p, "'%s' is no such number", q->name);
+}
+
+static bool whole_number(lua_State *L, int index, lua_Integer *value) {
+  int exact;
+  *value = lua_tointegerx(L, index, &exact);
+  return exact && *value >= 0;
+}
+
+/* Appends the id as text; numbers are accepted where they are exact. */
+static void id_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  if (lua_type(p->L, index) == LUA_TNUMBER) {
+    lua_Integer value;
+    if (!whole_number(p->L, index, &value)) mistake(p, "'%s' must be a whole number, 0 or above", q->name);
+    lua_pushfstring(p->L, "%I", (LUAI_UACINT)value);
+    lua_replace(p->L, index);
+  }
+  struct bytes text = string_value(p, q, index);
+  if (q->type == TYPE_VIN && !vin_text(text))
+    mistake(p, "'%s' is not a VIN: 17 capital letters and digits, without I, O and Q", q->name);
+  if (bounded(q)) check_digits(p, q, text);
+  if (!id_text(text)) mistake(p, "'%s' must be an id: letters, digits, '-' and '_'", q->name);
+  buf_add(out, text.data, text.size);
+}
+
+static bool digits_like(const char *pattern, struct bytes text) {
+  for (size_t i = 0; pattern[i]; i++) {
+    if (i >= text.size) return false;
+    unsigned char c = text.data[i];
+    if (pattern[i] == '0' ? !(c >= '0' && c <= '9') : c != (unsigned char)pattern[i]) return false;
+  }
+  return true;
+}
+
+/* A date, or a time with its offset; a number is UTC seconds. Text is sent as it was given. */
+static void time_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  struct err e = ERR_INIT;
+  struct civil date;
+  int64_t utc;
+  double fraction;
+  if (q->type == TYPE_TIME && lua_type(p->L, index) == LUA_TNUMBER) {
+    double seconds = floor(number_value(p, q, index));
+    if (seconds < CIVIL_MIN || seconds > CIVIL_MAX)
+      mistake(p, "'%s' must be UTC seconds within the years 0 to 9999", q->name);
+    civil_format_time(out, (int64_t)seconds, 0);
+    return;
+  }
+  struct bytes text = string_value(p, q, index);
+  bool good = civil_parse_date(&date, text, &e) ||
+              (q->type == TYPE_TIME && civil_parse_time(&utc, &fraction, text, &e));
+  if (!good)
+    mistake(p, "'%s' must be %s, got '%s'", q->name,
+            q->type == TYPE_DATE ? "a date such as 2026-03-29"
+                                 : "a time such as 2026-03-29T00:00:00+01:00, or UTC seconds",
+            (const char *)text.data);
+  buf_add(out, text.data, text.size);
+}
+
+/* ---- text and JSON forms of a value ---- */
+
+static void check_text(const struct plan *p, const struct param *q, struct bytes text) {
+  if (q->flags & PIN && !(text.size == 4 && digits_like("0000", text)))
+    mistake(p, "'%s' must be four digits", q->name);
+  if (q->place != IN_BODY && !clean_text(text)) mistake(p, "'%s' must not hold control characters", q->name);
+}
+
+static void text_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  if (q->flags & NUMBER_AS_TEXT && lua_type(p->L, index) == LUA_TNUMBER) {
+    buf_format(out, "%lld", (long long)integer_value(p, q, index));
+    return;
+  }
+  struct bytes text = string_value(p, q, index);
+  check_text(p, q, text);
+  buf_add(out, text.data, text.size);
+}
+
+static bool boolean_value(const struct plan *p, const struct param *q, int index) {
+  if (!lua_isboolean(p->L, index))
+    mistake(p, "'%s' must be true or false, got %s", q->name, luaL_typename(p->L, index));
+  return lua_toboolean(p->L, index);
+}
+
+static void joined_strings(const struct plan *p, const struct param *q, int index, struct buf *out);
+
+/* The value as it stands in a path or a query, before percent-encoding. */
+void plain_text(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  if (q->choices && q->type != TYPE_STRINGS) {
+    const struct choice *c = choice_value(p, q, index);
+    if (c->text)
+      buf_text_add(out, c->text);
+    else
+      buf_json_number(out, c->number);
+    return;
+  }
+  switch (q->type) {
+  case TYPE_STRING:
+    text_value(p, q, index, out);
+    return;
+  case TYPE_INTEGER:
+    buf_format(out, "%lld", (long long)integer_value(p, q, index));
+    return;
+  case TYPE_NUMBER:
+    buf_json_number(out, number_value(p, q, index));
+    return;
+  case TYPE_BOOLEAN:
+    buf_text_add(out, boolean_value(p, q, index) ? "true" : "false");
+    return;
+  case TYPE_ID:
+  case TYPE_VIN:
+    id_value(p, q, index, out);
+    return;
+  case TYPE_TIME:
+  case TYPE_DATE:
+    time_value(p, q, index, out);
+    return;
+  case TYPE_DAYS:
+    days_text(out, days_value(p, q, index));
+    return;
+  case TYPE_BYTES:
+    buf_base64(out, string_value(p, q, index));
+    return;
+  case TYPE_STRINGS:
+  case TYPE_VINS:
+    joined_strings(p, q, index, out);
+    return;
+  case TYPE_OBJECT:
+  case TYPE_TARIFF:
+    break;
+  }
+  mistake(p, "'%s' cannot stand in an address", q->name);
+}
+
+/* How many elements one request may carry; a list without any says nothing. */
+static void check_count(const struct plan *p, const struct param *q, lua_Integer count) {
+  if (count == 0) mistake(p, "'%s' must be a list with at least one element", q->name);
+  if (bounded(q) && (lua_Number)count > q->max)
+    mistake(p, "'%s' takes at most %d elements", q->name, (int)q->max);
+}
+
+/* A list, each element checked like a single value. */
+static void each_string(const struct plan *p, const struct param *q, int index,
+                        void (*take)(struct buf *, const struct buf *, lua_Integer), struct buf *out) {
+  struct param one = *q;
+  one.type = q->type == TYPE_VINS ? TYPE_VIN : TYPE_STRING;
+  one.min = one.max = 0; /* of a list they bound the number of elements */
+  if (lua_type(p->L, index) != LUA_TTABLE)
+    mistake(p, "'%s' must be a list of strings, got %s", q->name, luaL_typename(p->L, index));
+  lua_Integer count = luaL_len(p->L, index);
+  check_count(p, q, count);
+  for (lua_Integer i = 1; i <= count; i++) {
+    struct buf *item = push_scratch(p->L);
+    lua_geti(p->L, index, i);
+    plain_text(p, &one, lua_gettop(p->L), item);
+    take(out, item, i);
+    box_close(p->L, -2);
+    lua_pop(p->L, 2);
+  }
+}
+
+static void take_joined(struct buf *out, const struct buf *item, lua_Integer i) {
+  if (i > 1) buf_put(out, ';');
+  buf_add(out, item->data, item->size);
+}
+
+/* vehicle_data's endpoints are joined with semicolons (service-facts 4.1). */
+static void joined_strings(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  each_string(p, q, index, take_joined, out);
+}
+
+static void take_json(struct buf *out, const struct buf *item, lua_Integer i) {
+  if (i > 1) buf_put(out, ',');
+  buf_json_string(out, buf_bytes(item));
+}
+
+static void json_text(const struct plan *p, const struct param *q, int index, struct buf *out, bool quoted) {
+  struct buf *text = push_scratch(p->L);
+  plain_text(p, q, index, text);
+  if (quoted)
+    buf_json_string(out, buf_bytes(text));
+  else
+    buf_add(out, text->data, text->size);
+  box_close(p->L, -1);
+  lua_pop(p->L, 1);
+}
+
+/* An object of the module that knows its own JSON (a tariff) has a method encode; other tables are written as
+ * they are. */
+static void json_object(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  if (luaL_getmetafield(p->L, index, "encode") != LUA_TNIL) {
+    lua_pushvalue(p->L, index);
+    lua_call(p->L, 1, 1);
+    struct bytes text = string_value(p, q, lua_gettop(p->L));
+    buf_add(out, text.data, text.size);
+    lua_pop(p->L, 1);
+    return;
+  }
+  if (lua_type(p->L, index) != LUA_TTABLE)
+    mistake(p, "'%s' must be a table, got %s", q->name, luaL_typename(p->L, index));
+  json_encode(p->L, index, out, q->lists);
+}
+
+/* The value as it stands in the body. An id of digits only is written as an exact integer literal. */
+void json_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
+  if (q->choices && q->type != TYPE_STRINGS) {
+    const struct choice *c = choice_value(p, q, index);
+    json_text(p, q, index, out, c->text != NULL);
+    return;
+  }
+  switch (q->type) {
+  case TYPE_INTEGER:
+  case TYPE_NUMBER:
+  case TYPE_BOOLEAN:
+    json_text(p, q, index, out, false);
+    return;
+  case TYPE_ID:
+    json_text(p, q, index, out, !bounded(q));
+    return;
+  case TYPE_STRING:
+  case TYPE_VIN:
+  case TYPE_TIME:
+  case TYPE_DATE:
+  case TYPE_BYTES:
+  case TYPE_DAYS:
+    json_text(p, q, index, out, true);
+    return;
+  case TYPE_STRINGS:
+  case TYPE_VINS:
+    buf_put(out, '[');
+    each_string(p, q, index, take_json, out);
+    buf_put(out, ']');
+    return;
+  case TYPE_OBJECT:
+  case TYPE_TARIFF:
+    json_object(p, q, index, out);
+    return;
+  }
+}
+
+static uint64_t id_number(const struct plan *p, const struct param *q, int index) {
+  struct buf *text = push_scratch(p->L);
+  uint64_t id = 0;
+  id_value(p, q, index, text);
+  for (size_t i = 0; i < text->size; i++) {
+    unsigned digit = text->data[i] - '0';
+    if (digit > 9 || id > (UINT64_MAX - digit) / 10) mistake(p, "'%s' must be a number here", q->name);
+    id = id * 10 + digit;
+  }
+  box_close(p->L, -1);
+  lua_pop(p->L, 1);
+  if (q->max > 0 && (double)id > q->max) mistake(p, "'%s' must be at most %f", q->name, q->max);
+  return id;
+}
+
+static struct bytes message_text(const struct plan *p, const struct param *q, int index) {
+  struct bytes text = string_value(p, q, index);
+  check_text(p, q, text);
+  if (text.size && memchr(text.data, 0, text.size)) mistake(p, "'%s' must not hold a zero byte", q->name);
+  return text;
+}
+
+void signed_value(const struct plan *p, const struct param *q, int index, struct value *out) {
+  struct param narrowed = *q;
+  if (q->signed_max != 0) narrowed.max = q->signed_max;
+  out->given = true;
+  if (q->choices) {
+    out->choice = choice_value(p, q, index);
+    return;
+  }
+  switch (q->type) {
+  case TYPE_STRING:
+    out->text = message_text(p, q, index);
+    return;
+  case TYPE_BOOLEAN:
+    out->boolean = boolean_value(p, q, index);
+    return;
+  case TYPE_INTEGER:
+    out->number = (double)integer_value(p, &narrowed, index);
+    return;
+  case TYPE_NUMBER:
+    out->number = number_value(p, &narrowed, index);
+    return;
+  case TYPE_ID:
+    out->integer = id_number(p, q, index);
+    return;
+  case TYPE_DAYS:
+    out->integer = days_value(p, q, index);
+    return;
+  default:
+    mistake(p, "'%s' cannot stand in a signed command", q->name);
+  }
+}

@@ -1,0 +1,42 @@
+/* One argument of a call: checked against its parameter row, and written as text or as JSON.
+ *
+ * What the caller gets wrong raises here, with the caller's own line, the parameter's name and what it takes
+ * instead.
+ */
+#ifndef FLEET_BIND_PARAMS_H
+#define FLEET_BIND_PARAMS_H
+
+#include "bind/call/request.h"
+#include "signing/wire/codec.h"
+
+/* What the engines share while they walk one row. */
+struct plan {
+  lua_State *L;
+  const struct row *row;
+  struct request *request;
+  int box, handle;       /* stack indices */
+  int params, options;   /* stack indices, 0: not given */
+  const char *separator; /* before the next member of the body or the query */
+};
+
+/* Raise with the place of the caller: level 1 is the Lua function that called into C. */
+int mistake(const struct plan *p, const char *format, ...);
+int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,
+                 size_t count);
+
+/* The value as it stands in a path or a query, before percent-encoding. */
+void plain_text(const struct plan *p, const struct param *q, int index, struct buf *out);
+/* The value as it stands in the body. */
+void json_value(const struct plan *p, const struct param *q, int index, struct buf *out);
+/* The value as it stands in a signed command. Texts are views, valid while the Lua value is on the stack. */
+void signed_value(const struct plan *p, const struct param *q, int index, struct value *out);
+
+void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed", "All" */
+
+/* The table of parameters against the row (client.c): unknown names raise, and so does a parameter that is
+ * missing. */
+void check_names(const struct plan *p);
+bool push_param(const struct plan *p,
+                const struct param *q); /* pushes the value, true; pushes nothing, false */
+
+#endif

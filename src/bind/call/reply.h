@@ -1,0 +1,20 @@
+/* What came back: the reply of a finished transfer, or one that a host's own HTTP handed in. */
+#ifndef FLEET_BIND_REPLY_H
+#define FLEET_BIND_REPLY_H
+
+#include "bind/lua/bind.h"
+#include "http/http.h"
+
+struct shared_http; /* see loop.c: the multi handle outlives whichever of loop and replies goes first */
+
+struct reply {
+  struct http_response *response; /* of the transfer, or &own */
+  struct http_transfer *transfer; /* NULL: own */
+  struct shared_http *shared;
+  struct http_response own;
+};
+
+extern const struct box_type reply_type;
+void shared_http_drop(struct shared_http *s, struct http_transfer *t); /* also drops the reference */
+
+#endif

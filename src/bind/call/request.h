@@ -1,0 +1,40 @@
+/* One call, checked and written down: the row and the caller's arguments as a request target and a body.
+ *
+ * A request is a value: client.c makes it, whoever carries it (libcurl, a host's own HTTP, the proxy) makes a
+ * reply of it, and reply.c turns that into a result. The body stays in C because it may hold a PIN; it is
+ * wiped when the box goes.
+ */
+#ifndef FLEET_BIND_REQUEST_H
+#define FLEET_BIND_REQUEST_H
+
+#include "bind/lua/bind.h"
+
+struct request {
+  const struct row *row;
+  const char *label;  /* what failures call it when it carries another row's command, or NULL */
+  struct buf target;  /* path and query below the base address */
+  struct buf body;    /* JSON, or empty */
+  size_t planned;     /* size of target before request:query, 0: not called yet */
+  bool query_follows; /* target has a query already */
+  bool has_body;
+  double timeout;  /* option, seconds, 0: the client's */
+  bool idempotent; /* the row's, or the caller's word for it */
+  bool strict, raw, wake, force, read_back;
+  enum slot slot; /* option auth, SLOT_END: the row's */
+};
+
+/* User values of a request box: the IN_LOCAL parameters (a table or nil), the parameters as given (a table or
+ * nil). */
+enum { REQUEST_LOCALS = 1, REQUEST_PARAMS = 2 };
+
+extern const struct box_type request_type;
+
+static inline const char *request_name(const struct request *r) {
+  return r->label ? r->label : r->row->name;
+}
+
+static inline bool request_is_write(const struct request *r) {
+  return r->row->verb[0] != 'G' && !(r->row->flags & ROW_READ);
+}
+
+#endif

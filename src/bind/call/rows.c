@@ -1,0 +1,377 @@
+#include "bind/lua/bind.h"
+#include "tables/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The tables as Lua data, for the engines, generators and specs on that side. Every call makes a fresh list,
+ * so that what a caller changes in it changes nothing else. Columns keep their names; an absent one is nil.
+ * The flags of a row stand in its table flags, those of a parameter or an option beside its columns. */
+
+struct flag {
+  unsigned bit;
+  const char *name;
+};
+
+static const struct flag param_flags[] = {{REQUIRED, "required"},
+                                          {SECRET, "secret"},
+                                          {PIN, "pin"},
+                                          {NUMBER_AS_TEXT, "number_as_text"},
+                                          {SWITCH, "switch"},
+                                          {REQUIRED_ON, "required_on"},
+                                          {NOW, "now"},
+                                          {WHOLE, "whole"},
+                                          {0, NULL}};
+
+static const struct flag row_flags[] = {{ROW_COMMAND, "command"},
+                                        {ROW_IDEMPOTENT, "idempotent"},
+                                        {ROW_LIVE, "live"},
+                                        {ROW_NEEDS_PROTOCOL, "needs_protocol"},
+                                        {ROW_CHARGING_SCOPE, "charging_scope"},
+                                        {ROW_SETTING, "setting"},
+                                        {ROW_THIRD_PARTY, "third_party"},
+                                        {ROW_NO_BUSINESS, "no_business"},
+                                        {ROW_DEPRECATED, "deprecated"},
+                                        {ROW_BODY_AS_GIVEN, "body_as_given"},
+                                        {ROW_READ, "read"},
+                                        {ROW_IDEMPOTENT_WITH_ID, "idempotent_with_id"},
+                                        {ROW_ANY_OF, "any_of"},
+                                        {0, NULL}};
+
+static const struct flag option_flags[] = {{SECRET, "secret"}, {0, NULL}};
+
+/* Names of the enumerations, in their order. */
+static const char *const type_names[] = {"string", "integer", "number", "boolean", "id",
+                                         "vin",    "time",    "date",   "days",    "strings",
+                                         "vins",   "object",  "tariff", "bytes"};
+static const char *const place_names[] = {"path", "query", "body", "local"};
+static const char *const slot_names[] = {NULL, "user", "partner", "business"};
+static const char *const billing_names[] = {"free", "data", "command", "wake", "specs"};
+static const char *const paging_names[] = {"no", "page", "page_no", "offset"};
+static const char *const result_names[] = {"json", "bytes", "base64"};
+static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "infotainment"};
+static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
+static const char *const match_names[] = {"whole", "tail", "part"};
+
+/* ---- one member of the table at the top ---- */
+
+static void set_text(lua_State *L, const char *name, const char *text) {
+  if (!text) return;
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, name);
+}
+
+static void push_number(lua_State *L, double value) {
+  if (value == floor(value) && fabs(value) < 9007199254740992.0)
+    lua_pushinteger(L, (lua_Integer)value);
+  else
+    lua_pushnumber(L, value);
+}
+
+static void set_number(lua_State *L, const char *name, double value) {
+  push_number(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_boolean(lua_State *L, const char *name, bool value) {
+  lua_pushboolean(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_flags(lua_State *L, const struct flag *flag, unsigned bits) {
+  for (; flag->name; flag++) set_boolean(L, flag->name, (bits & flag->bit) != 0);
+}
+
+/* A text of words as a list. */
+static void set_words(lua_State *L, const char *name, const char *words) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; words && *words; i++) {
+    size_t size = strcspn(words, " ");
+    lua_pushlstring(L, words, size);
+    lua_seti(L, -2, i);
+    words += size + strspn(words + size, " ");
+  }
+  lua_setfield(L, -2, name);
+}
+
+static void set_texts(lua_State *L, const char *name, const char *const *texts) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; *texts; texts++, i++) {
+    lua_pushstring(L, *texts);
+    lua_seti(L, -2, i);
+  }
+  lua_setfield(L, -2, name);
+}
+
+/* ---- parameters ---- */
+
+static void set_choices(lua_State *L, const struct choice *c) {
+  if (!c) return;
+  lua_newtable(L);
+  for (lua_Integer i = 1; c->name; c++, i++) {
+    lua_createtable(L, 0, 3);
+    set_text(L, "name", c->name);
+    if (c->text)
+      set_text(L, "value", c->text);
+    else
+      set_number(L, "value", c->number);
+    set_text(L, "field", c->field);
+    lua_seti(L, -2, i);
+  }
+  lua_setfield(L, -2, "choices");
+}
+
+static void push_param(lua_State *L, const struct param *q) {
+  lua_createtable(L, 0, 20);
+  set_text(L, "name", q->name);
+  set_text(L, "place", place_names[q->place]);
+  set_text(L, "type", type_names[q->type]);
+  set_flags(L, param_flags, q->flags);
+  if (q->min != 0 || q->max != 0) {
+    set_number(L, "min", q->min);
+    set_number(L, "max", q->max);
+  }
+  if (q->signed_max != 0) set_number(L, "signed_max", q->signed_max);
+  set_choices(L, q->choices);
+  set_text(L, "unit", q->unit);
+  set_words(L, "lists", q->lists);
+  set_text(L, "field", q->field);
+  set_text(L, "doc", q->doc);
+}
+
+static void set_params(lua_State *L, const struct param *q) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; q && q->name; q++, i++) {
+    push_param(L, q);
+    lua_seti(L, -2, i);
+  }
+  lua_setfield(L, -2, "params");
+}
+
+/* ---- rows ---- */
+
+static void set_slots(lua_State *L, const enum slot *slot) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; *slot != SLOT_END; slot++, i++) {
+    lua_pushstring(L, slot_names[*slot]);
+    lua_seti(L, -2, i);
+  }
+  lua_setfield(L, -2, "slots");
+}
+
+static void set_address(lua_State *L, const struct row *r) {
+  set_text(L, "name", r->name);
+  set_text(L, "handle", r->handle);
+  set_text(L, "method", r->method);
+  set_text(L, "verb", r->verb);
+  set_text(L, "path", r->path);
+  set_text(L, "query", r->query);
+  set_text(L, "wrap", r->wrap);
+  set_text(L, "items", r->items);
+  set_text(L, "paging", paging_names[r->paging]);
+  set_text(L, "result", result_names[r->result]);
+  set_words(L, "ids", r->ids);
+}
+
+static void set_command(lua_State *L, const struct row *r) {
+  set_text(L, "domain", domain_names[r->domain]);
+  set_text(L, "message", r->message);
+  set_text(L, "settle", r->settle);
+  set_text(L, "since", r->since);
+  set_text(L, "until", r->until);
+  set_text(L, "who", r->who);
+  set_text(L, "replacement", r->replacement);
+}
+
+static void push_row(lua_State *L, const struct row *r) {
+  lua_createtable(L, 0, 48);
+  set_address(L, r);
+  set_command(L, r);
+  set_params(L, r->params);
+  set_slots(L, r->slots);
+  set_text(L, "scope", r->scope);
+  set_text(L, "billing", billing_names[r->billing]);
+  lua_createtable(L, 0, 13);
+  set_flags(L, row_flags, r->flags);
+  lua_setfield(L, -2, "flags");
+  set_text(L, "doc", r->doc);
+  set_text(L, "example", r->example);
+}
+
+static int push_rows(lua_State *L, const struct row *r) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; r->name; r++, i++) {
+    push_row(L, r);
+    lua_seti(L, -2, i);
+  }
+  return 1;
+}
+
+static int l_endpoints(lua_State *L) {
+  return push_rows(L, endpoint_rows);
+}
+
+static int l_commands(lua_State *L) {
+  return push_rows(L, command_rows);
+}
+
+/* ---- failures ---- */
+
+static void set_failure(lua_State *L, enum kind kind, enum outcome outcome, const char *doc) {
+  if (kind != KIND_none) set_text(L, "kind", kind_name(kind));
+  set_text(L, "outcome", outcome_name(outcome));
+  set_text(L, "doc", doc);
+}
+
+static int l_reasons(lua_State *L) {
+  lua_newtable(L);
+  lua_Integer i = 1;
+  for (const struct reason *r = reason_rows; r->text; r++, i++) {
+    lua_createtable(L, 0, 7);
+    set_text(L, "text", r->text);
+    set_text(L, "match", match_names[r->match]);
+    set_text(L, "where", r->where);
+    set_boolean(L, "changed", r->kind != KIND_none);
+    set_failure(L, r->kind, r->outcome, r->doc);
+    lua_seti(L, -2, i);
+  }
+  return 1;
+}
+
+/* The last row matches everything. */
+static int l_statuses(lua_State *L) {
+  lua_newtable(L);
+  const struct status *s = status_rows;
+  for (lua_Integer i = 1;; s++, i++) {
+    lua_createtable(L, 0, 7);
+    set_number(L, "status", s->status);
+    set_text(L, "text", s->text);
+    set_text(L, "also", s->also);
+    set_text(L, "trait", trait_names[s->trait]);
+    set_failure(L, s->kind, s->outcome, s->advice);
+    lua_seti(L, -2, i);
+    if (s->status == 0 && !s->text) return 1;
+  }
+}
+
+static int l_faults(lua_State *L) {
+  lua_newtable(L);
+  lua_Integer i = 1;
+  for (const struct fault *f = fault_rows; f->name; f++, i++) {
+    lua_createtable(L, 0, 6);
+    set_number(L, "number", f->number);
+    set_text(L, "name", f->name);
+    set_boolean(L, "resync", f->resync);
+    set_failure(L, f->kind, f->outcome, f->doc);
+    lua_seti(L, -2, i);
+  }
+  return 1;
+}
+
+static int l_kinds(lua_State *L) {
+  lua_newtable(L);
+  for (int kind = KIND_none + 1; kind < KIND_COUNT; kind++) {
+    lua_createtable(L, 0, 3);
+    set_text(L, "name", kind_rows[kind - 1].name);
+    set_number(L, "exit", KIND_EXIT(kind));
+    set_text(L, "doc", kind_rows[kind - 1].doc);
+    lua_seti(L, -2, kind);
+  }
+  return 1;
+}
+
+/* ---- vendors and options ---- */
+
+static void set_regions(lua_State *L, const struct region *r) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; r->name; r++, i++) {
+    lua_createtable(L, 0, 4);
+    set_text(L, "name", r->name);
+    set_text(L, "base_url", r->base_url);
+    set_text(L, "auth_url", r->auth_url);
+    set_text(L, "token_url", r->token_url);
+    lua_seti(L, -2, i);
+  }
+  lua_setfield(L, -2, "regions");
+}
+
+static void push_vendor(lua_State *L, const struct vendor *v) {
+  lua_createtable(L, 0, 12);
+  set_text(L, "name", v->name);
+  set_regions(L, v->regions);
+  set_texts(L, "host_endings", v->host_endings);
+  set_text(L, "authorize_path", v->authorize_path);
+  set_text(L, "consent_path", v->consent_path);
+  set_text(L, "token_path", v->token_path);
+  set_text(L, "health_path", v->health_path);
+  set_text(L, "key_path", v->key_path);
+  set_text(L, "pairing_url", v->pairing_url);
+  set_text(L, "invitation_url", v->invitation_url);
+  set_text(L, "jws_algorithm", v->jws_algorithm);
+  set_text(L, "jws_audience", v->jws_audience);
+}
+
+static int l_vendors(lua_State *L) {
+  lua_newtable(L);
+  lua_Integer i = 1;
+  for (const struct vendor *v = vendor_rows; v->name; v++, i++) {
+    push_vendor(L, v);
+    lua_seti(L, -2, i);
+  }
+  return 1;
+}
+
+static int push_options(lua_State *L, const struct option *o) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; o->name; o++, i++) {
+    lua_createtable(L, 0, 8);
+    set_text(L, "name", o->name);
+    set_text(L, "type", type_names[o->type]);
+    set_text(L, "fallback", o->fallback);
+    set_choices(L, o->choices);
+    set_text(L, "environment", o->environment);
+    set_flags(L, option_flags, o->flags);
+    set_boolean(L, "lua_only", o->lua_only);
+    set_text(L, "doc", o->doc);
+    lua_seti(L, -2, i);
+  }
+  return 1;
+}
+
+static int l_options(lua_State *L) {
+  return push_options(L, option_rows);
+}
+
+static int l_call_options(lua_State *L) {
+  return push_options(L, call_option_rows);
+}
+
+/* telemetry_fields() -> { name = { since =, minimum_delta = true, false or nil } } */
+static int l_telemetry_fields(lua_State *L) {
+  lua_newtable(L);
+  for (const struct telemetry_field *f = telemetry_fields; f->name; f++) {
+    lua_createtable(L, 0, 2);
+    set_text(L, "since", f->since);
+    if (f->minimum_delta != DELTA_UNKNOWN) {
+      lua_pushboolean(L, f->minimum_delta == DELTA_YES);
+      lua_setfield(L, -2, "minimum_delta");
+    }
+    lua_setfield(L, -2, f->name);
+  }
+  return 1;
+}
+
+void open_rows(lua_State *L) {
+  static const luaL_Reg functions[] = {{"endpoints", l_endpoints},
+                                       {"commands", l_commands},
+                                       {"reasons", l_reasons},
+                                       {"statuses", l_statuses},
+                                       {"faults", l_faults},
+                                       {"kinds", l_kinds},
+                                       {"vendors", l_vendors},
+                                       {"options", l_options},
+                                       {"call_options", l_call_options},
+                                       {"telemetry_fields", l_telemetry_fields},
+                                       {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,240 @@
+#include "bind/lua/bind.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* ---- boxes ---- */
+
+/* Lua aligns the memory of a userdata for LUAI_MAXALIGN only, which is less than max_align_t. */
+struct box {
+  const struct box_type *type;
+  bool open;
+  union {
+    LUAI_MAXALIGN;
+  } object[];
+};
+
+static char live_key;
+
+static lua_Integer *live_counter(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &live_key) != LUA_TUSERDATA) {
+    lua_pop(L, 1);
+    lua_Integer *fresh = lua_newuserdatauv(L, sizeof *fresh, 0);
+    *fresh = 0;
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &live_key);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &live_key);
+  }
+  lua_Integer *counter = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return counter;
+}
+
+long live_objects(lua_State *L) {
+  return (long)*live_counter(L);
+}
+
+/* The registry knows the metatable of a type by the type's address, and the type by the metatable's. */
+const struct box_type *box_type_at(lua_State *L, int index) {
+  if (!lua_isuserdata(L, index) || !lua_getmetatable(L, index)) return NULL;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, lua_topointer(L, -1));
+  const struct box_type *type = lua_touserdata(L, -1);
+  lua_pop(L, 2);
+  return type;
+}
+
+static struct box *box_at(lua_State *L, int index, const struct box_type *type) {
+  return box_type_at(L, index) == type ? lua_touserdata(L, index) : NULL;
+}
+
+static void release(lua_State *L, struct box *box) {
+  if (!box->open) return;
+  box->open = false;
+  --*live_counter(L);
+  if (box->type->release) box->type->release(box->object);
+}
+
+/* The type stands in the metatable's function as an upvalue, so that close(), __close and __gc are one
+ * function. */
+static int l_box_close(lua_State *L) {
+  const struct box_type *type = lua_touserdata(L, lua_upvalueindex(1));
+  struct box *box = box_at(L, 1, type);
+  if (!box) return luaL_typeerror(L, 1, type->name);
+  release(L, box);
+  return 0;
+}
+
+static int l_box_tostring(lua_State *L) {
+  const struct box_type *type = lua_touserdata(L, lua_upvalueindex(1));
+  struct box *box = box_at(L, 1, type);
+  if (!box) return luaL_typeerror(L, 1, type->name);
+  lua_pushfstring(L, "%s%s", type->name, box->open ? "" : " (closed)");
+  return 1;
+}
+
+static void set_method(lua_State *L, const struct box_type *type, const char *name, lua_CFunction function) {
+  lua_pushlightuserdata(L, (void *)(uintptr_t)type);
+  lua_pushcclosure(L, function, 1);
+  lua_setfield(L, -2, name);
+}
+
+void box_define(lua_State *L, const struct box_type *type) {
+  luaL_newmetatable(L, type->name);
+  set_method(L, type, "__gc", l_box_close);
+  set_method(L, type, "__close", l_box_close);
+  set_method(L, type, "__tostring", l_box_tostring);
+  lua_newtable(L);
+  set_method(L, type, "close", l_box_close);
+  if (type->methods) luaL_setfuncs(L, type->methods, 0);
+  lua_setfield(L, -2, "__index");
+  if (type->metamethods) luaL_setfuncs(L, type->metamethods, 0);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, type);
+  lua_pushlightuserdata(L, (void *)(uintptr_t)type);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, lua_topointer(L, -2));
+}
+
+void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_values) {
+  struct box *box = lua_newuserdatauv(L, sizeof *box + size, user_values);
+  memset(box, 0, sizeof *box + size);
+  box->type = type;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, type);
+  lua_setmetatable(L, -2);
+  return box->object;
+}
+
+void box_open(lua_State *L, int index) {
+  struct box *box = lua_touserdata(L, index);
+  box->open = true;
+  ++*live_counter(L);
+}
+
+void *box_test(lua_State *L, int index, const struct box_type *type) {
+  struct box *box = box_at(L, index, type);
+  return box ? box->object : NULL;
+}
+
+void *box_check(lua_State *L, int index, const struct box_type *type) {
+  struct box *box = box_at(L, index, type);
+  if (!box) luaL_typeerror(L, index, type->name);
+  if (!box->open) luaL_error(L, "%s is closed", type->name);
+  return box->object;
+}
+
+bool box_is_open(lua_State *L, int index) {
+  const struct box *box = lua_touserdata(L, index);
+  return box && box->open;
+}
+
+void box_close(lua_State *L, int index) {
+  release(L, lua_touserdata(L, index));
+}
+
+/* ---- failures ---- */
+
+static int l_err_tostring(lua_State *L) {
+  lua_getfield(L, 1, "message");
+  return 1;
+}
+
+static void push_err_metatable(lua_State *L) {
+  if (!luaL_newmetatable(L, "fleet.err")) return;
+  lua_pushcfunction(L, l_err_tostring);
+  lua_setfield(L, -2, "__tostring");
+}
+
+void push_err(lua_State *L, const struct err *e) {
+  lua_createtable(L, 0, 8);
+  lua_pushstring(L, kind_name(e->kind));
+  lua_setfield(L, -2, "kind");
+  lua_pushstring(L, e->message[0] ? e->message : kind_name(e->kind));
+  lua_setfield(L, -2, "message");
+  if (e->status) lua_pushinteger(L, e->status), lua_setfield(L, -2, "status");
+  if (e->fault) lua_pushinteger(L, e->fault), lua_setfield(L, -2, "fault");
+  if (e->retry_after > 0) lua_pushnumber(L, e->retry_after), lua_setfield(L, -2, "retry_after");
+  if (e->reason[0]) lua_pushstring(L, e->reason), lua_setfield(L, -2, "reason");
+  if (e->outcome) lua_pushstring(L, outcome_name(e->outcome)), lua_setfield(L, -2, "outcome");
+  push_err_metatable(L);
+  lua_setmetatable(L, -2);
+}
+
+int push_failure(lua_State *L, const struct err *e) {
+  lua_pushnil(L);
+  push_err(L, e);
+  lua_pushstring(L, kind_name(e->kind));
+  return 3;
+}
+
+/* ---- names ---- */
+
+enum { NAME_MAX_LENGTH = 64 };
+
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* Edit distance in which two exchanged neighbours count once (optimal string alignment). */
+static size_t distance(const char *a, size_t m, const char *b, size_t n) {
+  size_t rows[3][NAME_MAX_LENGTH + 1], *before = rows[0], *above = rows[1], *row = rows[2];
+  for (size_t j = 0; j <= n; j++) above[j] = j;
+  for (size_t i = 1; i <= m; i++) {
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = least(row[j], before[j - 2] + 1);
+    }
+    size_t *spare = before;
+    before = above, above = row, row = spare;
+  }
+  return above[n];
+}
+
+const char *nearest(const char *name, const char *const *names, size_t count) {
+  size_t length = strlen(name), best = SIZE_MAX;
+  const char *found = NULL;
+  if (length > NAME_MAX_LENGTH) return NULL;
+  for (size_t i = 0; i < count; i++) {
+    size_t other = strlen(names[i]);
+    if (other > NAME_MAX_LENGTH) continue;
+    size_t d = distance(name, length, names[i], other);
+    if (d < best && d <= other / 2 + 1) best = d, found = names[i];
+  }
+  return found;
+}
+
+int raise_unknown(lua_State *L, const char *what, const char *name, const char *const *names, size_t count) {
+  const char *near = nearest(name, names, count);
+  if (near) return luaL_error(L, "unknown %s '%s' (nearest: '%s')", what, name, near);
+  if (count == 0) return luaL_error(L, "unknown %s '%s' (none is taken here)", what, name);
+  return luaL_error(L, "unknown %s '%s'", what, name);
+}
+
+/* ---- bytes ---- */
+
+struct bytes check_bytes(lua_State *L, int index) {
+  size_t size;
+  const char *data = luaL_checklstring(L, index, &size);
+  return (struct bytes){(const unsigned char *)data, size};
+}
+
+void push_buf(lua_State *L, const struct buf *b) {
+  if (!buf_ok(b)) luaL_error(L, "out of memory");
+  lua_pushlstring(L, buf_text(b), b->size);
+}
+
+static void release_scratch(void *object) {
+  buf_free(object);
+}
+
+static const struct box_type scratch_type = {"fleet.scratch", release_scratch, NULL, NULL};
+
+struct buf *push_scratch(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &scratch_type) == LUA_TNIL) {
+    box_define(L, &scratch_type);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  struct buf *b = box_new(L, &scratch_type, sizeof *b, 0);
+  box_open(L, -1);
+  return b;
+}

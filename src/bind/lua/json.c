@@ -1,0 +1,388 @@
+#include "bind/lua/json.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 64, EXACT_DIGITS = 15 };
+
+bool word_in(const char *words, const char *name, size_t size) {
+  for (const char *at = words; at && *at;) {
+    size_t length = strcspn(at, " ");
+    if (length == size && memcmp(at, name, size) == 0) return true;
+    at += length + (at[length] == ' ');
+  }
+  return false;
+}
+
+/* ---- the locale ---- */
+
+struct reader {
+  locale_t c_numeric;
+};
+
+static void reader_release(void *object) {
+  struct reader *r = object;
+  if (r->c_numeric) freelocale(r->c_numeric);
+}
+
+static const struct box_type reader_type = {"fleet.json", reader_release, NULL, NULL};
+static const char decode_key, new_key, reader_key;
+
+/* ---- reading ---- */
+
+static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end) {
+  for (at++; at < end && *at != '"'; at++)
+    if (*at == '\\') at++;
+  return at < end ? at + 1 : end;
+}
+
+static bool number_byte(unsigned char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* An integer literal with more digits than a double holds exactly. One that starts with 0 is no JSON:
+ * lua-cjson says so. */
+static bool too_long(const unsigned char *at, const unsigned char *end) {
+  if (*at == '-') at++;
+  if (end - at <= EXACT_DIGITS || *at == '0') return false;
+  for (; at < end; at++)
+    if (*at < '0' || *at > '9') return false;
+  return true;
+}
+
+/* The next long integer from at on; an empty view at the end when there is none. */
+static struct bytes next_long_integer(const unsigned char *at, const unsigned char *end) {
+  while (at < end) {
+    const unsigned char *start = at;
+    if (*at == '"') {
+      at = skip_string(at, end);
+    } else if (number_byte(*at)) {
+      while (at < end && number_byte(*at)) at++;
+      if (too_long(start, at)) return (struct bytes){start, (size_t)(at - start)};
+    } else {
+      at++;
+    }
+  }
+  return (struct bytes){end, 0};
+}
+
+/* Copies text to out with quotes around long integers, the first of which is found already. */
+static void quote_long_integers(struct bytes text, struct bytes found, struct buf *out) {
+  const unsigned char *copied = text.data, *end = text.data + text.size;
+  for (; found.size; found = next_long_integer(copied, end)) {
+    buf_add(out, copied, (size_t)(found.data - copied));
+    buf_put(out, '"');
+    buf_add(out, found.data, found.size);
+    buf_put(out, '"');
+    copied = found.data + found.size;
+  }
+  buf_add(out, copied, (size_t)(end - copied));
+}
+
+/* Walks what lua-cjson made; overflow: a number was too large for a double. */
+struct tidier {
+  lua_State *L;
+  const char *ids;
+  bool overflow;
+};
+
+static bool is_id(const struct tidier *t, int key) {
+  if (!t->ids || lua_type(t->L, key) != LUA_TSTRING) return false;
+  size_t size;
+  const char *name = lua_tolstring(t->L, key, &size);
+  return word_in(t->ids, name, size);
+}
+
+/* Pushes what Lua shall see of the number at the top; false when that is the number itself. */
+static bool push_tidy_number(struct tidier *t, bool id) {
+  lua_Number value = lua_tonumber(t->L, -1);
+  if (!isfinite(value)) t->overflow = true;
+  bool integral = value == floor(value) && fabs(value) < 1e15;
+  if (!integral && !id) return false;
+  if (integral)
+    lua_pushinteger(t->L, (lua_Integer)value);
+  else
+    lua_pushnumber(t->L, value);
+  if (id) lua_tostring(t->L, -1);
+  return true;
+}
+
+static void tidy(struct tidier *t, int table);
+
+/* The pair at the top is key, value; leaves the key. */
+static void tidy_member(struct tidier *t, int table) {
+  lua_State *L = t->L;
+  int type = lua_type(L, -1);
+  bool replace = false;
+  if (type == LUA_TTABLE) {
+    tidy(t, lua_gettop(L));
+  } else if (type == LUA_TNUMBER) {
+    replace = push_tidy_number(t, is_id(t, -2));
+  } else if (type == LUA_TLIGHTUSERDATA && lua_type(L, -2) == LUA_TSTRING) {
+    lua_pushnil(L);
+    replace = true;
+  }
+  if (replace) {
+    lua_pushvalue(L, -3);
+    lua_insert(L, -2);
+    lua_rawset(L, table);
+  }
+  lua_pop(L, 1);
+}
+
+static void tidy(struct tidier *t, int table) {
+  luaL_checkstack(t->L, 8, "JSON");
+  for (lua_pushnil(t->L); lua_next(t->L, table);) tidy_member(t, table);
+}
+
+/* Between the two switches nothing may raise: the locale would stay, and be freed under the host's thread. */
+static int decode_protected(lua_State *L, struct bytes text, locale_t locale) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &decode_key);
+  lua_pushlstring(L, (const char *)text.data, text.size);
+  locale_t before = locale ? uselocale(locale) : (locale_t)0;
+  int status = lua_pcall(L, 1, 1, 0);
+  if (locale) uselocale(before);
+  return status;
+}
+
+/* lua-cjson keeps one decimal point for the whole process and takes it from the locale whenever an instance
+ * is made. */
+static void take_point(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &new_key);
+  lua_pcall(L, 0, 0, 0);
+}
+
+/* The "C" locale first. Where somebody made an instance under another locale that fails for fractions: then
+ * the point is taken anew from the locale that the host has now, which is what the host's own use of the
+ * library needs, too. */
+static bool decode(lua_State *L, struct bytes text) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
+  const struct reader *r = box_check(L, -1, &reader_type);
+  lua_pop(L, 1);
+  if (decode_protected(L, text, r->c_numeric) == LUA_OK) return true;
+  lua_pop(L, 1);
+  take_point(L);
+  if (decode_protected(L, text, (locale_t)0) == LUA_OK) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+/* Most replies hold no long integer and need no copy. */
+static bool decode_quoted(lua_State *L, struct bytes text, struct bytes found) {
+  struct buf *quoted = push_scratch(L);
+  int scratch = lua_gettop(L);
+  quote_long_integers(text, found, quoted);
+  bool done = buf_ok(quoted) && decode(L, buf_bytes(quoted));
+  box_close(L, scratch);
+  lua_remove(L, scratch);
+  return done;
+}
+
+static bool decode_text(lua_State *L, struct bytes text) {
+  if (text.size == 0 || memchr(text.data, 0, text.size))
+    return false; /* lua-cjson takes a zero byte for the end */
+  struct bytes found = next_long_integer(text.data, text.data + text.size);
+  return found.size ? decode_quoted(L, text, found) : decode(L, text);
+}
+
+bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
+  bool done = decode_text(L, text);
+  struct tidier t = {L, ids, false};
+  if (done && lua_type(L, -1) == LUA_TTABLE) tidy(&t, lua_gettop(L));
+  if (done && lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(&t, false)) lua_remove(L, -2);
+  if (done && !t.overflow) return true;
+  if (done) lua_pop(L, 1);
+  return err_set(e, KIND_protocol, "the reply is not JSON that can be read");
+}
+
+static int l_json_decode(lua_State *L) {
+  struct err e = ERR_INIT;
+  if (!json_decode(L, check_bytes(L, 1), luaL_optstring(L, 2, NULL), &e)) return push_failure(L, &e);
+  return 1;
+}
+
+/* ---- writing ---- */
+
+struct writer {
+  lua_State *L;
+  struct buf *out;
+  const char *lists;
+  const char *name; /* of the member being written, for messages */
+  int depth;
+};
+
+static void write_value(struct writer *w, int index);
+
+static int refuse(struct writer *w, const char *what) {
+  return luaL_error(w->L, "%s cannot be written as JSON (in '%s')", what, w->name);
+}
+
+/* A member beside the elements would be lost without a word. */
+static void check_list(struct writer *w, int index, lua_Integer size) {
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1), size--)
+    if (lua_type(w->L, -2) != LUA_TNUMBER) refuse(w, "a table with both list elements and members");
+  if (size != 0) refuse(w, "a list with holes");
+}
+
+static void write_list(struct writer *w, int index) {
+  lua_Integer size = luaL_len(w->L, index);
+  check_list(w, index, size);
+  buf_put(w->out, '[');
+  for (lua_Integer i = 1; i <= size; i++) {
+    if (i > 1) buf_put(w->out, ',');
+    lua_geti(w->L, index, i);
+    write_value(w, lua_gettop(w->L));
+    lua_pop(w->L, 1);
+  }
+  buf_put(w->out, ']');
+}
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names stay alive through the table; the array is a userdata so that a raise loses nothing. */
+static const char **sorted_names(struct writer *w, int index, size_t *count) {
+  *count = 0;
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1)) {
+    if (lua_type(w->L, -2) != LUA_TSTRING) refuse(w, "a table with both list elements and members");
+    if (strlen(lua_tostring(w->L, -2)) != lua_rawlen(w->L, -2)) refuse(w, "a name with a zero byte");
+    ++*count;
+  }
+  const char **names = lua_newuserdatauv(w->L, (*count + 1) * sizeof *names, 0);
+  size_t i = 0;
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1)) names[i++] = lua_tostring(w->L, -2);
+  qsort(names, *count, sizeof *names, by_text);
+  return names;
+}
+
+static void write_object(struct writer *w, int index) {
+  size_t count;
+  const char **names = sorted_names(w, index, &count), *outer = w->name;
+  buf_put(w->out, '{');
+  for (size_t i = 0; i < count; i++) {
+    if (i) buf_put(w->out, ',');
+    buf_json_string(w->out, bytes_of(names[i]));
+    buf_put(w->out, ':');
+    lua_getfield(w->L, index, names[i]);
+    w->name = names[i];
+    write_value(w, lua_gettop(w->L));
+    lua_pop(w->L, 1);
+  }
+  w->name = outer;
+  buf_put(w->out, '}');
+  lua_pop(w->L, 1);
+}
+
+static void write_table(struct writer *w, int index) {
+  if (++w->depth > MAX_DEPTH) refuse(w, "a table that deep");
+  luaL_checkstack(w->L, 8, "JSON");
+  bool empty = true;
+  lua_pushnil(w->L);
+  if (lua_next(w->L, index)) {
+    lua_pop(w->L, 2);
+    empty = false;
+  }
+  bool list = empty ? word_in(w->lists, w->name, strlen(w->name)) : luaL_len(w->L, index) > 0;
+  if (list)
+    write_list(w, index);
+  else
+    write_object(w, index);
+  w->depth--;
+}
+
+static void write_number(struct writer *w, int index) {
+  if (lua_isinteger(w->L, index))
+    buf_format(w->out, "%lld", (long long)lua_tointeger(w->L, index));
+  else if (!buf_json_number(w->out, lua_tonumber(w->L, index)))
+    refuse(w, "a number that is not finite");
+}
+
+static void write_string(struct writer *w, int index) {
+  size_t size;
+  const char *text = lua_tolstring(w->L, index, &size);
+  buf_json_string(w->out, (struct bytes){(const unsigned char *)text, size});
+}
+
+static void write_value(struct writer *w, int index) {
+  switch (lua_type(w->L, index)) {
+  case LUA_TNIL:
+    buf_text_add(w->out, "null");
+    return;
+  case LUA_TBOOLEAN:
+    buf_text_add(w->out, lua_toboolean(w->L, index) ? "true" : "false");
+    return;
+  case LUA_TNUMBER:
+    write_number(w, index);
+    return;
+  case LUA_TSTRING:
+    write_string(w, index);
+    return;
+  case LUA_TTABLE:
+    write_table(w, index);
+    return;
+  case LUA_TLIGHTUSERDATA:
+    if (lua_touserdata(w->L, index) == NULL) {
+      buf_text_add(w->out, "null");
+      return;
+    }
+  }
+  refuse(w, luaL_typename(w->L, index));
+}
+
+void json_encode(lua_State *L, int index, struct buf *out, const char *lists) {
+  struct writer w = {L, out, lists, "value", 0};
+  write_value(&w, lua_absindex(L, index));
+}
+
+static int l_json_encode(lua_State *L) {
+  luaL_checkany(L, 1);
+  const char *lists = luaL_optstring(L, 2, NULL);
+  struct buf *out = push_scratch(L);
+  json_encode(L, 1, out, lists);
+  push_buf(L, out);
+  box_close(L, -2);
+  return 1;
+}
+
+/* ---- opening ---- */
+
+/* cjson.new() { decode_max_depth = 64, decode_invalid_numbers = false }: nesting, NaN, Infinity and
+ * hexadecimal are refused by the library. */
+static void open_cjson(lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "cjson");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "new");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &new_key);
+  lua_call(L, 0, 1);
+  lua_getfield(L, -1, "decode_max_depth");
+  lua_pushinteger(L, MAX_DEPTH);
+  lua_call(L, 1, 0);
+  lua_getfield(L, -1, "decode_invalid_numbers");
+  lua_pushboolean(L, false);
+  lua_call(L, 1, 0);
+  lua_getfield(L, -1, "decode");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &decode_key);
+  lua_pop(L, 2);
+}
+
+void open_json(lua_State *L) {
+  box_define(L, &reader_type);
+  lua_pop(L, 1);
+  struct reader *r = box_new(L, &reader_type, sizeof *r, 0);
+  r->c_numeric = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  if (!r->c_numeric) luaL_error(L, "no memory for the \"C\" locale");
+  box_open(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &reader_key);
+  open_cjson(L);
+  lua_pushcfunction(L, l_json_decode);
+  lua_setfield(L, -2, "json_decode");
+  lua_pushcfunction(L, l_json_encode);
+  lua_setfield(L, -2, "json_encode");
+  lua_pushlightuserdata(L, NULL);
+  lua_setfield(L, -2, "null");
+}

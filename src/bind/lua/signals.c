@@ -1,0 +1,65 @@
+#include "bind/lua/bind.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Signals that end a program, as a descriptor that a loop can watch: for programs such as `fleet sim` that
+ * have something to close. The module itself never calls this (a good guest installs no handler and changes
+ * no mask). */
+
+struct signals {
+  int fd;
+};
+
+static void release_signals(void *object) {
+  struct signals *s = object;
+  close(s->fd);
+}
+
+static const luaL_Reg signals_methods[];
+static const struct box_type signals_type = {"fleet.signals", release_signals, signals_methods, NULL};
+
+/* core.signals() -> signals: from now on this thread gets SIGINT and SIGTERM through signals:fd() only */
+static int l_signals(lua_State *L) {
+  sigset_t set;
+  struct err e = ERR_INIT;
+  struct signals *s = box_new(L, &signals_type, sizeof *s, 0);
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (s->fd < 0) {
+    err_set(&e, KIND_service, "no descriptor for signals (errno %d)", errno);
+    return push_failure(L, &e);
+  }
+  box_open(L, -1);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  return 1;
+}
+
+static int l_fd(lua_State *L) {
+  const struct signals *s = box_check(L, 1, &signals_type);
+  lua_pushinteger(L, s->fd);
+  return 1;
+}
+
+/* signals:take() -> the number of a signal that arrived, or nothing */
+static int l_take(lua_State *L) {
+  const struct signals *s = box_check(L, 1, &signals_type);
+  struct signalfd_siginfo info;
+  if (read(s->fd, &info, sizeof info) != sizeof info) return 0;
+  lua_pushinteger(L, (lua_Integer)info.ssi_signo);
+  return 1;
+}
+
+static const luaL_Reg signals_methods[] = {{"fd", l_fd}, {"take", l_take}, {NULL, NULL}};
+
+void open_signals(lua_State *L) {
+  box_define(L, &signals_type);
+  lua_pop(L, 1);
+  lua_pushcfunction(L, l_signals);
+  lua_setfield(L, -2, "signals");
+}

@@ -1,0 +1,283 @@
+#include "bind/lua/json.h"
+#include "bind/signing/session.h"
+#include "signing/jws.h"
+#include "crypto/keyfile.h"
+#include "tables/rows.h"
+
+#include <string.h>
+
+/* ---- the state's algorithms ---- */
+
+/* Not a box: it belongs to the state and not to anybody who could close it. */
+struct shared {
+  struct crypto *crypto;
+  struct buf buffer;
+};
+
+static const char shared_key;
+
+static int l_shared_gc(lua_State *L) {
+  struct shared *s = lua_touserdata(L, 1);
+  crypto_unref(s->crypto);
+  s->crypto = NULL;
+  buf_free(&s->buffer);
+  return 0;
+}
+
+static struct shared *shared_of(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &shared_key);
+  struct shared *s = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return s;
+}
+
+struct crypto *state_crypto(lua_State *L, struct err *e) {
+  struct shared *s = shared_of(L);
+  if (!s->crypto) s->crypto = crypto_new(e);
+  return s->crypto;
+}
+
+struct buf *state_buffer(lua_State *L) {
+  struct shared *s = shared_of(L);
+  buf_clear(&s->buffer);
+  return &s->buffer;
+}
+
+void push_whole(lua_State *L, struct buf *b) {
+  push_buf(L, b);
+  if (b->capacity > 4096)
+    buf_free(b);
+  else
+    buf_clear(b);
+}
+
+static void open_shared(lua_State *L) {
+  struct shared *s = lua_newuserdatauv(L, sizeof *s, 0);
+  *s = (struct shared){NULL, BUF_INIT};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, l_shared_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &shared_key);
+}
+
+/* ---- fleet.key ---- */
+
+struct held {
+  struct key *key;
+};
+
+static void release_key(void *object) {
+  key_unref(((struct held *)object)->key);
+}
+
+static const struct box_type key_type;
+
+struct key *check_key(lua_State *L, int index) {
+  return ((struct held *)box_check(L, index, &key_type))->key;
+}
+
+static int push_key(lua_State *L, int box, struct key *k, const struct err *e) {
+  if (!k) return push_failure(L, e);
+  struct held *held = box_test(L, box, &key_type);
+  held->key = k;
+  box_open(L, box);
+  lua_pushvalue(L, box);
+  return 1;
+}
+
+/* fleet.key.generate() -> key */
+static int l_generate(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct crypto *c = state_crypto(L, &e);
+  box_new(L, &key_type, sizeof(struct held), 0);
+  return push_key(L, lua_gettop(L), c ? key_generate(c, &e) : NULL, &e);
+}
+
+static bool insecure_mode(lua_State *L, int index) {
+  if (lua_isnoneornil(L, index)) return false;
+  static const char *const names[] = {"insecure_key_mode"};
+  check_options(L, index, names, 1);
+  lua_getfield(L, index, names[0]);
+  bool insecure = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return insecure;
+}
+
+static bool is_pem(struct bytes text) {
+  static const char mark[] = "-----BEGIN";
+  return text.size && memmem(text.data, text.size, mark, sizeof mark - 1);
+}
+
+/* fleet.key.load(path or PEM text, passphrase, { insecure_key_mode = }) -> key, or nil, err, kind */
+static int l_load(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct bytes given = check_bytes(L, 1);
+  struct bytes passphrase = lua_isnoneornil(L, 2) ? (struct bytes){NULL, 0} : check_bytes(L, 2);
+  bool insecure = insecure_mode(L, 3), text = is_pem(given);
+  luaL_argcheck(L, text || (given.size && strlen((const char *)given.data) == given.size), 1,
+                "a path or PEM text is needed");
+  struct crypto *c = state_crypto(L, &e);
+  box_new(L, &key_type, sizeof(struct held), 0);
+  int box = lua_gettop(L);
+  struct buf *pem = push_scratch(L);
+  if (text) buf_add(pem, given.data, given.size);
+  bool ok = c && (text || keyfile_read(pem, (const char *)given.data, insecure, &e));
+  struct key *k = ok ? key_parse(c, buf_bytes(pem), passphrase, &e) : NULL;
+  box_close(L, -1);
+  return push_key(L, box, k, &e);
+}
+
+/* key:save(path, passphrase) -> true, or nil, err, kind; never over an existing file */
+static int l_save(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct key *k = check_key(L, 1);
+  const char *path = luaL_checkstring(L, 2);
+  struct bytes passphrase = lua_isnoneornil(L, 3) ? (struct bytes){NULL, 0} : check_bytes(L, 3);
+  struct buf *pem = push_scratch(L);
+  bool ok = key_private_pem(k, passphrase, pem, &e) && keyfile_write(path, buf_bytes(pem), &e);
+  box_close(L, -1);
+  if (!ok) return push_failure(L, &e);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+/* fleet.key.public_bytes(PEM text as it is hosted) -> 65 bytes, or nil, err, kind */
+static int l_read_public(lua_State *L) {
+  struct err e = ERR_INIT;
+  unsigned char public[PUBLIC_SIZE];
+  if (!key_public_parse(check_bytes(L, 1), public, &e)) return push_failure(L, &e);
+  lua_pushlstring(L, (const char *)public, sizeof public);
+  return 1;
+}
+
+static int l_public_pem(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct key *k = check_key(L, 1);
+  struct buf *pem = push_scratch(L);
+  if (!key_public_pem(k, pem, &e)) return push_failure(L, &e);
+  push_buf(L, pem);
+  return 1;
+}
+
+static int l_public_bytes(lua_State *L) {
+  lua_pushlstring(L, (const char *)key_public(check_key(L, 1)), PUBLIC_SIZE);
+  return 1;
+}
+
+static int l_fingerprint(lua_State *L) {
+  struct key *k = check_key(L, 1);
+  struct buf *hex = push_scratch(L);
+  if (!key_fingerprint(k, hex)) return luaL_error(L, "out of memory");
+  push_buf(L, hex);
+  return 1;
+}
+
+/* ---- tokens ---- */
+
+static const char *string_option(lua_State *L, int index, const char *name, const char *fallback) {
+  if (lua_isnoneornil(L, index)) return fallback;
+  int type = lua_getfield(L, index, name);
+  if (type != LUA_TNIL && type != LUA_TSTRING) luaL_error(L, "option '%s' must be a string", name);
+  return type == LUA_TNIL ? fallback : lua_tostring(L, -1); /* stays on the stack, so the text stays alive */
+}
+
+/* The claims with iss and aud of ours, as JSON, in a scratch buffer that is left on the stack. */
+static struct buf *push_claims(lua_State *L, int claims, const struct key *k, const char *vin,
+                               const char *app) {
+  lua_newtable(L);
+  int copy = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, claims);) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_settable(L, copy);
+  }
+  struct buf *text = push_scratch(L);
+  buf_base64(text, (struct bytes){key_public(k), PUBLIC_SIZE});
+  push_buf(L, text);
+  lua_setfield(L, copy, "iss");
+  buf_clear(text);
+  buf_text_add(text, vendor_rows->jws_audience);
+  if (vin)
+    buf_format(text, ".vehicle.%s.%s", vin, app);
+  else
+    buf_format(text, ".fleet.%s", app);
+  push_buf(L, text);
+  lua_setfield(L, copy, "aud");
+  buf_clear(text);
+  json_encode(L, copy, text, "alert_types include_fields");
+  return text;
+}
+
+static bool is_app(const char *app) {
+  return *app &&
+         strspn(app, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(app);
+}
+
+/* key:jws(claims, { vin =, app = "TelemetryClient" }) -> token, or nil, err, kind */
+static int l_jws(lua_State *L) {
+  static const char *const names[] = {"vin", "app"};
+  struct err e = ERR_INIT;
+  struct key *k = check_key(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 3);
+  check_options(L, 3, names, 2);
+  const char *vin = string_option(L, 3, "vin", NULL), *app = string_option(L, 3, "app", "TelemetryClient");
+  if (vin && !is_vin(vin))
+    return luaL_error(L, "option 'vin' is not a VIN: 17 capital letters and digits, without I, O and Q");
+  if (!is_app(app)) return luaL_error(L, "option 'app' must be a name of letters and digits");
+  struct buf *claims = push_claims(L, 2, k, vin, app), *token = push_scratch(L);
+  if (!jws_sign(k, vendor_rows->jws_algorithm, buf_bytes(claims), token, &e)) return push_failure(L, &e);
+  push_buf(L, token);
+  return 1;
+}
+
+/* A token taken apart, in a box, because decoding its JSON can raise. */
+static void release_token(void *object) {
+  jws_free(object);
+}
+
+static const struct box_type token_type = {"fleet.token", release_token, NULL, NULL};
+
+/* The algorithm before anything else: a token may claim one that needs no key. */
+static bool has_algorithm(lua_State *L, const struct jws *t, struct err *e) {
+  if (!json_decode(L, buf_bytes(&t->header), NULL, e)) return false;
+  bool right = lua_istable(L, -1) && lua_getfield(L, -1, "alg") == LUA_TSTRING &&
+               strcmp(lua_tostring(L, -1), vendor_rows->jws_algorithm) == 0;
+  return right || err_set(e, KIND_protocol, "the token is not signed with %s", vendor_rows->jws_algorithm);
+}
+
+/* fleet.jws_verify(token, public_bytes) -> claims, or nil, err, kind */
+static int l_jws_verify(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct bytes token = check_bytes(L, 1), public = check_bytes(L, 2);
+  struct crypto *c = state_crypto(L, &e);
+  struct jws *t = box_new(L, &token_type, sizeof *t, 0);
+  box_open(L, -1);
+  int box = lua_gettop(L);
+  bool ok = c && jws_read(t, token, &e) && has_algorithm(L, t, &e) && jws_verify(c, t, public, &e) &&
+            json_decode(L, buf_bytes(&t->claims), NULL, &e);
+  box_close(L, box);
+  return ok ? 1 : push_failure(L, &e);
+}
+
+static const luaL_Reg key_methods[] = {{"save", l_save},
+                                       {"public_pem", l_public_pem},
+                                       {"public_bytes", l_public_bytes},
+                                       {"fingerprint", l_fingerprint},
+                                       {"jws", l_jws},
+                                       {NULL, NULL}};
+static const struct box_type key_type = {"fleet.key", release_key, key_methods, NULL};
+
+void open_keys(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"generate", l_generate}, {"load", l_load}, {"public_bytes", l_read_public}, {NULL, NULL}};
+  open_shared(L);
+  box_define(L, &key_type);
+  box_define(L, &token_type);
+  lua_pop(L, 2);
+  luaL_newlib(L, functions);
+  lua_setfield(L, -2, "key");
+  lua_pushcfunction(L, l_jws_verify);
+  lua_setfield(L, -2, "jws_verify");
+}

@@ -1,0 +1,168 @@
+/* What the core found in a tariff, as the tables that callers see. One row per kind says which list it
+ * belongs to and which members it has.
+ */
+#include "bind/tariff/tariffs.h"
+
+#include <stdio.h>
+
+/* ---- fields ---- */
+
+void set_text(lua_State *L, const char *field, const char *text) {
+  if (!text) return;
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, field);
+}
+
+const char *side_name(enum tariff_side side) {
+  return side == TARIFF_BUY ? "buy" : "sell";
+}
+
+void set_bytes(lua_State *L, const char *field, struct bytes text) {
+  lua_pushlstring(L, (const char *)text.data, text.size);
+  lua_setfield(L, -2, field);
+}
+
+/* ---- kinds ---- */
+
+/* clang-format off */
+enum { ON_SIDE = 1, ON_CHARGES = 2, ON_SEASON = 4, ON_LABEL = 8, SPAN = 16, DATES = 32, LABELS = 64, SEASONS = 128,
+       PRICE = 256, BECOMES = 512, PAIR = 1024, RANGES = 2048 };
+/* clang-format on */
+enum { PROBLEMS, NORMALISATIONS, WARNINGS, LISTS };
+
+static const struct {
+  const char *name;
+  int list;
+  unsigned fields;
+} kinds[] = {
+    [TARIFF_SEASON_GAP] = {"season_gap", PROBLEMS, ON_SIDE | DATES},
+    [TARIFF_SEASON_OVERLAP] = {"season_overlap", PROBLEMS, ON_SIDE | SEASONS | DATES},
+    [TARIFF_PERIOD_GAP] = {"period_gap", PROBLEMS, ON_SIDE | ON_SEASON | SPAN},
+    [TARIFF_PERIOD_OVERLAP] = {"period_overlap", PROBLEMS, ON_SIDE | ON_SEASON | LABELS | SPAN},
+    [TARIFF_PRICE_WITHOUT_PERIOD] = {"price_without_period", PROBLEMS,
+                                     ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
+    [TARIFF_PERIOD_WITHOUT_PRICE] = {"period_without_price", PROBLEMS,
+                                     ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
+    [TARIFF_NEGATIVE_PRICE] = {"negative_price", NORMALISATIONS,
+                               ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL | PRICE | BECOMES},
+    [TARIFF_BUY_BELOW_SELL] = {"buy_below_sell", NORMALISATIONS, PAIR},
+    [TARIFF_LABELS_NOT_SHOWN] = {"labels_not_shown", WARNINGS, ON_SIDE | LABELS},
+    [TARIFF_ALL_RECOMMENDED] = {"all_recommended", WARNINGS, ON_SIDE | PRICE},
+    [TARIFF_DAY_RANGES] = {"day_ranges", WARNINGS, ON_SIDE | RANGES},
+    [TARIFF_MISSING_TO_DAY] = {"missing_to_day_of_week", WARNINGS, ON_SIDE | ON_SEASON | ON_LABEL},
+    [TARIFF_MISSING_CHARGES] = {"missing_charges", WARNINGS, ON_SIDE | ON_CHARGES},
+    [TARIFF_LEAP_DAY] = {"leap_day", WARNINGS, ON_SIDE | ON_SEASON},
+};
+
+static const char *const day_names[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+
+static void set_number(lua_State *L, const char *field, double value) {
+  if (value == 0)
+    lua_pushinteger(L, 0); /* a rounded price prints as 0 */
+  else
+    lua_pushnumber(L, value);
+  lua_setfield(L, -2, field);
+}
+
+static void set_date(lua_State *L, const char *field, uint32_t day) {
+  int month, date;
+  tariff_date(day, &month, &date);
+  char text[32];
+  snprintf(text, sizeof text, "%02d-%02d", month, date);
+  set_text(L, field, text);
+}
+
+/* Never crosses midnight: the core tells day by day. */
+static void push_span(lua_State *L, uint32_t from, uint32_t to) {
+  uint32_t start = from % 1440, end = start + (to - from);
+  char text[64];
+  snprintf(text, sizeof text, "%s %02u:%02u-%02u:%02u", day_names[from / 1440 % 7], start / 60, start % 60,
+           end / 60, end % 60);
+  lua_pushstring(L, text);
+}
+
+static void set_names(lua_State *L, const char *field, const struct tariff_report *r,
+                      const struct tariff_fault *f) {
+  lua_createtable(L, (int)f->count, 0);
+  for (size_t i = 0; i < f->count; i++) {
+    lua_pushlstring(L, (const char *)r->names[f->first + i].data, r->names[f->first + i].size);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, field);
+}
+
+static void set_spans(lua_State *L, const struct tariff_report *r, const struct tariff_fault *f) {
+  lua_createtable(L, (int)f->count, 0);
+  for (size_t i = 0; i < f->count; i++) {
+    push_span(L, r->spans[f->first + i].from, r->spans[f->first + i].to);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "spans");
+}
+
+static void set_ranges(lua_State *L, const struct tariff_report *r, const struct tariff_fault *f) {
+  lua_createtable(L, (int)f->count, 0);
+  for (size_t i = 0; i < f->count; i++) {
+    const struct span *range = &r->spans[f->first + i];
+    if (range->from == range->to)
+      lua_pushstring(L, day_names[range->from]);
+    else
+      lua_pushfstring(L, "%s-%s", day_names[range->from], day_names[range->to]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "ranges");
+}
+
+static void set_pair(lua_State *L, const struct tariff_report *r, const struct tariff_fault *f) {
+  set_bytes(L, "buy_season", f->season);
+  set_bytes(L, "sell_season", f->other_season);
+  set_bytes(L, "buy_label", f->label);
+  set_bytes(L, "sell_label", f->other_label);
+  set_number(L, "buy", f->price);
+  set_number(L, "sell", f->other_price);
+  set_number(L, "buy_becomes", f->becomes);
+  set_spans(L, r, f);
+}
+
+static void set_span(lua_State *L, const struct tariff_fault *f) {
+  push_span(L, f->from, f->to);
+  lua_setfield(L, -2, "span");
+  lua_pushinteger(L, (lua_Integer)(f->to - f->from));
+  lua_setfield(L, -2, "minutes");
+}
+
+static void push_fault(lua_State *L, const struct tariff_report *r, const struct tariff_fault *f) {
+  unsigned fields = kinds[f->kind].fields;
+  lua_createtable(L, 0, 8);
+  set_text(L, "kind", kinds[f->kind].name);
+  if (fields & ON_SIDE) set_text(L, "side", side_name(f->side));
+  if (fields & ON_CHARGES)
+    set_text(L, "charges", f->charges == TARIFF_ENERGY ? "energy_charges" : "demand_charges");
+  if (fields & ON_SEASON) set_bytes(L, "season", f->season);
+  if (fields & ON_LABEL) set_bytes(L, "label", f->label);
+  if (fields & LABELS) set_names(L, "labels", r, f);
+  if (fields & SEASONS) set_names(L, "seasons", r, f);
+  if (fields & SPAN) set_span(L, f);
+  if (fields & DATES) set_date(L, "from", f->from), set_date(L, "to", f->to);
+  if (fields & PRICE) set_number(L, "price", f->price);
+  if (fields & BECOMES) set_number(L, "becomes", f->becomes);
+  if (fields & PAIR) set_pair(L, r, f);
+  if (fields & RANGES) set_ranges(L, r, f);
+}
+
+void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count) {
+  static const char *const lists[LISTS] = {"problems", "normalisations", "warnings"};
+  lua_Integer counts[LISTS] = {count, 0, 0};
+  lua_createtable(L, 0, 4);
+  int out = lua_gettop(L), at[LISTS] = {problems, out + 1, out + 2};
+  lua_newtable(L), lua_newtable(L); /* report normalisations warnings */
+  for (size_t i = 0; i < report->fault_count; i++) {
+    int list = kinds[report->faults[i].kind].list;
+    push_fault(L, report, &report->faults[i]);
+    lua_rawseti(L, at[list], ++counts[list]);
+  }
+  for (int i = 0; i < LISTS; i++) lua_pushvalue(L, at[i]), lua_setfield(L, out, lists[i]);
+  lua_pushboolean(L, counts[PROBLEMS] == 0);
+  lua_setfield(L, out, "valid");
+  lua_settop(L, out);
+}

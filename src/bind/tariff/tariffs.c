@@ -1,0 +1,121 @@
+/* core.tariff: a checked tariff in a box, asked for prices and weeks. */
+#include "bind/tariff/tariffs.h"
+
+struct plan {
+  struct tariff *tariff;
+  struct tariff_report report;
+};
+
+static void release_plan(void *object) {
+  struct plan *plan = object;
+  tariff_report_free(&plan->report);
+  tariff_free(plan->tariff);
+}
+
+static int side_option(lua_State *L, int index) {
+  static const char *const sides[] = {"buy", "sell", NULL};
+  return luaL_checkoption(L, index, NULL, sides);
+}
+
+static const luaL_Reg plan_methods[];
+static const struct box_type plan_type;
+
+static int checked_within(lua_State *L, int index, int low, int high) {
+  lua_Integer value = luaL_checkinteger(L, index);
+  luaL_argcheck(L, value >= low && value <= high, index, "out of range");
+  return (int)value;
+}
+
+/* plan:price(side, month, day, weekday, minute) -> price or nil, season, label, until */
+static int l_price(lua_State *L) {
+  struct plan *plan = box_check(L, 1, &plan_type);
+  enum tariff_side side = (enum tariff_side)side_option(L, 2);
+  int month = checked_within(L, 3, 1, 12), day = checked_within(L, 4, 1, 31);
+  int weekday = checked_within(L, 5, 0, 6), minute = checked_within(L, 6, 0, 1439);
+  struct tariff_price found;
+  bool priced = tariff_price(plan->tariff, side, month, day, weekday, minute, &found);
+  if (priced)
+    lua_pushnumber(L, found.price);
+  else
+    lua_pushnil(L);
+  lua_pushlstring(L, found.season.data ? (const char *)found.season.data : "", found.season.size);
+  lua_pushlstring(L, found.label.data ? (const char *)found.label.data : "", found.label.size);
+  lua_pushinteger(L, found.until);
+  return 4;
+}
+
+static void push_week_span(lua_State *L, const struct tariff *t, const struct span *span) {
+  struct bytes name;
+  double price[TARIFF_CHARGES];
+  tariff_label(t, span->id, &name, price);
+  lua_createtable(L, 0, 5);
+  lua_pushinteger(L, span->from), lua_setfield(L, -2, "from");
+  lua_pushinteger(L, span->to), lua_setfield(L, -2, "to");
+  set_bytes(L, "label", name);
+  lua_pushnumber(L, price[TARIFF_ENERGY]), lua_setfield(L, -2, "price");
+  lua_pushnumber(L, price[TARIFF_DEMAND]), lua_setfield(L, -2, "demand");
+}
+
+static void push_week(lua_State *L, const struct tariff *t, const struct tariff_week *week) {
+  const int dates[] = {week->dates.from_month, week->dates.from_day, week->dates.to_month,
+                       week->dates.to_day};
+  lua_createtable(L, (int)week->count, 5);
+  set_bytes(L, "name", week->name);
+  for (int i = 0; i < 4; i++) lua_pushinteger(L, dates[i]), lua_setfield(L, -2, tariff_date_member(i));
+  for (size_t i = 0; i < week->count; i++) {
+    push_week_span(L, t, &week->spans[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* plan:weeks(side) -> by first day { { name, fromMonth..., { from, to, label, price, demand }, ... }, ... }
+ */
+static int l_weeks(lua_State *L) {
+  struct plan *plan = box_check(L, 1, &plan_type);
+  enum tariff_side side = (enum tariff_side)side_option(L, 2);
+  struct tariff_week week;
+  lua_newtable(L);
+  for (size_t i = 0; tariff_week(plan->tariff, side, i, &week); i++) {
+    push_week(L, plan->tariff, &week);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+static const luaL_Reg plan_methods[] = {{"price", l_price}, {"weeks", l_weeks}, {NULL, NULL}};
+static const struct box_type plan_type = {"fleet.tariff_plan", release_plan, plan_methods, NULL};
+
+/* core.tariff(table) -> plan, report, how many of its problems come from reading the table: first, in no
+ * order */
+static int l_tariff(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checkstack(L, 60, NULL);
+  lua_settop(L, 1);
+  struct plan *plan = box_new(L, &plan_type, sizeof *plan, 0);
+  box_open(L, 2);
+  lua_newtable(L); /* table plan problems */
+  plan->tariff = tariff_new();
+  if (!plan->tariff) return luaL_error(L, "out of memory");
+  lua_pushvalue(L, 1);
+  lua_Integer count = read_tariff(L, plan->tariff, 3);
+  if (!tariff_check(plan->tariff, &plan->report, NULL)) return luaL_error(L, "out of memory");
+  lua_pushvalue(L, 2);
+  push_tariff_report(L, &plan->report, 3, count);
+  tariff_report_free(&plan->report);
+  lua_pushinteger(L, count);
+  return 3;
+}
+
+/* core.tariff_members() -> { tariff = { { name =, shape = }, ... }, sell =, season =, ... } */
+static int l_tariff_members(lua_State *L) {
+  push_tariff_members(L);
+  return 1;
+}
+
+void open_tariffs(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"tariff", l_tariff}, {"tariff_members", l_tariff_members}, {NULL, NULL}};
+  box_define(L, &plan_type);
+  lua_pop(L, 1);
+  luaL_setfuncs(L, functions, 0);
+}

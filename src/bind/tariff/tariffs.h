@@ -1,0 +1,26 @@
+/* What the files of this folder about tariffs share: reading a table, telling what was found.
+ *
+ * The reader appends what the table itself gets wrong to a list of problems; the report appends what the core
+ * found and wraps both.
+ */
+#ifndef FLEET_BIND_TARIFFS_H
+#define FLEET_BIND_TARIFFS_H
+
+#include "bind/lua/bind.h"
+#include "tariff/tariff.h"
+
+/* Reads the table on top of the stack into t; returns how many problems it appended to the list at that
+ * index. */
+lua_Integer read_tariff(lua_State *L, struct tariff *t, int problems);
+const char *tariff_date_member(int i); /* 0 to 3: fromMonth, fromDay, toMonth, toDay */
+void push_tariff_members(lua_State *L);
+
+/* Pushes { valid, problems, normalisations, warnings }; the list of problems holds count already. */
+void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count);
+
+/* Both set a field of the table on top of the stack; a NULL text sets none. */
+void set_text(lua_State *L, const char *field, const char *text);
+void set_bytes(lua_State *L, const char *field, struct bytes text);
+const char *side_name(enum tariff_side side);
+
+#endif

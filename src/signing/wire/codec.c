@@ -1,0 +1,280 @@
+#include "signing/wire/codec.h"
+
+#include "signing/wire/protobuf_fields.h"
+#include "signing/wire/proto/car_server.pb-c.h"
+#include "signing/wire/proto/vcsec.pb-c.h"
+
+#include <string.h>
+
+static Type *type_of(enum domain domain) {
+  return domain == DOMAIN_VCSEC ? &fleet__vcsec__unsigned_message__descriptor
+                                : &fleet__car_server__action__descriptor;
+}
+
+const struct row *command_row(const char *name) {
+  for (const struct row *r = command_rows; r->name; r++)
+    if (strcmp(r->name, name) == 0) return r;
+  return NULL;
+}
+
+/* One item of the notation: a message that is present, or a member with its value. */
+static ProtobufCMessage *put_item(ProtobufCMessage *m, struct path p, struct arena *a) {
+  Field *f;
+  double v;
+  ProtobufCMessage *in = path_holder(m, p, &f, a);
+  if (!in) return NULL;
+  if (!p.value) return field_is_message(f) ? field_enter(in, f, a) : NULL;
+  return field_fixed_value(f, p.value, p.value_end, &v) && field_put_number(field_place(in, f), f, v) &&
+                 field_mark(in, f)
+             ? in
+             : NULL;
+}
+
+/* ---- parameters ---- */
+
+static const char *spelling(const struct choice *c) {
+  return c->field ? c->field : c->text;
+}
+
+static bool put_choice(ProtobufCMessage *m, Field *f, const struct choice *c, struct arena *a) {
+  double v = c->number;
+  const char *word = spelling(c);
+  if (f->type == PROTOBUF_C_TYPE_STRING) return word && field_put_text(m, f, bytes_of(word), a);
+  if (word && !field_fixed_value(f, word, word + strlen(word), &v)) return false;
+  return field_put_number(field_place(m, f), f, v) && field_mark(m, f);
+}
+
+static bool put_integer(ProtobufCMessage *m, Field *f, uint64_t v) {
+  if (f->type == PROTOBUF_C_TYPE_UINT64)
+    *(uint64_t *)field_place(m, f) = v;
+  else if (!field_put_number(field_place(m, f), f, (double)v))
+    return false;
+  return field_mark(m, f);
+}
+
+static bool put_scalar(ProtobufCMessage *m, Field *f, const struct param *p, const struct value *v,
+                       struct arena *a) {
+  if (v->choice) return put_choice(m, f, v->choice, a);
+  if (p->type == TYPE_STRING) return field_put_text(m, f, v->text, a);
+  if (p->type == TYPE_ID || p->type == TYPE_DAYS) return put_integer(m, f, v->integer);
+  return field_put_number(field_place(m, f), f, p->type == TYPE_BOOLEAN ? v->boolean : v->number) &&
+         field_mark(m, f);
+}
+
+/* A choice below a message, or a boolean that makes a message present. */
+static bool put_presence(ProtobufCMessage *base, const struct path *p, const struct param *param,
+                         const struct value *v, struct arena *a) {
+  if (param->type == TYPE_BOOLEAN && !v->boolean) return true;
+  ProtobufCMessage *m = path_is_base(p) ? base : put_item(base, *p, a);
+  if (!m || param->type == TYPE_BOOLEAN) return m != NULL;
+  return v->choice && v->choice->field && put_item(m, path_whole(v->choice->field), a);
+}
+
+static bool put_parameter(ProtobufCMessage *base, const struct param *param, const struct value *v,
+                          struct arena *a) {
+  struct path p = path_whole(param->field);
+  Field *f = path_is_base(&p) ? NULL : path_leaf(base->descriptor, p);
+  if (!f && !path_is_base(&p)) return false;
+  if (!f || field_is_message(f)) return put_presence(base, &p, param, v, a);
+  ProtobufCMessage *m = path_holder(base, p, &f, a);
+  return m && put_scalar(m, f, param, v, a);
+}
+
+static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values,
+                           double wall, struct arena *a, struct err *e) {
+  for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, wherever it stands */
+    for (size_t i = 0; row->params && row->params[i].name; i++) {
+      const struct param *p = &row->params[i];
+      struct value v = values[i];
+      bool is_switch = p->flags & SWITCH;
+      if (!p->field || is_switch != (pass == 0)) continue;
+      if (!v.given && p->flags & NOW) v.given = true, v.integer = wall > 0 ? (uint64_t)wall : 0;
+      if (v.given && !put_parameter(base, p, &v, a))
+        return err_set(e, KIND_invalid, "%s: %s does not fit into the vehicle's message", row->name, p->name);
+      if (is_switch && !v.boolean) return true;
+    }
+  return true;
+}
+
+/* The fixed part of a row; *base is where its parameters start. */
+static bool put_items(ProtobufCMessage *root, const char *items, ProtobufCMessage **base, struct arena *a) {
+  *base = root;
+  while (*items) {
+    const char *end = strchr(items, ';'), *stop = end ? end : items + strlen(items);
+    struct path p = path_of(items, stop);
+    ProtobufCMessage *m = put_item(*base, p, a);
+    if (!m) return false;
+    if (*base == root && !p.value) *base = m;
+    items = end ? end + 1 + strspn(end + 1, " ") : stop;
+  }
+  return true;
+}
+
+static ProtobufCMessage *build(const struct row *row, const struct value *values, double wall,
+                               struct arena *a, struct err *e) {
+  ProtobufCMessage *root = message_new(type_of(row->domain), a), *base;
+  if (!root) return err_out_of_memory(e), NULL;
+  if (!put_items(root, row->message, &base, a))
+    return err_set(e, KIND_invalid, "%s has no usable message", row->name), NULL;
+  return put_parameters(base, row, values, wall, a, e) ? root : NULL;
+}
+
+enum { COMMAND_LIMIT = 1 << 16 };
+
+bool codec_encode(const struct row *row, const struct value *values, double wall, struct buf *out,
+                  struct err *e) {
+  struct arena a;
+  if (!row->message) return err_set(e, KIND_unsupported, "%s has no signed form", row->name);
+  arena_start(&a, COMMAND_LIMIT);
+  ProtobufCMessage *root = build(row, values, wall, &a, e);
+  bool ok = root && (message_pack(root, out) || err_out_of_memory(e));
+  arena_end(&a);
+  return ok;
+}
+
+/* ---- back ---- */
+
+static ProtobufCMessage *find_item(ProtobufCMessage *m, struct path p) {
+  Field *f;
+  double v, wanted;
+  ProtobufCMessage *in = path_holder(m, p, &f, NULL);
+  if (!in) return NULL;
+  if (!p.value) return field_is_message(f) ? field_child(in, f) : NULL;
+  return field_fixed_value(f, p.value, p.value_end, &wanted) && field_number(in, f, &v) && v == wanted ? in
+                                                                                                       : NULL;
+}
+
+static const struct choice *choice_below(ProtobufCMessage *m, const struct param *p) {
+  for (const struct choice *c = p->choices; c && c->name; c++)
+    if (c->field && find_item(m, path_whole(c->field))) return c;
+  return NULL;
+}
+
+static const struct choice *choice_of_number(Field *f, const struct param *p, double v) {
+  for (const struct choice *c = p->choices; c && c->name; c++) {
+    double wanted = c->number;
+    const char *word = spelling(c);
+    if (word && !field_fixed_value(f, word, word + strlen(word), &wanted)) continue;
+    if (wanted == v) return c;
+  }
+  return NULL;
+}
+
+static void get_text(ProtobufCMessage *m, Field *f, const struct param *p, struct value *v) {
+  const char *text = *(char **)field_place(m, f);
+  v->text = bytes_of(text ? text : "");
+  v->given = v->text.size > 0 || p->flags & REQUIRED;
+}
+
+static void get_scalar(ProtobufCMessage *m, Field *f, const struct param *p, struct value *v) {
+  if (f->type == PROTOBUF_C_TYPE_STRING) {
+    get_text(m, f, p, v);
+    return;
+  }
+  if (!field_number(m, f, &v->number)) return;
+  v->boolean = v->number != 0;
+  if (v->number >= 0 && v->number < 9.2e18)
+    v->integer = f->type == PROTOBUF_C_TYPE_UINT64 ? *(uint64_t *)field_place(m, f) : (uint64_t)v->number;
+  v->choice = choice_of_number(f, p, v->number);
+  v->given = field_in_oneof(f) || v->number != 0 || p->flags & REQUIRED;
+  if (p->choices && !v->choice) v->given = false;
+}
+
+static void get_parameter(ProtobufCMessage *base, const struct param *param, struct value *v) {
+  struct path p = path_whole(param->field);
+  Field *f = NULL;
+  ProtobufCMessage *m = path_is_base(&p) ? base : path_holder(base, p, &f, NULL);
+  if (f && field_is_message(f)) m = m ? field_child(m, f) : NULL;
+  if (!f || field_is_message(f)) {
+    v->choice = m ? choice_below(m, param) : NULL;
+    v->boolean = m != NULL;
+    v->given = param->choices ? v->choice != NULL : v->boolean || param->flags & REQUIRED;
+  } else if (m) {
+    get_scalar(m, f, param, v);
+  }
+}
+
+/* The base of the row in this message; NULL when some fixed item does not hold. */
+static ProtobufCMessage *find_base(ProtobufCMessage *root, const char *items) {
+  ProtobufCMessage *base = root;
+  while (*items) {
+    const char *end = strchr(items, ';'), *stop = end ? end : items + strlen(items);
+    struct path p = path_of(items, stop);
+    ProtobufCMessage *m = find_item(base, p);
+    if (!m) return NULL;
+    if (base == root && !p.value) base = m;
+    items = end ? end + 1 + strspn(end + 1, " ") : stop;
+  }
+  return base;
+}
+
+static void each_child(ProtobufCMessage *m, void (*visit)(ProtobufCMessage *)) {
+  for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
+    Field *f = &m->descriptor->fields[i];
+    if (!field_is_message(f)) continue;
+    if (field_is_repeated(f))
+      for (size_t k = 0; k < *field_count(m, f); k++) visit((*(ProtobufCMessage ***)field_place(m, f))[k]);
+    else if (field_child(m, f))
+      visit(field_child(m, f));
+  }
+}
+
+/* Newer senders may add members; what we do not know is ignored (wire protocol section 2). */
+static void forget_unknown(ProtobufCMessage *m) {
+  m->n_unknown_fields = 0;
+  each_child(m, forget_unknown);
+}
+
+static bool read_row(const struct row *row, ProtobufCMessage *root, struct value *values) {
+  ProtobufCMessage *base = find_base(root, row->message);
+  if (!base) return false;
+  memset(values, 0, DECODE_MAX * sizeof *values);
+  for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++)
+    if (row->params[i].field) get_parameter(base, &row->params[i], &values[i]);
+  return true;
+}
+
+/* Several rows share an action; the right one is the one whose own message these bytes are. */
+static bool says_the_same(const struct row *row, const struct value *values, struct bytes canonical) {
+  struct buf own = BUF_INIT;
+  bool same = codec_encode(row, values, 0, &own, NULL) && bytes_equal(buf_bytes(&own), canonical);
+  buf_free(&own);
+  return same;
+}
+
+static const struct row *match_row(enum domain domain, ProtobufCMessage *root, struct value *values) {
+  struct buf canonical = BUF_INIT;
+  const struct row *found = NULL;
+  forget_unknown(root);
+  if (message_pack(root, &canonical))
+    for (const struct row *r = command_rows; r->name && !found; r++)
+      if (r->message && r->domain == domain && read_row(r, root, values) &&
+          says_the_same(r, values, buf_bytes(&canonical)))
+        found = r;
+  buf_free(&canonical);
+  return found;
+}
+
+const struct row *codec_decode(enum domain domain, struct bytes payload, struct arena *a,
+                               struct value values[DECODE_MAX], struct err *e) {
+  ProtobufCMessage *root = message_unpack(type_of(domain), payload, a);
+  if (!root) return err_set(e, KIND_protocol, "the bytes are not a command of this domain"), NULL;
+  const struct row *row = match_row(domain, root, values);
+  if (!row) err_set(e, KIND_unsupported, "the bytes are no command that this version knows");
+  return row;
+}
+
+bool codec_action(enum domain domain, struct bytes payload, struct arena *a, const char **action) {
+  ProtobufCMessage *m = message_unpack(type_of(domain), payload, a);
+  *action = NULL;
+  if (!m) return false;
+  Field *f = message_set_member(m);
+  if (f && domain == DOMAIN_INFOTAINMENT)
+    f = field_child(m, f) ? message_set_member(field_child(m, f)) : NULL;
+  if (f) *action = f->name;
+  return true;
+}
+
+const char *codec_version(void) {
+  return protobuf_c_version();
+}

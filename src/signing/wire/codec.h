@@ -1,0 +1,38 @@
+/* Commands and answers: values to protobuf bytes and back, by walking the rows and the message descriptors.
+ *
+ * There is no code per command. The notation of row.message, param.field and choice.field is explained in
+ * tables/rows.h; what a path names in the descriptors decides how a value is written.
+ */
+#ifndef FLEET_SIGNING_CODEC_H
+#define FLEET_SIGNING_CODEC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "signing/wire/arena.h"
+
+struct value { /* of one parameter, checked by the caller against its row */
+  bool given;
+  bool boolean;
+  double number;
+  uint64_t integer;            /* TYPE_ID, TYPE_INTEGER and the mask of TYPE_DAYS */
+  struct bytes text;           /* TYPE_STRING */
+  const struct choice *choice; /* the choice taken, when the parameter has choices */
+};
+
+const char *codec_version(void);                 /* of the protobuf-c that runs */
+const struct row *command_row(const char *name); /* NULL: no such command */
+
+/* The bytes of a command's application message. values stand in the order of row->params. */
+bool codec_encode(const struct row *row, const struct value *values, double wall, struct buf *out,
+                  struct err *e);
+
+enum { DECODE_MAX = 16 };
+/* The row whose message this is, and what each of its parameters was. Texts are views into the arena. */
+const struct row *codec_decode(enum domain domain, struct bytes payload, struct arena *a,
+                               struct value values[DECODE_MAX], struct err *e);
+
+/* The name of the action in a command ("hvacAutoAction", "RKEAction"); NULL when it has none that we know.
+ * False: the bytes are no message of this domain. */
+bool codec_action(enum domain domain, struct bytes payload, struct arena *a, const char **action);
+
+#endif

@@ -1,0 +1,104 @@
+#include "signing/wire/command_result.h"
+
+#include "signing/wire/protobuf_fields.h"
+#include "signing/wire/message.h"
+#include "signing/wire/proto/car_server.pb-c.h"
+#include "signing/wire/proto/vcsec.pb-c.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef Fleet__CarServer__Response Response;
+typedef Fleet__VCSEC__FromVCSECMessage FromVcsec;
+typedef Fleet__VCSEC__CommandStatus CommandStatus;
+
+static bool refuse(struct err *e, const char *reason) {
+  snprintf(e->reason, sizeof e->reason, "%s", reason);
+  e->outcome = OUTCOME_REFUSED;
+  return err_set(e, KIND_refused, "the vehicle refused: %s", reason);
+}
+
+static bool say_busy(struct err *e) {
+  e->outcome = OUTCOME_REFUSED;
+  return err_set(e, KIND_busy, "the vehicle is busy: ask again shortly");
+}
+
+/* GENERICERROR_CLOSURES_OPEN reads closures_open. */
+static bool refuse_by_name(struct err *e, const ProtobufCEnumDescriptor *d, int value, size_t prefix) {
+  char word[96] = "unknown";
+  const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(d, value);
+  if (v && strlen(v->name) > prefix) snprintf(word, sizeof word, "%s", v->name + prefix);
+  for (char *c = word; *c; c++) *c = (char)tolower((unsigned char)*c);
+  return refuse(e, word);
+}
+
+static bool read_key_operation(const Fleet__VCSEC__WhitelistOperationStatus *s, struct err *e) {
+  if (s->whitelistoperationinformation == 0) return true;
+  return refuse_by_name(e, &fleet__vcsec__whitelist_operation_information__e__descriptor,
+                        (int)s->whitelistoperationinformation, sizeof "WHITELISTOPERATION_INFORMATION_" - 1);
+}
+
+static bool read_status(const CommandStatus *s, struct err *e) {
+  bool keys = s->sub_message_case == FLEET__VCSEC__COMMAND_STATUS__SUB_MESSAGE_WHITELIST_OPERATION_STATUS &&
+              s->whitelistoperationstatus;
+  if (keys && !read_key_operation(s->whitelistoperationstatus, e)) return false;
+  if (s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_WAIT) return say_busy(e);
+  return s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_OK || refuse(e, "unknown");
+}
+
+static bool unreadable(struct err *e) {
+  e->outcome = OUTCOME_UNKNOWN;
+  return err_set(e, KIND_protocol,
+                 "the vehicle's answer cannot be read: the command may have been carried out");
+}
+
+static bool read_vcsec(const struct answer_facts *f, struct arena *a, struct err *e) {
+  ProtobufCAllocator allocator = allocator_of(a);
+  FromVcsec *m = fleet__vcsec__from_vcsecmessage__unpack(&allocator, f->payload.size, f->payload.data);
+  if (!m) return unreadable(e);
+  if (m->sub_message_case == FLEET__VCSEC__FROM_VCSECMESSAGE__SUB_MESSAGE_NOMINAL_ERROR && m->nominalerror)
+    return refuse_by_name(e, &fleet__errors__generic_error__e__descriptor, (int)m->nominalerror->genericerror,
+                          sizeof "GENERICERROR_" - 1);
+  if (m->sub_message_case == FLEET__VCSEC__FROM_VCSECMESSAGE__SUB_MESSAGE_COMMAND_STATUS && m->commandstatus)
+    return read_status(m->commandstatus, e);
+  return true;
+}
+
+static const char *vehicle_words(const Fleet__CarServer__ActionStatus *s) {
+  const Fleet__CarServer__ResultReason *r = s->result_reason;
+  bool text = r && r->reason_case == FLEET__CAR_SERVER__RESULT_REASON__REASON_PLAIN_TEXT && r->plain_text &&
+              *r->plain_text;
+  return text ? r->plain_text : "unspecified error";
+}
+
+static bool read_infotainment(const struct answer_facts *f, struct arena *a, struct err *e) {
+  ProtobufCAllocator allocator = allocator_of(a);
+  Response *r = fleet__car_server__response__unpack(&allocator, f->payload.size, f->payload.data);
+  if (!r) return unreadable(e);
+  if (r->actionstatus)
+    return r->actionstatus->result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK ||
+           refuse(e, vehicle_words(r->actionstatus));
+  if (f->authenticated) return true;
+  e->outcome = OUTCOME_UNKNOWN;
+  return err_set(e, KIND_protocol, "the vehicle's answer does not say whether the command was carried out");
+}
+
+/* The envelope can only take away from what the answer says: a stranger may have written it. */
+static bool read_envelope(const struct answer_facts *f, struct err *e) {
+  if (f->status == STATUS_OK) return true;
+  if (f->status == STATUS_WAIT)
+    say_busy(e);
+  else
+    refuse(e, "unknown");
+  if (f->authenticated) e->outcome = OUTCOME_UNKNOWN;
+  return false;
+}
+
+bool answer_read(const struct answer_facts *f, struct err *e) {
+  struct arena a;
+  arena_start(&a, 4 * MESSAGE_LIMIT);
+  bool ok = (f->domain == DOMAIN_VCSEC ? read_vcsec : read_infotainment)(f, &a, e) && read_envelope(f, e);
+  arena_end(&a);
+  return ok;
+}

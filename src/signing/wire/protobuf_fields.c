@@ -1,0 +1,222 @@
+#include "signing/wire/protobuf_fields.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- members of a message, by descriptor ---- */
+
+void *field_place(ProtobufCMessage *m, Field *f) {
+  return (char *)m + f->offset;
+}
+
+bool field_in_oneof(Field *f) {
+  return f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
+}
+
+bool field_is_message(Field *f) {
+  return f->type == PROTOBUF_C_TYPE_MESSAGE;
+}
+
+bool field_is_repeated(Field *f) {
+  return f->label == PROTOBUF_C_LABEL_REPEATED;
+}
+
+/* How many elements a repeated member has, or which member of a oneof is set. */
+size_t *field_count(ProtobufCMessage *m, Field *f) {
+  return (size_t *)(void *)((char *)m + f->quantifier_offset);
+}
+
+uint32_t *field_chosen(ProtobufCMessage *m, Field *f) {
+  return (uint32_t *)(void *)((char *)m + f->quantifier_offset);
+}
+
+/* The message in this member: its one element where the member is repeated; NULL when there is none. */
+ProtobufCMessage *field_child(ProtobufCMessage *m, Field *f) {
+  if (field_in_oneof(f) && *field_chosen(m, f) != f->id) return NULL;
+  if (!field_is_repeated(f)) return *(ProtobufCMessage **)field_place(m, f);
+  return *field_count(m, f) == 1 ? **(ProtobufCMessage ***)field_place(m, f) : NULL;
+}
+
+ProtobufCMessage *message_new(Type *type, struct arena *a) {
+  ProtobufCMessage *m = arena_take(a, type->sizeof_message);
+  if (m) protobuf_c_message_init(type, m);
+  return m;
+}
+
+static ProtobufCMessage *put_child(ProtobufCMessage *m, Field *f, struct arena *a) {
+  ProtobufCMessage *fresh = message_new(f->descriptor, a), **list;
+  if (!fresh) return NULL;
+  if (!field_is_repeated(f)) return *(ProtobufCMessage **)field_place(m, f) = fresh;
+  if (!(list = arena_take(a, sizeof *list))) return NULL;
+  *list = fresh;
+  *(ProtobufCMessage ***)field_place(m, f) = list;
+  *field_count(m, f) = 1;
+  return fresh;
+}
+
+/* The message in this member, made when there is none. An empty message is still a statement: it must be
+ * written. */
+ProtobufCMessage *field_enter(ProtobufCMessage *m, Field *f, struct arena *a) {
+  ProtobufCMessage *there = field_child(m, f);
+  if (there) return there;
+  if (field_in_oneof(f)) *field_chosen(m, f) = f->id;
+  return put_child(m, f, a);
+}
+
+/* ---- paths ---- */
+
+struct path path_of(const char *text, const char *end) {
+  const char *equals = memchr(text, '=', (size_t)(end - text));
+  return equals ? (struct path){text, equals, equals + 1, end} : (struct path){text, end, NULL, NULL};
+}
+
+struct path path_whole(const char *text) {
+  return path_of(text, text + strlen(text));
+}
+
+bool path_is_base(const struct path *p) {
+  return p->end - p->at == 1 && *p->at == '.';
+}
+
+/* The descriptors find by NUL-terminated name only. */
+static Field *next_field(Type *type, struct path *p) {
+  char word[64];
+  const char *dot = memchr(p->at, '.', (size_t)(p->end - p->at)), *stop = dot ? dot : p->end;
+  size_t length = (size_t)(stop - p->at);
+  if (length == 0 || length >= sizeof word) return NULL;
+  memcpy(word, p->at, length);
+  word[length] = '\0';
+  p->at = dot ? dot + 1 : p->end;
+  return protobuf_c_message_descriptor_get_field_by_name(type, word);
+}
+
+/* What the path names in the end; NULL when some word is no member. */
+Field *path_leaf(Type *type, struct path p) {
+  for (;;) {
+    Field *f = next_field(type, &p);
+    if (!f || p.at == p.end) return f;
+    if (!field_is_message(f)) return NULL;
+    type = f->descriptor;
+  }
+}
+
+/* The message that holds the leaf, made on the way when a is given, else NULL when some part is absent. */
+ProtobufCMessage *path_holder(ProtobufCMessage *m, struct path p, Field **f, struct arena *a) {
+  for (;;) {
+    *f = next_field(m->descriptor, &p);
+    if (!*f) return NULL;
+    if (p.at == p.end) return m;
+    m = field_is_message(*f) ? (a ? field_enter(m, *f, a) : field_child(m, *f)) : NULL;
+    if (!m) return NULL;
+  }
+}
+
+/* ---- writing one member ---- */
+
+static bool integral(double v, double min, double max) {
+  return v >= min && v <= max && v == floor(v);
+}
+
+bool field_put_number(void *at, Field *f, double v) {
+  switch (f->type) {
+  case PROTOBUF_C_TYPE_FLOAT:
+    return fabs(v) <= FLT_MAX ? (*(float *)at = (float)v, true) : false;
+  case PROTOBUF_C_TYPE_DOUBLE:
+    return isfinite(v) ? (*(double *)at = v, true) : false;
+  case PROTOBUF_C_TYPE_BOOL:
+    return *(protobuf_c_boolean *)at = v != 0, true;
+  case PROTOBUF_C_TYPE_INT32:
+  case PROTOBUF_C_TYPE_SINT32:
+  case PROTOBUF_C_TYPE_ENUM:
+    return integral(v, INT32_MIN, INT32_MAX) ? (*(int32_t *)at = (int32_t)v, true) : false;
+  case PROTOBUF_C_TYPE_UINT32:
+    return integral(v, 0, UINT32_MAX) ? (*(uint32_t *)at = (uint32_t)v, true) : false;
+  case PROTOBUF_C_TYPE_UINT64:
+    return integral(v, 0, 9007199254740992.0) ? (*(uint64_t *)at = (uint64_t)v, true) : false;
+  default:
+    return false;
+  }
+}
+
+bool field_mark(ProtobufCMessage *m, Field *f) {
+  if (field_in_oneof(f)) *field_chosen(m, f) = f->id;
+  return true;
+}
+
+static const ProtobufCEnumValue *enum_value(Field *f, const char *name, size_t length) {
+  const ProtobufCEnumDescriptor *d = f->descriptor;
+  for (unsigned i = 0; f->type == PROTOBUF_C_TYPE_ENUM && i < d->n_value_names; i++) {
+    const ProtobufCEnumValueIndex *v = &d->values_by_name[i];
+    if (strlen(v->name) == length && memcmp(v->name, name, length) == 0) return &d->values[v->index];
+  }
+  return NULL;
+}
+
+/* A fixed value of the notation as a number: true, digits, or the name of an enum value. */
+bool field_fixed_value(Field *f, const char *text, const char *end, double *out) {
+  size_t length = (size_t)(end - text);
+  const ProtobufCEnumValue *named = enum_value(f, text, length);
+  if (named) return *out = named->value, true;
+  if (length == 4 && memcmp(text, "true", 4) == 0) return *out = 1, true;
+  bool negative = *text == '-';
+  double v = 0;
+  for (const char *c = text + negative; c < end; c++) {
+    if (*c < '0' || *c > '9') return false;
+    v = v * 10 + (*c - '0');
+  }
+  return *out = negative ? -v : v, true;
+}
+
+bool field_put_text(ProtobufCMessage *m, Field *f, struct bytes text, struct arena *a) {
+  char *copy = arena_take(a, text.size + 1);
+  if (!copy || f->type != PROTOBUF_C_TYPE_STRING) return false;
+  if (text.size) memcpy(copy, text.data, text.size);
+  *(char **)field_place(m, f) = copy;
+  return field_mark(m, f);
+}
+
+/* Is this scalar in the message, and what is it? Outside a oneof an absent one is its default. */
+bool field_number(ProtobufCMessage *m, Field *f, double *out) {
+  void *at = field_place(m, f);
+  if (field_in_oneof(f) && *field_chosen(m, f) != f->id) return false;
+  switch (f->type) {
+  case PROTOBUF_C_TYPE_FLOAT:
+    return *out = *(float *)at, true;
+  case PROTOBUF_C_TYPE_DOUBLE:
+    return *out = *(double *)at, true;
+  case PROTOBUF_C_TYPE_BOOL:
+    return *out = *(protobuf_c_boolean *)at, true;
+  case PROTOBUF_C_TYPE_INT32:
+  case PROTOBUF_C_TYPE_SINT32:
+  case PROTOBUF_C_TYPE_ENUM:
+    return *out = *(int32_t *)at, true;
+  case PROTOBUF_C_TYPE_UINT32:
+    return *out = *(uint32_t *)at, true;
+  case PROTOBUF_C_TYPE_UINT64:
+    return *out = (double)*(uint64_t *)at, true;
+  default:
+    return false;
+  }
+}
+
+bool message_pack(const ProtobufCMessage *m, struct buf *out) {
+  if (!buf_reserve(out, protobuf_c_message_get_packed_size(m))) return false;
+  out->size += protobuf_c_message_pack(m, out->data + out->size);
+  out->data[out->size] = '\0';
+  return true;
+}
+
+ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a) {
+  ProtobufCAllocator allocator = allocator_of(a);
+  return protobuf_c_message_unpack(type, &allocator, in.size, in.data);
+}
+
+/* The set member of the first oneof. */
+Field *message_set_member(ProtobufCMessage *m) {
+  for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
+    Field *f = &m->descriptor->fields[i];
+    if (field_in_oneof(f) && *field_chosen(m, f) == f->id) return f;
+  }
+  return NULL;
+}

@@ -1,0 +1,59 @@
+/* Members of protobuf messages by their names, through the descriptors that protobuf-c generates.
+ *
+ * Everything that is said once per member in other programs is said here once: where it lies, whether it is
+ * there, how a number becomes its bits. A path is "a.b.c", through messages and through the one element of a
+ * repeated member.
+ */
+#ifndef FLEET_SIGNING_FIELDS_H
+#define FLEET_SIGNING_FIELDS_H
+
+#include "base/buf.h"
+#include "signing/wire/arena.h"
+
+#include <protobuf-c/protobuf-c.h>
+
+typedef const ProtobufCFieldDescriptor Field;
+typedef const ProtobufCMessageDescriptor Type;
+
+static inline ProtobufCAllocator allocator_of(struct arena *a) {
+  return (ProtobufCAllocator){arena_allocate, arena_keep, a};
+}
+
+ProtobufCMessage *message_new(Type *type, struct arena *a); /* NULL: beyond the arena's limit */
+ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a);
+bool message_pack(const ProtobufCMessage *m, struct buf *out); /* members ascending */
+Field *message_set_member(
+    ProtobufCMessage *m); /* what is set of the first oneof that has something set; NULL: nothing */
+
+bool field_is_message(Field *f);
+bool field_is_repeated(Field *f);
+bool field_in_oneof(Field *f);
+void *field_place(ProtobufCMessage *m, Field *f);
+size_t *field_count(ProtobufCMessage *m, Field *f);    /* of a repeated member */
+uint32_t *field_chosen(ProtobufCMessage *m, Field *f); /* of a oneof: the number of the member that is set */
+
+/* The message in a member, or NULL; field_enter makes it when there is none. An empty message is still a
+ * statement. */
+ProtobufCMessage *field_child(ProtobufCMessage *m, Field *f);
+ProtobufCMessage *field_enter(ProtobufCMessage *m, Field *f, struct arena *a);
+
+bool field_put_number(void *at, Field *f, double v); /* false: does not fit into the member's type */
+bool field_put_text(ProtobufCMessage *m, Field *f, struct bytes text, struct arena *a);
+bool field_mark(ProtobufCMessage *m, Field *f); /* says that this member of a oneof is set; true */
+bool field_number(ProtobufCMessage *m, Field *f,
+                  double *out); /* false: no number, or a oneof that says something else */
+/* The text of a value as a number: true, digits, or the name of an enum value of this member. */
+bool field_fixed_value(Field *f, const char *text, const char *end, double *out);
+
+struct path { /* "a.b.c" or "a.b.c=VALUE", cut into words while walking */
+  const char *at, *end, *value, *value_end;
+};
+struct path path_of(const char *text, const char *end);
+struct path path_whole(const char *text);
+bool path_is_base(const struct path *p); /* "." */
+Field *path_leaf(Type *type,
+                 struct path p); /* what the path names in the end; NULL when some word is no member */
+/* The message that holds the leaf, made on the way when a is given, else NULL when some part is absent. */
+ProtobufCMessage *path_holder(ProtobufCMessage *m, struct path p, Field **f, struct arena *a);
+
+#endif

@@ -1,0 +1,34 @@
+/* Whole messages by reflection: any answer as JSON text, and any message from paths and values.
+ *
+ * Commands have rows (codec.h). Answers carry hundreds of members that nobody should write down twice:
+ * readers get them as JSON under the names of the definitions, and whoever plays a vehicle writes them by
+ * path.
+ */
+#ifndef FLEET_SIGNING_MEMBERS_H
+#define FLEET_SIGNING_MEMBERS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "signing/wire/arena.h"
+
+/* Types are named "CarServer.Response", "VCSEC.FromVCSECMessage", "CarServer.Action",
+ * "VCSEC.UnsignedMessage", "UniversalMessage.RoutableMessage", "Signatures.SessionInfo". */
+
+/* Enums are names (an unknown one its number), 64-bit integers and bytes (base64) are strings; defaults are
+ * left out. */
+bool members_json(const char *type, struct bytes message, struct buf *json, struct err *e);
+
+struct members { /* a message being written */
+  struct arena arena;
+  struct ProtobufCMessage *root;
+};
+
+bool members_start(struct members *m, const char *type, struct err *e); /* members_end either way */
+bool members_number(struct members *m, const char *path, double value, struct err *e);
+bool members_text(struct members *m, const char *path, struct bytes value,
+                  struct err *e);                                         /* also bytes, and enums by name */
+bool members_message(struct members *m, const char *path, struct err *e); /* present, even when empty */
+bool members_write(struct members *m, struct buf *out, struct err *e);
+void members_end(struct members *m);
+
+#endif
