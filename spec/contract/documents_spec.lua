@@ -117,7 +117,7 @@ end)
 
 local function targets()
   local found = {}
-  for list in string.gmatch("\n" .. ((content("Makefile") .. content("spec/checks.mk")) .. content("spec/checks.mk")), "\n%.PHONY: ([^\n]*)") do
+  for list in string.gmatch("\n" .. (content("Makefile") .. content("spec/checks.mk")), "\n%.PHONY: ([^\n]*)") do
     for name in string.gmatch(list, "%S+") do found[name] = true end
   end
   return found
