@@ -540,7 +540,9 @@ const struct row endpoint_rows[] = {
      .method = "feature_config",
      .path = "/api/1/users/feature_config",
      .doc = "Features that are switched on for the account.",
-     .example = ""},
+     .example = "",
+     .reply = "{\"response\": {\"signaling\": {\"enabled\": true, \"subscribe_connectivity\": false,"
+              " \"use_auth_token\": false}}}"},
 
     /* ---- 4.6 vehicle management ---- */
     {.name = "subscriptions_eligibility",
@@ -572,7 +574,11 @@ const struct row endpoint_rows[] = {
      .scope = "vehicle_device_data",
      .billing = BILLED_DATA,
      .doc = "The option codes of the vehicle.",
-     .example = ""},
+     .example = "",
+     .reply = "{\"codes\": [{\"code\": \"$PPSB\", \"displayName\": \"Deep Blue Metallic\","
+              " \"colorCode\": \"PPSB\", \"isActive\": true},"
+              " {\"code\": \"$MTY03\", \"displayName\": \"Long Range\", \"colorCode\": null,"
+              " \"isActive\": true}]}"},
     {.name = "warranty",
      VEHICLE,
      .method = "warranty",

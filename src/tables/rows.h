@@ -210,6 +210,8 @@ struct row {
   const char *replacement;         /* deprecated: the command to use instead */
   const char *doc;                 /* one sentence */
   const char *example;             /* arguments of a sample call as Lua text, "" when it takes none */
+  const char *reply; /* the body of a sample reply as JSON, with which the simulator answers a row that it
+                        does not model; NULL: the least that a row of its kind may answer */
 };
 
 extern const struct row endpoint_rows[]; /* each table ends with a NULL name */

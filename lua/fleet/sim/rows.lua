@@ -28,7 +28,7 @@ local function normal(row)
   local out = {
     name = row.name, verb = row.verb, path = row.path, segments = segments(row.path), query = text.form(row.query or ""),
     slots = text.set(row.slots or {}), scope = row.scope, params = row.params or {}, wrap = row.wrap, billing = row.billing,
-    who = row.who, since = row.since,
+    who = row.who, since = row.since, reply = row.reply, paging = row.paging, items = row.items, result = row.result,
   }
   for _, name in ipairs(FLAGS) do out[name] = has(row, name) end
   return out

@@ -13,6 +13,7 @@ local physics = require("fleet.sim.physics")
 local random = require("fleet.sim.random")
 local reply = require("fleet.sim.reply")
 local rows = require("fleet.sim.rows")
+local sample = require("fleet.sim.sample")
 local signed = require("fleet.sim.signed")
 local sites = require("fleet.sim.energy")
 local text = require("fleet.sim.text")
@@ -288,11 +289,13 @@ function M:command_context(context)
   }
 end
 
--- Runs a command on a vehicle, however it came. → nil or the reason. Older firmware does not know the newer commands.
+-- Runs a command on a vehicle, however it came. → nil or the reason. Older firmware does not know the newer commands; one that
+-- is not modelled is obeyed without a trace.
 function M:obey(vehicle, name, params, context)
   local since = self.rows.since[name]
   if since and not vehicle:firmware(since) then return "not_supported" end
-  local reason = commands[name](vehicle, params, self:command_context(context))
+  local run = commands[name]
+  local reason = run and run(vehicle, params, self:command_context(context))
   physics.show(vehicle, context.now)
   return reason
 end
@@ -325,9 +328,7 @@ local function run(self, context)
   local row = context.row
   if row.live or row.command then check_live(self, context) end
   if row.command then return run_command(self, context) end
-  local handler = handlers[row.name]
-  if not handler then reply.fail(501, "not_implemented", "the simulator has no handler for " .. row.name) end
-  return handler(context)
+  return (handlers[row.name] or sample.reply)(context)
 end
 
 local function prepare(self, request, row, args)

@@ -196,6 +196,7 @@ static void push_row(lua_State *L, const struct row *r) {
   lua_setfield(L, -2, "flags");
   set_text(L, "doc", r->doc);
   set_text(L, "example", r->example);
+  set_text(L, "reply", r->reply);
 }
 
 static int push_rows(lua_State *L, const struct row *r) {

@@ -20,8 +20,4 @@ handlers["user.region"] = function(context)
   return { region = context.account.region, fleet_api_base_url = context.service:region_url(context.account.region) }
 end
 
-handlers["user.feature_config"] = function()
-  return { signaling = { enabled = true, subscribe_connectivity = false, use_auth_token = false } }
-end
-
 return { handlers = handlers }

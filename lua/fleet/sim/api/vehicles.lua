@@ -231,15 +231,6 @@ handlers.upgrades_eligibility = bare(function(vehicle)
   }
 end)
 
-handlers.options = bare(function()
-  return {
-    codes = json.list({
-      { code = "$PPSB", displayName = "Deep Blue Metallic", colorCode = "PPSB", isActive = true },
-      { code = "$MTY03", displayName = "Long Range", colorCode = json.null, isActive = true },
-    }),
-  }
-end)
-
 local function warranty(kind, name, date, miles, years)
   return {
     warrantyType = kind, warrantyDisplayName = name, expirationDate = date, expirationOdometer = miles, odometerUnit = "MI",

@@ -1,0 +1,24 @@
+-- The reply of an endpoint that the simulator does not model: the example of its row, else the least that a row of its kind may
+-- answer. So a new endpoint is a row and nothing else, and the client's side of it can be tried at once.
+local json = require("fleet.sim.json")
+local reply = require("fleet.sim.reply")
+
+local M = {}
+
+local function least(row)
+  if row.result == "bytes" then return reply.bytes("", "application/octet-stream") end
+  if row.result == "base64" then return "" end
+  if row.setting then return { code = 201, message = "Updated" } end
+  if row.paging == nil or row.paging == "no" then return {} end
+  if row.items then return reply.bare({ [row.items] = json.list() }) end
+  return json.list(), { count = 0 }
+end
+
+--- A handler like those of handlers.lua, for any row.
+function M.reply(context)
+  local text = context.row.reply
+  if not text then return least(context.row) end
+  return reply.bare(assert(json.decode(text)))
+end
+
+return M
