@@ -3,6 +3,7 @@
  *
  *   sign <rounds>     prints lines "name value"; microseconds are CPU time of this process
  */
+#include "crypto/random.h"
 #include "signing/wire/codec.h"
 #include "signing/session.h"
 #include "signing/receiver.h"

@@ -31,7 +31,7 @@ local doors = {
   { "^lua%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
   { "^lauxlib%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
   { "^curl/", "^src/http/http%.c$" },
-  { "^openssl/", "^src/crypto/", "^src/signing/jws%.c$", "^src/oauth/oauth%.c$" },
+  { "^openssl/", "^src/crypto/" },
   { "^protobuf%-c/", "^src/signing/wire/" },
   { "^microhttpd%.h$", "^src/server/" },
   { "^hiredis", "^src/redis/" },

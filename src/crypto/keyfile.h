@@ -1,7 +1,7 @@
 /* A private key in a file: read only when nobody else could have read it, written only where nothing stood
  * before. */
-#ifndef FLEET_SIGNING_KEYFILE_H
-#define FLEET_SIGNING_KEYFILE_H
+#ifndef FLEET_CRYPTO_KEYFILE_H
+#define FLEET_CRYPTO_KEYFILE_H
 
 #include "base/buf.h"
 #include "base/err.h"

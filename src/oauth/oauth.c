@@ -1,36 +1,14 @@
 #include "oauth/oauth.h"
 
-#include <openssl/evp.h>
-#include <openssl/rand.h>
+#include "crypto/digest.h"
+
 #include <string.h>
 
-/* ---- random and digest ---- */
-
-bool oauth_random(struct buf *out, size_t bytes, struct err *e) {
-  unsigned char raw[64];
-  if (bytes > sizeof raw || RAND_bytes(raw, (int)bytes) != 1)
-    return err_set(e, KIND_service, "no random bytes could be had from OpenSSL");
-  buf_base64url(out, (struct bytes){raw, bytes});
-  wipe(raw, sizeof raw);
+bool oauth_challenge(struct crypto *c, struct buf *out, struct bytes verifier, struct err *e) {
+  unsigned char hash[HASH_SIZE];
+  if (!crypto_sha256(c, verifier, hash)) return err_set(e, KIND_service, "OpenSSL made no SHA-256");
+  buf_base64url(out, (struct bytes){hash, sizeof hash});
   return buf_ok(out) || err_out_of_memory(e);
-}
-
-bool oauth_digest(struct buf *out, struct bytes in, struct err *e) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (EVP_Digest(in.size ? in.data : (const unsigned char *)"", in.size, digest, &size, EVP_sha256(), NULL) !=
-      1)
-    return err_set(e, KIND_service, "OpenSSL has no SHA-256");
-  buf_add(out, digest, size);
-  return buf_ok(out) || err_out_of_memory(e);
-}
-
-bool oauth_challenge(struct buf *out, struct bytes verifier, struct err *e) {
-  struct buf digest = BUF_INIT;
-  bool done = oauth_digest(&digest, verifier, e);
-  if (done) buf_base64url(out, buf_bytes(&digest));
-  buf_free(&digest);
-  return done && (buf_ok(out) || err_out_of_memory(e));
 }
 
 /* ---- forms ---- */

@@ -1,18 +1,17 @@
 /* OAuth 2.0 without transport: addresses, forms, replies and the choice of a token. Interface section 5, RFC
  * 6749, 7636.
  *
- * Everything here is a pure function of its arguments, random bytes excepted (state, nonce, code_verifier).
+ * Everything here is a pure function of its arguments.
  */
 #ifndef FLEET_OAUTH_OAUTH_H
 #define FLEET_OAUTH_OAUTH_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "crypto/context.h"
 
-bool oauth_random(struct buf *out, size_t bytes, struct err *e); /* appends base64url text of random bytes */
-bool oauth_digest(struct buf *out, struct bytes in, struct err *e); /* appends the 32 bytes of SHA-256(in) */
-bool oauth_challenge(struct buf *out, struct bytes verifier,
-                     struct err *e); /* S256: base64url(SHA-256(verifier)) */
+/* S256 of RFC 7636: base64url(SHA-256(verifier)). */
+bool oauth_challenge(struct crypto *c, struct buf *out, struct bytes verifier, struct err *e);
 
 struct oauth_pair { /* name and value of one form or query field; value.data NULL leaves it out */
   const char *name;

@@ -204,8 +204,8 @@ static bool authentic_gcm(struct receiver *r, const struct enrolled_key *k, cons
                           struct bytes facts, struct buf *plain) {
   unsigned char aad[HASH_SIZE];
   return crypto_sha256(r->crypto, facts, aad) &&
-         crypto_unseal(r->crypto, k->shared, m->nonce, (struct bytes){aad, sizeof aad}, m->payload, m->tag,
-                       plain);
+         crypto_unseal(r->crypto, (struct bytes){k->shared, SHARED_SIZE}, m->nonce,
+                       (struct bytes){aad, sizeof aad}, m->payload, m->tag, plain);
 }
 
 /* Step 10. The metadata always names this vehicle's own epoch, domain and VIN, whatever the message says. */
@@ -342,9 +342,9 @@ static bool seal(struct receiver *r, struct arrival *a, struct message *m, const
   struct metadata metadata;
   struct bytes facts;
   unsigned char aad[HASH_SIZE];
-  bool ok =
-      metadata_response(&metadata, &f, &facts) && crypto_sha256(r->crypto, facts, aad) &&
-      crypto_seal(r->crypto, a->shared, nonce, (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
+  bool ok = metadata_response(&metadata, &f, &facts) && crypto_sha256(r->crypto, facts, aad) &&
+            crypto_seal(r->crypto, (struct bytes){a->shared, SHARED_SIZE}, nonce,
+                        (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
   m->signature = SIGNED_RESPONSE;
   m->counter = f.counter;
   m->nonce = (struct bytes){nonce, NONCE_SIZE};

@@ -369,8 +369,8 @@ static bool authenticate(struct session *s, struct message *m, const struct requ
   if (f->method == METHOD_HMAC)
     return crypto_hmac(s->crypto, s->owner, s->secrets.command, facts, m->payload, tag);
   bool ok = crypto_sha256(s->crypto, facts, aad) &&
-            crypto_seal(s->crypto, s->secrets.shared, d->nonce, (struct bytes){aad, sizeof aad}, m->payload,
-                        sealed, tag);
+            crypto_seal(s->crypto, (struct bytes){s->secrets.shared, SHARED_SIZE}, d->nonce,
+                        (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
   m->nonce = (struct bytes){d->nonce, NONCE_SIZE};
   m->payload = buf_bytes(sealed);
   return ok;
@@ -427,8 +427,8 @@ static bool unseal(struct session *s, const struct request *r, const struct mess
   unsigned char aad[HASH_SIZE];
   return s->pinned && r->hash_size && metadata_response(&metadata, &f, &facts) &&
          crypto_sha256(s->crypto, facts, aad) &&
-         crypto_unseal(s->crypto, s->secrets.shared, m->nonce, (struct bytes){aad, sizeof aad}, m->payload,
-                       m->tag, payload);
+         crypto_unseal(s->crypto, (struct bytes){s->secrets.shared, SHARED_SIZE}, m->nonce,
+                       (struct bytes){aad, sizeof aad}, m->payload, m->tag, payload);
 }
 
 static bool open_sealed(struct session *s, struct request *r, const struct message *m, double now,

@@ -9,7 +9,10 @@
 #ifndef FLEET_SIGNING_SESSION_H
 #define FLEET_SIGNING_SESSION_H
 
+#include "crypto/aead.h"
+#include "crypto/digest.h"
 #include "crypto/key.h"
+#include "crypto/mac.h"
 #include "signing/wire/message.h"
 #include "signing/metadata.h"
 

@@ -1,5 +1,6 @@
 /* What the specs of the signing pillar need and no public call gives: chosen states, pure decisions, raw
  * bytes. */
+#include "crypto/schnorr.h"
 #include "signing/jws.h"
 #include "signing/metadata.h"
 #include "signing/receiver.h"
@@ -97,7 +98,7 @@ static int l_gcm_open(lua_State *L) {
   struct crypto *c = crypto(L);
   struct buf out = BUF_INIT;
   bool ok = view(L, 1).size == SHARED_SIZE &&
-            crypto_unseal(c, view(L, 1).data, view(L, 2), view(L, 3), view(L, 4), view(L, 5), &out);
+            crypto_unseal(c, view(L, 1), view(L, 2), view(L, 3), view(L, 4), view(L, 5), &out);
   if (ok)
     push(L, buf_bytes(&out));
   else

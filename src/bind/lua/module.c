@@ -2,13 +2,13 @@
 
 #include "http/http.h"
 #include "signing/wire/codec.h"
-#include "crypto/key.h"
+#include "crypto/context.h"
 
 /* Loading reads no file and no network, starts no thread and installs no handler; it only fills one table. */
 
-static void (*const openers[])(lua_State *) = {open_json,     open_rows,    open_client,  open_reply,
-                                               open_resource, open_loop,    open_zone,    open_files,
-                                               open_oauth,    open_signals, open_signing, open_tariffs};
+static void (*const openers[])(lua_State *) = {
+    open_json,  open_rows,   open_client, open_reply,   open_resource, open_loop,   open_zone,
+    open_files, open_crypto, open_oauth,  open_signals, open_signing,  open_tariffs};
 
 /* core.versions() -> { libcurl =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need not be
  * those of the build (field-problems 50). */

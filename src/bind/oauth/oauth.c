@@ -1,44 +1,16 @@
+#include "bind/crypto/context.h"
 #include "bind/lua/bind.h"
 
 #include "oauth/oauth.h"
-
-/* ---- random, digests, comparison ---- */
-
-/* core.random_text(bytes) -> base64url text of so many random bytes, at most 64; nil, err, kind */
-static int l_random_text(lua_State *L) {
-  struct err e = ERR_INIT;
-  lua_Integer bytes = luaL_checkinteger(L, 1);
-  luaL_argcheck(L, bytes > 0 && bytes <= 64, 1, "1 to 64 bytes expected");
-  struct buf *text = push_scratch(L);
-  if (!oauth_random(text, (size_t)bytes, &e)) return push_failure(L, &e);
-  push_buf(L, text);
-  return 1;
-}
-
-/* core.sha256(bytes) -> 64 hex digits */
-static int l_sha256(lua_State *L) {
-  struct err e = ERR_INIT;
-  struct bytes in = check_bytes(L, 1);
-  struct buf *digest = push_scratch(L), *hex = push_scratch(L);
-  if (!oauth_digest(digest, in, &e)) return push_failure(L, &e);
-  buf_hex(hex, buf_bytes(digest));
-  push_buf(L, hex);
-  return 1;
-}
 
 /* core.oauth_challenge(verifier) -> the S256 challenge of RFC 7636 */
 static int l_challenge(lua_State *L) {
   struct err e = ERR_INIT;
   struct bytes verifier = check_bytes(L, 1);
+  struct crypto *c = state_crypto(L, &e);
   struct buf *text = push_scratch(L);
-  if (!oauth_challenge(text, verifier, &e)) return push_failure(L, &e);
+  if (!c || !oauth_challenge(c, text, verifier, &e)) return push_failure(L, &e);
   push_buf(L, text);
-  return 1;
-}
-
-/* core.same_secret(a, b) -> boolean, in a time that does not tell where they differ */
-static int l_same_secret(lua_State *L) {
-  lua_pushboolean(L, bytes_equal_secret(check_bytes(L, 1), check_bytes(L, 2)));
   return 1;
 }
 
@@ -131,9 +103,8 @@ static int l_choose(lua_State *L) {
 }
 
 void open_oauth(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"random_text", l_random_text},   {"sha256", l_sha256},       {"same_secret", l_same_secret},
-      {"oauth_challenge", l_challenge}, {"oauth_form", l_form},     {"oauth_field", l_field},
-      {"oauth_claims", l_claims},       {"oauth_choose", l_choose}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"oauth_challenge", l_challenge}, {"oauth_form", l_form},
+                                       {"oauth_field", l_field},         {"oauth_claims", l_claims},
+                                       {"oauth_choose", l_choose},       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

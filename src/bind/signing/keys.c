@@ -1,67 +1,10 @@
 #include "bind/lua/json.h"
 #include "bind/signing/session.h"
-#include "signing/jws.h"
 #include "crypto/keyfile.h"
+#include "signing/jws.h"
 #include "tables/rows.h"
 
 #include <string.h>
-
-/* ---- the state's algorithms ---- */
-
-/* Not a box: it belongs to the state and not to anybody who could close it. */
-struct shared {
-  struct crypto *crypto;
-  struct buf buffer;
-};
-
-static const char shared_key;
-
-static int l_shared_gc(lua_State *L) {
-  struct shared *s = lua_touserdata(L, 1);
-  crypto_unref(s->crypto);
-  s->crypto = NULL;
-  buf_free(&s->buffer);
-  return 0;
-}
-
-static struct shared *shared_of(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &shared_key);
-  struct shared *s = lua_touserdata(L, -1);
-  lua_pop(L, 1);
-  return s;
-}
-
-struct crypto *state_crypto(lua_State *L, struct err *e) {
-  struct shared *s = shared_of(L);
-  if (!s->crypto) s->crypto = crypto_new(e);
-  return s->crypto;
-}
-
-struct buf *state_buffer(lua_State *L) {
-  struct shared *s = shared_of(L);
-  buf_clear(&s->buffer);
-  return &s->buffer;
-}
-
-void push_whole(lua_State *L, struct buf *b) {
-  push_buf(L, b);
-  if (b->capacity > 4096)
-    buf_free(b);
-  else
-    buf_clear(b);
-}
-
-static void open_shared(lua_State *L) {
-  struct shared *s = lua_newuserdatauv(L, sizeof *s, 0);
-  *s = (struct shared){NULL, BUF_INIT};
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, l_shared_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_setmetatable(L, -2);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &shared_key);
-}
-
-/* ---- fleet.key ---- */
 
 struct held {
   struct key *key;
@@ -272,7 +215,6 @@ static const struct box_type key_type = {"fleet.key", release_key, key_methods, 
 void open_keys(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"generate", l_generate}, {"load", l_load}, {"public_bytes", l_read_public}, {NULL, NULL}};
-  open_shared(L);
   box_define(L, &key_type);
   box_define(L, &token_type);
   lua_pop(L, 2);

@@ -1,5 +1,6 @@
 #include "bind/call/request.h"
 #include "bind/signing/session.h"
+#include "crypto/random.h"
 #include "signing/session.h"
 
 #include <string.h>
@@ -394,31 +395,8 @@ static const luaL_Reg session_methods[] = {{"handshake", l_handshake},
                                            {NULL, NULL}};
 static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};
 
-/* ---- base64 ---- */
-
-/* fleet.base64(bytes) -> text */
-static int l_base64(lua_State *L) {
-  struct bytes in = check_bytes(L, 1);
-  struct buf *out = state_buffer(L);
-  buf_base64(out, in);
-  push_whole(L, out);
-  return 1;
-}
-
-/* fleet.unbase64(text) -> bytes, or nil, err, kind */
-static int l_unbase64(lua_State *L) {
-  struct err e = ERR_INIT;
-  struct bytes in = check_bytes(L, 1);
-  struct buf *out = state_buffer(L);
-  if (!buf_unbase64(out, in))
-    return err_set(&e, KIND_protocol, "this is not base64 text"), push_failure(L, &e);
-  push_whole(L, out);
-  return 1;
-}
-
 void open_signing(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"session", l_session}, {"base64", l_base64}, {"unbase64", l_unbase64}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"session", l_session}, {NULL, NULL}};
   box_define(L, &session_type);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);

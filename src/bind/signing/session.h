@@ -3,16 +3,10 @@
 #ifndef FLEET_BIND_SIGNING_H
 #define FLEET_BIND_SIGNING_H
 
+#include "bind/crypto/context.h"
 #include "bind/lua/bind.h"
 #include "crypto/key.h"
 #include "signing/metadata.h"
-
-/* One per Lua state. NULL, with e filled, where the system refuses an algorithm. */
-struct crypto *state_crypto(lua_State *L, struct err *e);
-/* An empty buffer of the state, for functions that call no Lua between taking it and push_whole. A box for
- * every signature would cost as much as the signature. */
-struct buf *state_buffer(lua_State *L);
-void push_whole(lua_State *L, struct buf *b); /* pushes the contents and wipes them */
 
 /* fleet.key */
 void open_keys(lua_State *L);

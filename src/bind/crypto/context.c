@@ -1,0 +1,116 @@
+#include "bind/crypto/context.h"
+#include "crypto/digest.h"
+#include "crypto/random.h"
+
+/* Not a box: it belongs to the state and not to anybody who could close it. */
+struct shared {
+  struct crypto *crypto;
+  struct buf buffer;
+};
+
+static const char shared_key;
+
+static int l_shared_gc(lua_State *L) {
+  struct shared *s = lua_touserdata(L, 1);
+  crypto_unref(s->crypto);
+  s->crypto = NULL;
+  buf_free(&s->buffer);
+  return 0;
+}
+
+static struct shared *shared_of(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &shared_key);
+  struct shared *s = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return s;
+}
+
+struct crypto *state_crypto(lua_State *L, struct err *e) {
+  struct shared *s = shared_of(L);
+  if (!s->crypto) s->crypto = crypto_new(e);
+  return s->crypto;
+}
+
+struct buf *state_buffer(lua_State *L) {
+  struct shared *s = shared_of(L);
+  buf_clear(&s->buffer);
+  return &s->buffer;
+}
+
+void push_whole(lua_State *L, struct buf *b) {
+  push_buf(L, b);
+  if (b->capacity > 4096)
+    buf_free(b);
+  else
+    buf_clear(b);
+}
+
+static void open_shared(lua_State *L) {
+  struct shared *s = lua_newuserdatauv(L, sizeof *s, 0);
+  *s = (struct shared){NULL, BUF_INIT};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, l_shared_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &shared_key);
+}
+
+/* core.random_text(bytes) -> base64url text of so many random bytes, at most 64; nil, err, kind */
+static int l_random_text(lua_State *L) {
+  struct err e = ERR_INIT;
+  lua_Integer bytes = luaL_checkinteger(L, 1);
+  luaL_argcheck(L, bytes > 0 && bytes <= 64, 1, "1 to 64 bytes expected");
+  struct crypto *c = state_crypto(L, &e);
+  struct buf *text = state_buffer(L);
+  if (!c || !crypto_random_text(c, text, (size_t)bytes, &e)) return push_failure(L, &e);
+  push_whole(L, text);
+  return 1;
+}
+
+/* core.sha256(bytes) -> 64 hex digits */
+static int l_sha256(lua_State *L) {
+  struct err e = ERR_INIT;
+  unsigned char hash[HASH_SIZE];
+  struct bytes in = check_bytes(L, 1);
+  struct crypto *c = state_crypto(L, &e);
+  if (c && !crypto_sha256(c, in, hash)) err_set(&e, KIND_service, "OpenSSL made no SHA-256"), c = NULL;
+  if (!c) return push_failure(L, &e);
+  struct buf *hex = state_buffer(L);
+  buf_hex(hex, (struct bytes){hash, sizeof hash});
+  push_whole(L, hex);
+  return 1;
+}
+
+/* core.same_secret(a, b) -> boolean, in a time that does not tell where they differ */
+static int l_same_secret(lua_State *L) {
+  lua_pushboolean(L, bytes_equal_secret(check_bytes(L, 1), check_bytes(L, 2)));
+  return 1;
+}
+
+/* fleet.base64(bytes) -> text */
+static int l_base64(lua_State *L) {
+  struct bytes in = check_bytes(L, 1);
+  struct buf *out = state_buffer(L);
+  buf_base64(out, in);
+  push_whole(L, out);
+  return 1;
+}
+
+/* fleet.unbase64(text) -> bytes, or nil, err, kind */
+static int l_unbase64(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct bytes in = check_bytes(L, 1);
+  struct buf *out = state_buffer(L);
+  if (!buf_unbase64(out, in))
+    return err_set(&e, KIND_protocol, "this is not base64 text"), push_failure(L, &e);
+  push_whole(L, out);
+  return 1;
+}
+
+void open_crypto(lua_State *L) {
+  static const luaL_Reg functions[] = {{"random_text", l_random_text}, {"sha256", l_sha256},
+                                       {"same_secret", l_same_secret}, {"base64", l_base64},
+                                       {"unbase64", l_unbase64},       {NULL, NULL}};
+  open_shared(L);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,15 @@
+/* What the bindings share that use libcrypto: the algorithms, fetched once per Lua state, and a buffer. */
+#ifndef FLEET_BIND_CRYPTO_CONTEXT_H
+#define FLEET_BIND_CRYPTO_CONTEXT_H
+
+#include "bind/lua/bind.h"
+#include "crypto/context.h"
+
+/* One per Lua state. NULL, with e filled, where the system refuses an algorithm. */
+struct crypto *state_crypto(lua_State *L, struct err *e);
+/* An empty buffer of the state, for functions that call no Lua between taking it and push_whole. A box for
+ * every signature would cost as much as the signature. */
+struct buf *state_buffer(lua_State *L);
+void push_whole(lua_State *L, struct buf *b); /* pushes the contents and wipes them */
+
+#endif
