@@ -1,5 +1,5 @@
 -- Walking over pages: the three ways in which the service numbers them, where a walk ends, and what keeps it
--- from going on for ever (service-facts 3.2, field-problems 35).
+-- from going on for ever (doc/protocol.md#paging).
 
 local cjson = require "cjson"
 local fleet = require "fleet"

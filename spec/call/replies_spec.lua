@@ -1,6 +1,6 @@
 -- What a reply means: kind and outcome of every status row and every reason row, through the client and over
 -- HTTP, for a read, for a write that may be repeated and for a command that may not. The tables here are
--- written from design 1.2, rule R1c, interface section 7 and service-facts 3.3 and 8, apart from the rows.
+-- written by hand from doc/protocol.md#statuses and #outcomes, apart from the rows.
 
 local cjson = require "cjson"
 local core = require "fleet.core"

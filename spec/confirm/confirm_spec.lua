@@ -1,5 +1,5 @@
 -- Looking what became of a write: car:settle(err) after an unknown outcome, and the read-back of energy
--- settings. What the service shows afterwards is written down here from service-facts 4.1 and 5.
+-- settings. What the service shows afterwards is written down here by hand (doc/protocol.md#vehicle-data, #energy-settings).
 
 local cjson = require "cjson"
 local core = require "fleet.core"

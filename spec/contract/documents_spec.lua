@@ -113,6 +113,73 @@ describe("links", function()
   end)
 end)
 
+-- ---- what comments cite ----
+
+-- Papers that no reader of the tree has, by the ways in which they were cited.
+local ABSENT = {
+  "interface %d", "interface sections? %d", "service%-facts", "field.problems? %d", "wire.protocol %d", "design %d+%.%d",
+  "traps? t%d", "facts %d%.%d", "%f[%w]r1[a-e]%f[%W]", "%f[%w][swf][ip] %d+%.%d",
+}
+
+local function absent(text)
+  text = string.lower(text)
+  for _, pattern in ipairs(ABSENT) do
+    local at, last = string.find(text, pattern)
+    if at then return string.sub(text, at, last) end
+  end
+end
+
+-- The sections of doc/protocol.md that a text cites; "#other" right after a first one counts too.
+local function cited(text)
+  local list = {}
+  for first, rest in string.gmatch(text, "doc/protocol%.md#([%l%d%-]+)([^\n]*)") do
+    list[#list + 1] = first
+    for further in string.gmatch(rest, "[ ,]#([%l][%l%-]+)") do list[#list + 1] = further end
+  end
+  return list
+end
+
+describe("a comment", function()
+  local kinds = "-name '*.[ch]' -o -name '*.lua' -o -name '*.tsv' -o -name '*.mk'"
+  local sources = files("$(find src lua spec examples doc/generate -type f \\( " .. kinds .. " \\))")
+
+  it("cites sections of doc/protocol.md that exist", function()
+    local known, count = anchors(content "doc/protocol.md"), 0
+    for _, path in ipairs(sources) do
+      if path ~= "spec/contract/documents_spec.lua" then
+        for _, anchor in ipairs(cited(content(path))) do
+          assert.is_true(known[anchor], path .. " cites doc/protocol.md#" .. anchor)
+          count = count + 1
+        end
+      end
+    end
+    assert.is_true(count > 100)
+  end)
+
+  it("cites no paper that is not in the tree", function()
+    for _, path in ipairs(sources) do
+      if path ~= "spec/contract/documents_spec.lua" then assert.is_nil(absent(content(path)), path) end
+    end
+  end)
+
+  it("names only rules that doc/security.md has", function()
+    local rules = content "doc/security.md"
+    for _, path in ipairs(sources) do
+      for rule in string.gmatch(content(path), "%f[%w]rule (R%w+)") do
+        assert.is_truthy(string.find(rules, "- **" .. rule .. "**", 1, true), path .. " names rule " .. rule)
+      end
+    end
+  end)
+
+  it("would be found out", function()
+    assert.are.equal("field problem 3", absent "(Field problem 36)")
+    assert.are.equal("facts 6.2", absent "Facts 6.2: an end")
+    assert.are.equal("r1d", absent "see R1d")
+    assert.is_nil(absent "RFC 6749 4.1, doc/protocol.md#scopes")
+    assert.are.same({ "scopes", "tokens" }, cited "doc/protocol.md#scopes and #tokens.")
+  end)
+end)
+
 -- ---- examples and commands ----
 
 local function targets()

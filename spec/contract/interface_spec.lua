@@ -1,5 +1,5 @@
 -- Every line of spec/vectors/interface.tsv through the real client, over real HTTP, to a recording server;
--- then the shapes in which replies come back (service-facts 3 to 7). The lines were written by hand from the
+-- then the shapes in which replies come back (doc/protocol.md#requests-and-replies). The lines were written by hand from the
 -- documents.
 
 local cjson = require "cjson"
@@ -335,7 +335,7 @@ end
 
 describe("replies", function()
   local shapes = {
-    -- service-facts 3.1: bare values under response, ids beyond 2^53, nulls, integral numbers, unknown
+    -- doc/protocol.md#envelope: bare values under response, ids beyond 2^53, nulls, integral numbers, unknown
     -- members
     { "vehicle:info", '{"response":{"id":9007199254740993,"id_s":"9","vehicle_id":200002,"state":"asleep",' ..
       '"color":null,"api_version":8.5e1,"new":[1,null]}}',

@@ -223,7 +223,7 @@ describe("a request is refused at once", function()
   end
 end)
 
-describe("one delivery (rule R1a)", function()
+describe("one delivery", function()
   for _, request in ipairs(writes) do
     it("holds for " .. request.name .. " on a kept connection that dies", function()
       local id = fresh()

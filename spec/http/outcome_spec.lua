@@ -6,7 +6,7 @@ local function judge(exchange)
   return probe.judge(nil, exchange)
 end
 
--- status, text, kind, outcome of a write, state; design 1.2, rule R1c, service-facts 3.3 and 8.
+-- status, text, kind, outcome of a write, state; doc/protocol.md#statuses and #outcomes.
 local statuses = {
   { 200, "", "none", nil },
   { 201, '{"response":{"code":201}}', "none", nil },
@@ -104,7 +104,7 @@ describe("a status", function()
     for _, row in ipairs(probe.statuses()) do assert.is_true(seen[name_of(row)], name_of(row)) end
   end)
 
-  it("counts as refused only where rule R1c says so", function()
+  it("counts as refused only where it is proved", function()
     local refused = { 400, 401, 402, 403, 404, 405, 406, 412, 418, 421, 422, 423, 424, 429, 451 }
     for _, status in ipairs(refused) do refused[status] = true end
     for status = 300, 599 do

@@ -1,5 +1,5 @@
 -- A process that starts while the token address cannot be used: its pair survives, and the next process signs on with it
--- (field-problems 21). Whole processes, a file store, real transport.
+-- (doc/protocol.md#token-errors). Whole processes, a file store, real transport.
 
 local core = require "fleet.core"
 local process = require "spec.support.harness.process"

@@ -153,7 +153,7 @@ local function call_row(one, options)
 end
 
 describe("every row", function()
-  -- Written from design 1.3, apart from the flags of the rows; what is not known to set a state counts as a
+  -- Written by hand (doc/protocol.md#outcomes), apart from the flags of the rows; what is not known to set a state counts as a
   -- move.
   local moves = {}
   for word in string.gmatch([[

@@ -164,7 +164,7 @@ describe("through a signing proxy", function()
     assert.equal("https://proxy.example/api/1/vehicles/" .. seam.vin .. "/command/set_vehicle_name", requests[1].url)
   end)
 
-  -- text of the proxy, status, kind, outcome (service-facts 7)
+  -- text of the proxy, status, kind, outcome (doc/protocol.md#proxy-replies)
   for _, case in ipairs {
     { "vehicle unavailable: vehicle is offline or asleep", 500, "asleep", "unknown" },
     { "vehicle rejected request: your public key has not been paired with the vehicle", 500, "key_not_paired", "unknown" },

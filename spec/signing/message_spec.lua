@@ -82,7 +82,7 @@ describe("an application's answer", function()
   local function infotainment(members) return core.encode_message("CarServer.Response", members) end
   local function vcsec(members) return core.encode_message("VCSEC.FromVCSECMessage", members) end
 
-  -- domain, payload, authenticated, status of the envelope; kind (nil: done), reason, outcome. Rule R1b.
+  -- domain, payload, authenticated, status of the envelope; kind (nil: done), reason, outcome. doc/protocol.md#outcomes
   local rows = {
     { "infotainment", "\10\0", true, nil, nil },
     { "infotainment", "\10\0", false, nil, nil },

@@ -251,7 +251,7 @@ describe("fleet.receiver", function()
 end)
 
 describe("roles", function()
-  -- wire protocol 14: what each may do, and the fault of what it may not
+  -- doc/protocol.md#key-roles: what each may do, and the fault of what it may not
   local infotainment = {
     { "OWNER", "honk_horn", nil }, { "OWNER", "reset_pin_to_drive_pin", nil },
     { "FM", "honk_horn", nil }, { "FM", "reset_pin_to_drive_pin", nil },

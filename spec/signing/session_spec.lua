@@ -456,7 +456,7 @@ describe("answers", function()
 end)
 
 describe("a fault", function()
-  -- wire protocol 11 and rule R1d
+  -- doc/protocol.md#protocol-faults and #recovery
   local refused = { 1, 3, 4, 7, 8, 9, 10, 12, 13, 14, 16, 18, 19, 21, 22, 23, 24, 27, 28 }
   local resync = { 5, 6, 15, 17, 20 }
   local unknown = { 2, 11, 25, 26, 29, 1000 }
@@ -737,8 +737,8 @@ describe("over a network that loses, doubles, reorders and delays", function()
   end
 end)
 
--- The rule of R1d as a client follows it: sign again, once, what the vehicle proved not to have taken. Somebody else uses the
--- key meanwhile, the vehicle restarts, and its clock runs away from what is under way.
+-- The rule of doc/protocol.md#recovery as a client follows it: sign again, once, what the vehicle proved not to have
+-- taken. Somebody else uses the key meanwhile, the vehicle restarts, and its clock runs away from what is under way.
 describe("a call over such a network, signed again where that is proved to be safe,", function()
   local function new_world(domain, pick)
     local w = pair(domain)

@@ -1,4 +1,4 @@
--- Conditions and reasons of commands beyond those of interface section 7 (those stand in sim_states_spec.lua), each with its
+-- Conditions and reasons of commands beyond the documented ones (those stand in states_spec.lua), each with its
 -- opposite; what each command does not fail at.
 local core = require("fleet.core")
 local simulated = require("spec.support.fixtures.simulated")

@@ -1,4 +1,4 @@
--- Interface section 5 and the rows on refresh tokens of section 3; service-facts 2.
+-- doc/protocol.md#tokens
 local simulated = require("spec.support.fixtures.simulated")
 local sha256 = require("fleet.core").sha256
 local text = require("fleet.sim.text")

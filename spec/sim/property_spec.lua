@@ -1,4 +1,4 @@
--- Commands, calls, events and hours in random order: no state is ever reached that interface section 3 forbids. Beside the
+-- Commands, calls, events and hours in random order: no state is ever reached that doc/protocol.md#states-and-moves forbids. Beside the
 -- simulator runs a ledger that knows the lines of section 3 and nothing else; after every step it compares what was with what is.
 local commands = require("fleet.sim.commands")
 local control = require("fleet.sim.control")

@@ -1,4 +1,4 @@
--- Drivers, invitations, partner accounts and telemetry configurations: interface 2.3, 2.4, 4.4, sections 3, 7 and 8.
+-- Drivers, invitations, partner accounts and telemetry configurations: doc/protocol.md#sharing, #registration, #telemetry-configuration.
 local json = require("fleet.sim.json")
 local simulated = require("spec.support.fixtures.simulated")
 

@@ -1,5 +1,5 @@
--- Interface sections 3, 7 and 8, line by line: what the line says happens, and beside it what is refused when its condition does
--- not hold. The fields of a row: section, line, what happens, what does not.
+-- doc/protocol.md#states-and-moves and #reasons, line by line: what the line says happens, and beside it what is
+-- refused when its condition does not hold. The fields of a row: section, line, what happens, what does not.
 local control = require("fleet.sim.control")
 local core = require("fleet.core")
 local json = require("fleet.sim.json")

@@ -1,5 +1,5 @@
 -- Every row of the tables, called by the real client against `fleet sim` in another process: what comes back
--- has the documented shape (service-facts 4, 5, 7), and what must be refused is refused.
+-- has the documented shape (doc/protocol.md#requests-and-replies), and what must be refused is refused.
 
 local cjson = require "cjson"
 local core = require "fleet.core"

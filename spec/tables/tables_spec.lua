@@ -355,7 +355,7 @@ describe("commands", function()
     end
   end)
 
-  it("need the protocol exactly where interface section 1 says so", function()
+  it("need the protocol exactly where doc/protocol.md#plain-or-signed says so", function()
     assert.are.same(words "set_pin_to_drive reset_pin_to_drive_pin set_vehicle_name",
       names(rows, function(row) return row.flags.needs_protocol end))
   end)
@@ -383,7 +383,7 @@ describe("commands", function()
     for name in pairs(words "door_lock set_temps honk_horn") do assert.is_false(row_named[name].flags.charging_scope, name) end
   end)
 
-  it("name the firmware, the role and the replacement as interface sections 4.2 and 9 do", function()
+  it("name the firmware, the role and the replacement as the published ones do", function()
     assert.are.equal("2024.26", row_named.set_scheduled_charging["until"])
     assert.are.equal("2023.44", row_named.clear_pin_to_drive_admin.since)
     assert.are.equal("2023.38", row_named.speed_limit_clear_pin_admin.since)
@@ -497,7 +497,7 @@ describe("parameters", function()
 end)
 
 describe("tokens and prices", function()
-  it("use the token of interface 5.2", function()
+  it("use the kind of token that they need", function()
     assert.are.same({ "partner" }, row_named.specs.slots)
     assert.are.same({ "partner" }, row_named["partner.register"].slots)
     assert.are.same({ "user" }, row_named["user.me"].slots)
@@ -537,7 +537,7 @@ describe("reasons", function()
     end
   end)
 
-  it("cover interface section 7", function()
+  it("cover every published reason", function()
     local known = by(reasons, "text")
     for text in string.gmatch([[login_required|invalid_auth_code|cable connected|non-motorized charge port|already closed|
 car_wash|not allowed|already_started|complete|is_charging|disconnected|no_power|requested|not_charging|already_set|not_supported|

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The signing proxy puts words of its own before the vehicle's (service-facts 7). */
+/* The signing proxy puts words of its own before the vehicle's (doc/protocol.md#reasons). */
 static const char *without_prefix(const char *text) {
   for (const char *const *prefix = reason_prefixes; *prefix; prefix++) {
     size_t size = strlen(*prefix);

@@ -1,10 +1,11 @@
 /* Requests in flight on one libcurl multi handle: submit, run, take what has finished.
  *
  * It knows neither Lua nor the service and never repeats a request. libcurl would: on a kept connection that
- * dies without a reply it sends the same request again. Where that could do something twice (rule R1a) the
- * second try is stopped before its first byte, and the failure says that the first may have arrived.
- * Everything is HTTP/1.1: a connection that breaks leaves one outcome in doubt, not many. What the
- * environment says about proxies and certificates is ignored unless the request says otherwise.
+ * dies without a reply it sends the same request again. Where that could do something twice
+ * (doc/protocol.md#outcomes) the second try is stopped before its first byte, and the failure says that the
+ * first may have arrived. Everything is HTTP/1.1: a connection that breaks leaves one outcome in doubt, not
+ * many. What the environment says about proxies and certificates is ignored unless the request says
+ * otherwise.
  */
 #ifndef FLEET_HTTP_HTTP_H
 #define FLEET_HTTP_HTTP_H

@@ -180,7 +180,7 @@ struct verdict outcome_judge(const struct exchange *x) {
 /* Reads and idempotent writes twice; any other write once, if no connection stood and nothing can have left.
  */
 static int repeats_allowed(const struct verdict *v, const struct history *h) {
-  if (v->kind == KIND_scope) return 1; /* the service refuses at random (field-problems 26) */
+  if (v->kind == KIND_scope) return 1; /* the service refuses at random (doc/protocol.md#scopes) */
   if (!v->passing) return 0;
   if (!h->write || h->idempotent) return 2;
   return v->outcome == OUTCOME_NOT_SENT ? 1 : 0;

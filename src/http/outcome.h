@@ -57,12 +57,13 @@ struct history { /* of one call */
 enum next outcome_next(const struct verdict *v, const struct history *h, double *wait);
 
 /* Seconds to wait according to Retry-After, RateLimit-Reset or "Retry in N seconds", in this order; negative:
- * nothing says. At most 30 days. headers are http_response.headers. Service-facts 3.4, RFC 9110 10.2.3. */
+ * nothing says. At most 30 days. headers are http_response.headers. doc/protocol.md#rate-limits, RFC
+ * 9110 10.2.3. */
 double outcome_retry_after(struct bytes headers, struct bytes text, double wall);
 
 /* The base URL that a 421 names in its text or its Alt-Svc header, if hosts accepts it: rule R3,
- * service-facts 1.3. hosts ends with NULL; ".example.com" accepts https hosts below it, "example.com" or
- * "example.com:8443" this https host, "http://127.0.0.1:8080" this very base URL. */
+ * doc/protocol.md#wrong-region. hosts ends with NULL; ".example.com" accepts https hosts below it,
+ * "example.com" or "example.com:8443" this https host, "http://127.0.0.1:8080" this very base URL. */
 bool outcome_other_host(struct bytes headers, struct bytes text, const char *const *hosts,
                         struct buf *base_url);
 

@@ -1,5 +1,5 @@
-/* OAuth 2.0 without transport: addresses, forms, replies and the choice of a token. Interface section 5, RFC
- * 6749, 7636.
+/* OAuth 2.0 without transport: addresses, forms, replies and the choice of a token. RFC 6749, 7636,
+ * doc/protocol.md#tokens.
  *
  * Everything here is a pure function of its arguments.
  */

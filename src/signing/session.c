@@ -201,7 +201,7 @@ static bool is(const unsigned char *own, size_t size, struct bytes b) {
   return bytes_equal((struct bytes){own, size}, b);
 }
 
-/* Rule R1b: by routing address always, by uuid when the answer has one. The security domain mostly has none.
+/* By routing address always, by uuid when the answer has one. The security domain mostly has none.
  */
 static struct request *find_request(struct session *s, const struct message *m, struct err *e) {
   if (m->from_domain != (uint32_t)s->domain)

@@ -59,7 +59,7 @@ enum evidence { /* of authenticated session info that came with a fault */
                 EVIDENCE_AGAINST, /* it came and proves nothing: a copy may have been taken */
                 EVIDENCE_PROOF    /* it proves that no copy was taken */
 };
-/* Rule R1d: what a fault says about the command. */
+/* What a fault says about the command: doc/protocol.md#recovery. */
 enum outcome fault_outcome(const struct fault *row, enum evidence evidence);
 const struct fault *fault_row(uint32_t number); /* NULL: unknown to us */
 

@@ -1,4 +1,4 @@
-/* The vehicle commands: interface section 4.2 and the further public ones, with bodies as in service-facts 7.
+/* The vehicle commands: doc/protocol.md#commands.
  *
  * Where the published proxy and the published page differ, the page and the meaning of the value decide:
  * - set_cop_temp: its enum starts with Unspecified, so Low is 1 in the message and 0 in the body.

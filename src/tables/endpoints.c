@@ -1,9 +1,8 @@
-/* The endpoints of interface sections 4.1 and 4.3 to 4.7, and the further public ones of service-facts 4
- * and 10.
+/* The endpoints: doc/protocol.md#the-service.
  *
  * Billing: the service prices data, commands, wakes and specs and gives sign-in and energy away
- * (service-facts 3.6). A read about a vehicle is counted as data; what fits none of these classes is counted
- * as free. Scopes: service-facts 2.1. Tokens: interface 5.2.
+ * (doc/protocol.md#prices). A read about a vehicle is counted as data; what fits none of these classes is
+ * counted as free. Scopes: doc/protocol.md#scopes. Tokens: doc/protocol.md#token-kinds.
  */
 #include "tables/rows.h"
 

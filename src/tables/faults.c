@@ -1,4 +1,4 @@
-/* The faults of the signing protocol (wire-protocol 11) and what each says about the command: rule R1d.
+/* The faults of the signing protocol (doc/protocol.md#protocol-faults) and what each says about the command.
  *
  * A row with resync is refused only when authenticated session info for this very message came with it and
  * proves that no copy of the message was taken; then the command is signed again once. Without that proof, as

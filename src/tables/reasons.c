@@ -1,5 +1,5 @@
-/* What vehicles, sites and the authorization server say, and what it means: interface section 7,
- * service-facts 2.4, 8.
+/* What vehicles, sites and the authorization server say, and what it means:
+ * doc/protocol.md#reasons, #token-errors.
  *
  * Reasons are free text of other people's making: what has no row passes through as it is and counts as
  * refused.

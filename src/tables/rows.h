@@ -76,8 +76,8 @@ struct fault {
   int number;
   const char *name;
   enum kind kind;
-  enum outcome outcome; /* rule R1d */
-  bool resync;          /* may be re-signed once after authenticated session info (R1d) */
+  enum outcome outcome;
+  bool resync; /* may be signed again once after authenticated session info: doc/protocol.md#recovery */
   const char *doc;
 };
 
@@ -173,7 +173,7 @@ enum {
   ROW_COMMAND = 1,         /* a vehicle command: reply is result and reason */
   ROW_IDEMPOTENT = 2,      /* sets a named state to a given value: may be repeated after an unknown outcome */
   ROW_LIVE = 4,            /* reaches the vehicle: needs it awake */
-  ROW_NEEDS_PROTOCOL = 8,  /* refused in plain form (interface 1 rule 4) */
+  ROW_NEEDS_PROTOCOL = 8,  /* refused in plain form (doc/protocol.md#plain-or-signed) */
   ROW_CHARGING_SCOPE = 16, /* vehicle_charging_cmds is accepted beside the scope column */
   ROW_SETTING = 32,        /* an energy setting: reply is code and message */
   ROW_THIRD_PARTY = 64,    /* an open-source app cannot make it */

@@ -1,6 +1,6 @@
 #include "tables/rows.h"
 
-/* Design 1.2 and rule R1c; the texts are those of service-facts 3.3 and 8. Columns: status, text, second
+/* doc/protocol.md#statuses and #outcomes. Columns: status, text, second
  * text, kind, outcome of a write, trait, advice. */
 
 #define REFUSED OUTCOME_REFUSED

@@ -1,4 +1,4 @@
-/* Every name and address of the vendor: service-facts 1.1, signing facts wire-protocol 16. */
+/* Every name and address of the vendor: doc/protocol.md#addresses, #configuration-signature. */
 #include "tables/rows.h"
 
 /* In China one host serves sign-in and tokens. */

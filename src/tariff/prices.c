@@ -7,7 +7,7 @@ static bool is_all(struct bytes name) {
   return is_named(name, "ALL");
 }
 
-/* ---- rates matched to labels (facts 6.2, "price of a moment") ---- */
+/* ---- rates matched to labels (doc/protocol.md#tariff-meaning) ---- */
 
 static struct rate *find_rate(const struct tariff *t, const struct block *block, struct bytes label) {
   size_t low = 0, high = block ? block->rates : 0;
@@ -150,7 +150,7 @@ bool check_prices(struct tariff *t, enum tariff_side side, struct tariff_report 
   return true;
 }
 
-/* ---- buying below selling: the service raises the buy price (interface 2.6) ---- */
+/* ---- buying below selling: the service raises the buy price (doc/protocol.md#tariff-checks) ---- */
 
 struct raise {
   const struct label *buy, *sell;

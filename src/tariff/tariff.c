@@ -109,8 +109,8 @@ static void add_round(struct tariff *t, uint32_t from, uint32_t length) {
   if (to > TARIFF_WEEK) add_span(t, 0, to - TARIFF_WEEK);
 }
 
-/* Facts 6.2: an end at or before the start lies in the next day, 0:00 ends the day, 0:00 to 0:00 is a whole
- * day, and the days of a range may wrap over Sunday. */
+/* doc/protocol.md#tariff-meaning: an end at or before the start lies in the next day, 0:00 ends the day, 0:00
+ * to 0:00 is a whole day, and the days of a range may wrap over Sunday. */
 void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minute, int to_minute,
                        bool day_missing) {
   if (t->failed || t->label_count == 0) return;
@@ -175,7 +175,7 @@ static int block_by_season(const void *left, const void *right) {
   return a->charges != b->charges ? (int)a->charges - (int)b->charges : compare_names(a->season, b->season);
 }
 
-/* A season called ALL needs no dates when it has periods or stands alone (facts 6.2, whole year). */
+/* A season called ALL needs no dates when it has periods or stands alone (doc/protocol.md#tariff-meaning). */
 static void date_all_seasons(struct tariff *t) {
   for (size_t i = 0; i < t->season_count; i++)
     if (t->seasons[i].used) t->side_used[t->seasons[i].side]++;

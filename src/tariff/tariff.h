@@ -2,8 +2,8 @@
  *
  * The service may accept a tariff and ignore it later, so this check is the only one that comes in time. It
  * is a pure function of what was added: no clock, no zone, no order of the caller's table shows in the
- * result. Rules: interface 2.6, facts 6.2. A reader adds a season, then its labels, each followed by its
- * periods; and blocks of rates in any order.
+ * result. Rules: doc/protocol.md#tariff-meaning. A reader adds a season, then its labels, each followed by
+ * its periods; and blocks of rates in any order.
  */
 #ifndef FLEET_TARIFF_TARIFF_H
 #define FLEET_TARIFF_TARIFF_H

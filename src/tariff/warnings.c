@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* Interface 2.6: any string is a label, the app displays these. ALL stands for "no label". */
+/* doc/protocol.md#tariff-meaning: any string is a label, the app displays these. ALL stands for "no label".
+ */
 static bool is_shown(struct bytes label) {
   static const char *const shown[] = {"ON_PEAK", "OFF_PEAK", "PARTIAL_PEAK", "SUPER_OFF_PEAK", "ALL"};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
@@ -43,7 +44,8 @@ static bool labels_not_shown(const struct tariff *t, enum tariff_side side, stru
   return f != NULL;
 }
 
-/* Facts 6.3: the app shows other ranges than every day, weekdays and weekend as repeated rows. */
+/* doc/protocol.md#tariff-meaning: the app shows other ranges than every day, weekdays and weekend as repeated
+ * rows. */
 static bool day_ranges(const struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   struct tariff_fault *f = NULL;
   for (uint32_t i = 0; i < 49; i++) {
@@ -72,7 +74,7 @@ static bool missing_days(const struct tariff *t, enum tariff_side side, struct t
   return true;
 }
 
-/* Interface 2.6: ALL is recommended for flat tariffs. */
+/* doc/protocol.md#tariff-meaning: ALL is recommended for flat tariffs. */
 static bool is_flat(const struct tariff *t, enum tariff_side side, double *price) {
   const struct label *first = NULL;
   for (size_t i = 0; i < t->label_count; i++) {
@@ -94,7 +96,8 @@ static bool all_recommended(const struct tariff *t, enum tariff_side side, struc
   return f != NULL;
 }
 
-/* Field problem 36: the service accepts a tariff without the demand section and the app flags it later. */
+/* doc/protocol.md#tariff-checks: the service accepts a tariff without the demand section and the app flags it
+ * later. */
 static bool missing_charges(const struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   for (size_t i = 0; i < t->block_count; i++)
     if (t->blocks[i].side == side && t->blocks[i].charges == TARIFF_DEMAND && t->blocks[i].rates) return true;

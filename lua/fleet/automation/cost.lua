@@ -1,4 +1,4 @@
--- What calls cost: a dollar buys so many of a class (service-facts 3.6). Energy and account calls are free; what the
+-- What calls cost: a dollar buys so many of a class (doc/protocol.md#prices). Energy and account calls are free; what the
 -- service answers with 500 or more is not billed.
 
 local M = {}

@@ -3,7 +3,7 @@
 -- An automation is data and small functions (lua/fleet/automation/builtin/<name>.lua): what it takes, and one pure decision from
 -- what is known to what to do. Everything that calls, waits, counts and remembers is here, once for all of them: when to
 -- decide, the look before any live call, the cap of a day, who gives way to whom, and what a restart must not repeat.
--- Design 1.10, doc/manual/automations.md.
+-- doc/manual/automations.md.
 
 local core = require "fleet.core"
 local claims = require "fleet.automation.arbitration"
@@ -165,7 +165,7 @@ local function remember(state, action, value, now)
   end
 end
 
--- The non-waking look before every live call; it decides nothing, it only protects sleep (field-problems 32).
+-- The non-waking look before every live call; it decides nothing, it only protects sleep (doc/protocol.md#sleep-and-wake).
 local function ready_for_live_call(self, state)
   local now = wall(self)
   if watch.awake(state, now) then return true end

@@ -246,7 +246,7 @@ local function again(call, err, token)
   return true
 end
 
--- Waking repeats the call, so that a write must not be in doubt (rule R1e). A carrier is not sent again after a wake: its
+-- Waking repeats the call, so that a write must not be in doubt (doc/protocol.md#outcomes). A carrier is not sent again after a wake: its
 -- message would have expired.
 local function wake_first(call, err)
   if call.carrier or call.woken or not call.request:flag("wake") then return false end

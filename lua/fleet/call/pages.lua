@@ -1,7 +1,7 @@
 -- Walking over pages: one iterable for every row whose paging column is set.
 --
 -- The service has three ways to number pages. A walk ends when the service says so, at an empty or short page, or when a
--- page brings nothing new: some servers ignore the page number and would be walked for ever (field-problems 35).
+-- page brings nothing new: some servers ignore the page number and would be walked for ever (doc/protocol.md#paging).
 
 local run = require "fleet.call"
 local core = require "fleet.core"

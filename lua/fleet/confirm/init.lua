@@ -18,7 +18,7 @@ local function unread(row, id, kind, text)
 end
 
 -- A live read of a vehicle, never waking it. A 200 may carry what was cached before the vehicle fell asleep, and a section
--- may be withheld (service-facts 4.1): neither tells what became of a command.
+-- may be withheld (doc/protocol.md#vehicle-data): neither tells what became of a command.
 local function read_vehicle(car, row, id, options)
   local sections = settle.sections(row)
   local data, err, kind = car:vehicle_data({ endpoints = sections }, options)

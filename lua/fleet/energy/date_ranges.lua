@@ -1,7 +1,7 @@
 -- Energy history by local dates: which ranges to ask for, and one reply made of several.
 --
 -- Hours were lost where clients sent UTC or one fixed offset over a change of the clock, and days where a
--- range ended at 00:00 (field-problems 35, 40). So dates are local, a range is half open (its end is not
+-- range ended at 00:00 (doc/protocol.md#energy-history). So dates are local, a range is half open (its end is not
 -- part of it), each end of each request carries the offset that holds there, and a request ends with the
 -- last second of its last day: nothing of the next day is read whether the service counts the end or not.
 -- Nothing here asks or waits.

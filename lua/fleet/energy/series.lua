@@ -1,13 +1,13 @@
 -- An energy history as rows of numbers: what the sun, the battery and the grid gave, and where it went, per step.
 --
--- A value that did not arrive is not zero (field problem 41): it stays nil, also in a sum of several steps, and totals
+-- A value that did not arrive is not zero (doc/protocol.md#energy-history): it stays nil, also in a sum of several steps, and totals
 -- say how many are missing. Steps that are missing as a whole are put back as empty ones.
 
 local core = require "fleet.core"
 
 local M = {}
 
--- up: given to the house; down: taken. Members are those of an energy item (facts 5), in Wh.
+-- up: given to the house; down: taken. Members are those of an energy item (doc/protocol.md#energy-history), in Wh.
 local quantities = {
   { name = "solar", up = true, "solar_energy_exported" },
   { name = "battery out", up = true, "battery_energy_exported" },

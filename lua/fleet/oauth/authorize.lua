@@ -1,4 +1,4 @@
--- Signing a person in: the address to send them to, and what comes back. Interface 5.3 to 5.5 and 5.7, RFC
+-- Signing a person in: the address to send them to, and what comes back. doc/protocol.md#sign-in, RFC
 -- 6749, RFC 7636.
 --
 -- The state is compared in constant time, works once and for ten minutes (it waits in the store); a nonce
@@ -19,7 +19,7 @@ local failure = exchange.failure
 
 -- ---- the address to open ----
 
--- option -> whether only third-party apps have it (interface 5.3)
+-- option -> whether only third-party apps have it (doc/protocol.md#sign-in)
 local options_of = {
   scopes = false, locale = false, prompt = false, login_hint = false, nonce = false,
   prompt_missing_scopes = true, require_requested_scopes = true, show_keypair_step = true,
@@ -224,7 +224,7 @@ end
 
 -- ---- other addresses ----
 
---- Where the person changes or withdraws what the application may do (interface 5.7). options: back_url, or
+--- Where the person changes or withdraws what the application may do (doc/protocol.md#sign-in). options: back_url, or
 --- nothing.
 function M.consent_url(account, options)
   return account.auth_url .. account.vendor.consent_path .. "?" .. core.oauth_form {

@@ -1,7 +1,7 @@
 -- The pair of tokens of one slot: as it stands in the store, as this process knows it, and as it may be used.
 --
 -- Within a process a token's age is measured by the monotonic clock; the wall clock counts only across a
--- restart, and one that stands before the time of saving says nothing: then the token is tried (traps T12).
+-- restart, and one that stands before the time of saving says nothing: then the token is tried (doc/protocol.md#token-errors).
 -- A pair that the store refused stays here, is used, and is offered to the store again (rule R2).
 
 local core = require "fleet.core"
@@ -10,8 +10,8 @@ local M = {}
 
 local look_again = 60 -- seconds after which another process's newer pair is noticed
 local save_again = 1 -- seconds between attempts to save what the store refused
-local previous_lives = 86400 -- interface section 3, third-party apps: the refresh token used last stays good
-local lives = 90 * 86400 -- interface 2.7: a refresh token expires after three months
+local previous_lives = 86400 -- third-party apps (doc/protocol.md#refresh-tokens): the refresh token used last stays good
+local lives = 90 * 86400 -- three months: doc/protocol.md#refresh-tokens
 
 --- What this process knows, per slot: known, unsaved, refused.
 function M.state(account)

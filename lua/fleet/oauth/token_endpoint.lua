@@ -1,5 +1,5 @@
 -- One call to the token address: the form, the reply, and what a failure says about the token that was sent.
--- Interface 5.5 and 5.6, service-facts 2.2 to 2.4.
+-- doc/protocol.md#token-requests
 
 local core = require "fleet.core"
 local members = require "fleet.util.tables"
@@ -30,7 +30,7 @@ local function kind_of_status(status)
   return "service"
 end
 
---- Whether the application has no secret (interface 5.2).
+--- Whether the application has no secret (doc/protocol.md#token-kinds).
 function M.open_source(account)
   return account.config.client_secret == nil
 end
@@ -96,7 +96,7 @@ local function has_token(reply)
   return type(reply) == "table" and type(reply.access_token) == "string" and #reply.access_token > 0
 end
 
--- These two, said about the newest token, are the only words that ask for a new sign-in (field-problems 21).
+-- These two, said about the newest token, are the only words that ask for a new sign-in (doc/protocol.md#token-errors).
 local definite = { login_required = true, invalid_grant = true }
 
 --- Sends the fields, a list of { name, value }, and returns the reply's table with its access_token; or

@@ -24,7 +24,7 @@ local function scope_text(scopes, name)
 end
 M.scope_text = scope_text
 
--- ---- what the exchanges send: interface 5.5 and 5.6, service-facts 2.2 ----
+-- ---- what the exchanges send: doc/protocol.md#token-requests ----
 
 local function audience(account)
   return account.base_url
@@ -285,7 +285,7 @@ local function words(text)
   return list
 end
 
--- Claims are hints: read where they can be read, never relied on (field-problems 23).
+-- Claims are hints: read where they can be read, never relied on (doc/protocol.md#region-of-a-token).
 local function claims_of(token)
   local text = core.oauth_claims(token)
   local claims = text and core.json_decode(text)

@@ -1,7 +1,7 @@
 -- Finding the region of an account: each address is asked where the account lives, the likeliest first.
 --
 -- An application is often registered in one region only, so a 412 ends nothing: the search goes on, and at its end it says
--- in which region to register (field-problems 25). What is found is remembered (lua/fleet/region/init.lua).
+-- in which region to register (doc/protocol.md#registration). What is found is remembered (lua/fleet/region/init.lua).
 
 local core = require "fleet.core"
 local region = require "fleet.region"

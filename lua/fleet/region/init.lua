@@ -1,7 +1,7 @@
 -- Which host an account talks to: the option, what a 421 taught us, or the vendor's table.
 --
 -- A new host is taken only from the service's own list, compared by whole labels, over https on its standard port
--- (rule R3, field-problems 24); with a custom base_url only the hosts that the caller listed.
+-- (doc/protocol.md#wrong-region); with a custom base_url only the hosts that the caller listed.
 
 local core = require "fleet.core"
 
@@ -58,7 +58,7 @@ function M.describe(account)
   return (row and "region " .. row.name .. ", " or "") .. account.base_url
 end
 
--- Of the base addresses that a token names, the one of its own region, or the only one (service-facts 1.2).
+-- Of the base addresses that a token names, the one of its own region, or the only one (doc/protocol.md#region-of-a-token).
 local function of_audience(vendor, audience, code)
   local found, count
   for _, address in ipairs(type(audience) == "table" and audience or { audience }) do

@@ -1,5 +1,5 @@
 -- The application's key in its four places: here, hosted, registered, on the vehicle. "Key not paired" has six causes
--- (field-problems 18), and which of them it is shows only when the four are compared.
+-- (doc/protocol.md#registration), and which of them it is shows only when the four are compared.
 --
 -- Comparing is apart from fetching: `findings` and `pairing` take facts and give lines.
 
@@ -123,7 +123,7 @@ end
 
 -- ---- pairing of vehicles ----
 
-local most_keys = 20 -- interface 2.2
+local most_keys = 20 -- doc/protocol.md#pairing
 
 --- What fleet_status says about one vehicle: "paired", "unpaired" or nil, and its record.
 function M.paired(status, vin)
@@ -135,7 +135,7 @@ end
 
 local pairing_scopes = { "vehicle_device_data", "vehicle_cmds", "vehicle_location" }
 
--- The pairing link does nothing before one of these was granted (service-facts 1.1).
+-- The pairing link does nothing before one of these was granted (doc/protocol.md#pairing).
 local function may_pair(scopes)
   local set = members.set(scopes)
   for _, scope in ipairs(pairing_scopes) do

@@ -1,7 +1,7 @@
 -- The application's public key where it must stand: https://<domain><path of the vendor>, PEM, P-256, for everybody.
 --
 -- Fetched as the service would fetch it: no token, no redirect, a small reply. What came is judged apart from fetching, so
--- that every mistake of hosting has one sentence and one spec (field-problems 29).
+-- that every mistake of hosting has one sentence and one spec (doc/protocol.md#registration).
 
 local core = require "fleet.core"
 local domains = require "fleet.util.hostname"

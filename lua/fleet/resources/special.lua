@@ -24,7 +24,7 @@ for _, reason in ipairs(core.reasons()) do
   if reason.where == "telemetry" then advice[reason.text] = reason.doc end
 end
 
---- skipped_vehicles is an object from reason to VINs, or a list of { vin, reason } (service-facts 4.1, 10): both become
+--- skipped_vehicles is an object from reason to VINs, or a list of { vin, reason } (doc/protocol.md#telemetry-configuration): both become
 --- a list of { vin =, reason =, advice = }.
 local function skipped_list(skipped)
   local list = {}
@@ -53,7 +53,7 @@ local function with_skipped(plain, handle, ...)
 end
 rows.create_fleet_telemetry_config_jws = with_skipped
 
--- Checked before it is sent, and signed where the client has a key (field-problems 42).
+-- Checked before it is sent, and signed where the client has a key (doc/protocol.md#telemetry-configuration).
 function rows.create_fleet_telemetry_config(plain, client, ...)
   return telemetry_config.create(function(...) return with_skipped(plain, ...) end, client, ...)
 end
@@ -80,7 +80,7 @@ local function has(list, wanted)
   return false
 end
 
---- location_hidden = true when location was asked for and withheld (interface 2.1, 2.3).
+--- location_hidden = true when location was asked for and withheld (doc/protocol.md#vehicle-data).
 function rows.vehicle_data(plain, handle, params, ...)
   local value, err, kind = plain(handle, params, ...)
   remember_state(handle, value)
@@ -93,7 +93,7 @@ function rows.vehicle_data(plain, handle, params, ...)
   return value, err, kind
 end
 
---- { result = true, reason = "" }, "true" and true are the same answer in three published shapes (service-facts 4.1).
+--- { result = true, reason = "" }, "true" and true are the same answer in three published shapes (doc/protocol.md#envelope).
 function rows.mobile_enabled(plain, handle, options, ...)
   local value, err, kind = plain(handle, options, ...)
   local raw = type(options) == "table" and options.raw
@@ -110,7 +110,7 @@ local function error_vins(plain, handle, ...)
 end
 rows["partner.fleet_telemetry_error_vins"] = error_vins
 
--- A domain that is misspelt is refused here, with what was meant: the service only says no (field-problems 29).
+-- A domain that is misspelt is refused here, with what was meant: the service only says no (doc/protocol.md#registration).
 rows["partner.register"] = function(plain, handle, params, ...)
   if type(params) == "table" and type(params.domain) == "string" then
     require("fleet.util.hostname").check("partner.register", params.domain)

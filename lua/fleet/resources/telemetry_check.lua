@@ -1,8 +1,7 @@
 -- What can be said of a telemetry configuration before it is sent: types, names, host, port and certificates.
 --
--- The service accepts nearly anything and the vehicle then stays silent for hours (field problem 42). A problem is
--- certain to fail; a warning is likely to. Pure: the time is an argument. Published shape: interface 2.3 and
--- service-facts 4.1.
+-- The service accepts nearly anything and the vehicle then stays silent for hours (doc/protocol.md#telemetry-configuration). A problem is
+-- certain to fail; a warning is likely to. Pure: the time is an argument.
 
 local core = require "fleet.core"
 local firmware = require "fleet.call.vehicle_status_cache"

@@ -1,4 +1,4 @@
--- Waking a vehicle: ends when the state is online, or with an error that carries the last state (field-problems 33).
+-- Waking a vehicle: ends when the state is online, or with an error that carries the last state (doc/protocol.md#sleep-and-wake).
 
 local core = require "fleet.core"
 local names = require "fleet.util.names"
@@ -6,7 +6,7 @@ local tasks = require "fleet.async.task"
 
 local M = {}
 
--- A vehicle needs 10 to 60 s; looking is not a live call and costs little (service-facts 9).
+-- A vehicle needs 10 to 60 s; looking is not a live call and costs little (doc/protocol.md#sleep-and-wake).
 local first_look, longest_pause = 2, 8
 local default_timeout = 90
 

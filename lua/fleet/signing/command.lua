@@ -42,7 +42,7 @@ function M.remember(account, vin, plain)
 end
 
 --- "signed", "plain" or "proxy" for this command and vehicle; nil, text when nothing can carry it. A command without a
---- signed form goes plain, also past the proxy, which does not know it (service-facts 7).
+--- signed form goes plain, also past the proxy, which does not know it (doc/protocol.md#plain-or-signed).
 function M.way(account, row, vin)
   local wanted = account.config.commands
   if wanted == "proxy" then return row.message and "proxy" or "plain" end
@@ -234,7 +234,7 @@ end
 -- ---- recovery ----
 
 -- The session was no good, as after a repair of the vehicle: one fresh handshake tells why, at once and not after days of
--- failures (field problem 11), and the next command finds it done.
+-- failures (doc/protocol.md#session-handshake), and the next command finds it done.
 local function tell_why(call, err)
   local trait = call.facts.trait
   local ok, why, kind = visit(call, fresh_session)

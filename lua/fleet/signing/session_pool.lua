@@ -12,7 +12,7 @@ local tasks = require "fleet.async.task"
 local M = {}
 
 local shortest_lease = 60
-local block = 32 -- counters per reservation: what a vehicle tolerates (wire protocol 15)
+local block = 32 -- counters per reservation: what a vehicle tolerates (doc/protocol.md#counters-and-time)
 local stride = 64 -- counters: more than anybody draws between two looks at a session
 local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
 local longest_turn = 2 -- seconds of use after which other processes get their turn

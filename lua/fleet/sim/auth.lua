@@ -73,7 +73,7 @@ routes["POST /oauth2/v3/token"] = function(service, request)
   return status, headers, body
 end
 
--- ---- the consent page of interface 5.7 ----
+-- ---- the consent page (doc/protocol.md#sign-in) ----
 
 local function consent(service, request)
   local q = text.form(request.query)

@@ -1,5 +1,5 @@
--- What the calls would cost: counted per billing class of the rows, priced as service-facts 3.6 has it. Signing in is not billed,
--- a reply of 500 and above neither; specifications cost by successful result (interface section 8).
+-- What the calls would cost: counted per billing class of the rows, priced as in doc/protocol.md#prices. Signing in is not billed,
+-- a reply of 500 and above neither; specifications cost by successful result (doc/protocol.md#prices).
 local M = {}
 M.__index = M
 

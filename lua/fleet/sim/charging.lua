@@ -1,4 +1,4 @@
--- Paid charging: the entries of the garage, completed to the published record (service-facts 4.7), and their invoices.
+-- Paid charging: the entries of the garage, completed to the published record (doc/protocol.md#charging-records), and their invoices.
 local calendar = require("fleet.sim.calendar")
 local garage = require("fleet.sim.garage")
 local json = require("fleet.sim.json")
@@ -69,7 +69,7 @@ function M.invoice(entry, invoice)
   return pdf.make(lines)
 end
 
--- An entry as a session of a business account (service-facts 4.7, OCPI-like).
+-- An entry as a session of a business account (doc/protocol.md#charging-records).
 function M.session(entry, model)
   local due, currency = total(entry)
   local one = entry.fees[1] or {}

@@ -63,7 +63,7 @@ function events.power_back(vehicle)
   end
 end
 
--- A guest is removed when a key card is used to drive (interface section 3).
+-- A guest is removed when a key card is used to drive (doc/protocol.md#states-and-moves).
 function events.key_card(vehicle)
   vehicle.guest = nil
   events.drive(vehicle, {})

@@ -1,5 +1,5 @@
 -- What a vehicle is like when the garage file says nothing: the sections of vehicle_data with their published fields
--- (service-facts 4.1). Functions make fresh tables, because every vehicle changes its own.
+-- (doc/protocol.md#vehicle-data). Functions make fresh tables, because every vehicle changes its own.
 local json = require("fleet.sim.json")
 
 local null = json.null

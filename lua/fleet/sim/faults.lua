@@ -97,7 +97,7 @@ function before.error_500()
   return reply.error(500, "internal server error")
 end
 
--- The edge of the service speaks HTML (service-facts 3.1).
+-- The edge of the service speaks HTML (doc/protocol.md#envelope).
 local function edge(status, name)
   return reply.html(status, ("<html><body><h1>%d %s</h1></body></html>\n"):format(status, name))
 end

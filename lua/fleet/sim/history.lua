@@ -53,7 +53,7 @@ local function sum_of(site, from, to)
   return sum
 end
 
--- The names of service-facts 5; the sums on both sides of each balance are equal by construction.
+-- The published names (doc/protocol.md#energy-history); the sums on both sides of each balance are equal by construction.
 local function shown(sum, from, offset)
   local function wh(name) return math.floor(sum[name] * 1000 + 0.5) / 1000 end
   local out = {

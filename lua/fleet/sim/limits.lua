@@ -1,4 +1,4 @@
--- Rate limits of service-facts 3.5, where the garage switches them on: per vehicle and minute, by billing class.
+-- Rate limits (doc/protocol.md#rate-limits), where the garage switches them on: per vehicle and minute, by billing class.
 local reply = require("fleet.sim.reply")
 
 local M = {}

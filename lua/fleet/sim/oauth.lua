@@ -1,4 +1,4 @@
--- The authorization server: consent, codes, tokens and all their rules. Interface section 5 and 3, service-facts 2.
+-- The authorization server: consent, codes, tokens and all their rules. doc/protocol.md#tokens
 local core = require("fleet.core")
 local json = require("fleet.sim.json")
 local random = require("fleet.sim.random")
@@ -123,7 +123,7 @@ local function keep(entries, order, name, entry)
 end
 
 -- What a sign-in may ask the user for: scopes of the request that are not granted yet. Only prompt_missing_scopes asks
--- again once the app has been allowed (interface 5.3).
+-- again once the app has been allowed (doc/protocol.md#sign-in).
 function M:to_ask(account, q)
   local granted = self:consent(account.email, q.client_id)
   local app, list = self:app(q.client_id), {}
@@ -266,7 +266,7 @@ local function same_secret(app, given)
   return app.any or app.client_secret == given
 end
 
--- Third-party apps must use the token address, open-source apps the authorization address (interface 5.5).
+-- Third-party apps must use the token address, open-source apps the authorization address (doc/protocol.md#addresses).
 local function wrong_address(self, open_source, host)
   if open_source and host == "token" then
     return refuse(self, 400, "unauthorized_client", "open-source apps use " .. self.service.auth_url .. "/oauth2/v3/token")

@@ -1,4 +1,4 @@
--- Pages as the service makes them: page and per_page with a pagination object beside the list (service-facts 3.2).
+-- Pages as the service makes them: page and per_page with a pagination object beside the list (doc/protocol.md#paging).
 local json = require("fleet.sim.json")
 
 local M = {}

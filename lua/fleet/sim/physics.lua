@@ -61,7 +61,7 @@ local function show_battery(vehicle)
   end
 end
 
--- Starts, or says why not. Interface section 7, charge_start.
+-- Starts, or says why not. doc/protocol.md#reasons, charge_start.
 function M.start_charging(vehicle)
   local charge = vehicle.sections.charge_state
   local state = charge.charging_state

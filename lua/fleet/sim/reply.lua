@@ -1,4 +1,4 @@
--- Replies in the envelope of the service (service-facts 3.1), and the way out of a handler: reply.fail raises a refusal that
+-- Replies in the envelope of the service (doc/protocol.md#envelope), and the way out of a handler: reply.fail raises a refusal that
 -- the service turns into its answer.
 local json = require("fleet.sim.json")
 local members = require("fleet.util.tables")
@@ -30,7 +30,7 @@ function M.error(status, message, description, messages)
   })
 end
 
--- Too many calls: plain text, as the edge of the service sends it (service-facts 3.4).
+-- Too many calls: plain text, as the edge of the service sends it (doc/protocol.md#rate-limits).
 function M.too_many(seconds, limit)
   return M.text(429, ("Retry in %d seconds"):format(seconds), {
     ["Retry-After"] = ("%d"):format(seconds), ["RateLimit-Limit"] = ("%d"):format(limit or 60),

@@ -13,7 +13,7 @@ local function offset(vehicle)
   return vehicles.value(vehicle.sections.vehicle_config.utc_offset) or 0
 end
 
--- Whether so many minutes after local midnight, on one of the days, lie in (from, to]. Sunday is bit 1 (service-facts 4.1).
+-- Whether so many minutes after local midnight, on one of the days, lie in (from, to]. Sunday is bit 1 (doc/protocol.md#days-of-the-week).
 local function passes(vehicle, minutes, days, from, to)
   local shift = offset(vehicle)
   for day = math.floor((from + shift) / DAY), math.floor((to + shift) / DAY) do

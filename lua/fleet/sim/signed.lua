@@ -10,7 +10,7 @@ local M = {}
 
 local UNSUPPORTED = "the vehicle does not support the vehicle command protocol: use the plain command"
 local NO_RECEIVER = "this simulator was started without fleet.receiver: signed commands cannot be verified"
-local UNKNOWN_ACTION = 9 -- wire protocol 10
+local UNKNOWN_ACTION = 9 -- enum OperationStatus of the message definitions
 
 local DOMAINS = { DOMAIN_VEHICLE_SECURITY = "vehicle_security", DOMAIN_INFOTAINMENT = "infotainment" }
 
@@ -158,7 +158,7 @@ end
 
 -- ---- the endpoint ----
 
--- AES-GCM requests are for the short range; the service takes HMAC only (wire protocol 12).
+-- AES-GCM requests are for the short range; the service takes HMAC only (doc/protocol.md#command-authentication).
 local function check_signature(context, message)
   local signature = message.signature_data
   if signature and signature.AES_GCM_Personalized_data then

@@ -42,7 +42,7 @@ local function damaged(bytes, path)
   return bytes:sub(1, to - 1) .. string.char((bytes:byte(to) + 1) % 256) .. bytes:sub(to + 1)
 end
 
--- signature_data, what kind of it, its tag (wire protocol 2).
+-- signature_data, what kind of it, its tag (doc/protocol.md#message-envelope).
 local REQUEST_TAG, INFO_TAG, ANSWER_TAG = { 13, 8, 4 }, { 13, 6, 1 }, { 13, 9, 3 }
 
 -- ---- ways: (x, options) → the answer or nil, an answer that comes in place of the next one or nil ----

@@ -3,7 +3,7 @@ local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
 
-local M = { MOST_KEYS = 20 } -- interface section 8
+local M = { MOST_KEYS = 20 } -- doc/protocol.md#pairing
 M.__index = M
 
 local MODELS = { ["3"] = "m3", Y = "my", S = "ms", X = "mx" }
@@ -140,7 +140,7 @@ function M:firmware(wanted)
   return M.at_least(self.status.firmware_version, wanted)
 end
 
--- S and X before 2021 obey plain commands and know no protocol (interface 1 rule 2).
+-- S and X before 2021 obey plain commands and know no protocol (doc/protocol.md#plain-or-signed).
 function M:requires_protocol()
   return self.status.vehicle_command_protocol_required == true
 end

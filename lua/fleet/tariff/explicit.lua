@@ -1,6 +1,6 @@
 -- A tariff with every member written out, and what differs between two of them.
 --
--- The service drops zero fields on read-back and the app flags what was left out (facts 6.2, 6.3), so what is sent and
+-- The service drops zero fields on read-back and the app flags what was left out (doc/protocol.md#tariff-meaning), so what is sent and
 -- what is compared has all of them. The members come from the core's rows; seasons that are not in use are left out.
 
 local core = require "fleet.core"
@@ -91,7 +91,7 @@ local function block(value)
   return object("block", present(value, {}))
 end
 
--- ALL is written beside the seasons as the published example does (field problem 36).
+-- ALL is written beside the seasons as the published example does (doc/protocol.md#tariff-checks).
 function shapes.blocks(value, context)
   value = present(value, {})
   local out = { ALL = block(value.ALL) }

@@ -87,7 +87,7 @@ local function groups_of(prices, most)
   return groups
 end
 
--- One price for every minute is ALL, as recommended (interface 2.6); beside labels of the caller no name is taken.
+-- One price for every minute is ALL, as recommended (doc/protocol.md#tariff-meaning); beside labels of the caller no name is taken.
 local function name_groups(groups, alone)
   local names = alone and app_names[#groups]
   if #groups == 1 and alone and groups[1].minutes == weeks.WEEK then names = { "ALL" } end

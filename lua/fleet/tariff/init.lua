@@ -1,4 +1,4 @@
--- Tariffs: checked before anything is sent, priced, built, compared and drawn. design 1.6, doc/manual/tariffs.md.
+-- Tariffs: checked before anything is sent, priced, built, compared and drawn. doc/manual/tariffs.md.
 --
 -- The core checks and prices; here a tariff becomes an object: a table with every member of tariff_content_v2 written
 -- out, whose methods are the functions below. Its plan and zone live beside it, so that its content is all it shows.
@@ -50,7 +50,7 @@ local function read(t)
 end
 
 --- What is wrong with a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has
---- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. Source: interface 2.6, facts 6.
+--- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. doc/protocol.md#tariff-checks
 function M.check(t)
   check_table("check", t, "the tariff")
   local plan, report = read(t)

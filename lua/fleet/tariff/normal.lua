@@ -136,7 +136,7 @@ local function raise_to_sell(t, plan)
   end
 end
 
---- The content of the tariff that the service keeps: facts 6.3.
+--- The content of the tariff that the service keeps: doc/protocol.md#tariff-checks.
 function M.content(content, plan, report)
   local t = members.deep_copy(content)
   raise_negative(t)

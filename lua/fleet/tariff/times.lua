@@ -2,7 +2,7 @@
 --
 -- A tariff speaks local wall time. An axis turns a position into a place in the tariff and back: UTC seconds through a
 -- zone, or minutes of a local calendar that knows no clock change. Nobody has said what the service does on the two days
--- of a change (facts 6.2); here an hour that comes twice has its price twice and a skipped one never comes.
+-- of a change (doc/protocol.md#tariff-meaning); here an hour that comes twice has its price twice and a skipped one never comes.
 
 local core = require "fleet.core"
 

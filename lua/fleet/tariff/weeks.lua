@@ -54,7 +54,7 @@ function M.day_runs(spans)
   return runs
 end
 
---- Days that are alike share their rows: the app shows weekdays and weekend best (facts 6.3).
+--- Days that are alike share their rows: the app shows weekdays and weekend best (doc/protocol.md#tariff-meaning).
 function M.tou_periods(spans)
   local labels = {}
   for _, run in ipairs(M.day_runs(spans)) do

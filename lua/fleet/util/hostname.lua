@@ -1,5 +1,5 @@
 -- The spelling of an application's domain, as the service registers it: a bare host name. Users lose hours over an
--- https://, a capital or a path (field-problems 29), so every mistake has its own sentence.
+-- https://, a capital or a path (doc/protocol.md#registration), so every mistake has its own sentence.
 
 local M = {}
 

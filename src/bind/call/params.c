@@ -107,7 +107,7 @@ static const struct choice *choice_value(const struct plan *p, const struct para
   return NULL;
 }
 
-/* ---- days of the week: bit 0 is Sunday (service-facts 4.1) ---- */
+/* ---- days of the week: bit 0 is Sunday (doc/protocol.md#days-of-the-week) ---- */
 
 static unsigned day_bits(struct bytes word) {
   for (const struct choice *day = day_choices; day->name; day++)
@@ -190,7 +190,7 @@ static bool id_text(struct bytes text) {
   return true;
 }
 
-/* A VIN, or the numeric id that paths take too (service-facts 3.1). */
+/* A VIN, or the numeric id that paths take too (doc/protocol.md#addresses). */
 static bool vin_text(struct bytes text) {
   bool digits = text.size > 0 && text.size <= 20;
   for (size_t i = 0; i < text.size; i++) {
@@ -373,7 +373,7 @@ static void take_joined(struct buf *out, const struct buf *item, lua_Integer i) 
   buf_add(out, item->data, item->size);
 }
 
-/* vehicle_data's endpoints are joined with semicolons (service-facts 4.1). */
+/* vehicle_data's endpoints are joined with semicolons (doc/protocol.md#vehicle-data). */
 static void joined_strings(const struct plan *p, const struct param *q, int index, struct buf *out) {
   each_string(p, q, index, take_joined, out);
 }

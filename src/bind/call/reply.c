@@ -221,8 +221,8 @@ static bool judge_reason(struct err *e, const struct request *request, const cha
                  known && known->doc ? ". " : "", known && known->doc ? known->doc : "");
 }
 
-/* Turns { result, reason, ... } at the top into { changed, reason, via, authenticated, ... } (rule R1b: a
- * positive statement is needed). */
+/* Turns { result, reason, ... } at the top into { changed, reason, via, authenticated, ... }:
+ * done needs a positive statement (doc/protocol.md#outcomes). */
 static bool command_result(lua_State *L, const struct request *request, struct err *e) {
   int table = lua_gettop(L);
   if (lua_type(L, table) != LUA_TTABLE || lua_getfield(L, table, "result") != LUA_TBOOLEAN)
@@ -244,7 +244,8 @@ static bool command_result(lua_State *L, const struct request *request, struct e
   return true;
 }
 
-/* Energy settings answer { code, message }, { result, reason } or a bare word (service-facts 5). */
+/* Energy settings answer { code, message }, { result, reason } or a bare word
+ * (doc/protocol.md#energy-settings). */
 static bool setting_result(lua_State *L, const struct request *request, struct err *e) {
   int value = lua_gettop(L);
   if (lua_type(L, value) != LUA_TTABLE) {

@@ -11,7 +11,7 @@ static void (*const openers[])(lua_State *) = {
     open_files, open_crypto, open_oauth,  open_signals, open_signing,  open_tariffs};
 
 /* core.versions() -> { libcurl =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need not be
- * those of the build (field-problems 50). */
+ * those of the build. */
 static int l_versions(lua_State *L) {
   lua_createtable(L, 0, 3);
   lua_pushstring(L, http_version());

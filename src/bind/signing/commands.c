@@ -147,8 +147,8 @@ static int l_message_json(lua_State *L) {
   return 1;
 }
 
-/* core.read_answer(domain, payload, authenticated, "wait"|"error"|nil, name) -> true, or nil, err, kind: rule
- * R1b */
+/* core.read_answer(domain, payload, authenticated, "wait"|"error"|nil, name) -> true, or nil, err, kind:
+ * doc/protocol.md#vehicle-answers */
 static int l_read_answer(lua_State *L) {
   static const char *const words[] = {"ok", "wait", "error", NULL};
   struct err e = ERR_INIT;

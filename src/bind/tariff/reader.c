@@ -105,7 +105,7 @@ static void unknown_key(struct reader *r, int key, const struct member *rows) {
 
 /* ---- engines ---- */
 
-/* A JSON null is absent (design 1.1). */
+/* A JSON null is absent. */
 static bool is_null(lua_State *L, int index) {
   return lua_islightuserdata(L, index) && !lua_touserdata(L, index);
 }
@@ -258,8 +258,8 @@ static bool was_bad(const struct reader *r) {
   return r->given >> 31;
 }
 
-/* Zero fields are dropped on read-back (facts 6.2). A missing toDayOfWeek is read as 6, as the known
- * resolvers do, and told as a warning: it may have been a 0. */
+/* Zero fields are dropped on read-back (doc/protocol.md#tariff-meaning). A missing toDayOfWeek is read as 6,
+ * as the known resolvers do, and told as a warning: it may have been a 0. */
 static void read_period(struct reader *r) {
   clear_slots(r);
   read_members(r, period_members);
@@ -320,7 +320,7 @@ static void check_dates(struct reader *r, const char *name, bool has_periods) {
   check_date(r, TO_MONTH, TO_DATE);
 }
 
-/* Facts 6.2: fromMonth 0 without periods is a season not in use. */
+/* doc/protocol.md#tariff-meaning: fromMonth 0 without periods is a season not in use. */
 static bool is_unused(const struct reader *r, bool has_periods) {
   return r->slots[FROM_MONTH] == 0 && !has_periods && !was_bad(r);
 }
@@ -449,7 +449,8 @@ static void read_sell(struct reader *r, const struct member *m) {
   r->side = TARIFF_BUY;
 }
 
-/* Interface 2.6; the sell side carries an empty currency in the published example and is never asked. */
+/* doc/protocol.md#tariff-meaning; the sell side carries an empty currency in the published example and is
+ * never asked. */
 static void check_currency(struct reader *r) {
   static const char *const known[] = {"USD", "EUR", "GBP"};
   lua_State *L = r->L;

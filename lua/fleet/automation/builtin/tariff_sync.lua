@@ -1,7 +1,7 @@
 -- tariff_sync: the prices of an energy site follow prices from elsewhere; only what differs is sent.
 --
--- Energy calls are free but limited, and too frequent changes were seen to be refused (service-facts 3.5, field-problems
--- 38): an unchanged tariff costs no call, a changed one waits for its turn.
+-- Energy calls are free but limited, and too frequent changes were seen to be refused
+-- (doc/protocol.md#rate-limits): an unchanged tariff costs no call, a changed one waits for its turn.
 
 local tariffs = require "fleet.tariff"
 

@@ -1,4 +1,4 @@
--- Charging history, invoices and sessions: not wrapped in `response`. Interface 4.7, service-facts 3.2 and 4.7.
+-- Charging history, invoices and sessions: not wrapped in `response`. doc/protocol.md#charging-records
 local calendar = require("fleet.sim.calendar")
 local charging = require("fleet.sim.charging")
 local json = require("fleet.sim.json")

@@ -1,4 +1,4 @@
--- Energy sites: status, settings, histories, and the list of products. Interface 4.3, service-facts 5.
+-- Energy sites: status, settings, histories, and the list of products. doc/protocol.md#energy
 local calendar = require("fleet.sim.calendar")
 local energy = require("fleet.sim.energy")
 local history = require("fleet.sim.history")
@@ -110,7 +110,7 @@ end
 
 local RULES = { battery_ok = true, pv_only = true, never = true }
 
--- The disallow flag is absent when false (service-facts 5).
+-- The disallow flag is absent when false (doc/protocol.md#energy-settings).
 function handlers.grid_import_export(context)
   local body, parts = context.body, context.site.info.components
   local disallow, rule = body.disallow_charge_from_grid_with_solar_installed, body.customer_preferred_export_rule
@@ -124,7 +124,7 @@ function handlers.grid_import_export(context)
   return done(204)
 end
 
--- Stored and given back as sent. The service does not check it (service-facts 6.3).
+-- Stored and given back as sent. The service does not check it (doc/protocol.md#tariff-checks).
 function handlers.time_of_use_settings(context)
   local tariff, info = context.body.tariff_content_v2, context.site.info
   info.tariff_content_v2, info.tariff_id = tariff, type(tariff.code) == "string" and tariff.code or json.null

@@ -1,4 +1,4 @@
--- Partner accounts: registration, its public key, telemetry errors. Interface 4.4, service-facts 4.4.
+-- Partner accounts: registration, its public key, telemetry errors. doc/protocol.md#registration
 local calendar = require("fleet.sim.calendar")
 local json = require("fleet.sim.json")
 

@@ -1,4 +1,4 @@
--- Drivers and invitations. Interface 2.4 and section 3, service-facts 4.1.
+-- Drivers and invitations. doc/protocol.md#sharing
 local calendar = require("fleet.sim.calendar")
 local json = require("fleet.sim.json")
 local paging = require("fleet.sim.paging")
@@ -6,7 +6,7 @@ local paging = require("fleet.sim.paging")
 local handlers = {}
 
 local INVITATION_SECONDS = 24 * 3600
-local MOST_DRIVERS = 5 -- interface section 8: up to five drivers can be added
+local MOST_DRIVERS = 5 -- doc/protocol.md#sharing
 
 local function owner_only(context)
   if context.role ~= "OWNER" and context.token.kind ~= "business" then

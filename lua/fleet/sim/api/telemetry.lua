@@ -1,4 +1,4 @@
--- Telemetry configurations: who may have one, when it is synced. Interface 2.3, section 3 and 7, service-facts 4.1.
+-- Telemetry configurations: who may have one, when it is synced. doc/protocol.md#telemetry-configuration
 local calendar = require("fleet.sim.calendar")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
@@ -12,7 +12,7 @@ local LOCATION = text.set({
   "Location", "OriginLocation", "DestinationLocation", "DestinationName", "RouteLine", "GpsState", "GpsHeading",
 })
 
--- ---- whether a vehicle can take one: interface section 7 ----
+-- ---- whether a vehicle can take one: doc/protocol.md#telemetry-configuration ----
 
 local function is_old(vehicle, year)
   return (vehicle.model == "ms" or vehicle.model == "mx") and vehicle.model_year < year

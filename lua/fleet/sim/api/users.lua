@@ -1,4 +1,4 @@
--- The account of the user. Interface 4.5, service-facts 4.5.
+-- The account of the user. doc/protocol.md#region-of-a-token
 local json = require("fleet.sim.json")
 
 local handlers = {}

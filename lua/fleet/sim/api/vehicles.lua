@@ -1,4 +1,4 @@
--- Vehicles: records, live data, status. Interface 4.1, service-facts 4.1.
+-- Vehicles: records, live data, status. doc/protocol.md#vehicles
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
 local members = require("fleet.util.tables")
@@ -198,7 +198,7 @@ function handlers.specs(context)
   return members.add(out, vehicle.specs)
 end
 
--- ---- eligibility and the like: not wrapped in `response` (service-facts 4.6) ----
+-- ---- eligibility and the like: not wrapped in `response` (doc/protocol.md#product-data) ----
 
 local function bare(make)
   return function(context)
@@ -249,7 +249,7 @@ handlers.warranty = bare(function(vehicle)
   }
 end)
 
--- What a request must hold is not published; a model and a market are needed (service-facts 4.6).
+-- What a request must hold is not published; a model and a market are needed (doc/protocol.md#product-data).
 function handlers.pricing(context)
   return require("fleet.sim.reply").bare({
     model = context.body.model or json.null, market = context.body.market or json.null, currencyCode = "EUR",

@@ -1,5 +1,5 @@
 -- Commands about locks, lids, windows, and who may drive: PINs, valet, guest, speed limit, parental controls.
--- State moves: interface section 3.
+-- State moves: doc/protocol.md#states-and-moves.
 local vehicles = require("fleet.sim.vehicle")
 
 local M = {}
@@ -79,7 +79,7 @@ end
 
 M.open_tonneau, M.close_tonneau, M.stop_tonneau = tonneau("open"), tonneau("closed"), tonneau(nil)
 
--- Two minutes to begin driving; needs keyless driving (interface 4.2).
+-- Two minutes to begin driving; needs keyless driving (doc/protocol.md#command-bodies).
 function M.remote_start_drive(vehicle)
   if not state(vehicle).remote_start_enabled then return "keyless_driving_disabled" end
   state(vehicle).remote_start = true
@@ -214,7 +214,7 @@ end
 
 -- ---- guests ----
 
-local GUEST_CODE_SECONDS = 600 -- interface section 8
+local GUEST_CODE_SECONDS = 600 -- doc/protocol.md#states-and-moves
 
 function M.guest_mode(vehicle, params, context)
   state(vehicle).guest_mode = params.enable

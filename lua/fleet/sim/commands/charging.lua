@@ -1,4 +1,4 @@
--- Commands about charging. Reasons: interface section 7.
+-- Commands about charging. Reasons: doc/protocol.md#reasons.
 local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
 local schedules = require("fleet.sim.schedules")
@@ -13,7 +13,7 @@ function M.charge_stop(vehicle)
   return physics.stop_charging(vehicle)
 end
 
--- Outside the vehicle's bounds the nearest bound is taken and success reported (service-facts 10, 6).
+-- Outside the vehicle's bounds the nearest bound is taken and success reported (doc/protocol.md#command-bodies).
 function M.set_charge_limit(vehicle, params)
   local charge = vehicle.sections.charge_state
   if params.percent == charge.charge_limit_soc then return "already_set" end

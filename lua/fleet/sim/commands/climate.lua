@@ -10,7 +10,7 @@ local function climate(vehicle)
   return vehicle.sections.climate_state
 end
 
--- Seats and the steering wheel need preconditioning or climate keeper on (interface 4.2).
+-- Seats and the steering wheel need preconditioning or climate keeper on (doc/protocol.md#command-bodies).
 local function needs_climate(vehicle)
   local c = climate(vehicle)
   if c.is_climate_on or c.is_preconditioning or c.climate_keeper_mode ~= "off" then return nil end
@@ -76,7 +76,7 @@ function M.set_climate_keeper_mode(vehicle, params)
   return nil
 end
 
--- ---- seats: service-facts 7 ----
+-- ---- seats: doc/protocol.md#command-bodies ----
 
 local HEATERS = {
   [0] = "seat_heater_left", [1] = "seat_heater_right", [2] = "seat_heater_rear_left", [3] = "seat_heater_rear_left_back",
