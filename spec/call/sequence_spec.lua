@@ -218,7 +218,7 @@ describe("a token", function()
   local asked, given, time
 
   before_each(function()
-    asked, given, time = {}, { "first", "second", "third" }, virtual.install()
+    asked, given, time = {}, { "first", "second", "third", "fourth" }, virtual.install()
     tokens.access = function(_, slot, options)
       asked[#asked + 1] = { slot = slot, rejected = options.rejected, deadline = options.deadline }
       return given[#asked]
@@ -251,6 +251,17 @@ describe("a token", function()
     assert.equal("first", asked[2].rejected)
   end)
 
+  it("that was refused, or took its place, is in no err, though the service says it back", function()
+    given = { "canary-first/token", "canary-second/token" }
+    local echo = '{"error":"canary-first/token is not canary-second/token"}'
+    local c = client { status(401), status(400, echo) }
+    local _, err = c:vehicle(seam.vin):honk_horn()
+    for _, name in ipairs { "message", "raw" } do
+      assert.matches("%[redacted%] is not %[redacted%]", err[name])
+      assert.is_nil(err[name]:find("canary", 1, true))
+    end
+  end)
+
   it("that is refused again ends the call as auth", function()
     local c, requests = client { status(401) }
     local _, err, kind = c:vehicle(seam.vin):honk_horn()
@@ -258,6 +269,14 @@ describe("a token", function()
     assert.equal("refused", err.outcome)
     assert.equal(2, #requests)
   end)
+
+  for _, text in ipairs { "mobile_access_disabled", "unknown user" } do
+    it("is not refreshed for a 401 that it is not the cause of: " .. text, function()
+      local c, requests = client { status(401, '{"error":"' .. text .. '"}') }
+      local _, err, kind = c:vehicle(seam.vin):honk_horn()
+      assert.same({ "forbidden", "refused", 1, 1 }, { kind, err.outcome, #requests, #asked })
+    end)
+  end
 
   it("of the caller's own is never refreshed", function()
     local car, requests = seam.car { status(401) }
@@ -269,11 +288,25 @@ describe("a token", function()
   it("comes from the first slot of the row that holds one, else the first", function()
     local c = client { '{"response":{}}' }
     assert(c:vehicle(seam.vin):info())
-    assert(c.user:me())
     assert.equal("business", asked[1].slot)
+    tokens.holds = function(_, slot) return slot == "user" end
+    assert(c:vehicle(seam.vin):info())
+    assert(c.user:me())
     assert.equal("user", asked[2].slot)
-    c:vehicle(seam.vin):info { auth = "user" }
     assert.equal("user", asked[3].slot)
+    c:vehicle(seam.vin):info { auth = "business" }
+    assert.equal("business", asked[4].slot)
+  end)
+
+  it("of a business cannot make a user's call, which is not sent", function()
+    local c, requests = client { '{"response":{}}' }
+    local _, err, kind = c.user:me()
+    assert.equal("unsupported", kind)
+    assert.matches("business token", err.message)
+    assert.same({ 0, 0 }, { #requests, #asked })
+    tokens.holds = function() return false end
+    assert(c.user:me()) -- without any token it is the user's that is asked for
+    assert.equal("user", asked[1].slot)
   end)
 
   it("that cannot be had ends the call before it is sent, each call with its own err", function()

@@ -120,6 +120,37 @@ describe("an address", function()
   end)
 end)
 
+describe("a token call", function()
+  local vendor = core.vendors()[1]
+
+  -- Where a partner login of these options goes, and the audience that it names.
+  local function login(options)
+    local request
+    options.client_id, options.client_secret = "app", "s"
+    options.http = function(r)
+      request = r
+      return seam.answer '{"access_token":"t","expires_in":300}'
+    end
+    assert(fleet.new(options):partner_login())
+    return (request.url:gsub("/oauth2/v3/token$", "")), (request.body:match("audience=([^&]+)"):gsub("%%3A", ":"):gsub("%%2F", "/"))
+  end
+
+  it("of an application with a secret goes to the token host, whatever address people sign in at", function()
+    for _, region in ipairs(vendor.regions) do
+      assert.equal(region.token_url, (login { region = region.name, auth_url = "https://sign-in.example" }))
+    end
+    assert.equal("https://own.example", (login { auth_url = "https://sign-in.example", token_url = "https://own.example" }))
+  end)
+
+  it("names the service as the audience, not the socket through which it is reached", function()
+    for _, region in ipairs(vendor.regions) do
+      local _, audience = login { region = region.name, base_url = "http+unix:/run/x.sock" }
+      assert.equal(region.base_url, audience)
+    end
+    assert.equal("https://own.example", select(2, login { base_url = "https://own.example" }))
+  end)
+end)
+
 describe("a configuration file", function()
   local directory
   setup(function() directory = process.temporary("config") end)

@@ -11,9 +11,9 @@
 
 const struct status status_rows[] = {
     {400, NULL, NULL, KIND_invalid, REFUSED, TRAIT_NONE, NULL},
-    {401, "mobile_access_disabled", NULL, KIND_auth, REFUSED, TRAIT_NONE,
+    {401, "mobile_access_disabled", NULL, KIND_forbidden, REFUSED, TRAIT_NONE,
      "the owner must allow mobile access in the vehicle's settings"},
-    {401, "unknown user", NULL, KIND_auth, REFUSED, TRAIT_NONE,
+    {401, "unknown user", NULL, KIND_forbidden, REFUSED, TRAIT_NONE,
      "the owner must sign in to the vendor's own app once"},
     {401, NULL, NULL, KIND_auth, REFUSED, TRAIT_NONE, NULL},
     {402, NULL, NULL, KIND_limit_exceeded, REFUSED, TRAIT_NONE, "the account needs a payment method"},

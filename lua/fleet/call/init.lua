@@ -199,6 +199,10 @@ local function choose_slot(call)
   for _, slot in ipairs(row.slots) do
     if tokens.holds(account, slot) then return slot end
   end
+  local user_only = row.slots[1] == "user" and not row.slots[2]
+  if user_only and tokens.holds(account, "business") then
+    return fail(call, "unsupported", "a business token has no user and cannot make this call: a person must sign in")
+  end
   return row.slots[1]
 end
 

@@ -123,7 +123,7 @@ local function split_unix(config, name)
 end
 
 --- Checks and completes the options. Raises for a wrong one, naming it. Returns config, vendor, addresses
---- { base_url, auth_url, token_url, unix_path }.
+--- { base_url, auth_url, token_url, unix_path, audience }.
 function M.read(options)
   if type(options) ~= "table" then mistake("a table of options is needed, got %s", type(options)) end
   local config = setmetatable({}, config_mt)
@@ -151,10 +151,11 @@ function M.addresses(config, vendor)
     return address(name, config[name], insecure)
   end
   local found = { unix_path = unix, base_url = unix and "http://localhost" or pick("base_url"), auth_url = pick("auth_url") }
+  found.audience = unix and region.base_url or nil -- behind the socket is the service: what a token is for is its address
   if config.commands == "proxy" and not config.proxy_url then mistake("commands = \"proxy\" needs proxy_url") end
   found.proxy_unix_path = split_unix(config, "proxy_url")
   found.proxy_url = found.proxy_unix_path and "http://localhost" or config.proxy_url and pick("proxy_url")
-  found.token_url = config.token_url and pick("token_url") or config.auth_url and found.auth_url or region.token_url
+  found.token_url = pick("token_url")
   return found
 end
 

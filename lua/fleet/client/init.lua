@@ -112,7 +112,7 @@ function M.new(options)
   tasks.reopen_after_fork()
   local account = setmetatable({
     config = read, vendor = vendor, generation = tasks.generation, base_url = addresses.base_url,
-    auth_url = addresses.auth_url, token_url = addresses.token_url, unix_path = addresses.unix_path,
+    auth_url = addresses.auth_url, token_url = addresses.token_url, audience = addresses.audience, unix_path = addresses.unix_path,
     proxy_url = addresses.proxy_url, proxy_unix_path = addresses.proxy_unix_path, store = store, keys = keys,
     owns_store = type(read.store) ~= "table" and type(read.store) ~= "userdata",
   }, account_mt)

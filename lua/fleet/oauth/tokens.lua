@@ -27,7 +27,7 @@ M.scope_text = scope_text
 -- ---- what the exchanges send: doc/protocol.md#token-requests ----
 
 local function audience(account)
-  return account.base_url
+  return account.audience or account.base_url
 end
 
 local function refresh_grant(account, serves)
