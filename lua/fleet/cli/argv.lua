@@ -1,6 +1,6 @@
 -- The command line as words, name=value pairs and --options, in the order in which they stand.
 
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
 
@@ -17,7 +17,7 @@ end
 local function unknown(text, options)
   local names = {}
   for name in pairs(options) do names[#names + 1] = M.written(name) end
-  mistake.unknown("option", string.match(text, "^[^=]*"), names, {})
+  usage_error.unknown("option", string.match(text, "^[^=]*"), names, {})
 end
 
 local function add(found, option, text)
@@ -25,7 +25,7 @@ local function add(found, option, text)
     found[option.name] = found[option.name] or {}
     table.insert(found[option.name], text)
   elseif found[option.name] ~= nil then
-    mistake.raise(string.format("option '%s' stands there twice", M.written(option.name)))
+    usage_error.raise(string.format("option '%s' stands there twice", M.written(option.name)))
   else
     found[option.name] = text
   end
@@ -42,7 +42,7 @@ local function read_option(argv, i, options, found)
   elseif text == nil then
     i = i + 1
     text = argv[i]
-    if text == nil then mistake.raise(string.format("option '%s' needs a value", M.written(option.name))) end
+    if text == nil then usage_error.raise(string.format("option '%s' needs a value", M.written(option.name))) end
   end
   add(found, option, text)
   return i

@@ -76,23 +76,23 @@ function M.listen(loop, redirect_uri, take)
 end
 
 -- A pasted line, while the loop turns. Without a buffer the descriptor says truly whether there is more.
-local function watch_input(world, loop, on_line)
-  world.stdin:setvbuf("no")
+local function watch_input(environment, loop, on_line)
+  environment.stdin:setvbuf("no")
   local watch
   local function stop()
     if watch then watch:close() end
     watch = nil
   end
   watch = loop:watch(0, "r", function()
-    local line = world.stdin:read("*l")
+    local line = environment.stdin:read("*l")
     if not line or on_line(line) then stop() end
   end)
   return stop, watch ~= nil
 end
 
-local function read_lines(world, on_line)
-  local line = world.stdin:read("*l")
-  while line and not on_line(line) do line = world.stdin:read("*l") end
+local function read_lines(environment, on_line)
+  local line = environment.stdin:read("*l")
+  while line and not on_line(line) do line = environment.stdin:read("*l") end
 end
 
 local function turn_until(loop, finished, seconds)
@@ -106,9 +106,9 @@ local function turn_until(loop, finished, seconds)
 end
 
 -- Until the callback came by either way. A file or /dev/null cannot be watched: it is read at once.
-local function wait_both(world, loop, listener, on_line)
-  local stop, watched = watch_input(world, loop, on_line)
-  if not watched then read_lines(world, on_line) end
+local function wait_both(environment, loop, listener, on_line)
+  local stop, watched = watch_input(environment, loop, on_line)
+  if not watched then read_lines(environment, on_line) end
   turn_until(loop, function()
     while listener.waiting[1] and not listener.done do serve(listener, table.remove(listener.waiting, 1)) end
     return listener.done
@@ -118,7 +118,7 @@ local function wait_both(world, loop, listener, on_line)
 end
 
 --- Waits for the callback. take(address) is called with every address that comes, see serve. Returns whether it came.
-function M.wait(world, loop, listener, take)
+function M.wait(environment, loop, listener, take)
   local ended = false
   local function on_line(line)
     line = string.match(line, "^%s*(.-)%s*$")
@@ -127,10 +127,10 @@ function M.wait(world, loop, listener, take)
     return ended
   end
   if listener then
-    wait_both(world, loop, listener, on_line)
+    wait_both(environment, loop, listener, on_line)
     return listener.done == true
   end
-  read_lines(world, on_line)
+  read_lines(environment, on_line)
   return ended
 end
 

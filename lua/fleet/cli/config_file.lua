@@ -1,7 +1,7 @@
 -- Writing the configuration file: the options of fleet.new as JSON, readable by its owner only, whole or not at all.
 
 local core = require "fleet.core"
-local whole_file = require "fleet.util.atomic_file"
+local atomic_file = require "fleet.util.atomic_file"
 
 local M = {}
 
@@ -21,8 +21,8 @@ function M.save(path, members)
   local text = text_of(members)
   local before, facts = core.file_read(path, 1e6)
   if before == text and facts.mode % 64 == 0 then return "kept" end
-  local made, err, kind = core.directory_make((whole_file.parts(path)))
-  if made then made, err, kind = whole_file.write(path, text) end
+  local made, err, kind = core.directory_make((atomic_file.parts(path)))
+  if made then made, err, kind = atomic_file.write(path, text) end
   if not made then return nil, err, kind end
   return "written"
 end

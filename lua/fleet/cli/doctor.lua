@@ -2,8 +2,8 @@
 -- looked at), message =, fix =, cause = } to the report; none changes anything, and none ends the others.
 
 local core = require "fleet.core"
-local members = require "fleet.util.tables"
-local mistake = require "fleet.cli.usage_error"
+local tables = require "fleet.util.tables"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local partner = require "fleet.registration.partner"
 
@@ -29,17 +29,17 @@ local function open_to_others(facts)
   return facts.mode % 64 ~= 0
 end
 
-local function config_file(report, world, texts)
-  local path = texts.config or options.config_path(world)
+local function config_file(report, environment, texts)
+  local path = texts.config or options.config_path(environment)
   local text, facts, kind
   if path then text, facts, kind = core.file_read(path, 1e6) end
   if not path or kind == "not_found" then
     return add(report, "configuration", nil, "no file" .. (path and " " .. path or ""), "run 'fleet setup' to write one")
   end
   if not text then return failed(report, "configuration", facts, "make it a plain file of your own") end
-  local ok, found = pcall(options.for_client, world, texts)
+  local ok, found = pcall(options.for_client, environment, texts)
   if ok then report.given = found end
-  if not ok and not mistake.is(found) then error(found, 0) end
+  if not ok and not usage_error.is(found) then error(found, 0) end
   if not ok then return add(report, "configuration", false, found.message, "mend it, or remove it and run 'fleet setup'") end
   if open_to_others(facts) then
     return add(report, "configuration", false, path .. " is open to others, and holds secrets", "chmod 600 " .. path)
@@ -48,10 +48,10 @@ local function config_file(report, world, texts)
 end
 
 -- What stands on the command line and in the environment serves also where the file is unusable.
-local function other_options(report, world, texts)
+local function other_options(report, environment, texts)
   if report.given then return end
-  local ok, found = pcall(options.for_client, world, texts)
-  if not ok and not mistake.is(found) then error(found, 0) end
+  local ok, found = pcall(options.for_client, environment, texts)
+  if not ok and not usage_error.is(found) then error(found, 0) end
   report.given = ok and found or {}
 end
 
@@ -168,7 +168,7 @@ end
 
 local function scopes(report)
   if not report.user then return end
-  local granted = members.set(report.user.scopes)
+  local granted = tables.set(report.user.scopes)
   if next(granted) == nil then return add(report, "scopes", nil, "the token does not say what was granted") end
   local missing = {}
   for _, scope in ipairs(report.given.scopes or {}) do
@@ -196,7 +196,7 @@ end
 -- ---- the key: here, hosted, registered ----
 
 local function add_lines(report, lines)
-  for _, line in ipairs(lines) do report.lines[#report.lines + 1] = members.copy(line) end
+  for _, line in ipairs(lines) do report.lines[#report.lines + 1] = tables.copy(line) end
 end
 
 -- Without a domain nothing is signed for vehicles: only the file here can be told.
@@ -280,15 +280,15 @@ end
 local function usable_options(report, context)
   local ok, err = pcall(context.client, context, report.given)
   if ok then return true end
-  if not mistake.is(err) and type(err) ~= "table" then error(err, 0) end
+  if not usage_error.is(err) and type(err) ~= "table" then error(err, 0) end
   failed(report, "options", err, "mend it in the configuration, the environment or on the command line")
 end
 
 --- Looks at everything. given: vins (list), key_url, regions (list of names). Returns the lines.
 function M.examine(context, texts, given)
   local report = { lines = {} }
-  config_file(report, context.world, texts)
-  other_options(report, context.world, texts)
+  config_file(report, context.environment, texts)
+  other_options(report, context.environment, texts)
   ca_file(report)
   local_key(report)
   store(report)

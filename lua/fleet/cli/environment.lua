@@ -1,6 +1,6 @@
--- What the command touches of the world: streams, environment, terminal, and how a client is made. Specs bring their own.
+-- What the command uses from outside: streams, variables, terminal, and how a client is made. Specs bring their own.
 
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -29,19 +29,19 @@ local function ask(label)
   return answer ~= "" and answer or nil
 end
 
---- The world as it is, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), ask(label) without
+--- The environment of this process, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), ask(label) without
 --- echo, line(label) with it, new(options).
 function M.new(given)
-  local world = {
+  local environment = {
     getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask,
     new = function(options) return require("fleet").new(options) end,
   }
-  function world.line(label)
-    world.stderr:write(label, ": ")
-    world.stderr:flush()
-    return world.stdin:read("*l")
+  function environment.line(label)
+    environment.stderr:write(label, ": ")
+    environment.stderr:flush()
+    return environment.stdin:read("*l")
   end
-  return members.add(world, given)
+  return tables.add(environment, given)
 end
 
 return M

@@ -1,7 +1,7 @@
 -- How the command says that something went wrong, and with which status it ends.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local clean = require("fleet.cli.show").clean
 
 local M = {}
@@ -30,7 +30,7 @@ local hints = {
 
 -- What happened as { kind, message, … } and a status.
 local function describe(raised)
-  if mistake.is(raised) then return { kind = "usage", message = raised.message, help = raised.help }, 2 end
+  if usage_error.is(raised) then return { kind = "usage", message = raised.message, help = raised.help }, 2 end
   if type(raised) == "table" and raised.kind then return raised, exits[raised.kind] or 1 end
   local text = tostring(raised)
   if string.find(text, "interrupted!", 1, true) then return { kind = "interrupted", message = "interrupted" }, 130 end
@@ -63,9 +63,9 @@ end
 
 --- Reports a failure: an err of a call, or whatever was raised. Returns the status to end with.
 --- options: json, takes_wake (the verb knows --wake).
-function M.report(world, raised, options)
+function M.report(environment, raised, options)
   local err, status = describe(raised)
-  if options.json then write_json(world.stdout, err) else write_text(world.stderr, err, options.takes_wake) end
+  if options.json then write_json(environment.stdout, err) else write_text(environment.stderr, err, options.takes_wake) end
   return status
 end
 

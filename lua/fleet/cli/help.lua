@@ -3,12 +3,12 @@
 local core = require "fleet.core"
 local unpack = require("fleet.util.compat").unpack
 local failure = require "fleet.cli.failure"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
-local samples = require "fleet.cli.examples"
+local examples = require "fleet.cli.examples"
 local verbs = require "fleet.cli.verbs"
-local words = require "fleet.cli.argv"
+local argv = require "fleet.cli.argv"
 
 local M = {}
 
@@ -127,8 +127,8 @@ end
 local placeholders = { number = "NUMBER", integer = "NUMBER", strings = "LIST" }
 
 local function option_term(option)
-  if option.type == "boolean" then return words.written(option.name) end
-  return words.written(option.name) .. " " .. (option.placeholder or placeholders[option.type] or "TEXT")
+  if option.type == "boolean" then return argv.written(option.name) end
+  return argv.written(option.name) .. " " .. (option.placeholder or placeholders[option.type] or "TEXT")
 end
 
 local function options_section(title, list)
@@ -226,7 +226,7 @@ end
 
 local function row_page(row)
   return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", call_options(row)),
-    facts_section(row), "Example\n  " .. samples.text(row),
+    facts_section(row), "Example\n  " .. examples.text(row),
     "'fleet help flags' tells the options of every verb, 'fleet help statuses' the exit statuses.")
 end
 
@@ -291,7 +291,7 @@ end
 function M.page(given)
   if given[1] and topics[given[1]] and not given[2] then return topics[given[1]]() end
   local verb, rest = verbs.find(given)
-  if #rest > 0 then mistake.raise(string.format("'%s' is one word too many", rest[1]), {}) end
+  if #rest > 0 then usage_error.raise(string.format("'%s' is one word too many", rest[1]), {}) end
   return M.text(verb)
 end
 

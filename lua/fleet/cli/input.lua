@@ -1,29 +1,29 @@
 -- `@file` and `-`: values that do not stand on the command line itself; and results that go to a file.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
 
 --- The bytes that `@file` or `-` (standard input) stands for, or nil when the text is neither.
-function M.bytes(world, label, text)
+function M.bytes(environment, label, text)
   if text == "-" then
-    if world.stdin_taken then mistake.raise(string.format("'%s': standard input is taken already", label)) end
-    world.stdin_taken = true
-    return world.stdin:read("*a") or ""
+    if environment.stdin_taken then usage_error.raise(string.format("'%s': standard input is taken already", label)) end
+    environment.stdin_taken = true
+    return environment.stdin:read("*a") or ""
   end
   local path = string.match(text, "^@(.+)$")
   if not path then return nil end
   local file, why = io.open(path, "rb")
   local content = file and file:read("*a")
   if file then file:close() end
-  if not content then mistake.raise(string.format("'%s': %s", label, why or path .. ": it cannot be read")) end
+  if not content then usage_error.raise(string.format("'%s': %s", label, why or path .. ": it cannot be read")) end
   return content
 end
 
 --- The same as text: without the line end that editors and `echo` leave.
-function M.read(world, label, text)
-  local content = M.bytes(world, label, text)
+function M.read(environment, label, text)
+  local content = M.bytes(environment, label, text)
   return content and (string.gsub(content, "\r?\n$", ""))
 end
 

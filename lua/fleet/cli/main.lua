@@ -4,19 +4,18 @@
 
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local show = require "fleet.cli.show"
 local verbs = require "fleet.cli.verbs"
-local words = require "fleet.cli.argv"
-local worlds = require "fleet.cli.environment"
+local argv = require "fleet.cli.argv"
 
 local M = {}
 
 -- ---- what a verb gets ----
 
 -- Calls are told when asked for; what is not a call (tokens that could not be saved, an unsafe store) always.
-local function log_to(world, verbose)
+local function log_to(environment, verbose)
   return function(event)
     if not verbose and (event.method or not event.message) then return end
     local parts = {
@@ -25,18 +24,18 @@ local function log_to(world, verbose)
     }
     local text = {}
     for i = 1, 8 do text[#text + 1] = parts[i] and tostring(parts[i]) or nil end
-    world.stderr:write("fleet: ", show.clean(table.concat(text, " ")), "\n")
+    environment.stderr:write("fleet: ", show.clean(table.concat(text, " ")), "\n")
   end
 end
 
 -- Progress stands on one line of a terminal, which is emptied at the end.
-local function progress_on(world)
+local function progress_on(environment)
   local terminal
   return function(text)
-    if terminal == nil then terminal = world.terminal(2) end
+    if terminal == nil then terminal = environment.terminal(2) end
     if not terminal then return end
-    world.stderr:write("\r\27[K", text and show.clean(text) or "")
-    world.stderr:flush()
+    environment.stderr:write("\r\27[K", text and show.clean(text) or "")
+    environment.stderr:flush()
   end
 end
 
@@ -46,9 +45,9 @@ context_mt.__index = context_mt
 --- The client of this command, made when it is first needed: of the given options, else of those of the command line.
 function context_mt:client(given)
   if not self.made then
-    given = given or options.for_client(self.world, self.options)
-    given.log = log_to(self.world, self.options.verbose ~= nil)
-    self.made = self:check(self.world.new, given)
+    given = given or options.for_client(self.environment, self.options)
+    given.log = log_to(self.environment, self.options.verbose ~= nil)
+    self.made = self:check(self.environment.new, given)
   end
   return self.made
 end
@@ -59,7 +58,7 @@ function context_mt:check(fn, ...)
     if ok then return first, ... end
     local text = type(first) == "string" and string.gsub(first, "^[^\n]-%.lua:%d+: ", "")
     if not text or string.find(first, "attempt to ", 1, true) or text == "interrupted!" then error(first, 0) end
-    mistake.raise((string.gsub(text, "^fleet%.new: ", "")), { self.name })
+    usage_error.raise((string.gsub(text, "^fleet%.new: ", "")), { self.name })
   end
   return pass(pcall(fn, ...))
 end
@@ -95,8 +94,8 @@ local function perform(context, line)
   return 0
 end
 
-local function asked_for_json(argv)
-  for _, text in ipairs(argv) do
+local function asked_for_json(arguments)
+  for _, text in ipairs(arguments) do
     if text == "--json" or text == "--json=true" then return true end
   end
   return false
@@ -106,7 +105,7 @@ local function end_well(context, status)
   if context.made then context.made:close() end
   local written, why = context.out:flush()
   if written or status ~= 0 then return status end
-  context.world.stderr:write("fleet: the output could not be written: ", tostring(why), "\n")
+  context.environment.stderr:write("fleet: the output could not be written: ", tostring(why), "\n")
   return 1
 end
 
@@ -116,21 +115,22 @@ local function with_place(raised)
   return debug.traceback(raised, 2)
 end
 
---- Runs one command line. argv: list of arguments; given: what replaces parts of the world, see fleet.cli.world.
+--- Runs one command line. arguments: list of arguments; given: what replaces parts of the environment: fleet.cli.environment.
 --- Returns the exit status.
-function M.main(argv, given)
-  local world = worlds.new(given)
+function M.main(arguments, given)
+  local environment = require("fleet.cli.environment").new(given)
   local context = setmetatable({
-    world = world, out = world.stdout, json = asked_for_json(argv), progress = progress_on(world), options = {},
+    environment = environment, out = environment.stdout, json = asked_for_json(arguments),
+    progress = progress_on(environment), options = {},
   }, context_mt)
   local ok, status = xpcall(function()
-    local line = words.split(argv, verbs.options)
+    local line = argv.split(arguments, verbs.options)
     context.options = line.options
     return perform(context, line)
   end, with_place)
   if not ok then
-    world.stdout:flush()
-    status = failure.report(world, status, context)
+    environment.stdout:flush()
+    status = failure.report(environment, status, context)
   end
   return end_well(context, status)
 end

@@ -1,10 +1,10 @@
 -- The options of the command line, and where a client's options come from: flag, environment, configuration file, default.
 
 local core = require "fleet.core"
-local members = require "fleet.util.tables"
-local mistake = require "fleet.cli.usage_error"
+local tables = require "fleet.util.tables"
+local usage_error = require "fleet.cli.usage_error"
 local values = require "fleet.cli.values"
-local words = require "fleet.cli.argv"
+local argv = require "fleet.cli.argv"
 
 local M = {}
 
@@ -45,21 +45,21 @@ end
 function M.check(given, allowed, verb)
   for name in pairs(given) do
     if not allowed[name] then
-      mistake.raise(string.format("option '%s' is not one of '%s'", words.written(name), verb), { verb })
+      usage_error.raise(string.format("option '%s' is not one of '%s'", argv.written(name), verb), { verb })
     end
   end
 end
 
 --- The values of the options that stand in the list and on the command line.
-function M.given(world, list, texts)
+function M.given(environment, list, texts)
   local found = {}
   for _, option in ipairs(list) do
     local text = texts[option.name]
     if type(text) == "table" then
       found[option.name] = {}
-      for i, one in ipairs(text) do found[option.name][i] = values.read(world, option, one, words.written(option.name)) end
+      for i, one in ipairs(text) do found[option.name][i] = values.read(environment, option, one, argv.written(option.name)) end
     elseif text ~= nil then
-      found[option.name] = values.read(world, option, text, words.written(option.name))
+      found[option.name] = values.read(environment, option, text, argv.written(option.name))
     end
   end
   return found
@@ -67,35 +67,35 @@ end
 
 -- ---- the options of the client ----
 
-local function from_environment(world)
+local function from_environment(environment)
   local found = {}
   for _, option in ipairs(M.client) do
-    local text = option.environment and world.getenv(option.environment)
+    local text = option.environment and environment.getenv(option.environment)
     if text and text ~= "" then
       -- A secret stands in the environment itself, where only its owner sees it.
-      found[option.name] = option.secret and text or values.read(world, option, text, option.environment)
+      found[option.name] = option.secret and text or values.read(environment, option, text, option.environment)
     end
   end
   return found
 end
 
-local function directory(world, variable, below_home)
-  local base = world.getenv(variable)
+local function directory(environment, variable, below_home)
+  local base = environment.getenv(variable)
   if base and string.sub(base, 1, 1) == "/" then return base .. "/fleet" end
-  local home = world.getenv("HOME")
+  local home = environment.getenv("HOME")
   return home and home ~= "" and home .. below_home .. "/fleet" or nil
 end
 
 --- Where the configuration file is, unless --config names another; nil without a home directory.
-function M.config_path(world)
-  local place = directory(world, "XDG_CONFIG_HOME", "/.config")
+function M.config_path(environment)
+  local place = directory(environment, "XDG_CONFIG_HOME", "/.config")
   return place and place .. "/config.json"
 end
 
 local function read_file(path, named)
   local file, why = io.open(path, "rb")
   if not file then
-    if named then mistake.raise("--config: " .. why) end
+    if named then usage_error.raise("--config: " .. why) end
     return nil
   end
   local text = file:read("*a")
@@ -104,27 +104,27 @@ local function read_file(path, named)
 end
 
 -- The file is data written by a person or by `fleet setup`; what stands in it is checked with all other options.
-local function from_file(world, named, must_exist)
-  local path = named or M.config_path(world)
+local function from_file(environment, named, must_exist)
+  local path = named or M.config_path(environment)
   local text = path and read_file(path, must_exist)
   if not text then return {} end
   local found, err = core.json_decode(text)
-  if err or type(found) ~= "table" then mistake.raise("the configuration file " .. path .. " is not a JSON object") end
+  if err or type(found) ~= "table" then usage_error.raise("the configuration file " .. path .. " is not a JSON object") end
   return found
 end
 
 -- A command line is a new process each time: what it learns must outlast it. A caller who brings the token along manages
 -- tokens alone, and needs no store.
-local function default_store(world, found)
+local function default_store(environment, found)
   if found.store or found.token then return found.store end
-  return directory(world, "XDG_STATE_HOME", "/.local/state")
+  return directory(environment, "XDG_STATE_HOME", "/.local/state")
 end
 
 --- The options of fleet.new. texts: the options of the command line by name; writes_config: a named file may be absent.
-function M.for_client(world, texts, writes_config)
-  local found = from_file(world, texts.config, texts.config and not writes_config)
-  for _, more in ipairs { from_environment(world), M.given(world, M.client, texts) } do members.add(found, more) end
-  found.store = default_store(world, found)
+function M.for_client(environment, texts, writes_config)
+  local found = from_file(environment, texts.config, texts.config and not writes_config)
+  for _, more in ipairs { from_environment(environment), M.given(environment, M.client, texts) } do tables.add(found, more) end
+  found.store = default_store(environment, found)
   return found
 end
 

@@ -1,9 +1,9 @@
 -- The answers that `fleet setup` needs: from an option, the environment or the configuration file, else asked at the terminal.
 -- Without a terminal, or with --yes, what has a usual answer gets it, and what has none is a mistake that names its option.
 
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
-local words = require "fleet.cli.argv"
+local argv = require "fleet.cli.argv"
 
 local M = {}
 
@@ -31,30 +31,30 @@ end
 
 local function missing(question)
   local variable = question.environment and " or " .. question.environment or ""
-  mistake.raise(string.format("'setup' needs %s%s: %s", words.written(question.name), variable, question.label), { "setup" })
+  usage_error.raise(string.format("'setup' needs %s%s: %s", argv.written(question.name), variable, question.label), { "setup" })
 end
 
-local function ask(world, question)
+local function ask(environment, question)
   for _ = 1, 5 do
-    local line = world.line(shown(question))
+    local line = environment.line(shown(question))
     if line == nil then missing(question) end
     local answer, problem = read(question, line)
     if not problem then return answer end
-    world.stderr:write("fleet: ", problem, "\n")
+    environment.stderr:write("fleet: ", problem, "\n")
   end
   missing(question)
 end
 
 --- The answer to a question, which is { name =, label =, environment =, fallback =, choices =, check = function(text) → a
 --- problem or nil, secret =, optional = }. known: what is known already, or nil. asking: whether a person may be asked.
-function M.answer(world, question, known, asking)
+function M.answer(environment, question, known, asking)
   if known ~= nil then
     local problem = question.check and type(known) == "string" and question.check(known)
-    if problem then mistake.raise(problem, { "setup" }) end
+    if problem then usage_error.raise(problem, { "setup" }) end
     return known
   end
-  if question.secret then return secrets.find(world, question, question.name) end
-  if asking then return ask(world, question) end
+  if question.secret then return secrets.find(environment, question, question.name) end
+  if asking then return ask(environment, question) end
   if question.fallback == nil and not question.optional then missing(question) end
   return question.fallback
 end

@@ -15,7 +15,7 @@ function M.client(context, given, name)
   if not name then
     for _, option in ipairs { "base_url", "auth_url", "token_url" } do own[option] = given[option] end
   end
-  return context:check(context.world.new, own)
+  return context:check(context.environment.new, own)
 end
 
 --- Checks names of regions against the vendor's. Returns nil, or a sentence.

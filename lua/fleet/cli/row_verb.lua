@@ -1,7 +1,7 @@
 -- A row as a verb: the words and name=value pairs of the command line become the arguments of the row's call.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
 local values = require "fleet.cli.values"
 local options = require "fleet.cli.options"
@@ -44,56 +44,56 @@ local function find(row, name)
     if param.name == name then return param end
     names[#names + 1] = param.name
   end
-  if not row.flags.body_as_given then mistake.unknown("parameter", name, names, { row.name }) end
+  if not row.flags.body_as_given then usage_error.unknown("parameter", name, names, { row.name }) end
 end
 
 -- ---- from words to arguments ----
 
 local function set(args, param, value)
-  if args[param.name] ~= nil then mistake.raise(string.format("'%s' stands there twice", param.name)) end
+  if args[param.name] ~= nil then usage_error.raise(string.format("'%s' stands there twice", param.name)) end
   args[param.name] = value
 end
 
 local list_types = { vins = true, strings = true }
 
 -- A list that may stand alone takes all words that are left.
-local function take_words(world, param, words, i)
+local function take_words(environment, param, words, i)
   local last = list_types[param.type] and #words or i
-  return values.read(world, param, table.concat(words, ",", i, last), M.called(param)), last
+  return values.read(environment, param, table.concat(words, ",", i, last), M.called(param)), last
 end
 
 local function surplus(row, word, named)
   local sample = named[1] and string.format(": parameters are written name=value, such as %s=%s", named[1].name, word) or ""
-  mistake.raise(string.format("'%s' is one word too many for '%s'%s", word, row.name, sample), { row.name })
+  usage_error.raise(string.format("'%s' is one word too many for '%s'%s", word, row.name, sample), { row.name })
 end
 
 -- A body that is sent as it is may be one word: @file, - or JSON text.
-local function take_body(world, row, word, args)
-  local body = values.read(world, { type = "object" }, word, row.name)
-  if type(body) ~= "table" then mistake.raise(string.format("'%s' takes a JSON object", row.name), { row.name }) end
+local function take_body(environment, row, word, args)
+  local body = values.read(environment, { type = "object" }, word, row.name)
+  if type(body) ~= "table" then usage_error.raise(string.format("'%s' takes a JSON object", row.name), { row.name }) end
   for name, value in pairs(body) do set(args, { name = name }, value) end
 end
 
-local function bind_words(world, row, words, args)
+local function bind_words(environment, row, words, args)
   local bare, named = M.parameters(row)
   local i = 1
   for _, param in ipairs(bare) do
     if words[i] == nil then break end
-    local value, last = take_words(world, param, words, i)
+    local value, last = take_words(environment, param, words, i)
     set(args, param, value)
     i = last + 1
   end
-  if row.flags.body_as_given and i == #words then return take_body(world, row, words[i], args) end
+  if row.flags.body_as_given and i == #words then return take_body(environment, row, words[i], args) end
   if words[i] ~= nil then surplus(row, words[i], named) end
 end
 
-local function bind_pairs(world, row, pairs_given, args)
+local function bind_pairs(environment, row, pairs_given, args)
   for _, pair in ipairs(pairs_given) do
     local param = find(row, pair.name)
     if param then
-      set(args, param, values.read(world, param, pair.text, pair.name))
+      set(args, param, values.read(environment, param, pair.text, pair.name))
     else
-      set(args, pair, values.read_free(world, pair.text, pair.name))
+      set(args, pair, values.read_free(environment, pair.text, pair.name))
     end
   end
 end
@@ -108,25 +108,25 @@ local function wanted(row, param, args)
   return false
 end
 
-local function check_complete(world, row, args)
+local function check_complete(environment, row, args)
   for _, param in ipairs(row.params) do
     if args[param.name] == nil and wanted(row, param, args) then
       if not param.secret then
         local bare = is_handle_id(row, param) or param.place == "path" or param.whole
         local text = bare and M.called(param) or param.name .. "="
-        mistake.raise(string.format("'%s' needs %s: %s", row.name, text, param.doc), { row.name })
+        usage_error.raise(string.format("'%s' needs %s: %s", row.name, text, param.doc), { row.name })
       end
-      args[param.name] = secrets.find(world, param, param.name)
+      args[param.name] = secrets.find(environment, param, param.name)
     end
   end
 end
 
 --- The arguments by name that a command line gives.
-function M.arguments(world, row, line)
+function M.arguments(environment, row, line)
   local args = {}
-  bind_words(world, row, line.words, args)
-  bind_pairs(world, row, line.pairs, args)
-  check_complete(world, row, args)
+  bind_words(environment, row, line.words, args)
+  bind_pairs(environment, row, line.pairs, args)
+  check_complete(environment, row, args)
   return args
 end
 
@@ -148,8 +148,8 @@ end
 
 --- Makes the row's call. Returns its value, or nil, err, kind.
 function M.run(context, row, line)
-  local args = M.arguments(context.world, row, line)
-  local call_options = options.given(context.world, options.call, line.options)
+  local args = M.arguments(context.environment, row, line)
+  local call_options = options.given(context.environment, options.call, line.options)
   local client = context:client()
   local value, err, kind = context:check(client.call, client, row.name, args, call_options)
   if err then return nil, err, kind end

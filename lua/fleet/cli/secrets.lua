@@ -1,8 +1,8 @@
 -- Secrets on the command line: never as plain arguments, which every user of the machine can list and shells remember.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
-local source = require "fleet.cli.input"
+local usage_error = require "fleet.cli.usage_error"
+local input = require "fleet.cli.input"
 
 local M = {}
 
@@ -27,20 +27,20 @@ local function ways(param, label)
 end
 
 --- A secret that was left empty or out: from the environment, else asked for at the terminal. Raises when there is neither.
-function M.find(world, param, label)
+function M.find(environment, param, label)
   local variable = M.variable(param)
-  local value = variable and world.getenv(variable)
+  local value = variable and environment.getenv(variable)
   if value and value ~= "" then return value end
-  value = world.ask(label)
-  if not value or value == "" then mistake.raise(ways(param, label)) end
+  value = environment.ask(label)
+  if not value or value == "" then usage_error.raise(ways(param, label)) end
   return value
 end
 
 --- The secret that text names. A plain one is refused, and not repeated.
-function M.read(world, param, text, label)
-  if text == "" then return M.find(world, param, label) end
-  local value = source.read(world, label, text)
-  if not value then mistake.raise(string.format("'%s' is a secret and is not taken as plain text: %s", label, ways(param, label))) end
+function M.read(environment, param, text, label)
+  if text == "" then return M.find(environment, param, label) end
+  local value = input.read(environment, label, text)
+  if not value then usage_error.raise(string.format("'%s' is a secret and is not taken as plain text: %s", label, ways(param, label))) end
   return value
 end
 

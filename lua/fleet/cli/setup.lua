@@ -6,15 +6,15 @@
 
 local config_file = require "fleet.cli.config_file"
 local core = require "fleet.core"
-local domains = require "fleet.util.hostname"
+local hostname = require "fleet.util.hostname"
 local hosted_key = require "fleet.registration.well_known_key"
 local options = require "fleet.cli.options"
 local pairing = require "fleet.cli.pairing"
 local partner = require "fleet.registration.partner"
-local questions = require "fleet.cli.prompts"
+local prompts = require "fleet.cli.prompts"
 local regions = require "fleet.cli.regions"
 local sign_in = require "fleet.cli.sign_in"
-local whole_file = require "fleet.util.atomic_file"
+local atomic_file = require "fleet.util.atomic_file"
 
 local M = {}
 
@@ -40,7 +40,7 @@ end
 
 local function app_kind(s)
   local known = s.given.app or s.options.client_secret and "third_party" or nil
-  return questions.answer(s.world, {
+  return prompts.answer(s.environment, {
     name = "app", label = "kind of application: third_party has a client secret, open_source has none", environment = "FLEET_APP",
     choices = { "third_party", "open_source" }, fallback = "third_party",
   }, known, s.asking)
@@ -48,7 +48,7 @@ end
 
 local function region_names(s)
   local usual = { s.options.region or vendor().regions[1].name }
-  local answer = questions.answer(s.world, {
+  local answer = prompts.answer(s.environment, {
     name = "regions", label = "regions in which to register, of na, eu, cn", environment = "FLEET_REGIONS", fallback = usual,
   }, s.given.regions, s.asking)
   if type(answer) == "table" then return answer end
@@ -59,27 +59,27 @@ end
 
 local function ask_application(s)
   local own = s.options
-  own.client_id = questions.answer(s.world, {
+  own.client_id = prompts.answer(s.environment, {
     name = "client_id", label = "client id of the application", environment = "FLEET_CLIENT_ID",
   }, own.client_id, s.asking)
   s.app = app_kind(s)
   if is_third_party(s) then
-    own.client_secret = questions.answer(s.world, {
+    own.client_secret = prompts.answer(s.environment, {
       name = "client_secret", label = "client secret", environment = "FLEET_CLIENT_SECRET", secret = true,
     }, own.client_secret, s.asking)
   else
     own.client_secret = nil
   end
-  own.redirect_uri = questions.answer(s.world, {
+  own.redirect_uri = prompts.answer(s.environment, {
     name = "redirect_uri", label = "redirect address, as registered", environment = "FLEET_REDIRECT_URI", fallback = usual_redirect,
     check = check_redirect,
   }, own.redirect_uri, s.asking)
 end
 
 local function ask_domain(s)
-  s.options.domain = questions.answer(s.world, {
+  s.options.domain = prompts.answer(s.environment, {
     name = "domain", label = "domain that hosts the public key, empty for none", environment = "FLEET_DOMAIN", optional = true,
-    check = domains.sentence,
+    check = hostname.sentence,
   }, s.options.domain, s.asking and is_third_party(s))
 end
 
@@ -111,7 +111,7 @@ local function key(s)
   local state = loaded and "skipped" or "done"
   if not loaded then
     local made
-    made, err, kind = core.directory_make((whole_file.parts(path)))
+    made, err, kind = core.directory_make((atomic_file.parts(path)))
     if not made then return nil, err, kind end
     loaded = core.key.generate()
     made, err, kind = loaded:save(path)
@@ -152,7 +152,7 @@ local function public_file(s)
   local before = core.file_read(path, 65536)
   s.key_file = path
   if before == s.key.pem then return true end
-  return whole_file.write(path, s.key.pem)
+  return atomic_file.write(path, s.key.pem)
 end
 
 -- One region: is it there, is it this key, else register. Returns "done" or "skipped", or nil and what is wrong.
@@ -273,7 +273,7 @@ M.steps = {
   { "pairing", "the owner adds the key to each vehicle", pair },
 }
 
---- Runs the steps. s: context, world, given (the verb's options), options (of fleet.new, as far as known), path (of the
+--- Runs the steps. s: context, environment, given (the verb's options), options (of fleet.new, as far as known), path (of the
 --- configuration), asking, begin(i, name, doc), finish(step), say(text). Returns the list of
 --- { name =, state =, message =, fix = }, or nil, err, kind.
 function M.run(s)
@@ -289,8 +289,8 @@ function M.run(s)
 end
 
 --- The options that are known before anything is asked.
-function M.known(world, texts)
-  return options.for_client(world, texts, true)
+function M.known(environment, texts)
+  return options.for_client(environment, texts, true)
 end
 
 return M

@@ -3,19 +3,19 @@
 
 local callback = require "fleet.cli.callback"
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
-local words = require "fleet.cli.argv"
+local usage_error = require "fleet.cli.usage_error"
+local argv = require "fleet.cli.argv"
 
 local function check(given, verb)
   for _, name in ipairs { "client_id", "redirect_uri" } do
-    if not given[name] then mistake.raise(string.format("'%s' needs %s", verb, words.written(name)), { verb }) end
+    if not given[name] then usage_error.raise(string.format("'%s' needs %s", verb, argv.written(name)), { verb }) end
   end
 end
 
 local function invite(context, url, listener, wanted)
-  local out = context.json and context.world.stderr or context.out
+  local out = context.json and context.environment.stderr or context.out
   if wanted and not listener then
-    context.world.stderr:write("fleet: nothing can listen at the redirect address: another program may use its port\n")
+    context.environment.stderr:write("fleet: nothing can listen at the redirect address: another program may use its port\n")
   end
   out:write(listener and "Waiting for the browser on this machine. With a browser elsewhere, paste here the address at which it ends.\n"
     or "Paste here the address at which the browser ends, or the code in it.\n")
@@ -50,7 +50,7 @@ return function(context, client, given, pasted)
   local take = taker(client, pending, result)
   local listener = not pasted and callback.listen(loop, config.redirect_uri, take) or nil
   invite(context, url, listener, not pasted and callback.parts(config.redirect_uri) ~= nil)
-  local came = callback.wait(context.world, loop, listener, take)
+  local came = callback.wait(context.environment, loop, listener, take)
   if result.err then return nil, result.err, result.kind or result.err.kind end
   if not came then return no_answer(context.name) end
   return client:token_info()

@@ -4,14 +4,14 @@
 -- that the command line and Lua refuse the same values with the same words.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
-local source = require "fleet.cli.input"
+local input = require "fleet.cli.input"
 
 local M = {}
 
 local function refuse(label, wanted, text)
-  mistake.raise(string.format("'%s' must be %s, got '%s'", label, wanted, text))
+  usage_error.raise(string.format("'%s' must be %s, got '%s'", label, wanted, text))
 end
 
 local function number(label, text)
@@ -40,21 +40,21 @@ local function text_or_number(_, text)
   return string.match(text, "^%d+%.?%d*$") and tonumber(text) or text
 end
 
-local function list(label, text, _, world)
+local function list(label, text, _, environment)
   local found = {}
-  for word in string.gmatch(source.read(world, label, text) or text, "[^,%s]+") do found[#found + 1] = word end
+  for word in string.gmatch(input.read(environment, label, text) or text, "[^,%s]+") do found[#found + 1] = word end
   return found
 end
 
-local function json(label, text, _, world)
-  local value, err = core.json_decode(source.read(world, label, text) or text)
-  if err then mistake.raise(string.format("'%s' must be JSON text, @file or - (standard input)", label)) end
+local function json(label, text, _, environment)
+  local value, err = core.json_decode(input.read(environment, label, text) or text)
+  if err then usage_error.raise(string.format("'%s' must be JSON text, @file or - (standard input)", label)) end
   return value
 end
 
 -- Bytes come from a file or standard input as they are, on the command line as base64.
-local function bytes(label, text, _, world)
-  local given = source.bytes(world, label, text)
+local function bytes(label, text, _, environment)
+  local given = input.bytes(environment, label, text)
   if given then return given end
   local value = core.unbase64(text)
   if not value then refuse(label, "@file, - or base64 text", text) end
@@ -72,14 +72,14 @@ local readers = {
 }
 
 --- The value of text for a parameter or option row. label: how messages call it.
-function M.read(world, param, text, label)
-  if param.secret then return secrets.read(world, param, text, label) end
-  return readers[param.type](label, text, param, world)
+function M.read(environment, param, text, label)
+  if param.secret then return secrets.read(environment, param, text, label) end
+  return readers[param.type](label, text, param, environment)
 end
 
 --- A value for a member that is not published: JSON where the text is JSON, else the text.
-function M.read_free(world, text, label)
-  local value, err = core.json_decode(source.read(world, label, text) or text)
+function M.read_free(environment, text, label)
+  local value, err = core.json_decode(input.read(environment, label, text) or text)
   if err then return text end
   return value
 end

@@ -5,7 +5,7 @@
 -- takes (its own options), local_only (needs no client), show (prints the value for a person), json (its text for
 -- --json), row.
 
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local rows = require "fleet.call.rows"
 local unpack = require("fleet.util.compat").unpack
@@ -67,11 +67,11 @@ end
 local function unknown(given)
   local members = members_of(given[1])
   if #members > 0 and not given[2] then
-    mistake.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), {})
+    usage_error.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), {})
   end
   local names = {}
   for name in pairs(M.by_name) do names[#names + 1] = M.spoken(name) end
-  mistake.unknown("verb", #members > 0 and given[1] .. " " .. given[2] or M.spoken(given[1]), names, {})
+  usage_error.unknown("verb", #members > 0 and given[1] .. " " .. given[2] or M.spoken(given[1]), names, {})
 end
 
 --- How a verb is used: "keygen PATH".
@@ -84,10 +84,10 @@ function M.check_words(verb, line)
   if not verb.words then return end
   local name, extra = M.spoken(verb.name), line.words[#verb.words + 1]
   for i, wanted in ipairs(verb.words) do
-    if line.words[i] == nil then mistake.raise(string.format("'%s' needs %s", name, wanted), { name }) end
+    if line.words[i] == nil then usage_error.raise(string.format("'%s' needs %s", name, wanted), { name }) end
   end
   if line.pairs[1] then extra = line.pairs[1].name .. "=" end
-  if extra then mistake.raise(string.format("'%s' takes no '%s'", name, extra), { name }) end
+  if extra then usage_error.raise(string.format("'%s' takes no '%s'", name, extra), { name }) end
 end
 
 --- The verb that the first words name, nil when there are none, and the words that are left. Raises for an unknown one.

@@ -37,7 +37,7 @@ local slot = {
 }
 
 local function given_slot(context, line)
-  local given = options.given(context.world, { slot }, line.options)
+  local given = options.given(context.environment, { slot }, line.options)
   for _, choice in ipairs(slot.choices) do
     if given.slot == nil or choice.name == given.slot then return given.slot end
   end
@@ -68,7 +68,7 @@ local discover = { name = "discover", type = "boolean", doc = "ask in every regi
 
 local function region(context, line)
   local client = context:client()
-  if options.given(context.world, { discover }, line.options).discover then return client:discover_region() end
+  if options.given(context.environment, { discover }, line.options).discover then return client:discover_region() end
   local found, err, kind = client.user:region()
   if err then return nil, err, kind end
   if type(found) ~= "table" then found = {} end

@@ -1,12 +1,12 @@
 -- fleet chart: a day's or a month's energy flow, drawn.
 
 local core = require "fleet.core"
-local members = require "fleet.util.tables"
-local mistake = require "fleet.cli.usage_error"
+local tables = require "fleet.util.tables"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
 local rows = require "fleet.call.rows"
-local source = require "fleet.cli.input"
+local input = require "fleet.cli.input"
 
 local output = { name = "output", type = "string", placeholder = "FILE", doc = "write an SVG picture in place of text" }
 
@@ -16,7 +16,7 @@ local function take_month(line)
     if pair.name == "month" then
       local year, month = string.match(pair.text, "^(%d%d%d%d)%-(%d%d)$")
       if not year or tonumber(month) < 1 or tonumber(month) > 12 then
-        mistake.raise("'month' must be as 2026-03, got '" .. pair.text .. "'", { "chart" })
+        usage_error.raise("'month' must be as 2026-03, got '" .. pair.text .. "'", { "chart" })
       end
       table.remove(line.pairs, i)
       local next_year, next_month = year + (month == "12" and 1 or 0), month % 12 + 1
@@ -39,8 +39,8 @@ end
 
 local function of_site(context, line)
   local month = take_month(line)
-  local args = row_verb.arguments(context.world, rows.by_name.energy_history, line)
-  members.add(args, month)
+  local args = row_verb.arguments(context.environment, rows.by_name.energy_history, line)
+  tables.add(args, month)
   local client = context:client()
   if not (args.day or args.start_date or args.end_date) then
     local site = context:check(client.energy_site, client, args.energy_site_id)
@@ -53,11 +53,11 @@ end
 
 local function of_file(context, line)
   local word = line.words[1]
-  if not word then mistake.raise("'chart' needs SITE, FILE or -", { "chart" }) end
+  if not word then usage_error.raise("'chart' needs SITE, FILE or -", { "chart" }) end
   local extra = line.pairs[1] and line.pairs[1].name .. "=" or line.words[2]
-  if extra then mistake.raise("'chart' of a file takes no '" .. extra .. "'", { "chart" }) end
-  local history, err = core.json_decode(source.read(context.world, "FILE", word == "-" and word or "@" .. word))
-  if err or type(history) ~= "table" then mistake.raise(string.format("'%s' is not a JSON object", word)) end
+  if extra then usage_error.raise("'chart' of a file takes no '" .. extra .. "'", { "chart" }) end
+  local history, err = core.json_decode(input.read(context.environment, "FILE", word == "-" and word or "@" .. word))
+  if err or type(history) ~= "table" then usage_error.raise(string.format("'%s' is not a JSON object", word)) end
   return history
 end
 
@@ -65,12 +65,12 @@ local function run(context, line)
   local digits = string.match(line.words[1] or "", "^%d+$")
   local history, err, kind = (digits and of_site or of_file)(context, line)
   if err then return nil, err, kind end
-  local chart, given = require("fleet").chart, options.given(context.world, { output }, line.options)
+  local chart, given = require("fleet").chart, options.given(context.environment, { output }, line.options)
   local drawn
   drawn, err, kind = context:check(given.output and chart.svg or chart.text, history)
   if not drawn then return nil, err, kind end
   if not given.output then return { history = history, text = drawn } end
-  return source.write(given.output, drawn)
+  return input.write(given.output, drawn)
 end
 
 local function show(out, value)

@@ -1,7 +1,7 @@
 -- fleet completion: verbs, parameters and options for the Tab key of bash.
 
 local row_verb = require "fleet.cli.row_verb"
-local words = require "fleet.cli.argv"
+local argv = require "fleet.cli.argv"
 
 -- The verbs are read when the script is written: this file is one of them.
 local function all_verbs()
@@ -15,7 +15,7 @@ end
 
 local function names_of(verb)
   local list = {}
-  for name in pairs(verb.options) do list[#list + 1] = words.written(name) end
+  for name in pairs(verb.options) do list[#list + 1] = argv.written(name) end
   if verb.row then
     local _, named = row_verb.parameters(verb.row)
     for _, param in ipairs(named) do list[#list + 1] = param.name .. "=" end

@@ -1,7 +1,7 @@
 -- fleet doctor: what keeps this installation from working, line by line, and what to do.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local regions = require "fleet.cli.regions"
 local show = require "fleet.cli.show"
@@ -29,15 +29,15 @@ local function count_of(lines)
 end
 
 local function run(context, line)
-  local given = options.given(context.world, takes, line.options)
-  if line.pairs[1] then mistake.raise(string.format("'doctor' takes no '%s='", line.pairs[1].name), { "doctor" }) end
+  local given = options.given(context.environment, takes, line.options)
+  if line.pairs[1] then usage_error.raise(string.format("'doctor' takes no '%s='", line.pairs[1].name), { "doctor" }) end
   given.vins = line.words
   for _, vin in ipairs(given.vins) do
     local good = #vin == 17 and string.match(vin, "^[A-HJ-NPR-Z%d]+$")
-    if not good then mistake.raise(string.format("'%s' is not a VIN", vin), { "doctor" }) end
+    if not good then usage_error.raise(string.format("'%s' is not a VIN", vin), { "doctor" }) end
   end
   local wrong = given.regions and regions.unknown(given.regions)
-  if wrong then mistake.raise(wrong, { "doctor" }) end
+  if wrong then usage_error.raise(wrong, { "doctor" }) end
   local lines = require("fleet.cli.doctor").examine(context, line.options, given)
   local count = count_of(lines)
   if count == 0 then return { ok = true, checks = lines } end

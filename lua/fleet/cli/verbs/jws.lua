@@ -1,7 +1,7 @@
 -- fleet jws CLAIMS: signs claims, or a telemetry configuration, with the virtual key.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local values = require "fleet.cli.values"
 
@@ -32,14 +32,14 @@ local function sign(context, key, claims, given)
 end
 
 local function run(context, line)
-  local given = options.given(context.world, takes, line.options)
-  local claims = values.read(context.world, { type = "object" }, line.words[1], "CLAIMS")
-  if type(claims) ~= "table" then mistake.raise("'jws' takes a JSON object, @file or -", { "jws" }) end
+  local given = options.given(context.environment, takes, line.options)
+  local claims = values.read(context.environment, { type = "object" }, line.words[1], "CLAIMS")
+  if type(claims) ~= "table" then usage_error.raise("'jws' takes a JSON object, @file or -", { "jws" }) end
   if type(claims.config) == "table" then claims = claims.config end
   local good, err, kind = check_configuration(context, claims, given.force)
   if not good then return nil, err, kind end
   local account = core.account(context:client())
-  if not account.keys then mistake.raise("'jws' needs --key: the file of the virtual key", { "jws" }) end
+  if not account.keys then usage_error.raise("'jws' needs --key: the file of the virtual key", { "jws" }) end
   return sign(context, account.keys[1], claims, given)
 end
 

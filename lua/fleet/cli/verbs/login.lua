@@ -14,8 +14,8 @@ local asked = {
 local paste = { name = "paste", type = "boolean", doc = "the address will be pasted: do not listen on this machine" }
 
 local function run(context, line)
-  local pasted = options.given(context.world, { paste }, line.options).paste
-  return sign_in(context, context:client(), options.given(context.world, asked, line.options), pasted)
+  local pasted = options.given(context.environment, { paste }, line.options).paste
+  return sign_in(context, context:client(), options.given(context.environment, asked, line.options), pasted)
 end
 
 local function show(out, slots)

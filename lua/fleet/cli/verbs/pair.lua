@@ -1,7 +1,7 @@
 -- fleet pair [VIN]: where the owner adds the application's key to a vehicle, and whether it is there.
 
 local core = require "fleet.core"
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local pairing = require "fleet.cli.pairing"
 local show = require "fleet.cli.show"
@@ -9,15 +9,15 @@ local show = require "fleet.cli.show"
 local wait = { name = "wait", type = "number", placeholder = "SECONDS", doc = "wait until the service says that the key is paired" }
 
 local function run(context, line)
-  local given = options.given(context.world, { wait }, line.options)
+  local given = options.given(context.environment, { wait }, line.options)
   local vin, extra = line.words[1], line.words[2] or line.pairs[1] and line.pairs[1].name .. "="
-  if extra then mistake.raise(string.format("'pair' takes no '%s'", extra), { "pair" }) end
-  if given.wait and not vin then mistake.raise("'pair --wait' needs VIN", { "pair" }) end
+  if extra then usage_error.raise(string.format("'pair' takes no '%s'", extra), { "pair" }) end
+  if given.wait and not vin then usage_error.raise("'pair --wait' needs VIN", { "pair" }) end
   local client = context:client()
-  if not core.account(client).config.domain then mistake.raise("'pair' needs --domain: where the public key is hosted", { "pair" }) end
+  if not core.account(client).config.domain then usage_error.raise("'pair' needs --domain: where the public key is hosted", { "pair" }) end
   local result = { url = context:check(client.pairing_url, client, { vin = vin }), vin = vin }
   if not given.wait then return result end
-  local out = context.json and context.world.stderr or context.out
+  local out = context.json and context.environment.stderr or context.out
   out:write("The owner opens this address on the phone: ", result.url, "\n")
   out:flush()
   local paired, err, kind = pairing.wait(context, client, vin, given.wait)

@@ -1,6 +1,6 @@
 -- fleet run FILE: automations of a file, until they are ended.
 
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 
 local takes = {
@@ -11,9 +11,9 @@ local takes = {
 -- The file returns function(client) -> an automation or a list of them. It is code, run with the rights of who runs it.
 local function load_file(context, path)
   local chunk, why = loadfile(path)
-  if not chunk then mistake.raise("'run': " .. tostring(why), { "run" }) end
+  if not chunk then usage_error.raise("'run': " .. tostring(why), { "run" }) end
   local make = chunk()
-  if type(make) ~= "function" then mistake.raise("'run': " .. path .. " must return a function(client)", { "run" }) end
+  if type(make) ~= "function" then usage_error.raise("'run': " .. path .. " must return a function(client)", { "run" }) end
   local made = context:check(make, context:client())
   local automation = require("fleet").automation
   local list = automation.is(made) and { made } or made
@@ -21,7 +21,7 @@ local function load_file(context, path)
     if not automation.is(one) then list = nil break end
   end
   if type(list) ~= "table" or #list == 0 then
-    mistake.raise("'run': the function of " .. path .. " must return an automation or a list of them", { "run" })
+    usage_error.raise("'run': the function of " .. path .. " must return an automation or a list of them", { "run" })
   end
   return list
 end
@@ -70,7 +70,7 @@ local function run_all(context, list, explain)
 end
 
 local function run(context, words)
-  local given = options.given(context.world, takes, words.options)
+  local given = options.given(context.environment, takes, words.options)
   local list = load_file(context, words.words[1])
   if given.dry_run then return dry_run(list) end
   return run_all(context, list, given.explain)

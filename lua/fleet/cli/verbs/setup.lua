@@ -1,6 +1,6 @@
 -- fleet setup: from nothing to a first read, in steps that can be run again.
 
-local mistake = require "fleet.cli.usage_error"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local setup = require "fleet.cli.setup"
 local show = require "fleet.cli.show"
@@ -22,29 +22,30 @@ local takes = {
 local function own_answers(context, line)
   local texts = {}
   for _, option in ipairs(takes) do
-    local variable = option.environment and context.world.getenv(option.environment)
+    local variable = option.environment and context.environment.getenv(option.environment)
     texts[option.name] = line.options[option.name] or variable ~= "" and variable or nil
   end
-  local given = options.given(context.world, takes, texts)
+  local given = options.given(context.environment, takes, texts)
   for _, kind in ipairs(kinds) do
     if given.app == nil or given.app == kind.name then return given end
   end
-  mistake.raise("'--app' must be third_party or open_source", { "setup" })
+  usage_error.raise("'--app' must be third_party or open_source", { "setup" })
 end
 
 local words_of = { done = "done: ", skipped = "nothing to do: ", todo = "to do: " }
 
 local function session(context, line)
-  local out = context.json and context.world.stderr or context.out
+  local out = context.json and context.environment.stderr or context.out
   local function say(text)
     out:write("      ", show.clean(text), "\n")
     out:flush()
   end
   local given = own_answers(context, line)
   return {
-    context = context, world = context.world, given = given, say = say, options = setup.known(context.world, line.options),
-    path = line.options.config or options.config_path(context.world),
-    asking = not given.yes and context.world.terminal(0),
+    context = context, environment = context.environment, given = given, say = say,
+    options = setup.known(context.environment, line.options),
+    path = line.options.config or options.config_path(context.environment),
+    asking = not given.yes and context.environment.terminal(0),
     begin = function(i, name, doc)
       out:write(string.format("[%d/%d] %s: %s\n", i, #setup.steps, name, doc))
       out:flush()
@@ -58,7 +59,7 @@ end
 
 local function run(context, line)
   local s = session(context, line)
-  if not s.path then mistake.raise("'setup' needs --config: there is no home directory", { "setup" }) end
+  if not s.path then usage_error.raise("'setup' needs --config: there is no home directory", { "setup" }) end
   local steps, err, kind = setup.run(s)
   if not steps then return nil, err, kind end
   local left = {}

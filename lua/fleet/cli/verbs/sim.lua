@@ -27,7 +27,7 @@ local function serve(loop, signals)
 end
 
 local function run(context, line)
-  local given = options.given(context.world, takes, line.options)
+  local given = options.given(context.environment, takes, line.options)
   given.faults, given.fault = given.fault, nil
   local sim, err, kind = context:check(require("fleet.sim").new, given)
   if not sim then return nil, err, kind end

@@ -1,10 +1,10 @@
 -- fleet tariff check | show | plot | diff: tariffs in files, on standard input, or of a site.
 
 local core = require "fleet.core"
-local members = require "fleet.util.tables"
-local mistake = require "fleet.cli.usage_error"
+local tables = require "fleet.util.tables"
+local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
-local source = require "fleet.cli.input"
+local input = require "fleet.cli.input"
 
 local function tariffs()
   return require("fleet").tariff
@@ -32,10 +32,10 @@ end
 -- The tariff that a word names: digits are a site, "-" is standard input, everything else a file.
 local function load_tariff(context, word)
   if string.match(word, "^%d+$") then return of_site(context, word) end
-  local text = source.read(context.world, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
+  local text = input.read(context.environment, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
   local value, err = core.json_decode(text)
   local content = not err and content_of(value)
-  if not content then mistake.raise(string.format("'%s' is not a JSON object", word)) end
+  if not content then usage_error.raise(string.format("'%s' is not a JSON object", word)) end
   return content
 end
 
@@ -59,7 +59,7 @@ local function check(context, line)
   if not context.json then explained(context.out, report) end
   local count = #report.problems
   err = core.err { kind = "invalid", message = string.format("the tariff has %d problem%s", count, count == 1 and "" or "s") }
-  return nil, members.add(err, report), err.kind
+  return nil, tables.add(err, report), err.kind
 end
 
 -- ---- show, plot, diff ----
@@ -71,7 +71,7 @@ local function show(context, line)
 end
 
 local function draw_text(out, tariff, context)
-  local color = not context.world.getenv("NO_COLOR") and context.world.terminal(1)
+  local color = not context.environment.getenv("NO_COLOR") and context.environment.terminal(1)
   out:write((string.gsub(tariff:text { color = color }, "\n*$", "\n")))
 end
 
@@ -81,8 +81,8 @@ local function plot(context, line)
   local tariff, err, kind = load_checked(context, line.words[1])
   if not tariff then return nil, err, kind end
   local picture = tariff:svg()
-  local given = options.given(context.world, { output }, line.options)
-  if given.output then return source.write(given.output, picture) end
+  local given = options.given(context.environment, { output }, line.options)
+  if given.output then return input.write(given.output, picture) end
   return picture
 end
 
