@@ -80,7 +80,7 @@ UNEXPLORED static void period(struct tariff *t, struct mirror *m, struct input *
   int from_day = take(in, 7), to_day = take(in, 7), from = take(in, 24) * 60 + take(in, 60);
   int to_hour = take(in, 25), to_minute = take(in, 60), to = to_hour * 60 + (to_hour == 24 ? 0 : to_minute);
   if (m->seasons == 0 || m->label < 0) return;
-  tariff_add_period(t, from_day, to_day, from, to, false);
+  tariff_add_period(t, (struct tariff_period){from_day, to_day, from, to}, false);
   m->used[m->seasons - 1] = true;
   clear_week(m, m->seasons - 1);
   for (int day = from_day;; day = (day + 1) % 7) {
@@ -199,6 +199,52 @@ static void ask(const struct tariff *t) {
   }
 }
 
+/* ---- what the service makes of it: every minute costs the larger of buying and selling, never less than
+ * nothing ---- */
+
+static bool is_valid(const struct tariff_report *r) {
+  for (size_t i = 0; i < r->fault_count; i++)
+    if (r->faults[i].kind <= TARIFF_PERIOD_WITHOUT_PRICE) return false;
+  return true;
+}
+
+static bool has_season(const struct tariff *t, enum tariff_side side) {
+  struct tariff_week w;
+  return tariff_week(t, side, 0, &w);
+}
+
+static double asked(const struct tariff *t, enum tariff_side side, int month, int weekday, int minute) {
+  struct tariff_price p;
+  return tariff_price(t, side, month, 15, weekday, minute, &p) && p.price > 0 ? p.price : 0;
+}
+
+UNEXPLORED static void compare_prices(const struct tariff *t, const struct tariff *n) {
+  for (int month = 1; month <= 12; month++)
+    for (int weekday = 0; weekday < 7; weekday++)
+      for (int minute = 0; minute < 1440; minute += 7) {
+        double buy = asked(t, TARIFF_BUY, month, weekday, minute),
+               sell = asked(t, TARIFF_SELL, month, weekday, minute),
+               now = asked(n, TARIFF_BUY, month, weekday, minute);
+        if (now != (buy > sell ? buy : sell) || asked(n, TARIFF_SELL, month, weekday, minute) != sell)
+          abort();
+      }
+}
+
+static void normalise(const struct tariff *t) {
+  struct tariff *n = tariff_normalised(t), *again;
+  struct tariff_report r;
+  if (!n || !tariff_check(n, &r, NULL)) abort();
+  for (size_t i = 0; i < r.fault_count; i++)
+    if (r.faults[i].kind <= TARIFF_BUY_BELOW_SELL) abort();
+  compare_prices(t, n);
+  if (!(again = tariff_normalised(n))) abort();
+  tariff_report_free(&r);
+  if (!tariff_check(again, &r, NULL) || !tariff_equal(n, again) || !tariff_equal(t, t)) abort();
+  tariff_report_free(&r);
+  tariff_free(again);
+  tariff_free(n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -212,6 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check_days(&r, m, TARIFF_BUY);
   check_days(&r, m, TARIFF_SELL);
   ask(t);
+  if (is_valid(&r) && has_season(t, TARIFF_BUY)) normalise(t);
   tariff_report_free(&r);
   tariff_free(t);
   return 0;

@@ -332,6 +332,13 @@ describe("the simulator", function()
     assert(site:time_of_use_settings(tariff))
     assert.are.same(cjson.decode(tariff:encode()), site:site_info().tariff_content_v2)
     assert.is_false(assert(site:time_of_use_settings(tariff)).changed)
+    local content = {}
+    for name, value in pairs(tariff) do content[name] = value end
+    content.currency = "AUD"
+    local none, err = site:time_of_use_settings(content)
+    assert.is_nil(none)
+    assert.equal("bad_currency", err.problems[1].kind)
+    assert.is_true(assert(site:time_of_use_settings(content, { force = true, read_back = true })).changed)
   end)
 
   it("answers calls from tasks as it answers one", function()

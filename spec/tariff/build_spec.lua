@@ -113,6 +113,18 @@ describe("diff", function()
     assert.same({ nil, true }, paths["seasons.Summer.tou_periods.ON_PEAK.periods.0-6 16:00-20:00"])
   end)
 
+  it("of two that mean the same is empty, and the two are equal", function()
+    local given = samples.read("02-two-season-tou.json")
+    local periods = given.seasons.Summer.tou_periods.PARTIAL_PEAK.periods
+    periods[1], periods[2] = periods[2], periods[1]
+    given.monthly_charges, given.daily_demand_charges, given.sell_tariff = nil, core.null, {}
+    local same, other = assert(tariff.new(given)), object("02-two-season-tou.json")
+    assert.same({}, same:diff(other))
+    assert.is_true(same == other)
+    given.energy_charges.Summer.rates.ON_PEAK = 0.6
+    assert.is_false(assert(tariff.new(given)) == other)
+  end)
+
   it("with an invalid tariff is refused", function()
     local d, err, kind = object("02-two-season-tou.json"):diff(samples.read("invalid/period-gap.json"))
     assert.is_nil(d)
@@ -165,6 +177,24 @@ describe("normalised", function()
     assert.equal("Europe/Berlin", n:time_zone())
     assert.same({ ON_PEAK = 14.25, OFF_PEAK = 0 }, n.demand_charges.AllYear.rates)
     assert.same({ ON_PEAK = 0.121, OFF_PEAK = 0.1 }, n.energy_charges.AllYear.rates)
+  end)
+end)
+
+describe("a currency that the app is not known to show", function()
+  local given = { price = 0.3, currency = "AUD" }
+
+  it("is refused, and taken with a warning when the caller insists", function()
+    local content = {}
+    for k, v in pairs(assert(tariff.flat { price = 0.3, currency = "USD" })) do content[k] = v end
+    content.currency = given.currency
+    local t, err = tariff.new(content)
+    assert.is_nil(t)
+    assert.equal("bad_currency", err.problems[1].kind)
+    t = assert(tariff.new(content, { any_currency = true }))
+    assert.equal("AUD", t.currency)
+    assert.equal("bad_currency", t:report().warnings[#t:report().warnings].kind)
+    content.seasons.AllYear.toMonth = 11
+    assert.is_nil((tariff.new(content, { any_currency = true })))
   end)
 end)
 

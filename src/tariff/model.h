@@ -3,8 +3,8 @@
  * Names are copied into chunks that never move, so every struct holds its name by value and arrays of
  * pointers sort with plain qsort.
  */
-#ifndef FLEET_TARIFF_PLAN_H
-#define FLEET_TARIFF_PLAN_H
+#ifndef FLEET_TARIFF_MODEL_H
+#define FLEET_TARIFF_MODEL_H
 
 #include "tariff/tariff.h"
 
@@ -13,9 +13,10 @@ struct text_chunk;
 struct label {
   struct bytes name;
   uint32_t season;
-  bool has_period, day_missing;
+  bool day_missing;
   bool priced[TARIFF_CHARGES], own_price; /* own_price: energy stands under the label itself, not under ALL */
   double price[TARIFF_CHARGES];
+  size_t period, periods; /* its slice of periods: none where a season without any was covered by one label */
 };
 
 struct season {
@@ -41,16 +42,26 @@ struct block { /* the rates of one season, or of ALL */
   size_t rate, rates; /* slice of rates, sorted by label once sealed */
 };
 
+struct charge {
+  struct bytes name;
+  enum tariff_side side;
+  double amount;
+};
+
 struct tariff {
   struct text_chunk *text;
   bool failed, sealed;
+  struct bytes text_of[TARIFF_SIDES][TARIFF_TEXTS];
+  double number_of[TARIFF_SIDES][TARIFF_NUMBERS];
+  struct charge *charges; /* daily ones, as sent */
+  struct tariff_period *periods;
   struct season *seasons;
   struct label *labels;
   struct span *spans;
   struct block *blocks;
   struct rate *rates;
   size_t season_count, season_room, label_count, label_room, span_count, span_room, block_count, block_room,
-      rate_count, rate_room;
+      rate_count, rate_room, charge_count, charge_room, period_count, period_room;
   struct label **sorted;   /* every season's labels by name */
   struct season **by_name; /* side, then name */
   struct season **by_date; /* side, then first day: used ones first */
@@ -68,22 +79,26 @@ void *add_item(void *array, size_t *count, size_t *room, size_t size);
 #define ADD(owner, plural, one)                                                                              \
   add_item(&(owner)->plural, &(owner)->one##_count, &(owner)->one##_room, sizeof *(owner)->plural)
 
+/* model: asked by all */
+struct bytes copy_text(struct tariff *t, struct bytes text);
 bool is_named(struct bytes name, const char *text);
 int compare_names(struct bytes a, struct bytes b); /* by byte */
-int day_of_year(int month, int day);               /* 0 to 365, in a leap year */
-enum { FEBRUARY_29 = 59 };
 bool side_in_use(const struct tariff *t, enum tariff_side side);
 const struct span *season_spans(const struct tariff *t, const struct season *s); /* NULL when it has none */
 struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side);
-
-/* What the sealing and the check are made of; where bool, each returns false when memory is out. */
-void match_rates(struct tariff *t);
-bool fill_year(struct tariff *t, enum tariff_side side);
 struct tariff_fault *add_fault(struct tariff_report *r, enum tariff_kind kind, enum tariff_side side);
+
+/* seasons, prices, raises, warnings: what the sealing and the check are made of; where bool, false when
+ * memory is out. */
+enum { FEBRUARY_29 = 59 };
+int day_of_year(int month, int day); /* 0 to 365, in a leap year */
+bool fill_year(struct tariff *t, enum tariff_side side);
 bool check_seasons(struct tariff *t, enum tariff_side side, struct tariff_report *r);
 bool check_periods(struct tariff *t, enum tariff_side side, struct tariff_report *r);
+void match_rates(struct tariff *t);
 bool check_prices(struct tariff *t, enum tariff_side side, struct tariff_report *r);
+double kept_price(const struct label *label); /* of energy, as the service keeps it */
 bool check_buy_below_sell(struct tariff *t, struct tariff_report *r);
-bool check_advice(struct tariff *t, enum tariff_side side, struct tariff_report *r);
+bool check_warnings(struct tariff *t, enum tariff_side side, struct tariff_report *r);
 
 #endif

@@ -150,7 +150,7 @@ static struct span *days_of_side(const struct tariff *t, enum tariff_side side, 
   return days;
 }
 
-/* 29 February belongs to the season of the 28th when no season names it (doc/protocol.md#tariff-meaning). */
+/* 29 February belongs to the season of the 28th when no season names it. */
 bool fill_year(struct tariff *t, enum tariff_side side) {
   size_t count;
   struct cover cover = {0};

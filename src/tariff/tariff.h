@@ -2,8 +2,8 @@
  *
  * The service may accept a tariff and ignore it later, so this check is the only one that comes in time. It
  * is a pure function of what was added: no clock, no zone, no order of the caller's table shows in the
- * result. Rules: doc/protocol.md#tariff-meaning. A reader adds a season, then its labels, each followed by
- * its periods; and blocks of rates in any order.
+ * result. Rules: doc/protocol.md#tariff-checks. A reader adds a season, then its labels, each followed by its
+ * periods; and blocks of rates in any order.
  */
 #ifndef FLEET_TARIFF_TARIFF_H
 #define FLEET_TARIFF_TARIFF_H
@@ -26,11 +26,34 @@ struct tariff_dates {
 };
 void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes name, struct tariff_dates dates);
 void tariff_add_label(struct tariff *t, struct bytes label);
-void tariff_add_period(struct tariff *t, int from_day, int to_day, int from_minute, int to_minute,
-                       bool day_missing);
+struct tariff_period {
+  int from_day, to_day, from_minute, to_minute; /* Monday is 0; minutes of the day, to_minute at most 1440 */
+};
+void tariff_add_period(struct tariff *t, struct tariff_period period, bool day_missing);
 void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges,
                       struct bytes season);
 void tariff_add_rate(struct tariff *t, struct bytes label, double price);
+void tariff_add_charge(struct tariff *t, enum tariff_side side, struct bytes name, double amount);
+
+/* Members that the check does not look at and the service is sent all the same. */
+enum tariff_text {
+  TARIFF_CODE,
+  TARIFF_CURRENCY,
+  TARIFF_NAME,
+  TARIFF_UTILITY,
+  TARIFF_DAILY_DEMAND, /* JSON text of an object; empty: {} */
+  TARIFF_TEXTS
+};
+enum tariff_number {
+  TARIFF_MAX_DEMAND,
+  TARIFF_MIN_DEMAND,
+  TARIFF_MONTHLY,
+  TARIFF_MONTHLY_MINIMUM,
+  TARIFF_VERSION,
+  TARIFF_NUMBERS
+};
+void tariff_set_text(struct tariff *t, enum tariff_side side, enum tariff_text member, struct bytes text);
+void tariff_set_number(struct tariff *t, enum tariff_side side, enum tariff_number member, double value);
 
 bool tariff_real_date(int month, int day);             /* 29 February is one */
 void tariff_date(uint32_t day, int *month, int *date); /* of the leap year's days, from 0 */
@@ -82,5 +105,14 @@ struct tariff_week {
 bool tariff_week(const struct tariff *t, enum tariff_side side, size_t i,
                  struct tariff_week *out); /* by first day */
 void tariff_label(const struct tariff *t, uint32_t id, struct bytes *name, double price[TARIFF_CHARGES]);
+
+/* tariff_content_v2 with every member written out, sorted by name; seasons that are not in use are left out.
+ */
+void tariff_encode(const struct tariff *t, struct buf *out);
+/* The same meaning: periods may stand in any order. False too when memory is out. */
+bool tariff_equal(const struct tariff *a, const struct tariff *b);
+/* As the service will keep it: negative prices are 0, buying is nowhere below selling. Unchecked; NULL: out
+ * of memory. */
+struct tariff *tariff_normalised(const struct tariff *t);
 
 #endif

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* doc/protocol.md#tariff-meaning: any string is a label, the app displays these. ALL stands for "no label".
- */
+/* Any string is a label, the app displays these. ALL stands for "no label". */
 static bool is_shown(struct bytes label) {
   static const char *const shown[] = {"ON_PEAK", "OFF_PEAK", "PARTIAL_PEAK", "SUPER_OFF_PEAK", "ALL"};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
@@ -14,7 +13,7 @@ static bool is_shown(struct bytes label) {
 
 static bool belongs(const struct tariff *t, const struct label *label, enum tariff_side side) {
   const struct season *s = &t->seasons[label->season];
-  return s->side == side && s->used && label->has_period;
+  return s->side == side && s->used && label->periods > 0;
 }
 
 static int by_name(const void *left, const void *right) {
@@ -44,8 +43,7 @@ static bool labels_not_shown(const struct tariff *t, enum tariff_side side, stru
   return f != NULL;
 }
 
-/* doc/protocol.md#tariff-meaning: the app shows other ranges than every day, weekdays and weekend as repeated
- * rows. */
+/* The app shows other ranges than every day, weekdays and weekend as repeated rows. */
 static bool day_ranges(const struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   struct tariff_fault *f = NULL;
   for (uint32_t i = 0; i < 49; i++) {
@@ -74,7 +72,7 @@ static bool missing_days(const struct tariff *t, enum tariff_side side, struct t
   return true;
 }
 
-/* doc/protocol.md#tariff-meaning: ALL is recommended for flat tariffs. */
+/* ALL is recommended for flat tariffs. */
 static bool is_flat(const struct tariff *t, enum tariff_side side, double *price) {
   const struct label *first = NULL;
   for (size_t i = 0; i < t->label_count; i++) {
@@ -96,8 +94,7 @@ static bool all_recommended(const struct tariff *t, enum tariff_side side, struc
   return f != NULL;
 }
 
-/* doc/protocol.md#tariff-checks: the service accepts a tariff without the demand section and the app flags it
- * later. */
+/* The service accepts a tariff without the demand section and the app flags it later. */
 static bool missing_charges(const struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   for (size_t i = 0; i < t->block_count; i++)
     if (t->blocks[i].side == side && t->blocks[i].charges == TARIFF_DEMAND && t->blocks[i].rates) return true;
@@ -106,7 +103,7 @@ static bool missing_charges(const struct tariff *t, enum tariff_side side, struc
   return f != NULL;
 }
 
-bool check_advice(struct tariff *t, enum tariff_side side, struct tariff_report *r) {
+bool check_warnings(struct tariff *t, enum tariff_side side, struct tariff_report *r) {
   return labels_not_shown(t, side, r) && day_ranges(t, side, r) && missing_days(t, side, r) &&
          all_recommended(t, side, r) && missing_charges(t, side, r);
 }

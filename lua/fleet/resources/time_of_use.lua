@@ -17,9 +17,10 @@ local function given(params)
   return params
 end
 
-local function read(value)
+-- A currency that the app is not known to show is sent when the caller insists.
+local function read(value, options)
   if tariff.is(value) then return value end
-  return tariff.new(value)
+  return tariff.new(value, { any_currency = type(options) == "table" and options.force or nil })
 end
 
 local function dressed(site, row, err)
@@ -34,19 +35,14 @@ local function in_force(site)
   if err then return nil, err, kind end
   local stored = info.tariff_content_v2
   if type(stored) ~= "table" or next(stored) == nil then return false end
-  return tariff.new(stored) or false
-end
-
-local function means_the_same(a, b)
-  local differences = a:diff(b)
-  return differences ~= nil and #differences == 0
+  return tariff.new(stored, { any_currency = true }) or false
 end
 
 -- Whether what is in force is ours, as it was sent or as the service changes it on arrival: which of the two it stores is
 -- not known.
 local function same(stored, wanted)
   if not stored then return false end
-  return means_the_same(wanted, stored) or means_the_same(wanted:normalised(), stored)
+  return wanted == stored or wanted:normalised() == stored
 end
 
 local function mismatch(site, row)
@@ -83,7 +79,7 @@ end
 function M.method(row)
   return function(site, params, ...)
     if type(params) ~= "table" then error(row.method .. ": a tariff is needed, got " .. type(params), 2) end
-    local wanted, err = read(given(params))
+    local wanted, err = read(given(params), (...))
     if not wanted then return dressed(site, row, err) end
     local request = core.plan(row.pointer, site, wanted, ...)
     if not request:flag("force") then

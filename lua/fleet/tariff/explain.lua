@@ -106,7 +106,7 @@ end
 local lists = { "problems", "normalisations", "warnings" }
 
 --- Gives every entry of a report its sentence.
-function M.dress(report)
+function M.annotate(report)
   for _, name in ipairs(lists) do
     for _, entry in ipairs(report[name]) do setmetatable(entry, metatable) end
   end

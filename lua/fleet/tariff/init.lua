@@ -1,14 +1,14 @@
--- Tariffs: checked before anything is sent, priced, built, compared and drawn. doc/manual/tariffs.md.
+-- Tariffs: checked before anything is sent, priced, built, compared and drawn. See doc/manual/tariffs.md.
 --
--- The core checks and prices; here a tariff becomes an object: a table with every member of tariff_content_v2 written
--- out, whose methods are the functions below. Its plan and zone live beside it, so that its content is all it shows.
+-- The core checks, prices, writes, compares and normalises; here a tariff becomes an object: a table with every member of
+-- tariff_content_v2 written out, whose methods are the functions below. Its plan and zone live beside it, so that its
+-- content is all it shows.
 
 local core = require "fleet.core"
 local explain = require "fleet.tariff.explain"
-local explicit = require "fleet.tariff.explicit"
+local diff = require "fleet.tariff.diff"
 local times = require "fleet.tariff.times"
 local build = require "fleet.tariff.build"
-local normal = require "fleet.tariff.normal"
 local draw_text = require "fleet.tariff.text"
 local draw_svg = require "fleet.tariff.svg"
 
@@ -33,24 +33,13 @@ end
 
 -- ---- check and new ----
 
--- What reading the table found comes in the accidental order of its members; the core's own findings are sorted.
 local function read(t)
-  local plan, report, from_reading = core.tariff(t)
-  if from_reading > 1 then
-    local first = {}
-    for i = 1, from_reading do first[i] = report.problems[i] end
-    table.sort(first, function(a, b)
-      local left, right = a.path or "", b.path or ""
-      if left ~= right then return left < right end
-      return tostring(a.key) < tostring(b.key)
-    end)
-    for i = 1, from_reading do report.problems[i] = first[i] end
-  end
-  return plan, explain.dress(report)
+  local plan, report = core.tariff(t)
+  return plan, explain.annotate(report)
 end
 
 --- What is wrong with a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has
---- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. doc/protocol.md#tariff-checks
+--- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. See doc/protocol.md#tariff-checks.
 function M.check(t)
   check_table("check", t, "the tariff")
   local plan, report = read(t)
@@ -71,13 +60,29 @@ local function refuse(report)
   return nil, err, "invalid"
 end
 
+-- Sites exist whose currency nobody has published.
+local function allow_currency(report)
+  local problem = report.problems[1]
+  if #report.problems ~= 1 or problem.kind ~= "bad_currency" then return end
+  report.problems, report.valid = {}, true
+  table.insert(report.warnings, problem)
+end
+
+local function make(own)
+  local self = setmetatable(own.plan:content(), metatable)
+  state[self] = own
+  return self
+end
+
 --- A tariff object from a tariff_content_v2 table, or nil, err, "invalid" with err.problems as check gives them.
---- options.time_zone: IANA name of the site, needed to ask by UTC seconds. The table is copied.
+--- options.time_zone: IANA name of the site, needed to ask by UTC seconds. options.any_currency: a currency that the app is
+--- not known to show becomes a warning. The table is copied.
 function M.new(t, options)
   check_table("new", t, "the tariff")
   options = options or {}
-  check_options("new", options, { time_zone = true })
+  check_options("new", options, { time_zone = true, any_currency = true })
   local plan, report = read(t)
+  if options.any_currency then allow_currency(report) end
   if not report.valid then
     plan:close()
     return refuse(report)
@@ -87,9 +92,7 @@ function M.new(t, options)
     zone, err, kind = core.zone(options.time_zone)
     if not zone then return nil, err, kind end
   end
-  local self = setmetatable(explicit.content(t, plan), metatable)
-  state[self] = { plan = plan, zone = zone, time_zone = options.time_zone, report = report }
-  return self
+  return make { plan = plan, zone = zone, time_zone = options.time_zone, report = report }
 end
 
 local function inside(self, name)
@@ -128,13 +131,13 @@ end
 --- seasons are split where only a part of them is raised.
 function methods:normalised()
   local own = inside(self, "normalised")
-  return assert(M.new(normal.content(self, own.plan, own.report), { time_zone = own.time_zone }))
+  local plan, report = own.plan:normalised()
+  return make { plan = plan, zone = own.zone, time_zone = own.time_zone, report = explain.annotate(report) }
 end
 
 --- The JSON text of tariff_content_v2 with every member written out, the zeros too, sorted.
 function methods:encode()
-  inside(self, "encode")
-  return core.json_encode(self, explicit.lists)
+  return inside(self, "encode").plan:json()
 end
 
 --- What differs in meaning: a list of { path =, from =, to = }, empty when nothing does. Members left out count as zero,
@@ -143,7 +146,7 @@ function methods:diff(other)
   inside(self, "diff")
   local second, err, kind = object("diff", other)
   if not second then return nil, err, kind end
-  return explicit.diff(self, second)
+  return diff.of(self, second)
 end
 
 --- The check's report of this tariff: { valid = true, problems = {}, normalisations =, warnings = }.
@@ -169,6 +172,11 @@ function methods:svg(options)
   options = options or {}
   check_options("svg", options, { width = true, title = true })
   return draw_svg.draw(self, inside(self, "svg").plan, options)
+end
+
+--- Two tariffs are equal when they mean the same: members left out count as zero, periods may stand in any order.
+function metatable.__eq(a, b)
+  return inside(a, "==").plan:equals(inside(b, "==").plan)
 end
 
 -- luaL_getmetafield looks here: whoever writes request bodies asks a value for its own JSON.

@@ -1,207 +1,82 @@
-/* A tariff table, read once into the core's flat arrays.
- *
- * The members are rows: the reader refuses what they do not name, and core.tariff_members() gives them to the
- * Lua side, which writes bodies from them.
+/* A tariff table, read once into the core's flat arrays. The members are rows: what they do not name is
+ * refused.
  */
-#include "bind/tariff/tariffs.h"
+#include "bind/lua/json.h"
+#include "bind/tariff/table_reader.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- rows ---- */
-
-struct reader;
-struct member;
-typedef void read_value(struct reader *r,
-                        const struct member *m); /* the value is on top of the stack and stays */
-
-struct member {
-  const char *name;
+static struct bytes text_at(lua_State *L, int index) {
   size_t size;
-  const char *shape; /* what the writer makes of it, see lua/fleet/tariff/explicit.lua */
-  read_value *read;
-  int low, high;
-};
-#define MEMBER(name, shape, ...)                                                                             \
-  { name, sizeof name - 1, shape, __VA_ARGS__ }
-
-enum { DEEPEST = 12, MOST_SLOTS = 6 };
-
-struct reader {
-  lua_State *L;
-  struct tariff *t;
-  int problems; /* stack index of the list */
-  lua_Integer count;
-  enum tariff_side side;
-  const char *season, *label; /* where the reader is, or NULL */
-  const char *path[DEEPEST];  /* NULL: the integer beside it */
-  lua_Integer index[DEEPEST];
-  int depth;
-  int slots[MOST_SLOTS]; /* whole numbers of the season or period being read, by place in its rows */
-  unsigned given;        /* bit per slot */
-};
-
-static void enter(struct reader *r, const char *name, lua_Integer index) {
-  r->path[r->depth] = name;
-  r->index[r->depth++] = index;
+  const char *text = lua_tolstring(L, index, &size);
+  return (struct bytes){(const unsigned char *)text, size};
 }
 
-/* ---- what the table itself gets wrong ---- */
-
-static void push_path(struct reader *r) {
-  luaL_Buffer b;
-  luaL_buffinit(r->L, &b);
-  for (int i = 0; i < r->depth; i++) {
-    char number[32];
-    snprintf(number, sizeof number, "[%lld]", (long long)r->index[i]);
-    if (i > 0 && r->path[i]) luaL_addchar(&b, '.');
-    luaL_addstring(&b, r->path[i] ? r->path[i] : number);
-  }
-  luaL_pushresult(&b);
-}
-
-/* Leaves the new problem on the stack, already in the list. */
-static void push_problem(struct reader *r, const char *kind) {
-  lua_createtable(r->L, 0, 8);
-  lua_pushvalue(r->L, -1);
-  lua_rawseti(r->L, r->problems, ++r->count);
-  set_text(r->L, "kind", kind);
-  set_text(r->L, "side", side_name(r->side));
-  set_text(r->L, "season", r->season);
-  set_text(r->L, "label", r->label);
-  push_path(r);
-  lua_setfield(r->L, -2, "path");
-}
-
-static void bad_value(struct reader *r, const char *expected) {
-  lua_State *L = r->L;
-  int value = lua_absindex(L, -1), type = lua_type(L, value);
-  push_problem(r, "bad_value");
-  if (type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN)
-    lua_pushvalue(L, value);
-  else
-    lua_pushfstring(L, "a %s", luaL_typename(L, value));
-  if (type == LUA_TNUMBER && !isfinite(lua_tonumber(L, -1)))
-    lua_pop(L, 1), lua_pushfstring(L, "%f", lua_tonumber(L, value));
-  lua_setfield(L, -2, "value");
-  set_text(L, "expected", expected);
-  lua_pop(L, 1);
-}
-
-/* The name's bytes may be anything a caller wrote: only text is told as the key. */
-static void unknown_key(struct reader *r, int key, const struct member *rows) {
-  lua_State *L = r->L;
-  const char *names[24];
-  size_t count = 0;
-  for (const struct member *m = rows; m && m->name; m++) names[count++] = m->name;
-  const char *text = lua_type(L, key) == LUA_TSTRING ? lua_tostring(L, key) : NULL;
-  push_problem(r, "unknown_key");
-  luaL_tolstring(L, key, NULL);
-  lua_setfield(L, -2, "key");
-  if (text) set_text(L, "nearest", nearest(text, names, count));
-  lua_pop(L, 1);
-}
-
-/* ---- engines ---- */
-
-/* A JSON null is absent. */
-static bool is_null(lua_State *L, int index) {
-  return lua_islightuserdata(L, index) && !lua_touserdata(L, index);
-}
-
-static const struct member *find_member(lua_State *L, int key, const struct member *rows) {
-  size_t size;
-  if (lua_type(L, key) != LUA_TSTRING) return NULL;
-  const char *name = lua_tolstring(L, key, &size);
-  for (const struct member *m = rows; m->name; m++)
-    if (m->size == size && memcmp(m->name, name, size) == 0) return m;
-  return NULL;
-}
-
-static bool is_table(struct reader *r, const char *expected) {
-  if (lua_istable(r->L, -1)) return true;
-  bad_value(r, expected);
+static bool is_text(struct reader *r) {
+  if (lua_type(r->L, -1) == LUA_TSTRING) return true;
+  bad_value(r, "text");
   return false;
 }
 
-/* Reads every member of the object on top by its row. */
-static void read_members(struct reader *r, const struct member *rows) {
-  lua_State *L = r->L;
-  lua_pushnil(L);
-  while (lua_next(L, -2)) { /* key value */
-    const struct member *m = find_member(L, -2, rows);
-    if (!m) {
-      unknown_key(r, lua_absindex(L, -2), rows);
-    } else if (!is_null(L, -1)) {
-      enter(r, m->name, 0);
-      m->read(r, m);
-      r->depth--;
-    }
-    lua_pop(L, 1);
-  }
-}
-
-/* The text of the key below the value on top; NULL for what cannot be a name: a number, or text that holds a
- * NUL. */
-static const char *map_key(lua_State *L) {
-  size_t size;
-  if (lua_type(L, -2) != LUA_TSTRING) return NULL;
-  const char *name = lua_tolstring(L, -2, &size);
-  return strlen(name) == size ? name : NULL;
-}
-
-/* Calls each for every named entry of the map on top, key below value. */
-static void read_map(struct reader *r, void (*each)(struct reader *, const char *name)) {
-  lua_State *L = r->L;
-  if (!is_table(r, "an object")) return;
-  lua_pushnil(L);
-  while (lua_next(L, -2)) {
-    const char *name = map_key(L);
-    if (!name) {
-      unknown_key(r, lua_absindex(L, -2), NULL);
-    } else if (!is_null(L, -1)) {
-      enter(r, name, 0);
-      each(r, name);
-      r->depth--;
-    }
-    lua_pop(L, 1);
-  }
-}
-
-static void read_list(struct reader *r, const char *expected, void (*each)(struct reader *)) {
-  lua_State *L = r->L;
-  if (!is_table(r, expected)) return;
-  lua_pushnil(L);
-  while (lua_next(L, -2)) {
-    if (lua_isinteger(L, -2)) {
-      enter(r, NULL, lua_tointeger(L, -2));
-      if (is_table(r, "an object")) each(r);
-      r->depth--;
-    } else {
-      bad_value(r, expected);
-    }
-    lua_pop(L, 1);
-  }
-}
-
 static void read_text(struct reader *r, const struct member *m) {
-  (void)m;
-  if (lua_type(r->L, -1) != LUA_TSTRING) bad_value(r, "text");
+  if (is_text(r)) tariff_set_text(r->t, r->side, (enum tariff_text)m->low, text_at(r->L, -1));
 }
 
 static bool is_number(lua_State *L, int index) {
   return lua_type(L, index) == LUA_TNUMBER && isfinite(lua_tonumber(L, index));
 }
 
-static void read_number(struct reader *r, const struct member *m) {
-  (void)m;
-  if (!is_number(r->L, -1)) bad_value(r, "a number");
+static bool is_amount(struct reader *r) {
+  if (is_number(r->L, -1)) return true;
+  bad_value(r, "a number");
+  return false;
 }
 
+static void read_number(struct reader *r, const struct member *m) {
+  if (is_amount(r)) tariff_set_number(r->t, r->side, (enum tariff_number)m->low, lua_tonumber(r->L, -1));
+}
+
+/* Pushes the value without null members, which are absent. */
+static void push_present(lua_State *L, int value) {
+  if (!lua_istable(L, value)) {
+    lua_pushvalue(L, value);
+    return;
+  }
+  luaL_checkstack(L, 6, "the tariff is nested too deeply");
+  lua_newtable(L);
+  lua_pushnil(L);
+  while (lua_next(L, value)) { /* copy key value */
+    if (!is_null(L, -1)) {
+      push_present(L, lua_gettop(L));
+      lua_pushvalue(L, -3);
+      lua_insert(L, -2);
+      lua_rawset(L, -5);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+/* (value) -> its JSON text; raises for what JSON cannot say */
+static int l_object_text(lua_State *L) {
+  push_present(L, 1);
+  struct buf *text = push_scratch(L);
+  json_encode(L, 2, text, "");
+  push_buf(L, text);
+  return 1;
+}
+
+/* Nobody has said what stands in it: whatever JSON can say is passed on. */
 static void read_object(struct reader *r, const struct member *m) {
-  (void)m;
-  is_table(r, "an object");
+  lua_State *L = r->L;
+  if (!is_table(r, "an object")) return;
+  lua_pushcfunction(L, l_object_text);
+  lua_pushvalue(L, -2);
+  bool ok = lua_pcall(L, 1, 1, 0) == LUA_OK;
+  if (ok) tariff_set_text(r->t, r->side, (enum tariff_text)m->low, text_at(L, -1));
+  lua_pop(L, 1);
+  if (!ok) bad_value(r, "an object of text, numbers, lists and objects");
 }
 
 /* ---- seasons ---- */
@@ -227,20 +102,18 @@ static void clear_slots(struct reader *r) {
 
 static read_value read_period_slot, read_season_slot, read_nothing;
 enum { FROM_DAY, TO_DAY, FROM_HOUR, FROM_MINUTE, TO_HOUR, TO_MINUTE };
-static const struct member period_members[] = {MEMBER("fromDayOfWeek", "whole", read_period_slot, 0, 6),
-                                               MEMBER("toDayOfWeek", "whole", read_period_slot, 0, 6),
-                                               MEMBER("fromHour", "whole", read_period_slot, 0, 23),
-                                               MEMBER("fromMinute", "whole", read_period_slot, 0, 59),
-                                               MEMBER("toHour", "whole", read_period_slot, 0, 24),
-                                               MEMBER("toMinute", "whole", read_period_slot, 0, 59),
+static const struct member period_members[] = {MEMBER("fromDayOfWeek", read_period_slot, 0, 6),
+                                               MEMBER("toDayOfWeek", read_period_slot, 0, 6),
+                                               MEMBER("fromHour", read_period_slot, 0, 23),
+                                               MEMBER("fromMinute", read_period_slot, 0, 59),
+                                               MEMBER("toHour", read_period_slot, 0, 24),
+                                               MEMBER("toMinute", read_period_slot, 0, 59),
                                                {0}};
 enum { FROM_MONTH, FROM_DATE, TO_MONTH, TO_DATE };
-static const struct member season_members[] = {MEMBER("fromMonth", "whole", read_season_slot, 0, 12),
-                                               MEMBER("fromDay", "whole", read_season_slot, 0, 31),
-                                               MEMBER("toMonth", "whole", read_season_slot, 0, 12),
-                                               MEMBER("toDay", "whole", read_season_slot, 0, 31),
-                                               MEMBER("tou_periods", "labels", read_nothing, 0, 0),
-                                               {0}};
+static const struct member season_members[] = {
+    MEMBER("fromMonth", read_season_slot, 0, 12), MEMBER("fromDay", read_season_slot, 0, 31),
+    MEMBER("toMonth", read_season_slot, 0, 12),   MEMBER("toDay", read_season_slot, 0, 31),
+    MEMBER("tou_periods", read_nothing, 0, 0),    {0}};
 
 static void read_period_slot(struct reader *r, const struct member *m) {
   store(r, m, period_members);
@@ -258,8 +131,8 @@ static bool was_bad(const struct reader *r) {
   return r->given >> 31;
 }
 
-/* Zero fields are dropped on read-back (doc/protocol.md#tariff-meaning). A missing toDayOfWeek is read as 6,
- * as the known resolvers do, and told as a warning: it may have been a 0. */
+/* Zero fields are dropped on read-back. A missing toDayOfWeek is read as 6, as the known
+ * resolvers do, and told as a warning: it may have been a 0. */
 static void read_period(struct reader *r) {
   clear_slots(r);
   read_members(r, period_members);
@@ -272,8 +145,9 @@ static void read_period(struct reader *r) {
   }
   if (was_bad(r)) return;
   bool missing = !(r->given & 1u << TO_DAY);
-  tariff_add_period(r->t, s[FROM_DAY], missing ? 6 : s[TO_DAY], s[FROM_HOUR] * 60 + s[FROM_MINUTE],
-                    s[TO_HOUR] * 60 + s[TO_MINUTE], missing);
+  struct tariff_period period = {s[FROM_DAY], missing ? 6 : s[TO_DAY], s[FROM_HOUR] * 60 + s[FROM_MINUTE],
+                                 s[TO_HOUR] * 60 + s[TO_MINUTE]};
+  tariff_add_period(r->t, period, missing);
 }
 
 static void read_periods(struct reader *r, const struct member *m) {
@@ -290,7 +164,7 @@ static void read_periods(struct reader *r, const struct member *m) {
   r->label = NULL;
 }
 
-static const struct member label_members[] = {MEMBER("periods", "periods", read_periods, 0, 0), {0}};
+static const struct member label_members[] = {MEMBER("periods", read_periods, 0, 0), {0}};
 
 static void read_label(struct reader *r, const char *name) {
   (void)name;
@@ -320,7 +194,7 @@ static void check_dates(struct reader *r, const char *name, bool has_periods) {
   check_date(r, TO_MONTH, TO_DATE);
 }
 
-/* doc/protocol.md#tariff-meaning: fromMonth 0 without periods is a season not in use. */
+/* fromMonth 0 without periods is a season not in use. */
 static bool is_unused(const struct reader *r, bool has_periods) {
   return r->slots[FROM_MONTH] == 0 && !has_periods && !was_bad(r);
 }
@@ -378,7 +252,7 @@ static void read_rates(struct reader *r, const struct member *m) {
   read_map(r, read_rate);
 }
 
-static const struct member block_members[] = {MEMBER("rates", "prices", read_rates, 0, 0), {0}};
+static const struct member block_members[] = {MEMBER("rates", read_rates, 0, 0), {0}};
 
 static void read_block(struct reader *r, enum tariff_charges charges, const char *season) {
   if (!is_table(r, "an object { rates = { ... } }")) return;
@@ -408,11 +282,24 @@ static void read_demand(struct reader *r, const struct member *m) {
 
 /* ---- the whole ---- */
 
+static void read_charge_name(struct reader *r, const struct member *m) {
+  (void)m;
+  if (is_text(r)) r->charge_name = text_at(r->L, -1);
+}
+
+static void read_charge_amount(struct reader *r, const struct member *m) {
+  (void)m;
+  if (is_amount(r)) r->charge_amount = lua_tonumber(r->L, -1);
+}
+
 static const struct member charge_members[] = {
-    MEMBER("name", "text", read_text, 0, 0), MEMBER("amount", "number", read_number, 0, 0), {0}};
+    MEMBER("name", read_charge_name, 0, 0), MEMBER("amount", read_charge_amount, 0, 0), {0}};
 
 static void read_charge(struct reader *r) {
+  r->charge_name = bytes_of("");
+  r->charge_amount = 0;
   read_members(r, charge_members);
+  tariff_add_charge(r->t, r->side, r->charge_name, r->charge_amount);
 }
 
 static void read_charge_list(struct reader *r, const struct member *m) {
@@ -421,24 +308,22 @@ static void read_charge_list(struct reader *r, const struct member *m) {
 }
 
 static read_value read_sell;
-/* In the order in which they are written. */
 #define COMMON_MEMBERS                                                                                       \
-  MEMBER("utility", "text", read_text, 0, 0), MEMBER("code", "text", read_text, 0, 0),                       \
-      MEMBER("name", "text", read_text, 0, 0), MEMBER("currency", "text", read_text, 0, 0),                  \
-      MEMBER("monthly_minimum_bill", "number", read_number, 0, 0),                                           \
-      MEMBER("monthly_charges", "number", read_number, 0, 0),                                                \
-      MEMBER("min_applicable_demand", "number", read_number, 0, 0),                                          \
-      MEMBER("max_applicable_demand", "number", read_number, 0, 0),                                          \
-      MEMBER("daily_charges", "charges", read_charge_list, 0, 0),                                            \
-      MEMBER("daily_demand_charges", "object", read_object, 0, 0),                                           \
-      MEMBER("demand_charges", "blocks", read_demand, 0, 0),                                                 \
-      MEMBER("energy_charges", "blocks", read_energy, 0, 0),                                                 \
-      MEMBER("seasons", "seasons", read_seasons, 0, 0)
+  MEMBER("utility", read_text, TARIFF_UTILITY, 0), MEMBER("code", read_text, TARIFF_CODE, 0),                \
+      MEMBER("name", read_text, TARIFF_NAME, 0), MEMBER("currency", read_text, TARIFF_CURRENCY, 0),          \
+      MEMBER("monthly_minimum_bill", read_number, TARIFF_MONTHLY_MINIMUM, 0),                                \
+      MEMBER("monthly_charges", read_number, TARIFF_MONTHLY, 0),                                             \
+      MEMBER("min_applicable_demand", read_number, TARIFF_MIN_DEMAND, 0),                                    \
+      MEMBER("max_applicable_demand", read_number, TARIFF_MAX_DEMAND, 0),                                    \
+      MEMBER("daily_charges", read_charge_list, 0, 0),                                                       \
+      MEMBER("daily_demand_charges", read_object, TARIFF_DAILY_DEMAND, 0),                                   \
+      MEMBER("demand_charges", read_demand, 0, 0), MEMBER("energy_charges", read_energy, 0, 0),              \
+      MEMBER("seasons", read_seasons, 0, 0)
 
 static const struct member sell_members[] = {COMMON_MEMBERS, {0}};
-static const struct member tariff_members[] = {MEMBER("version", "number", read_number, 0, 0),
+static const struct member tariff_members[] = {MEMBER("version", read_number, TARIFF_VERSION, 0),
                                                COMMON_MEMBERS,
-                                               MEMBER("sell_tariff", "sell", read_sell, 0, 0),
+                                               MEMBER("sell_tariff", read_sell, 0, 0),
                                                {0}};
 
 static void read_sell(struct reader *r, const struct member *m) {
@@ -449,8 +334,7 @@ static void read_sell(struct reader *r, const struct member *m) {
   r->side = TARIFF_BUY;
 }
 
-/* doc/protocol.md#tariff-meaning; the sell side carries an empty currency in the published example and is
- * never asked. */
+/* The sell side carries an empty currency in the published example and is never asked. */
 static void check_currency(struct reader *r) {
   static const char *const known[] = {"USD", "EUR", "GBP"};
   lua_State *L = r->L;
@@ -478,30 +362,4 @@ lua_Integer read_tariff(lua_State *L, struct tariff *t, int problems) {
 
 const char *tariff_date_member(int i) {
   return season_members[i].name;
-}
-
-/* ---- for the writer ---- */
-
-static void set_rows(lua_State *L, const char *name, const struct member *rows) {
-  lua_newtable(L);
-  for (lua_Integer i = 0; rows[i].name; i++) {
-    lua_createtable(L, 0, 2);
-    set_text(L, "name", rows[i].name);
-    set_text(L, "shape", rows[i].shape);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, name);
-}
-
-/* { tariff = { { name, shape }, ... }, sell =, season =, label =, period =, block =,
- * charge = } */
-void push_tariff_members(lua_State *L) {
-  lua_newtable(L);
-  set_rows(L, "tariff", tariff_members);
-  set_rows(L, "sell", sell_members);
-  set_rows(L, "season", season_members);
-  set_rows(L, "label", label_members);
-  set_rows(L, "period", period_members);
-  set_rows(L, "block", block_members);
-  set_rows(L, "charge", charge_members);
 }

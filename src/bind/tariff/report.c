@@ -4,6 +4,8 @@
 #include "bind/tariff/tariffs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- fields ---- */
 
@@ -150,9 +152,50 @@ static void push_fault(lua_State *L, const struct tariff_report *r, const struct
   if (fields & RANGES) set_ranges(L, r, f);
 }
 
+/* ---- the order of what reading found ---- */
+
+/* lua_next gives members in an accidental order, so what reading found is sorted by place and key. */
+struct found {
+  const char *path, *key;
+  int index;
+};
+
+static int by_place(const void *left, const void *right) {
+  const struct found *a = left, *b = right;
+  int order = strcmp(a->path, b->path);
+  if (!order) order = strcmp(a->key, b->key);
+  return order ? order : a->index - b->index;
+}
+
+/* The text stays alive in the table of the problem. */
+static const char *text_member(lua_State *L, const char *name) {
+  lua_getfield(L, -1, name);
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  lua_pop(L, 1);
+  return text;
+}
+
+static void sort_found(lua_State *L, int problems, lua_Integer count) {
+  if (count < 2) return;
+  struct found *found = lua_newuserdatauv(L, (size_t)count * sizeof *found, 0);
+  lua_createtable(L, (int)count, 0); /* found copy */
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, problems, i);
+    found[i - 1] = (struct found){text_member(L, "path"), text_member(L, "key"), (int)i};
+    lua_rawseti(L, -2, i);
+  }
+  qsort(found, (size_t)count, sizeof *found, by_place);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -1, found[i - 1].index);
+    lua_rawseti(L, problems, i);
+  }
+  lua_pop(L, 2);
+}
+
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count) {
   static const char *const lists[LISTS] = {"problems", "normalisations", "warnings"};
   lua_Integer counts[LISTS] = {count, 0, 0};
+  sort_found(L, problems, count);
   lua_createtable(L, 0, 4);
   int out = lua_gettop(L), at[LISTS] = {problems, out + 1, out + 2};
   lua_newtable(L), lua_newtable(L); /* report normalisations warnings */

@@ -13,7 +13,6 @@
  * index. */
 lua_Integer read_tariff(lua_State *L, struct tariff *t, int problems);
 const char *tariff_date_member(int i); /* 0 to 3: fromMonth, fromDay, toMonth, toDay */
-void push_tariff_members(lua_State *L);
 
 /* Pushes { valid, problems, normalisations, warnings }; the list of problems holds count already. */
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count);

@@ -1,13 +1,14 @@
-/* core.tariff: a checked tariff in a box, asked for prices and weeks. */
+/* core.tariff: a checked tariff in a box, which owns its content and answers for it. */
+#include "bind/lua/json.h"
 #include "bind/tariff/tariffs.h"
 
-struct plan {
+struct plan_box {
   struct tariff *tariff;
   struct tariff_report report;
 };
 
 static void release_plan(void *object) {
-  struct plan *plan = object;
+  struct plan_box *plan = object;
   tariff_report_free(&plan->report);
   tariff_free(plan->tariff);
 }
@@ -28,7 +29,7 @@ static int checked_within(lua_State *L, int index, int low, int high) {
 
 /* plan:price(side, month, day, weekday, minute) -> price or nil, season, label, until */
 static int l_price(lua_State *L) {
-  struct plan *plan = box_check(L, 1, &plan_type);
+  struct plan_box *plan = box_check(L, 1, &plan_type);
   enum tariff_side side = (enum tariff_side)side_option(L, 2);
   int month = checked_within(L, 3, 1, 12), day = checked_within(L, 4, 1, 31);
   int weekday = checked_within(L, 5, 0, 6), minute = checked_within(L, 6, 0, 1439);
@@ -71,7 +72,7 @@ static void push_week(lua_State *L, const struct tariff *t, const struct tariff_
 /* plan:weeks(side) -> by first day { { name, fromMonth..., { from, to, label, price, demand }, ... }, ... }
  */
 static int l_weeks(lua_State *L) {
-  struct plan *plan = box_check(L, 1, &plan_type);
+  struct plan_box *plan = box_check(L, 1, &plan_type);
   enum tariff_side side = (enum tariff_side)side_option(L, 2);
   struct tariff_week week;
   lua_newtable(L);
@@ -82,39 +83,80 @@ static int l_weeks(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg plan_methods[] = {{"price", l_price}, {"weeks", l_weeks}, {NULL, NULL}};
+/* plan:json() -> the text of tariff_content_v2, every member written out, sorted */
+static int l_json(lua_State *L) {
+  const struct plan_box *plan = box_check(L, 1, &plan_type);
+  struct buf *text = push_scratch(L);
+  tariff_encode(plan->tariff, text);
+  push_buf(L, text);
+  return 1;
+}
+
+/* plan:content() -> the same as a table */
+static int l_content(lua_State *L) {
+  const struct plan_box *plan = box_check(L, 1, &plan_type);
+  struct err e = ERR_INIT;
+  struct buf *text = push_scratch(L);
+  tariff_encode(plan->tariff, text);
+  if (!buf_ok(text)) return luaL_error(L, "out of memory");
+  return json_decode(L, buf_bytes(text), "", &e) ? 1 : push_failure(L, &e);
+}
+
+/* plan:equals(other) -> whether both mean the same */
+static int l_equals(lua_State *L) {
+  const struct plan_box *plan = box_check(L, 1, &plan_type), *other = box_check(L, 2, &plan_type);
+  lua_pushboolean(L, tariff_equal(plan->tariff, other->tariff));
+  return 1;
+}
+
+/* A plan without a tariff yet, in its box. */
+static struct plan_box *push_plan(lua_State *L) {
+  struct plan_box *plan = box_new(L, &plan_type, sizeof *plan, 0);
+  box_open(L, -1);
+  return plan;
+}
+
+/* Checks the tariff of the plan on top of the stack and pushes the report. */
+static void push_checked(lua_State *L, struct plan_box *plan, int problems, lua_Integer count) {
+  if (!plan->tariff || !tariff_check(plan->tariff, &plan->report, NULL)) luaL_error(L, "out of memory");
+  push_tariff_report(L, &plan->report, problems, count);
+  tariff_report_free(&plan->report);
+}
+
+/* plan:normalised() -> plan, report: of the tariff that the service will keep */
+static int l_normalised(lua_State *L) {
+  const struct plan_box *plan = box_check(L, 1, &plan_type);
+  lua_settop(L, 1);
+  lua_newtable(L);
+  struct plan_box *other = push_plan(L); /* plan problems other */
+  other->tariff = tariff_normalised(plan->tariff);
+  push_checked(L, other, 2, 0);
+  return 2;
+}
+
+static const luaL_Reg plan_methods[] = {
+    {"price", l_price},   {"weeks", l_weeks},           {"json", l_json}, {"content", l_content},
+    {"equals", l_equals}, {"normalised", l_normalised}, {NULL, NULL}};
 static const struct box_type plan_type = {"fleet.tariff_plan", release_plan, plan_methods, NULL};
 
-/* core.tariff(table) -> plan, report, how many of its problems come from reading the table: first, in no
- * order */
+/* core.tariff(table) -> plan, report */
 static int l_tariff(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkstack(L, 60, NULL);
   lua_settop(L, 1);
-  struct plan *plan = box_new(L, &plan_type, sizeof *plan, 0);
-  box_open(L, 2);
-  lua_newtable(L); /* table plan problems */
+  lua_newtable(L);
+  struct plan_box *plan = push_plan(L); /* table problems plan */
   plan->tariff = tariff_new();
   if (!plan->tariff) return luaL_error(L, "out of memory");
   lua_pushvalue(L, 1);
-  lua_Integer count = read_tariff(L, plan->tariff, 3);
-  if (!tariff_check(plan->tariff, &plan->report, NULL)) return luaL_error(L, "out of memory");
-  lua_pushvalue(L, 2);
-  push_tariff_report(L, &plan->report, 3, count);
-  tariff_report_free(&plan->report);
-  lua_pushinteger(L, count);
-  return 3;
-}
-
-/* core.tariff_members() -> { tariff = { { name =, shape = }, ... }, sell =, season =, ... } */
-static int l_tariff_members(lua_State *L) {
-  push_tariff_members(L);
-  return 1;
+  lua_Integer count = read_tariff(L, plan->tariff, 2);
+  lua_pop(L, 1);
+  push_checked(L, plan, 2, count);
+  return 2;
 }
 
 void open_tariffs(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"tariff", l_tariff}, {"tariff_members", l_tariff_members}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"tariff", l_tariff}, {NULL, NULL}};
   box_define(L, &plan_type);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);

@@ -1,0 +1,197 @@
+/* The arrays of a tariff: growing, adding, and what every other file of this folder asks of them. */
+#include "tariff/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- growing arrays and names ---- */
+
+void *add_item(void *array, size_t *count, size_t *room, size_t size) {
+  char *items;
+  memcpy(&items, array, sizeof items);
+  if (*count == *room) {
+    size_t wanted = *room ? *room * 2 : 16;
+    char *grown = wanted > SIZE_MAX / 2 / size ? NULL : realloc(items, wanted * size);
+    if (!grown) return NULL;
+    memcpy(array, &grown, sizeof grown);
+    items = grown;
+    *room = wanted;
+  }
+  return memset(items + size * (*count)++, 0, size);
+}
+
+struct text_chunk {
+  struct text_chunk *before;
+  size_t size, capacity;
+  unsigned char bytes[];
+};
+
+static bool add_chunk(struct tariff *t, size_t size) {
+  size_t capacity = size > 4000 ? size : 4000;
+  struct text_chunk *chunk = malloc(sizeof *chunk + capacity);
+  if (!chunk) return !(t->failed = true);
+  *chunk = (struct text_chunk){t->text, 0, capacity};
+  t->text = chunk;
+  return true;
+}
+
+struct bytes copy_text(struct tariff *t, struct bytes name) {
+  if (name.size == 0) return (struct bytes){(const unsigned char *)"", 0};
+  if ((!t->text || t->text->capacity - t->text->size < name.size) && !add_chunk(t, name.size))
+    return (struct bytes){NULL, 0};
+  unsigned char *at = t->text->bytes + t->text->size;
+  t->text->size += name.size;
+  return (struct bytes){memcpy(at, name.data, name.size), name.size};
+}
+
+int compare_names(struct bytes a, struct bytes b) {
+  size_t shorter = a.size < b.size ? a.size : b.size;
+  int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
+  return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+bool is_named(struct bytes a, const char *b) {
+  return bytes_equal(a, bytes_of(b));
+}
+
+struct tariff *tariff_new(void) {
+  struct tariff *t = calloc(1, sizeof *t);
+  if (t) t->number_of[TARIFF_BUY][TARIFF_VERSION] = 1;
+  return t;
+}
+
+void tariff_free(struct tariff *t) {
+  if (!t) return;
+  for (struct text_chunk *chunk = t->text, *before; chunk; chunk = before) {
+    before = chunk->before;
+    free(chunk);
+  }
+  free(t->seasons), free(t->labels), free(t->periods), free(t->spans), free(t->blocks), free(t->rates);
+  free(t->charges);
+  free(t->sorted), free(t->by_name), free(t->by_date);
+  free(t);
+}
+
+/* ---- adding ---- */
+
+void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes name,
+                       struct tariff_dates dates) {
+  struct season *season = ADD(t, seasons, season);
+  if (!season) {
+    t->failed = true;
+    return;
+  }
+  *season = (struct season){.name = copy_text(t, name),
+                            .side = side,
+                            .dates = dates,
+                            .label = t->label_count,
+                            .span = t->span_count};
+  season->used = dates.from_month || dates.from_day || dates.to_month || dates.to_day;
+}
+
+void tariff_add_label(struct tariff *t, struct bytes name) {
+  struct label *label = t->season_count && !t->failed ? ADD(t, labels, label) : NULL;
+  if (!label) {
+    t->failed = true;
+    return;
+  }
+  *label = (struct label){
+      .name = copy_text(t, name), .season = (uint32_t)(t->season_count - 1), .period = t->period_count};
+  t->seasons[label->season].labels++;
+}
+
+static void add_span(struct tariff *t, uint32_t from, uint32_t to) {
+  struct span *span = ADD(t, spans, span);
+  if (!span) {
+    t->failed = true;
+    return;
+  }
+  *span = (struct span){from, to, (uint32_t)(t->label_count - 1)};
+  t->seasons[t->season_count - 1].spans++;
+}
+
+/* What runs over the end of Sunday goes on at the start of Monday. */
+static void add_round(struct tariff *t, uint32_t from, uint32_t length) {
+  uint32_t to = from + length;
+  add_span(t, from, to < TARIFF_WEEK ? to : TARIFF_WEEK);
+  if (to > TARIFF_WEEK) add_span(t, 0, to - TARIFF_WEEK);
+}
+
+static void add_spans(struct tariff *t, const struct tariff_period *p) {
+  int from = p->from_minute, to = p->to_minute, days = (p->to_day - p->from_day + 7) % 7 + 1;
+  int length = to > from ? to - from : to + 1440 - from;
+  for (int i = 0; i < days; i++)
+    add_round(t, (uint32_t)((p->from_day + i) % 7 * 1440 + from), (uint32_t)length);
+}
+
+/* An end at or before the start lies in the next day, 0:00 ends the day, 0:00 to 0:00 is a whole day, and the
+ * days of a range may wrap over Sunday. */
+void tariff_add_period(struct tariff *t, struct tariff_period period, bool day_missing) {
+  struct tariff_period *own = t->label_count && !t->failed ? ADD(t, periods, period) : NULL;
+  if (!own) {
+    t->failed = true;
+    return;
+  }
+  *own = period;
+  struct label *label = &t->labels[t->label_count - 1];
+  struct season *season = &t->seasons[label->season];
+  label->periods++;
+  label->day_missing |= day_missing;
+  season->used = true;
+  t->odd_ranges[season->side][period.from_day * 7 + period.to_day] = true;
+  add_spans(t, &period);
+}
+
+void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges,
+                      struct bytes season) {
+  struct block *block = ADD(t, blocks, block);
+  if (block)
+    *block = (struct block){
+        .season = copy_text(t, season), .side = side, .charges = charges, .rate = t->rate_count};
+  else
+    t->failed = true;
+}
+
+void tariff_add_rate(struct tariff *t, struct bytes label, double price) {
+  struct rate *rate = t->block_count && !t->failed ? ADD(t, rates, rate) : NULL;
+  if (!rate) {
+    t->failed = true;
+    return;
+  }
+  *rate = (struct rate){.label = copy_text(t, label), .price = price};
+  t->blocks[t->block_count - 1].rates++;
+}
+
+void tariff_add_charge(struct tariff *t, enum tariff_side side, struct bytes name, double amount) {
+  struct charge *charge = ADD(t, charges, charge);
+  if (charge)
+    *charge = (struct charge){copy_text(t, name), side, amount};
+  else
+    t->failed = true;
+}
+
+void tariff_set_text(struct tariff *t, enum tariff_side side, enum tariff_text member, struct bytes text) {
+  t->text_of[side][member] = copy_text(t, text);
+}
+
+void tariff_set_number(struct tariff *t, enum tariff_side side, enum tariff_number member, double value) {
+  t->number_of[side][member] = value;
+}
+
+/* ---- asked by all files of this folder ---- */
+
+struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side) {
+  return order + (side == TARIFF_BUY ? 0 : t->side_seasons[TARIFF_BUY]);
+}
+
+const struct span *season_spans(const struct tariff *t, const struct season *s) {
+  return s->spans ? t->spans + s->span : NULL;
+}
+
+/* An empty sell_tariff, as read back, is none. */
+bool side_in_use(const struct tariff *t, enum tariff_side side) {
+  if (side == TARIFF_BUY || t->side_used[side]) return true;
+  for (size_t i = 0; i < t->block_count; i++)
+    if (t->blocks[i].side == side && t->blocks[i].rates) return true;
+  return false;
+}

@@ -1,0 +1,29 @@
+/* A buy week with every price raised to what selling pays at that minute, its labels named anew where only a
+ * part of one is raised, and written as a season. */
+#ifndef FLEET_TARIFF_RAISED_WEEK_H
+#define FLEET_TARIFF_RAISED_WEEK_H
+
+#include "tariff/model.h"
+
+struct stretch {
+  uint32_t from, to;
+  struct bytes base, name; /* the label it had, and the one it gets */
+  double own, price, demand;
+};
+
+struct raised_week {
+  struct stretch *stretches;
+  size_t stretch_count, stretch_room;
+  bool raised;
+};
+
+/* False: out of memory. */
+bool fill_week(const struct tariff *t, const struct season *buy, const struct season *sell,
+               struct raised_week *week);
+bool same_week(const struct raised_week *a, const struct raised_week *b);
+/* Adds the season and its rates to out. */
+void write_raised(struct tariff *out, struct bytes name, struct tariff_dates dates, struct raised_week *week);
+/* base_2 and so on, kept by out. */
+struct bytes numbered(struct tariff *out, struct bytes base, int number);
+
+#endif
