@@ -211,6 +211,7 @@ function fleet.command(name, params) end
 ---@param payload string
 ---@return string? name
 ---@return table|fleet.err params
+---@return table[]|fleet.kind? further parameters for further seats
 function fleet.decode_command(domain, payload) end
 
 ---@param bytes string

@@ -13,17 +13,17 @@ static void require(bool fact) {
   if (!fact) abort();
 }
 
-static void decode(enum domain domain, struct bytes in) {
+static void decode(enum domain domain, struct bytes in, size_t at) {
   struct arena a, b;
   struct value values[DECODE_MAX], again[DECODE_MAX];
   struct buf first = BUF_INIT, second = BUF_INIT;
   const char *action;
   arena_start(&a, 4 * MESSAGE_LIMIT);
   arena_start(&b, 4 * MESSAGE_LIMIT);
-  const struct row *row = codec_decode(domain, in, &a, values, NULL);
+  const struct row *row = codec_decode(domain, in, at, &a, values, NULL);
   if (row) {
     require(codec_encode(row, values, 0, &first, NULL));
-    const struct row *other = codec_decode(domain, buf_bytes(&first), &b, again, NULL);
+    const struct row *other = codec_decode(domain, buf_bytes(&first), 0, &b, again, NULL);
     require(other == row && codec_encode(other, again, 0, &second, NULL));
     require(bytes_equal(buf_bytes(&first), buf_bytes(&second)));
     require(codec_action(domain, in, &a, &action) && action);
@@ -53,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bool vcsec = data[0] & 1;
   enum domain domain = vcsec ? DOMAIN_VCSEC : DOMAIN_INFOTAINMENT;
   if (data[0] & 2) {
-    decode(domain, in);
+    decode(domain, in, 0);
+    decode(domain, in, 1);
     print(vcsec ? "VCSEC.UnsignedMessage" : "CarServer.Action", in);
   } else {
     read_answer(domain, in, data[0] & 4);

@@ -207,4 +207,64 @@ describe("fleet.decode_command", function()
     local honk = core.command("honk_horn").payload
     assert.equal("honk_horn", (core.decode_command("infotainment", c.payload .. honk)))
   end)
+
+  describe("reads what others write", function()
+    local function read(members, domain)
+      local type = domain and "VCSEC.UnsignedMessage" or "CarServer.Action"
+      local prefix = domain and "" or "vehicleAction."
+      local paths = {}
+      for path, value in pairs(members) do paths[prefix .. path] = value end
+      return core.decode_command(domain or "infotainment", core.encode_message(type, paths))
+    end
+
+    for _, case in ipairs({
+      { "temperatures without a level", {
+        ["hvacTemperatureAdjustmentAction.driver_temp_celsius"] = 21.5,
+        ["hvacTemperatureAdjustmentAction.passenger_temp_celsius"] = 20,
+      }, "set_temps", { driver_temp = 21.5, passenger_temp = 20 } },
+      { "a PIN when valet goes off", { ["vehicleControlSetValetModeAction.password"] = "1234" }, "set_valet_mode",
+        { on = false, password = "1234" } },
+      { "a volume step of another size", { ["mediaUpdateVolume.volume_delta"] = -3 }, "media_volume_down", {} },
+      { "conditioning with an override", { ["hvacAutoAction.power_on"] = true, ["hvacAutoAction.manual_override"] = true },
+        "auto_conditioning_start", {} },
+      { "the end of conditioning with an override", { ["hvacAutoAction.manual_override"] = true }, "auto_conditioning_stop", {} },
+      { "HomeLink with a token", {
+        ["vehicleControlTriggerHomelinkAction.location.latitude"] = 1.5,
+        ["vehicleControlTriggerHomelinkAction.location.longitude"] = 2.5,
+        ["vehicleControlTriggerHomelinkAction.token"] = "t",
+      }, "trigger_homelink", { lat = 1.5, lon = 2.5 } },
+    }) do
+      it(case[1], function()
+        local name, params, further = read(case[2])
+        assert.same({ case[3], case[4] }, { name, params, further })
+      end)
+    end
+
+    it("several seats in one message", function()
+      local list = "hvacSeatCoolerActions.hvacSeatCoolerAction"
+      local name, params, further = read({
+        [list .. "[1].seat_position"] = 1, [list .. "[1].seat_cooler_level"] = 4,
+        [list .. "[3].seat_position"] = 1, [list .. "[3].seat_cooler_level"] = 1,
+        [list .. "[2].seat_position"] = 2, [list .. "[2].seat_cooler_level"] = 2,
+      })
+      assert.equal("remote_seat_cooler_request", name)
+      assert.same({ seat_position = 1, seat_cooler_level = 4 }, params)
+      assert.same({ { seat_position = 2, seat_cooler_level = 2 }, { seat_position = 1, seat_cooler_level = 1 } }, further)
+    end)
+
+    it("but not more seats than a car has", function()
+      local list, members = "hvacSeatCoolerActions.hvacSeatCoolerAction", {}
+      for i = 1, 17 do
+        members[list .. "[" .. i .. "].seat_position"], members[list .. "[" .. i .. "].seat_cooler_level"] = 1, 1
+      end
+      assert.equal("unsupported", select(3, read(members)))
+    end)
+
+    it("but not an action without its choice, nor half a command", function()
+      assert.is_nil((read({ chargingStartStopAction = {} })))
+      assert.is_nil((read({ ["mediaUpdateVolume.volume_delta"] = 0 })))
+      assert.is_nil((read({ ["hvacSeatHeaterActions.hvacSeatHeaterAction.SEAT_HEATER_LOW"] = {} })))
+      assert.is_nil((read({ ["closureMoveRequest.rearTrunk"] = 4 }, "vehicle_security")))
+    end)
+  end)
 end)

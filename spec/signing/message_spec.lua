@@ -68,6 +68,20 @@ describe("core.encode_message", function()
     assert.equal("1000", hex(core.encode_message("VCSEC.UnsignedMessage", { RKEAction = "RKE_ACTION_UNLOCK" })))
   end)
 
+  it("writes several elements of a list in any order, and times", function()
+    local at = "vehicleData.charge_schedule_state."
+    local bytes = core.encode_message("CarServer.Response", {
+      [at .. "charge_schedules[2].id"] = 7, [at .. "charge_schedules[1].start_time"] = 60, [at .. "timestamp.seconds"] = 1773136800,
+    })
+    local state = cjson.decode(core.message_json("CarServer.Response", bytes)).vehicleData.charge_schedule_state
+    assert.same({ { start_time = 60 }, { id = "7" } }, state.charge_schedules)
+    assert.same({ seconds = "1773136800" }, state.timestamp)
+    for _, bad in ipairs { "charge_schedules[0].id", "charge_schedules[201].id", "charge_schedules[x].id", "charge_schedules[1]x.id",
+      "timestamp[1].seconds", "charge_schedules[99999999999999999999].id", "charge_schedules].id", "charge_schedules[].id" } do
+      assert.has_error(function() core.encode_message("CarServer.Response", { [at .. bad] = 1 }) end)
+    end
+  end)
+
   it("raises for members, values and types that do not exist", function()
     for _, bad in ipairs { { RKEAktion = 0 }, { RKEAction = "FLY" }, { RKEAction = 1.5 }, { ["closureMoveRequest.x"] = 1 },
       { closureMoveRequest = 5 }, { RKEAction = {} }, { [1] = 1 }, { ["RKEAction.x"] = 1 }, { [""] = 1 } } do

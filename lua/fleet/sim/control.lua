@@ -1,9 +1,9 @@
 -- The control address: everything that no call of the service can do. One JSON object per request, any of its members:
 --   {"advance": seconds}   {"fault": name, "times": n, …}   {"event": name, "vin": …, …}   {"set": {vin: {section: {…}}}}
+local computers = require("fleet.sim.signed.computers")
 local energy = require("fleet.sim.energy")
 local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
-local signed = require("fleet.sim.signed")
 local telemetry = require("fleet.sim.api.telemetry")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -109,8 +109,8 @@ function events.pair_key(vehicle, options)
   if not key then fail("pair_key needs public_key: 130 hex digits or PEM") end
   if vehicle:has_key(key) then return end
   if #vehicle.keys >= vehicles.MOST_KEYS then fail("a vehicle has at most %d keys", vehicles.MOST_KEYS) end
-  table.insert(vehicle.keys, { public_key = key, role = options.role or "OWNER" })
-  signed.keys_changed(vehicle)
+  vehicle:add_key({ public_key = key, role = options.role or "OWNER" })
+  computers.keys_changed(vehicle)
 end
 
 function events.remove_key(vehicle, options)
@@ -118,13 +118,13 @@ function events.remove_key(vehicle, options)
   for i = #vehicle.keys, 1, -1 do
     if not options.public_key or vehicle.keys[i].public_key == key then table.remove(vehicle.keys, i) end
   end
-  signed.keys_changed(vehicle)
+  computers.keys_changed(vehicle)
 end
 
 -- A restart begins a new epoch; a new computer has another key pair as well.
-function events.restart(vehicle) signed.restart(vehicle) end
+function events.restart(vehicle) computers.restart(vehicle) end
 
-function events.new_computer(vehicle) signed.replace_computer(vehicle) end
+function events.new_computer(vehicle) computers.replace(vehicle) end
 
 function events.software_available(vehicle, options)
   local update = vehicle.sections.vehicle_state.software_update

@@ -12,7 +12,7 @@ M.BEFORE = {
 M.AFTER = { "executed_503", "drop_after", "slow", "trickle", "truncated", "wrong_type" }
 M.VEHICLE = { "asleep", "offline" }
 M.TOKEN = { "token_error", "revoked" }
--- Between the service and the vehicle: see signed_faults.lua.
+-- Between the service and the vehicle: see signed/faults.lua.
 M.PROTOCOL = {
   "clock_step", "corrupted_tag", "counter_lowered", "duplicated", "epoch_change", "lost", "no_protocol", "reordered", "unpaired",
   "vehicle_key_change",

@@ -284,7 +284,7 @@ end
 
 function M:command_context(context)
   return {
-    now = context.now, random = self.random,
+    now = context.now, random = self.random, signed = context.signed,
     charging_site = function(vehicle, id) return require("fleet.sim.charging_sites").find(vehicle, id) end,
   }
 end

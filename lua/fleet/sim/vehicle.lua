@@ -71,7 +71,7 @@ function M.new(garage, index, now, account)
     telemetry_errors = garage.fleet_telemetry_errors or {}, invitations = {}, updated = now, used_at = now, calls = {},
     shown_keys = value(garage.total_number_of_keys),
   }, M)
-  for i, entry in ipairs(garage.keys or {}) do self.keys[i] = key_of(entry) end
+  for _, entry in ipairs(garage.keys or {}) do self:add_key(key_of(entry)) end
   for name, make in pairs(defaults.sections) do self.sections[name] = overlay(make(), garage[name]) end
   self:settle_defaults(garage)
   return self
@@ -167,6 +167,21 @@ function M:has_key(public_key)
     if key.public_key == public_key then return key end
   end
   return nil
+end
+
+-- A key takes the lowest free slot and keeps it.
+function M:add_key(key)
+  local taken = {}
+  for _, other in ipairs(self.keys) do taken[other.slot] = true end
+  key.slot = 0
+  while taken[key.slot] do key.slot = key.slot + 1 end
+  self.keys[#self.keys + 1] = key
+end
+
+function M:remove_key(key)
+  for i, other in ipairs(self.keys) do
+    if other == key then return table.remove(self.keys, i) end
+  end
 end
 
 function M:key_count()

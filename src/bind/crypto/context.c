@@ -81,6 +81,18 @@ static int l_sha256(lua_State *L) {
   return 1;
 }
 
+/* core.sha1(bytes) -> 20 bytes: names a key, protects nothing */
+static int l_sha1(lua_State *L) {
+  struct err e = ERR_INIT;
+  unsigned char hash[SHA1_SIZE];
+  struct bytes in = check_bytes(L, 1);
+  struct crypto *c = state_crypto(L, &e);
+  if (c && !crypto_sha1(c, in, hash)) err_set(&e, KIND_service, "OpenSSL made no SHA-1"), c = NULL;
+  if (!c) return push_failure(L, &e);
+  lua_pushlstring(L, (const char *)hash, sizeof hash);
+  return 1;
+}
+
 /* core.same_secret(a, b) -> boolean, in a time that does not tell where they differ */
 static int l_same_secret(lua_State *L) {
   lua_pushboolean(L, bytes_equal_secret(check_bytes(L, 1), check_bytes(L, 2)));
@@ -108,9 +120,13 @@ static int l_unbase64(lua_State *L) {
 }
 
 void open_crypto(lua_State *L) {
-  static const luaL_Reg functions[] = {{"random_text", l_random_text}, {"sha256", l_sha256},
-                                       {"same_secret", l_same_secret}, {"base64", l_base64},
-                                       {"unbase64", l_unbase64},       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"random_text", l_random_text},
+                                       {"sha256", l_sha256},
+                                       {"sha1", l_sha1},
+                                       {"same_secret", l_same_secret},
+                                       {"base64", l_base64},
+                                       {"unbase64", l_unbase64},
+                                       {NULL, NULL}};
   open_shared(L);
   luaL_setfuncs(L, functions, 0);
 }

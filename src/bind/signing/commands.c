@@ -113,7 +113,29 @@ static void release_decoding(void *object) {
 
 static const struct box_type decoding_type = {"fleet.decoding", release_decoding, NULL, NULL};
 
-/* fleet.decode_command(domain, payload) -> name, params; or nil, err, kind */
+static void push_values(lua_State *L, const struct row *row, const struct value *values) {
+  lua_newtable(L);
+  for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++) {
+    if (!values[i].given) continue;
+    push_value(L, &row->params[i], &values[i]);
+    lua_setfield(L, -2, row->params[i].name);
+  }
+}
+
+/* The same command for further seats, as a list of parameters; nil when there are none. */
+static void push_further(lua_State *L, enum domain domain, struct bytes payload, struct decoding *d) {
+  struct err none = ERR_INIT;
+  const struct row *row;
+  lua_pushnil(L);
+  for (lua_Integer at = 1; (row = codec_decode(domain, payload, (size_t)at, &d->arena, d->values, &none));
+       at++) {
+    if (at == 1) lua_pop(L, 1), lua_newtable(L);
+    push_values(L, row, d->values);
+    lua_seti(L, -2, at);
+  }
+}
+
+/* fleet.decode_command(domain, payload) -> name, params, further params or nil; or nil, err, kind */
 static int l_decode_command(lua_State *L) {
   struct err e = ERR_INIT;
   enum domain domain = check_domain(L, 1);
@@ -122,17 +144,13 @@ static int l_decode_command(lua_State *L) {
   arena_start(&d->arena, 4 * (size_t)100000);
   box_open(L, -1);
   int box = lua_gettop(L);
-  const struct row *row = codec_decode(domain, payload, &d->arena, d->values, &e);
+  const struct row *row = codec_decode(domain, payload, 0, &d->arena, d->values, &e);
   if (!row) return box_close(L, box), push_failure(L, &e);
   lua_pushstring(L, row->name);
-  lua_newtable(L);
-  for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++) {
-    if (!d->values[i].given) continue;
-    push_value(L, &row->params[i], &d->values[i]);
-    lua_setfield(L, -2, row->params[i].name);
-  }
+  push_values(L, row, d->values);
+  push_further(L, domain, payload, d);
   box_close(L, box);
-  return 2;
+  return 3;
 }
 
 /* core.message_json(type, payload) -> JSON text; type: "CarServer.Response", "VCSEC.FromVCSECMessage",

@@ -4,6 +4,7 @@
 #include "signing/wire/proto/car_server.pb-c.h"
 #include "signing/wire/proto/vcsec.pb-c.h"
 
+#include <math.h>
 #include <string.h>
 
 static Type *type_of(enum domain domain) {
@@ -132,7 +133,17 @@ bool codec_encode(const struct row *row, const struct value *values, double wall
   return ok;
 }
 
-/* ---- back ---- */
+/* ---- back ----
+ *
+ * A message is read for what it says, not for the bytes that we would write: others leave out what we always
+ * send, add what we never send, and put several elements where we put one.
+ */
+
+/* Does the member hold this? Of a change only the direction counts, because the vehicle takes one step. */
+static bool same_value(Field *f, double v, double wanted) {
+  if (f->type == PROTOBUF_C_TYPE_SINT32) return v * wanted > 0;
+  return v == wanted;
+}
 
 static ProtobufCMessage *find_item(ProtobufCMessage *m, struct path p) {
   Field *f;
@@ -140,8 +151,10 @@ static ProtobufCMessage *find_item(ProtobufCMessage *m, struct path p) {
   ProtobufCMessage *in = path_holder(m, p, &f, NULL);
   if (!in) return NULL;
   if (!p.value) return field_is_message(f) ? field_child(in, f) : NULL;
-  return field_fixed_value(f, p.value, p.value_end, &wanted) && field_number(in, f, &v) && v == wanted ? in
-                                                                                                       : NULL;
+  return field_fixed_value(f, p.value, p.value_end, &wanted) && field_number(in, f, &v) &&
+                 same_value(f, v, wanted)
+             ? in
+             : NULL;
 }
 
 static const struct choice *choice_below(ProtobufCMessage *m, const struct param *p) {
@@ -171,7 +184,7 @@ static void get_scalar(ProtobufCMessage *m, Field *f, const struct param *p, str
     get_text(m, f, p, v);
     return;
   }
-  if (!field_number(m, f, &v->number)) return;
+  if (!field_number(m, f, &v->number) || !isfinite(v->number)) return;
   v->boolean = v->number != 0;
   if (v->number >= 0 && v->number < 9.2e18)
     v->integer = f->type == PROTOBUF_C_TYPE_UINT64 ? *(uint64_t *)field_place(m, f) : (uint64_t)v->number;
@@ -194,72 +207,88 @@ static void get_parameter(ProtobufCMessage *base, const struct param *param, str
   }
 }
 
-/* The base of the row in this message; NULL when some fixed item does not hold. */
-static ProtobufCMessage *find_base(ProtobufCMessage *root, const char *items) {
+/* A message that only accompanies the base, such as the level of a temperature, says nothing by its absence;
+ * a member of a oneof is the statement itself. */
+static bool is_company(ProtobufCMessage *base, struct path p) {
+  Field *f = path_first(base->descriptor, p);
+  return f && !p.value && !field_in_oneof(f);
+}
+
+/* The base of the row in this message; NULL when some fixed item does not hold. *items counts those that do.
+ */
+static ProtobufCMessage *find_base(ProtobufCMessage *root, const char *items, unsigned *holding) {
   ProtobufCMessage *base = root;
   while (*items) {
     const char *end = strchr(items, ';'), *stop = end ? end : items + strlen(items);
     struct path p = path_of(items, stop);
     ProtobufCMessage *m = find_item(base, p);
-    if (!m) return NULL;
+    if (!m && (base == root || !is_company(base, p))) return NULL;
+    *holding += m != NULL;
     if (base == root && !p.value) base = m;
     items = end ? end + 1 + strspn(end + 1, " ") : stop;
   }
   return base;
 }
 
-static void each_child(ProtobufCMessage *m, void (*visit)(ProtobufCMessage *)) {
-  for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
-    Field *f = &m->descriptor->fields[i];
-    if (!field_is_message(f)) continue;
-    if (field_is_repeated(f))
-      for (size_t k = 0; k < *field_count(m, f); k++) visit((*(ProtobufCMessage ***)field_place(m, f))[k]);
-    else if (field_child(m, f))
-      visit(field_child(m, f));
-  }
-}
-
-/* Newer senders may add members; what we do not know is ignored (wire protocol section 2). */
-static void forget_unknown(ProtobufCMessage *m) {
-  m->n_unknown_fields = 0;
-  each_child(m, forget_unknown);
-}
-
-static bool read_row(const struct row *row, ProtobufCMessage *root, struct value *values) {
-  ProtobufCMessage *base = find_base(root, row->message);
-  if (!base) return false;
+/* How much of the message the row explains; 0 when it is not the row's message. */
+static unsigned read_row(const struct row *row, ProtobufCMessage *root, struct value *values) {
+  unsigned explained = 0;
   memset(values, 0, DECODE_MAX * sizeof *values);
-  for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++)
-    if (row->params[i].field) get_parameter(base, &row->params[i], &values[i]);
-  return true;
+  ProtobufCMessage *base = find_base(root, row->message, &explained);
+  if (!base) return 0;
+  for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++) {
+    const struct param *p = &row->params[i];
+    if (!p->field) continue;
+    get_parameter(base, p, &values[i]);
+    if (p->flags & REQUIRED && !values[i].given) return 0;
+    explained += values[i].given;
+  }
+  return explained;
 }
 
-/* Several rows share an action; the right one is the one whose own message these bytes are. */
-static bool says_the_same(const struct row *row, const struct value *values, struct bytes canonical) {
-  struct buf own = BUF_INIT;
-  bool same = codec_encode(row, values, 0, &own, NULL) && bytes_equal(buf_bytes(&own), canonical);
-  buf_free(&own);
-  return same;
-}
-
+/* Several rows share an action: the right one is the one that explains most of the message. */
 static const struct row *match_row(enum domain domain, ProtobufCMessage *root, struct value *values) {
-  struct buf canonical = BUF_INIT;
   const struct row *found = NULL;
-  forget_unknown(root);
-  if (message_pack(root, &canonical))
-    for (const struct row *r = command_rows; r->name && !found; r++)
-      if (r->message && r->domain == domain && read_row(r, root, values) &&
-          says_the_same(r, values, buf_bytes(&canonical)))
-        found = r;
-  buf_free(&canonical);
+  unsigned most = 0;
+  for (const struct row *r = command_rows; r->name; r++) {
+    if (!r->message || r->domain != domain) continue;
+    unsigned explained = read_row(r, root, values);
+    if (explained > most) most = explained, found = r;
+  }
+  if (found) read_row(found, root, values);
   return found;
 }
 
-const struct row *codec_decode(enum domain domain, struct bytes payload, struct arena *a,
+/* The list in this message that has more than one element, and the message that holds it. */
+static ProtobufCMessage *find_list(ProtobufCMessage *m, Field **list) {
+  for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
+    Field *f = &m->descriptor->fields[i];
+    if (!field_is_message(f)) continue;
+    if (field_is_repeated(f) && *field_count(m, f) > 1) return *list = f, m;
+    ProtobufCMessage *below = field_child(m, f), *found = below ? find_list(below, list) : NULL;
+    if (found) return found;
+  }
+  return NULL;
+}
+
+enum { MOST_SEATS = 16 };
+
+/* Leaves the element at this place alone in its list; false when there are not so many. */
+static bool single_out(ProtobufCMessage *root, size_t at) {
+  Field *f;
+  ProtobufCMessage *m = find_list(root, &f);
+  if (!m) return at == 0;
+  if (*field_count(m, f) > MOST_SEATS || at >= *field_count(m, f)) return false;
+  *(ProtobufCMessage ***)field_place(m, f) += at;
+  *field_count(m, f) = 1;
+  return true;
+}
+
+const struct row *codec_decode(enum domain domain, struct bytes payload, size_t at, struct arena *a,
                                struct value values[DECODE_MAX], struct err *e) {
   ProtobufCMessage *root = message_unpack(type_of(domain), payload, a);
   if (!root) return err_set(e, KIND_protocol, "the bytes are not a command of this domain"), NULL;
-  const struct row *row = match_row(domain, root, values);
+  const struct row *row = single_out(root, at) ? match_row(domain, root, values) : NULL;
   if (!row) err_set(e, KIND_unsupported, "the bytes are no command that this version knows");
   return row;
 }

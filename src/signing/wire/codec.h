@@ -27,8 +27,9 @@ bool codec_encode(const struct row *row, const struct value *values, double wall
                   struct err *e);
 
 enum { DECODE_MAX = 16 };
-/* The row whose message this is, and what each of its parameters was. Texts are views into the arena. */
-const struct row *codec_decode(enum domain domain, struct bytes payload, struct arena *a,
+/* The row whose message this is, and what each of its parameters was. Texts are views into the arena. A
+ * message may give the same command for several seats: at counts them from 0. */
+const struct row *codec_decode(enum domain domain, struct bytes payload, size_t at, struct arena *a,
                                struct value values[DECODE_MAX], struct err *e);
 
 /* The name of the action in a command ("hvacAutoAction", "RKEAction"); NULL when it has none that we know.

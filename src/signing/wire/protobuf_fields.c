@@ -68,7 +68,7 @@ ProtobufCMessage *field_enter(ProtobufCMessage *m, Field *f, struct arena *a) {
 
 struct path path_of(const char *text, const char *end) {
   const char *equals = memchr(text, '=', (size_t)(end - text));
-  return equals ? (struct path){text, equals, equals + 1, end} : (struct path){text, end, NULL, NULL};
+  return equals ? (struct path){text, equals, equals + 1, end, 0} : (struct path){text, end, NULL, NULL, 0};
 }
 
 struct path path_whole(const char *text) {
@@ -79,16 +79,64 @@ bool path_is_base(const struct path *p) {
   return p->end - p->at == 1 && *p->at == '.';
 }
 
+enum { MOST_ELEMENTS = 200 };
+
+/* "[n]" at the end of a word; 0: none, or no number that we take. *length becomes that of the name. */
+static size_t element_of(const char *word, size_t *length) {
+  const char *bracket = memchr(word, '[', *length);
+  size_t n = 0;
+  if (!bracket || word[*length - 1] != ']') return 0;
+  for (const char *c = bracket + 1; c < word + *length - 1; c++) {
+    if (*c < '0' || *c > '9' || n > MOST_ELEMENTS) return 0;
+    n = n * 10 + (size_t)(*c - '0');
+  }
+  if (n > MOST_ELEMENTS) return 0;
+  if (n) *length = (size_t)(bracket - word);
+  return n;
+}
+
 /* The descriptors find by NUL-terminated name only. */
 static Field *next_field(Type *type, struct path *p) {
   char word[64];
   const char *dot = memchr(p->at, '.', (size_t)(p->end - p->at)), *stop = dot ? dot : p->end;
   size_t length = (size_t)(stop - p->at);
-  if (length == 0 || length >= sizeof word) return NULL;
+  if (length == 0) return NULL;
+  p->element = element_of(p->at, &length);
+  if (length >= sizeof word) return NULL;
   memcpy(word, p->at, length);
   word[length] = '\0';
   p->at = dot ? dot + 1 : p->end;
-  return protobuf_c_message_descriptor_get_field_by_name(type, word);
+  Field *f = protobuf_c_message_descriptor_get_field_by_name(type, word);
+  return f && p->element && !(field_is_repeated(f) && field_is_message(f)) ? NULL : f;
+}
+
+Field *path_first(Type *type, struct path p) {
+  return next_field(type, &p);
+}
+
+/* Grows the list, with empty elements, until it has so many. */
+static bool grow(ProtobufCMessage *m, Field *f, size_t count, struct arena *a) {
+  ProtobufCMessage **old = *(ProtobufCMessage ***)field_place(m, f);
+  ProtobufCMessage **list = arena_take(a, count * sizeof *list);
+  if (!list) return false;
+  for (size_t i = 0; i < count; i++) {
+    list[i] = i < *field_count(m, f) ? old[i] : message_new(f->descriptor, a);
+    if (!list[i]) return false;
+  }
+  *(ProtobufCMessage ***)field_place(m, f) = list;
+  *field_count(m, f) = count;
+  return true;
+}
+
+static ProtobufCMessage *element(ProtobufCMessage *m, Field *f, size_t number, struct arena *a) {
+  bool there = number <= *field_count(m, f) || (a && grow(m, f, number, a));
+  return there ? (*(ProtobufCMessage ***)field_place(m, f))[number - 1] : NULL;
+}
+
+static ProtobufCMessage *step_into(ProtobufCMessage *m, Field *f, const struct path *p, struct arena *a) {
+  if (!field_is_message(f)) return NULL;
+  if (p->element) return element(m, f, p->element, a);
+  return a ? field_enter(m, f, a) : field_child(m, f);
 }
 
 /* What the path names in the end; NULL when some word is no member. */
@@ -107,7 +155,7 @@ ProtobufCMessage *path_holder(ProtobufCMessage *m, struct path p, Field **f, str
     *f = next_field(m->descriptor, &p);
     if (!*f) return NULL;
     if (p.at == p.end) return m;
-    m = field_is_message(*f) ? (a ? field_enter(m, *f, a) : field_child(m, *f)) : NULL;
+    m = step_into(m, *f, &p, a);
     if (!m) return NULL;
   }
 }
@@ -134,6 +182,8 @@ bool field_put_number(void *at, Field *f, double v) {
     return integral(v, 0, UINT32_MAX) ? (*(uint32_t *)at = (uint32_t)v, true) : false;
   case PROTOBUF_C_TYPE_UINT64:
     return integral(v, 0, 9007199254740992.0) ? (*(uint64_t *)at = (uint64_t)v, true) : false;
+  case PROTOBUF_C_TYPE_INT64:
+    return integral(v, -9007199254740992.0, 9007199254740992.0) ? (*(int64_t *)at = (int64_t)v, true) : false;
   default:
     return false;
   }

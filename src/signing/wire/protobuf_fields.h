@@ -2,7 +2,7 @@
  *
  * Everything that is said once per member in other programs is said here once: where it lies, whether it is
  * there, how a number becomes its bits. A path is "a.b.c", through messages and through the one element of a
- * repeated member.
+ * repeated member, or "a.b[2].c" through a certain one.
  */
 #ifndef FLEET_SIGNING_FIELDS_H
 #define FLEET_SIGNING_FIELDS_H
@@ -47,13 +47,16 @@ bool field_fixed_value(Field *f, const char *text, const char *end, double *out)
 
 struct path { /* "a.b.c" or "a.b.c=VALUE", cut into words while walking */
   const char *at, *end, *value, *value_end;
+  size_t element; /* of the word that was read last: [n], else 0 */
 };
 struct path path_of(const char *text, const char *end);
 struct path path_whole(const char *text);
-bool path_is_base(const struct path *p); /* "." */
+bool path_is_base(const struct path *p);      /* "." */
+Field *path_first(Type *type, struct path p); /* what its first word names */
 Field *path_leaf(Type *type,
                  struct path p); /* what the path names in the end; NULL when some word is no member */
-/* The message that holds the leaf, made on the way when a is given, else NULL when some part is absent. */
+/* The message that holds the leaf, made on the way when a is given, else NULL when some part is absent.
+ * Elements before a named one are made too, empty. */
 ProtobufCMessage *path_holder(ProtobufCMessage *m, struct path p, Field **f, struct arena *a);
 
 #endif

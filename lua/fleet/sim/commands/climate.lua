@@ -31,10 +31,11 @@ local function within(c, value)
   return math.max(c.min_avail_temp, math.min(value, c.max_avail_temp))
 end
 
+-- A temperature that is left out stays; in a message an absent one is 0.
 function M.set_temps(vehicle, params)
   local c = climate(vehicle)
-  if params.driver_temp then c.driver_temp_setting = within(c, params.driver_temp) end
-  if params.passenger_temp then c.passenger_temp_setting = within(c, params.passenger_temp) end
+  if (params.driver_temp or 0) ~= 0 then c.driver_temp_setting = within(c, params.driver_temp) end
+  if (params.passenger_temp or 0) ~= 0 then c.passenger_temp_setting = within(c, params.passenger_temp) end
   return nil
 end
 

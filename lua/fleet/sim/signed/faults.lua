@@ -1,5 +1,7 @@
 -- What may happen to a signed message between the service and the vehicle, and to the vehicle itself: the faults of
 -- faults.PROTOCOL. Each is a way from the message to an answer; deliver(bytes) is the straight one.
+local computers = require("fleet.sim.signed.computers")
+
 local M = {}
 
 -- ---- damage ----
@@ -60,20 +62,21 @@ function ways.corrupted_tag(x, options)
 end
 
 function ways.epoch_change(x, options)
-  x.vehicle_side.restart(x.vehicle, options.seconds or 60)
+  computers.restart(x.vehicle, options.seconds or 60)
   return straight(x)
 end
 
 function ways.vehicle_key_change(x)
-  x.vehicle_side.replace_computer(x.vehicle)
+  computers.replace(x.vehicle)
   return straight(x)
 end
 
--- The signature is refused by a vehicle that believes to be at the start of this epoch; whoever takes the lower counter for
--- his own is refused from then on.
+-- The signature is refused by a vehicle that has forgotten every counter of this epoch, not its clock; whoever takes the lower
+-- counter for his own is refused from then on.
 function ways.counter_lowered(x)
   local message = damaged(x.bytes, REQUEST_TAG)
-  return message and x.vehicle_side.forgetful(x.service, x.vehicle, x.domain, x.epoch):handle(message) or straight(x)
+  if not message or not x.vehicle.keys[1] then return straight(x) end
+  return (computers.forgetful(x.service, x.vehicle, x.domain, x.epoch):handle(message))
 end
 
 function ways.clock_step(x, options)
@@ -101,15 +104,15 @@ end
 function ways.unpaired(x)
   local keys = x.vehicle.keys
   x.vehicle.keys = {}
-  x.vehicle_side.keys_changed(x.vehicle)
+  computers.keys_changed(x.vehicle)
   local answer = straight(x)
   x.vehicle.keys = keys
-  x.vehicle_side.keys_changed(x.vehicle)
+  computers.keys_changed(x.vehicle)
   return answer
 end
 
 --- The answer that comes back, or nil when none does in time. x: service, vehicle, domain, bytes, epoch, fault (or nil),
---- deliver and vehicle_side (what can be done to a vehicle).
+--- deliver.
 function M.run(x)
   local way = x.fault and ways[x.fault.name] or straight
   local answer, held = way(x, x.fault and x.fault.options)

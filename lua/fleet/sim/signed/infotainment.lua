@@ -1,0 +1,34 @@
+-- What the infotainment computer answers beside the commands of the rows: data, ping, a forgotten PIN.
+-- An action → (answer or nil for the plain OK, reason or nil).
+local vehicle_data = require("fleet.sim.signed.vehicle_data")
+
+local M = {}
+
+function M.getVehicleData(x, wanted)
+  return vehicle_data.answer(x.service, x.vehicle, wanted)
+end
+
+local function put_time(out, path, seconds)
+  out[path .. ".seconds"] = math.floor(tonumber(seconds) or 0)
+end
+
+function M.ping(x, asked)
+  local out = { ["ping.ping_id"] = asked.ping_id or 0 }
+  put_time(out, "ping.local_timestamp", x.service:now())
+  if asked.local_timestamp then put_time(out, "ping.last_remote_timestamp", asked.local_timestamp.seconds) end
+  return x.service.core.encode_message("CarServer.Response", out)
+end
+
+-- Has no name among the plain commands: whoever knows the PIN clears it.
+function M.parentalControlsClearPinAction(x, asked)
+  if asked.pin ~= x.vehicle.pins.parental then return nil, "invalid_pin" end
+  return nil, x.obey("parental_controls_clear_pin_admin", {})
+end
+
+--- The action of a CarServer.Action: its name and what stands in it.
+function M.action(message)
+  local action = type(message.vehicleAction) == "table" and message.vehicleAction or {}
+  return next(action)
+end
+
+return M

@@ -1,0 +1,165 @@
+-- signed_command: the vehicle command protocol. The cryptography is fleet.receiver's, one per vehicle and domain, the very code
+-- that ships; here stands who may use it and what an accepted message does. Without it (service.core is nil) the simulator says
+-- so instead of pretending.
+local computers = require("fleet.sim.signed.computers")
+local faults = require("fleet.sim.faults")
+local json = require("fleet.sim.json")
+local signed_faults = require("fleet.sim.signed.faults")
+local text = require("fleet.sim.text")
+
+local M = {}
+
+local UNSUPPORTED = "the vehicle does not support the vehicle command protocol: use the plain command"
+local NO_RECEIVER = "this simulator was started without fleet.receiver: signed commands cannot be verified"
+local UNKNOWN_ACTION = 9 -- a fault of the messages: invalid command
+
+local DOMAINS = { DOMAIN_VEHICLE_SECURITY = "vehicle_security", DOMAIN_INFOTAINMENT = "infotainment" }
+
+-- ---- what an accepted message does ----
+
+local GENERIC = { not_parked = "GENERICERROR_VEHICLE_NOT_IN_PARK", keyless_driving_disabled = "GENERICERROR_DISABLED_FOR_USER_COMMAND" }
+
+local function refusal(service, domain, reason)
+  if domain == "infotainment" then
+    return service.core.encode_message("CarServer.Response", {
+      ["actionStatus.result"] = 1, ["actionStatus.result_reason.plain_text"] = reason,
+    })
+  end
+  return service.core.encode_message("VCSEC.FromVCSECMessage", {
+    ["nominalError.genericError"] = GENERIC[reason] or "GENERICERROR_UNKNOWN",
+  })
+end
+
+local ZERO = { boolean = false, integer = 0, number = 0, string = "" }
+
+-- A value that is zero leaves no trace in a message.
+local function complete(service, name, params)
+  for _, param in ipairs(service.rows.params_of[name] or {}) do
+    if param.place == "body" and param.required and params[param.name] == nil then params[param.name] = ZERO[param.type] end
+  end
+  return params
+end
+
+-- ---- an accepted message ----
+
+local TYPES = { infotainment = "CarServer.Action", vehicle_security = "VCSEC.UnsignedMessage" }
+local OWN = { infotainment = require("fleet.sim.signed.infotainment"), vehicle_security = require("fleet.sim.signed.security") }
+local PASS = {} -- an action whose handler leaves it to the rows
+
+-- What no row says: reads, keys, closures by themselves. → whether it was one, answer or nil, reason or nil.
+local function run_own(x, domain, payload)
+  local own = OWN[domain]
+  local name, members = own.action(json.decode(assert(x.service.core.message_json(TYPES[domain], payload))))
+  if not name or name == "action" or not own[name] then return false end
+  local answer, reason = own[name](x, members)
+  if answer == PASS then return false end
+  x.named(name)
+  return true, answer, reason
+end
+
+-- A message may give a command for several seats; the first reason ends it.
+local function run_row(x, domain, payload)
+  local name, params, further = x.service.core.decode_command(domain, payload)
+  if not name then return false end
+  x.named(name)
+  local reason = x.obey(name, params)
+  for _, more in ipairs(further or {}) do
+    reason = reason or x.obey(name, more)
+  end
+  return true, reason
+end
+
+local function signer_of(message)
+  local identity = message.signature_data and message.signature_data.signer_identity
+  return identity and identity.public_key
+end
+
+local function respond(service, vehicle, domain, payload, context)
+  local signer = signer_of(context.routable)
+  local x = {
+    service = service, vehicle = vehicle, signer = signer and service.core.unbase64(signer), pass = PASS,
+    obey = function(name, params) return service:obey(vehicle, name, complete(service, name, params), context) end,
+    named = function(name) context.signed_name = name end,
+  }
+  local done, answer, reason = run_own(x, domain, payload)
+  if not done then
+    done, reason = run_row(x, domain, payload)
+    if not done then return nil, UNKNOWN_ACTION end
+  end
+  return reason and refusal(service, domain, reason) or answer
+end
+
+-- ---- the endpoint ----
+
+-- AES-GCM requests are for the short range; the service takes HMAC only (doc/protocol.md#command-authentication).
+local function check_signature(context, message)
+  local signature = message.signature_data
+  if signature and signature.AES_GCM_Personalized_data then
+    context.fail(400, "invalid_request", "messages signed with AES-GCM are not accepted here: use HMAC")
+  end
+end
+
+local function domain_of(message)
+  local to = message.to_destination
+  return DOMAINS[to and to.domain or ""] or "infotainment"
+end
+
+local function read_message(context)
+  local service = context.service
+  local bytes = text.unbase64(context.body.routable_message)
+  if not bytes or bytes == "" then context.fail(400, "invalid_request", "routable_message is not base64") end
+  if not service.core then context.fail(540, NO_RECEIVER) end
+  local readable = service.core.message_json("UniversalMessage.RoutableMessage", bytes)
+  local message = readable and json.decode(readable)
+  if not message then context.fail(400, "invalid_request", "routable_message cannot be read") end
+  return message, bytes
+end
+
+-- Whether a request brings a handshake or a command; faults may be for one of them.
+function M.kind_of(context)
+  local read, message = pcall(read_message, context)
+  if not read then return nil end
+  return message.session_info_request and "handshake" or "command"
+end
+
+local function signature_of(message)
+  return message.signature_data and message.signature_data.HMAC_Personalized_data or {}
+end
+
+local function epoch_of(service, message)
+  local epoch = signature_of(message).epoch
+  return epoch and service.core.unbase64(epoch)
+end
+
+local function deliver(context, domain, counter)
+  local service, vehicle = context.service, context.vehicle
+  return function(bytes)
+    local answer, accepted, fault = computers.receiver(service, vehicle, domain):handle(bytes, function(payload)
+      return respond(service, vehicle, domain, payload, context)
+    end)
+    if not answer then context.fail(540, tostring(accepted)) end
+    context.note({ accepted = context.signed_name, domain = domain, counter = counter, fault = fault })
+    return answer
+  end
+end
+
+local handlers = {}
+M.handlers = handlers
+
+function handlers.signed_command(context)
+  local service, vehicle = context.service, context.vehicle
+  local fault = service.faults:take(faults.PROTOCOL, context)
+  if not vehicle:speaks_protocol() or fault and fault.name == "no_protocol" then context.fail(422, UNSUPPORTED) end
+  local message, bytes = read_message(context)
+  check_signature(context, message)
+  context.routable, context.signed = message, true
+  local domain = domain_of(message)
+  local answer = signed_faults.run({
+    service = service, vehicle = vehicle, domain = domain, bytes = bytes, epoch = epoch_of(service, message), fault = fault,
+    deliver = deliver(context, domain, signature_of(message).counter),
+  })
+  if not answer then context.fail(504, "vehicle did not answer in time") end
+  return service.core.base64(answer)
+end
+
+return M
