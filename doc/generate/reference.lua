@@ -125,7 +125,7 @@ end
 
 local function result_text(row)
   if row.paging ~= "no" then return "an iterable: `for` over all records of all pages, `:collect()`, `:pages()`" end
-  if row.result ~= "json" then return "bytes" end
+  if row.value.bytes or row.value.base64 then return "bytes" end
   if row.flags.command then return "`{ changed, reason, via, authenticated }`" end
   return row.flags.setting and "`{ changed, code, message }`" or nil
 end

@@ -79,7 +79,7 @@ end
 local function result_type(row)
   if row.flags.command then return "fleet.changed" end
   if row.flags.setting then return "fleet.setting" end
-  return row.result == "json" and "table" or "string"
+  return (row.value.bytes or row.value.base64) and "string" or "table"
 end
 
 local function returns(row)

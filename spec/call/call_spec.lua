@@ -3,6 +3,7 @@
 local fleet = require "fleet"
 local core = require "fleet.core"
 local rows = require "fleet.call.rows"
+local replies = require "spec.support.fixtures.replies"
 local seam = require "spec.support.fixtures.host_http"
 
 local unpack = table.unpack
@@ -32,13 +33,6 @@ local function before_options(row)
   return count + (has_params and 1 or 0)
 end
 
-local function reply_for(row)
-  if row.flags.command then return seam.done end
-  if row.paging ~= "no" then return '{"response":[],"data":[]}' end
-  if row.result == "base64" then return '{"response":"AA=="}' end
-  return '{"response":{}}'
-end
-
 local function finish(value, ...)
   if type(value) == "table" and (getmetatable(value) or {}).__name == "fleet.pages" then return value:collect() end
   return value, ...
@@ -61,7 +55,7 @@ describe("every call", function()
   for _, row in ipairs(rows.list) do
     it(row.name .. " takes its arguments, then options", function()
       if row.name == "time_of_use_settings" then return end -- spec of tariffs
-      local client, requests = seam.client(reply_for(row))
+      local client, requests = seam.client(replies.empty(row))
       local value, err = call(row, client, { timeout = 5, force = true })
       if refused_here(row) then
         assert.equal("unsupported", err.kind)
@@ -77,7 +71,7 @@ describe("every call", function()
     end)
 
     it(row.name .. " refuses what is no option", function()
-      local client, requests = seam.client(reply_for(row))
+      local client, requests = seam.client(replies.empty(row))
       assert.error_matches(function() call(row, client, { timeot = 5 }) end, "unknown option 'timeot', did you mean 'timeout'?")
       assert.error_matches(function() call(row, client, 5) end, "the options must be a table, got number")
       assert.error_matches(function() call(row, client, {}, 1) end, "too many arguments")
@@ -86,7 +80,7 @@ describe("every call", function()
 
     it(row.name .. " is reached by its name, too", function()
       if row.name == "time_of_use_settings" then return end
-      local client, requests = seam.client(reply_for(row))
+      local client, requests = seam.client(replies.empty(row))
       local given, args = example(row), {}
       for _, param in ipairs(row.params) do
         if param.place == "path" and param.type ~= "vin" and param.name ~= "energy_site_id" then
@@ -355,10 +349,15 @@ end)
 describe("a read", function()
   it("gives what stands under response, or the whole body where nothing wraps it", function()
     local cases = {
-      { '{"response":{"a":1}}', { a = 1 } }, { '{"response":[1,2],"count":2}', { 1, 2 } }, { '{"a":1}', { a = 1 } },
-      { '{"response":"ok"}', "ok" }, { '{"response":true}', true }, { '{"response":{"a":null,"b":[null]}}', { b = { core.null } } },
+      { "info", '{"response":{"a":1}}', { a = 1 } }, { "info", '{"a":1}', { a = 1 } },
+      { "drivers", '{"response":[{"user_id":1},{"user_id":2}],"count":2}', { { user_id = "1" }, { user_id = "2" } } },
+      { "remove_driver", '{"response":"ok"}', "ok" }, { "remove_driver", '{"response":true}', true },
+      { "info", '{"response":{"a":null,"b":[null]}}', { b = { core.null } } },
     }
-    for _, case in ipairs(cases) do assert.same(case[2], seam.car(case[1]):drivers()) end
+    for _, case in ipairs(cases) do
+      local car = seam.car(case[2])
+      assert.same(case[3], car[case[1]](car))
+    end
   end)
 
   it("has ids as text and keeps unknown fields", function()

@@ -47,6 +47,32 @@ describe("a reply's numbers", function()
   end)
 end)
 
+describe("half a surrogate pair", function()
+  local replaced = "\239\191\189" -- U+FFFD
+  local cases = {
+    { [["\ud83d"]], replaced }, { [["\uDE00"]], replaced }, { [["a\ud83dz\ude00"]], "a" .. replaced .. "z" .. replaced },
+    { [["\ud83d\ud83d\ude00"]], replaced .. "\240\159\152\128" }, { [["\ude00\ud83d"]], replaced .. replaced },
+    { [["\ud83d\u0041"]], replaced .. "A" }, { [["\ud83d\n"]], replaced .. "\n" }, { [["\\ud83d"]], "\\ud83d" },
+    { [["\ud83d\\ude00"]], replaced .. "\\ude00" }, { [["\ud83d\ude00"]], "\240\159\152\128" },
+  }
+  for _, case in ipairs(cases) do
+    it("does not make the rest unreadable: " .. case[1], function()
+      assert.equal(case[2], core.json_decode(case[1]))
+      local body = '{"display_name":' .. case[1] .. ',' .. case[1] .. ':1,"id":12345678901234567,"list":[' .. case[1] .. ',7]}'
+      assert.same({ display_name = case[2], [case[2]] = 1, id = "12345678901234567", list = { case[2], 7 } },
+        core.json_decode(body))
+    end)
+  end
+
+  it("is still an error where it is no escape at all", function()
+    for _, text in ipairs { [["\ud83"]], [["\udzzz"]], [["\u"]], [["\ud83d]], [["\ud83d\]], [["\ud83d\u"]] } do
+      local value, _, kind = core.json_decode(text)
+      assert.is_nil(value, text)
+      assert.equal("protocol", kind)
+    end
+  end)
+end)
+
 describe("a null", function()
   it("is absent as a member and fleet.null as an element", function()
     assert.same({ b = 1 }, core.json_decode('{"a":null,"b":1}'))
@@ -61,7 +87,7 @@ describe("what is no JSON", function()
   local texts = {
     "", " ", "{", "[1", '{"a"}', "{'a':1}", "[1,]", "NaN", "nan", "[NaN]", "Infinity", "-Infinity", "inf", "0x10", "[0x1p4]",
     "01", "-01", "00000000000000000001", "[-00000000000000000001]", "1 2", "+1", "+12345678901234567890", ".5", "tru",
-    "1e400", "[-1e400]", '{"a":[1e999]}', '"\\x"', '"\\ud800"', '"abc', '"\\', "\239\187\191{}", "{}x", "[1]]", "\0", '{"a":1}\0{', '"\0"',
+    "1e400", "[-1e400]", '{"a":[1e999]}', '"\\x"', '"\\ud80"', '"abc', '"\\', "\239\187\191{}", "{}x", "[1]]", "\0", '{"a":1}\0{', '"\0"',
     '{"a":1}\0', string.rep("[", 65) .. string.rep("]", 65), string.rep("[", 100000), string.rep('{"a":', 65) .. "1",
   }
   for i, text in ipairs(texts) do

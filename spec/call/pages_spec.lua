@@ -151,7 +151,7 @@ describe("a walk that fails", function()
     for _, body in ipairs { '{"response":"x"}', "1", '"x"', "true" } do
       local _, err, kind = seam.client(body):vehicles():collect()
       assert.equal("protocol", kind)
-      assert.matches("holds no list", err.message)
+      assert.matches("instead of a list", err.message)
     end
   end)
 
@@ -210,10 +210,21 @@ describe("records that look alike", function()
     assert.equal(2, #client.charging:history({ page_size = 2 }):collect())
   end)
 
-  it("without any identity are all kept", function()
-    local client = seam.client '{"response":[{"x":1},{"x":1}]}'
-    assert.equal(2, #client:vehicles():collect())
-    client = seam.client('{"response":[null,{"vin":"5YJ3E1EA7KF000001"}]}')
-    assert.equal(1, #client:vehicles():collect())
+  it("are kept however much else they share: the car of an invitation or of a session is not what it is", function()
+    local records = {}
+    for i = 1, 8 do records[i] = ('{"id":%d,"sessionId":%d,"vin":"%s","state":"pending"}'):format(i, i, seam.vin) end
+    local text = "[" .. table.concat(records, ",") .. "]"
+    local car = seam.car('{"response":' .. text .. ',"pagination":{"current":1,"next":null}}')
+    assert.equal(8, #car:invitations():collect())
+    local client = seam.client('{"data":' .. text .. "}")
+    assert.equal(8, #client.charging:history():collect())
+    assert.equal(8, #client.charging:sessions():collect())
+  end)
+
+  it("are no records without anything that tells them apart", function()
+    local _, err, kind = seam.client('{"response":[{"x":1},{"x":1}]}'):vehicles():collect()
+    assert.equal("protocol", kind)
+    assert.matches("no records", err.message)
+    assert.equal(1, #seam.client('{"response":[null,{"vin":"5YJ3E1EA7KF000001"}]}'):vehicles():collect())
   end)
 end)

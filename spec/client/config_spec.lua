@@ -56,7 +56,7 @@ describe("options", function()
   end)
 
   it("are copied: the caller's table is neither kept nor changed", function()
-    local options = { token = "a-token", base_url = "https://one.example/", http = function() return seam.answer "{}" end }
+    local options = { token = "a-token", base_url = "https://one.example/", http = function() return seam.answer "[]" end }
     local client = fleet.new(options)
     assert.equal("https://one.example/", options.base_url)
     options.http = function() error("asked") end

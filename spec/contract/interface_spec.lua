@@ -6,6 +6,7 @@ local cjson = require "cjson"
 local core = require "fleet.core"
 local fleet = require "fleet"
 local recorder = require "spec.support.servers.recorder"
+local replies = require "spec.support.fixtures.replies"
 local vectors = require "spec.support.fixtures.vectors"
 
 local vin, site_id = "5YJ3E1EA7KF000001", "2252147638651"
@@ -41,16 +42,6 @@ local function handles_of(client)
     client = client, partner = client.partner, user = client.user, charging = client.charging,
     vehicle = client:vehicle(vin), site = client:energy_site(site_id),
   }
-end
-
--- ---- what a fitting reply is ----
-
-local function reply_for(row)
-  if row.flags.command then return '{"response":{"result":true,"reason":""}}' end
-  if row.flags.setting then return '{"response":{"code":201,"message":"Updated"}}' end
-  if row.paging ~= "no" then return '{"response":[],"data":[]}' end
-  if row.result == "base64" then return '{"response":"AQI="}' end
-  return '{"response":{}}'
 end
 
 local protocol_only = { set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true }
@@ -107,7 +98,7 @@ end
 
 local function walk(handles, vector, how)
   local row = assert(row_of[vector.name], vector.name .. " has no row")
-  server:script { { body = reply_for(row), times = 0 } }
+  server:script { { body = replies.empty(row), times = 0 } }
   local value, err = (how or call)(handles, vector)
   local requests = server:records()
   if protocol_only[vector.word] then
@@ -187,7 +178,7 @@ describe("every call of the interface", function()
   it("takes the next token of its row when the first is not held, and the one that the caller names",
     function()
     local client <close> = new_client { "user" }
-    server:script {}
+    server:script { { body = '{"data":[]}' } }
     assert(client.charging:sessions():collect())
     assert(client:vehicle(vin):info())
     local both <close> = new_client()

@@ -1,11 +1,13 @@
 /* Any bytes as the JSON of a reply. What is read can be written again and is then read as the same, long
  * integers lose no digit, and what is not taken leaves an error and nothing else. */
+#include "base/json_scan.h"
 #include "bind/lua/bind.h"
 #include "bind/lua/json.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int luaopen_fleet_core(lua_State *L);
@@ -75,6 +77,15 @@ static lua_State *begin_state(void) {
   return L;
 }
 
+/* What is found lies in the text; of what can be read, a wrapped value starts with a character of JSON. */
+static void look(struct bytes text, bool good) {
+  struct bytes value = text;
+  if (!json_member(&value, "response")) return;
+  require(value.data >= text.data && value.data + value.size <= text.data + text.size);
+  require(!good || json_first(value));
+  require(!good || strchr("{[\"tfn-0123456789", json_first(value)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static lua_State *L;
   struct err e = ERR_INIT;
@@ -82,9 +93,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bool ids = size && data[0] & 1;
   if (size && json_decode(L, (struct bytes){data + 1, size - 1}, ids ? "id vehicle_id" : NULL, &e)) {
     require(lua_gettop(L) == 1);
+    look((struct bytes){data + 1, size - 1}, true);
     read_again(L);
   } else if (size) {
     require(lua_gettop(L) == 0 && e.kind == KIND_protocol);
+    look((struct bytes){data + 1, size - 1}, false);
   }
   lua_settop(L, 0);
   return 0;

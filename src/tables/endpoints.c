@@ -41,7 +41,8 @@
 #define ENERGY .handle = "site", USER_OR_BUSINESS, .billing = BILLED_FREE
 #define ENERGY_READ ENERGY, .verb = "GET", .scope = "energy_device_data"
 #define ENERGY_SETTING(more)                                                                                 \
-  ENERGY, .verb = "POST", .scope = "energy_cmds", .flags = ROW_SETTING | ROW_IDEMPOTENT | (more)
+  ENERGY, .verb = "POST", .scope = "energy_cmds", .value = VALUE_OBJECT | VALUE_TEXT | VALUE_BOOLEAN,        \
+          .flags = ROW_SETTING | ROW_IDEMPOTENT | (more)
 #define PARTNER_ACCOUNT .handle = "partner", PARTNER, .billing = BILLED_FREE
 #define USERS                                                                                                \
   .handle = "user", USER, .verb = "GET", .scope = "user_data", .billing = BILLED_FREE,                       \
@@ -101,6 +102,8 @@ const struct row endpoint_rows[] = {
      .billing = BILLED_DATA,
      .paging = PAGED_PAGE,
      .ids = RECORD_IDS,
+     .value = VALUE_LIST,
+     .identity = "vin id_s id",
      .doc = "The vehicles of the account, 100 to a page.",
      .example = "{ page_size = 50 }"},
     {.name = "info",
@@ -131,6 +134,8 @@ const struct row endpoint_rows[] = {
      .path = "/api/1/vehicles/{vin}/drivers",
      .who = "owner",
      .ids = "user_id my_tesla_unique_id",
+     .value = VALUE_LIST,
+     .identity = "user_id my_tesla_unique_id",
      .doc = "All drivers who may use the vehicle.",
      .example = ""},
     {.name = "remove_driver",
@@ -143,6 +148,7 @@ const struct row endpoint_rows[] = {
      .scope = "vehicle_cmds",
      .billing = BILLED_FREE,
      .flags = ROW_IDEMPOTENT,
+     .value = VALUE_TEXT | VALUE_BOOLEAN,
      .doc = "Removes a driver. A share user removes only the own access, an owner any.",
      .example = "{ share_user_id = \"800001\" }"},
     {.name = "fleet_status",
@@ -224,6 +230,7 @@ const struct row endpoint_rows[] = {
      VEHICLE_READ,
      .method = "mobile_enabled",
      .path = "/api/1/vehicles/{vin}/mobile_enabled",
+     .value = VALUE_OBJECT | VALUE_TEXT | VALUE_BOOLEAN,
      .doc = "Whether mobile access is switched on in the vehicle.",
      .example = ""},
     {.name = "nearby_charging_sites",
@@ -259,6 +266,8 @@ const struct row endpoint_rows[] = {
      .billing = BILLED_DATA,
      .paging = PAGED_PAGE,
      .ids = INVITATION_IDS,
+     .value = VALUE_LIST,
+     .identity = "id_s id",
      .doc = "The active invitations to share the vehicle, at most 25 to a page.",
      .example = "{ page_size = 10 }"},
     {.name = "create_invitation",
@@ -294,6 +303,7 @@ const struct row endpoint_rows[] = {
      .scope = "vehicle_cmds",
      .billing = BILLED_FREE,
      .flags = ROW_IDEMPOTENT,
+     .value = VALUE_TEXT | VALUE_BOOLEAN,
      .doc = "Makes the link of an invitation invalid.",
      .example = "\"429509621657\""},
     {.name = "signed_command",
@@ -305,7 +315,7 @@ const struct row endpoint_rows[] = {
                             .doc = "a serialised RoutableMessage"}),
      .scope = "vehicle_cmds",
      .billing = BILLED_COMMAND,
-     .result = RESULT_BASE64,
+     .value = VALUE_BASE64,
      .flags = ROW_LIVE | ROW_CHARGING_SCOPE,
      .doc = "Carries one message of the vehicle command protocol and returns the answer's bytes.",
      .example = "\"\\50\\0\""},
@@ -364,6 +374,8 @@ const struct row endpoint_rows[] = {
      .scope = "energy_device_data",
      .billing = BILLED_FREE,
      .ids = "id vehicle_id user_id energy_site_id gateway_id asset_site_id warp_site_number",
+     .value = VALUE_LIST,
+     .identity = "vin id_s id energy_site_id",
      .doc = "Vehicles and energy sites of the account in one list.",
      .example = ""},
     {.name = "backup",
@@ -381,6 +393,7 @@ const struct row endpoint_rows[] = {
      .path = "/api/1/energy_sites/{energy_site_id}/calendar_history",
      .query = "kind=backup",
      .params = PARAMS(SITE, START_DATE, END_DATE, PERIOD, TIME_ZONE),
+     .value = VALUE_OBJECT | VALUE_NOTHING,
      .doc = "Times without grid; durations in seconds.",
      .example = "{ start_date = \"2026-03-01T00:00:00+01:00\", end_date = \"2026-04-01T00:00:00+02:00\", "
                 "period = \"month\", time_zone = \"Europe/Berlin\" }"},
@@ -393,6 +406,7 @@ const struct row endpoint_rows[] = {
                       {"day", IN_LOCAL, TYPE_DATE, .doc = "a local date in place of the range"},
                       {"split", IN_LOCAL, TYPE_INTEGER, .min = 1, .max = 366, .unit = "days",
                        .doc = "a longer range of local dates is read in pieces of so many days and joined"}),
+     .value = VALUE_OBJECT | VALUE_NOTHING,
      .doc = "Energy by source and use, in Wh, one entry per period.",
      .example = "{ day = \"2026-03-29\", time_zone = \"Europe/Berlin\" }"},
     {.name = "charge_history",
@@ -401,6 +415,7 @@ const struct row endpoint_rows[] = {
      .path = "/api/1/energy_sites/{energy_site_id}/telemetry_history",
      .query = "kind=charge",
      .params = PARAMS(SITE, START_DATE, END_DATE, TIME_ZONE),
+     .value = VALUE_OBJECT | VALUE_NOTHING,
      .doc = "Charging at the wall connectors; energy in Wh.",
      .example = "{ start_date = \"2026-03-01T00:00:00+01:00\", end_date = \"2026-03-02T00:00:00+01:00\", "
                 "time_zone = \"Europe/Berlin\" }"},
@@ -511,6 +526,7 @@ const struct row endpoint_rows[] = {
      .verb = "GET",
      .path = "/api/1/partner_accounts/fleet_telemetry_error_vins",
      .flags = ROW_THIRD_PARTY,
+     .value = VALUE_OBJECT | VALUE_TEXTS,
      .doc = "The vehicles that reported telemetry errors.",
      .example = ""},
 
@@ -526,6 +542,8 @@ const struct row endpoint_rows[] = {
      .method = "orders",
      .path = "/api/1/users/orders",
      .ids = "vehicleMapId referenceNumber",
+     .value = VALUE_LIST,
+     .identity = "referenceNumber vehicleMapId",
      .doc = "Active orders.",
      .example = ""},
     {.name = "user.region",
@@ -597,6 +615,7 @@ const struct row endpoint_rows[] = {
      .scope = "vehicle_pricing_info",
      .billing = BILLED_FREE,
      .flags = ROW_THIRD_PARTY | ROW_BODY_AS_GIVEN | ROW_READ,
+     .value = VALUE_OBJECT | VALUE_LIST,
      .doc = "Prices of a model in a market. The members of the request are not published; the table is sent "
             "as given.",
      .example = "{ model = \"m3\", market = \"DE\" }"},
@@ -617,6 +636,8 @@ const struct row endpoint_rows[] = {
      .paging = PAGED_PAGE_NO,
      .items = "data",
      .ids = "sessionId sessionFeeId",
+     .value = VALUE_LIST,
+     .identity = "sessionId chargeStartDateTime",
      .doc = "Paid charging, with fees and the ids of invoices.",
      .example = "{ page_size = 50 }"},
     {.name = "charging.invoice",
@@ -628,7 +649,7 @@ const struct row endpoint_rows[] = {
          PARAMS({"id", IN_PATH, TYPE_ID, REQUIRED, .doc = "contentId of an invoice in the history"},
                 {"to", IN_LOCAL, TYPE_STRING, .doc = "a file to write; left out, the bytes are returned"},
                 {"overwrite", IN_LOCAL, TYPE_BOOLEAN, .doc = "replace a file that exists"}),
-     .result = RESULT_BYTES,
+     .value = VALUE_BYTES,
      .doc = "The invoice of a charging event as PDF.",
      .example = "\"7f2c4a10-5b1e-4b43-9f5d-2f6f1c9b0a01\", { to = \"invoice.pdf\" }"},
     {.name = "charging.sessions",
@@ -644,6 +665,8 @@ const struct row endpoint_rows[] = {
      .items = "data",
      .ids = "id",
      .who = "business account that owns a fleet",
+     .value = VALUE_LIST,
+     .identity = "id",
      .doc = "Charging sessions with prices and energy, of business accounts that own a fleet.",
      .example = "{ date_from = \"2026-03-01T00:00:00Z\", date_to = \"2026-04-01T00:00:00Z\" }"},
     END};

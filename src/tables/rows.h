@@ -166,7 +166,18 @@ enum paging {
   PAGED_PAGE_NO, /* pageNo, pageSize */
   PAGED_OFFSET   /* offset, limit */
 };
-enum result { RESULT_JSON, RESULT_BYTES /* the body */, RESULT_BASE64 /* bytes, as base64 under response */ };
+/* The kinds of value that a good reply may bring, under `response` or as its body; published copies of the
+ * interface differ, so that a row may allow several. What is none of them is not believed. */
+enum {
+  VALUE_OBJECT = 1,
+  VALUE_LIST = 2,  /* of records, see row.identity; null elements are left out */
+  VALUE_TEXTS = 4, /* a list of texts */
+  VALUE_TEXT = 8,  /* one word: "ok" */
+  VALUE_BOOLEAN = 16,
+  VALUE_NOTHING = 32, /* null stands for an object without members */
+  VALUE_BYTES = 64,   /* the body as it is */
+  VALUE_BASE64 = 128  /* bytes, as base64 text */
+};
 enum domain { DOMAIN_NONE = 0 /* plain only */, DOMAIN_VCSEC = 2, DOMAIN_INFOTAINMENT = 3 };
 
 enum {
@@ -200,7 +211,9 @@ struct row {
   enum billing billing;
   enum paging paging;
   const char *items; /* paged: member that holds the list when the reply is not wrapped ("data"), or NULL */
-  enum result result;
+  unsigned value;    /* VALUE_ bits; 0: VALUE_OBJECT */
+  const char *identity; /* VALUE_LIST: members that together tell its records apart, words; what holds none of
+                           them is no record. NULL: any object is one */
   unsigned flags;
   const char *ids;     /* names of reply members, at any depth, that are ids: they arrive as strings; words */
   const char *settle;  /* how to see whether it was done, see "settling" above; NULL: cannot be settled */
@@ -213,6 +226,10 @@ struct row {
   const char *reply; /* the body of a sample reply as JSON, with which the simulator answers a row that it
                         does not model; NULL: the least that a row of its kind may answer */
 };
+
+static inline unsigned row_value(const struct row *row) {
+  return row->value ? row->value : VALUE_OBJECT;
+}
 
 extern const struct row endpoint_rows[]; /* each table ends with a NULL name */
 extern const struct row command_rows[];

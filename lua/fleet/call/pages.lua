@@ -8,41 +8,30 @@ local core = require "fleet.core"
 
 local M = {}
 
--- How each kind of paging asks for a page, and where a record's identity may stand.
+-- How each kind of paging asks for a page.
 local ways = {
   page = { number = "page", size = "per_page", first = 1, default = 100 },
   page_no = { number = "pageNo", size = "pageSize", first = 1, default = 50 },
   offset = { number = "offset", size = "limit", first = 0, default = 50, by_records = true },
 }
-local identities = { "vin", "id_s", "id", "sessionId" }
 
-local function identity(record)
-  if type(record) ~= "table" then return record end
-  for _, name in ipairs(identities) do
-    if record[name] ~= nil then return name .. "=" .. tostring(record[name]) .. tostring(record.chargeStartDateTime or "") end
-  end
+-- What tells a record of the row apart from others, as its row says: an invitation is not its car.
+local function identity(row, record)
+  local parts = {}
+  for i, name in ipairs(row.identity) do parts[i] = tostring(record[name]) end
+  return table.concat(parts, "\n")
 end
 
-local function list_of(row, body)
-  if type(body) ~= "table" then return nil end
-  local inner = body.response ~= nil and body.response or body
-  if row.items and type(inner) == "table" and inner[row.items] then inner = inner[row.items] end
-  return type(inner) == "table" and (inner[1] ~= nil or next(inner) == nil) and inner or nil
+local function said_to_be_last(pagination)
+  return pagination ~= nil and pagination.current ~= nil and pagination.next == nil
 end
 
-local function said_to_be_last(body)
-  local pagination = type(body) == "table" and body.pagination
-  return type(pagination) == "table" and pagination.current ~= nil and pagination.next == nil
-end
-
-local function only_new(list, seen)
+local function only_new(row, records, seen)
   local fresh = {}
-  for _, record in ipairs(list) do
-    local key = identity(record)
-    if record ~= core.null and (key == nil or not seen[key]) then
-      if key ~= nil then seen[key] = true end
-      fresh[#fresh + 1] = record
-    end
+  for _, record in ipairs(records) do
+    local key = identity(row, record)
+    if not seen[key] then fresh[#fresh + 1] = record end
+    seen[key] = true
   end
   return fresh
 end
@@ -57,8 +46,9 @@ end
 
 local most_pages = 1000 -- of a server that numbers what it invents
 
-local function unreadable(row, text)
-  local err = core.err { kind = "protocol", message = row.name .. ": " .. text }
+local function endless(row)
+  local text = "%s: more than %d pages; if that is true, set a larger page_size"
+  local err = core.err { kind = "protocol", message = string.format(text, row.name, most_pages) }
   return nil, err, "protocol"
 end
 
@@ -70,16 +60,12 @@ local function walk(row, handle, request)
   return function()
     if over then return nil end
     count = count + 1
-    if count > most_pages then
-      return unreadable(row, string.format("more than %d pages; if that is true, set a larger page_size", most_pages))
-    end
+    if count > most_pages then return endless(row) end
     request:query(string.format("%s=%d&%s=%d", way.number, number, way.size, size))
-    local body, err, kind = run.perform(row, request, handle)
+    local page, err, kind = run.perform(row, request, handle)
     if err then return nil, err, kind end
-    local list = list_of(row, body)
-    if not list then return unreadable(row, "the reply holds no list") end
-    local fresh = only_new(list, seen)
-    over = said_to_be_last(body) or #fresh == 0 or (#list < size and not body.pagination)
+    local fresh = only_new(row, page.records, seen)
+    over = said_to_be_last(page.pagination) or #fresh == 0 or (#page.records < size and not page.pagination)
     number = number + (way.by_records and size or 1)
     if #fresh > 0 then return fresh end
   end

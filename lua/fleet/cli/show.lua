@@ -228,7 +228,7 @@ end
 
 --- Writes what the call of a row returned.
 function M.result(out, row, value)
-  if type(value) == "string" and row.result ~= "json" then
+  if type(value) == "string" and (row.value.bytes or row.value.base64) then
     out:write(value)
   elseif row.flags.command and type(value) == "table" then
     write_command(out, value)

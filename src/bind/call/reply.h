@@ -15,6 +15,7 @@ struct reply {
 };
 
 extern const struct box_type reply_type;
+const char *failure_name(enum http_failure failure);                   /* "ok", "connect", ... */
 void shared_http_drop(struct shared_http *s, struct http_transfer *t); /* also drops the reference */
 
 #endif

@@ -38,6 +38,11 @@ static const struct flag row_flags[] = {{ROW_COMMAND, "command"},
                                         {ROW_ANY_OF, "any_of"},
                                         {0, NULL}};
 
+static const struct flag value_flags[] = {
+    {VALUE_OBJECT, "object"}, {VALUE_LIST, "list"},       {VALUE_TEXTS, "texts"},
+    {VALUE_TEXT, "text"},     {VALUE_BOOLEAN, "boolean"}, {VALUE_NOTHING, "nothing"},
+    {VALUE_BYTES, "bytes"},   {VALUE_BASE64, "base64"},   {0, NULL}};
+
 static const struct flag option_flags[] = {{SECRET, "secret"}, {0, NULL}};
 
 /* Names of the enumerations, in their order. */
@@ -48,7 +53,6 @@ static const char *const place_names[] = {"path", "query", "body", "local"};
 static const char *const slot_names[] = {NULL, "user", "partner", "business"};
 static const char *const billing_names[] = {"free", "data", "command", "wake", "specs"};
 static const char *const paging_names[] = {"no", "page", "page_no", "offset"};
-static const char *const result_names[] = {"json", "bytes", "base64"};
 static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "infotainment"};
 static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
 static const char *const match_names[] = {"whole", "tail", "part"};
@@ -169,7 +173,10 @@ static void set_address(lua_State *L, const struct row *r) {
   set_text(L, "wrap", r->wrap);
   set_text(L, "items", r->items);
   set_text(L, "paging", paging_names[r->paging]);
-  set_text(L, "result", result_names[r->result]);
+  lua_createtable(L, 0, 8);
+  set_flags(L, value_flags, row_value(r));
+  lua_setfield(L, -2, "value");
+  set_words(L, "identity", r->identity);
   set_words(L, "ids", r->ids);
 }
 

@@ -55,6 +55,8 @@ long live_objects(lua_State *L); /* boxes that are open in this state: specs req
 void open_json(lua_State *L);
 void open_client(lua_State *L);
 void open_reply(lua_State *L);
+void open_result(lua_State *L);
+void open_next(lua_State *L);
 void open_rows(lua_State *L);
 void open_resource(lua_State *L);
 void open_loop(lua_State *L);

@@ -1,11 +1,13 @@
 #include "bind/lua/json.h"
 
+#include "base/json_scan.h"
+
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 64, EXACT_DIGITS = 15 };
+enum { MAX_DEPTH = 64 };
 
 bool word_in(const char *words, const char *name, size_t size) {
   for (const char *at = words; at && *at;) {
@@ -31,55 +33,6 @@ static const struct box_type reader_type = {"fleet.json", reader_release, NULL, 
 static const char decode_key, new_key, reader_key;
 
 /* ---- reading ---- */
-
-static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end) {
-  for (at++; at < end && *at != '"'; at++)
-    if (*at == '\\') at++;
-  return at < end ? at + 1 : end;
-}
-
-static bool number_byte(unsigned char c) {
-  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
-}
-
-/* An integer literal with more digits than a double holds exactly. One that starts with 0 is no JSON:
- * lua-cjson says so. */
-static bool too_long(const unsigned char *at, const unsigned char *end) {
-  if (*at == '-') at++;
-  if (end - at <= EXACT_DIGITS || *at == '0') return false;
-  for (; at < end; at++)
-    if (*at < '0' || *at > '9') return false;
-  return true;
-}
-
-/* The next long integer from at on; an empty view at the end when there is none. */
-static struct bytes next_long_integer(const unsigned char *at, const unsigned char *end) {
-  while (at < end) {
-    const unsigned char *start = at;
-    if (*at == '"') {
-      at = skip_string(at, end);
-    } else if (number_byte(*at)) {
-      while (at < end && number_byte(*at)) at++;
-      if (too_long(start, at)) return (struct bytes){start, (size_t)(at - start)};
-    } else {
-      at++;
-    }
-  }
-  return (struct bytes){end, 0};
-}
-
-/* Copies text to out with quotes around long integers, the first of which is found already. */
-static void quote_long_integers(struct bytes text, struct bytes found, struct buf *out) {
-  const unsigned char *copied = text.data, *end = text.data + text.size;
-  for (; found.size; found = next_long_integer(copied, end)) {
-    buf_add(out, copied, (size_t)(found.data - copied));
-    buf_put(out, '"');
-    buf_add(out, found.data, found.size);
-    buf_put(out, '"');
-    copied = found.data + found.size;
-  }
-  buf_add(out, copied, (size_t)(end - copied));
-}
 
 /* Walks what lua-cjson made; overflow: a number was too large for a double. */
 struct tidier {
@@ -169,12 +122,12 @@ static bool decode(lua_State *L, struct bytes text) {
   return false;
 }
 
-/* Most replies hold no long integer and need no copy. */
-static bool decode_quoted(lua_State *L, struct bytes text, struct bytes found) {
-  struct buf *quoted = push_scratch(L);
+/* Most replies need no mending and no copy. */
+static bool decode_mended(lua_State *L, struct bytes text, struct json_repair first) {
+  struct buf *mended = push_scratch(L);
   int scratch = lua_gettop(L);
-  quote_long_integers(text, found, quoted);
-  bool done = buf_ok(quoted) && decode(L, buf_bytes(quoted));
+  json_repair(text, first, mended);
+  bool done = buf_ok(mended) && decode(L, buf_bytes(mended));
   box_close(L, scratch);
   lua_remove(L, scratch);
   return done;
@@ -183,8 +136,8 @@ static bool decode_quoted(lua_State *L, struct bytes text, struct bytes found) {
 static bool decode_text(lua_State *L, struct bytes text) {
   if (text.size == 0 || memchr(text.data, 0, text.size))
     return false; /* lua-cjson takes a zero byte for the end */
-  struct bytes found = next_long_integer(text.data, text.data + text.size);
-  return found.size ? decode_quoted(L, text, found) : decode(L, text);
+  struct json_repair first = json_next_repair(text.data, text.data + text.size);
+  return first.found.size ? decode_mended(L, text, first) : decode(L, text);
 }
 
 bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {

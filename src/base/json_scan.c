@@ -1,0 +1,172 @@
+#include "base/json_scan.h"
+
+#include <string.h>
+
+enum { EXACT_DIGITS = 15, ESCAPE = 6 /* \uXXXX */ };
+
+static bool number_byte(unsigned char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* An integer literal with more digits than a double holds exactly. One that starts with 0 is no JSON:
+ * lua-cjson says so. */
+static bool too_long(const unsigned char *at, const unsigned char *end) {
+  if (*at == '-') at++;
+  if (end - at <= EXACT_DIGITS || *at == '0') return false;
+  for (; at < end; at++)
+    if (*at < '0' || *at > '9') return false;
+  return true;
+}
+
+/* ---- surrogates ---- */
+
+static int hex(unsigned char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c |= 0x20;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The code unit of an escape \uXXXX at this place, -1 where none stands. */
+static int unit_at(const unsigned char *at, const unsigned char *end) {
+  int unit = 0;
+  if (end - at < ESCAPE || at[0] != '\\' || at[1] != 'u') return -1;
+  for (int i = 2; i < ESCAPE; i++) {
+    if (hex(at[i]) < 0) return -1;
+    unit = unit * 16 + hex(at[i]);
+  }
+  return unit;
+}
+
+static bool is_high(int unit) {
+  return unit >= 0xD800 && unit < 0xDC00;
+}
+
+static bool is_low(int unit) {
+  return unit >= 0xDC00 && unit < 0xE000;
+}
+
+/* How many bytes the escape at this backslash has; lone says that it is half of a pair without the other. */
+static size_t escape_size(const unsigned char *at, const unsigned char *end, bool *lone) {
+  int unit = unit_at(at, end);
+  bool paired = is_high(unit) && is_low(unit_at(at + ESCAPE, end));
+  *lone = !paired && (is_high(unit) || is_low(unit));
+  if (paired) return 2 * ESCAPE;
+  return unit < 0 ? 2 : ESCAPE;
+}
+
+/* Behind the string that starts at this quote; or at the first lone surrogate in it, when lone is asked for.
+ */
+static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end, bool *lone) {
+  bool half = false;
+  if (lone) *lone = false;
+  for (at++; at < end && *at != '"';) {
+    size_t size = *at == '\\' ? escape_size(at, end, &half) : 1;
+    if (lone && half) {
+      *lone = true;
+      return at;
+    }
+    at = (size_t)(end - at) < size ? end : at + size;
+  }
+  return at < end ? at + 1 : end;
+}
+
+/* ---- mending ---- */
+
+struct json_repair json_next_repair(const unsigned char *at, const unsigned char *end) {
+  bool lone;
+  while (at < end) {
+    const unsigned char *start = at;
+    if (*at == '"') {
+      at = skip_string(at, end, &lone);
+      if (lone) return (struct json_repair){{at, ESCAPE}, false};
+    } else if (number_byte(*at)) {
+      while (at < end && number_byte(*at)) at++;
+      if (too_long(start, at)) return (struct json_repair){{start, (size_t)(at - start)}, true};
+    } else {
+      at++;
+    }
+  }
+  return (struct json_repair){{end, 0}, false};
+}
+
+/* The rest of a string whose beginning is copied already: what is left of it before the closing quote. */
+static struct json_repair next_in_string(const unsigned char *at, const unsigned char *end) {
+  bool lone;
+  const unsigned char *stop = skip_string(at - 1, end, &lone);
+  if (lone) return (struct json_repair){{stop, ESCAPE}, false};
+  return json_next_repair(stop, end);
+}
+
+void json_repair(struct bytes text, struct json_repair next, struct buf *out) {
+  const unsigned char *copied = text.data, *end = text.data + text.size;
+  while (next.found.size) {
+    buf_add(out, copied, (size_t)(next.found.data - copied));
+    copied = next.found.data + next.found.size;
+    if (next.quote) {
+      buf_put(out, '"');
+      buf_add(out, next.found.data, next.found.size);
+      buf_put(out, '"');
+      next = json_next_repair(copied, end);
+    } else {
+      buf_text_add(out, "\\ufffd");
+      next = next_in_string(copied, end);
+    }
+  }
+  buf_add(out, copied, (size_t)(end - copied));
+}
+
+/* ---- looking ---- */
+
+static struct bytes from(struct bytes text, const unsigned char *at) {
+  return (struct bytes){at, (size_t)(text.data + text.size - at)};
+}
+
+static struct bytes trimmed(struct bytes text) {
+  while (text.size && strchr(" \t\r\n", *text.data) && *text.data) text.data++, text.size--;
+  return text;
+}
+
+char json_first(struct bytes text) {
+  text = trimmed(text);
+  return text.size ? (char)*text.data : '\0';
+}
+
+/* Behind the value that starts here: up to the comma or the bracket that ends it. */
+static const unsigned char *skip_value(const unsigned char *at, const unsigned char *end) {
+  for (int depth = 0; at < end;) {
+    if (*at == '"') {
+      at = skip_string(at, end, NULL);
+      continue;
+    }
+    if (*at == '{' || *at == '[') depth++;
+    if (depth == 0 && (*at == ',' || *at == '}' || *at == ']')) return at;
+    if (*at == '}' || *at == ']') depth--;
+    at++;
+  }
+  return end;
+}
+
+/* The name that starts at this quote, without quotes; what follows it comes into rest. */
+static bool take_name(struct bytes *rest, struct bytes *name) {
+  const unsigned char *start = rest->data, *stop = skip_string(start, start + rest->size, NULL);
+  if (stop - start < 2) return false;
+  *name = (struct bytes){start + 1, (size_t)(stop - start - 2)};
+  *rest = trimmed(from(*rest, stop));
+  return rest->size && *rest->data == ':';
+}
+
+bool json_member(struct bytes *text, const char *name) {
+  struct bytes rest = trimmed(*text), found = {NULL, 0}, given;
+  if (!rest.size || *rest.data != '{') return false;
+  for (char c = '{'; c == '{' || c == ',';) {
+    rest = trimmed(from(rest, rest.data + 1));
+    if (!rest.size || *rest.data != '"' || !take_name(&rest, &given)) break;
+    const unsigned char *value = rest.data + 1, *stop = skip_value(value, rest.data + rest.size);
+    if (given.size == strlen(name) && memcmp(given.data, name, given.size) == 0)
+      found = (struct bytes){value, (size_t)(stop - value)};
+    rest = from(rest, stop);
+    c = rest.size ? (char)*rest.data : '\0';
+  }
+  if (found.data) *text = found;
+  return found.data != NULL;
+}

@@ -1,0 +1,59 @@
+#include "bind/call/failure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *word_of(lua_State *L, int table, const char *name) {
+  const char *text = NULL;
+  if (lua_getfield(L, table, name) == LUA_TSTRING) text = lua_tostring(L, -1);
+  lua_pop(L, 1);
+  return text && *text ? text : NULL;
+}
+
+struct said read_said(lua_State *L, int body) {
+  struct said s = {NULL, NULL, NULL};
+  if (lua_type(L, body) != LUA_TTABLE) return s;
+  s.error = word_of(L, body, "error");
+  s.description = word_of(L, body, "error_description");
+  if (lua_getfield(L, body, "response") == LUA_TTABLE) s.reason = word_of(L, lua_gettop(L), "reason");
+  lua_pop(L, 1);
+  return s;
+}
+
+static const char *failure_sentence(const struct http_response *r) {
+  return r->message[0] ? r->message : failure_name(r->failure);
+}
+
+/* The text of a reply that is not JSON, cut to what a person can read. */
+static void plain_words(char *out, size_t size, const struct buf *body) {
+  size_t n = 0;
+  for (size_t i = 0; i < body->size && n + 1 < size && n < 120; i++) {
+    unsigned char c = body->data[i];
+    if (c == '<') break;
+    out[n++] = (char)(c < 0x20 || c >= 0x7F ? ' ' : c);
+  }
+  out[n] = '\0';
+}
+
+/* What a person can do follows as a part of the same sentence: rows write it in small letters and without a
+ * stop. */
+static void advise(struct err *e, const char *advice) {
+  size_t size = strlen(e->message);
+  while (size && (e->message[size - 1] == '.' || e->message[size - 1] == ' ')) size--;
+  snprintf(e->message + size, sizeof e->message - size, "; %s", advice);
+}
+
+void compose_failure(struct err *e, const char *name, const struct http_response *r, const struct said *s,
+                     const char *advice) {
+  char plain[128];
+  plain_words(plain, sizeof plain, &r->body);
+  const char *text = s->error ? s->error : s->reason ? s->reason : plain;
+  bool described = s->description && strcmp(text, s->description) != 0;
+  if (r->status)
+    err_set(e, e->kind, "%s: %s (HTTP %d)%s%s", name, *text ? text : kind_name(e->kind), r->status,
+            described ? ": " : "", described ? s->description : "");
+  else
+    err_set(e, e->kind, "%s: %s", name, failure_sentence(r));
+  if (advice) advise(e, advice);
+  err_reason(e, text);
+}

@@ -1,0 +1,21 @@
+/* What the service says about a failure, and the sentence that an err carries.
+ *
+ * Error bodies come in several published forms; the sentence names the call, what was said, the status, and
+ * what a person can do about it.
+ */
+#ifndef FLEET_BIND_FAILURE_H
+#define FLEET_BIND_FAILURE_H
+
+#include "bind/call/reply.h"
+
+struct said { /* points into strings of the decoded body, which stays on the stack */
+  const char *error, *description, *reason;
+};
+
+/* A member that is a text with something in it, or NULL; it stays alive with the table. */
+const char *word_of(lua_State *L, int table, const char *name);
+struct said read_said(lua_State *L, int body);
+void compose_failure(struct err *e, const char *name, const struct http_response *r, const struct said *s,
+                     const char *advice);
+
+#endif

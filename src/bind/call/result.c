@@ -1,0 +1,209 @@
+#include "base/reason.h"
+#include "bind/call/failure.h"
+#include "bind/call/request.h"
+#include "bind/call/value.h"
+#include "bind/lua/json.h"
+#include "http/outcome.h"
+
+#include <string.h>
+
+/* ---- a good reply ---- */
+
+static bool not_what_is_promised(struct err *e, const struct request *request, const char *what) {
+  e->outcome = request_is_write(request) ? OUTCOME_UNKNOWN : OUTCOME_NONE;
+  return err_set(e, KIND_protocol, "%s: the reply %s", request_name(request), what);
+}
+
+/* Replaces base64 text at the top by the bytes it stands for. */
+static bool bytes_result(lua_State *L, const struct request *request, struct err *e) {
+  struct buf *bytes = push_scratch(L);
+  bool good = lua_type(L, -2) == LUA_TSTRING && buf_unbase64(bytes, check_bytes(L, -2));
+  if (good) push_buf(L, bytes);
+  box_close(L, good ? -2 : -1);
+  return good || not_what_is_promised(e, request, "is not base64");
+}
+
+/* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done.
+ */
+static bool judge_reason(struct err *e, const struct request *request, const char *text) {
+  const struct reason *known = reason_of(text);
+  if (known && known->kind == KIND_none && !request->strict) return true;
+  e->outcome = known && known->kind != KIND_none ? known->outcome : OUTCOME_REFUSED;
+  err_reason(e, text);
+  enum kind kind = known && known->kind != KIND_none ? known->kind : KIND_refused;
+  return err_set(e, kind, "%s: refused: %s%s%s", request->row->name, *text ? text : "no reason given",
+                 known && known->doc ? ". " : "", known && known->doc ? known->doc : "");
+}
+
+/* Turns { result, reason, ... } at the top into { changed, reason, via, authenticated, ... }:
+ * done needs a positive statement (doc/protocol.md#outcomes). */
+static bool command_result(lua_State *L, const struct request *request, struct err *e) {
+  int table = lua_gettop(L);
+  if (lua_getfield(L, table, "result") != LUA_TBOOLEAN)
+    return not_what_is_promised(e, request, "does not say whether the command was done");
+  bool changed = lua_toboolean(L, -1);
+  lua_settop(L, table);
+  const char *reason = word_of(L, table, "reason");
+  if (!changed && !judge_reason(e, request, reason ? reason : "")) return false;
+  lua_pushnil(L);
+  lua_setfield(L, table, "result");
+  lua_pushboolean(L, changed);
+  lua_setfield(L, table, "changed");
+  lua_pushstring(L, reason ? reason : "");
+  lua_setfield(L, table, "reason");
+  lua_pushliteral(L, "plain");
+  lua_setfield(L, table, "via");
+  lua_pushboolean(L, false);
+  lua_setfield(L, table, "authenticated");
+  return true;
+}
+
+/* Energy settings answer { code, message }, { result, reason } or a bare word
+ * (doc/protocol.md#energy-settings). */
+static bool setting_result(lua_State *L, const struct request *request, struct err *e) {
+  int value = lua_gettop(L);
+  if (lua_type(L, value) != LUA_TTABLE) {
+    lua_newtable(L);
+    lua_insert(L, value);
+    if (lua_type(L, -1) == LUA_TSTRING) lua_setfield(L, value, "message");
+    lua_settop(L, value);
+  }
+  if (lua_getfield(L, value, "result") == LUA_TBOOLEAN && !lua_toboolean(L, -1)) {
+    const char *reason = word_of(L, value, "reason");
+    if (!judge_reason(e, request, reason ? reason : "")) return false;
+    lua_settop(L, value);
+    lua_pushboolean(L, false);
+  } else {
+    lua_settop(L, value);
+    lua_pushboolean(L, true);
+  }
+  lua_setfield(L, value, "changed");
+  return true;
+}
+
+static bool says_error(lua_State *L, const struct said *s, const struct row *row) {
+  if (!s->error) return false;
+  lua_getfield(L, -1, "response");
+  bool empty = lua_isnil(L, -1);
+  lua_pop(L, 1);
+  return empty || !(row->flags & ROW_COMMAND);
+}
+
+/* A bare word in the place of a record: `false` is no success of a write. */
+static bool says_no(lua_State *L) {
+  return lua_isboolean(L, -1) ? !lua_toboolean(L, -1)
+                              : lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "false") == 0;
+}
+
+/* Pushes the result of a 2xx, or fills e. */
+static bool good_result(lua_State *L, const struct request *request, const struct http_response *r,
+                        struct err *e) {
+  const struct row *row = request->row;
+  if (row->value & VALUE_BYTES || request->raw) {
+    push_buf(L, &r->body);
+    return true;
+  }
+  struct err unread = ERR_INIT;
+  if (!json_decode(L, buf_bytes(&r->body), row->ids, &unread))
+    return not_what_is_promised(e, request, r->body.size ? "is not JSON" : "is empty");
+  struct said s = read_said(L, lua_gettop(L));
+  if (says_error(L, &s, row)) {
+    const struct reason *known = reason_of(s.error);
+    err_reason(e, s.error);
+    e->outcome = request_is_write(request) ? OUTCOME_REFUSED : OUTCOME_NONE;
+    return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request),
+                   s.error, s.description ? ": " : "", s.description ? s.description : "");
+  }
+  char what[64];
+  if (!take_value(L, row, buf_bytes(&r->body), what)) return not_what_is_promised(e, request, what);
+  if (request_is_write(request) && says_no(L)) return judge_reason(e, request, "");
+  if (row->value & VALUE_BASE64) return bytes_result(L, request, e);
+  if (row->flags & ROW_COMMAND) return command_result(L, request, e);
+  if (row->flags & ROW_SETTING) return setting_result(L, request, e);
+  return true;
+}
+
+/* ---- core.result(request, reply, wall, state) -> value, or nil, err, kind, passing, trait ---- */
+
+static enum vehicle_state state_named(const char *name) {
+  if (strcmp(name, "online") == 0) return STATE_ONLINE;
+  if (strcmp(name, "asleep") == 0) return STATE_ASLEEP;
+  return strcmp(name, "offline") == 0 ? STATE_OFFLINE : STATE_UNKNOWN;
+}
+
+static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
+
+static struct exchange exchange_of(const struct request *request, const struct http_response *r) {
+  return (struct exchange){.failure = r->failure,
+                           .status = r->status,
+                           .sent = r->sent,
+                           .write = request_is_write(request),
+                           .text = buf_bytes(&r->body),
+                           .headers = buf_bytes(&r->headers)};
+}
+
+static void failed_result(lua_State *L, const struct request *request, const struct http_response *r,
+                          const struct verdict *v, struct err *e) {
+  struct err ignored = ERR_INIT;
+  struct said s = {NULL, NULL, NULL};
+  if (r->failure == HTTP_OK && json_decode(L, buf_bytes(&r->body), NULL, &ignored))
+    s = read_said(L, lua_gettop(L));
+  e->kind = v->kind;
+  e->outcome = v->outcome;
+  e->status = r->status;
+  e->retry_after = v->retry_after;
+  compose_failure(e, request_name(request), r, &s, v->row ? v->row->advice : NULL);
+}
+
+static int l_result(lua_State *L) {
+  const struct request *request = box_check(L, 1, &request_type);
+  const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
+  struct exchange x = exchange_of(request, r);
+  struct err e = ERR_INIT;
+  x.wall = luaL_checknumber(L, 3);
+  x.state = state_named(luaL_optstring(L, 4, ""));
+  struct verdict v = outcome_judge(&x);
+  if (v.kind == KIND_none) {
+    if (good_result(L, request, r, &e)) return 1;
+    e.status = r->status;
+  } else {
+    failed_result(L, request, r, &v, &e);
+  }
+  push_failure(L, &e);
+  lua_pushboolean(L, v.passing);
+  lua_pushstring(L, v.row ? trait_names[v.row->trait] : NULL);
+  return 5;
+}
+
+/* The error text of a body, where JSON may write a slash as "\/"; else the body as it is. May leave the table
+ * on the stack. */
+static struct bytes error_text(lua_State *L, const struct http_response *r) {
+  struct err ignored = ERR_INIT;
+  struct said s = {NULL, NULL, NULL};
+  if (json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_said(L, lua_gettop(L));
+  return s.error ? bytes_of(s.error) : buf_bytes(&r->body);
+}
+
+/* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see
+ * outcome.h */
+static int l_other_host(lua_State *L) {
+  const struct http_response *r = ((struct reply *)box_check(L, 1, &reply_type))->response;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  size_t count = lua_rawlen(L, 2);
+  const char **hosts = lua_newuserdatauv(L, (count + 1) * sizeof *hosts, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    hosts[i] = luaL_checkstring(L, -1);
+    lua_pop(L, 1);
+  }
+  hosts[count] = NULL;
+  struct buf *base_url = push_scratch(L);
+  if (!outcome_other_host(buf_bytes(&r->headers), error_text(L, r), hosts, base_url)) return 0;
+  push_buf(L, base_url);
+  return 1;
+}
+
+void open_result(lua_State *L) {
+  static const luaL_Reg functions[] = {{"result", l_result}, {"other_host", l_other_host}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,170 @@
+#include "bind/call/value.h"
+
+#include "base/json_scan.h"
+#include "bind/lua/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A value on its way through the door stands at the top of the stack; text is where it stands in the reply.
+ */
+struct door {
+  lua_State *L;
+  const struct row *row;
+  struct bytes text;
+};
+
+/* Replaces the table at the top by its member. */
+static bool enter(struct door *d, const char *name) {
+  if (lua_type(d->L, -1) != LUA_TTABLE || !name) return false;
+  lua_pushstring(d->L, name);
+  if (lua_rawget(d->L, -2) == LUA_TNIL) {
+    lua_pop(d->L, 1);
+    return false;
+  }
+  if (!json_member(&d->text, name)) d->text.size = 0;
+  lua_remove(d->L, -2);
+  return true;
+}
+
+/* A member that is null is gone from the table, but the service did wrap its reply. */
+static void unwrap(struct door *d) {
+  if (enter(d, "response") || lua_type(d->L, -1) != LUA_TTABLE) return;
+  if (!json_member(&d->text, "response")) return;
+  lua_pop(d->L, 1);
+  lua_pushlightuserdata(d->L, NULL);
+}
+
+/* ---- kinds ---- */
+
+static const struct {
+  unsigned kind;
+  const char *name;
+} kind_names[] = {{VALUE_OBJECT, "an object"}, {VALUE_LIST, "a list"},   {VALUE_TEXTS, "a list of texts"},
+                  {VALUE_TEXT, "a text"},      {VALUE_BASE64, "base64"}, {VALUE_BOOLEAN, "true or false"},
+                  {VALUE_NOTHING, "nothing"}};
+enum { KINDS = sizeof kind_names / sizeof *kind_names };
+
+static const char *name_of(unsigned kinds) {
+  for (int i = 0; i < KINDS; i++)
+    if (kinds & kind_names[i].kind) return kind_names[i].name;
+  return "a number";
+}
+
+static bool has_element(lua_State *L, int table) {
+  bool has = lua_rawgeti(L, table, 1) != LUA_TNIL;
+  lua_pop(L, 1);
+  return has;
+}
+
+static bool is_empty(lua_State *L, int table) {
+  lua_pushnil(L);
+  if (!lua_next(L, table)) return true;
+  lua_pop(L, 2);
+  return false;
+}
+
+static unsigned kind_of_table(const struct door *d) {
+  int table = lua_gettop(d->L);
+  bool empty = is_empty(d->L, table);
+  if (empty ? json_first(d->text) == '[' : has_element(d->L, table)) return VALUE_LIST | VALUE_TEXTS;
+  return !empty || json_first(d->text) == '{' ? VALUE_OBJECT : 0;
+}
+
+static unsigned kind_of_value(const struct door *d) {
+  switch (lua_type(d->L, -1)) {
+  case LUA_TTABLE:
+    return kind_of_table(d);
+  case LUA_TSTRING: /* a long integer is a string by now */
+    return json_first(d->text) == '"' ? VALUE_TEXT | VALUE_BASE64 : 0;
+  case LUA_TBOOLEAN:
+    return VALUE_BOOLEAN;
+  case LUA_TLIGHTUSERDATA:
+    return VALUE_NOTHING;
+  }
+  return 0;
+}
+
+/* ---- elements of lists ---- */
+
+static bool is_record(const struct door *d, int value) {
+  if (lua_type(d->L, value) != LUA_TTABLE || has_element(d->L, value)) return false;
+  for (const char *at = d->row->identity; at && *at;) {
+    size_t size = strcspn(at, " ");
+    lua_pushlstring(d->L, at, size);
+    bool held = lua_rawget(d->L, value) != LUA_TNIL;
+    lua_pop(d->L, 1);
+    if (held) return true;
+    at += size + strspn(at + size, " ");
+  }
+  return !d->row->identity && !is_empty(d->L, value);
+}
+
+static bool is_element(const struct door *d, unsigned kinds) {
+  int value = lua_gettop(d->L);
+  return (kinds & VALUE_LIST && is_record(d, value)) ||
+         (kinds & VALUE_TEXTS && lua_type(d->L, value) == LUA_TSTRING);
+}
+
+/* Checks every element of the list at the top; nulls are left out. */
+static bool check_elements(const struct door *d, unsigned kinds) {
+  int list = lua_gettop(d->L);
+  lua_Integer count = (lua_Integer)lua_rawlen(d->L, list), kept = 0;
+  for (lua_Integer i = 1; i <= count; i++) {
+    bool null = lua_rawgeti(d->L, list, i) == LUA_TLIGHTUSERDATA;
+    if (!null && !is_element(d, kinds)) return false;
+    if (null)
+      lua_pop(d->L, 1);
+    else
+      lua_rawseti(d->L, list, ++kept);
+  }
+  while (kept < count) {
+    lua_pushnil(d->L);
+    lua_rawseti(d->L, list, ++kept);
+  }
+  return true;
+}
+
+static bool check_kind(const struct door *d, char what[static 64]) {
+  unsigned promised = row_value(d->row), found = kind_of_value(d), both = promised & found;
+  if (!both) {
+    snprintf(what, 64, "holds %s instead of %s", name_of(found), name_of(promised));
+    return false;
+  }
+  if (both & (VALUE_LIST | VALUE_TEXTS) && !check_elements(d, both)) {
+    snprintf(what, 64, "holds a list with elements that are no %s", both & VALUE_LIST ? "records" : "texts");
+    return false;
+  }
+  return true;
+}
+
+/* ---- the door ---- */
+
+/* The body at the top becomes { records =, pagination = }; the list may be under `response`, under the row's
+ * own member, or under both. */
+static bool take_page(struct door *d, char what[static 64]) {
+  int body = lua_gettop(d->L);
+  lua_newtable(d->L);
+  lua_pushvalue(d->L, body);
+  unwrap(d);
+  enter(d, d->row->items);
+  if (!check_kind(d, what)) return false;
+  lua_setfield(d->L, body + 1, "records");
+  if (lua_type(d->L, body) == LUA_TTABLE && lua_getfield(d->L, body, "pagination") == LUA_TTABLE)
+    lua_setfield(d->L, body + 1, "pagination");
+  lua_settop(d->L, body + 1);
+  lua_remove(d->L, body);
+  return true;
+}
+
+bool take_value(lua_State *L, const struct row *row, struct bytes text, char what[static 64]) {
+  struct door d = {L, row, text};
+  luaL_checkstack(L, 8, "reply");
+  if (row->paging != PAGED_NO) return take_page(&d, what);
+  unwrap(&d);
+  if (!check_kind(&d, what)) return false;
+  if (lua_type(L, -1) != LUA_TLIGHTUSERDATA) return true;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  return true;
+}
