@@ -101,6 +101,46 @@ describe("a simulated energy site", function()
       assert.matches('"daily_demand_charges":{}', read.body, 1, true)
     end)
 
+    describe("is changed as the service changes it:", function()
+      local function kept(energy, selling)
+        local sent = json.decode(tariff)
+        local content = sent.tou_settings.tariff_content_v2
+        content.energy_charges.Year.rates, content.extra = energy, json.list({ 1 })
+        if selling then
+          content.sell_tariff = json.decode(json.encode(content))
+          content.sell_tariff.energy_charges.Year.rates = selling
+        end
+        local body = json.encode(sent)
+        assert.equal(201, sim:call("POST", SITE .. "/time_of_use_settings", body).response.code)
+        local own = sim:get(SITE .. "/site_info").response.tariff_content_v2
+        assert.same({ 1 }, own.extra)
+        return own, json.decode(body).tou_settings.tariff_content_v2
+      end
+
+      it("a price below zero is zero", function()
+        local own, sent = kept({ ON = 0.4, OFF = -0.1 })
+        sent.energy_charges.Year.rates.OFF = 0
+        assert.same(sent, own)
+      end)
+
+      it("a selling price below zero is zero", function()
+        local own, sent = kept({ ON = 0.4, OFF = 0.1 }, { ON = 0.1, OFF = -0.1 })
+        sent.sell_tariff.energy_charges.Year.rates.OFF = 0
+        assert.same(sent, own)
+      end)
+
+      it("buying costs as much as selling brings", function()
+        local own, sent = kept({ ON = 0.4, OFF = 0.1 }, { ON = 0.2, OFF = 0.3 })
+        assert.same({ ON = 0.4, OFF = 0.3 }, own.energy_charges.Year.rates)
+        assert.same(sent.sell_tariff, own.sell_tariff)
+      end)
+
+      it("and nothing where both agree", function()
+        local own, sent = kept({ ON = 0.4, OFF = 0.1 }, { ON = 0.4, OFF = 0 })
+        assert.same(sent, own)
+      end)
+    end)
+
     it("is needed in the body", function()
       assert.equal(400, sim:call("POST", SITE .. "/time_of_use_settings", "{}").status)
       assert.equal(400, sim:call("POST", SITE .. "/time_of_use_settings", '{"tou_settings":{}}').status)

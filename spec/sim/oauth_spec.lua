@@ -92,6 +92,21 @@ describe("the authorization server", function()
       assert.equal("access_denied", answer({ action = "allow", scopes = "openid" }))
     end)
 
+    it("gives no code without all scopes where the app requires them", function()
+      local function answer(fields)
+        local _, reply = sim:code(fields)
+        return text.form(reply.headers.Location:match("%?(.*)$"))
+      end
+      assert.is_string(answer({ scope = "openid", require_requested_scopes = "true" }).code)
+      -- what the user has not granted before is not asked for again, and so is missing
+      local both = { scope = "openid user_data", require_requested_scopes = "true" }
+      assert.same({ nil, "access_denied" }, { answer(both).code, answer(both).error })
+      both.require_requested_scopes = "false"
+      assert.is_string(answer(both).code)
+      both.require_requested_scopes, both.prompt_missing_scopes = "true", "true"
+      assert.is_string(answer(both).code)
+    end)
+
     it("asks again for missing scopes only when told to", function()
       local function scopes(fields)
         fields.scope = "openid user_data"

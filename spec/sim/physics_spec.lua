@@ -13,6 +13,72 @@ local function plugged(fields)
 end
 
 describe("a simulated vehicle", function()
+  describe("has a range", function()
+    local function range(sim)
+      local charge = sim:section("charge_state")
+      return charge.battery_range, charge.ideal_battery_range, charge.usable_battery_level
+    end
+
+    it("that follows its level: three miles for a percent", function()
+      local sim = car({ charge_state = { battery_level = 40 } })
+      assert.same({ 120, 120, 40 }, { range(sim) })
+      control.set(sim.service, simulated.OLD, { charge_state = { battery_level = 70 } })
+      assert.same({ 210, 210, 70 }, { range(sim) })
+      control.event(sim.service, "drive", simulated.OLD, { miles = 30 })
+      assert.same({ 180, 180, 60 }, { range(sim) })
+    end)
+
+    it("that follows within a percent as well", function()
+      local sim = plugged()
+      sim:advance(60)
+      assert.near(150 + 3 * 0.128 / 0.75, (range(sim)), 0.01)
+      assert.equal(50, sim:section("charge_state").battery_level)
+    end)
+
+    it("that was given, until the level moves", function()
+      local sim = car({ charge_state = { battery_level = 50, battery_range = 99, est_battery_range = 88 } })
+      assert.equal(99, (range(sim)))
+      assert.equal(88, sim:section("charge_state").est_battery_range)
+      control.event(sim.service, "drive", simulated.OLD, { miles = 30 })
+      assert.equal(120, (range(sim)))
+    end)
+  end)
+
+  describe("that sleeps", function()
+    local function state_after(change)
+      local sim = car({ state = "asleep", sleep_after = 600 })
+      change(sim)
+      return sim:car():state(), sim
+    end
+
+    it("wakes when it is plugged in, by whatever way, and dozes off again", function()
+      local plug = function(sim) control.event(sim.service, "plug", simulated.OLD, { start = false }) end
+      local state, sim = state_after(plug)
+      assert.equal("online", state)
+      sim:advance(900)
+      assert.equal("asleep", sim:car():state())
+      assert.equal("online", (state_after(function(other)
+        control.set(other.service, simulated.OLD, { charge_state = { conn_charge_cable = "IEC" } })
+      end)))
+      assert.equal("online", (state_after(function(other)
+        control.set(other.service, simulated.OLD, { charge_state = { charging_state = "Stopped" } })
+      end)))
+    end)
+
+    it("sleeps on when something else is set, when told to, and when it is out of reach", function()
+      assert.equal("asleep", (state_after(function(sim)
+        control.set(sim.service, simulated.OLD, { charge_state = { battery_level = 30 } })
+      end)))
+      assert.equal("asleep", (state_after(function(sim)
+        control.set(sim.service, simulated.OLD, { state = "asleep", charge_state = { conn_charge_cable = "IEC" } })
+      end)))
+      assert.equal("offline", (state_after(function(sim)
+        control.set(sim.service, simulated.OLD, { state = "offline" })
+        control.event(sim.service, "plug", simulated.OLD)
+      end)))
+    end)
+  end)
+
   describe("charges", function()
     it("with volts times amps: 32 A for an hour are 7.68 kWh of 75", function()
       local sim = plugged()

@@ -12,14 +12,6 @@ describe("the simulated service", function()
   describe("rows", function()
     local handlers, commands = require("fleet.sim.handlers"), require("fleet.sim.commands")
 
-    for _, row in ipairs(core.endpoints()) do
-      it("endpoint " .. row.name .. " has a handler", function() assert.is_function(handlers[row.name]) end)
-    end
-
-    for _, row in ipairs(core.commands()) do
-      it("command " .. row.name .. " has a handler", function() assert.is_function(commands[row.name]) end)
-    end
-
     it("are all that handlers exist for", function()
       local known = {}
       for _, row in ipairs(core.endpoints()) do known[row.name] = true end
@@ -224,6 +216,42 @@ describe("the simulated service", function()
       assert.equal(421, reply.status)
       assert.matches("use base URL: https://eu.example", reply.json.error, 1, true)
     end)
+
+    it("of another region are told everywhere where they belong", function()
+      local other = simulated.new({ accounts = { { email = "a@x", region = "na" }, { email = "b@x", region = "eu" } } },
+        { vendor = { title = "V", regions = { eu = "https://eu.example" } } })
+      local reply = other:get("/api/1/users/region", other:login({ login_hint = "b@x" }).access_token)
+      assert.same({ 200, { region = "eu", fleet_api_base_url = "https://eu.example" } }, { reply.status, reply.response })
+      assert.equal(401, other:get("/api/1/users/region", "").status)
+    end)
+
+    it("without a region live where the service is", function()
+      for _, garage in ipairs({
+        { region = "eu", accounts = { { email = "a@x" } } },
+        { accounts = { { email = "b@x", region = "eu" }, { email = "a@x" } } },
+      }) do
+        local other = simulated.new(garage)
+        local token = other:login({ login_hint = "a@x" })
+        assert.equal(200, other:get("/api/1/vehicles", token.access_token).status)
+        assert.equal("eu", other:get("/api/1/users/region", token.access_token).response.region)
+        assert.equal("EU_", token.refresh_token:sub(1, 3))
+      end
+    end)
+  end)
+
+  it("lists among the products what the scopes are for", function()
+    local function kinds(scope)
+      local reply = sim:get("/api/1/products", sim:login({ scope = scope, client_id = scope:gsub("%W", "") }).access_token)
+      if reply.status ~= 200 then return reply.status end
+      local list = {}
+      for i, item in ipairs(reply.response) do list[i] = item.device_type end
+      assert.equal(#list, reply.json.count)
+      return table.concat(list, " ")
+    end
+    assert.equal("vehicle vehicle", kinds("openid vehicle_device_data"))
+    assert.equal("energy", kinds("openid energy_device_data"))
+    assert.equal("vehicle vehicle energy", kinds("openid energy_device_data vehicle_device_data"))
+    assert.equal(403, kinds("openid vehicle_cmds energy_cmds"))
   end)
 
   describe("charging", function()

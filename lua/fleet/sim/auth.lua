@@ -25,14 +25,6 @@ routes["GET /oauth2/v3/authorize"] = function(service, request)
   return reply.html(200, pages.consent(ticket, service.oauth.tickets[ticket], "/oauth2/v3/authorize"))
 end
 
-local function includes_all(list, wanted)
-  local set = text.set(list)
-  for _, scope in ipairs(wanted) do
-    if not set[scope] then return false end
-  end
-  return true
-end
-
 local function chosen(lists, entry)
   local asked, out = text.set(entry.ask), {}
   for _, scope in ipairs(lists.scopes or {}) do
@@ -49,11 +41,7 @@ routes["POST /oauth2/v3/authorize"] = function(service, request)
   end
   service.oauth.tickets[form.ticket] = nil
   if form.action == "deny" then return service.oauth:deny(entry.q, "access_denied", "the user refused") end
-  local scopes = chosen(lists, entry)
-  if entry.q.require_requested_scopes == "true" and not includes_all(scopes, entry.ask) then
-    return service.oauth:deny(entry.q, "access_denied", "all requested scopes are needed")
-  end
-  return service.oauth:allow(entry.account, entry.q, scopes)
+  return service.oauth:allow(entry.account, entry.q, chosen(lists, entry))
 end
 
 local function token(service, request)

@@ -27,16 +27,10 @@ local events = {}
 
 local function charge(vehicle) return vehicle.sections.charge_state end
 
--- A hand at the cable wakes the vehicle; one without a network stays out of reach.
-local function rouse(vehicle, now)
-  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end
-  vehicle.used_at = now
-end
-
 function events.plug(vehicle, options, service)
   if not vehicle:parked() then fail("a car that drives takes no cable: park first") end
   local c = charge(vehicle)
-  rouse(vehicle, service:now())
+  physics.rouse(vehicle, service:now())
   c.conn_charge_cable, c.charge_port_door_open, c.charge_port_latch = options.cable or "IEC", true, "Engaged"
   c.charging_state = options.power == false and "NoPower" or "Stopped"
   if options.start ~= false and c.charging_state == "Stopped" and c.scheduled_charging_mode == "Off" and
@@ -46,7 +40,7 @@ function events.plug(vehicle, options, service)
 end
 
 function events.unplug(vehicle, _, service)
-  rouse(vehicle, service:now())
+  physics.rouse(vehicle, service:now())
   physics.stop_charging(vehicle)
   vehicle.sections.charge_state.charging_state = "Disconnected"
   vehicle.sections.charge_state.conn_charge_cable = "<invalid>"
@@ -207,14 +201,16 @@ local PLAIN = {
   telemetry_configs = "number",
 }
 
-local function set_section(vehicle, name, fields)
+local function set_section(vehicle, name, fields, now)
   if type(fields) ~= "table" then fail("%s: an object is expected", name) end
+  local had_cable = vehicle:cable()
   vehicles.overlay(vehicle.sections[name], fields)
   vehicle:changed(name, fields)
+  if vehicle:cable() ~= had_cable then physics.rouse(vehicle, now) end
 end
 
-local function set_member(vehicle, name, value)
-  if vehicle.sections[name] then return set_section(vehicle, name, value) end
+local function set_member(vehicle, name, value, now)
+  if vehicle.sections[name] then return set_section(vehicle, name, value, now) end
   if PLAIN[name] then
     if type(value) ~= PLAIN[name] then fail("%s: a %s is expected", name, PLAIN[name]) end
     vehicle[name == "telemetry_configs" and "foreign_configs" or name] = value
@@ -231,7 +227,10 @@ end
 -- set(service, vin, changes): fields of sections, of the record and of the status.
 function M.set(service, vin, changes)
   local vehicle = vehicle_of(service, vin)
-  for name, value in pairs(changes) do set_member(vehicle, name, value) end
+  for name, value in pairs(changes) do
+    if name ~= "state" then set_member(vehicle, name, value, service:now()) end
+  end
+  if changes.state ~= nil then set_member(vehicle, "state", changes.state) end -- last: a cable may have woken it
   physics.show(vehicle, service:now())
 end
 

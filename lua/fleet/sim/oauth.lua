@@ -134,9 +134,19 @@ function M:to_ask(account, q)
   return list
 end
 
+-- require_requested_scopes: what is granted now, or before, must be all that was asked for.
+local function lacks_scopes(q, granted, scopes)
+  local allowed = text.set(scopes)
+  for _, scope in ipairs(q.require_requested_scopes == "true" and text.words(q.scope) or {}) do
+    if not granted[scope] and not allowed[scope] then return true end
+  end
+  return false
+end
+
 -- The user allowed these scopes: a code.
 function M:allow(account, q, scopes)
   local granted = self:consent(account.email, q.client_id)
+  if lacks_scopes(q, granted, scopes) then return self:deny(q, "access_denied", "all requested scopes are needed") end
   for _, scope in ipairs(scopes) do granted[scope] = true end
   local now = self.service:now()
   local code = account.region:upper() .. "_" .. self.service.random(20)

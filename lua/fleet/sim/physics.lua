@@ -50,15 +50,21 @@ local function show_charging(vehicle)
   charge.charge_port_color = kw > 0 and "FlashingGreen" or "<invalid>"
 end
 
-local function show_battery(vehicle)
+-- The range follows the charge, except where it was set together with the level.
+local function show_range(vehicle)
   local charge, percent = vehicle.sections.charge_state, vehicle.energy_percent
-  local shown = math.floor(percent + SPARE)
-  if shown ~= charge.battery_level then
-    charge.battery_level, charge.usable_battery_level = shown, shown
-    charge.battery_range = round(percent * M.PACK_MILES / 100, 0.01)
-    charge.ideal_battery_range = charge.battery_range
-    charge.est_battery_range = round(charge.battery_range * 0.93, 0.01)
-  end
+  if vehicle.range_percent == percent then return end
+  vehicle.range_percent = percent
+  charge.battery_range = round(percent * M.PACK_MILES / 100, 0.01)
+  charge.ideal_battery_range = charge.battery_range
+  charge.est_battery_range = round(charge.battery_range * 0.93, 0.01)
+end
+
+local function show_battery(vehicle)
+  local charge = vehicle.sections.charge_state
+  local shown = math.floor(vehicle.energy_percent + SPARE)
+  if shown ~= charge.battery_level then charge.battery_level, charge.usable_battery_level = shown, shown end
+  show_range(vehicle)
 end
 
 -- Starts, or says why not. doc/protocol.md#reasons, charge_start.
@@ -150,6 +156,12 @@ local function warm(vehicle, seconds)
 end
 
 -- ---- state ----
+
+--- A hand at the cable or the door wakes the vehicle; one without a network stays out of reach.
+function M.rouse(vehicle, now)
+  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end
+  vehicle.used_at = now
+end
 
 function M.wake(vehicle, now)
   if vehicle.record.state == "asleep" and not vehicle.wake_at then vehicle.wake_at = now + vehicle.wake_seconds end

@@ -1,12 +1,12 @@
 -- The service itself, without a socket: a request and a moment go in, a reply comes out. Routes, checks and billing classes
 -- come from the rows; what each endpoint does stands in the handlers.
+local admission = require("fleet.sim.admission")
 local billing = require("fleet.sim.billing")
 local clock = require("fleet.sim.clock")
 local commands = require("fleet.sim.commands")
 local faults = require("fleet.sim.faults")
 local garage = require("fleet.sim.garage")
 local handlers = require("fleet.sim.handlers")
-local json = require("fleet.sim.json")
 local limits = require("fleet.sim.limits")
 local oauth = require("fleet.sim.oauth")
 local physics = require("fleet.sim.physics")
@@ -64,7 +64,7 @@ function M.new(options)
   }, M)
   self.region = self.garage.region or self.garage.accounts[1].region or "na"
   for i, account in ipairs(self.garage.accounts) do
-    account.region = account.region or "na"
+    account.region = account.region or self.region
     account.index = i
   end
   for i, entry in ipairs(self.garage.vehicles or {}) do add_vehicle(self, entry, i) end
@@ -150,81 +150,6 @@ function M:consent_revoked(email, client_id)
   for _, vehicle in ipairs(self.vehicles) do
     if vehicle.owner == email then vehicle.configs[client_id] = nil end
   end
-end
-
--- ---- the way of a request ----
-
-local function check_token(self, request)
-  local token, problem = self.oauth:find(request.headers.authorization)
-  if not token then reply.fail(401, problem) end
-  return token
-end
-
-local function check_region(self, token)
-  local account = token.account
-  if account and account.region ~= self.region then
-    reply.fail(421, ("user out of region, use base URL: %s, see %s/regions"):format(
-      self:region_url(account.region), self.auth_url))
-  end
-end
-
-local function check_registered(self, token, row)
-  local app = self.oauth:app(token.client_id)
-  local missing = app and app.registered == false and not self.registered[app.client_id]
-  if missing and not row.path:find("/partner_accounts", 1, true) then
-    reply.fail(412, ("Account %s must be registered in the current region %s"):format(
-      self:subject({ client_id = token.client_id }), self.base_url))
-  end
-end
-
-local function check_kind(row, token)
-  if row.third_party and token.open_source then reply.fail(403, "forbidden", "not available to open-source apps") end
-  if row.no_business and token.kind == "business" then reply.fail(403, "forbidden", "a business token has no user context") end
-  if not row.slots[token.kind] then
-    local kinds = {}
-    for kind in pairs(row.slots) do kinds[#kinds + 1] = kind end
-    table.sort(kinds)
-    reply.fail(403, "forbidden", ("this call needs a %s token"):format(table.concat(kinds, " or ")))
-  end
-end
-
-local function check_scope(row, token)
-  if not row.scope or token.scopes[row.scope] then return end
-  if row.charging_scope and token.scopes.vehicle_charging_cmds then return end
-  reply.fail(403, "Unauthorized missing scopes", "the token lacks " .. row.scope)
-end
-
-local function read_body(request)
-  local body = request.body
-  if body == "" then return {} end
-  local kind = (request.headers["content-type"] or ""):lower()
-  if not kind:find("^application/json") then
-    reply.fail(406, "not_acceptable", "send Content-Type: application/json")
-  end
-  local value, problem = json.decode(body)
-  if value == nil then reply.fail(400, "invalid_request", problem) end
-  if value == json.null then return {} end
-  if json.is_list(value) or type(value) ~= "table" then reply.fail(400, "invalid_request", "the body must be a JSON object") end
-  return value
-end
-
-local function drop_nulls(body)
-  for name, value in pairs(body) do
-    if value == json.null then body[name] = nil end
-  end
-  return body
-end
-
-local function check_body(row, body)
-  local inner = row.wrap and body[row.wrap] or body
-  if row.wrap and type(inner) ~= "table" then
-    reply.fail(400, "invalid_request", ("missing %s param"):format(row.wrap))
-  end
-  if row.body_as_given then return inner end
-  drop_nulls(inner)
-  local problem, name = rows.problem(row, inner)
-  if problem then reply.fail(400, "invalid_request", problem, { [name] = json.list({ problem }) }) end
-  return inner
 end
 
 -- ---- vehicles ----
@@ -332,16 +257,12 @@ local function run(self, context)
 end
 
 local function prepare(self, request, row, args)
-  local token = check_token(self, request)
+  local token = admission.token(self, request, row)
   local context = {
     service = self, row = row, token = token, args = args, query = request.query_fields, now = self:now(),
     account = token.account, fail = reply.fail, note = function(note) request.note = note end,
   }
-  check_region(self, token)
-  check_registered(self, token, row)
-  check_kind(row, token)
-  check_scope(row, token)
-  context.body = check_body(row, read_body(request))
+  context.body = admission.body(request, row)
   if row.name == "signed_command" and #self.faults.list > 0 then context.message = signed.kind_of(context) end
   return context
 end

@@ -1,8 +1,10 @@
 -- The tariff in force, as far as a battery cares: which price holds now, and whether it is the dearest of its season. The
--- reading is fleet.core's. The service keeps what it is sent without checking it, so a tariff with problems is no reason to
--- stop: where it names no price, nothing is dear.
+-- reading is fleet.core's. The service keeps a tariff with problems too, so that they are no reason to stop: where it names no
+-- price, nothing is dear.
 local calendar = require("fleet.sim.calendar")
 local core = require("fleet.core")
+local garage = require("fleet.sim.garage")
+local json = require("fleet.sim.json")
 
 local M = {}
 
@@ -23,6 +25,34 @@ local function reading(tariff)
   end
   return read[tariff]
 end
+
+-- ---- what is kept ----
+
+local function side_of(tariff, side)
+  return side == "sell" and tariff.sell_tariff or tariff
+end
+
+--- What the service keeps of a tariff: prices below zero become zero, and where buying costs less than selling brings it costs
+--- as much (doc/protocol.md#tariff-checks). Everything else stays as it was sent.
+function M.kept(tariff)
+  local plan, report = core.tariff(tariff)
+  if #report.normalisations == 0 then return tariff end
+  local out, raised = garage.copy(tariff), false
+  for _, change in ipairs(report.normalisations) do
+    if change.kind == "negative_price" then
+      side_of(out, change.side)[change.charges][change.season].rates[change.label] = 0
+    else
+      raised = true
+    end
+  end
+  if raised then
+    local own = json.decode(plan:normalised():json())
+    out.energy_charges, out.seasons = own.energy_charges, own.seasons
+  end
+  return out
+end
+
+-- ---- what it costs ----
 
 -- price(tariff, local seconds) → price of the moment, season, label; nil where there is none.
 function M.price(tariff, at)

@@ -98,6 +98,7 @@ function M:changed(section, fields)
   if fields.battery_level ~= nil or not self.energy_percent then
     self.energy_percent = charge.battery_level
     if fields.usable_battery_level == nil then charge.usable_battery_level = charge.battery_level end
+    self.range_percent = fields.battery_range ~= nil and self.energy_percent or nil
   end
   if fields.conn_charge_cable ~= nil and fields.charging_state == nil then
     if not self:cable() then charge.charging_state = "Disconnected" end

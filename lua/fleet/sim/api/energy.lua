@@ -4,6 +4,7 @@ local energy = require("fleet.sim.energy")
 local history = require("fleet.sim.history")
 local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
+local tariffs = require("fleet.sim.tariff")
 local vehicles_api = require("fleet.sim.api.vehicles")
 
 local handlers = {}
@@ -124,9 +125,9 @@ function handlers.grid_import_export(context)
   return done(204)
 end
 
--- Stored and given back as sent. The service does not check it (doc/protocol.md#tariff-checks).
+-- The service does not check a tariff, but changes some of its prices (doc/protocol.md#tariff-checks).
 function handlers.time_of_use_settings(context)
-  local tariff, info = context.body.tariff_content_v2, context.site.info
+  local tariff, info = tariffs.kept(context.body.tariff_content_v2), context.site.info
   info.tariff_content_v2, info.tariff_id = tariff, type(tariff.code) == "string" and tariff.code or json.null
   info.utility = type(tariff.utility) == "string" and tariff.utility or info.utility
   return done()
@@ -198,17 +199,22 @@ local function site_product(site)
   return out
 end
 
+local function vehicle_product(context, vehicle, role, hidden)
+  physics.advance(vehicle, context.now)
+  local item = vehicles_api.record(vehicle, role, hidden)
+  item.device_type, item.cached_data, item.release_notes_supported = "vehicle", json.null, true
+  item.mobile_access_disabled = not vehicle.mobile_enabled
+  item.command_signing = vehicle:requires_protocol() and "required" or "off"
+  return item
+end
+
+-- Each kind is listed for its own scope.
 function handlers.products(context)
-  local list = json.list()
-  for _, entry in ipairs(vehicles_api.visible(context)) do
-    physics.advance(entry[1], context.now)
-    local item = vehicles_api.record(entry[1], entry[2], entry[3])
-    item.device_type, item.cached_data, item.release_notes_supported = "vehicle", json.null, true
-    item.mobile_access_disabled = not entry[1].mobile_enabled
-    item.command_signing = entry[1]:requires_protocol() and "required" or "off"
-    list[#list + 1] = item
+  local list, scopes = json.list(), context.token.scopes
+  for _, entry in ipairs(scopes.vehicle_device_data and vehicles_api.visible(context) or {}) do
+    list[#list + 1] = vehicle_product(context, entry[1], entry[2], entry[3])
   end
-  for _, site in ipairs(context.service.sites) do
+  for _, site in ipairs(scopes.energy_device_data and context.service.sites or {}) do
     if site.owner == context.account.email then
       context.service:advance_site(site, context.now)
       list[#list + 1] = site_product(site)
