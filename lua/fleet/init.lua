@@ -2,6 +2,7 @@
 -- the rows' methods on them; every module behind it is loaded when it is first used.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local unpack = require("fleet.util.compat").unpack
 local tasks = require "fleet.async.task"
 local rows = require "fleet.call.rows"
@@ -102,12 +103,7 @@ end
 --- Any row's call by its name: path arguments stand in args. Returns what the method returns; a paged row an iterable.
 function client_methods:call(name, args, options)
   local row = rows.by_name[name]
-  if not row then
-    local names = {}
-    for known in pairs(rows.by_name) do names[#names + 1] = known end
-    local near = core.nearest(tostring(name), names)
-    error(string.format("call: unknown name '%s'%s", tostring(name), near and ", did you mean '" .. near .. "'?" or ""), 2)
-  end
+  if not row then errors.unknown_name("call", "name", name, rows.by_name) end
   return require("fleet.call.by_name").call(row, self, args, options)
 end
 

@@ -24,7 +24,9 @@ local function refusal(object, method, ...)
   local ok, message = pcall(target[method], target, ...)
   assert.is_false(ok, "it was accepted")
   assert.equal(0, #requests)
-  return message
+  local own, text = string.match(message, "^(spec/call/params_spec%.lua:%d+: )(.*)$")
+  assert.truthy(own, message)
+  return text
 end
 
 local function refuses(pattern, object, method, ...)

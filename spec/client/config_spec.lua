@@ -34,8 +34,9 @@ describe("options", function()
   local wrong = {
     { "timeout", 0, "above 0" }, { "timeout", -1, "above 0" }, { "timeout", 0 / 0, "above 0" }, { "timeout", math.huge, "above 0" },
     { "timeout", "30", "must be a number, got string" }, { "max_response", 1.5, "whole number" }, { "max_response", 0, "above 0" },
-    { "region", "ue", "did you mean 'eu'?" }, { "region", "mars", "one of na, eu, cn" }, { "commands", "sined", "did you mean 'signed'?" },
-    { "vendor", "acme", "one of tesla" }, { "log", "x", "must be a function" }, { "http", {}, "must be a function" },
+    { "region", "ue", "did you mean 'eu'?" }, { "region", "mars", "one of 'na', 'eu', 'cn'" },
+    { "commands", "sined", "did you mean 'signed'?" },
+    { "vendor", "acme", "one of 'tesla'" }, { "log", "x", "must be a function" }, { "http", {}, "must be a function" },
     { "budgets", 5, "must be a table" }, { "scopes", "openid", "must be a list" }, { "scopes", { 5 }, "list of strings" },
     { "hosts", { "a\nb" }, "control characters" }, { "token", "a\r\nX: y", "control characters" },
     { "token", "a\0b", "control characters" },

@@ -147,7 +147,7 @@ describe("fleet.server", function()
       ["a header value with a line break"] = { { 200, { a = "b\r\nc: d" } }, "control characters" },
       ["a header value with NUL"] = { { 200, { a = "b\0c" } }, "control characters" },
       ["a header value in a list with a line break"] = { { 200, { a = { "b", "c\n" } } }, "control characters" },
-      ["an unknown option"] = { { 200, nil, "", { dealy = 1 } }, "nearest: 'delay'" },
+      ["an unknown option"] = { { 200, nil, "", { dealy = 1 } }, "did you mean 'delay'" },
       ["a negative delay"] = { { 200, nil, "", { delay = -1 } }, "'delay'" },
     }) do
       it("with " .. name .. " raises and leaves the request open", function()
@@ -457,7 +457,7 @@ describe("fleet.server", function()
     for name, case in pairs({
       ["no loop"] = { { on_request = echo }, "'loop'" },
       ["no handler"] = { { loop = {} }, "'on_request'" },
-      ["a misspelt name"] = { { loop = {}, on_request = echo, prot = 1 }, "nearest: 'port'" },
+      ["a misspelt name"] = { { loop = {}, on_request = echo, prot = 1 }, "did you mean 'port'" },
       ["a port out of range"] = { { loop = {}, on_request = echo, port = 70000 }, "'port'" },
       ["a body limit that is no integer"] = { { loop = {}, on_request = echo, max_body = 1.5 }, "'max_body'" },
       ["a time limit of nothing"] = { { loop = {}, on_request = echo, timeout = 0 }, "'timeout'" },

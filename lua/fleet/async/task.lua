@@ -5,7 +5,8 @@
 -- host replaces only the waiting. Decisions, sleeps and ages read loop.clock; transport deadlines stay on real time.
 
 local core = require "fleet.core"
-local names = require "fleet.util.names"
+local errors = require "fleet.util.errors"
+local check_options = require "fleet.util.check_options"
 local compat = require "fleet.util.compat"
 
 local M = { generation = 1 } -- grows when a forked child makes its own engine
@@ -98,7 +99,7 @@ end
 M.wake = wake
 
 local function cancelled_error(text)
-  return core.err { kind = "cancelled", message = text or "the task was cancelled" }
+  return errors.new("cancelled", text or "the task was cancelled")
 end
 
 local function current_task()
@@ -145,7 +146,7 @@ end
 
 --- Sleeps by the loop's clock. seconds: number.
 function M.sleep(seconds)
-  if type(seconds) ~= "number" or seconds ~= seconds then error("sleep: seconds must be a number", 2) end
+  if type(seconds) ~= "number" or seconds ~= seconds then errors.usage("sleep: seconds must be a number") end
   local waiter = {}
   wake_after(waiter, math.max(seconds, 0))
   await(waiter)
@@ -224,7 +225,7 @@ end
 
 --- Starts fn(...) as a task; it first runs in the next step of the loop. Returns the task.
 function M.spawn(fn, ...)
-  if type(fn) ~= "function" then error("spawn: a function is needed, got " .. type(fn), 2) end
+  if type(fn) ~= "function" then errors.usage("spawn: a function is needed, got " .. type(fn)) end
   local task = setmetatable({
     state = "running", fn = fn, arguments = { n = select("#", ...), ... }, waiters = {}, generation = M.generation,
   }, task_mt)
@@ -237,7 +238,7 @@ end
 
 --- Waits for the end of the task and returns what its function returned; its error is raised again.
 function task_methods:wait()
-  if self == current_task() then error("wait: a task cannot wait for its own end", 2) end
+  if self == current_task() then errors.usage("wait: a task cannot wait for its own end") end
   if self.state == "running" then
     local waiter = {}
     self.waiters[#self.waiters + 1] = waiter
@@ -400,8 +401,8 @@ watch_mt.__close = watch_mt.__index.close
 --- watch(fd, mode, fn) and loop:watch(fd, mode, fn) are the same.
 function loop.watch(fd, mode, fn, ...)
   if fd == loop then return loop.watch(mode, fn, ...) end
-  if mode ~= "r" and mode ~= "w" and mode ~= "rw" then error("watch: mode must be \"r\", \"w\" or \"rw\"", 2) end
-  if type(fn) ~= "function" then error("watch: a function is needed", 2) end
+  if mode ~= "r" and mode ~= "w" and mode ~= "rw" then errors.usage("watch: mode must be \"r\", \"w\" or \"rw\"") end
+  if type(fn) ~= "function" then errors.usage("watch: a function is needed") end
   local ok, err, kind = (engine or open()):watch(fd, mode)
   if not ok then return nil, err, kind end
   watches[fd] = setmetatable({ fd = fd, fn = fn }, watch_mt)
@@ -475,12 +476,12 @@ end
 local map_options = { "concurrency", "progress", "skip" }
 
 local function check_map(list, fn, options)
-  if type(list) ~= "table" then error("map: a list is needed, got " .. type(list), 3) end
-  if type(fn) ~= "function" then error("map: a function is needed, got " .. type(fn), 3) end
-  names.check("map", "option", options, map_options)
+  if type(list) ~= "table" then errors.usage("map: a list is needed, got " .. type(list)) end
+  if type(fn) ~= "function" then errors.usage("map: a function is needed, got " .. type(fn)) end
+  check_options.names("map", "option", options, map_options)
   local concurrency = options.concurrency or 16
   local sound = type(concurrency) == "number" and concurrency >= 1
-  if not sound then error("map: concurrency must be 1 or more", 3) end
+  if not sound then errors.usage("map: concurrency must be 1 or more") end
 end
 
 local function map_one(results, i, item, fn)

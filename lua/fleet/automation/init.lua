@@ -6,6 +6,7 @@
 -- doc/manual/automations.md.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local claims = require "fleet.automation.arbitration"
 local cost = require "fleet.automation.cost"
 local options = require "fleet.automation.options"
@@ -413,9 +414,9 @@ local run_options = { progress = true, dry_run = true }
 
 local function begin(self, given)
   for name in pairs(given) do
-    if not run_options[name] then error("run: unknown option '" .. tostring(name) .. "'", 3) end
+    if not run_options[name] then errors.unknown_name("run", "option", name, run_options) end
   end
-  if self.running then error("run: it runs already", 3) end
+  if self.running then errors.usage("run: it runs already") end
   self.progress, self.dry = given.progress, given.dry_run or self.config.dry_run
   self.would, self.would_cost = {}, {}
 end
@@ -486,7 +487,7 @@ function Automation:dry_run()
   local ok, after = pcall(rounds, self, state)
   unlisten()
   if not ok then error(after, 0) end
-  if after.trouble then return nil, core.err { kind = "service", message = after.trouble.message }, "service" end
+  if after.trouble then return errors.failure("service", after.trouble.message) end
   local calls = self.would_cost
   return {
     why = self.why, actions = self.would, cost = { calls = calls, usd = cost.usd(calls), text = cost.text(calls) },
@@ -518,8 +519,7 @@ return setmetatable(M, {
   __index = function(_, name)
     local definition = definition_of(name)
     if not definition then
-      local near = core.nearest(tostring(name), M.names)
-      error(string.format("there is no automation '%s'%s", tostring(name), near and ", did you mean '" .. near .. "'?" or ""), 2)
+      errors.unknown_name("fleet.automation", "automation", name, M.names)
     end
     local function new(given)
       return make(name, definition, given)

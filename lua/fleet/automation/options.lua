@@ -1,7 +1,8 @@
 -- The options of an automation, checked against its rows: a slip of the pen raises and names the nearest.
 
+local errors = require "fleet.util.errors"
 local hours = require "fleet.automation.local_time"
-local names = require "fleet.util.names"
+local check_options = require "fleet.util.check_options"
 
 local M = {}
 
@@ -16,17 +17,13 @@ M.common = {
   dry_run = { type = "boolean", default = false, doc = "look and decide, but send no command" },
 }
 
-local function fail(where, text, ...)
-  error(where .. ": " .. string.format(text, ...), 0)
-end
-
 local function check_value(where, name, option, value)
   local kinds = option.type
   if kinds ~= "any" and not string.find("|" .. kinds .. "|", "|" .. type(value) .. "|", 1, true) then
-    fail(where, "option '%s' must be a %s, got a %s", name, (string.gsub(kinds, "|", " or a ")), type(value))
+    errors.usage("%s: option '%s' must be a %s, got a %s", where, name, (string.gsub(kinds, "|", " or a ")), type(value))
   end
   if type(value) == "number" and not (value >= (option.min or -math.huge) and value <= (option.max or math.huge)) then
-    fail(where, "option '%s' must lie between %g and %g", name, option.min or -math.huge, option.max or math.huge)
+    errors.usage("%s: option '%s' must lie between %g and %g", where, name, option.min or -math.huge, option.max or math.huge)
   end
 end
 
@@ -53,25 +50,25 @@ local function check_handles(where, definition, given)
     for name in string.gmatch(wanted, "%a+") do
       found = found or given[name] ~= nil
       if given[name] ~= nil and not is_handle(given[name], name) then
-        fail(where, "option '%s' must be %s", name, name == "car" and "a vehicle of a client" or "an energy site of a client")
+        errors.usage("%s: option '%s' must be %s", where, name, name == "car" and "a vehicle of a client" or "an energy site of a client")
       end
     end
-    if not found then fail(where, "option '%s' is missing", (string.gsub(wanted, "|", "' or '"))) end
+    if not found then errors.usage("%s: option '%s' is missing", where, (string.gsub(wanted, "|", "' or '"))) end
   end
 end
 
 --- The options as given, checked and completed. Raises what is wrong.
 function M.read(name, definition, given)
   local where = "fleet.automation." .. name
-  if type(given) ~= "table" then fail(where, "the options must be a table, got a %s", type(given)) end
+  if type(given) ~= "table" then errors.usage("%s: the options must be a table, got a %s", where, type(given)) end
   local rows, known = rows_of(definition)
-  names.check(where, "option", given, known)
+  check_options.names(where, "option", given, known)
   check_handles(where, definition, given)
   local config = { car = given.car, site = given.site }
   for option, row in pairs(rows) do
     local value = given[option]
     if value == nil then value = row.default end
-    if value == nil and row.needed then fail(where, "option '%s' is missing: %s", option, row.doc) end
+    if value == nil and row.needed then errors.usage("%s: option '%s' is missing: %s", where, option, row.doc) end
     if value ~= nil then check_value(where, option, row, value) end
     config[option] = value
   end
@@ -82,9 +79,9 @@ end
 --- The zone of an automation: raises where it is missing or unknown.
 function M.zone(where, config, fallback)
   local name = config.zone or fallback
-  if not name then fail("fleet.automation." .. where, "option 'zone' is missing: the IANA name of the local time") end
+  if not name then errors.usage("fleet.automation.%s: option 'zone' is missing: the IANA name of the local time", where) end
   local zone, err = hours.zone(name)
-  if not zone then fail("fleet.automation." .. where, "option 'zone': %s", tostring(err)) end
+  if not zone then errors.usage("fleet.automation.%s: option 'zone': %s", where, tostring(err)) end
   return zone, name
 end
 

@@ -2,6 +2,7 @@
 -- named arguments, so that a row's special method serves both ways.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local members = require "fleet.util.tables"
 local unpack = require("fleet.util.compat").unpack
 
@@ -10,7 +11,7 @@ local M = {}
 local id_argument = { vehicle = "vin", site = "energy_site_id" }
 
 local function missing(row, name)
-  error(string.format("%s: '%s' is missing", row.name, name), 0)
+  errors.usage("%s: '%s' is missing", row.name, name)
 end
 
 local function handle_for(row, client, args)
@@ -50,14 +51,14 @@ end
 
 --- Calls the row's method with arguments by name.
 function M.call(row, client, args, options)
-  if args ~= nil and type(args) ~= "table" then error(row.name .. ": the arguments must be a table", 0) end
+  if args ~= nil and type(args) ~= "table" then errors.usage(row.name .. ": the arguments must be a table") end
   local rest = members.copy(args)
   local handle = handle_for(row, client, rest)
   local list = positional(row, rest)
   if takes_table(row) then
     list[#list + 1] = rest
   elseif next(rest) ~= nil then
-    error(string.format("%s: unknown parameter '%s': it takes none", row.name, tostring(next(rest))), 0)
+    errors.usage("%s: unknown parameter '%s': it takes none", row.name, tostring(next(rest)))
   end
   list[#list + 1] = options
   return handle[row.method](handle, unpack(list))

@@ -3,6 +3,7 @@
 -- bounded by max_response: written as it arrives, a read that is repeated after a broken reply would stand there twice.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local run = require "fleet.call"
 local whole_file = require "fleet.util.atomic_file"
 
@@ -15,9 +16,7 @@ local function exists(path)
 end
 
 local function refuse(path)
-  local message = string.format("'%s' exists already: choose another name, or set overwrite = true", path)
-  local err = core.err { kind = "store", message = message }
-  return nil, err, "store"
+  return errors.failure("store", string.format("'%s' exists already: choose another name, or set overwrite = true", path))
 end
 
 --- Performs the planned request and writes the body to path. Returns path, or nil, err, kind; a failure leaves no file.

@@ -4,6 +4,7 @@
 -- performs them in sequence and waits where waiting is needed. A host's own HTTP goes through the same sequence.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local members = require "fleet.util.tables"
 local tasks = require "fleet.async.task"
 local firmware = require "fleet.call.vehicle_status_cache"
@@ -21,9 +22,8 @@ M.facts_of = facts_of
 
 --- nil, err, kind with the facts of the call.
 local function fail(call, kind, message, more)
-  local err = core.err { kind = kind, message = call.row.name .. ": " .. message, outcome = call.write and "not_sent" or nil }
-  members.add(err, more)
-  return nil, M.dress(call, err), kind
+  local err = errors.new(kind, call.row.name .. ": " .. message, { outcome = call.write and "not_sent" or nil })
+  return nil, M.dress(call, members.add(err, more)), kind
 end
 M.fail = fail
 
@@ -265,7 +265,7 @@ end
 -- One failure may be reported to several calls that waited for the same token: each gets its own.
 local function no_token(call, err, kind)
   local own = members.add({ outcome = call.write and "not_sent" or nil }, err)
-  return nil, M.dress(call, core.err(own)), kind
+  return nil, M.dress(call, errors.new(err.kind, err.message, own)), kind
 end
 
 -- What a later attempt says does not undo what an earlier one may have done.
@@ -308,8 +308,7 @@ end
 -- A cancelled task unwinds through here while it pauses between attempts.
 local function interrupted(call, failure)
   if type(failure) ~= "table" or failure.kind ~= "cancelled" then return failure end
-  local err = core.err { kind = "cancelled", message = failure.message, outcome = call.write and "not_sent" or nil }
-  return M.dress(call, err)
+  return M.dress(call, errors.new("cancelled", failure.message, { outcome = call.write and "not_sent" or nil }))
 end
 
 --- Runs act(call) with what every call needs before it: a usable client, permission, a token slot.

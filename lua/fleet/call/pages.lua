@@ -4,7 +4,7 @@
 -- page brings nothing new: some servers ignore the page number and would be walked for ever (doc/protocol.md#paging).
 
 local run = require "fleet.call"
-local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {}
 
@@ -48,8 +48,7 @@ local most_pages = 1000 -- of a server that numbers what it invents
 
 local function endless(row)
   local text = "%s: more than %d pages; if that is true, set a larger page_size"
-  local err = core.err { kind = "protocol", message = string.format(text, row.name, most_pages) }
-  return nil, err, "protocol"
+  return errors.failure("protocol", string.format(text, row.name, most_pages))
 end
 
 -- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
@@ -82,7 +81,7 @@ function methods:pages()
   local following = walk(self.row, self.handle, self.plan())
   return function()
     local records, err = following()
-    if err then error(err, 0) end
+    if err then errors.raise(err) end
     return records
   end
 end

@@ -1,6 +1,6 @@
 -- A day's or a month's energy flow, in the terminal and as a picture. What did not arrive is shown as not arrived.
 
-local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local decimal = require "fleet.util.number_format"
 local flows = require "fleet.energy.series"
 local svg = require "fleet.chart.svg"
@@ -44,10 +44,6 @@ local function mark(flow, step)
   if tonumber(hour) and tonumber(hour) % 3 == 0 and minute == "00" then return hour end
 end
 
-local function failure(problem)
-  return nil, core.err { kind = "invalid", message = problem }, "invalid"
-end
-
 -- ---- the terminal ----
 
 local COLUMNS = 48
@@ -84,7 +80,7 @@ end
 --- Options: ascii. Returns the text, or nil, err, "invalid" where there is nothing to draw.
 function M.text(history, options)
   local whole, problem = flows.read(history)
-  if not whole then return failure(problem) end
+  if not whole then return errors.failure("invalid", problem) end
   local flow = flows.joined(whole, math.ceil(#whole.steps / COLUMNS))
   local glyphs = options and options.ascii and ascii or unicode
   local count, most = #flow.steps, largest(flow)
@@ -232,10 +228,10 @@ end
 --- Options: width in pixels (default 960), title. Returns the text, or nil, err, "invalid" where there is nothing to draw.
 function M.svg(history, options)
   local flow, problem = flows.read(history)
-  if not flow then return failure(problem) end
+  if not flow then return errors.failure("invalid", problem) end
   local width = options and options.width or 960
   if type(width) ~= "number" or not (width >= 480 and width <= 10000) then
-    error("fleet.chart.svg: 'width' must be 480 to 10000 pixels", 0)
+    errors.usage("fleet.chart.svg: 'width' must be 480 to 10000 pixels")
   end
   local title = options and options.title or string.format("Energy %s, kWh per %s", title_of(flow), span_text(flow.seconds))
   local f = frame(flow, width)

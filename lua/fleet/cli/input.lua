@@ -1,6 +1,6 @@
 -- `@file` and `-`: values that do not stand on the command line itself; and results that go to a file.
 
-local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
@@ -32,8 +32,7 @@ function M.write(path, text)
   local file, why = io.open(path, "wb")
   local written = file and file:write(text) and file:close()
   if written then return { path = path } end
-  local err = core.err { kind = "store", message = why or path .. ": it could not be written" }
-  return nil, err, err.kind
+  return errors.failure("store", why or path .. ": it could not be written")
 end
 
 return M

@@ -56,7 +56,7 @@ end
 function context_mt:check(fn, ...)
   local function pass(ok, first, ...)
     if ok then return first, ... end
-    local text = type(first) == "string" and string.gsub(first, "^[^\n]-%.lua:%d+: ", "")
+    local text = type(first) == "string" and string.gsub(first, "^[^\n:]+:%d+: ", "")
     if not text or string.find(first, "attempt to ", 1, true) or text == "interrupted!" then error(first, 0) end
     usage_error.raise((string.gsub(text, "^fleet%.new: ", "")), { self.name })
   end

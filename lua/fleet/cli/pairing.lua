@@ -1,6 +1,6 @@
 -- Whether the application's key is on a vehicle, for `pair`, `setup` and `doctor`.
 
-local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local partner = require "fleet.registration.partner"
 
 local M = {}
@@ -13,16 +13,12 @@ local function look(context, client, vin)
   if err then return nil, err, kind end
   local state = partner.paired(status, vin)
   if state then return state end
-  err = core.err { kind = "protocol", message = "fleet_status does not say whether the key is on " .. vin, vin = vin }
-  return nil, err, err.kind
+  return errors.failure("protocol", "fleet_status does not say whether the key is on " .. vin, { vin = vin })
 end
 
 local function not_in_time(vin, seconds)
-  local err = core.err {
-    kind = "timeout", vin = vin,
-    message = string.format("after %g s the key is not on %s: run 'fleet doctor' to see what is missing", seconds, vin),
-  }
-  return nil, err, err.kind
+  local text = "after %g s the key is not on %s: run 'fleet doctor' to see what is missing"
+  return errors.failure("timeout", string.format(text, seconds, vin), { vin = vin })
 end
 
 local function until_paired(context, client, vin, seconds)

@@ -3,6 +3,7 @@
 
 local callback = require "fleet.cli.callback"
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local argv = require "fleet.cli.argv"
 
@@ -35,8 +36,7 @@ local function taker(client, pending, result)
 end
 
 local function no_answer(verb)
-  local err = core.err { kind = "timeout", message = verb .. ": no callback address came; run it again and paste the address" }
-  return nil, err, err.kind
+  return errors.failure("timeout", verb .. ": no callback address came; run it again and paste the address")
 end
 
 --- Signs in. given: options of client:authorize_url; pasted: do not listen on this machine. Returns what token_info returns,

@@ -1,6 +1,6 @@
 -- The caller's mistakes on the command line: one way to raise them, one way to know them. They end with status 2.
 
-local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {}
 
@@ -18,8 +18,7 @@ end
 
 --- Raises that a name is unknown, with the nearest one known. what: "verb", "parameter".
 function M.unknown(what, name, names, help)
-  local near = core.nearest(name, names)
-  M.raise(string.format("unknown %s '%s'%s", what, name, near and ", did you mean '" .. near .. "'?" or ""), help)
+  M.raise(errors.unknown(what, name, names), help)
 end
 
 return M

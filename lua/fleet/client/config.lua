@@ -1,14 +1,14 @@
 -- The options of fleet.new: checked against their rows, completed, and made into addresses.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local domains = require "fleet.util.hostname"
 
 local M = {}
 
-local rows, names = {}, {}
+local rows = {}
 for _, row in ipairs(core.options()) do
   rows[row.name] = row
-  names[#names + 1] = row.name
 end
 
 local lua_types = {
@@ -16,19 +16,13 @@ local lua_types = {
   id = "string", vin = "string", time = "string",
 }
 
-local function mistake(text, ...)
-  error("fleet.new: " .. string.format(text, ...), 0)
-end
-
 local function check_choice(row, value)
   local list = {}
   for _, choice in ipairs(row.choices) do
     if choice.name == value then return end
     list[#list + 1] = choice.name
   end
-  local near = core.nearest(value, list)
-  mistake("option '%s' cannot be '%s'%s; it is one of %s", row.name, value, near and ", did you mean '" .. near .. "'?" or "",
-    table.concat(list, ", "))
+  errors.unknown_choice("fleet.new", row.name, value, list)
 end
 
 -- Options that also take an object, or something else than their row's type says.
@@ -42,19 +36,19 @@ local function check_type(row, value)
   local others = also[row.name] or {}
   if type(value) == wanted or others[type(value)] then return end
   local name = wanted == "table" and "list" or wanted or next(others)
-  mistake("option '%s' must be a %s, got %s", row.name, name, type(value))
+  errors.usage("fleet.new: option '%s' must be a %s, got %s", row.name, name, type(value))
 end
 
 local function check_text(row, value)
-  if type(value) ~= "string" then mistake("option '%s' must be a list of strings", row.name) end
+  if type(value) ~= "string" then errors.usage("fleet.new: option '%s' must be a list of strings", row.name) end
   if string.find(value, "[%c]") and row.name ~= "key" then
-    mistake("option '%s' must not hold control characters", row.name)
+    errors.usage("fleet.new: option '%s' must not hold control characters", row.name)
   end
 end
 
 local function check_number(row, value)
-  if not (value > 0 and value < math.huge) then mistake("option '%s' must be above 0", row.name) end
-  if row.type == "integer" and value ~= math.floor(value) then mistake("option '%s' must be a whole number", row.name) end
+  if not (value > 0 and value < math.huge) then errors.usage("fleet.new: option '%s' must be above 0", row.name) end
+  if row.type == "integer" and value ~= math.floor(value) then errors.usage("fleet.new: option '%s' must be a whole number", row.name) end
 end
 
 local function check(row, value)
@@ -87,11 +81,11 @@ local function address(name, text, insecure)
   local rest = scheme and string.sub(text, #scheme + 4 + #host)
   if not scheme or not (rest == "" or string.match(rest, "^:%d+$") or string.match(rest, "^:?%d*/[%w%-%._~/]*$")) then
     local shown = string.gsub(string.gsub(text, "^.*@", "...@"), "[?#].*", "?...") -- secrets stand there
-    mistake("option '%s' must be an address such as https://host, got '%s'", name, shown)
+    errors.usage("fleet.new: option '%s' must be an address such as https://host, got '%s'", name, shown)
   end
   local near = loopback[host] or string.match(host, "^127%.%d+%.%d+%.%d+$")
   if scheme == "http" and not near and not insecure then
-    mistake("option '%s': http:// is taken for this machine only; use https, or insecure_http = true", name)
+    errors.usage("fleet.new: option '%s': http:// is taken for this machine only; use https, or insecure_http = true", name)
   end
   return (string.gsub(text, "/+$", ""))
 end
@@ -104,7 +98,7 @@ local function vendor_named(name)
     if vendor.name == name then return vendor end
     known[#known + 1] = vendor.name
   end
-  mistake("option 'vendor' cannot be '%s'; it is one of %s", name, table.concat(known, ", "))
+  errors.unknown_choice("fleet.new", "vendor", name, known)
 end
 
 local function region_named(vendor, name)
@@ -113,7 +107,7 @@ local function region_named(vendor, name)
     if region.name == name then return region end
     known[#known + 1] = region.name
   end
-  mistake("option 'region' cannot be '%s'; it is one of %s", name, table.concat(known, ", "))
+  errors.unknown_choice("fleet.new", "region", name, known)
 end
 
 -- "http+unix:/path" is HTTP over a Unix socket: a local proxy.
@@ -125,14 +119,11 @@ end
 --- Checks and completes the options. Raises for a wrong one, naming it. Returns config, vendor, addresses
 --- { base_url, auth_url, token_url, unix_path, audience }.
 function M.read(options)
-  if type(options) ~= "table" then mistake("a table of options is needed, got %s", type(options)) end
+  if type(options) ~= "table" then errors.usage("fleet.new: a table of options is needed, got %s", type(options)) end
   local config = setmetatable({}, config_mt)
   for name, value in pairs(options) do
     local row = rows[name]
-    if not row then
-      local near = core.nearest(tostring(name), names)
-      mistake("unknown option '%s'%s", tostring(name), near and ", did you mean '" .. near .. "'?" or "")
-    end
+    if not row then errors.unknown_name("fleet.new", "option", name, rows) end
     check(row, value)
     config[name] = value
   end
@@ -152,7 +143,7 @@ function M.addresses(config, vendor)
   end
   local found = { unix_path = unix, base_url = unix and "http://localhost" or pick("base_url"), auth_url = pick("auth_url") }
   found.audience = unix and region.base_url or nil -- behind the socket is the service: what a token is for is its address
-  if config.commands == "proxy" and not config.proxy_url then mistake("commands = \"proxy\" needs proxy_url") end
+  if config.commands == "proxy" and not config.proxy_url then errors.usage("fleet.new: commands = \"proxy\" needs proxy_url") end
   found.proxy_unix_path = split_unix(config, "proxy_url")
   found.proxy_url = found.proxy_unix_path and "http://localhost" or config.proxy_url and pick("proxy_url")
   found.token_url = pick("token_url")

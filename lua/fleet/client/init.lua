@@ -1,6 +1,7 @@
 -- Making and closing clients: options into an account, the table that every call of the client works on.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local config = require "fleet.client.config"
 local region = require "fleet.region"
 local run = require "fleet.call"
@@ -167,8 +168,7 @@ function M.read_config(path)
   local file, why = io.open(path, "rb")
   if not file then
     local message = "no configuration: " .. tostring(why) .. "; 'fleet setup' writes it: the options of fleet.new as JSON"
-    local err = core.err { kind = "store", message = message }
-    return nil, err, "store"
+    return errors.failure("store", message)
   end
   local text = file:read(1e6)
   file:close()

@@ -2,6 +2,7 @@
 -- such as a vehicle or a page walk, is such a view too.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {}
 
@@ -17,7 +18,7 @@ local function is_pages(value)
 end
 
 local function pass(first, err, ...)
-  if first == nil and err ~= nil then error(err, 0) end
+  if first == nil and err ~= nil then errors.raise(err) end
   if is_handle(first) or is_pages(first) then return wrap(first), err, ... end
   return first, err, ...
 end
@@ -37,7 +38,7 @@ end
 -- A walk over pages: the cars that a loop sees are views, too. The walk knows its own cars, not the views of them.
 function mt.__call(view, state, control)
   local object = inside[view]
-  if type(object) ~= "table" then error("attempt to call a " .. tostring(view), 2) end
+  if type(object) ~= "table" then errors.usage("attempt to call a " .. tostring(view)) end
   return pass(object(state, inside[control] or control))
 end
 
@@ -58,7 +59,7 @@ end
 --- The throwing view of a client or handle.
 function M.wrap(object)
   if inside[object] then return object end
-  if not is_handle(object) then error("throwing: a client or a handle is needed, got " .. type(object), 3) end
+  if not is_handle(object) then errors.usage("throwing: a client or a handle is needed, got " .. type(object)) end
   return wrap(object)
 end
 

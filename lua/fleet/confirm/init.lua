@@ -1,6 +1,7 @@
 -- Reading what became of a write: car:settle(err) after an unknown outcome, and the read-back of energy settings.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local run = require "fleet.call"
 local settle = require "fleet.confirm.expectation"
 local tasks = require "fleet.async.task"
@@ -8,13 +9,11 @@ local tasks = require "fleet.async.task"
 local M = {}
 
 local function unsupported(row, text)
-  local err = core.err { kind = "unsupported", message = (row and row.name .. ": " or "") .. text }
-  return nil, err, "unsupported"
+  return errors.failure("unsupported", row.name .. ": " .. text)
 end
 
 local function unread(row, id, kind, text)
-  local err = core.err { kind = kind, vin = row.handle == "vehicle" and id or nil, message = row.name .. ": " .. text }
-  return nil, err, kind
+  return errors.failure(kind, row.name .. ": " .. text, { vin = row.handle == "vehicle" and id or nil })
 end
 
 -- A live read of a vehicle, never waking it. A 200 may carry what was cached before the vehicle fell asleep, and a section
@@ -44,10 +43,10 @@ end
 --- nil, err, "unsupported" where nothing readable tells (trunk, horn), or nil, err, kind when the read fails or is old.
 function M.settle(handle, failed, options)
   local facts = run.facts_of[failed]
-  if not facts then error("settle: an err that a call of this client returned is needed", 2) end
+  if not facts then errors.usage("settle: an err that a call of this client returned is needed") end
   local row = facts.row
   local _, _, id = core.account(handle)
-  if facts.id ~= id then error("settle: that err belongs to another vehicle or site", 2) end
+  if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
   if not settle.can_tell(row, facts.params) then
     return unsupported(row, "nothing that can be read tells whether it was done")
   end
@@ -66,9 +65,7 @@ local function in_doubt(err, row, request, id)
 end
 
 local function mismatch(row)
-  return core.err {
-    kind = "conflict", message = row.name .. ": the service accepted the setting, but reading it back does not show it",
-  }
+  return errors.new("conflict", row.name .. ": the service accepted the setting, but reading it back does not show it")
 end
 
 --- Reads a site's settings until they show what was set, until the deadline of the loop's clock. Returns value, or nil, err,

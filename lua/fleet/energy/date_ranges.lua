@@ -7,6 +7,7 @@
 -- Nothing here asks or waits.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {}
 
@@ -18,7 +19,7 @@ end
 
 local function days_of(params, name)
   local days, err = core.date_days(params[name])
-  if not days then error(string.format("bad argument '%s': %s", name, err.message), 0) end
+  if not days then errors.usage("bad argument '%s': %s", name, err.message) end
   return days
 end
 
@@ -69,7 +70,7 @@ end
 local function dates(params)
   if params.day ~= nil then
     if params.start_date ~= nil or params.end_date ~= nil then
-      error("bad argument 'day': it takes the place of start_date and end_date", 0)
+      errors.usage("bad argument 'day': it takes the place of start_date and end_date")
     end
     local day = days_of(params, "day")
     return day, day + 1
@@ -77,8 +78,8 @@ local function dates(params)
   if not is_date(params.start_date) or not is_date(params.end_date) then return nil end
   local first, after = days_of(params, "start_date"), days_of(params, "end_date")
   if after <= first then
-    error("bad argument 'end_date': it must be later than start_date, because the end is not part of the " ..
-      "range; one day is day = \"" .. params.start_date .. "\"", 0)
+    errors.usage("bad argument 'end_date': it must be later than start_date, because the end is not part of the " ..
+      "range; one day is day = \"%s\"", params.start_date)
   end
   return first, after
 end

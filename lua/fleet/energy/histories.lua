@@ -1,6 +1,7 @@
 -- Energy histories by local dates: the ranges of lua/fleet/energy/date_ranges.lua, one request each, joined into one reply.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local history = require "fleet.energy.date_ranges"
 local members = require "fleet.util.tables"
 local tasks = require "fleet.async.task"
@@ -15,8 +16,7 @@ local function site_zone(site)
     if err then return nil, err, kind end
     local name = info.installation_time_zone
     if type(name) ~= "string" or name == "" then
-      err = core.err { kind = "invalid", site = id, message = "the site names no time zone: give time_zone = \"Europe/Berlin\"" }
-      return nil, err, "invalid"
+      return errors.failure("invalid", "the site names no time zone: give time_zone = \"Europe/Berlin\"", { site = id })
     end
     account.zones[id] = name
   end
@@ -42,17 +42,14 @@ local function remaining(options)
 end
 
 local function too_late(row, done, count)
-  local err = core.err {
-    kind = "timeout", message = string.format("%s: the time was over after %d of %d requests", row.name, done, count),
-  }
-  return nil, err, "timeout"
+  return errors.failure("timeout", string.format("%s: the time was over after %d of %d requests", row.name, done, count))
 end
 
 -- Asks range by range and joins; the first failure ends it.
 local function ask_all(row, plain, site, params, ranges, options)
   if #ranges == 1 then return plain(site, one_range(params, ranges[1]), options) end
   if type(options) == "table" and options.raw then
-    error(string.format("%s: option 'raw' takes a range of one request, this one needs %d", row.method, #ranges), 0)
+    errors.usage("%s: option 'raw' takes a range of one request, this one needs %d", row.method, #ranges)
   end
   local replies, next_options = {}, remaining(options)
   for i, range in ipairs(ranges) do

@@ -4,6 +4,7 @@
 -- say how many are missing. Steps that are missing as a whole are put back as empty ones.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {}
 
@@ -98,7 +99,7 @@ end
 --- rows = { { name =, up =, total = Wh, missing = count, [i] = Wh or false }, … } }; rows without any value are left out.
 --- nil, text where a timestamp cannot be read or there is nothing in it.
 function M.read(history)
-  if type(history) ~= "table" then error("fleet.chart: an energy history expected, got a " .. type(history), 0) end
+  if type(history) ~= "table" then errors.usage("fleet.chart: an energy history expected, got a " .. type(history)) end
   local items, problem = read_items(history)
   if not items then return nil, problem end
   if #items == 0 then return nil, "the history is empty" end

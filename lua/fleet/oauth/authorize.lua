@@ -6,6 +6,7 @@
 -- be ours.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local domains = require "fleet.util.hostname"
 local exchange = require "fleet.oauth.token_endpoint"
 local region = require "fleet.region"
@@ -25,22 +26,18 @@ local options_of = {
   prompt_missing_scopes = true, require_requested_scopes = true, show_keypair_step = true,
 }
 
-local function mistake(text, ...)
-  error("authorize_url: " .. string.format(text, ...), 0)
-end
-
 local function check_options(account, options)
   for name, value in pairs(options) do
     local third_party = options_of[name]
-    if third_party == nil then mistake("unknown option '%s'", tostring(name)) end
+    if third_party == nil then errors.unknown_name("authorize_url", "option", name, options_of) end
     if third_party and exchange.open_source(account) then
-      mistake("'%s' is for third-party apps; an open-source app has none (set client_secret)", name)
+      errors.usage("authorize_url: '%s' is for third-party apps; an open-source app has none (set client_secret)", name)
     end
-    if third_party and type(value) ~= "boolean" then mistake("'%s' must be true or false", name) end
-    if not third_party and name ~= "scopes" and type(value) ~= "string" then mistake("'%s' must be a string", name) end
+    if third_party and type(value) ~= "boolean" then errors.usage("authorize_url: '%s' must be true or false", name) end
+    if not third_party and name ~= "scopes" and type(value) ~= "string" then errors.usage("authorize_url: '%s' must be a string", name) end
   end
   for _, name in ipairs { "client_id", "redirect_uri" } do
-    if not account.config[name] then mistake("set %s in fleet.new", name) end
+    if not account.config[name] then errors.usage("authorize_url: set %s in fleet.new", name) end
   end
 end
 
@@ -90,7 +87,7 @@ function M.authorize_url(account, options)
   options = options or {}
   check_options(account, options)
   local scope = tokens.scope_text(options.scopes or account.config.scopes or default_scopes, "scopes")
-  if not scope then mistake("'scopes' is an empty list") end
+  if not scope then errors.usage("authorize_url: 'scopes' is an empty list") end
   local pending, err, kind = new_pending(account, scope, options.nonce)
   if not pending then return nil, err, kind end
   local kept
@@ -200,7 +197,7 @@ end
 
 local function check_pending(pending)
   local whole = type(pending) == "table" and type(pending.state) == "string" and type(pending.redirect_uri) == "string"
-  if not whole then error("bad argument #2 to 'authorize': the second result of authorize_url expected", 0) end
+  if not whole then errors.usage("bad argument #2 to 'authorize': the second result of authorize_url expected") end
 end
 
 --- Finishes a sign-in: exchanges the code and keeps the pair. callback: the address that the browser was
@@ -209,7 +206,7 @@ end
 --- state_mismatch, state_used, code_missing, issuer, nonce, or the server's own word (access_denied,
 --- invalid_auth_code, login_required ...).
 function M.authorize(account, callback, pending)
-  if type(callback) ~= "string" then error("bad argument #1 to 'authorize': the callback address expected", 0) end
+  if type(callback) ~= "string" then errors.usage("bad argument #1 to 'authorize': the callback address expected") end
   check_pending(pending)
   local code, err, kind = code_of(account, callback, pending)
   if not code then return nil, err, kind end
@@ -247,7 +244,7 @@ end
 --- Returns url, pending as authorize_url does.
 function M.add_scopes_url(account, options)
   if type(options) ~= "table" or type(options.scopes) ~= "table" or #options.scopes == 0 then
-    error("add_scopes_url: 'scopes' must be a list of scopes", 0)
+    errors.usage("add_scopes_url: 'scopes' must be a list of scopes")
   end
   local all = joined(account.config.scopes or default_scopes, options.scopes)
   return M.authorize_url(account, { scopes = all, prompt_missing_scopes = true })
@@ -260,7 +257,7 @@ function M.pairing_url(account, options)
   local domain, vin = options and options.domain or account.config.domain, options and options.vin
   domains.check("pairing_url", domain)
   if vin ~= nil and not (type(vin) == "string" and #vin == 17 and string.find(vin, "^[A-HJ-NPR-Z%d]+$")) then
-    error("pairing_url: 'vin' must be a vehicle identification number", 0)
+    errors.usage("pairing_url: 'vin' must be a vehicle identification number")
   end
   return account.vendor.pairing_url .. domain .. (vin and "?vin=" .. vin or "")
 end

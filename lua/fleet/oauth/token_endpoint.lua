@@ -2,6 +2,7 @@
 -- doc/protocol.md#token-requests
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local members = require "fleet.util.tables"
 local redact = require "fleet.call.redact"
 
@@ -41,9 +42,9 @@ function M.address(account)
   return (M.open_source(account) and account.auth_url or account.token_url) .. account.vendor.token_path
 end
 
+-- The outcome is that of the call that needed the token.
 local function failure(kind, message, more)
-  local err = { kind = kind, message = message, outcome = "not_sent" } -- of the call that needed the token
-  return nil, core.err(members.add(err, more)), kind
+  return errors.failure(kind, message, members.copy(more, { outcome = "not_sent" }))
 end
 M.failure = failure
 

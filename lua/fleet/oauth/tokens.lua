@@ -5,6 +5,7 @@
 -- is renewed with, and what a caller who needs a token gets when that fails.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local exchange = require "fleet.oauth.token_endpoint"
 local region = require "fleet.region"
 local records = require "fleet.oauth.token"
@@ -19,7 +20,7 @@ local failure = exchange.failure
 local function scope_text(scopes, name)
   if scopes == nil then return nil end
   if type(scopes) == "string" then return scopes end
-  if type(scopes) ~= "table" then error("bad option '" .. name .. "': a list of scopes expected", 0) end
+  if type(scopes) ~= "table" then errors.usage("bad option '" .. name .. "': a list of scopes expected") end
   return #scopes > 0 and table.concat(scopes, " ") or nil
 end
 M.scope_text = scope_text
@@ -238,10 +239,10 @@ end
 function M.business_login(account, options)
   options = options or {}
   if type(options.auth_code) ~= "string" or options.auth_code == "" then
-    error("bad option 'auth_code': the code of the business's consent expected", 0)
+    errors.usage("bad option 'auth_code': the code of the business's consent expected")
   end
   local asked = scope_text(options.scopes or account.config.scopes, "scopes")
-  if not asked then error("bad option 'scopes': a business token needs them", 0) end
+  if not asked then errors.usage("bad option 'scopes': a business token needs them") end
   local able, err, kind = secret_needed(account, "business")
   if not able then return nil, err, kind end
   return outcome(renewed(account, "business", credentials_grant(account, asked, options.auth_code, never)))

@@ -4,6 +4,7 @@
 -- in which region to register (doc/protocol.md#registration). What is found is remembered (lua/fleet/region/init.lua).
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local region = require "fleet.region"
 local tokens = require "fleet.oauth.tokens"
 
@@ -71,17 +72,14 @@ end
 -- The refusals that asked for a registration say most.
 local function nowhere(search)
   if #search.unregistered == 0 then
-    local err = search.first or core.err { kind = "region", message = "the regions send this account to each other" }
+    local err = search.first or errors.new("region", "the regions send this account to each other")
     return nil, err, err.kind
   end
   local names, home = {}, home_of(search)
   for i, base_url in ipairs(search.unregistered) do names[i] = name_of(search.account, base_url) end
   local where = home and "region " .. home .. ", where the account lives" or "the account's region, one of " .. table.concat(names, ", ")
-  local err = core.err {
-    kind = "unregistered", status = 412,
-    message = "the application is not registered in " .. where .. ": register it there, with 'fleet setup' or client.partner:register",
-  }
-  return nil, err, err.kind
+  local text = "the application is not registered in %s: register it there, with 'fleet setup' or client.partner:register"
+  return errors.failure("unregistered", string.format(text, where), { status = 412 })
 end
 
 --- Finds the region in which the account lives and the application may act, and uses it from now on.

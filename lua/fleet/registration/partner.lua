@@ -7,7 +7,7 @@ local core = require "fleet.core"
 local domains = require "fleet.util.hostname"
 local hosted_key = require "fleet.registration.well_known_key"
 local members = require "fleet.util.tables"
-local names = require "fleet.util.names"
+local check_options = require "fleet.util.check_options"
 local region = require "fleet.region"
 
 local M = {}
@@ -191,7 +191,7 @@ end
 --- fleet.new), key_url (another address of the hosted file, see hosted_key.fetch). Returns { ok =, lines = as findings
 --- gives them }; raises for a wrong option. An open-source app has no partner token: its registration is not looked at.
 function M.check(partner, options)
-  names.check("check", "option", options, { "domain", "key_url" })
+  check_options.names("check", "option", options, { "domain", "key_url" })
   local account = core.account(partner)
   local domain = options and options.domain or account.config.domain
   domains.check("check", domain)

@@ -4,6 +4,7 @@
 -- that every mistake of hosting has one sentence and one spec (doc/protocol.md#registration).
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local domains = require "fleet.util.hostname"
 local run = require "fleet.call"
 
@@ -72,7 +73,7 @@ local function check_url(url)
   local host = type(url) == "string" and not string.find(url, "[%c%s@]") and string.match(url, "^http://([^/:]+)")
   local near = host == "localhost" or host and string.match(host, "^127%.%d+%.%d+%.%d+$")
   if near or type(url) == "string" and string.find(url, "^https://[%w%.%-]+:?%d*/[^%c%s@]*$") then return end
-  error("'key_url' must be an address such as https://host/path; http:// is taken for this machine only", 0)
+  errors.usage("'key_url' must be an address such as https://host/path; http:// is taken for this machine only")
 end
 
 --- Fetches the key of a domain. options: url, another address of the same file (https, or http on this machine), for

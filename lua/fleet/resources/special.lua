@@ -4,8 +4,9 @@
 -- row's ordinary call.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local members = require "fleet.util.tables"
-local names = require "fleet.util.names"
+local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async.task"
 local telemetry_config = require "fleet.resources.telemetry"
 local waking = require "fleet.resources.wake"
@@ -179,7 +180,7 @@ function rows.fleet_status(plain, client, params, options, ...)
   local size = largest_list(all_rows.by_name.fleet_status, "vins")
   if not vins then return plain(client, params, options, ...) end
   if #vins > size and type(options) == "table" and options.raw then
-    error(string.format("fleet_status: option 'raw' takes at most %d vehicles", size), 0)
+    errors.usage("fleet_status: option 'raw' takes at most %d vehicles", size)
   end
   for first = 1, math.max(#vins, 1), size do
     local part, err, kind = plain(client, with_vins(params, chunk_of(vins, first, size)), options, ...)
@@ -209,8 +210,8 @@ end
 --- Waits until the vehicle has taken the configuration over (synced), looking every few seconds at first, then each
 --- minute. timeout: seconds, 1800. Returns the configuration, or nil, err, "timeout".
 function M.methods.vehicle.wait_telemetry_synced(car, options)
-  names.check("wait_telemetry_synced", "option", options, { "timeout" })
-  names.check_seconds("wait_telemetry_synced", "timeout", options and options.timeout)
+  check_options.names("wait_telemetry_synced", "option", options, { "timeout" })
+  check_options.seconds("wait_telemetry_synced", "timeout", options and options.timeout)
   local timeout = options and options.timeout or 1800
   local deadline, pause = tasks.now() + timeout, 5
   while true do
@@ -218,10 +219,7 @@ function M.methods.vehicle.wait_telemetry_synced(car, options)
     if err then return nil, err, kind end
     if value.synced == true then return value end
     if tasks.now() + pause > deadline then
-      err = core.err {
-        kind = "timeout", message = string.format("wait_telemetry_synced: not synced after %g s", timeout),
-      }
-      return nil, err, "timeout"
+      return errors.failure("timeout", string.format("wait_telemetry_synced: not synced after %g s", timeout))
     end
     tasks.sleep(pause)
     pause = math.min(pause * 2, 60)

@@ -1,6 +1,7 @@
 -- client:create_fleet_telemetry_config: checked before it is sent, and signed where the client has a key.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local members = require "fleet.util.tables"
 local rows = require "fleet.call.rows"
 local telemetry = require "fleet.resources.telemetry_check"
@@ -10,10 +11,8 @@ local M = {}
 local row = rows.by_name.create_fleet_telemetry_config
 
 local function refusal(message, more)
-  local err = core.err {
-    kind = "invalid", outcome = "not_sent", message = row.name .. ": " .. message, request = row.verb .. " " .. row.path,
-  }
-  return nil, members.add(err, more), "invalid"
+  local facts = members.copy(more, { outcome = "not_sent", request = row.verb .. " " .. row.path })
+  return errors.failure("invalid", row.name .. ": " .. message, facts)
 end
 
 local function problems_told(report)
@@ -26,7 +25,7 @@ end
 -- The audience of the token: every vehicle that trusts the key, or the one that is named.
 local function vin_for(params)
   if params.audience ~= "vehicle" then return nil end
-  if #params.vins ~= 1 then error(row.method .. ": audience = \"vehicle\" needs exactly one VIN", 0) end
+  if #params.vins ~= 1 then errors.usage(row.method .. ": audience = \"vehicle\" needs exactly one VIN") end
   return params.vins[1]
 end
 

@@ -4,6 +4,7 @@
 -- certain to fail; a warning is likely to. Pure: the time is an argument.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local firmware = require "fleet.call.vehicle_status_cache"
 
 local M = {}
@@ -37,9 +38,7 @@ local function sorted_keys(given)
 end
 
 local function unknown(report, where, what, name, known)
-  local near = core.nearest(tostring(name), known)
-  local hint = near and ", did you mean '" .. near .. "'?" or ""
-  report:problem(where, "unknown %s '%s'%s", what, tostring(name), hint)
+  report:problem(where, "%s", errors.unknown(what, name, known))
 end
 
 -- ---- host and port ----
@@ -287,7 +286,7 @@ local member_names = sorted_keys(members)
 -- Returns { problems = list, warnings = list } of { where = "fields.Soc.interval_seconds", message = text }; a
 -- configuration without problems can be sent. Raises when config is no table.
 function M.check(config, wall)
-  if type(config) ~= "table" then error("config must be a table, got " .. type(config), 2) end
+  if type(config) ~= "table" then errors.usage("config must be a table, got " .. type(config)) end
   local report = setmetatable({ problems = {}, warnings = {} }, Report)
   for _, name in ipairs(sorted_keys(config)) do
     if not members[name] then unknown(report, tostring(name), "member", name, member_names) end

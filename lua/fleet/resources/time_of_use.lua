@@ -4,6 +4,7 @@
 -- What the service changes on arrival (negative prices, buy below sell) is told in the result, never silent.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local run = require "fleet.call"
 local tariff = require "fleet.tariff"
 local tasks = require "fleet.async.task"
@@ -46,11 +47,8 @@ local function same(stored, wanted)
 end
 
 local function mismatch(site, row)
-  local err = core.err {
-    kind = "conflict", outcome = "unknown",
-    message = row.name .. ": the service accepted the tariff, but reading it back does not show it",
-  }
-  return dressed(site, row, err)
+  local text = row.name .. ": the service accepted the tariff, but reading it back does not show it"
+  return dressed(site, row, errors.new("conflict", text, { outcome = "unknown" }))
 end
 
 local function read_back(site, row, wanted, value, timeout)
@@ -78,7 +76,7 @@ end
 --- already returns { changed = false }, unless force = true. The result tells what the service changes (normalisations).
 function M.method(row)
   return function(site, params, ...)
-    if type(params) ~= "table" then error(row.method .. ": a tariff is needed, got " .. type(params), 2) end
+    if type(params) ~= "table" then errors.usage(row.method .. ": a tariff is needed, got " .. type(params)) end
     local wanted, err = read(given(params), (...))
     if not wanted then return dressed(site, row, err) end
     local request = core.plan(row.pointer, site, wanted, ...)

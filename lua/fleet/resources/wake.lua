@@ -1,7 +1,8 @@
 -- Waking a vehicle: ends when the state is online, or with an error that carries the last state (doc/protocol.md#sleep-and-wake).
 
 local core = require "fleet.core"
-local names = require "fleet.util.names"
+local errors = require "fleet.util.errors"
+local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async.task"
 
 local M = {}
@@ -11,12 +12,9 @@ local first_look, longest_pause = 2, 8
 local default_timeout = 90
 
 local function timed_out(id, state, seconds)
-  local err = core.err {
-    kind = (state == "offline") and "offline" or "asleep", vin = id, state = state,
-    message = string.format("wake: the vehicle is still %s after %g s", state or "in an unknown state", seconds),
-    request = "POST /api/1/vehicles/{vin}/wake_up",
-  }
-  return nil, err, err.kind
+  local text = string.format("wake: the vehicle is still %s after %g s", state or "in an unknown state", seconds)
+  local facts = { vin = id, state = state, request = "POST /api/1/vehicles/{vin}/wake_up" }
+  return errors.failure((state == "offline") and "offline" or "asleep", text, facts)
 end
 
 local function look(car, left)
@@ -68,8 +66,8 @@ end
 local known = { "timeout", "force" }
 
 local function read_options(options)
-  names.check("wake", "option", options, known)
-  names.check_seconds("wake", "timeout", options and options.timeout)
+  check_options.names("wake", "option", options, known)
+  check_options.seconds("wake", "timeout", options and options.timeout)
   return options and options.timeout or default_timeout, options and options.force
 end
 

@@ -5,6 +5,7 @@
 -- an unknown outcome.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local firmware = require "fleet.call.vehicle_status_cache"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
@@ -167,10 +168,7 @@ local function refused_or_already(call, err, kind, authenticated)
 end
 
 local function not_the_answer(resynced)
-  local err = core.err {
-    kind = "protocol", outcome = "unknown", resynced = resynced, message = "the answer belongs to another message",
-  }
-  return nil, err, "protocol"
+  return errors.failure("protocol", "the answer belongs to another message", { outcome = "unknown", resynced = resynced })
 end
 
 -- What the answer's bytes say about the message with this id. A late answer to an earlier message says nothing, also where

@@ -7,6 +7,7 @@
 -- not obeyed: what a stale counter costs is one more exchange.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local tasks = require "fleet.async.task"
 
 local M = {}
@@ -20,8 +21,7 @@ local breath = 0.15 -- seconds for which the lease then stays free: longer than 
 local first_pause, longest_pause = 0.01, 0.1
 
 local function failure(kind, message)
-  local err = core.err { kind = kind, message = message, outcome = "not_sent" }
-  return nil, err, kind
+  return errors.failure(kind, message, { outcome = "not_sent" })
 end
 
 -- ---- the mutex ----

@@ -4,6 +4,7 @@
 -- messages (CarServer.GetVehicleData), in snake_case without "state".
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
 local signed = require "fleet.signing.command"
@@ -22,18 +23,13 @@ table.sort(names)
 
 local row = setmetatable({ name = "signed_data", method = "signed_data", write = false }, { __index = rows.by_name.signed_command })
 
-local function mistake(text)
-  error("signed_data: " .. text, 3)
-end
-
 local function message_for(wanted)
-  if type(wanted) ~= "table" or #wanted == 0 then mistake("a list of sections is needed: " .. table.concat(names, ", ")) end
+  if type(wanted) ~= "table" or #wanted == 0 then
+    errors.usage("signed_data: a list of sections is needed: " .. table.concat(names, ", "))
+  end
   local message = {}
   for _, name in ipairs(wanted) do
-    if not members[name] then
-      local near = core.nearest(tostring(name), names)
-      mistake("unknown section '" .. tostring(name) .. "'" .. (near and ", did you mean '" .. near .. "'?" or ""))
-    end
+    if not members[name] then errors.unknown_name("signed_data", "section", name, names) end
     message["vehicleAction.getVehicleData." .. members[name]] = {}
   end
   return assert(core.encode_message("CarServer.Action", message))
@@ -43,8 +39,7 @@ end
 local function without_data(payload, authenticated, word)
   local ok, err, kind = core.read_answer("infotainment", payload, authenticated, word)
   if not ok then return nil, err, kind end
-  err = core.err { kind = "protocol", message = "signed_data: the vehicle's answer holds no data" }
-  return nil, err, "protocol"
+  return errors.failure("protocol", "signed_data: the vehicle's answer holds no data")
 end
 
 local function take(payload, authenticated, word)

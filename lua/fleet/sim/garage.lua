@@ -1,7 +1,7 @@
 -- The garage file: what exists in the simulated world. It is read strictly, because a misspelt member would otherwise show
 -- as a riddle hours later: every problem names the place and what is expected there. doc/garage.schema.json says the same
 -- for editors.
-local core = require("fleet.core")
+local errors = require "fleet.util.errors"
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
@@ -98,14 +98,6 @@ local function noun(name)
   return NOUNS[name] or "a " .. name
 end
 
--- The member nearest to a misspelt one, or nil when none is near.
-function M.nearest(name, members)
-  local names = {}
-  for member in pairs(members) do names[#names + 1] = member end
-  table.sort(names)
-  return core.nearest(name, names)
-end
-
 local check
 
 local function fail(path, ...)
@@ -120,8 +112,7 @@ local function check_members(value, rule, path)
     if inner then
       check(member, inner, place)
     elseif not rule.open then
-      local near = M.nearest(tostring(name), rule.members)
-      fail(place, "unknown member%s", near and (", did you mean '%s'?"):format(near) or "")
+      fail(path, "%s", errors.unknown("member", name, rule.members))
     end
   end
   for _, name in ipairs(rule.required or {}) do

@@ -1,5 +1,6 @@
 -- fleet.sim: the whole service on loopback, in any loop. This file joins the service to its servers; what the service does
 -- stands in service.lua and needs no socket.
+local errors = require "fleet.util.errors"
 local auth = require("fleet.sim.auth")
 local control = require("fleet.sim.control")
 local json = require("fleet.sim.json")
@@ -31,17 +32,14 @@ local OPTIONS = {
 local function check_options(options)
   for name, value in pairs(options) do
     local kind = OPTIONS[name]
-    if not kind then
-      local near = require("fleet.sim.garage").nearest(tostring(name), OPTIONS)
-      error(("fleet.sim.new: unknown option '%s'%s"):format(tostring(name), near and ", did you mean '" .. near .. "'?" or ""), 3)
-    end
+    if not kind then errors.unknown_name("fleet.sim.new", "option", name, OPTIONS) end
     if kind ~= "any" and type(value) ~= kind and not (name == "loop" and type(value) == "userdata") then
-      error(("fleet.sim.new: option '%s' is a %s, not a %s"):format(name, kind, type(value)), 3)
+      errors.usage("fleet.sim.new: option '%s' is a %s, not a %s", name, kind, type(value))
     end
   end
   local speed, limit = options.speed or 1, options.config_limit or 5
-  if speed < 0 or speed ~= speed or speed == math.huge then error("fleet.sim.new: option 'speed' is a number from 0", 3) end
-  if limit < 0 or limit % 1 ~= 0 then error("fleet.sim.new: option 'config_limit' is a whole number from 0", 3) end
+  if speed < 0 or speed ~= speed or speed == math.huge then errors.usage("fleet.sim.new: option 'speed' is a number from 0") end
+  if limit < 0 or limit % 1 ~= 0 then errors.usage("fleet.sim.new: option 'config_limit' is a whole number from 0") end
 end
 
 -- "rate_limit:3" → name, times. Lists of such words, or of { name =, times =, … }.

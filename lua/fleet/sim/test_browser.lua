@@ -2,6 +2,7 @@
 -- browser went; and whoever lets time pass, plugs in or drives.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local tasks = require "fleet.async.task"
 
 local M = {}
@@ -13,7 +14,7 @@ local function send(request)
   local status, location, body = reply:status(), reply:header("location"), reply:body()
   local failure, message = reply:failure()
   reply:close()
-  if failure ~= "ok" then return nil, core.err { kind = "network", message = message }, "network" end
+  if failure ~= "ok" then return errors.failure("network", message) end
   return status, location, body
 end
 
@@ -59,8 +60,7 @@ function M.control(addresses, order)
   if not status then return nil, _, body end
   local answer = core.json_decode(body) or {}
   if status == 200 then return answer end
-  local err = core.err { kind = "invalid", status = status, message = tostring(answer.error_description or answer.error) }
-  return nil, err, "invalid"
+  return errors.failure("invalid", tostring(answer.error_description or answer.error), { status = status })
 end
 
 --- Opens the authorize address, presses the first button of the page if there is one, and returns the callback address,
@@ -77,8 +77,7 @@ function M.consent(address)
     if not status then return nil, location, body end
   end
   if location then return location end
-  local err = core.err { kind = "auth", status = status, message = "the page gave no way back (HTTP " .. tostring(status) .. ")" }
-  return nil, err, "auth"
+  return errors.failure("auth", "the page gave no way back (HTTP " .. tostring(status) .. ")", { status = status })
 end
 
 return M

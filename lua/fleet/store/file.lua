@@ -8,6 +8,7 @@
 -- server, not through a network file system.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
 
 local version = "fleet-store 1"
@@ -16,7 +17,7 @@ local behind = 1 -- seconds between writes that nobody waits for
 local lock_tries, lock_pause = 2000, 0.0025
 local reserved = ".reserved" -- ending of a draft whose space is proved
 
-local failure = contract.failure
+local failure = errors.failure
 
 -- ---- one record as text ----
 
@@ -356,7 +357,7 @@ end
 --- a store, or nil, err, kind.
 return function(directory, options)
   if type(directory) ~= "string" or directory == "" or string.find(directory, "%z") then
-    error("fleet.store.file: a directory expected", 2)
+    errors.usage("fleet.store.file: a directory expected")
   end
   return open(directory, options)
 end

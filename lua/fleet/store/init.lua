@@ -5,11 +5,12 @@
 -- needed, is in doc/manual/stores.md; spec/contract/stores_spec.lua tries every promise on every store.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {}
 
 local function bad(method, position, text)
-  error(string.format("bad argument #%d to '%s': %s", position, method, text), 0)
+  errors.usage("bad argument #%d to '%s': %s", position, method, text)
 end
 
 local function check_key(method, key)
@@ -78,7 +79,7 @@ local function method(object, state, name, act)
   local check = checks[name] or nothing
   local function checked(...)
     check(...)
-    if state.closed then return M.failure("closed", "the store is closed") end
+    if state.closed then return errors.failure("closed", "the store is closed") end
     return act(...)
   end
   return function(first, ...)
@@ -140,18 +141,13 @@ function M.passing(forget)
   end
 end
 
---- nil, err, kind of a store.
-function M.failure(kind, message)
-  return nil, core.err { kind = kind, message = message }, kind
-end
-
 --- Raises unless the value can serve as a store: what a caller's own store must have.
 function M.check(store)
   if type(store) ~= "table" and type(store) ~= "userdata" then
-    error("bad option 'store': a store expected, got " .. type(store), 0)
+    errors.usage("bad option 'store': a store expected, got " .. type(store))
   end
   for _, name in ipairs { "get", "put", "delete", "reserve", "lease" } do
-    if not store[name] then error("bad option 'store': it has no function '" .. name .. "'", 0) end
+    if not store[name] then errors.usage("bad option 'store': it has no function '" .. name .. "'") end
   end
   return store
 end
@@ -168,7 +164,7 @@ end
 return setmetatable(M, {
   __index = function(_, name)
     local found, store = pcall(require, "fleet.store." .. tostring(name))
-    if not found then error("there is no store '" .. tostring(name) .. "' (" .. tostring(store) .. ")", 2) end
+    if not found then errors.usage("there is no store '" .. tostring(name) .. "' (" .. tostring(store) .. ")") end
     M[name] = store
     return store
   end,

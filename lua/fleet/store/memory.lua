@@ -2,6 +2,7 @@
 -- contract.
 
 local contract = require "fleet.store"
+local errors = require "fleet.util.errors"
 
 --- Opens a store. options: clock, function() -> mono, wall (default: fleet.store.clock).
 return function(options)
@@ -21,7 +22,7 @@ return function(options)
   local passing = contract.passing(current) -- looking at a record whose time has passed removes it
 
   local function conflict(what)
-    return contract.failure("conflict", what)
+    return errors.failure("conflict", what)
   end
 
   function acts.get(key)
@@ -64,7 +65,7 @@ return function(options)
   end
 
   function acts.lease(key, ttl)
-    if held(key) then return contract.failure("busy", "the lease is held by somebody else") end
+    if held(key) then return errors.failure("busy", "the lease is held by somebody else") end
     fences[key] = (fences[key] or 0) + 1
     local lease = { key = key, fence = fences[key], ends = (clock()) + ttl }
     leases[key] = lease

@@ -2,6 +2,7 @@
 --
 -- Everything becomes a week of minutes with a price on every stretch, and that becomes labels and periods.
 
+local errors = require "fleet.util.errors"
 local weeks = require "fleet.tariff.weeks"
 local groups = require "fleet.tariff.groups"
 local spot = require "fleet.tariff.spot"
@@ -9,10 +10,6 @@ local spot = require "fleet.tariff.spot"
 local M = {}
 
 local DAY, WEEK = weeks.DAY, weeks.WEEK
-
-local function mistake(text, ...)
-  error("fleet.tariff.from_rows: " .. string.format(text, ...), 0)
-end
 
 -- ---- one side of a tariff ----
 
@@ -59,7 +56,7 @@ local function flat_side(side, price)
 end
 
 function M.flat(options)
-  if type(options.price) ~= "number" then error("fleet.tariff.flat: 'price' must be a number", 0) end
+  if type(options.price) ~= "number" then errors.usage("fleet.tariff.flat: 'price' must be a number") end
   local t = flat_side(new_side(options), options.price)
   if options.sell then t.sell_tariff = flat_side(new_sell_side(options), options.sell) end
   return t
@@ -72,7 +69,7 @@ local day_numbers = { mon = 0, tue = 1, wed = 2, thu = 3, fri = 4, sat = 5, sun 
 local function day_number(text)
   local number = type(text) == "string" and day_numbers[string.lower(string.sub(text, 1, 3))] or text
   if type(number) ~= "number" or number < 0 or number > 6 or number ~= math.floor(number) then
-    mistake("'%s' is no day; write mon, tue, wed, thu, fri, sat or sun", tostring(text))
+    errors.usage("fleet.tariff.from_rows: '%s' is no day; write mon, tue, wed, thu, fri, sat or sun", tostring(text))
   end
   return number
 end
@@ -103,26 +100,26 @@ local function minute_of(value, name)
   local hour, minute = string.match(tostring(value), "^(%d%d?):(%d%d)$")
   hour, minute = tonumber(hour), tonumber(minute)
   if not hour or minute > 59 or hour * 60 + minute > DAY then
-    mistake("'%s' is '%s'; write hours and minutes, 16:30", name, tostring(value))
+    errors.usage("fleet.tariff.from_rows: '%s' is '%s'; write hours and minutes, 16:30", name, tostring(value))
   end
   return hour * 60 + minute
 end
 
 local function date_of(value, name)
   local month, day = string.match(tostring(value), "^(%d%d?)%-(%d%d?)$")
-  if not month then mistake("'%s' is '%s'; write month and day, 06-01", name, tostring(value)) end
+  if not month then errors.usage("fleet.tariff.from_rows: '%s' is '%s'; write month and day, 06-01", name, tostring(value)) end
   return tonumber(month), tonumber(day)
 end
 
 local row_members = { season = true, days = true, from = true, to = true, price = true, sell = true, label = true }
 
 local function check_row(row, i)
-  if type(row) ~= "table" then mistake("row %d is a %s, not a table", i, type(row)) end
+  if type(row) ~= "table" then errors.usage("fleet.tariff.from_rows: row %d is a %s, not a table", i, type(row)) end
   for key in pairs(row) do
-    if not row_members[key] then mistake("row %d has an unknown member '%s'", i, tostring(key)) end
+    if not row_members[key] then errors.unknown_name("fleet.tariff.from_rows: row " .. i, "member", key, row_members) end
   end
-  if type(row.price) ~= "number" then mistake("row %d has no 'price'", i) end
-  if row.sell ~= nil and type(row.sell) ~= "number" then mistake("row %d: 'sell' must be a number", i) end
+  if type(row.price) ~= "number" then errors.usage("fleet.tariff.from_rows: row %d has no 'price'", i) end
+  if row.sell ~= nil and type(row.sell) ~= "number" then errors.usage("fleet.tariff.from_rows: row %d: 'sell' must be a number", i) end
 end
 
 -- An end at or before the start lies in the next day, as in the tariff itself.
@@ -142,8 +139,8 @@ local function sorted_spans(spans, season)
   for i = 2, #spans do
     if spans[i].from < spans[i - 1].to then
       local day, minute = math.floor(spans[i].from / DAY), spans[i].from % DAY
-      mistake("two rows of season '%s' cover day %d (0 is Monday) at %02d:%02d", season, day, math.floor(minute / 60),
-        minute % 60)
+      local text = "fleet.tariff.from_rows: two rows of season '%s' cover day %d (0 is Monday) at %02d:%02d"
+      errors.usage(text, season, day, math.floor(minute / 60), minute % 60)
     end
   end
   return spans
@@ -161,7 +158,7 @@ local whole_year = { 1, 1, 12, 31 }
 local function dates_of(options, name)
   local given = options.seasons and options.seasons[name]
   if not given then
-    if options.seasons then mistake("season '%s' stands in a row and not in 'seasons'", name) end
+    if options.seasons then errors.usage("fleet.tariff.from_rows: season '%s' stands in a row and not in 'seasons'", name) end
     return whole_year
   end
   local from_month, from_day = date_of(given.from, "from")
@@ -171,7 +168,9 @@ end
 
 local function only_season(options)
   local name = options.seasons and next(options.seasons) or "AllYear"
-  if options.seasons and next(options.seasons, name) then mistake("spot prices are for one season; use 'rows' for more") end
+  if options.seasons and next(options.seasons, name) then
+    errors.usage("fleet.tariff.from_rows: spot prices are for one season; use 'rows' for more")
+  end
   return name
 end
 
@@ -215,13 +214,13 @@ end
 --- The content, and how prices were grouped. zone is that of options.time_zone.
 function M.from_rows(options, zone)
   local sources = (options.rows and 1 or 0) + (options.prices and 1 or 0) + (options.spot and 1 or 0)
-  if sources ~= 1 then mistake("give one of 'rows', 'prices' and 'spot'") end
+  if sources ~= 1 then errors.usage("fleet.tariff.from_rows: give one of 'rows', 'prices' and 'spot'") end
   local most = options.labels
   if most ~= nil and (type(most) ~= "number" or most < 1 or most ~= math.floor(most)) then
-    mistake("'labels' must be a whole number above 0")
+    errors.usage("fleet.tariff.from_rows: 'labels' must be a whole number above 0")
   end
   local buy, sell = weeks_of(options, zone)
-  if not has_spans(buy) then mistake("there is no price in it") end
+  if not has_spans(buy) then errors.usage("fleet.tariff.from_rows: there is no price in it") end
   local told = {}
   local t = fill_side(new_side(options), buy, options, "buy", told)
   if has_spans(sell) then t.sell_tariff = fill_side(new_sell_side(options), sell, options, "sell", told) end

@@ -1,12 +1,9 @@
 -- Labels from prices: equal prices share one, and the four that the app shows are used when they are enough.
 
+local errors = require "fleet.util.errors"
 local weeks = require "fleet.tariff.weeks"
 
 local M = {}
-
-local function mistake(text, ...)
-  error("fleet.tariff.from_rows: " .. string.format(text, ...), 0)
-end
 
 local app_names = {
   { "ON_PEAK" },
@@ -105,7 +102,8 @@ function M.label(spans, most)
     if not s.label then
       open[#open + 1] = s
     elseif named[s.label] and named[s.label].price ~= s.price then
-      mistake("label '%s' has two prices in one season, %s and %s", s.label, tostring(named[s.label].price), tostring(s.price))
+      local text = "fleet.tariff.from_rows: label '%s' has two prices in one season, %s and %s"
+      errors.usage(text, s.label, tostring(named[s.label].price), tostring(s.price))
     else
       named[s.label] = named[s.label] or { label = s.label, price = s.price, low = s.price, high = s.price, minutes = 0 }
       named[s.label].minutes = named[s.label].minutes + (s.to - s.from)

@@ -5,6 +5,7 @@
 -- content is all it shows.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local explain = require "fleet.tariff.explain"
 local diff = require "fleet.tariff.diff"
 local times = require "fleet.tariff.times"
@@ -16,18 +17,14 @@ local M = {}
 
 local state = setmetatable({}, { __mode = "k" })
 
-local function mistake(text, ...)
-  error("fleet.tariff." .. string.format(text, ...), 0)
-end
-
 local function check_table(name, value, what)
-  if type(value) ~= "table" then mistake("%s: %s must be a table, got %s", name, what, type(value)) end
+  if type(value) ~= "table" then errors.usage("fleet.tariff.%s: %s must be a table, got %s", name, what, type(value)) end
 end
 
 local function check_options(name, options, known)
   check_table(name, options, "the options")
   for key in pairs(options) do
-    if not known[key] then mistake("%s: unknown option '%s'", name, tostring(key)) end
+    if not known[key] then errors.unknown_name("fleet.tariff." .. name, "option", key, known) end
   end
 end
 
@@ -55,9 +52,9 @@ function metatable.__tostring(self)
 end
 
 local function refuse(report)
-  local err = core.err { kind = "invalid", message = explain.summary(report), outcome = "not_sent" }
-  err.problems, err.normalisations, err.warnings = report.problems, report.normalisations, report.warnings
-  return nil, err, "invalid"
+  return errors.failure("invalid", explain.summary(report), {
+    outcome = "not_sent", problems = report.problems, normalisations = report.normalisations, warnings = report.warnings,
+  })
 end
 
 -- Sites exist whose currency nobody has published.
@@ -96,7 +93,7 @@ function M.new(t, options)
 end
 
 local function inside(self, name)
-  return state[self] or mistake("%s: a tariff object expected; make one with fleet.tariff.new", name)
+  return state[self] or errors.usage("fleet.tariff.%s: a tariff object expected; make one with fleet.tariff.new", name)
 end
 
 --- The tariff object that value is or can be made into; what new refuses is refused here.

@@ -1,14 +1,11 @@
 -- Weeks from lists of prices: a day or a week of equal steps, or prices with the instants at which they begin.
 
+local errors = require "fleet.util.errors"
 local weeks = require "fleet.tariff.weeks"
 
 local M = {}
 
 local DAY, WEEK = weeks.DAY, weeks.WEEK
-
-local function mistake(text, ...)
-  error("fleet.tariff.from_rows: " .. string.format(text, ...), 0)
-end
 
 --- A list of numbers covers a day, taken for every day, or a week from Monday on.
 function M.prices(prices, step)
@@ -16,12 +13,12 @@ function M.prices(prices, step)
   step = step or (n % 7 == 0 and n > 100 and WEEK / n or DAY / n)
   local total = n * step
   if step ~= math.floor(step) or step < 1 or (total ~= DAY and total ~= WEEK) then
-    mistake("%d prices cover neither a day nor a week; give 'step' in minutes, or all prices", n)
+    errors.usage("fleet.tariff.from_rows: %d prices cover neither a day nor a week; give 'step' in minutes, or all prices", n)
   end
   local out = {}
   for day = 0, total == DAY and 6 or 0 do
     for i, price in ipairs(prices) do
-      if type(price) ~= "number" then mistake("price %d is not a number", i) end
+      if type(price) ~= "number" then errors.usage("fleet.tariff.from_rows: price %d is not a number", i) end
       local from = day * DAY + (i - 1) * step
       out[#out + 1] = { from = from, to = from + step, price = price }
     end
@@ -38,7 +35,9 @@ local function minutes_of_spot(spot, zone, period)
     for utc = one.start, stop - 60, 60 do
       local t = zone:localtime(utc)
       local minute = (((t.wday + 5) % 7) * DAY + t.hour * 60 + t.min) % period
-      if utc - first >= period * 60 + 3600 then mistake("the spot prices cover more than %d hours", period / 60) end
+      if utc - first >= period * 60 + 3600 then
+        errors.usage("fleet.tariff.from_rows: the spot prices cover more than %d hours", period / 60)
+      end
       sums[minute], counts[minute] = (sums[minute] or 0) + one.price, (counts[minute] or 0) + 1
     end
   end
@@ -53,7 +52,7 @@ local function fill_skipped(prices, period)
       prices[minute] = prices[(minute - 1) % period]
       missing = missing + 1
       if missing > 60 or not prices[minute] then
-        mistake("the spot prices leave a gap of more than an hour; give all of a day or of a week")
+        errors.usage("fleet.tariff.from_rows: the spot prices leave a gap of more than an hour; give all of a day or of a week")
       end
     end
   end
@@ -77,18 +76,20 @@ end
 local function check_spot(spot)
   for i, one in ipairs(spot) do
     if type(one) ~= "table" or type(one.start) ~= "number" or one.start % 60 ~= 0 or type(one.price) ~= "number" then
-      mistake("spot price %d must be { start = UTC seconds of a whole minute, price = number }", i)
+      errors.usage("fleet.tariff.from_rows: spot price %d must be { start = UTC seconds of a whole minute, price = number }", i)
     end
-    if i > 1 and one.start <= spot[i - 1].start then mistake("spot price %d does not begin after the one before it", i) end
+    if i > 1 and one.start <= spot[i - 1].start then
+      errors.usage("fleet.tariff.from_rows: spot price %d does not begin after the one before it", i)
+    end
   end
-  if #spot < 2 then mistake("'spot' must hold at least two prices") end
+  if #spot < 2 then errors.usage("fleet.tariff.from_rows: 'spot' must hold at least two prices") end
 end
 
 --- A list of { start = UTC seconds, price =, minutes = (of the last) }, by the wall clock of the zone: a day's prices are
 --- taken for every day, a week's for their weekdays.
 function M.spot(spot, zone)
   check_spot(spot)
-  if not zone then mistake("'spot' needs 'time_zone', the zone of the site") end
+  if not zone then errors.usage("fleet.tariff.from_rows: 'spot' needs 'time_zone', the zone of the site") end
   local n, given = #spot, spot
   spot = {}
   for i, one in ipairs(given) do spot[i] = one end

@@ -1,5 +1,6 @@
 -- A tariff as a picture: the week of every season as a heat map with its prices.
 
+local errors = require "fleet.util.errors"
 local panels = require "fleet.tariff.panels"
 local svg = require "fleet.chart.svg"
 
@@ -94,7 +95,7 @@ function M.draw(t, plan, options)
   local list, shade = panels.of(plan)
   local width = options.width or 960
   if type(width) ~= "number" or not (width >= 480 and width <= 10000) then
-    error("fleet.tariff.svg: 'width' must be 480 to 10000 pixels", 0)
+    errors.usage("fleet.tariff.svg: 'width' must be 480 to 10000 pixels")
   end
   local step = 7 * ROW + BETWEEN + 24
   local height = TOP + #list * step

@@ -5,21 +5,18 @@
 -- of a change (doc/protocol.md#tariff-meaning); here an hour that comes twice has its price twice and a skipped one never comes.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {}
 
 local LONGEST = 10 * 366 -- days; a window of more is a mistake, not a plan
-
-local function mistake(text, ...)
-  error("fleet.tariff: " .. string.format(text, ...), 0)
-end
 
 -- ---- UTC seconds through a zone ----
 
 local function utc_axis(zone)
   local axis = { per_hour = 3600 }
   function axis.position(value)
-    if type(value) ~= "number" then mistake("UTC seconds expected, got a %s", type(value)) end
+    if type(value) ~= "number" then errors.usage("fleet.tariff: UTC seconds expected, got a %s", type(value)) end
     return math.floor(value)
   end
   function axis.place(x)
@@ -42,7 +39,7 @@ local function whole(when, name, low, high, fallback)
   local value = when[name]
   if value == nil then value = fallback end
   if type(value) ~= "number" or value ~= math.floor(value) or value < low or value > high then
-    mistake("the time's '%s' must be a whole number from %d to %d, got %s", name, low, high, tostring(value))
+    errors.usage("fleet.tariff: the time's '%s' must be a whole number from %d to %d, got %s", name, low, high, tostring(value))
   end
   return value
 end
@@ -51,12 +48,12 @@ local local_axis = { per_hour = 60 }
 
 function local_axis.position(when)
   if type(when) ~= "table" then
-    mistake("a local time { year =, month =, day =, hour =, min = } expected, got a %s", type(when))
+    errors.usage("fleet.tariff: a local time { year =, month =, day =, hour =, min = } expected, got a %s", type(when))
   end
   local year, month, day = whole(when, "year", 0, 9999), whole(when, "month", 1, 12), whole(when, "day", 1, 31)
   local date = string.format("%04d-%02d-%02d", year, month, day)
   local days = core.date_days(date)
-  if not days then mistake("there is no %s", date) end
+  if not days then errors.usage("fleet.tariff: there is no %s", date) end
   return days * 1440 + whole(when, "hour", 0, 24, 0) * 60 + whole(when, "min", 0, 59, 0)
 end
 
@@ -81,7 +78,7 @@ end
 
 local function axis_for(own, when)
   if type(when) ~= "number" then return local_axis end
-  if not own.zone then mistake("UTC seconds need a zone: fleet.tariff.new(t, { time_zone = \"Europe/Berlin\" })") end
+  if not own.zone then errors.usage("fleet.tariff: UTC seconds need a zone: fleet.tariff.new(t, { time_zone = \"Europe/Berlin\" })") end
   own.axis = own.axis or utc_axis(own.zone)
   return own.axis
 end
@@ -114,8 +111,8 @@ end
 local function window(own, from, to)
   local axis = axis_for(own, from)
   local first, last = axis.position(from), axis.position(to)
-  if last <= first then mistake("'to' must be after 'from'") end
-  if (last - first) / axis.per_hour > LONGEST * 24 then mistake("the window is longer than ten years") end
+  if last <= first then errors.usage("fleet.tariff: 'to' must be after 'from'") end
+  if (last - first) / axis.per_hour > LONGEST * 24 then errors.usage("fleet.tariff: the window is longer than ten years") end
   return axis, first, last
 end
 
@@ -220,10 +217,10 @@ end
 
 function M.cheapest(own, options)
   local hours = options.hours
-  if type(hours) ~= "number" or not (hours > 0 and hours <= LONGEST * 24) then mistake("'hours' must be above 0") end
+  if type(hours) ~= "number" or not (hours > 0 and hours <= LONGEST * 24) then errors.usage("fleet.tariff: 'hours' must be above 0") end
   local axis, first, last = window(own, options.from, options.to)
   local segments, wanted = walk(own, axis, first, last), math.floor(hours * axis.per_hour + 0.5)
-  if wanted < 1 then mistake("'hours' must be at least a minute") end
+  if wanted < 1 then errors.usage("fleet.tariff: 'hours' must be at least a minute") end
   return summed((options.contiguous and cheapest_stretch or cheapest_parts)(segments, wanted), axis)
 end
 

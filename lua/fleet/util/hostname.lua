@@ -1,6 +1,8 @@
 -- The spelling of an application's domain, as the service registers it: a bare host name. Users lose hours over an
 -- https://, a capital or a path (doc/protocol.md#registration), so every mistake has its own sentence.
 
+local errors = require "fleet.util.errors"
+
 local M = {}
 
 -- What may stand in the text, in the order in which it is looked for, and what to do.
@@ -61,7 +63,7 @@ end
 --- Raises for a wrong domain. who: what the sentence begins with.
 function M.check(who, text)
   local sentence = M.sentence(text)
-  if sentence then error(who .. ": " .. sentence, 0) end
+  if sentence then errors.usage(who .. ": " .. sentence) end
 end
 
 return M

@@ -151,22 +151,6 @@ static int l_row(lua_State *L) {
   return 1;
 }
 
-/* core.nearest(name, names) -> the name that was probably meant, or nil */
-static int l_nearest(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1), *best;
-  luaL_checktype(L, 2, LUA_TTABLE);
-  lua_Integer count = luaL_len(L, 2);
-  const char **names = lua_newuserdatauv(L, (size_t)(count + 1) * sizeof *names, 0);
-  for (lua_Integer i = 0; i < count; i++) {
-    lua_geti(L, 2, i + 1);
-    names[i] = luaL_checkstring(L, -1);
-    lua_pop(L, 1);
-  }
-  best = nearest(name, names, (size_t)count);
-  lua_pushstring(L, best);
-  return 1;
-}
-
 static int l_live(lua_State *L) {
   lua_pushinteger(L, live_objects(L));
   return 1;
@@ -182,10 +166,10 @@ static void define_handle(lua_State *L, const struct box_type *type) {
 void open_resource(lua_State *L) {
   define_handle(L, &client_type);
   for (int i = 0; i < HANDLES; i++) define_handle(L, &handle_types[i]);
-  static const luaL_Reg functions[] = {
-      {"client", l_client},   {"handle", l_handle}, {"methods", l_methods},
-      {"account", l_account}, {"close", l_close},   {"is_handle", l_is_handle},
-      {"is_open", l_is_open}, {"row", l_row},       {"nearest", l_nearest},
-      {"live", l_live},       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"client", l_client},   {"handle", l_handle},
+                                       {"methods", l_methods}, {"account", l_account},
+                                       {"close", l_close},     {"is_handle", l_is_handle},
+                                       {"is_open", l_is_open}, {"row", l_row},
+                                       {"live", l_live},       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

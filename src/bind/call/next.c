@@ -42,20 +42,6 @@ static int l_next(lua_State *L) {
   return 2;
 }
 
-/* core.err{ kind =, message =, outcome =, reason =, status =, retry_after =, ... } -> err with those members
- */
-static int l_err(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_getfield(L, 1, "kind");
-  if (kind_of(luaL_checkstring(L, -1)) == KIND_none) return luaL_error(L, "unknown error kind");
-  struct err e = ERR_INIT;
-  push_err(L, &e);
-  lua_getmetatable(L, -1);
-  lua_setmetatable(L, 1);
-  lua_settop(L, 1);
-  return 1;
-}
-
 /* core.reason(text) -> kind or nil for "already so", doc; nothing when no row knows it */
 static int l_reason(lua_State *L) {
   const struct reason *r = reason_of(luaL_checkstring(L, 1));
@@ -69,6 +55,6 @@ static int l_reason(lua_State *L) {
 }
 
 void open_next(lua_State *L) {
-  static const luaL_Reg functions[] = {{"next", l_next}, {"err", l_err}, {"reason", l_reason}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"next", l_next}, {"reason", l_reason}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

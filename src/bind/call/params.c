@@ -8,24 +8,19 @@
 #include <string.h>
 #include <strings.h>
 
-/* The caller's mistake, with the place of the caller: level 1 is the function that called into C. */
 int mistake(const struct plan *p, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  luaL_where(p->L, 2);
-  lua_pushfstring(p->L, "%s: ", p->row->method);
   lua_pushvfstring(p->L, format, args);
   va_end(args);
-  lua_concat(p->L, 3);
-  return lua_error(p->L);
+  return usage_error(p->L, "%s: %s", p->row->method, lua_tostring(p->L, -1));
 }
 
 int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,
                  size_t count) {
-  const char *near = nearest(name, names, count);
-  if (near) return mistake(p, "unknown %s '%s', did you mean '%s'?", what, name, near);
-  if (!count) return mistake(p, "unknown %s '%s': it takes none", what, name);
-  return mistake(p, "unknown %s '%s'", what, name);
+  struct buf *sentence = push_scratch(p->L);
+  unknown_sentence(sentence, what, name, names, count);
+  return mistake(p, "%s", buf_text(sentence));
 }
 
 /* ---- values ---- */
@@ -85,11 +80,9 @@ static int unknown_choice(const struct plan *p, const struct param *q, int index
   for (const struct choice *c = q->choices; c->name && count < MOST_CHOICES; c++) names[count++] = c->name;
   const char *given =
       lua_type(p->L, index) == LUA_TSTRING ? lua_tostring(p->L, index) : luaL_tolstring(p->L, index, NULL);
-  const char *near = lua_type(p->L, index) == LUA_TSTRING ? nearest(given, names, count) : NULL;
-  if (near) return mistake(p, "'%s' cannot be '%s', did you mean '%s'?", q->name, given, near);
-  struct buf *list = push_scratch(p->L);
-  for (size_t i = 0; i < count; i++) buf_format(list, "%s'%s'", i ? ", " : "", names[i]);
-  return mistake(p, "'%s' cannot be '%s', it is one of %s", q->name, given, buf_text(list));
+  struct buf *sentence = push_scratch(p->L);
+  choice_sentence(sentence, q->name, given, names, count);
+  return mistake(p, "%s", buf_text(sentence));
 }
 
 static bool is_choice(lua_State *L, int index, const struct choice *c) {

@@ -19,7 +19,7 @@ struct plan {
   const char *separator; /* before the next member of the body or the query */
 };
 
-/* Raise with the place of the caller: level 1 is the Lua function that called into C. */
+/* Raise with the line of the caller's own code and the name of the method. */
 int mistake(const struct plan *p, const char *format, ...);
 int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,
                  size_t count);

@@ -116,7 +116,7 @@ void *box_test(lua_State *L, int index, const struct box_type *type) {
 void *box_check(lua_State *L, int index, const struct box_type *type) {
   struct box *box = box_at(L, index, type);
   if (!box) luaL_typeerror(L, index, type->name);
-  if (!box->open) luaL_error(L, "%s is closed", type->name);
+  if (!box->open) usage_error(L, "%s is closed", type->name);
   return box->object;
 }
 
@@ -127,86 +127,6 @@ bool box_is_open(lua_State *L, int index) {
 
 void box_close(lua_State *L, int index) {
   release(L, lua_touserdata(L, index));
-}
-
-/* ---- failures ---- */
-
-static int l_err_tostring(lua_State *L) {
-  lua_getfield(L, 1, "message");
-  return 1;
-}
-
-static void push_err_metatable(lua_State *L) {
-  if (!luaL_newmetatable(L, "fleet.err")) return;
-  lua_pushcfunction(L, l_err_tostring);
-  lua_setfield(L, -2, "__tostring");
-}
-
-void push_err(lua_State *L, const struct err *e) {
-  lua_createtable(L, 0, 8);
-  lua_pushstring(L, kind_name(e->kind));
-  lua_setfield(L, -2, "kind");
-  lua_pushstring(L, e->message[0] ? e->message : kind_name(e->kind));
-  lua_setfield(L, -2, "message");
-  if (e->status) lua_pushinteger(L, e->status), lua_setfield(L, -2, "status");
-  if (e->fault) lua_pushinteger(L, e->fault), lua_setfield(L, -2, "fault");
-  if (e->retry_after > 0) lua_pushnumber(L, e->retry_after), lua_setfield(L, -2, "retry_after");
-  if (e->reason[0]) lua_pushstring(L, e->reason), lua_setfield(L, -2, "reason");
-  if (e->outcome) lua_pushstring(L, outcome_name(e->outcome)), lua_setfield(L, -2, "outcome");
-  push_err_metatable(L);
-  lua_setmetatable(L, -2);
-}
-
-int push_failure(lua_State *L, const struct err *e) {
-  lua_pushnil(L);
-  push_err(L, e);
-  lua_pushstring(L, kind_name(e->kind));
-  return 3;
-}
-
-/* ---- names ---- */
-
-enum { NAME_MAX_LENGTH = 64 };
-
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-/* Edit distance in which two exchanged neighbours count once (optimal string alignment). */
-static size_t distance(const char *a, size_t m, const char *b, size_t n) {
-  size_t rows[3][NAME_MAX_LENGTH + 1], *before = rows[0], *above = rows[1], *row = rows[2];
-  for (size_t j = 0; j <= n; j++) above[j] = j;
-  for (size_t i = 1; i <= m; i++) {
-    row[0] = i;
-    for (size_t j = 1; j <= n; j++) {
-      row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = least(row[j], before[j - 2] + 1);
-    }
-    size_t *spare = before;
-    before = above, above = row, row = spare;
-  }
-  return above[n];
-}
-
-const char *nearest(const char *name, const char *const *names, size_t count) {
-  size_t length = strlen(name), best = SIZE_MAX;
-  const char *found = NULL;
-  if (length > NAME_MAX_LENGTH) return NULL;
-  for (size_t i = 0; i < count; i++) {
-    size_t other = strlen(names[i]);
-    if (other > NAME_MAX_LENGTH) continue;
-    size_t d = distance(name, length, names[i], other);
-    if (d < best && d <= other / 2 + 1) best = d, found = names[i];
-  }
-  return found;
-}
-
-int raise_unknown(lua_State *L, const char *what, const char *name, const char *const *names, size_t count) {
-  const char *near = nearest(name, names, count);
-  if (near) return luaL_error(L, "unknown %s '%s' (nearest: '%s')", what, name, near);
-  if (count == 0) return luaL_error(L, "unknown %s '%s' (none is taken here)", what, name);
-  return luaL_error(L, "unknown %s '%s'", what, name);
 }
 
 /* ---- bytes ---- */

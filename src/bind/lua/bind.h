@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "bind/lua/errors.h"
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -33,16 +34,6 @@ const struct box_type *box_type_at(lua_State *L, int index); /* NULL for what is
 bool box_is_open(lua_State *L, int index);
 void box_close(lua_State *L, int index); /* idempotent */
 
-/* nil, err, kind: the only way out of a binding for what the world refuses. */
-int push_failure(lua_State *L, const struct err *e);
-/* Pushes the err table alone: a table with the metatable fleet.err. */
-void push_err(lua_State *L, const struct err *e);
-
-/* Raises `bad argument` naming the option and the nearest valid name among count names. */
-int raise_unknown(lua_State *L, const char *what, const char *name, const char *const *names, size_t count);
-/* The name in names that is nearest to name, or NULL when none is near. */
-const char *nearest(const char *name, const char *const *names, size_t count);
-
 struct bytes check_bytes(lua_State *L,
                          int index); /* a string argument as a view; valid while it is on the stack */
 void push_buf(lua_State *L, const struct buf *b); /* raises when the buffer failed */
@@ -52,6 +43,7 @@ struct buf *push_scratch(lua_State *L);
 long live_objects(lua_State *L); /* boxes that are open in this state: specs require zero at the end */
 
 /* Openers of the files of this folder: each adds its functions to the table on top of the stack. */
+void open_errors(lua_State *L);
 void open_json(lua_State *L);
 void open_client(lua_State *L);
 void open_reply(lua_State *L);

@@ -169,7 +169,7 @@ struct writer {
 static void write_value(struct writer *w, int index);
 
 static int refuse(struct writer *w, const char *what) {
-  return luaL_error(w->L, "%s cannot be written as JSON (in '%s')", what, w->name);
+  return usage_error(w->L, "%s cannot be written as JSON (in '%s')", what, w->name);
 }
 
 /* A member beside the elements would be lost without a word. */

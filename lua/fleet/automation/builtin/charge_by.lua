@@ -3,6 +3,7 @@
 -- The plan is made anew at every decision, from the level, the rate and the prices as they are known then: what changes,
 -- changes the plan, and nothing of it has to survive a restart.
 
+local errors = require "fleet.util.errors"
 local hand = require "fleet.automation.manual_override"
 local hours = require "fleet.automation.local_time"
 local members = require "fleet.util.tables"
@@ -32,11 +33,11 @@ local least_rest = 300 -- a level shows whole percents: what should be reached i
 
 function M.prepare(config)
   config.ready_minutes = hours.minutes(config.ready_by)
-  if not config.ready_minutes then error("fleet.automation.charge_by: option 'ready_by' must be a time such as \"07:00\"", 0) end
+  if not config.ready_minutes then errors.usage("fleet.automation.charge_by: option 'ready_by' must be a time such as \"07:00\"") end
   local fixed = type(config.tariff) == "table"
-  if fixed and not tariffs.is(config.tariff) then error("fleet.automation.charge_by: option 'tariff' must be a tariff object", 0) end
+  if fixed and not tariffs.is(config.tariff) then errors.usage("fleet.automation.charge_by: option 'tariff' must be a tariff object") end
   config.local_zone, config.zone = options.zone("charge_by", config, fixed and config.tariff:time_zone())
-  if fixed and not config.tariff:time_zone() then error("fleet.automation.charge_by: the tariff needs a time_zone", 0) end
+  if fixed and not config.tariff:time_zone() then errors.usage("fleet.automation.charge_by: the tariff needs a time_zone") end
 end
 
 --- Prices may come from anywhere: a function of the user is asked at every decision, and must be quick.

@@ -3,7 +3,7 @@
 -- One look shows all of them; only what differs is sent. What somebody changes back again and again is left to them for
 -- the day: two who undo each other all day cost money and reach nothing.
 
-local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local hours = require "fleet.automation.local_time"
 local options = require "fleet.automation.options"
 local rows = require "fleet.call.rows"
@@ -31,12 +31,11 @@ local function check_setting(handle, name, params)
     for _, one in ipairs(rows.list) do
       if one.handle == handle and one.settle then known[#known + 1] = one.name end
     end
-    local near = core.nearest(tostring(name), known)
-    error(where .. "unknown setting '" .. tostring(name) .. "'" .. (near and ", did you mean '" .. near .. "'?" or ""), 0)
+    errors.unknown_name("fleet.automation.ensure", "setting", name, known)
   end
-  if row.handle ~= handle then error(where .. "'" .. name .. "' is not a call of a " .. handle, 0) end
-  if not row.settle then error(where .. "'" .. name .. "' cannot be read back, so that it cannot be kept", 0) end
-  if type(params) ~= "table" then error(where .. "'" .. name .. "' needs a table of its parameters, {} for none", 0) end
+  if row.handle ~= handle then errors.usage(where .. "'" .. name .. "' is not a call of a " .. handle) end
+  if not row.settle then errors.usage(where .. "'" .. name .. "' cannot be read back, so that it cannot be kept") end
+  if type(params) ~= "table" then errors.usage(where .. "'" .. name .. "' needs a table of its parameters, {} for none") end
 end
 
 -- The settings in a lasting order, and the sections that show them.
@@ -54,10 +53,10 @@ local function ordered(settings)
 end
 
 function M.prepare(config)
-  if config.car and config.site then error(where .. "give a car or a site, not both", 0) end
+  if config.car and config.site then errors.usage(where .. "give a car or a site, not both") end
   local handle = config.car and "vehicle" or "site"
   for name, params in pairs(config.settings) do check_setting(handle, name, params) end
-  if next(config.settings) == nil then error(where .. "'settings' names none", 0) end
+  if next(config.settings) == nil then errors.usage(where .. "'settings' names none") end
   config.order, config.sections = ordered(config.settings)
   if config.zone then config.local_zone = options.zone("ensure", config) end
 end

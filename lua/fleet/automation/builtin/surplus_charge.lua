@@ -3,6 +3,7 @@
 -- The site is looked at often, because that is free; the car only when it must be known, and commanded only when the
 -- surplus has moved out of the dead band: each costs.
 
+local errors = require "fleet.util.errors"
 local claims = require "fleet.automation.arbitration"
 local hand = require "fleet.automation.manual_override"
 local hours = require "fleet.automation.local_time"
@@ -36,7 +37,7 @@ local fact_age = 6 * 3600 -- after which the car's level and cable are looked at
 
 function M.prepare(config)
   config.local_zone, config.zone = options.zone("surplus_charge", config)
-  if config.min_amps > config.max_amps then error("fleet.automation.surplus_charge: 'min_amps' is above 'max_amps'", 0) end
+  if config.min_amps > config.max_amps then errors.usage("fleet.automation.surplus_charge: 'min_amps' is above 'max_amps'") end
 end
 
 -- ---- the site ----

@@ -1,6 +1,6 @@
 -- fleet doctor: what keeps this installation from working, line by line, and what to do.
 
-local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local regions = require "fleet.cli.regions"
@@ -42,9 +42,8 @@ local function run(context, line)
   local count = count_of(lines)
   if count == 0 then return { ok = true, checks = lines } end
   if not context.json then print_lines(context.out, lines) end
-  local err = core.err { kind = "invalid", message = string.format("doctor: %d thing%s to mend", count, count == 1 and "" or "s") }
-  err.ok, err.checks = false, lines
-  return nil, err, err.kind
+  local text = string.format("doctor: %d thing%s to mend", count, count == 1 and "" or "s")
+  return errors.failure("invalid", text, { ok = false, checks = lines })
 end
 
 return {

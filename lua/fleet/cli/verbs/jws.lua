@@ -1,6 +1,7 @@
 -- fleet jws CLAIMS: signs claims, or a telemetry configuration, with the virtual key.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local values = require "fleet.cli.values"
@@ -20,9 +21,8 @@ local function check_configuration(context, claims, force)
   if #report.problems == 0 then return true end
   local lines = {}
   for i, problem in ipairs(report.problems) do lines[i] = problem.where .. " " .. problem.message end
-  local err = core.err { kind = "invalid", message = "jws: " .. table.concat(lines, "; ") .. " (--force signs it all the same)" }
-  err.problems, err.warnings = report.problems, report.warnings
-  return nil, err, err.kind
+  local text = "jws: " .. table.concat(lines, "; ") .. " (--force signs it all the same)"
+  return errors.failure("invalid", text, { problems = report.problems, warnings = report.warnings })
 end
 
 local function sign(context, key, claims, given)

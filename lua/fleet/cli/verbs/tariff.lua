@@ -1,7 +1,7 @@
 -- fleet tariff check | show | plot | diff: tariffs in files, on standard input, or of a site.
 
 local core = require "fleet.core"
-local tables = require "fleet.util.tables"
+local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local input = require "fleet.cli.input"
@@ -23,8 +23,7 @@ local function of_site(context, id)
   if err then return nil, err, kind end
   local content = content_of(info)
   if content == info then
-    err = core.err { kind = "not_found", message = "site " .. id .. " has no tariff" }
-    return nil, err, err.kind
+    return errors.failure("not_found", "site " .. id .. " has no tariff")
   end
   return content
 end
@@ -58,8 +57,7 @@ local function check(context, line)
   if report.valid then return report end
   if not context.json then explained(context.out, report) end
   local count = #report.problems
-  err = core.err { kind = "invalid", message = string.format("the tariff has %d problem%s", count, count == 1 and "" or "s") }
-  return nil, tables.add(err, report), err.kind
+  return errors.failure("invalid", string.format("the tariff has %d problem%s", count, count == 1 and "" or "s"), report)
 end
 
 -- ---- show, plot, diff ----

@@ -5,10 +5,11 @@
 -- of the house (habits) plug in, leave and interfere by the local clock.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
 local members = require "fleet.util.tables"
-local names = require "fleet.util.names"
+local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async.task"
 
 local M = {}
@@ -167,14 +168,9 @@ end
 
 local function check_habit(i, habit)
   local where = "rehearse: habit " .. i
-  if not deeds[habit[2]] and type(habit[2]) ~= "function" then
-    local known = {}
-    for name in pairs(deeds) do known[#known + 1] = name end
-    local near = core.nearest(tostring(habit[2]), known)
-    error(where .. ": unknown deed '" .. tostring(habit[2]) .. "'" .. (near and ", did you mean '" .. near .. "'?" or ""), 0)
-  end
-  if not calendar.minutes(tostring(habit[1])) then error(where .. ": the first member is a time such as \"17:30\"", 0) end
-  if habit.days and not day_sets[habit.days] then error(where .. ": unknown days '" .. tostring(habit.days) .. "'", 0) end
+  if not deeds[habit[2]] and type(habit[2]) ~= "function" then errors.unknown_name(where, "deed", habit[2], deeds) end
+  if not calendar.minutes(tostring(habit[1])) then errors.usage(where .. ": the first member is a time such as \"17:30\"") end
+  if habit.days and not day_sets[habit.days] then errors.unknown_name(where, "days", habit.days, day_sets) end
 end
 
 -- All that will happen, in the order of time: { at =, habit = }.
@@ -262,11 +258,11 @@ local known = {
 }
 
 local function check(given)
-  names.check("rehearse", "option", given, known)
-  if type(given.automation) ~= "function" then error("rehearse: 'automation' must be a function(car, site, client)", 0) end
+  check_options.names("rehearse", "option", given, known)
+  if type(given.automation) ~= "function" then errors.usage("rehearse: 'automation' must be a function(car, site, client)") end
   local tariff = given.tariff
-  if type(tariff) == "table" and not tariff:time_zone() then error("rehearse: 'tariff' needs a time_zone", 0) end
-  if tasks.current() then error("rehearse: it brings its own time, call it outside of tasks", 0) end
+  if type(tariff) == "table" and not tariff:time_zone() then errors.usage("rehearse: 'tariff' needs a time_zone") end
+  if tasks.current() then errors.usage("rehearse: it brings its own time, call it outside of tasks") end
 end
 
 local function new_world(given)

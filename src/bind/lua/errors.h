@@ -1,0 +1,34 @@
+/* How a binding says no: what the world refuses is returned, what the caller got wrong is raised.
+ *
+ * A raise names the line of the caller's own code: the first Lua function on the stack that is no part of
+ * this library, however many of the library's functions stand between. An unknown name has one wording
+ * everywhere.
+ */
+#ifndef FLEET_BIND_ERRORS_H
+#define FLEET_BIND_ERRORS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <lua.h>
+
+/* nil, err, kind: the only way out of a binding for what the world refuses. */
+int push_failure(lua_State *L, const struct err *e);
+/* Pushes the err table alone: a table with the metatable fleet.err. */
+void push_err(lua_State *L, const struct err *e);
+
+/* Raises "file:line: …" with the line of the caller's own code. */
+int usage_error(lua_State *L, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "unknown option 'x'", and what was probably meant or what there is. */
+void unknown_sentence(struct buf *out, const char *what, const char *name, const char *const *names,
+                      size_t count);
+/* "'option' cannot be 'x'", and what was probably meant or what there is. */
+void choice_sentence(struct buf *out, const char *option, const char *value, const char *const *names,
+                     size_t count);
+/* Raises unknown_sentence. */
+int raise_unknown(lua_State *L, const char *what, const char *name, const char *const *names, size_t count);
+/* The name in names that is nearest to name, or NULL when none is near. */
+const char *nearest(const char *name, const char *const *names, size_t count);
+
+#endif
