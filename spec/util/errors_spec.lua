@@ -88,6 +88,27 @@ describe("a caller's mistake", function()
   end)
 end)
 
+describe("what a raise leaves behind", function()
+  local function left_by(fn)
+    collectgarbage()
+    collectgarbage()
+    local before = core.live()
+    for _ = 1, 10 do assert.is_false(pcall(fn)) end
+    collectgarbage()
+    collectgarbage()
+    return core.live() - before
+  end
+
+  it("is nothing, also after the server's library made boxes of the same name", function()
+    local client = seam.client {}
+    local function mistake() client:vehicle("5YJ") end
+    assert.equal(0, left_by(mistake))
+    local server = require "fleet.server"
+    assert.is_false(pcall(server.new, { prot = 1 }))
+    assert.equal(0, left_by(mistake))
+  end)
+end)
+
 describe("an err that is raised", function()
   it("carries the caller's line, and shows it where nobody catches it", function()
     local client = fleet.throwing((seam.client { { status = 404, headers = {}, body = '{"error":"not_found"}' } }))

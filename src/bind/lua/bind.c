@@ -77,8 +77,11 @@ static void set_method(lua_State *L, const struct box_type *type, const char *na
   lua_setfield(L, -2, name);
 }
 
+/* Not by name in the registry: fleet.server brings boxes of its own that may be called like the core's. */
 void box_define(lua_State *L, const struct box_type *type) {
-  luaL_newmetatable(L, type->name);
+  lua_newtable(L);
+  lua_pushstring(L, type->name);
+  lua_setfield(L, -2, "__name");
   set_method(L, type, "__gc", l_box_close);
   set_method(L, type, "__close", l_box_close);
   set_method(L, type, "__tostring", l_box_tostring);
