@@ -199,13 +199,15 @@ function fleet.commands() end
 ---@return table[] reasons the rows of all reasons, a fresh list
 function fleet.reasons() end
 
----A command as the bytes that are signed; nil when it has no signed form.
+---A command as the bytes that are signed; nil when it has no signed form, or none that is published and unpublished was
+---not asked for.
 ---@param name string
 ---@param params? table
+---@param options? { unpublished?: boolean }
 ---@return { domain: string, payload: string }? command
 ---@return fleet.err? err
 ---@return fleet.kind? kind
-function fleet.command(name, params) end
+function fleet.command(name, params, options) end
 
 ---@param domain string
 ---@param payload string

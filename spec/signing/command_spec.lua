@@ -105,10 +105,10 @@ describe("a command travels", function()
 
   it("plain when it has no signed form, with a key and past a proxy too", function()
     local car, requests = seam.car(seam.done, { key = fleet.key.generate() })
-    assert.equal("plain", assert(car:sun_roof_control { state = "vent" }).via)
-    assert.matches("/command/sun_roof_control$", requests[1].url)
+    assert.equal("plain", assert(car:take_drivenote { note = "rattle" }).via)
+    assert.matches("/command/take_drivenote$", requests[1].url)
     car, requests = seam.car(seam.done, { commands = "proxy", proxy_url = "https://proxy.example" })
-    assert.equal("plain", assert(car:sun_roof_control { state = "vent" }).via)
+    assert.equal("plain", assert(car:take_drivenote { note = "rattle" }).via)
     assert.matches("^" .. seam.host, requests[1].url)
   end)
 

@@ -154,6 +154,22 @@ describe("fleet.receiver", function()
     assert.equal(21, err.fault)
   end)
 
+  it("answers a handshake with a key that is no point of the curve with fault 13, and one with a strange key with 'not paired'", function()
+    local t = pair()
+    local off_the_curve = "\4" .. string.rep("\1", 64)
+    for key, expected in pairs { [off_the_curve] = 13, [core.key.generate():public_bytes()] = 0 } do
+      local reply, _, fault = t.r:handle(core.encode_message("UniversalMessage.RoutableMessage", {
+        ["to_destination.domain"] = "DOMAIN_INFOTAINMENT", ["from_destination.routing_address"] = string.rep("a", 16),
+        ["session_info_request.public_key"] = key, uuid = string.rep("u", 16),
+      }))
+      local answer = core.json_decode(core.message_json("UniversalMessage.RoutableMessage", reply))
+      local status = answer.signedMessageStatus or {}
+      local wanted = expected == 13 and { "BAD_PARAMETER", "MESSAGEFAULT_ERROR_BAD_PARAMETER", nil } or {}
+      assert.same(wanted, { fault, status.signed_message_fault, nil })
+      assert.equal(expected == 0, answer.session_info ~= nil)
+    end
+  end)
+
   it("leaves nothing open when respond raises, and handles the next message", function()
     local t = pair()
     assert.has_error(function() t.r:handle((t.s:sign(core.command("honk_horn").payload)), error) end)

@@ -45,8 +45,20 @@ describe("the message definitions", function()
     return found
   end
 
+  -- Actions that other clients send and the published messages lack, with their members and values.
+  local unpublished = {
+    "NavigationRequest", "NavigationSuperchargerRequest", "NavigationGpsRequest", "NavigationWaypointsRequest",
+    "UiSetUpcomingCalendarEntries", "BoomboxAction", "AutoStwHeatAction", "StwHeatLevelAction", "NavigationOrder",
+  }
+
   it("are those of the published table, member for member", function()
     local ours, count = definitions(), 0
+    for name, member in pairs(ours) do
+      for _, message in ipairs(unpublished) do
+        local inside = name:find("^CarServer%." .. message .. "%.")
+        if inside or name:find("^CarServer%.VehicleAction%.") and member[1] == message then ours[name] = nil end
+      end
+    end
     for i, line in ipairs(lines("spec/vectors/messages.tsv")) do
       local kind, package, message, field, number, type, label = line:match("^(.-)\t(.-)\t(.-)\t(.-)\t(.-)\t(.-)\t(.-)\t")
       if i > 1 and kind == "field" then

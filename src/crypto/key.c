@@ -130,6 +130,12 @@ static EVP_PKEY *peer_of(const struct key *k, struct bytes peer) {
   return NULL;
 }
 
+bool key_accepts(const struct key *k, struct bytes peer) {
+  EVP_PKEY *p = peer_of(k, peer);
+  EVP_PKEY_free(p);
+  return openssl_ok(p != NULL);
+}
+
 static bool derive(const struct key *k, EVP_PKEY *peer, unsigned char x[SCALAR_SIZE]) {
   size_t size = SCALAR_SIZE;
   EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_pkey(NULL, k->pair, NULL);

@@ -30,4 +30,7 @@ bool key_fingerprint(const struct key *k, struct buf *hex);
  * bytes on the curve fails. */
 bool key_shared(const struct key *k, struct bytes peer, unsigned char shared[SHARED_SIZE], struct err *e);
 
+/* Whether this is a point of the curve in its 65-byte form, with which the key could share a secret. */
+bool key_accepts(const struct key *k, struct bytes peer);
+
 #endif

@@ -282,7 +282,7 @@ static struct verdict judge(struct receiver *r, struct arrival *a, double now, s
     a->handshake = true;
     a->signer = find_key(r, m->payload);
     if (m->to_domain != (uint32_t)r->domain) return (struct verdict){FAULT_DOMAIN, false};
-    bool valid = m->payload.size == PUBLIC_SIZE && m->payload.data[0] == 4;
+    bool valid = key_accepts(r->key, m->payload);
     return (struct verdict){valid ? FAULT_NONE : FAULT_PARAMETER, valid};
   }
   if (open_request(r, m, arena, plain)) return (struct verdict){FAULT_NONE, false};

@@ -67,6 +67,11 @@ const struct fault *fault_row(uint32_t number) {
   return NULL;
 }
 
+bool fault_is_final(uint32_t number) {
+  const struct fault *row = fault_row(number);
+  return number && (!row || row->final);
+}
+
 size_t request_hash(unsigned char hash[1 + MAC_SIZE], uint32_t domain, enum method method, struct bytes tag) {
   size_t size = tag.size < MAC_SIZE ? tag.size : MAC_SIZE;
   if (domain == DOMAIN_VCSEC && size > 16) size = 16;

@@ -62,6 +62,7 @@ enum evidence { /* of authenticated session info that came with a fault */
 /* What a fault says about the command: doc/protocol.md#recovery. */
 enum outcome fault_outcome(const struct fault *row, enum evidence evidence);
 const struct fault *fault_row(uint32_t number); /* NULL: unknown to us */
+bool fault_is_final(uint32_t number);           /* no other message may follow for the same command */
 
 /* ---- a session ---- */
 

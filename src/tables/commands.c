@@ -51,6 +51,8 @@
   INTEGER(word, flag, .min = 0, .max = 1440, .unit = "minutes after midnight", __VA_ARGS__)
 #define CELSIUS(word, ...) NUMBER(word, REQUIRED, .min = 15, .max = 30, .unit = "°C", __VA_ARGS__)
 #define ON FLAG("on", REQUIRED, .field = "on", .doc = "true switches it on")
+#define STOP_ORDER(place)                                                                                    \
+  INTEGER("order", REQUIRED, .choices = stops, .field = place, .doc = "where among several stops")
 #define PIN_CODE(word, flag, ...) TEXT(word, PIN | SECRET | (flag), __VA_ARGS__)
 
 static const struct param no_params[] = {VIN, END};
@@ -83,8 +85,11 @@ static const struct choice trunks[] = {{"front", 0, "front", "frontTrunk=CLOSURE
 static const struct choice window_moves[] = {
     {"vent", 0, "vent", "vent"}, {"close", 0, "close", "close"}, END};
 
-static const struct choice sun_roof_states[] = {
-    {"stop", .text = "stop"}, {"close", .text = "close"}, {"vent", .text = "vent"}, END};
+static const struct choice sun_roof_states[] = {{"stop", .text = "stop"}, /* in plain form only */
+                                                {"close", 0, "close", "close"},
+                                                {"vent", 0, "vent", "vent"},
+                                                {"open", 0, "open", "open"},
+                                                END};
 
 static const struct choice heater_seats[] = {{"front_left", 0, NULL, "CAR_SEAT_FRONT_LEFT"},
                                              {"front_right", 1, NULL, "CAR_SEAT_FRONT_RIGHT"},
@@ -108,8 +113,10 @@ static const struct choice cooler_levels[] = {
 
 static const struct choice front_seats[] = {{"front_left", .number = 1}, {"front_right", .number = 2}, END};
 
-static const struct choice wheel_levels[] = {
-    {"off", .number = 0}, {"low", .number = 1}, {"high", .number = 3}, END};
+static const struct choice wheel_levels[] = {{"off", 0, NULL, "StwHeatLevel_Off"},
+                                             {"low", 1, NULL, "StwHeatLevel_Low"},
+                                             {"high", 3, NULL, "StwHeatLevel_High"},
+                                             END};
 
 /* vehicle_data calls the second one "on". */
 static const struct choice keeper_modes[] = {{"off", .number = 0}, {"keep", .number = 1}, {"on", .number = 1},
@@ -161,9 +168,10 @@ const struct row command_rows[] = {
             PARAMS(TEXT("command", REQUIRED, .choices = window_moves, .field = ".", .doc = "what to do"),
                    LAT(0), LON(0)),
             INFO("vehicleControlWindowAction"), .example = "{ command = \"vent\" }"),
-    COMMAND("sun_roof_control", 0, "Moves the sun roof.",
-            PARAMS(TEXT("state", REQUIRED, .choices = sun_roof_states, .doc = "what to do")),
-            .example = "{ state = \"vent\" }"),
+    COMMAND("sun_roof_control", ROW_EITHER_FORM, "Moves the sun roof.",
+            PARAMS(TEXT("state", REQUIRED, .choices = sun_roof_states, .field = ".",
+                        .doc = "what to do; stop has no signed form, open no published plain one")),
+            INFO("vehicleControlSunroofOpenCloseAction"), .example = "{ state = \"vent\" }"),
     COMMAND("remote_start_drive", 0,
             "Allows driving without a key for two minutes. Needs keyless driving enabled.", BARE,
             SECURITY("RKEAction=RKE_ACTION_REMOTE_DRIVE"), .settle = "vehicle_state.remote_start = true"),
@@ -176,9 +184,9 @@ const struct row command_rows[] = {
     COMMAND("flash_lights", 0, "Flashes the lights. Needs park.", BARE,
             INFO("vehicleControlFlashLightsAction")),
     COMMAND("honk_horn", 0, "Sounds the horn twice. Needs park.", BARE, INFO("vehicleControlHonkHornAction")),
-    COMMAND("remote_boombox", 0, "Plays a sound on the external speaker.",
-            PARAMS(INTEGER("sound", REQUIRED, .choices = sounds, .doc = "which sound")),
-            .example = "{ sound = \"locate_ping\" }"),
+    COMMAND("remote_boombox", ROW_EITHER_FORM, "Plays a sound on the external speaker.",
+            PARAMS(INTEGER("sound", REQUIRED, .choices = sounds, .field = "sound", .doc = "which sound")),
+            INFO("boomboxAction"), .example = "{ sound = \"locate_ping\" }"),
 
     /* ---- charging ---- */
     COMMAND("charge_start", SETS | CHARGES, "Starts charging.", BARE, INFO("chargingStartStopAction; start"),
@@ -327,13 +335,14 @@ const struct row command_rows[] = {
             PARAMS(FLAG("on", REQUIRED, .field = "power_on", .doc = "true switches it on")),
             INFO("hvacSteeringWheelHeaterAction"), .settle = "climate_state.steering_wheel_heater = $on",
             .example = "{ on = true }"),
-    COMMAND("remote_steering_wheel_heat_level_request", SETS,
+    COMMAND("remote_steering_wheel_heat_level_request", SETS | ROW_EITHER_FORM,
             "Sets how much the steering wheel is heated." CLIMATE_ON,
-            PARAMS(INTEGER("level", REQUIRED, .choices = wheel_levels, .doc = "how much; 2 is not in use")),
-            .settle = "climate_state.steering_wheel_heat_level = $level", .example = "{ level = \"high\" }"),
-    COMMAND("remote_auto_steering_wheel_heat_climate_request", SETS,
-            "Lets the steering wheel heat by itself." CLIMATE_ON,
-            PARAMS(FLAG("on", REQUIRED, .doc = "true switches it on")),
+            PARAMS(INTEGER("level", REQUIRED, .choices = wheel_levels, .field = "stw_heat_level",
+                           .doc = "how much; 2 is not in use")),
+            INFO("stwHeatLevelAction"), .settle = "climate_state.steering_wheel_heat_level = $level",
+            .example = "{ level = \"high\" }"),
+    COMMAND("remote_auto_steering_wheel_heat_climate_request", SETS | ROW_EITHER_FORM,
+            "Lets the steering wheel heat by itself." CLIMATE_ON, PARAMS(ON), INFO("autoStwHeatAction"),
             .settle = "climate_state.auto_steering_wheel_heat = $on", .example = "{ on = true }"),
     COMMAND(
         "add_precondition_schedule", ROW_IDEMPOTENT_WITH_ID,
@@ -377,30 +386,35 @@ const struct row command_rows[] = {
 
     /* ---- navigation and calendar ---- */
     COMMAND(
-        "navigation_request", 0, "Sends a place to the navigation, as the share dialogue of a phone does.",
-        PARAMS(
-            TEXT("type", REQUIRED, .doc = "share_ext_content_raw"),
-            {"value", IN_BODY, TYPE_OBJECT, REQUIRED, .doc = "the shared content: android.intent.extra.TEXT"},
-            TEXT("locale", REQUIRED, .doc = "such as en-US"),
-            TEXT("timestamp_ms", REQUIRED | NUMBER_AS_TEXT, .unit = "ms", .doc = "now, as Unix time")),
+        "navigation_request", ROW_EITHER_FORM | ROW_PLAIN_FIRST,
+        "Sends a place to the navigation, as the share dialogue of a phone does.",
+        PARAMS(TEXT("type", REQUIRED, .doc = "share_ext_content_raw"),
+               {"value", IN_BODY, TYPE_OBJECT, REQUIRED, .field = "destination",
+                .member = "android.intent.extra.TEXT",
+                .doc = "the shared content: android.intent.extra.TEXT"},
+               TEXT("locale", REQUIRED, .doc = "such as en-US"),
+               TEXT("timestamp_ms", REQUIRED | NUMBER_AS_TEXT, .unit = "ms", .doc = "now, as Unix time")),
+        INFO("navigationRequest"),
         .example =
             "{ type = \"share_ext_content_raw\", value = { [\"android.intent.extra.TEXT\"] = \"Berlin\" }, "
             "locale = \"en-US\", timestamp_ms = \"1767225600000\" }"),
-    COMMAND("navigation_gps_request", 0, "Navigates to coordinates.",
-            PARAMS(LAT(REQUIRED), LON(REQUIRED),
-                   INTEGER("order", REQUIRED, .choices = stops, .doc = "where among several stops")),
-            .example = "{ lat = 52.52, lon = 13.405, order = \"replace\" }"),
-    COMMAND("navigation_sc_request", 0, "Navigates to a charging site.",
-            PARAMS({"id", IN_BODY, TYPE_ID, REQUIRED, .min = 0, .max = 9007199254740991.0,
+    COMMAND("navigation_gps_request", ROW_EITHER_FORM, "Navigates to coordinates.",
+            PARAMS(LAT(REQUIRED, .field = "lat"), LON(REQUIRED, .field = "lon"), STOP_ORDER("order")),
+            INFO("navigationGpsRequest"), .example = "{ lat = 52.52, lon = 13.405, order = \"replace\" }"),
+    COMMAND("navigation_sc_request", ROW_EITHER_FORM, "Navigates to a charging site.",
+            PARAMS({"id", IN_BODY, TYPE_ID, REQUIRED, .min = 0, .max = 9007199254740991.0, .field = "id",
                     .doc = "the site, as in nearby_charging_sites"},
-                   INTEGER("order", REQUIRED, .choices = stops, .doc = "where among several stops")),
-            .example = "{ id = 190, order = \"replace\" }"),
-    COMMAND("navigation_waypoints_request", 0, "Sends a list of waypoints to the navigation.",
-            PARAMS(TEXT("waypoints", REQUIRED, .doc = "refId:<place id>, joined by commas")),
+                   STOP_ORDER("remote_nav_trip_order")),
+            INFO("navigationSuperchargerRequest"), .example = "{ id = 190, order = \"replace\" }"),
+    COMMAND("navigation_waypoints_request", ROW_EITHER_FORM, "Sends a list of waypoints to the navigation.",
+            PARAMS(TEXT("waypoints", REQUIRED, .field = "waypoints",
+                        .doc = "refId:<place id>, joined by commas")),
+            INFO("navigationWaypointsRequest"),
             .example = "{ waypoints = \"refId:ChIJAVkDPzdOqEcRcDteW0YgIQQ\" }"),
-    COMMAND("upcoming_calendar_entries", 0, "Stores calendar entries in the vehicle.",
-            PARAMS(TEXT("calendar_data", REQUIRED, .doc = "the entries, serialised")),
-            .example = "{ calendar_data = \"[]\" }"),
+    COMMAND(
+        "upcoming_calendar_entries", ROW_EITHER_FORM, "Stores calendar entries in the vehicle.",
+        PARAMS(TEXT("calendar_data", REQUIRED, .field = "calendar_data", .doc = "the entries, serialised")),
+        INFO("uiSetUpcomingCalendarEntries"), .example = "{ calendar_data = \"[]\" }"),
     COMMAND("take_drivenote", 0, "Records a note for the vehicle's maker.",
             PARAMS(TEXT("note", REQUIRED, .doc = "the service cuts it at 80 characters")),
             .example = "{ note = \"rattle at the front left\" }"),

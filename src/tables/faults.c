@@ -6,9 +6,10 @@
  */
 #include "tables/rows.h"
 
-#define REFUSED OUTCOME_REFUSED, false
-#define UNKNOWN OUTCOME_UNKNOWN, false
-#define RESYNC OUTCOME_UNKNOWN, true
+#define REFUSED OUTCOME_REFUSED, false, false
+#define UNKNOWN OUTCOME_UNKNOWN, false, false
+#define RESYNC OUTCOME_UNKNOWN, true, false
+#define FINAL OUTCOME_UNKNOWN, false, true
 
 const struct fault fault_rows[] = {
     {1, "BUSY", KIND_busy, REFUSED, "The vehicle is busy; try again in some seconds."},
@@ -39,10 +40,10 @@ const struct fault fault_rows[] = {
     {23, "COMMAND_REQUIRES_ACCOUNT_CREDENTIALS", KIND_unsupported, REFUSED,
      "The command needs an account: send it through the service."},
     {24, "REQUEST_MTU_EXCEEDED", KIND_invalid, REFUSED, "A part of the message is too long."},
-    {25, "RESPONSE_MTU_EXCEEDED", KIND_protocol, UNKNOWN,
+    {25, "RESPONSE_MTU_EXCEEDED", KIND_protocol, FINAL,
      "Carried out, but the answer was too long to be sent."},
-    {26, "REPEATED_COUNTER", KIND_protocol, UNKNOWN, "The counter was seen before."},
+    {26, "REPEATED_COUNTER", KIND_protocol, FINAL, "The counter was seen before."},
     {27, "INVALID_KEY_HANDLE", KIND_invalid, REFUSED, "The vehicle needs the whole public key."},
     {28, "REQUIRES_RESPONSE_ENCRYPTION", KIND_invalid, REFUSED,
      "The command must ask for an encrypted answer."},
-    {0, NULL, KIND_none, OUTCOME_NONE, false, NULL}};
+    {0, NULL, KIND_none, OUTCOME_NONE, false, false, NULL}};

@@ -78,6 +78,8 @@ struct fault {
   enum kind kind;
   enum outcome outcome;
   bool resync; /* may be signed again once after authenticated session info: doc/protocol.md#recovery */
+  bool final;  /* may have been carried out, and must not be repeated even where the command sets a value; so
+                  is  a number without a row */
   const char *doc;
 };
 
@@ -131,11 +133,12 @@ struct param {
   unsigned flags;
   double min, max; /* both 0: unbounded; of a list: how many elements one request may carry */
   const struct choice
-      *choices;      /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
-  const char *unit;  /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
-  const char *lists; /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
-  double signed_max; /* commands: the largest value of the signed form where it differs; 0: as max */
-  const char *field; /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
+      *choices;       /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
+  const char *unit;   /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
+  const char *lists;  /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
+  double signed_max;  /* commands: the largest value of the signed form where it differs; 0: as max */
+  const char *field;  /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
+  const char *member; /* TYPE_OBJECT with a field: the member whose text the message carries */
   const char *doc;
 };
 
@@ -193,7 +196,10 @@ enum {
   ROW_BODY_AS_GIVEN = 512, /* the body is the caller's table, its members are not published */
   ROW_READ = 1024,         /* a POST that changes nothing: no outcome, may be repeated like a GET */
   ROW_IDEMPOTENT_WITH_ID = 2048, /* ROW_IDEMPOTENT when the parameter id is given */
-  ROW_ANY_OF = 4096              /* at least one parameter besides those of the path */
+  ROW_ANY_OF = 4096,             /* at least one parameter besides those of the path */
+  ROW_EITHER_FORM = 8192, /* published in plain form only: what certainly refuses one form gets the other,
+                             once */
+  ROW_PLAIN_FIRST = 16384 /* the service itself carries it out, also for vehicles that require signing */
 };
 
 struct row {

@@ -20,7 +20,7 @@ const struct status status_rows[] = {
     {403, "EXCEEDED_LIMIT", NULL, KIND_limit_exceeded, REFUSED, TRAIT_NONE,
      "the billing limit is reached; raise it and wait up to an hour"},
     {403, "Protocol required", NULL, KIND_key_not_paired, REFUSED, TRAIT_SIGN,
-     "this vehicle takes signed commands only: give the client a key that is paired with it"},
+     "this vehicle takes signed commands only"},
     {403, "scope", NULL, KIND_scope, REFUSED, TRAIT_NONE,
      "the owner must grant the scope that this call needs"},
     {403, "location", NULL, KIND_forbidden, REFUSED, TRAIT_NONE,

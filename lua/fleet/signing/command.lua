@@ -6,7 +6,6 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local firmware = require "fleet.call.vehicle_status_cache"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
 local sessions = require "fleet.signing.session_pool"
@@ -19,42 +18,8 @@ local signing = { expires_in = lifetime }
 local most_repeats = 2
 local longest_pause = 5 -- no long silent waits: rule R8
 local trusted = 10 -- seconds in which others are assumed to have left a vehicle alone
-local remembered = 7 * 86400 -- seconds for which the way of a vehicle is remembered
 
 local carrier_row = rows.by_name.signed_command
-
--- ---- how a command travels ----
-
-local function way_key(vin)
-  return "plain/" .. vin
-end
-
--- What the vehicle itself answered lately counts more than what fleet_status said.
-local function known_as_plain(account, vin)
-  local answered = account.store:get(way_key(vin))
-  if answered then return answered == "1" end
-  local info = firmware.recall(account, vin)
-  return info ~= nil and info.vehicle_command_protocol_required == false
-end
-
---- Remembers for a week whether the vehicle takes plain commands.
-function M.remember(account, vin, plain)
-  account.store:put(way_key(vin), plain and "1" or "0", { ttl = remembered })
-end
-
---- "signed", "plain" or "proxy" for this command and vehicle; nil, text when nothing can carry it. A command without a
---- signed form goes plain, also past the proxy, which does not know it (doc/protocol.md#plain-or-signed).
-function M.way(account, row, vin)
-  local wanted = account.config.commands
-  if wanted == "proxy" then return row.message and "proxy" or "plain" end
-  if not account.keys then
-    if wanted == "signed" then return nil, "commands = \"signed\" needs a key" end
-    return "plain"
-  end
-  if wanted == "plain" or not row.message then return "plain" end
-  if wanted == "auto" and not row.flags.needs_protocol and known_as_plain(account, vin) then return "plain" end
-  return "signed"
-end
 
 --- Signing takes the VIN as the vehicle knows it: 17 capital letters and digits.
 function M.is_vin(id)
@@ -257,7 +222,7 @@ end
 local function may_repeat(call, err)
   if call.facts.repeats >= most_repeats then return false end
   if may_start_again(call, err) then return true end
-  if not call.facts.idempotent then return false end
+  if not call.facts.idempotent or err.final then return false end
   if err.kind == "key_not_paired" then return err.fault ~= nil and #call.account.keys > 1 end
   return err.outcome == "unknown" or err.kind == "busy"
 end
@@ -281,27 +246,28 @@ local function again(call, err)
   return pause(call, math.max(err.retry_after or 0, mended and 0 or 1))
 end
 
--- A vehicle that does not speak the protocol. The plain form may follow where there is one, it was not tried yet, and an
--- earlier message is not in doubt.
-local function not_spoken(call, err, kind)
-  if call.account.config.commands == "auto" and not call.wants_signed then
-    M.remember(call.account, call.id, true)
-    if call.has_plain and (call.facts.idempotent or not call.doubt) then return nil, nil end
-  end
-  err.message = err.message .. " (the vehicle does not speak the command protocol)"
-  return nil, run.dress(call, err), kind
+-- What carried the command is no concern of the caller.
+local function annotate(call, err)
+  local name = call.row.name .. ": "
+  local message = string.gsub(err.message, "^" .. carrier_row.name .. ": ", "")
+  if string.sub(message, 1, #name) ~= name then message = name .. message end
+  err.message = message
+  return run.dress(call, err)
 end
 
---- Performs a command in signed form. call.has_plain: there is a plain form; call.wants_signed: it was refused. Returns its
---- result, or nil, err, kind; nil, nil when the vehicle does not speak the protocol and the plain form may carry it.
+--- Performs a command in signed form. Returns its result, or nil, err, kind; call.facts.trait is "plain" when the vehicle
+--- does not speak the protocol.
 function M.perform(call)
   while true do
     local value, err, kind = visit(call, exchange)
     if not err then return value end
     call.doubt = call.doubt or err.outcome == "unknown"
     if call.unfit and err.kind ~= "key_not_paired" then tell_why(call, err) end
-    if call.facts.trait == "plain" then return not_spoken(call, err, kind) end
-    if not again(call, err) then return nil, run.dress(call, err), err.kind end
+    if call.facts.trait == "plain" then
+      err.message = err.message .. " (the vehicle does not speak the command protocol)"
+      return nil, annotate(call, err), kind
+    end
+    if not again(call, err) then return nil, annotate(call, err), err.kind end
   end
 end
 

@@ -15,7 +15,9 @@ local function has(row, name)
   return false
 end
 
-local FLAGS = { "command", "live", "needs_protocol", "charging_scope", "no_business", "third_party", "body_as_given", "setting" }
+local FLAGS = {
+  "command", "live", "needs_protocol", "plain_first", "charging_scope", "no_business", "third_party", "body_as_given", "setting",
+}
 
 local function segments(path)
   local list = {}

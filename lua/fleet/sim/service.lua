@@ -241,7 +241,8 @@ end
 
 local function run_command(self, context)
   check_role(context)
-  if context.row.needs_protocol or context.vehicle:requires_protocol() then reply.fail(403, needs_protocol(self)) end
+  local must_sign = context.vehicle:requires_protocol() and not context.row.plain_first
+  if context.row.needs_protocol or must_sign then reply.fail(403, needs_protocol(self)) end
   local reason = self:obey(context.vehicle, context.row.name, context.body, context)
   local queued = context.row.name == "navigation_request" and reason == nil or nil
   return { result = reason == nil, reason = reason or "", queued = queued }

@@ -462,6 +462,13 @@ static struct bytes message_text(const struct plan *p, const struct param *q, in
   return text;
 }
 
+/* The text stays on the stack, like those that push_param pushes. */
+static void member_text(const struct plan *p, const struct param *q, int index, struct value *out) {
+  luaL_checktype(p->L, index, LUA_TTABLE);
+  out->given = lua_getfield(p->L, index, q->member) == LUA_TSTRING;
+  if (out->given) out->text = check_bytes(p->L, lua_gettop(p->L));
+}
+
 void signed_value(const struct plan *p, const struct param *q, int index, struct value *out) {
   struct param narrowed = *q;
   if (q->signed_max != 0) narrowed.max = q->signed_max;
@@ -488,6 +495,9 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
     return;
   case TYPE_DAYS:
     out->integer = days_value(p, q, index);
+    return;
+  case TYPE_OBJECT:
+    if (q->member) member_text(p, q, index, out);
     return;
   default:
     mistake(p, "'%s' cannot stand in a signed command", q->name);

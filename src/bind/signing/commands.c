@@ -1,4 +1,5 @@
 #include "bind/call/params.h"
+#include "bind/call/request.h"
 #include "bind/signing/session.h"
 #include "signing/wire/command_result.h"
 #include "signing/wire/codec.h"
@@ -59,13 +60,30 @@ bool command_payload(lua_State *L, const struct row *row, int params, struct buf
   return done;
 }
 
-/* fleet.command(name, params) -> { domain =, payload = }, or nil, err, "unsupported" where there is no signed
- * form */
+static bool unpublished_option(lua_State *L, int index) {
+  static const char *const names[] = {"unpublished"};
+  if (lua_isnil(L, index)) return false;
+  check_options(L, index, names, 1);
+  lua_getfield(L, index, names[0]);
+  bool wanted = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return wanted;
+}
+
+/* fleet.command(name, params, { unpublished = }) -> { domain =, payload = }, or nil, err, "unsupported" where
+ * there is no signed form, or none among the published messages and it was not asked for */
 static int l_command(lua_State *L) {
   struct err e = ERR_INIT;
   const struct row *row = check_command(L, 1);
-  lua_settop(L, 2);
+  lua_settop(L, 3);
   if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+  if (row->flags & ROW_EITHER_FORM && !unpublished_option(L, 3))
+    return err_set(
+               &e, KIND_unsupported,
+               "%s has no signed form among the published messages; unpublished = true gives the one that "
+               "other clients send",
+               row->name),
+           push_failure(L, &e);
   struct buf *payload = push_scratch(L);
   if (!command_payload(L, row, lua_isnil(L, 2) ? 0 : 2, payload, &e)) return push_failure(L, &e);
   return push_command(L, row->domain, payload);
@@ -80,6 +98,12 @@ static void push_day_words(lua_State *L, unsigned bits) {
   lua_remove(L, -2);
 }
 
+static void push_object(lua_State *L, const char *member, struct bytes text) {
+  lua_createtable(L, 0, 1);
+  lua_pushlstring(L, (const char *)text.data, text.size);
+  lua_setfield(L, -2, member);
+}
+
 /* As it would stand in the plain body, so that one reader serves both forms. */
 static void push_value(lua_State *L, const struct param *q, const struct value *v) {
   if (v->choice && v->choice->text)
@@ -88,6 +112,8 @@ static void push_value(lua_State *L, const struct param *q, const struct value *
     lua_pushinteger(L, (lua_Integer)v->choice->number);
   else if (q->type == TYPE_BOOLEAN)
     lua_pushboolean(L, v->boolean);
+  else if (q->type == TYPE_OBJECT)
+    push_object(L, q->member, v->text);
   else if (q->type == TYPE_STRING)
     lua_pushlstring(L, (const char *)v->text.data, v->text.size);
   else if (q->type == TYPE_DAYS)
@@ -217,6 +243,18 @@ static int l_encode_message(lua_State *L) {
   return 1;
 }
 
+/* core.check_signed_form(request) -> true, or nil, err, kind: these parameters have no signed form */
+static int l_check_signed_form(lua_State *L) {
+  struct err e = ERR_INIT;
+  const struct request *command = box_check(L, 1, &request_type);
+  lua_settop(L, 1);
+  lua_getiuservalue(L, 1, REQUEST_PARAMS);
+  struct buf *payload = push_scratch(L);
+  if (!command_payload(L, command->row, lua_istable(L, 2) ? 2 : 0, payload, &e)) return push_failure(L, &e);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
 static void push_names(lua_State *L) {
   lua_newtable(L);
   for (const struct row *r = command_rows; r->name; r++) {
@@ -230,6 +268,7 @@ void open_commands(lua_State *L) {
                                        {"message_json", l_message_json},
                                        {"read_answer", l_read_answer},
                                        {"encode_message", l_encode_message},
+                                       {"check_signed_form", l_check_signed_form},
                                        {NULL, NULL}};
   box_define(L, &decoding_type);
   box_define(L, &members_type);

@@ -309,6 +309,8 @@ static int push_open_failure(lua_State *L, const struct answer *a, const struct 
   lua_setfield(L, -3, "stale");
   lua_pushboolean(L, a->resynced);
   lua_setfield(L, -3, "resynced");
+  lua_pushboolean(L, e->fault && fault_is_final((uint32_t)e->fault));
+  lua_setfield(L, -3, "final");
   if (!a->matched) return 3;
   lua_pushlstring(L, (const char *)a->id, UUID_SIZE);
   lua_setfield(L, -3, "id");
@@ -317,7 +319,8 @@ static int push_open_failure(lua_State *L, const struct answer *a, const struct 
 
 /* session:open(bytes) -> payload, id, authenticated, "wait"|"error" or nil
  * or nil, err, kind; err.fault, err.resynced (authenticated session info came with it and was taken), err.id,
- * err.stale (the session no longer fits the vehicle: begin a new one) */
+ * err.stale (the session no longer fits the vehicle: begin a new one), err.final (the command must not be
+ * repeated) */
 static int l_open(lua_State *L) {
   static const char *const words[] = {NULL, "wait", "error"};
   struct err e = ERR_INIT;

@@ -56,7 +56,7 @@ static bool put_integer(ProtobufCMessage *m, Field *f, uint64_t v) {
 static bool put_scalar(ProtobufCMessage *m, Field *f, const struct param *p, const struct value *v,
                        struct arena *a) {
   if (v->choice) return put_choice(m, f, v->choice, a);
-  if (p->type == TYPE_STRING) return field_put_text(m, f, v->text, a);
+  if (p->type == TYPE_STRING || p->type == TYPE_OBJECT) return field_put_text(m, f, v->text, a);
   if (p->type == TYPE_ID || p->type == TYPE_DAYS) return put_integer(m, f, v->integer);
   return field_put_number(field_place(m, f), f, p->type == TYPE_BOOLEAN ? v->boolean : v->number) &&
          field_mark(m, f);
@@ -68,7 +68,7 @@ static bool put_presence(ProtobufCMessage *base, const struct path *p, const str
   if (param->type == TYPE_BOOLEAN && !v->boolean) return true;
   ProtobufCMessage *m = path_is_base(p) ? base : put_item(base, *p, a);
   if (!m || param->type == TYPE_BOOLEAN) return m != NULL;
-  return v->choice && v->choice->field && put_item(m, path_whole(v->choice->field), a);
+  return v->choice && put_item(m, path_whole(v->choice->field), a);
 }
 
 static bool put_parameter(ProtobufCMessage *base, const struct param *param, const struct value *v,
@@ -81,6 +81,24 @@ static bool put_parameter(ProtobufCMessage *base, const struct param *param, con
   return m && put_scalar(m, f, param, v, a);
 }
 
+/* Some of what the plain form takes has no place in the message. */
+static bool has_place(const struct row *row, const struct param *p, const struct value *v, struct err *e) {
+  if (p->member && !v->given)
+    return err_set(e, KIND_unsupported, "%s: the signed form carries %s of '%s', which is not there",
+                   row->name, p->member, p->name);
+  if (v->choice && p->field[0] == '.' && !v->choice->field)
+    return err_set(e, KIND_unsupported, "%s: %s = '%s' has no signed form", row->name, p->name,
+                   v->choice->name);
+  return true;
+}
+
+static bool put_value(ProtobufCMessage *base, const struct row *row, const struct param *p,
+                      const struct value *v, struct arena *a, struct err *e) {
+  if (!has_place(row, p, v, e)) return false;
+  return !v->given || put_parameter(base, p, v, a) ||
+         err_set(e, KIND_invalid, "%s: %s does not fit into the vehicle's message", row->name, p->name);
+}
+
 static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values,
                            double wall, struct arena *a, struct err *e) {
   for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, wherever it stands */
@@ -90,8 +108,7 @@ static bool put_parameters(ProtobufCMessage *base, const struct row *row, const 
       bool is_switch = p->flags & SWITCH;
       if (!p->field || is_switch != (pass == 0)) continue;
       if (!v.given && p->flags & NOW) v.given = true, v.integer = wall > 0 ? (uint64_t)wall : 0;
-      if (v.given && !put_parameter(base, p, &v, a))
-        return err_set(e, KIND_invalid, "%s: %s does not fit into the vehicle's message", row->name, p->name);
+      if (!put_value(base, row, p, &v, a, e)) return false;
       if (is_switch && !v.boolean) return true;
     }
   return true;

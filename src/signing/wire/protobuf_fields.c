@@ -162,6 +162,8 @@ ProtobufCMessage *path_holder(ProtobufCMessage *m, struct path p, Field **f, str
 
 /* ---- writing one member ---- */
 
+#define MOST_EXACT 9007199254740992.0 /* 2^53: beyond it a double skips integers */
+
 static bool integral(double v, double min, double max) {
   return v >= min && v <= max && v == floor(v);
 }
@@ -181,9 +183,9 @@ bool field_put_number(void *at, Field *f, double v) {
   case PROTOBUF_C_TYPE_UINT32:
     return integral(v, 0, UINT32_MAX) ? (*(uint32_t *)at = (uint32_t)v, true) : false;
   case PROTOBUF_C_TYPE_UINT64:
-    return integral(v, 0, 9007199254740992.0) ? (*(uint64_t *)at = (uint64_t)v, true) : false;
+    return integral(v, 0, MOST_EXACT) ? (*(uint64_t *)at = (uint64_t)v, true) : false;
   case PROTOBUF_C_TYPE_INT64:
-    return integral(v, -9007199254740992.0, 9007199254740992.0) ? (*(int64_t *)at = (int64_t)v, true) : false;
+    return integral(v, -MOST_EXACT, MOST_EXACT) ? (*(int64_t *)at = (int64_t)v, true) : false;
   default:
     return false;
   }
@@ -245,6 +247,8 @@ bool field_number(ProtobufCMessage *m, Field *f, double *out) {
     return *out = *(uint32_t *)at, true;
   case PROTOBUF_C_TYPE_UINT64:
     return *out = (double)*(uint64_t *)at, true;
+  case PROTOBUF_C_TYPE_INT64:
+    return *out = (double)*(int64_t *)at, true;
   default:
     return false;
   }

@@ -56,7 +56,7 @@ function M.window_control(vehicle, params)
   for _, window in ipairs(WINDOWS) do state(vehicle)[window] = open end
 end
 
-local ROOF = { stop = false, close = { "closed", 0 }, vent = { "vent", 15 } }
+local ROOF = { stop = false, close = { "closed", 0 }, vent = { "vent", 15 }, open = { "open", 100 } }
 
 function M.sun_roof_control(vehicle, params)
   local s, to = state(vehicle), ROOF[params.state]

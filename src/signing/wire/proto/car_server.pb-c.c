@@ -682,6 +682,366 @@ void   fleet__car_server__get_parental_controls_state__free_unpacked
   assert(message->base.descriptor == &fleet__car_server__get_parental_controls_state__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   fleet__car_server__navigation_request__init
+                     (Fleet__CarServer__NavigationRequest         *message)
+{
+  static const Fleet__CarServer__NavigationRequest init_value = FLEET__CAR_SERVER__NAVIGATION_REQUEST__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__navigation_request__get_packed_size
+                     (const Fleet__CarServer__NavigationRequest *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__navigation_request__pack
+                     (const Fleet__CarServer__NavigationRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__navigation_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__NavigationRequest *
+       fleet__car_server__navigation_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__NavigationRequest *)
+     protobuf_c_message_unpack (&fleet__car_server__navigation_request__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__navigation_request__free_unpacked
+                     (Fleet__CarServer__NavigationRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__navigation_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   fleet__car_server__navigation_supercharger_request__init
+                     (Fleet__CarServer__NavigationSuperchargerRequest         *message)
+{
+  static const Fleet__CarServer__NavigationSuperchargerRequest init_value = FLEET__CAR_SERVER__NAVIGATION_SUPERCHARGER_REQUEST__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__navigation_supercharger_request__get_packed_size
+                     (const Fleet__CarServer__NavigationSuperchargerRequest *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_supercharger_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__navigation_supercharger_request__pack
+                     (const Fleet__CarServer__NavigationSuperchargerRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_supercharger_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__navigation_supercharger_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationSuperchargerRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_supercharger_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__NavigationSuperchargerRequest *
+       fleet__car_server__navigation_supercharger_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__NavigationSuperchargerRequest *)
+     protobuf_c_message_unpack (&fleet__car_server__navigation_supercharger_request__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__navigation_supercharger_request__free_unpacked
+                     (Fleet__CarServer__NavigationSuperchargerRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__navigation_supercharger_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   fleet__car_server__navigation_gps_request__init
+                     (Fleet__CarServer__NavigationGpsRequest         *message)
+{
+  static const Fleet__CarServer__NavigationGpsRequest init_value = FLEET__CAR_SERVER__NAVIGATION_GPS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__navigation_gps_request__get_packed_size
+                     (const Fleet__CarServer__NavigationGpsRequest *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_gps_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__navigation_gps_request__pack
+                     (const Fleet__CarServer__NavigationGpsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_gps_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__navigation_gps_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationGpsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_gps_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__NavigationGpsRequest *
+       fleet__car_server__navigation_gps_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__NavigationGpsRequest *)
+     protobuf_c_message_unpack (&fleet__car_server__navigation_gps_request__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__navigation_gps_request__free_unpacked
+                     (Fleet__CarServer__NavigationGpsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__navigation_gps_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   fleet__car_server__navigation_waypoints_request__init
+                     (Fleet__CarServer__NavigationWaypointsRequest         *message)
+{
+  static const Fleet__CarServer__NavigationWaypointsRequest init_value = FLEET__CAR_SERVER__NAVIGATION_WAYPOINTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__navigation_waypoints_request__get_packed_size
+                     (const Fleet__CarServer__NavigationWaypointsRequest *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_waypoints_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__navigation_waypoints_request__pack
+                     (const Fleet__CarServer__NavigationWaypointsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_waypoints_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__navigation_waypoints_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationWaypointsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__navigation_waypoints_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__NavigationWaypointsRequest *
+       fleet__car_server__navigation_waypoints_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__NavigationWaypointsRequest *)
+     protobuf_c_message_unpack (&fleet__car_server__navigation_waypoints_request__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__navigation_waypoints_request__free_unpacked
+                     (Fleet__CarServer__NavigationWaypointsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__navigation_waypoints_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   fleet__car_server__ui_set_upcoming_calendar_entries__init
+                     (Fleet__CarServer__UiSetUpcomingCalendarEntries         *message)
+{
+  static const Fleet__CarServer__UiSetUpcomingCalendarEntries init_value = FLEET__CAR_SERVER__UI_SET_UPCOMING_CALENDAR_ENTRIES__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__ui_set_upcoming_calendar_entries__get_packed_size
+                     (const Fleet__CarServer__UiSetUpcomingCalendarEntries *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__ui_set_upcoming_calendar_entries__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__ui_set_upcoming_calendar_entries__pack
+                     (const Fleet__CarServer__UiSetUpcomingCalendarEntries *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__ui_set_upcoming_calendar_entries__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__ui_set_upcoming_calendar_entries__pack_to_buffer
+                     (const Fleet__CarServer__UiSetUpcomingCalendarEntries *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__ui_set_upcoming_calendar_entries__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__UiSetUpcomingCalendarEntries *
+       fleet__car_server__ui_set_upcoming_calendar_entries__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__UiSetUpcomingCalendarEntries *)
+     protobuf_c_message_unpack (&fleet__car_server__ui_set_upcoming_calendar_entries__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__ui_set_upcoming_calendar_entries__free_unpacked
+                     (Fleet__CarServer__UiSetUpcomingCalendarEntries *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__ui_set_upcoming_calendar_entries__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   fleet__car_server__boombox_action__init
+                     (Fleet__CarServer__BoomboxAction         *message)
+{
+  static const Fleet__CarServer__BoomboxAction init_value = FLEET__CAR_SERVER__BOOMBOX_ACTION__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__boombox_action__get_packed_size
+                     (const Fleet__CarServer__BoomboxAction *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__boombox_action__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__boombox_action__pack
+                     (const Fleet__CarServer__BoomboxAction *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__boombox_action__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__boombox_action__pack_to_buffer
+                     (const Fleet__CarServer__BoomboxAction *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__boombox_action__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__BoomboxAction *
+       fleet__car_server__boombox_action__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__BoomboxAction *)
+     protobuf_c_message_unpack (&fleet__car_server__boombox_action__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__boombox_action__free_unpacked
+                     (Fleet__CarServer__BoomboxAction *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__boombox_action__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   fleet__car_server__auto_stw_heat_action__init
+                     (Fleet__CarServer__AutoStwHeatAction         *message)
+{
+  static const Fleet__CarServer__AutoStwHeatAction init_value = FLEET__CAR_SERVER__AUTO_STW_HEAT_ACTION__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__auto_stw_heat_action__get_packed_size
+                     (const Fleet__CarServer__AutoStwHeatAction *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__auto_stw_heat_action__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__auto_stw_heat_action__pack
+                     (const Fleet__CarServer__AutoStwHeatAction *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__auto_stw_heat_action__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__auto_stw_heat_action__pack_to_buffer
+                     (const Fleet__CarServer__AutoStwHeatAction *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__auto_stw_heat_action__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__AutoStwHeatAction *
+       fleet__car_server__auto_stw_heat_action__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__AutoStwHeatAction *)
+     protobuf_c_message_unpack (&fleet__car_server__auto_stw_heat_action__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__auto_stw_heat_action__free_unpacked
+                     (Fleet__CarServer__AutoStwHeatAction *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__auto_stw_heat_action__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   fleet__car_server__stw_heat_level_action__init
+                     (Fleet__CarServer__StwHeatLevelAction         *message)
+{
+  static const Fleet__CarServer__StwHeatLevelAction init_value = FLEET__CAR_SERVER__STW_HEAT_LEVEL_ACTION__INIT;
+  *message = init_value;
+}
+size_t fleet__car_server__stw_heat_level_action__get_packed_size
+                     (const Fleet__CarServer__StwHeatLevelAction *message)
+{
+  assert(message->base.descriptor == &fleet__car_server__stw_heat_level_action__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t fleet__car_server__stw_heat_level_action__pack
+                     (const Fleet__CarServer__StwHeatLevelAction *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &fleet__car_server__stw_heat_level_action__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t fleet__car_server__stw_heat_level_action__pack_to_buffer
+                     (const Fleet__CarServer__StwHeatLevelAction *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &fleet__car_server__stw_heat_level_action__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Fleet__CarServer__StwHeatLevelAction *
+       fleet__car_server__stw_heat_level_action__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Fleet__CarServer__StwHeatLevelAction *)
+     protobuf_c_message_unpack (&fleet__car_server__stw_heat_level_action__descriptor,
+                                allocator, len, data);
+}
+void   fleet__car_server__stw_heat_level_action__free_unpacked
+                     (Fleet__CarServer__StwHeatLevelAction *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &fleet__car_server__stw_heat_level_action__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   fleet__car_server__erase_user_data_action__init
                      (Fleet__CarServer__EraseUserDataAction         *message)
 {
@@ -5142,7 +5502,7 @@ const ProtobufCMessageDescriptor fleet__car_server__action__descriptor =
   (ProtobufCMessageInit) fleet__car_server__action__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_descriptors[60] =
+static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_descriptors[68] =
 {
   {
     "getVehicleData",
@@ -5337,6 +5697,30 @@ static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_d
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "navigationRequest",
+    21,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, navigationrequest),
+    &fleet__car_server__navigation_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "navigationSuperchargerRequest",
+    22,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, navigationsuperchargerrequest),
+    &fleet__car_server__navigation_supercharger_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "getNearbyChargingSites",
     23,
     PROTOBUF_C_LABEL_NONE,
@@ -5344,6 +5728,18 @@ static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_d
     offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
     offsetof(Fleet__CarServer__VehicleAction, getnearbychargingsites),
     &fleet__car_server__get_nearby_charging_sites__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "uiSetUpcomingCalendarEntries",
+    24,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, uisetupcomingcalendarentries),
+    &fleet__car_server__ui_set_upcoming_calendar_entries__descriptor,
     NULL,
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
@@ -5589,6 +5985,18 @@ static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_d
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "navigationGpsRequest",
+    53,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, navigationgpsrequest),
+    &fleet__car_server__navigation_gps_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "setVehicleNameAction",
     54,
     PROTOBUF_C_LABEL_NONE,
@@ -5625,6 +6033,18 @@ static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_d
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "boomboxAction",
+    64,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, boomboxaction),
+    &fleet__car_server__boombox_action__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "guestModeAction",
     65,
     PROTOBUF_C_LABEL_NONE,
@@ -5644,6 +6064,30 @@ static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_d
     offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
     offsetof(Fleet__CarServer__VehicleAction, setcoptempaction),
     &fleet__car_server__set_cop_temp_action__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "autoStwHeatAction",
+    70,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, autostwheataction),
+    &fleet__car_server__auto_stw_heat_action__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "stwHeatLevelAction",
+    71,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, stwheatlevelaction),
+    &fleet__car_server__stw_heat_level_action__descriptor,
     NULL,
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
@@ -5704,6 +6148,18 @@ static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_d
     offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
     offsetof(Fleet__CarServer__VehicleAction, vehiclecontrolresetpintodriveadminaction),
     &fleet__car_server__vehicle_control_reset_pin_to_drive_admin_action__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "navigationWaypointsRequest",
+    90,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Fleet__CarServer__VehicleAction, vehicle_action_msg_case),
+    offsetof(Fleet__CarServer__VehicleAction, navigationwaypointsrequest),
+    &fleet__car_server__navigation_waypoints_request__descriptor,
     NULL,
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
@@ -5866,28 +6322,30 @@ static const ProtobufCFieldDescriptor fleet__car_server__vehicle_action__field_d
   },
 };
 static const unsigned fleet__car_server__vehicle_action__field_indices_by_name[] = {
-  47,   /* field[47] = addChargeScheduleAction */
-  49,   /* field[49] = addPreconditionScheduleAction */
-  34,   /* field[34] = autoSeatClimateAction */
-  52,   /* field[52] = batchRemoveChargeSchedulesAction */
-  51,   /* field[51] = batchRemovePreconditionSchedulesAction */
-  38,   /* field[38] = chargePortDoorClose */
-  39,   /* field[39] = chargePortDoorOpen */
+  55,   /* field[55] = addChargeScheduleAction */
+  57,   /* field[57] = addPreconditionScheduleAction */
+  37,   /* field[37] = autoSeatClimateAction */
+  47,   /* field[47] = autoStwHeatAction */
+  60,   /* field[60] = batchRemoveChargeSchedulesAction */
+  59,   /* field[59] = batchRemovePreconditionSchedulesAction */
+  44,   /* field[44] = boomboxAction */
+  42,   /* field[42] = chargePortDoorClose */
+  43,   /* field[43] = chargePortDoorOpen */
   1,   /* field[1] = chargingSetLimitAction */
   2,   /* field[2] = chargingStartStopAction */
   3,   /* field[3] = drivingClearSpeedLimitPinAction */
-  45,   /* field[45] = drivingClearSpeedLimitPinAdminAction */
+  52,   /* field[52] = drivingClearSpeedLimitPinAdminAction */
   4,   /* field[4] = drivingSetSpeedLimitAction */
   5,   /* field[5] = drivingSpeedLimitAction */
-  42,   /* field[42] = eraseUserDataAction */
-  16,   /* field[16] = getNearbyChargingSites */
+  49,   /* field[49] = eraseUserDataAction */
+  18,   /* field[18] = getNearbyChargingSites */
   0,   /* field[0] = getVehicleData */
-  40,   /* field[40] = guestModeAction */
+  45,   /* field[45] = guestModeAction */
   6,   /* field[6] = hvacAutoAction */
-  27,   /* field[27] = hvacBioweaponModeAction */
-  32,   /* field[32] = hvacClimateKeeperAction */
-  35,   /* field[35] = hvacSeatCoolerActions */
-  28,   /* field[28] = hvacSeatHeaterActions */
+  30,   /* field[30] = hvacBioweaponModeAction */
+  35,   /* field[35] = hvacClimateKeeperAction */
+  38,   /* field[38] = hvacSeatCoolerActions */
+  31,   /* field[31] = hvacSeatHeaterActions */
   7,   /* field[7] = hvacSetPreconditioningMaxAction */
   8,   /* field[8] = hvacSteeringWheelHeaterAction */
   9,   /* field[9] = hvacTemperatureAdjustmentAction */
@@ -5897,57 +6355,61 @@ static const unsigned fleet__car_server__vehicle_action__field_indices_by_name[]
   13,   /* field[13] = mediaPreviousFavorite */
   15,   /* field[15] = mediaPreviousTrack */
   11,   /* field[11] = mediaUpdateVolume */
-  55,   /* field[55] = parentalControlsAction */
-  53,   /* field[53] = parentalControlsClearPinAction */
-  54,   /* field[54] = parentalControlsClearPinAdminAction */
-  56,   /* field[56] = parentalControlsEnableSettingsAction */
-  57,   /* field[57] = parentalControlsSetSpeedLimitAction */
-  33,   /* field[33] = ping */
-  48,   /* field[48] = removeChargeScheduleAction */
-  50,   /* field[50] = removePreconditionScheduleAction */
-  29,   /* field[29] = scheduledChargingAction */
-  30,   /* field[30] = scheduledDepartureAction */
-  36,   /* field[36] = setCabinOverheatProtectionAction */
-  31,   /* field[31] = setChargingAmpsAction */
-  41,   /* field[41] = setCopTempAction */
-  59,   /* field[59] = setKeepAccessoryPowerModeAction */
-  58,   /* field[58] = setLowPowerModeAction */
-  37,   /* field[37] = setVehicleNameAction */
-  17,   /* field[17] = vehicleControlCancelSoftwareUpdateAction */
-  18,   /* field[18] = vehicleControlFlashLightsAction */
-  19,   /* field[19] = vehicleControlHonkHornAction */
-  44,   /* field[44] = vehicleControlResetPinToDriveAction */
-  46,   /* field[46] = vehicleControlResetPinToDriveAdminAction */
-  20,   /* field[20] = vehicleControlResetValetPinAction */
-  21,   /* field[21] = vehicleControlScheduleSoftwareUpdateAction */
-  43,   /* field[43] = vehicleControlSetPinToDriveAction */
-  22,   /* field[22] = vehicleControlSetSentryModeAction */
-  23,   /* field[23] = vehicleControlSetValetModeAction */
-  24,   /* field[24] = vehicleControlSunroofOpenCloseAction */
-  25,   /* field[25] = vehicleControlTriggerHomelinkAction */
-  26,   /* field[26] = vehicleControlWindowAction */
+  40,   /* field[40] = navigationGpsRequest */
+  16,   /* field[16] = navigationRequest */
+  17,   /* field[17] = navigationSuperchargerRequest */
+  54,   /* field[54] = navigationWaypointsRequest */
+  63,   /* field[63] = parentalControlsAction */
+  61,   /* field[61] = parentalControlsClearPinAction */
+  62,   /* field[62] = parentalControlsClearPinAdminAction */
+  64,   /* field[64] = parentalControlsEnableSettingsAction */
+  65,   /* field[65] = parentalControlsSetSpeedLimitAction */
+  36,   /* field[36] = ping */
+  56,   /* field[56] = removeChargeScheduleAction */
+  58,   /* field[58] = removePreconditionScheduleAction */
+  32,   /* field[32] = scheduledChargingAction */
+  33,   /* field[33] = scheduledDepartureAction */
+  39,   /* field[39] = setCabinOverheatProtectionAction */
+  34,   /* field[34] = setChargingAmpsAction */
+  46,   /* field[46] = setCopTempAction */
+  67,   /* field[67] = setKeepAccessoryPowerModeAction */
+  66,   /* field[66] = setLowPowerModeAction */
+  41,   /* field[41] = setVehicleNameAction */
+  48,   /* field[48] = stwHeatLevelAction */
+  19,   /* field[19] = uiSetUpcomingCalendarEntries */
+  20,   /* field[20] = vehicleControlCancelSoftwareUpdateAction */
+  21,   /* field[21] = vehicleControlFlashLightsAction */
+  22,   /* field[22] = vehicleControlHonkHornAction */
+  51,   /* field[51] = vehicleControlResetPinToDriveAction */
+  53,   /* field[53] = vehicleControlResetPinToDriveAdminAction */
+  23,   /* field[23] = vehicleControlResetValetPinAction */
+  24,   /* field[24] = vehicleControlScheduleSoftwareUpdateAction */
+  50,   /* field[50] = vehicleControlSetPinToDriveAction */
+  25,   /* field[25] = vehicleControlSetSentryModeAction */
+  26,   /* field[26] = vehicleControlSetValetModeAction */
+  27,   /* field[27] = vehicleControlSunroofOpenCloseAction */
+  28,   /* field[28] = vehicleControlTriggerHomelinkAction */
+  29,   /* field[29] = vehicleControlWindowAction */
 };
-static const ProtobufCIntRange fleet__car_server__vehicle_action__number_ranges[18 + 1] =
+static const ProtobufCIntRange fleet__car_server__vehicle_action__number_ranges[16 + 1] =
 {
   { 1, 0 },
   { 5, 1 },
   { 12, 7 },
-  { 23, 16 },
-  { 25, 17 },
-  { 41, 29 },
-  { 46, 33 },
-  { 48, 34 },
-  { 54, 37 },
-  { 61, 38 },
-  { 65, 40 },
-  { 72, 42 },
-  { 77, 43 },
-  { 89, 46 },
-  { 97, 47 },
-  { 107, 51 },
-  { 130, 58 },
-  { 138, 59 },
-  { 0, 60 }
+  { 41, 32 },
+  { 46, 36 },
+  { 48, 37 },
+  { 53, 40 },
+  { 61, 42 },
+  { 64, 44 },
+  { 70, 47 },
+  { 77, 50 },
+  { 89, 53 },
+  { 97, 55 },
+  { 107, 59 },
+  { 130, 66 },
+  { 138, 67 },
+  { 0, 68 }
 };
 const ProtobufCMessageDescriptor fleet__car_server__vehicle_action__descriptor =
 {
@@ -5957,10 +6419,10 @@ const ProtobufCMessageDescriptor fleet__car_server__vehicle_action__descriptor =
   "Fleet__CarServer__VehicleAction",
   "fleet.CarServer",
   sizeof(Fleet__CarServer__VehicleAction),
-  60,
+  68,
   fleet__car_server__vehicle_action__field_descriptors,
   fleet__car_server__vehicle_action__field_indices_by_name,
-  18,  fleet__car_server__vehicle_action__number_ranges,
+  16,  fleet__car_server__vehicle_action__number_ranges,
   (ProtobufCMessageInit) fleet__car_server__vehicle_action__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -6363,6 +6825,362 @@ const ProtobufCMessageDescriptor fleet__car_server__get_parental_controls_state_
   fleet__car_server__get_parental_controls_state__field_indices_by_name,
   0,  fleet__car_server__get_parental_controls_state__number_ranges,
   (ProtobufCMessageInit) fleet__car_server__get_parental_controls_state__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__navigation_request__field_descriptors[2] =
+{
+  {
+    "destination",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationRequest, destination),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "order",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationRequest, order),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__navigation_request__field_indices_by_name[] = {
+  0,   /* field[0] = destination */
+  1,   /* field[1] = order */
+};
+static const ProtobufCIntRange fleet__car_server__navigation_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__navigation_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.NavigationRequest",
+  "NavigationRequest",
+  "Fleet__CarServer__NavigationRequest",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__NavigationRequest),
+  2,
+  fleet__car_server__navigation_request__field_descriptors,
+  fleet__car_server__navigation_request__field_indices_by_name,
+  1,  fleet__car_server__navigation_request__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__navigation_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__navigation_supercharger_request__field_descriptors[2] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationSuperchargerRequest, id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "remote_nav_trip_order",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationSuperchargerRequest, remote_nav_trip_order),
+    &fleet__car_server__navigation_order__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__navigation_supercharger_request__field_indices_by_name[] = {
+  0,   /* field[0] = id */
+  1,   /* field[1] = remote_nav_trip_order */
+};
+static const ProtobufCIntRange fleet__car_server__navigation_supercharger_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__navigation_supercharger_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.NavigationSuperchargerRequest",
+  "NavigationSuperchargerRequest",
+  "Fleet__CarServer__NavigationSuperchargerRequest",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__NavigationSuperchargerRequest),
+  2,
+  fleet__car_server__navigation_supercharger_request__field_descriptors,
+  fleet__car_server__navigation_supercharger_request__field_indices_by_name,
+  1,  fleet__car_server__navigation_supercharger_request__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__navigation_supercharger_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__navigation_gps_request__field_descriptors[3] =
+{
+  {
+    "lat",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationGpsRequest, lat),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "lon",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_DOUBLE,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationGpsRequest, lon),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "order",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationGpsRequest, order),
+    &fleet__car_server__navigation_order__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__navigation_gps_request__field_indices_by_name[] = {
+  0,   /* field[0] = lat */
+  1,   /* field[1] = lon */
+  2,   /* field[2] = order */
+};
+static const ProtobufCIntRange fleet__car_server__navigation_gps_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__navigation_gps_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.NavigationGpsRequest",
+  "NavigationGpsRequest",
+  "Fleet__CarServer__NavigationGpsRequest",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__NavigationGpsRequest),
+  3,
+  fleet__car_server__navigation_gps_request__field_descriptors,
+  fleet__car_server__navigation_gps_request__field_indices_by_name,
+  1,  fleet__car_server__navigation_gps_request__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__navigation_gps_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__navigation_waypoints_request__field_descriptors[1] =
+{
+  {
+    "waypoints",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__NavigationWaypointsRequest, waypoints),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__navigation_waypoints_request__field_indices_by_name[] = {
+  0,   /* field[0] = waypoints */
+};
+static const ProtobufCIntRange fleet__car_server__navigation_waypoints_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__navigation_waypoints_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.NavigationWaypointsRequest",
+  "NavigationWaypointsRequest",
+  "Fleet__CarServer__NavigationWaypointsRequest",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__NavigationWaypointsRequest),
+  1,
+  fleet__car_server__navigation_waypoints_request__field_descriptors,
+  fleet__car_server__navigation_waypoints_request__field_indices_by_name,
+  1,  fleet__car_server__navigation_waypoints_request__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__navigation_waypoints_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__ui_set_upcoming_calendar_entries__field_descriptors[1] =
+{
+  {
+    "calendar_data",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__UiSetUpcomingCalendarEntries, calendar_data),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__ui_set_upcoming_calendar_entries__field_indices_by_name[] = {
+  0,   /* field[0] = calendar_data */
+};
+static const ProtobufCIntRange fleet__car_server__ui_set_upcoming_calendar_entries__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__ui_set_upcoming_calendar_entries__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.UiSetUpcomingCalendarEntries",
+  "UiSetUpcomingCalendarEntries",
+  "Fleet__CarServer__UiSetUpcomingCalendarEntries",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__UiSetUpcomingCalendarEntries),
+  1,
+  fleet__car_server__ui_set_upcoming_calendar_entries__field_descriptors,
+  fleet__car_server__ui_set_upcoming_calendar_entries__field_indices_by_name,
+  1,  fleet__car_server__ui_set_upcoming_calendar_entries__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__ui_set_upcoming_calendar_entries__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__boombox_action__field_descriptors[1] =
+{
+  {
+    "sound",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__BoomboxAction, sound),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__boombox_action__field_indices_by_name[] = {
+  0,   /* field[0] = sound */
+};
+static const ProtobufCIntRange fleet__car_server__boombox_action__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__boombox_action__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.BoomboxAction",
+  "BoomboxAction",
+  "Fleet__CarServer__BoomboxAction",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__BoomboxAction),
+  1,
+  fleet__car_server__boombox_action__field_descriptors,
+  fleet__car_server__boombox_action__field_indices_by_name,
+  1,  fleet__car_server__boombox_action__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__boombox_action__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__auto_stw_heat_action__field_descriptors[1] =
+{
+  {
+    "on",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__AutoStwHeatAction, on),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__auto_stw_heat_action__field_indices_by_name[] = {
+  0,   /* field[0] = on */
+};
+static const ProtobufCIntRange fleet__car_server__auto_stw_heat_action__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__auto_stw_heat_action__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.AutoStwHeatAction",
+  "AutoStwHeatAction",
+  "Fleet__CarServer__AutoStwHeatAction",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__AutoStwHeatAction),
+  1,
+  fleet__car_server__auto_stw_heat_action__field_descriptors,
+  fleet__car_server__auto_stw_heat_action__field_indices_by_name,
+  1,  fleet__car_server__auto_stw_heat_action__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__auto_stw_heat_action__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor fleet__car_server__stw_heat_level_action__field_descriptors[1] =
+{
+  {
+    "stw_heat_level",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Fleet__CarServer__StwHeatLevelAction, stw_heat_level),
+    &fleet__car_server__stw_heat_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned fleet__car_server__stw_heat_level_action__field_indices_by_name[] = {
+  0,   /* field[0] = stw_heat_level */
+};
+static const ProtobufCIntRange fleet__car_server__stw_heat_level_action__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor fleet__car_server__stw_heat_level_action__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.StwHeatLevelAction",
+  "StwHeatLevelAction",
+  "Fleet__CarServer__StwHeatLevelAction",
+  "fleet.CarServer",
+  sizeof(Fleet__CarServer__StwHeatLevelAction),
+  1,
+  fleet__car_server__stw_heat_level_action__field_descriptors,
+  fleet__car_server__stw_heat_level_action__field_indices_by_name,
+  1,  fleet__car_server__stw_heat_level_action__number_ranges,
+  (ProtobufCMessageInit) fleet__car_server__stw_heat_level_action__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor fleet__car_server__erase_user_data_action__field_descriptors[1] =
@@ -16704,5 +17522,37 @@ const ProtobufCEnumDescriptor fleet__car_server__media_source_type__descriptor =
   fleet__car_server__media_source_type__enum_values_by_name,
   4,
   fleet__car_server__media_source_type__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue fleet__car_server__navigation_order__enum_values_by_number[4] =
+{
+  { "NavigationOrder_Unknown", "FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Unknown", 0 },
+  { "NavigationOrder_Replace", "FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Replace", 1 },
+  { "NavigationOrder_Prepend", "FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Prepend", 2 },
+  { "NavigationOrder_Append", "FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Append", 3 },
+};
+static const ProtobufCIntRange fleet__car_server__navigation_order__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex fleet__car_server__navigation_order__enum_values_by_name[4] =
+{
+  { "NavigationOrder_Append", 3 },
+  { "NavigationOrder_Prepend", 2 },
+  { "NavigationOrder_Replace", 1 },
+  { "NavigationOrder_Unknown", 0 },
+};
+const ProtobufCEnumDescriptor fleet__car_server__navigation_order__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "fleet.CarServer.NavigationOrder",
+  "NavigationOrder",
+  "Fleet__CarServer__NavigationOrder",
+  "fleet.CarServer",
+  4,
+  fleet__car_server__navigation_order__enum_values_by_number,
+  4,
+  fleet__car_server__navigation_order__enum_values_by_name,
+  1,
+  fleet__car_server__navigation_order__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -34,6 +34,14 @@ typedef struct Fleet__CarServer__GetClosuresState Fleet__CarServer__GetClosuresS
 typedef struct Fleet__CarServer__GetChargeScheduleState Fleet__CarServer__GetChargeScheduleState;
 typedef struct Fleet__CarServer__GetPreconditioningScheduleState Fleet__CarServer__GetPreconditioningScheduleState;
 typedef struct Fleet__CarServer__GetParentalControlsState Fleet__CarServer__GetParentalControlsState;
+typedef struct Fleet__CarServer__NavigationRequest Fleet__CarServer__NavigationRequest;
+typedef struct Fleet__CarServer__NavigationSuperchargerRequest Fleet__CarServer__NavigationSuperchargerRequest;
+typedef struct Fleet__CarServer__NavigationGpsRequest Fleet__CarServer__NavigationGpsRequest;
+typedef struct Fleet__CarServer__NavigationWaypointsRequest Fleet__CarServer__NavigationWaypointsRequest;
+typedef struct Fleet__CarServer__UiSetUpcomingCalendarEntries Fleet__CarServer__UiSetUpcomingCalendarEntries;
+typedef struct Fleet__CarServer__BoomboxAction Fleet__CarServer__BoomboxAction;
+typedef struct Fleet__CarServer__AutoStwHeatAction Fleet__CarServer__AutoStwHeatAction;
+typedef struct Fleet__CarServer__StwHeatLevelAction Fleet__CarServer__StwHeatLevelAction;
 typedef struct Fleet__CarServer__EraseUserDataAction Fleet__CarServer__EraseUserDataAction;
 typedef struct Fleet__CarServer__Response Fleet__CarServer__Response;
 typedef struct Fleet__CarServer__ActionStatus Fleet__CarServer__ActionStatus;
@@ -360,6 +368,13 @@ typedef enum _Fleet__CarServer__MediaSourceType {
   FLEET__CAR_SERVER__MEDIA_SOURCE_TYPE__MediaSourceType_Search = 35
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(FLEET__CAR_SERVER__MEDIA_SOURCE_TYPE)
 } Fleet__CarServer__MediaSourceType;
+typedef enum _Fleet__CarServer__NavigationOrder {
+  FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Unknown = 0,
+  FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Replace = 1,
+  FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Prepend = 2,
+  FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Append = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(FLEET__CAR_SERVER__NAVIGATION_ORDER)
+} Fleet__CarServer__NavigationOrder;
 
 /* --- messages --- */
 
@@ -400,7 +415,10 @@ typedef enum {
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_MEDIA_PREVIOUS_FAVORITE = 18,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_MEDIA_NEXT_TRACK = 19,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_MEDIA_PREVIOUS_TRACK = 20,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_NAVIGATION_REQUEST = 21,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_NAVIGATION_SUPERCHARGER_REQUEST = 22,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_GET_NEARBY_CHARGING_SITES = 23,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_UI_SET_UPCOMING_CALENDAR_ENTRIES = 24,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_VEHICLE_CONTROL_CANCEL_SOFTWARE_UPDATE_ACTION = 25,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_VEHICLE_CONTROL_FLASH_LIGHTS_ACTION = 26,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_VEHICLE_CONTROL_HONK_HORN_ACTION = 27,
@@ -421,16 +439,21 @@ typedef enum {
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_AUTO_SEAT_CLIMATE_ACTION = 48,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_HVAC_SEAT_COOLER_ACTIONS = 49,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_SET_CABIN_OVERHEAT_PROTECTION_ACTION = 50,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_NAVIGATION_GPS_REQUEST = 53,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_SET_VEHICLE_NAME_ACTION = 54,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_CHARGE_PORT_DOOR_CLOSE = 61,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_CHARGE_PORT_DOOR_OPEN = 62,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_BOOMBOX_ACTION = 64,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_GUEST_MODE_ACTION = 65,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_SET_COP_TEMP_ACTION = 66,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_AUTO_STW_HEAT_ACTION = 70,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_STW_HEAT_LEVEL_ACTION = 71,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_ERASE_USER_DATA_ACTION = 72,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_VEHICLE_CONTROL_SET_PIN_TO_DRIVE_ACTION = 77,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_VEHICLE_CONTROL_RESET_PIN_TO_DRIVE_ACTION = 78,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_DRIVING_CLEAR_SPEED_LIMIT_PIN_ADMIN_ACTION = 79,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_VEHICLE_CONTROL_RESET_PIN_TO_DRIVE_ADMIN_ACTION = 89,
+  FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_NAVIGATION_WAYPOINTS_REQUEST = 90,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_ADD_CHARGE_SCHEDULE_ACTION = 97,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_REMOVE_CHARGE_SCHEDULE_ACTION = 98,
   FLEET__CAR_SERVER__VEHICLE_ACTION__VEHICLE_ACTION_MSG_ADD_PRECONDITION_SCHEDULE_ACTION = 99,
@@ -468,7 +491,10 @@ struct  Fleet__CarServer__VehicleAction
     Fleet__CarServer__MediaPreviousFavorite *mediapreviousfavorite;
     Fleet__CarServer__MediaNextTrack *medianexttrack;
     Fleet__CarServer__MediaPreviousTrack *mediaprevioustrack;
+    Fleet__CarServer__NavigationRequest *navigationrequest;
+    Fleet__CarServer__NavigationSuperchargerRequest *navigationsuperchargerrequest;
     Fleet__CarServer__GetNearbyChargingSites *getnearbychargingsites;
+    Fleet__CarServer__UiSetUpcomingCalendarEntries *uisetupcomingcalendarentries;
     Fleet__CarServer__VehicleControlCancelSoftwareUpdateAction *vehiclecontrolcancelsoftwareupdateaction;
     Fleet__CarServer__VehicleControlFlashLightsAction *vehiclecontrolflashlightsaction;
     Fleet__CarServer__VehicleControlHonkHornAction *vehiclecontrolhonkhornaction;
@@ -489,16 +515,21 @@ struct  Fleet__CarServer__VehicleAction
     Fleet__CarServer__AutoSeatClimateAction *autoseatclimateaction;
     Fleet__CarServer__HvacSeatCoolerActions *hvacseatcooleractions;
     Fleet__CarServer__SetCabinOverheatProtectionAction *setcabinoverheatprotectionaction;
+    Fleet__CarServer__NavigationGpsRequest *navigationgpsrequest;
     Fleet__CarServer__SetVehicleNameAction *setvehiclenameaction;
     Fleet__CarServer__ChargePortDoorClose *chargeportdoorclose;
     Fleet__CarServer__ChargePortDoorOpen *chargeportdooropen;
+    Fleet__CarServer__BoomboxAction *boomboxaction;
     Fleet__CarServer__VehicleState__GuestMode *guestmodeaction;
     Fleet__CarServer__SetCopTempAction *setcoptempaction;
+    Fleet__CarServer__AutoStwHeatAction *autostwheataction;
+    Fleet__CarServer__StwHeatLevelAction *stwheatlevelaction;
     Fleet__CarServer__EraseUserDataAction *eraseuserdataaction;
     Fleet__CarServer__VehicleControlSetPinToDriveAction *vehiclecontrolsetpintodriveaction;
     Fleet__CarServer__VehicleControlResetPinToDriveAction *vehiclecontrolresetpintodriveaction;
     Fleet__CarServer__DrivingClearSpeedLimitPinAdminAction *drivingclearspeedlimitpinadminaction;
     Fleet__CarServer__VehicleControlResetPinToDriveAdminAction *vehiclecontrolresetpintodriveadminaction;
+    Fleet__CarServer__NavigationWaypointsRequest *navigationwaypointsrequest;
     Fleet__CarServer__ChargeSchedule *addchargescheduleaction;
     Fleet__CarServer__RemoveChargeScheduleAction *removechargescheduleaction;
     Fleet__CarServer__PreconditionSchedule *addpreconditionscheduleaction;
@@ -646,6 +677,93 @@ struct  Fleet__CarServer__GetParentalControlsState
 #define FLEET__CAR_SERVER__GET_PARENTAL_CONTROLS_STATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__get_parental_controls_state__descriptor) \
      }
+
+
+/*
+ * The eight actions below are not in the published messages; other clients send them.
+ */
+struct  Fleet__CarServer__NavigationRequest
+{
+  ProtobufCMessage base;
+  char *destination;
+  int32_t order;
+};
+#define FLEET__CAR_SERVER__NAVIGATION_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__navigation_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Fleet__CarServer__NavigationSuperchargerRequest
+{
+  ProtobufCMessage base;
+  int64_t id;
+  Fleet__CarServer__NavigationOrder remote_nav_trip_order;
+};
+#define FLEET__CAR_SERVER__NAVIGATION_SUPERCHARGER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__navigation_supercharger_request__descriptor) \
+    , 0, FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Unknown }
+
+
+struct  Fleet__CarServer__NavigationGpsRequest
+{
+  ProtobufCMessage base;
+  double lat;
+  double lon;
+  Fleet__CarServer__NavigationOrder order;
+};
+#define FLEET__CAR_SERVER__NAVIGATION_GPS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__navigation_gps_request__descriptor) \
+    , 0, 0, FLEET__CAR_SERVER__NAVIGATION_ORDER__NavigationOrder_Unknown }
+
+
+struct  Fleet__CarServer__NavigationWaypointsRequest
+{
+  ProtobufCMessage base;
+  char *waypoints;
+};
+#define FLEET__CAR_SERVER__NAVIGATION_WAYPOINTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__navigation_waypoints_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Fleet__CarServer__UiSetUpcomingCalendarEntries
+{
+  ProtobufCMessage base;
+  char *calendar_data;
+};
+#define FLEET__CAR_SERVER__UI_SET_UPCOMING_CALENDAR_ENTRIES__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__ui_set_upcoming_calendar_entries__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Fleet__CarServer__BoomboxAction
+{
+  ProtobufCMessage base;
+  uint32_t sound;
+};
+#define FLEET__CAR_SERVER__BOOMBOX_ACTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__boombox_action__descriptor) \
+    , 0 }
+
+
+struct  Fleet__CarServer__AutoStwHeatAction
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean on;
+};
+#define FLEET__CAR_SERVER__AUTO_STW_HEAT_ACTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__auto_stw_heat_action__descriptor) \
+    , 0 }
+
+
+struct  Fleet__CarServer__StwHeatLevelAction
+{
+  ProtobufCMessage base;
+  Fleet__CarServer__StwHeatLevel stw_heat_level;
+};
+#define FLEET__CAR_SERVER__STW_HEAT_LEVEL_ACTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&fleet__car_server__stw_heat_level_action__descriptor) \
+    , FLEET__CAR_SERVER__STW_HEAT_LEVEL__StwHeatLevel_Unknown }
 
 
 struct  Fleet__CarServer__EraseUserDataAction
@@ -4773,6 +4891,158 @@ Fleet__CarServer__GetParentalControlsState *
 void   fleet__car_server__get_parental_controls_state__free_unpacked
                      (Fleet__CarServer__GetParentalControlsState *message,
                       ProtobufCAllocator *allocator);
+/* Fleet__CarServer__NavigationRequest methods */
+void   fleet__car_server__navigation_request__init
+                     (Fleet__CarServer__NavigationRequest         *message);
+size_t fleet__car_server__navigation_request__get_packed_size
+                     (const Fleet__CarServer__NavigationRequest   *message);
+size_t fleet__car_server__navigation_request__pack
+                     (const Fleet__CarServer__NavigationRequest   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__navigation_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__NavigationRequest *
+       fleet__car_server__navigation_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__navigation_request__free_unpacked
+                     (Fleet__CarServer__NavigationRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Fleet__CarServer__NavigationSuperchargerRequest methods */
+void   fleet__car_server__navigation_supercharger_request__init
+                     (Fleet__CarServer__NavigationSuperchargerRequest         *message);
+size_t fleet__car_server__navigation_supercharger_request__get_packed_size
+                     (const Fleet__CarServer__NavigationSuperchargerRequest   *message);
+size_t fleet__car_server__navigation_supercharger_request__pack
+                     (const Fleet__CarServer__NavigationSuperchargerRequest   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__navigation_supercharger_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationSuperchargerRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__NavigationSuperchargerRequest *
+       fleet__car_server__navigation_supercharger_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__navigation_supercharger_request__free_unpacked
+                     (Fleet__CarServer__NavigationSuperchargerRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Fleet__CarServer__NavigationGpsRequest methods */
+void   fleet__car_server__navigation_gps_request__init
+                     (Fleet__CarServer__NavigationGpsRequest         *message);
+size_t fleet__car_server__navigation_gps_request__get_packed_size
+                     (const Fleet__CarServer__NavigationGpsRequest   *message);
+size_t fleet__car_server__navigation_gps_request__pack
+                     (const Fleet__CarServer__NavigationGpsRequest   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__navigation_gps_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationGpsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__NavigationGpsRequest *
+       fleet__car_server__navigation_gps_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__navigation_gps_request__free_unpacked
+                     (Fleet__CarServer__NavigationGpsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Fleet__CarServer__NavigationWaypointsRequest methods */
+void   fleet__car_server__navigation_waypoints_request__init
+                     (Fleet__CarServer__NavigationWaypointsRequest         *message);
+size_t fleet__car_server__navigation_waypoints_request__get_packed_size
+                     (const Fleet__CarServer__NavigationWaypointsRequest   *message);
+size_t fleet__car_server__navigation_waypoints_request__pack
+                     (const Fleet__CarServer__NavigationWaypointsRequest   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__navigation_waypoints_request__pack_to_buffer
+                     (const Fleet__CarServer__NavigationWaypointsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__NavigationWaypointsRequest *
+       fleet__car_server__navigation_waypoints_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__navigation_waypoints_request__free_unpacked
+                     (Fleet__CarServer__NavigationWaypointsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Fleet__CarServer__UiSetUpcomingCalendarEntries methods */
+void   fleet__car_server__ui_set_upcoming_calendar_entries__init
+                     (Fleet__CarServer__UiSetUpcomingCalendarEntries         *message);
+size_t fleet__car_server__ui_set_upcoming_calendar_entries__get_packed_size
+                     (const Fleet__CarServer__UiSetUpcomingCalendarEntries   *message);
+size_t fleet__car_server__ui_set_upcoming_calendar_entries__pack
+                     (const Fleet__CarServer__UiSetUpcomingCalendarEntries   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__ui_set_upcoming_calendar_entries__pack_to_buffer
+                     (const Fleet__CarServer__UiSetUpcomingCalendarEntries   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__UiSetUpcomingCalendarEntries *
+       fleet__car_server__ui_set_upcoming_calendar_entries__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__ui_set_upcoming_calendar_entries__free_unpacked
+                     (Fleet__CarServer__UiSetUpcomingCalendarEntries *message,
+                      ProtobufCAllocator *allocator);
+/* Fleet__CarServer__BoomboxAction methods */
+void   fleet__car_server__boombox_action__init
+                     (Fleet__CarServer__BoomboxAction         *message);
+size_t fleet__car_server__boombox_action__get_packed_size
+                     (const Fleet__CarServer__BoomboxAction   *message);
+size_t fleet__car_server__boombox_action__pack
+                     (const Fleet__CarServer__BoomboxAction   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__boombox_action__pack_to_buffer
+                     (const Fleet__CarServer__BoomboxAction   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__BoomboxAction *
+       fleet__car_server__boombox_action__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__boombox_action__free_unpacked
+                     (Fleet__CarServer__BoomboxAction *message,
+                      ProtobufCAllocator *allocator);
+/* Fleet__CarServer__AutoStwHeatAction methods */
+void   fleet__car_server__auto_stw_heat_action__init
+                     (Fleet__CarServer__AutoStwHeatAction         *message);
+size_t fleet__car_server__auto_stw_heat_action__get_packed_size
+                     (const Fleet__CarServer__AutoStwHeatAction   *message);
+size_t fleet__car_server__auto_stw_heat_action__pack
+                     (const Fleet__CarServer__AutoStwHeatAction   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__auto_stw_heat_action__pack_to_buffer
+                     (const Fleet__CarServer__AutoStwHeatAction   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__AutoStwHeatAction *
+       fleet__car_server__auto_stw_heat_action__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__auto_stw_heat_action__free_unpacked
+                     (Fleet__CarServer__AutoStwHeatAction *message,
+                      ProtobufCAllocator *allocator);
+/* Fleet__CarServer__StwHeatLevelAction methods */
+void   fleet__car_server__stw_heat_level_action__init
+                     (Fleet__CarServer__StwHeatLevelAction         *message);
+size_t fleet__car_server__stw_heat_level_action__get_packed_size
+                     (const Fleet__CarServer__StwHeatLevelAction   *message);
+size_t fleet__car_server__stw_heat_level_action__pack
+                     (const Fleet__CarServer__StwHeatLevelAction   *message,
+                      uint8_t             *out);
+size_t fleet__car_server__stw_heat_level_action__pack_to_buffer
+                     (const Fleet__CarServer__StwHeatLevelAction   *message,
+                      ProtobufCBuffer     *buffer);
+Fleet__CarServer__StwHeatLevelAction *
+       fleet__car_server__stw_heat_level_action__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   fleet__car_server__stw_heat_level_action__free_unpacked
+                     (Fleet__CarServer__StwHeatLevelAction *message,
+                      ProtobufCAllocator *allocator);
 /* Fleet__CarServer__EraseUserDataAction methods */
 void   fleet__car_server__erase_user_data_action__init
                      (Fleet__CarServer__EraseUserDataAction         *message);
@@ -6695,6 +6965,30 @@ typedef void (*Fleet__CarServer__GetPreconditioningScheduleState_Closure)
 typedef void (*Fleet__CarServer__GetParentalControlsState_Closure)
                  (const Fleet__CarServer__GetParentalControlsState *message,
                   void *closure_data);
+typedef void (*Fleet__CarServer__NavigationRequest_Closure)
+                 (const Fleet__CarServer__NavigationRequest *message,
+                  void *closure_data);
+typedef void (*Fleet__CarServer__NavigationSuperchargerRequest_Closure)
+                 (const Fleet__CarServer__NavigationSuperchargerRequest *message,
+                  void *closure_data);
+typedef void (*Fleet__CarServer__NavigationGpsRequest_Closure)
+                 (const Fleet__CarServer__NavigationGpsRequest *message,
+                  void *closure_data);
+typedef void (*Fleet__CarServer__NavigationWaypointsRequest_Closure)
+                 (const Fleet__CarServer__NavigationWaypointsRequest *message,
+                  void *closure_data);
+typedef void (*Fleet__CarServer__UiSetUpcomingCalendarEntries_Closure)
+                 (const Fleet__CarServer__UiSetUpcomingCalendarEntries *message,
+                  void *closure_data);
+typedef void (*Fleet__CarServer__BoomboxAction_Closure)
+                 (const Fleet__CarServer__BoomboxAction *message,
+                  void *closure_data);
+typedef void (*Fleet__CarServer__AutoStwHeatAction_Closure)
+                 (const Fleet__CarServer__AutoStwHeatAction *message,
+                  void *closure_data);
+typedef void (*Fleet__CarServer__StwHeatLevelAction_Closure)
+                 (const Fleet__CarServer__StwHeatLevelAction *message,
+                  void *closure_data);
 typedef void (*Fleet__CarServer__EraseUserDataAction_Closure)
                  (const Fleet__CarServer__EraseUserDataAction *message,
                   void *closure_data);
@@ -7045,6 +7339,7 @@ extern const ProtobufCEnumDescriptor    fleet__car_server__invalid__descriptor;
 extern const ProtobufCEnumDescriptor    fleet__car_server__media_playback_status__descriptor;
 extern const ProtobufCEnumDescriptor    fleet__car_server__stw_heat_level__descriptor;
 extern const ProtobufCEnumDescriptor    fleet__car_server__media_source_type__descriptor;
+extern const ProtobufCEnumDescriptor    fleet__car_server__navigation_order__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__action__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__vehicle_action__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__get_vehicle_data__descriptor;
@@ -7060,6 +7355,14 @@ extern const ProtobufCMessageDescriptor fleet__car_server__get_closures_state__d
 extern const ProtobufCMessageDescriptor fleet__car_server__get_charge_schedule_state__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__get_preconditioning_schedule_state__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__get_parental_controls_state__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__navigation_request__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__navigation_supercharger_request__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__navigation_gps_request__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__navigation_waypoints_request__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__ui_set_upcoming_calendar_entries__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__boombox_action__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__auto_stw_heat_action__descriptor;
+extern const ProtobufCMessageDescriptor fleet__car_server__stw_heat_level_action__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__erase_user_data_action__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__response__descriptor;
 extern const ProtobufCMessageDescriptor fleet__car_server__action_status__descriptor;
