@@ -21,6 +21,11 @@ after_each(function()
   world = nil
 end)
 
+-- What the service says of a plain command to a vehicle that requires signing.
+local function must_sign()
+  return { status = 403, headers = {}, body = '{"error":"Vehicle Command Protocol required"}' }
+end
+
 -- Vehicles that can do all of it.
 local able = {
   vehicle_config = { sun_roof_installed = 1, can_accept_navigation_requests = true },
@@ -119,7 +124,7 @@ describe("a command that is published in plain form only", function()
       local car = world:car { http = function(request)
         if request.url:find("/command/", 1, true) then
           table.insert(world.messages, "plain")
-          return { status = 403, headers = {}, body = '{"error":"Vehicle Command Protocol required"}' }
+          return must_sign()
         end
         return http(request)
       end }
@@ -141,8 +146,7 @@ describe("a command that is published in plain form only", function()
   end
 
   it("goes past a proxy, which does not know it, and says how it could travel when the vehicle refuses that", function()
-    local car, requests = seam.car(function() return { status = 403, headers = {}, body = '{"error":"Vehicle Command Protocol required"}' } end,
-      { commands = "proxy", proxy_url = "https://proxy.example" })
+    local car, requests = seam.car(must_sign, { commands = "proxy", proxy_url = "https://proxy.example" })
     local _, err = car:remote_boombox { sound = "random" }
     assert.matches("^" .. seam.host, requests[1].url)
     assert.same({ "unsupported", "refused" }, { err.kind, err.outcome })
@@ -164,7 +168,7 @@ describe("a command that is published in plain form only", function()
     local real = world:http()
     local car = world:car { http = function(request)
       if request.url:find("/command/", 1, true) then
-        return { status = 403, headers = {}, body = '{"error":"Vehicle Command Protocol required"}' }
+        return must_sign()
       end
       return real(request)
     end }
@@ -175,9 +179,8 @@ end)
 
 describe("a command without any signed form", function()
   it("says that nothing can carry it, with a key and without one", function()
-    local refusal = function() return { status = 403, headers = {}, body = '{"error":"Vehicle Command Protocol required"}' } end
     for _, key in ipairs { fleet.key.generate(), false } do
-      local car = seam.car(refusal, { key = key or nil })
+      local car = seam.car(must_sign, { key = key or nil })
       local _, err = car:take_drivenote { note = "x" }
       assert.same({ "unsupported", "refused" }, { err.kind, err.outcome })
       assert.matches("no signed form", err.message)
