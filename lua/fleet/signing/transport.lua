@@ -37,7 +37,7 @@ local function signed_form(row, request)
 end
 
 -- "signed", "plain" or "proxy"; nil, text when nothing can carry it. The proxy knows the published forms only
--- (doc/protocol.md#proxy).
+-- (doc/protocol.md#plain-or-signed).
 local function choose(account, row, request, vin)
   local wanted = account.config.commands
   if wanted == "proxy" then return row.message and not row.flags.either_form and "proxy" or "plain" end
