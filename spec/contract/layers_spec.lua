@@ -30,7 +30,7 @@ local may_include = {
 local doors = {
   { "^lua%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
   { "^lauxlib%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
-  { "^curl/", "^src/http/http%.c$" },
+  { "^curl/", "^src/http/" },
   { "^openssl/", "^src/crypto/" },
   { "^protobuf%-c/", "^src/signing/wire/" },
   { "^microhttpd%.h$", "^src/server/" },

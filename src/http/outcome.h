@@ -9,7 +9,7 @@
 #define FLEET_HTTP_OUTCOME_H
 
 #include "base/buf.h"
-#include "http/http.h"
+#include "http/transfer.h"
 
 enum vehicle_state { STATE_UNKNOWN, STATE_ONLINE, STATE_ASLEEP, STATE_OFFLINE };
 

@@ -1,6 +1,6 @@
 /* The HTTP pillar for specs: poller, requests and decisions as they are in C. */
 #include "bind/lua/bind.h"
-#include "http/http.h"
+#include "http/multi.h"
 #include "http/outcome.h"
 
 #include <errno.h>
@@ -174,6 +174,7 @@ static struct http_request check_request(lua_State *L) {
       .ca_file = text_field(L, "ca_file", NULL),
       .unix_path = text_field(L, "unix_path", NULL),
       .proxy = text_field(L, "proxy", NULL),
+      .idle_limit = number_field(L, "idle_limit", 0),
       .sink = (int)number_field(L, "sink", 0),
   };
   lua_getfield(L, 2, "environment_proxy");

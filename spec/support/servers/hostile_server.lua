@@ -82,6 +82,27 @@ function acts.answer(c, id)
   reply(c, 200, nil, "done")
 end
 
+local unasked = {
+  ["200"] = "HTTP/1.1 200 Fine\r\nContent-Length: 8\r\n\r\nunasked!",
+  ["408"] = "HTTP/1.1 408 Too Late\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+  ["half"] = "HTTP/1.1 200 Fi",
+  ["close"] = "",
+}
+
+-- Answers, and then writes what nobody asked for: at once, or after the client has read its reply. Counts when it is out.
+function acts.unasked(c, rest)
+  local when, what, id = rest:match("^(%w+)/(%w+)/(%w+)$")
+  reply(c, 200, nil, "asked")
+  if when == "later" then
+    c:flush()
+    cqueues.sleep(0.05)
+  end
+  c:write(unasked[what])
+  c:flush()
+  if what == "close" then c:shutdown("w") end
+  execute(id)
+end
+
 function acts.truncated(c)
   c:write("HTTP/1.1 200 Fine\r\nContent-Length: 100\r\n\r\nonly this")
   return true
@@ -176,6 +197,23 @@ local function read_request(c, number)
   return { method = method, path = path, number = number, head = table.concat(lines), body = body }
 end
 
+-- A proxy's tunnel, by turns in both directions.
+local function tunnel(c, port)
+  local server = assert(socket.connect { host = "127.0.0.1", port = port })
+  assert(server:connect())
+  server:setmode("b", "bn")
+  server:onerror(function(_, _, code) return code end)
+  reply(c, 200, nil, "")
+  c:flush()
+  local function pump(from, to)
+    local data = from:read(-65536)
+    while data and to:write(data) and to:flush() do data = from:read(-65536) end
+    to:shutdown("w")
+  end
+  cqueues.running():wrap(pump, server, c)
+  pump(c, server)
+end
+
 local function serve(c)
   connections = connections + 1
   c:setmode("b", "bf")
@@ -183,6 +221,7 @@ local function serve(c)
   for number = 1, math.huge do
     local request = read_request(c, number)
     if not request then break end
+    if request.method == "CONNECT" then return tunnel(c, request.path:match(":(%d+)$")) end
     local name, rest = request.path:gsub("^http://[^/]*", ""):match("^/([^/]*)/?(.*)$")
     local act = acts[name]
     if not act then reply(c, 404, nil, "no such act")

@@ -43,7 +43,7 @@ function M.certificates(directory)
   end
 end
 
-local function free_port()
+function M.free_port()
   local socket = require "cqueues.socket"
   local listener = assert(socket.listen { host = "127.0.0.1", port = 0 })
   assert(listener:listen())
@@ -70,7 +70,7 @@ http {
 
 function M.start(options)
   options = options or {}
-  local directory, port = options.directory or process.temporary("nginx"), free_port()
+  local directory, port = options.directory or process.temporary("nginx"), M.free_port()
   if options.tls then M.certificates(directory) end
   write(directory .. "/file.json", options.body or sample())
   local values = { KEEPALIVE = options.keepalive or "60s", PORT = port, DIRECTORY = directory }

@@ -3,7 +3,7 @@
 #define FLEET_BIND_REPLY_H
 
 #include "bind/lua/bind.h"
-#include "http/http.h"
+#include "http/transfer.h"
 
 struct shared_http; /* see loop.c: the multi handle outlives whichever of loop and replies goes first */
 

@@ -1,6 +1,6 @@
 #include "bind/call/reply.h"
 #include "bind/call/request.h"
-#include "http/http.h"
+#include "http/multi.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,10 @@ static int l_watch(lua_State *L) {
 
 /* ---- requests ---- */
 
-enum { MOST_HEADERS = 32 };
+enum {
+  MOST_HEADERS = 32,
+  ONCE_IDLE_SECONDS = 10 /* a server may be about to end a connection that is idle for longer */
+};
 
 struct outgoing { /* what one submit needs; everything points into Lua strings or scratch buffers on the stack
                    */
@@ -207,8 +210,9 @@ static int l_submit(lua_State *L) {
   read_settings(L, 6, &o);
   o.r.timeout = luaL_checknumber(L, 7);
   o.r.sink = (int)luaL_optinteger(L, 8, 0);
+  if (request_is_write(request) && !request->idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
   if (authorization) add_header(L, &o, authorization);
-  add_header(L, &o, "Content-Type: application/json");
+  if (request->row->verb[0] != 'G') add_header(L, &o, "Content-Type: application/json");
   if (request->has_body) o.r.body = buf_bytes(&request->body);
   o.r.url = lua_pushfstring(L, "%s%s", base, buf_text(&request->target)); /* no secret stands in an address */
   return submit(L, l, &o, id);
@@ -236,6 +240,7 @@ static int l_submit_raw(lua_State *L) {
   o.r.method = text_field(L, 3, "method");
   o.r.url = text_field(L, 3, "url");
   if (!o.r.method || !o.r.url) return luaL_error(L, "a request needs a method and a url");
+  if (o.r.method[0] != 'G') o.r.idle_limit = ONCE_IDLE_SECONDS;
   read_headers(L, 3, &o);
   if (lua_getfield(L, 3, "body") != LUA_TNIL) o.r.body = check_bytes(L, -1);
   return submit(L, l, &o, id);

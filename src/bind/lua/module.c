@@ -1,6 +1,6 @@
 #include "bind/lua/bind.h"
 
-#include "http/http.h"
+#include "http/multi.h"
 #include "signing/wire/codec.h"
 #include "crypto/context.h"
 

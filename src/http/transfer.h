@@ -1,17 +1,12 @@
-/* Requests in flight on one libcurl multi handle: submit, run, take what has finished.
+/* One request and what came back: values that know neither libcurl nor the loop.
  *
- * It knows neither Lua nor the service and never repeats a request. libcurl would: on a kept connection that
- * dies without a reply it sends the same request again. Where that could do something twice
- * (doc/protocol.md#outcomes) the second try is stopped before its first byte, and the failure says that the
- * first may have arrived. Everything is HTTP/1.1: a connection that breaks leaves one outcome in doubt, not
- * many. What the environment says about proxies and certificates is ignored unless the request says
- * otherwise.
+ * What a reply means is decided in outcome.h; who sends, waits and takes stands in multi.h.
  */
-#ifndef FLEET_HTTP_HTTP_H
-#define FLEET_HTTP_HTTP_H
+#ifndef FLEET_HTTP_TRANSFER_H
+#define FLEET_HTTP_TRANSFER_H
 
 #include "base/buf.h"
-#include "http/poller.h"
+#include "base/err.h"
 
 #define HTTP_FAILURES(X)                                                                                     \
   X(OK, ok)               /* a whole reply arrived, whatever its status */                                   \
@@ -42,6 +37,7 @@ struct http_request { /* everything is copied by http_submit */
   const char *unix_path;      /* Unix socket instead of TCP, or NULL */
   const char *proxy;          /* an http://host:port, or NULL: none */
   bool environment_proxy;     /* without proxy: honour http_proxy and no_proxy of the environment */
+  double idle_limit;          /* seconds for which a connection may have been idle to be used again; 0: any */
   int sink;                   /* above 0: a descriptor that takes the body of a 2xx reply */
 };
 
@@ -55,30 +51,9 @@ struct http_response {
   char message[256]; /* a sentence for a failure, without the address */
 };
 
-#define HTTP_TAG 1u /* tag of libcurl's sockets in the poller */
-
-struct http;
-struct http_transfer;
-const char *http_version(void);                                   /* of the libcurl that runs */
-bool http_open(struct http **h, struct poller *p, struct err *e); /* p must outlive it */
-/* Starts a request. The transfer belongs to h until http_drop. The caller's mistakes give KIND_invalid: an
- * odd address, a time limit that is none, a header line with control characters. */
-struct http_transfer *http_submit(struct http *h, const struct http_request *r, struct err *e);
-/* Does what is due, waits for at most so many seconds (0: not at all, negative: without end) unless something
- * has finished, and does what the events ask for. Returns how many events are not libcurl's; they remain in
- * events. */
-int http_run(struct http *h, struct poller_event *events, int capacity, double seconds);
-double http_timeout(const struct http *h); /* seconds until http_run or http_take is due, negative: never */
-struct http_transfer *http_take(struct http *h); /* a finished one, each once; NULL: none */
-int http_in_flight(const struct http *h);        /* submitted and not yet taken or dropped */
-
+struct http_transfer; /* a request that was submitted */
 void transfer_set_user(struct http_transfer *t, void *user);
 void *transfer_user(const struct http_transfer *t);
 struct http_response *transfer_response(struct http_transfer *t); /* valid until http_drop */
-void http_cancel(struct http *h, struct http_transfer *t); /* finishes as HTTP_CANCELLED; taken as usual */
-void http_drop(struct http *h, struct http_transfer *t);   /* ends it if need be, wipes and frees it */
-/* Ends everything, transfers that were taken and not dropped, too. In a forked child it closes the child's
- * descriptors and frees its own memory only: libcurl would end TLS connections that the parent still uses. */
-void http_close(struct http *h);
 
 #endif

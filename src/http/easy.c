@@ -1,0 +1,190 @@
+#include "http/connection.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+  SPARE_HANDLES = 16,
+  IDLE_SECONDS = 50, /* common load balancers close idle connections after 60: reuse must come before */
+  LIFE_SECONDS = 600 /* a connection that is always busy would pin the address of a moved server */
+};
+
+/* libcurl asks here before each try, when the connection stands and nothing of this try has been written. A
+ * second try follows a connection that died without a reply, after the first one may have been carried out.
+ */
+static int on_request(void *user, char *remote, char *local, int remote_port, int local_port) {
+  struct easy *c = user;
+  struct http_transfer *t = c->transfer;
+  struct addresses ends = {local, remote, local_port, remote_port};
+  if (t->response.sent && !t->method->safe) {
+    t->stopped = HTTP_EMPTY;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  t->stale = !connection_usable(c, &ends);
+  if (t->stale) return CURL_PREREQFUNC_ABORT;
+  t->response.sent = true;
+  return CURL_PREREQFUNC_OK;
+}
+
+void easy_free(struct easy *c) {
+  if (c->curl) curl_easy_cleanup(c->curl);
+  free(c);
+}
+
+static const struct setting {
+  CURLoption option;
+  long value;
+  bool optional; /* unknown to older libraries, which do as well without it */
+} settings[] = {
+    {CURLOPT_NOSIGNAL, 1, false},
+    {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1, false},
+    {CURLOPT_FOLLOWLOCATION, 0, false},
+    {CURLOPT_SSL_VERIFYPEER, 1, false},
+    {CURLOPT_SSL_VERIFYHOST, 2, false},
+    {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2, false},
+    {CURLOPT_DISALLOW_USERNAME_IN_URL, 1, false},
+    {CURLOPT_PATH_AS_IS, 1, false}, /* ".." in an argument must not become another path */
+    {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1, false},
+    {CURLOPT_MAXAGE_CONN, IDLE_SECONDS, false},
+    {CURLOPT_MAXLIFETIME_CONN, LIFE_SECONDS, false},
+    {CURLOPT_UPLOAD_BUFFERSIZE, 16384, false}, /* 64 KiB for each request over TLS otherwise */
+#if LIBCURL_VERSION_NUM >= 0x075700
+    {CURLOPT_QUICK_EXIT, 1, true}, /* no deadline, no close waits for a silent name server */
+#endif
+};
+
+static bool set_fixed(struct easy *c) {
+  bool ok = true;
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    CURLcode code = curl_easy_setopt(c->curl, settings[i].option, settings[i].value);
+    ok &= code == CURLE_OK || (code == CURLE_UNKNOWN_OPTION && settings[i].optional);
+  }
+#if LIBCURL_VERSION_NUM >= 0x075500
+  ok &= curl_easy_setopt(c->curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
+#else
+  ok &= curl_easy_setopt(c->curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS) == CURLE_OK;
+#endif
+  if (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_LIBZ)
+    ok &= curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip") == CURLE_OK;
+  return ok;
+}
+
+static void set_callbacks(struct easy *c) {
+  curl_easy_setopt(c->curl, CURLOPT_PRIVATE, c);
+  curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, c->error);
+  curl_easy_setopt(c->curl, CURLOPT_OPENSOCKETFUNCTION, connection_open);
+  curl_easy_setopt(c->curl, CURLOPT_OPENSOCKETDATA, c);
+  curl_easy_setopt(c->curl, CURLOPT_CLOSESOCKETFUNCTION, connection_close);
+  curl_easy_setopt(c->curl, CURLOPT_CLOSESOCKETDATA, c->http); /* a connection outlives its first request */
+  curl_easy_setopt(c->curl, CURLOPT_PREREQFUNCTION, on_request);
+  curl_easy_setopt(c->curl, CURLOPT_PREREQDATA, c);
+  curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, receive_header);
+  curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, c);
+  curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, receive_body);
+  curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
+}
+
+static struct easy *easy_new(struct http *h) {
+  struct easy *c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->http = h;
+  c->curl = curl_easy_init();
+  if (!c->curl || !set_fixed(c)) {
+    easy_free(c);
+    return NULL;
+  }
+  set_callbacks(c);
+  return c;
+}
+
+struct easy *easy_take(struct http *h) {
+  struct easy *c = h->spare;
+  if (!c) return easy_new(h);
+  h->spare = c->next;
+  h->spares--;
+  return c;
+}
+
+static void drop_spare(struct http *h) {
+  struct easy *c = easy_take(h);
+  easy_free(c);
+}
+
+/* As many stay as are in flight, and a few: many requests at once find theirs, an idle loop holds little. Not
+ * when they are taken: those that were waited for together are often followed by as many. */
+void easy_trim_spares(struct http *h, int most) {
+  for (int i = 0; i < most && h->spares > SPARE_HANDLES && h->spares > h->in_flight; i++) drop_spare(h);
+}
+
+static bool set_fresh(struct easy *c, long wanted) {
+  return curl_easy_setopt(c->curl, CURLOPT_FRESH_CONNECT, wanted) == CURLE_OK;
+}
+
+/* After a failure the handle is not used again: nothing of it can reach the next request. */
+void easy_release(struct easy *c, bool clean) {
+  struct http *h = c->http;
+  if (!clean) {
+    easy_free(c);
+    return;
+  }
+  curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, NULL); /* both point into the transfer */
+  curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, NULL);
+  if (c->transfer->fresh) set_fresh(c, 0);
+  c->transfer = NULL;
+  c->next = h->spare;
+  h->spare = c;
+  h->spares++;
+  easy_trim_spares(h, 2);
+}
+
+static long as_milliseconds(double seconds) {
+  return (long)fmin(fmax(ceil(seconds * 1000), 1), 2e9);
+}
+
+#define SET(option, value) (curl_easy_setopt(curl, option, value) == CURLE_OK)
+
+static bool set_method(CURL *curl, const struct http_transfer *t, const struct http_request *r) {
+  const unsigned char *body = t->copy.data + t->copy.size - r->body.size; /* it comes last */
+  const char *name = t->method->safe || t->method->body ? NULL : t->method->name;
+  if (!SET(CURLOPT_CUSTOMREQUEST, name)) return false;
+  if (!transfer_has_body(t)) return SET(CURLOPT_HTTPGET, 1L);
+  return SET(CURLOPT_POST, 1L) && SET(CURLOPT_POSTFIELDS, body) &&
+         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
+}
+
+/* Most requests go one way; a handle is told only when its last request or this one goes another. A Unix
+ * socket's ends have no addresses by which it could be recognised: each request has a connection of its own.
+ */
+static bool set_route(const struct http *h, struct easy *c, const struct http_request *r) {
+  CURL *curl = c->curl;
+  bool usual = !r->proxy && !r->environment_proxy && !r->unix_path && !r->ca_file;
+  const char *no_proxy = r->environment_proxy ? NULL : "", *ca_file = r->ca_file ? r->ca_file : h->ca_file;
+  if (usual && c->usual_route) return true;
+  c->usual_route = usual;
+  return SET(CURLOPT_PROXY, r->proxy ? r->proxy : no_proxy) && SET(CURLOPT_NOPROXY, no_proxy) &&
+         SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_path) && SET(CURLOPT_FORBID_REUSE, r->unix_path ? 1L : 0L) &&
+         SET(CURLOPT_CAINFO, ca_file) && (!h->ca_path || SET(CURLOPT_CAPATH, ca_file ? NULL : h->ca_path));
+}
+
+static bool set_times(CURL *curl, const struct http_request *r) {
+  bool sooner = r->connect_timeout > 0 && r->connect_timeout < r->timeout;
+  return SET(CURLOPT_TIMEOUT_MS, as_milliseconds(r->timeout)) &&
+         SET(CURLOPT_CONNECTTIMEOUT_MS, sooner ? as_milliseconds(r->connect_timeout) : 0L);
+}
+
+bool easy_set_request(struct easy *c, struct http_transfer *t, const struct http_request *r) {
+  CURL *curl = c->curl;
+  t->fresh = r->unix_path;
+  return SET(CURLOPT_URL, r->url) && SET(CURLOPT_HTTPHEADER, t->has_lines ? &t->lines[0] : NULL) &&
+         set_method(curl, t, r) && set_times(curl, r) && set_route(c->http, c, r);
+}
+
+bool easy_set_fresh(struct easy *c) {
+  CURL *curl = c->curl;
+  struct http_transfer *t = c->transfer;
+  t->stale = false;
+  t->fresh = true;
+  c->error[0] = '\0';
+  return set_fresh(c, 1) &&
+         SET(CURLOPT_TIMEOUT_MS, as_milliseconds(t->timeout - (poller_now() - t->started)));
+}

@@ -1,0 +1,99 @@
+/* What the files around libcurl share: a request on its way, the easy handle that carries it, the multi
+ * handle.
+ *
+ * multi.c starts and finishes, transfer.c checks and copies requests, easy.c tells libcurl what to do,
+ * connection.c owns the sockets, receive.c takes the reply, failure.c says what went wrong. Nobody else
+ * includes this: the room is entered through multi.h and transfer.h.
+ */
+#ifndef FLEET_HTTP_PARTS_H
+#define FLEET_HTTP_PARTS_H
+
+#include "http/multi.h"
+
+#include <curl/curl.h>
+#include <string.h>
+#include <strings.h>
+
+enum { HEADER_LIMIT = 64 * 1024 };
+
+static inline bool text_starts(const char *text, size_t size, const char *prefix) { /* case-blind */
+  size_t length = strlen(prefix);
+  return size >= length && strncasecmp(text, prefix, length) == 0;
+}
+
+struct transfer_list {
+  struct http_transfer *first, *last;
+};
+
+struct method {
+  const char *name;
+  bool safe; /* changes nothing: libcurl may send it again */
+  bool body; /* has one, if only of length 0 */
+};
+
+struct http_transfer {
+  struct http_response response;
+  struct transfer_list *list; /* running, done or taken */
+  struct http_transfer *next, *previous;
+  struct easy *easy; /* while it runs */
+  void *user;
+  const struct method *method;
+  size_t max_response, header_bytes, body_size;
+  int sink;
+  double started, timeout, idle_limit;
+  bool has_lines, headers_done;
+  bool stale;                /* the connection it was given was not fit for use; nothing has been written */
+  bool fresh;                /* its connection is new, whichever it is given */
+  enum http_failure stopped; /* why a callback of ours ended it; HTTP_OK: none did */
+  struct buf copy;           /* header lines and body; may hold a token, a PIN */
+  struct curl_slist lines[]; /* point into copy */
+};
+
+/* An easy handle is made once and used for many requests: making one costs a tenth of a request. */
+struct easy {
+  CURL *curl;
+  struct http *http;
+  struct http_transfer *transfer;
+  struct easy *next;
+  bool usual_route; /* it is set for requests without proxy, socket path and CA file */
+  char error[CURL_ERROR_SIZE];
+};
+
+struct connection; /* what is known of a socket, by descriptor */
+
+struct http {
+  CURLM *multi;
+  struct poller *poller;
+  struct transfer_list running, done, taken;
+  struct easy *spare;
+  int spares, in_flight;
+  double timer_at; /* poller_now() seconds, 0: at once, negative: never */
+  struct connection *connections;
+  size_t connections_size;
+  int (*tls_has_pending)(const void *); /* OpenSSL's, or NULL */
+  const char *ca_file, *ca_path;        /* libcurl's own; static text */
+};
+
+/* transfer.c */
+void transfer_move(struct transfer_list *list, struct http_transfer *t);
+struct http_transfer *transfer_new(const struct http_request *r, struct err *e);
+void transfer_free(struct http_transfer *t); /* takes it off its list */
+bool transfer_has_body(const struct http_transfer *t);
+
+/* easy.c */
+struct easy *easy_take(struct http *h);
+bool easy_set_request(struct easy *c, struct http_transfer *t, const struct http_request *r);
+bool easy_set_fresh(
+    struct easy *c); /* for another try on a new connection, within what is left of the time */
+void easy_release(struct easy *c, bool clean);
+void easy_free(struct easy *c);
+void easy_trim_spares(struct http *h, int most);
+
+/* receive.c */
+size_t receive_header(char *line, size_t one, size_t length, void *easy);
+size_t receive_body(char *data, size_t one, size_t length, void *easy);
+
+/* failure.c */
+void failure_explain(struct http_transfer *t, CURLcode code); /* sets failure and message */
+
+#endif

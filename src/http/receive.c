@@ -1,0 +1,79 @@
+#include "http/parts.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum { USUAL_HEADERS = 512 };
+
+static size_t stop(struct http_transfer *t, enum http_failure why) {
+  t->stopped = why;
+  return 0;
+}
+
+/* "HTTP/1.1 200 OK" */
+static int status_of(const char *line, size_t size) {
+  const char *space = memchr(line, ' ', size);
+  int status = 0;
+  if (!space) return 0;
+  for (const char *p = space + 1; p < line + size && *p >= '0' && *p <= '9' && status < 1000; p++)
+    status = status * 10 + (*p - '0');
+  return status;
+}
+
+static void add_header(struct buf *out, const char *line, size_t size) {
+  const char *colon = memchr(line, ':', size), *end = line + size, *value = colon ? colon + 1 : end;
+  if (!colon || *line == ' ' || *line == '\t') return; /* a folded line: RFC 9112 5.2 */
+  while (value < end && (*value == ' ' || *value == '\t')) value++;
+  while (end > value && (end[-1] == ' ' || end[-1] == '\t')) end--;
+  size_t name = out->size;
+  buf_add(out, line, (size_t)(colon - line));
+  for (; name < out->size; name++)
+    if (out->data[name] >= 'A' && out->data[name] <= 'Z')
+      out->data[name] = (unsigned char)(out->data[name] + 32);
+  buf_text_add(out, ": ");
+  buf_add(out, value, (size_t)(end - value));
+  buf_put(out, '\n');
+}
+
+size_t receive_header(char *line, size_t one, size_t length, void *user) {
+  struct http_transfer *t = ((struct easy *)user)->transfer;
+  struct http_response *r = &t->response;
+  size_t size = one * length;
+  t->header_bytes += size;
+  if (t->header_bytes > HEADER_LIMIT) return stop(t, HTTP_TOO_LARGE);
+  if (t->headers_done) return size; /* trailers */
+  size_t text = size;
+  while (text && (line[text - 1] == '\n' || line[text - 1] == '\r')) text--;
+  if (text_starts(line, text, "HTTP/")) {
+    buf_clear(&r->headers);
+    buf_reserve(&r->headers, USUAL_HEADERS);
+    r->status = status_of(line, text);
+  } else if (text == 0) {
+    t->headers_done = r->status >= 200; /* 1xx replies come before the true one */
+  } else {
+    add_header(&r->headers, line, text);
+  }
+  return buf_ok(&r->headers) ? size : stop(t, HTTP_LOCAL);
+}
+
+static bool write_all(int fd, const char *data, size_t size) {
+  while (size) {
+    ssize_t n = write(fd, data, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    data += n;
+    size -= (size_t)n;
+  }
+  return true;
+}
+
+size_t receive_body(char *data, size_t one, size_t length, void *user) {
+  struct http_transfer *t = ((struct easy *)user)->transfer;
+  size_t size = one * length;
+  if (size > t->max_response) return stop(t, HTTP_TOO_LARGE);
+  t->max_response -= size;
+  if (t->sink > 0 && t->response.status / 100 == 2)
+    return write_all(t->sink, data, size) ? size : stop(t, HTTP_SINK);
+  buf_add(&t->response.body, data, size);
+  return buf_ok(&t->response.body) ? size : stop(t, HTTP_LOCAL);
+}
