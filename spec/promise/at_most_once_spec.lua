@@ -411,6 +411,52 @@ end)
 
 -- ---- cancelling ----
 
+describe("what a server says unasked", function()
+  local refused = '{"response":{"result":false,"reason":"not_now"}}'
+  local unasked = "HTTP/1.1 200 OK\r\nContent-Length: " .. #fine .. "\r\n\r\n" .. fine
+
+  local function wait(turns)
+    for _ = 1, 8 do
+      os.execute("sleep 0.02")
+      if turns then fleet.loop.step() end
+    end
+  end
+
+  for _, turns in ipairs { false, true } do
+    it("is not taken for the next command's answer" .. (turns and ", with turns of the loop" or ""), function()
+      server:script { { on = "GET", unasked = unasked }, { on = "POST", body = refused } }
+      client:vehicle(vin):info()
+      wait(turns)
+      local result, err = client:vehicle(vin):honk_horn()
+      assert.is_nil(result)
+      assert.are.equal("refused", err.outcome)
+      assert.are.equal(2, #server:records())
+    end)
+  end
+
+  it("costs no single-use token pair", function()
+    local late = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    for _, turns in ipairs { false, true } do
+      local store = assert(require("fleet.store").memory())
+      local _, wall = core.clock()
+      assert(store:put("token/default/user", core.json_encode {
+        access_token = "a0", refresh_token = "r0", saved_at = wall, refreshed_at = wall, expires_at = wall + 9000,
+      }))
+      local account = new_client { client_id = "app", store = store, auth_url = server.url, token_url = server.url }
+      server:script {
+        { on = "GET", unasked = late },
+        { on = "POST", body = '{"access_token":"a1","refresh_token":"r1","expires_in":28800}' },
+        { on = "POST", status = 401, body = '{"error":"login_required"}', times = 0 },
+      }
+      account:vehicle(vin):info()
+      wait(turns)
+      assert.is_true(account:refresh())
+      assert.are.equal(2, #server:records())
+      account:close()
+    end
+  end)
+end)
+
 describe("a cancelled task", function()
   it("whose command is on the wire ends as cancelled, outcome unknown, sent once", function()
     server:script { { on = "POST", silent = true, times = 0 } }

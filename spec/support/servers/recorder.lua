@@ -17,6 +17,7 @@
 --   cut     the connection closes after so many bytes of the body, although Content-Length says more
 --   drop    closes without a byte;  reset: before the body was read;  silent: never answers;  raw: these
 -- bytes, then closes
+--   unasked bytes that are written when the client has read the reply
 --   close   says that it will close after the reply, and does
 -- Every rule is a server that has carried the request out: it is recorded before anything else happens.
 
@@ -142,6 +143,11 @@ local function answer(c, rule, request)
     return true
   end
   reply(c, rule, request)
+  if rule.unasked then
+    c:flush()
+    cqueues.sleep(0.05)
+    c:write(rule.unasked)
+  end
   return rule.cut or rule.close
 end
 
