@@ -290,7 +290,7 @@ local function troubled(self, state, err)
   if seen_away(state, err, now) then return end
   local count = (state.trouble and state.trouble.count or 0) + 1
   local pause = hopeless[err.kind] and hopeless_pause or math.min(first_pause * 2 ^ (count - 1), longest_pause)
-  state.trouble = { message = tostring(err), count = count, ends = now + math.max(pause, err.retry_after or 0) }
+  state.trouble = { message = tostring(err), kind = err.kind, count = count, ends = now + math.max(pause, err.retry_after or 0) }
 end
 
 -- ---- rounds ----
@@ -487,7 +487,7 @@ function Automation:dry_run()
   local ok, after = pcall(rounds, self, state)
   unlisten()
   if not ok then error(after, 0) end
-  if after.trouble then return errors.failure("service", after.trouble.message) end
+  if after.trouble then return errors.failure(after.trouble.kind or "service", after.trouble.message) end
   local calls = self.would_cost
   return {
     why = self.why, actions = self.would, cost = { calls = calls, usd = cost.usd(calls), text = cost.text(calls) },

@@ -6,6 +6,7 @@ local tables = require "fleet.util.tables"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local partner = require "fleet.registration.partner"
+local granting = require "fleet.cli.scopes"
 
 local M = {}
 
@@ -176,7 +177,7 @@ local function scopes(report)
   end
   if missing[1] then
     return add(report, "scopes", false, "not granted: " .. table.concat(missing, " "),
-      "run 'fleet login --prompt-missing-scopes', or take them out of scopes")
+      "run '" .. granting.ask_again(report.given) .. "', or take them out of scopes")
   end
   add(report, "scopes", true, table.concat(report.user.scopes, " "))
 end
@@ -187,7 +188,8 @@ local function region(report, context)
   local _, err, kind = client.user:region()
   if not err then return add(report, "account", true, "answers at " .. require("fleet.region").describe(core.account(client))) end
   local fixes = {
-    auth = "run 'fleet login'", unregistered = "run 'fleet setup'; 'fleet region --discover' looks in all regions",
+    auth = "run 'fleet login'", scope = "run '" .. granting.ask_again(report.given, err.scope) .. "'",
+    unregistered = "run 'fleet setup'; 'fleet region --discover' looks in all regions",
     region = "run 'fleet region --discover'",
   }
   failed(report, "account", err, fixes[kind] or "try again later")

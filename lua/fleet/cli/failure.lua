@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
+local scopes = require "fleet.cli.scopes"
 local clean = require("fleet.cli.show").clean
 
 local M = {}
@@ -23,9 +24,31 @@ local outcomes = {
   unknown = "It may have been done: look before you repeat it.",
 }
 
+local of_application = { vehicle_specs = true, vehicle_pricing_info = true }
+
+-- What to type next, by kind: err and what is known of the command line.
 local hints = {
-  auth = "Sign in with 'fleet login'.",
-  asleep = "With --wake it is woken first, which is priced.",
+  auth = function(_, context)
+    local given = context.given or {}
+    if given.token then
+      return "The token was brought along (--token, FLEET_TOKEN): bring a fresh one, or leave it out and run 'fleet login'."
+    end
+    if not given.client_id then return "No application is configured: run 'fleet setup'." end
+    return "Sign in with 'fleet login'."
+  end,
+  asleep = function(_, context)
+    return context.takes_wake and "With --wake it is woken first, which is priced." or nil
+  end,
+  scope = function(err, context)
+    local given = context.given or {}
+    if of_application[err.scope] then return "This scope is the application's own: add it on the vendor's developer site." end
+    if given.token then return "The token was brought along: bring one with this scope." end
+    return "Ask for it: " .. scopes.ask_again(given, err.scope)
+  end,
+  key_not_paired = function(err)
+    return "The owner adds the key at the address that this prints: fleet pair " .. (err.vin or "VIN")
+  end,
+  unregistered = function() return "Register the application: fleet setup" end,
 }
 
 -- What happened as { kind, message, … } and a status.
@@ -49,23 +72,27 @@ local function seconds(value)
   return string.format("Try again in %.0f s.", math.ceil(value))
 end
 
-local function write_text(out, err, took_wake)
+local function write_text(out, err, context)
   out:write("fleet: ", clean(tostring(err.message)), "\n")
   local lines = {}
   local function add(line) lines[#lines + 1] = line end
   if err.reason and not string.find(err.message, err.reason, 1, true) then add("Reason: " .. clean(err.reason)) end
   add(outcomes[err.outcome])
   if err.retry_after then add(seconds(err.retry_after)) end
-  if err.kind ~= "asleep" or took_wake then add(hints[err.kind]) end
+  if context.unmade then
+    add("The client cannot be made with these options: 'fleet doctor' looks at each.")
+  else
+    add(hints[err.kind] and hints[err.kind](err, context))
+  end
   if err.help then add(string.gsub("See 'fleet help " .. table.concat(err.help, " "), "%s*$", "'.")) end
   if #lines > 0 then out:write(table.concat(lines, "\n"), "\n") end
 end
 
 --- Reports a failure: an err of a call, or whatever was raised. Returns the status to end with.
---- options: json, takes_wake (the verb knows --wake).
-function M.report(environment, raised, options)
+--- context: json, takes_wake (the verb knows --wake), given (the options of the client, once it is made).
+function M.report(environment, raised, context)
   local err, status = describe(raised)
-  if options.json then write_json(environment.stdout, err) else write_text(environment.stderr, err, options.takes_wake) end
+  if context.json then write_json(environment.stdout, err) else write_text(environment.stderr, err, context) end
   return status
 end
 

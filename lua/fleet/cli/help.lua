@@ -279,6 +279,16 @@ local function statuses_page()
   return page(section("Exit statuses", pairs_of))
 end
 
+-- The verbs that begin with one word.
+local function group_page(names)
+  local pairs_of = {}
+  for i, name in ipairs(names) do
+    local verb = verbs.by_name[name]
+    pairs_of[i] = { verb.row and spoken(name) or verbs.usage(verb), verb.doc }
+  end
+  return page(section("Verbs", pairs_of, 40), "'fleet help VERB' explains one.")
+end
+
 local topics = { flags = options_page, statuses = statuses_page }
 
 --- The help of a verb, or of the command when verb is nil.
@@ -287,8 +297,10 @@ function M.text(verb)
   return verb.row and row_page(verb.row) or verb_page(verb)
 end
 
---- The help for words: none, a topic, or a verb.
+--- The help for words: none, a topic, a group of verbs, or a verb.
 function M.page(given)
+  local group = verbs.group(given)
+  if group then return group_page(group) end
   if given[1] and topics[given[1]] and not given[2] then return topics[given[1]]() end
   local verb, rest = verbs.find(given)
   if #rest > 0 then usage_error.raise(string.format("'%s' is one word too many", rest[1]), {}) end

@@ -47,7 +47,11 @@ function context_mt:client(given)
   if not self.made then
     given = given or options.for_client(self.environment, self.options)
     given.log = log_to(self.environment, self.options.verbose ~= nil)
-    self.made = self:check(self.environment.new, given)
+    self.given = given
+    local made, err = self:check(self.environment.new, given)
+    self.unmade = not made
+    if not made then error(err, 0) end
+    self.made = made
   end
   return self.made
 end
@@ -66,7 +70,7 @@ end
 -- ---- one command ----
 
 -- Members that are lists also when they are empty, which a table does not show.
-local list_names = "value problems warnings normalisations"
+local list_names = "value problems warnings normalisations not_granted"
 
 local function print_result(context, verb, value)
   if value == nil then return end
@@ -78,6 +82,10 @@ local function print_result(context, verb, value)
 end
 
 local function perform(context, line)
+  if line.options.help and verbs.group(line.words) then
+    context.out:write(require("fleet.cli.help").page(line.words))
+    return 0
+  end
   local verb, rest = verbs.find(line.words)
   line.words = rest
   if line.options.version then verb = verbs.by_name.version end

@@ -6,6 +6,7 @@ local secrets = require "fleet.cli.secrets"
 local values = require "fleet.cli.values"
 local options = require "fleet.cli.options"
 local show = require "fleet.cli.show"
+local vehicles = require "fleet.cli.vehicles"
 
 local M = {}
 
@@ -74,13 +75,24 @@ local function take_body(environment, row, word, args)
   for name, value in pairs(body) do set(args, { name = name }, value) end
 end
 
+local function is_vehicle(row, param)
+  return param ~= nil and row.handle == "vehicle" and is_handle_id(row, param)
+end
+
+-- The vehicle may be left out where the account has only one: then there are no more words than the others need.
+local function names_vehicle(bare, words)
+  local others = 0
+  for i = 2, #bare do others = others + (bare[i].required and 1 or 0) end
+  return #words > others
+end
+
 local function bind_words(environment, row, words, args)
   local bare, named = M.parameters(row)
   local i = 1
-  for _, param in ipairs(bare) do
+  for number = is_vehicle(row, bare[1]) and not names_vehicle(bare, words) and 2 or 1, #bare do
     if words[i] == nil then break end
-    local value, last = take_words(environment, param, words, i)
-    set(args, param, value)
+    local value, last = take_words(environment, bare[number], words, i)
+    set(args, bare[number], value)
     i = last + 1
   end
   if row.flags.body_as_given and i == #words then return take_body(environment, row, words[i], args) end
@@ -110,7 +122,7 @@ end
 
 local function check_complete(environment, row, args)
   for _, param in ipairs(row.params) do
-    if args[param.name] == nil and wanted(row, param, args) then
+    if args[param.name] == nil and wanted(row, param, args) and not is_vehicle(row, param) then
       if not param.secret then
         local bare = is_handle_id(row, param) or param.place == "path" or param.whole
         local text = bare and M.called(param) or param.name .. "="
@@ -121,7 +133,7 @@ local function check_complete(environment, row, args)
   end
 end
 
---- The arguments by name that a command line gives.
+--- The arguments by name that a command line gives. A vehicle stands there as it was named, or not at all: see `run`.
 function M.arguments(environment, row, line)
   local args = {}
   bind_words(environment, row, line.words, args)
@@ -146,12 +158,29 @@ local function collect(list, progress)
   return nil, err, err.kind
 end
 
+-- Vehicles by VIN, however they were named.
+local function find_vehicles(context, row, args, call_options)
+  for _, param in ipairs(row.params) do
+    local given, err, kind = args[param.name], nil, nil
+    if is_vehicle(row, param) then
+      args[param.name], err, kind = vehicles.find(context, given, call_options)
+    elseif param.type == "vins" and given then
+      args[param.name], err, kind = vehicles.find_all(context, given, call_options)
+    end
+    if err then return nil, err, kind end
+  end
+  return true
+end
+
 --- Makes the row's call. Returns its value, or nil, err, kind.
 function M.run(context, row, line)
   local args = M.arguments(context.environment, row, line)
   local call_options = options.given(context.environment, options.call, line.options)
   local client = context:client()
-  local value, err, kind = context:check(client.call, client, row.name, args, call_options)
+  local found, err, kind = find_vehicles(context, row, args, call_options)
+  if not found then return nil, err, kind end
+  local value
+  value, err, kind = context:check(client.call, client, row.name, args, call_options)
   if err then return nil, err, kind end
   if row.paging ~= "no" then return collect(value, context.progress) end
   if value == nil then value = core.null end

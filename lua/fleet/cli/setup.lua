@@ -13,16 +13,13 @@ local pairing = require "fleet.cli.pairing"
 local partner = require "fleet.registration.partner"
 local prompts = require "fleet.cli.prompts"
 local regions = require "fleet.cli.regions"
+local scopes = require "fleet.cli.scopes"
 local sign_in = require "fleet.cli.sign_in"
 local atomic_file = require "fleet.util.atomic_file"
 
 local M = {}
 
 local usual_redirect = "http://localhost:8537/callback"
-local usual_scopes = {
-  "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds", "vehicle_charging_cmds",
-  "energy_device_data", "energy_cmds",
-}
 
 local function vendor()
   return core.vendors()[1]
@@ -95,7 +92,7 @@ local function application(s)
   ask_application(s)
   ask_domain(s)
   ask_regions(s)
-  s.options.scopes = s.options.scopes or usual_scopes
+  s.options.scopes = s.options.scopes or scopes.owner
   return "done", string.format("%s, %s; the vendor's site must list exactly this redirect address: %s", s.options.client_id,
     is_third_party(s) and "third-party" or "open-source", s.options.redirect_uri)
 end
@@ -194,7 +191,9 @@ local function login(s)
   slots, err, kind = sign_in(s.context, s.client, asked, s.given.paste)
   if not slots then return nil, err, kind end
   local granted = slots.user and slots.user.scopes or {}
+  local missing = slots.user and slots.user.not_granted or {}
   return "done", "signed in" .. (granted[1] and "; granted: " .. table.concat(granted, " ") or "")
+    .. (missing[1] and "; not granted: " .. table.concat(missing, " ") .. "; ask again: " .. scopes.ask_again(s.options) or "")
 end
 
 local function region(s)

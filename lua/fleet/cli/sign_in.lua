@@ -4,12 +4,15 @@
 local callback = require "fleet.cli.callback"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local scopes = require "fleet.cli.scopes"
 local usage_error = require "fleet.cli.usage_error"
 local argv = require "fleet.cli.argv"
 
 local function check(given, verb)
   for _, name in ipairs { "client_id", "redirect_uri" } do
-    if not given[name] then usage_error.raise(string.format("'%s' needs %s", verb, argv.written(name)), { verb }) end
+    if not given[name] then
+      usage_error.raise(string.format("'%s' needs %s: 'fleet setup' asks for it and keeps it", verb, argv.written(name)), { verb })
+    end
   end
 end
 
@@ -39,11 +42,20 @@ local function no_answer(verb)
   return errors.failure("timeout", verb .. ": no callback address came; run it again and paste the address")
 end
 
---- Signs in. given: options of client:authorize_url; pasted: do not listen on this machine. Returns what token_info returns,
---- or nil, err, kind.
+-- What token_info returns, with the scopes that were asked for and not granted.
+local function result_of(client, wanted)
+  local slots, err, kind = client:token_info()
+  if err then return nil, err, kind end
+  if slots.user then slots.user.not_granted = scopes.missing(wanted, slots.user.scopes or {}) end
+  return slots
+end
+
+--- Signs in. given: options of client:authorize_url, all scopes of an owner unless scopes are configured; pasted: do not
+--- listen on this machine. Returns what token_info returns, with user.not_granted, or nil, err, kind.
 return function(context, client, given, pasted)
   local loop, config = require("fleet").loop, core.account(client).config
   check(config, context.name)
+  given.scopes = config.scopes or scopes.owner
   local url, pending, kind = context:check(client.authorize_url, client, given)
   if not url then return nil, pending, kind end
   local result = {}
@@ -53,5 +65,5 @@ return function(context, client, given, pasted)
   local came = callback.wait(context.environment, loop, listener, take)
   if result.err then return nil, result.err, result.kind or result.err.kind end
   if not came then return no_answer(context.name) end
-  return client:token_info()
+  return result_of(client, given.scopes)
 end

@@ -16,7 +16,7 @@ end
 
 local function number(label, text)
   local value = string.match(text, "^[+-]?[%d.]+[eE]?[+-]?%d*$") and tonumber(text)
-  if not value then refuse(label, "a number", text) end
+  if not value or math.abs(value) == math.huge then refuse(label, "a number", text) end
   return value
 end
 

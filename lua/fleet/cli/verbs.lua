@@ -64,10 +64,18 @@ local function members_of(group)
   return list
 end
 
+--- The verbs of a group ("tariff", "charging") as names, when that is all that the words say; else nil.
+function M.group(given)
+  if given[1] == nil or given[2] ~= nil or M.by_name[given[1]] then return nil end
+  local names = {}
+  for i, name in ipairs(members_of(given[1])) do names[i] = given[1] .. "." .. name end
+  return #names > 0 and names or nil
+end
+
 local function unknown(given)
   local members = members_of(given[1])
   if #members > 0 and not given[2] then
-    usage_error.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), {})
+    usage_error.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), { given[1] })
   end
   local names = {}
   for name in pairs(M.by_name) do names[#names + 1] = M.spoken(name) end

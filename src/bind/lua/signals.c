@@ -22,14 +22,21 @@ static void release_signals(void *object) {
 static const luaL_Reg signals_methods[];
 static const struct box_type signals_type = {"fleet.signals", release_signals, signals_methods, NULL};
 
-/* core.signals() -> signals: from now on this thread gets SIGINT and SIGTERM through signals:fd() only */
+static const struct {
+  int number;
+  const char *name;
+} known[] = {{SIGINT, "interrupt"}, {SIGTERM, "terminate"}, {SIGHUP, "hangup"}};
+
+enum { KNOWN = sizeof known / sizeof *known };
+
+/* core.signals() -> signals: from now on this thread gets SIGINT, SIGTERM and SIGHUP through signals:fd()
+ * only */
 static int l_signals(lua_State *L) {
   sigset_t set;
   struct err e = ERR_INIT;
   struct signals *s = box_new(L, &signals_type, sizeof *s, 0);
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
+  for (int i = 0; i < KNOWN; i++) sigaddset(&set, known[i].number);
   s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   if (s->fd < 0) {
     err_set(&e, KIND_service, "no descriptor for signals (errno %d)", errno);
@@ -46,13 +53,17 @@ static int l_fd(lua_State *L) {
   return 1;
 }
 
-/* signals:take() -> the number of a signal that arrived, or nothing */
+/* signals:take() -> "interrupt", "terminate" or "hangup" when one arrived, else nothing */
 static int l_take(lua_State *L) {
   const struct signals *s = box_check(L, 1, &signals_type);
   struct signalfd_siginfo info;
   if (read(s->fd, &info, sizeof info) != sizeof info) return 0;
-  lua_pushinteger(L, (lua_Integer)info.ssi_signo);
-  return 1;
+  for (int i = 0; i < KNOWN; i++) {
+    if (info.ssi_signo != (unsigned)known[i].number) continue;
+    lua_pushstring(L, known[i].name);
+    return 1;
+  }
+  return 0;
 }
 
 static const luaL_Reg signals_methods[] = {{"fd", l_fd}, {"take", l_take}, {NULL, NULL}};

@@ -18,15 +18,19 @@ local function readable(slot)
   return copy
 end
 
+-- No token is what every call would end with, too.
 local function token_info(context)
-  return context:client():token_info()
+  local slots, err, kind = context:client():token_info()
+  if err then return nil, err, kind end
+  if next(slots) then return slots end
+  err = core.err { kind = "auth", message = "there is no token" }
+  return nil, err, err.kind
 end
 
 local function show_tokens(out, slots)
-  if next(slots) == nil then out:write("no token: sign in with 'fleet login'\n") end
   local copies = {}
   for name, slot in pairs(slots) do copies[name] = readable(slot) end
-  if next(copies) then show.value(out, copies) end
+  show.value(out, copies)
 end
 
 -- ---- refresh, keep_alive ----

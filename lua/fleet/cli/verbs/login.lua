@@ -1,6 +1,8 @@
 -- fleet login: signs a person in, with a browser anywhere.
 
+local core = require "fleet.core"
 local options = require "fleet.cli.options"
+local scopes = require "fleet.cli.scopes"
 local sign_in = require "fleet.cli.sign_in"
 
 local asked = {
@@ -18,9 +20,13 @@ local function run(context, line)
   return sign_in(context, context:client(), options.given(context.environment, asked, line.options), pasted)
 end
 
-local function show(out, slots)
+local function show(out, slots, context)
   local user = slots.user or {}
-  out:write("signed in", user.scopes and #user.scopes > 0 and "; granted: " .. table.concat(user.scopes, " ") or "", "\n")
+  local granted = user.scopes and table.concat(user.scopes, " ") or ""
+  out:write("signed in; ", granted ~= "" and "granted: " .. granted or "the token does not say what was granted", "\n")
+  if not user.not_granted or not user.not_granted[1] then return end
+  out:write("not granted: ", table.concat(user.not_granted, " "), ": calls that need one of these are refused. To ask again: ",
+    scopes.ask_again(core.account(context:client()).config), "\n")
 end
 
 local takes = { paste }
@@ -31,5 +37,7 @@ return {
     name = "login", words = {}, takes = takes, run = run, show = show,
     doc = "Signs in: prints the address to open, and takes the address at which the browser ends from standard input, or from the "
       .. "browser itself when the redirect address is on this machine.",
+    details = "All scopes of an owner are asked for unless --scopes or the configuration names them: " .. table.concat(scopes.owner, ", ")
+      .. ". What was granted and what was not is told at the end.",
   },
 }

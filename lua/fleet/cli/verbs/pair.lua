@@ -5,6 +5,7 @@ local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local pairing = require "fleet.cli.pairing"
 local show = require "fleet.cli.show"
+local vehicles = require "fleet.cli.vehicles"
 
 local wait = { name = "wait", type = "number", placeholder = "SECONDS", doc = "wait until the service says that the key is paired" }
 
@@ -14,6 +15,11 @@ local function run(context, line)
   if extra then usage_error.raise(string.format("'pair' takes no '%s'", extra), { "pair" }) end
   if given.wait and not vin then usage_error.raise("'pair --wait' needs VIN", { "pair" }) end
   local client = context:client()
+  if vin then
+    local unfound, why
+    vin, unfound, why = vehicles.find(context, vin)
+    if not vin then return nil, unfound, why end
+  end
   if not core.account(client).config.domain then usage_error.raise("'pair' needs --domain: where the public key is hosted", { "pair" }) end
   local result = { url = context:check(client.pairing_url, client, { vin = vin }), vin = vin }
   if not given.wait then return result end

@@ -1,43 +1,58 @@
 -- fleet run FILE: automations of a file, until they are ended.
 
-local usage_error = require "fleet.cli.usage_error"
+local automation_file = require "fleet.cli.automation_file"
+local core = require "fleet.core"
+local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
+local show = require "fleet.cli.show"
 
 local takes = {
   { name = "dry_run", type = "boolean", doc = "look once, tell what would be sent and what it costs, and send nothing" },
   { name = "explain", type = "boolean", doc = "tell every change of mind, not commands only" },
 }
 
--- The file returns function(client) -> an automation or a list of them. It is code, run with the rights of who runs it.
-local function load_file(context, path)
-  local chunk, why = loadfile(path)
-  if not chunk then usage_error.raise("'run': " .. tostring(why), { "run" }) end
-  local make = chunk()
-  if type(make) ~= "function" then usage_error.raise("'run': " .. path .. " must return a function(client)", { "run" }) end
-  local made = context:check(make, context:client())
-  local automation = require("fleet").automation
-  local list = automation.is(made) and { made } or made
-  for _, one in ipairs(type(list) == "table" and list or {}) do
-    if not automation.is(one) then list = nil break end
-  end
-  if type(list) ~= "table" or #list == 0 then
-    usage_error.raise("'run': the function of " .. path .. " must return an automation or a list of them", { "run" })
-  end
-  return list
+-- ---- --dry-run ----
+
+-- What an automation is about: the VIN of its vehicle or the id of its site.
+local function subject_of(one)
+  local _, _, id = core.account(one.handle)
+  return (one.config.car and "vehicle " or "site ") .. tostring(id)
+end
+
+local function with_subject(err, one)
+  local copy = {}
+  for name, value in pairs(err) do copy[name] = value end
+  copy.message = string.format("%s of %s: %s", one.config.name, subject_of(one), err.message)
+  return core.err(copy)
 end
 
 local function dry_run(list)
   local reports = {}
   for i, one in ipairs(list) do
-    local report, err, kind = one:dry_run()
-    if not report then return nil, err, kind end
-    report.name, report.explain = one.config.name, one:explain()
+    local report, err = one:dry_run()
+    if not report then
+      err = with_subject(err, one)
+      return nil, err, err.kind
+    end
+    report.name, report.subject, report.explain = one.config.name, subject_of(one), one:explain()
     reports[i] = report
   end
   return reports
 end
 
-local function line(context, one, text)
+-- What would be sent is told by itself: the state after it is imagined, and says something else.
+local function print_reports(out, reports)
+  for _, report in ipairs(reports) do
+    out:write(show.clean(report.name), " of ", show.clean(report.subject), "\n")
+    if #report.actions == 0 then out:write("  nothing to send: ", show.clean(report.why or "nothing was decided"), "\n") end
+    for _, action in ipairs(report.actions) do out:write("  would send ", action.call, ": ", show.clean(action.why), "\n") end
+    out:write("  that costs ", report.cost.text, "; a month about ", report.month.text, "\n")
+  end
+end
+
+-- ---- running ----
+
+local function tell(context, one, text)
   context.progress()
   context.out:write(os.date("!%Y-%m-%d %H:%M:%SZ "), one.config.name, ": ", text, "\n")
   context.out:flush()
@@ -45,49 +60,87 @@ end
 
 local function run_one(context, one, explain)
   return one:run { progress = function(text, event)
-    if event or explain then line(context, one, text) else context.progress(one.config.name .. ": " .. text) end
+    if event or explain then tell(context, one, text) else context.progress(one.config.name .. ": " .. text) end
   end }
 end
 
--- An interrupt from the keyboard is the ordinary end.
-local function run_all(context, list, explain)
+local function stop_all(list)
+  for _, one in ipairs(list) do one:stop() end
+end
+
+-- Runs a list until every automation has stopped. Returns nil, or nil, err, kind of the first that failed.
+local function run_list(context, list, explain)
   local fleet = require "fleet"
   local failed
-  local ok, why = pcall(fleet.run, function()
+  fleet.run(function()
     local tasks = {}
     for i, one in ipairs(list) do
       tasks[i] = fleet.spawn(function()
         local done, err = run_one(context, one, explain)
-        if not done then failed = failed or err end
-        for _, other in ipairs(failed and list or {}) do other:stop() end
+        if done then return end
+        failed = failed or err
+        stop_all(list)
       end)
     end
     for _, task in ipairs(tasks) do task:wait() end
   end)
   context.progress()
-  if not ok and not string.find(tostring(why), "interrupted!", 1, true) then error(why, 0) end
   if failed then return nil, failed, failed.kind end
 end
 
-local function run(context, words)
-  local given = options.given(context.environment, takes, words.options)
-  local list = load_file(context, words.words[1])
-  if given.dry_run then return dry_run(list) end
-  return run_all(context, list, given.explain)
+-- A file with a mistake does not end what runs: it is told, and the automations of before go on.
+local function read_again(context, path, list)
+  local ok, fresh = pcall(automation_file.load, path, context:client())
+  context.environment.stderr:write("fleet: ", ok and "read again: " or "kept what runs: ", path, "\n")
+  if ok then return fresh end
+  failure.report(context.environment, fresh, { given = context.given })
+  return list
 end
 
-local function show(out, reports)
-  for _, report in ipairs(reports) do
-    out:write(report.explain, "\n")
-    for _, action in ipairs(report.actions) do out:write("  would send ", action.call, ": ", action.why, "\n") end
-    out:write("  that costs ", report.cost.text, "; a month about ", report.month.text, "\n")
+-- Runs the list, and the one that the file gives after each hang-up.
+local function run_until_ended(context, path, state, explain)
+  while true do
+    state.read_again = false
+    local _, err, kind = run_list(context, state.list, explain)
+    if err then return nil, err, kind end
+    if state.ended or not state.read_again then return nil end
+    state.list = read_again(context, path, state.list)
   end
+end
+
+-- An interrupt or SIGTERM ends it after the call that is under way, a second one at once; SIGHUP reads the file again.
+local function run_all(context, path, list, explain)
+  local signals, state = assert(core.signals()), { list = list }
+  local watch = require("fleet").loop.watch(signals:fd(), "r", function()
+    local name = signals:take()
+    if not name then return end
+    if name == "hangup" then
+      state.read_again = true
+    elseif state.ended then
+      error("interrupted!", 0)
+    else
+      state.ended = true
+    end
+    stop_all(state.list)
+  end)
+  local ok, raised, err, kind = pcall(run_until_ended, context, path, state, explain)
+  watch:close()
+  signals:close()
+  if not ok then error(raised, 0) end
+  if err then return nil, err, kind end
+end
+
+local function run(context, line)
+  local given, path = options.given(context.environment, takes, line.options), line.words[1]
+  local list = automation_file.load(path, context:client())
+  if given.dry_run then return dry_run(list) end
+  return run_all(context, path, list, given.explain)
 end
 
 return {
   {
-    name = "run", words = { "FILE" }, takes = takes, run = run, show = show,
-    doc = "Runs the automations of a Lua file until Ctrl-C; see doc/manual/automations.md.",
+    name = "run", words = { "FILE" }, takes = takes, run = run, show = print_reports,
+    doc = "Runs the automations of a Lua file until Ctrl-C or SIGTERM; SIGHUP reads the file again. See doc/manual/automations.md.",
     details = "The file returns function(client), which returns an automation or a list of them.",
   },
 }

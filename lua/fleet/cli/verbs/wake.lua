@@ -1,12 +1,18 @@
 -- fleet wake VIN: wakes a vehicle and waits.
 
 local options = require "fleet.cli.options"
+local usage_error = require "fleet.cli.usage_error"
+local vehicles = require "fleet.cli.vehicles"
 
 local timeout = { name = "timeout", type = "number", doc = "seconds to wait, 90 when left out" }
 
 local function run(context, line)
   local given = options.given(context.environment, { timeout }, line.options)
-  local car = context:check(function() return context:client():vehicle(line.words[1]) end)
+  local extra = line.words[2] or line.pairs[1] and line.pairs[1].name .. "="
+  if extra then usage_error.raise(string.format("'wake' takes no '%s'", extra), { "wake" }) end
+  local vin, unfound, why = vehicles.find(context, line.words[1])
+  if not vin then return nil, unfound, why end
+  local car = context:check(function() return context:client():vehicle(vin) end)
   context.progress("waking the vehicle, up to " .. (given.timeout or 90) .. " s")
   local awake, err, kind = context:check(car.wake, car, given)
   context.progress()
@@ -16,7 +22,7 @@ end
 
 return {
   {
-    name = "wake", words = { "VIN" }, takes = { timeout }, run = run,
+    name = "wake", usage = "wake [VIN]", takes = { timeout }, run = run,
     doc = "Wakes a vehicle and waits until it is online; a wake is priced. wake_up asks and returns at once.",
   },
 }

@@ -1,0 +1,52 @@
+-- The file of `fleet run`: Lua code that returns function(client) -> an automation or a list of them. It runs with the rights
+-- of who runs it, and what it does wrong is the caller's mistake, told with its line.
+
+local usage_error = require "fleet.cli.usage_error"
+
+local M = {}
+
+local function mistake(text)
+  usage_error.raise("'run': " .. text, { "run" })
+end
+
+-- The line of the file that runs, or nil.
+local function line_of(source)
+  for level = 2, 60 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then return nil end
+    if info.source == source then return info.currentline end
+  end
+end
+
+-- Calls code of the file. A failure of a call keeps its value; a text gets the line of the file.
+local function call(path, fn, client)
+  local function place(raised)
+    if type(raised) ~= "string" or string.find(raised, "interrupted!", 1, true) then return { raised = raised } end
+    return { text = raised, line = line_of("@" .. path) }
+  end
+  local ok, value = xpcall(function() return fn(client) end, place)
+  if ok then return value end
+  if value.raised ~= nil then error(value.raised, 0) end
+  local text = string.gsub(value.text, "^[^\n]-:%d+: ", "")
+  mistake(string.format("%s%s: %s", path, value.line and ":" .. value.line or "", text))
+end
+
+--- The automations of a file, a list. client: what its function gets. Raises a usage error.
+function M.load(path, client)
+  local chunk, why = loadfile(path)
+  if not chunk then mistake(tostring(why)) end
+  local make = call(path, chunk)
+  if type(make) ~= "function" then mistake(path .. " must return a function(client)") end
+  local made = call(path, make, client)
+  local automation = require("fleet").automation
+  local list = automation.is(made) and { made } or made
+  for _, one in ipairs(type(list) == "table" and list or {}) do
+    if not automation.is(one) then list = nil break end
+  end
+  if type(list) ~= "table" or #list == 0 then
+    mistake("the function of " .. path .. " must return an automation or a list of them")
+  end
+  return list
+end
+
+return M
