@@ -13,9 +13,19 @@ local function fail(...)
   error((...):format(select(2, ...)), 0)
 end
 
+-- By its VIN, its id, its name, or an end of the VIN that fits no other; without any where there is one only.
+local function find_vehicle(service, name)
+  local found = service.by_vin[name or ""]
+  for _, vehicle in ipairs(found and {} or service.vehicles) do
+    local fits = name == nil or vehicle.record.display_name == name or vehicle.vin:sub(-#name) == name and name ~= ""
+    if fits and found then fail("%s: several vehicles are meant", name or "vin") end
+    if fits then found = vehicle end
+  end
+  return found
+end
+
 local function vehicle_of(service, vin)
-  local vehicle = service.by_vin[vin or ""]
-  if not vehicle and not vin and #service.vehicles == 1 then vehicle = service.vehicles[1] end
+  local vehicle = find_vehicle(service, vin)
   if not vehicle then fail("no vehicle %s", tostring(vin)) end
   physics.advance(vehicle, service:now())
   return vehicle

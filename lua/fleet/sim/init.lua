@@ -3,6 +3,7 @@
 local errors = require "fleet.util.errors"
 local auth = require("fleet.sim.auth")
 local control = require("fleet.sim.control")
+local core = require("fleet.core")
 local json = require("fleet.sim.json")
 local log = require("fleet.sim.log")
 local garage_page = require("fleet.sim.garage_page")
@@ -26,7 +27,7 @@ local SILENT = { [CONTROL_PATH] = true, ["/"] = true, ["/garage.json"] = true, [
 local OPTIONS = {
   loop = "table", port = "number", garage = "any", faults = "any", speed = "number", config_limit = "number", log = "string",
   clock = "function", zone = "function", random = "function", max_connections = "number", vendor = "table",
-  endpoints = "table", commands = "table",
+  endpoints = "table", commands = "table", on_stop = "function",
 }
 
 local function check_options(options)
@@ -64,7 +65,7 @@ local function title_of(name)
   return name:sub(1, 1):upper() .. name:sub(2)
 end
 
-local function vendor_of(core)
+local function vendor_of()
   local row = core.vendors()[1]
   local regions = {}
   for _, region in ipairs(row.regions) do regions[region.name] = region.base_url end
@@ -75,7 +76,7 @@ local function vendor_of(core)
 end
 
 -- Offsets from the system's zone files; nil for a name that it does not know. A system without any such file has UTC only.
-local function zones_of(core)
+local function zones_of()
   if not core.zone("Etc/UTC") then return nil end
   local known = {}
   return function(name, at)
@@ -89,13 +90,20 @@ local function clock_of(options)
   local loop = options.loop
   if options.clock then return options.clock end
   if type(loop) == "table" and loop.clock then return function() return loop.clock(loop) end end
-  return require("fleet.core").clock
+  return core.clock
 end
 
 -- ---- requests ----
 
 local function bearer(request)
   return request.headers.authorization and request.headers.authorization:match("^[Bb]earer%s+(%S+)$")
+end
+
+-- Only a simulator that is a process of its own can be ended from outside.
+local function stop(self)
+  if not self.on_stop then return reply.error(400, "invalid_request", "this simulator ends with the program that made it") end
+  self.on_stop()
+  return reply.json(200, { ok = true, now = self.service:now() })
 end
 
 local function serve_control(self, request)
@@ -106,6 +114,7 @@ local function serve_control(self, request)
   if type(body) ~= "table" or json.is_list(body) or body == json.null then
     return reply.error(400, "invalid_request", problem or "an object is expected")
   end
+  if body.stop then return stop(self) end
   local ok, message = pcall(control.run, self.service, body)
   if not ok then return reply.error(400, "invalid_request", tostring(message)) end
   return reply.json(200, { ok = true, now = self.service:now(), billing = self.service.billing:state() })
@@ -140,6 +149,7 @@ end
 
 local function answer(self, request, host)
   local asked = plain(request, host)
+  self.called_at = core.clock()
   local ok, status, headers, body, manner = pcall(route, self, asked)
   if not ok then
     self.failure = self.failure or tostring(status)
@@ -167,11 +177,10 @@ end
 -- ---- the object ----
 
 local function service_options(self, options)
-  local core = require("fleet.core")
   return {
     garage = options.garage, speed = options.speed, config_limit = options.config_limit, random = options.random,
     clock = clock_of(options), endpoints = options.endpoints or core.endpoints(), commands = options.commands or core.commands(),
-    vendor = options.vendor or vendor_of(core), zone = options.zone or zones_of(core), base_url = self.base_url,
+    vendor = options.vendor or vendor_of(), zone = options.zone or zones_of(), base_url = self.base_url,
     auth_url = self.auth_url, token_url = self.token_url, jws_verify = core.jws_verify, core = core,
   }
 end
@@ -205,7 +214,7 @@ function M.new(options)
   if not options.loop then
     options = members.copy(options, { loop = require("fleet.async.task").loop })
   end
-  local self = setmetatable({ servers = {} }, Sim)
+  local self = setmetatable({ servers = {}, on_stop = options.on_stop, called_at = core.clock() }, Sim)
   self.log = log.open(options.log)
   local ok, err, kind = open_servers(self, options)
   if not ok then return nil, err, kind end

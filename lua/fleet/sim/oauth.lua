@@ -16,6 +16,12 @@ M.SCOPES = {
 
 local KNOWN = text.set(M.SCOPES)
 
+-- What the owner of a vehicle and an energy site may grant.
+M.OWNER_SCOPES = {
+  "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds", "vehicle_charging_cmds",
+  "energy_device_data", "energy_cmds",
+}
+
 local ACCESS_SECONDS = 8 * 3600
 local CODE_SECONDS = 600
 local DAY = 86400

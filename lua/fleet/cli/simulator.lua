@@ -1,0 +1,204 @@
+-- A simulator in the background, for `eval "$(fleet sim --env)"`: starting it, signing in to it, the lines that point a shell at
+-- it, and ending it.
+--
+-- It lives in a directory of its own, so that no token of a real account is touched, and ends when it is asked to or when nobody
+-- has called it for a day.
+
+local core = require "fleet.core"
+local usage_error = require "fleet.cli.usage_error"
+
+local M = {}
+
+local IDLE = 86400
+
+-- ---- text for a shell ----
+
+local function quote(text)
+  return "'" .. string.gsub(text, "'", "'\\''") .. "'"
+end
+
+M.quote = quote
+
+local NAMES = {
+  "FLEET_BASE_URL", "FLEET_AUTH_URL", "FLEET_TOKEN_URL", "FLEET_CLIENT_ID", "FLEET_CLIENT_SECRET", "FLEET_REDIRECT_URI",
+  "FLEET_STORE", "FLEET_KEY", "FLEET_SIM_CONTROL", "FLEET_SIM_TOKEN", "FLEET_SIM_DIRECTORY",
+}
+
+-- What would win over the lines above.
+local HIDES = "FLEET_TOKEN FLEET_REGION FLEET_CA_FILE"
+
+--- Lines that point a shell at the simulator. variables: by name; one that has none is unset.
+function M.exports(variables)
+  local lines = {}
+  for _, name in ipairs(NAMES) do
+    lines[#lines + 1] = variables[name] and string.format("export %s=%s", name, quote(variables[name])) or "unset " .. name
+  end
+  lines[#lines + 1] = "unset " .. HIDES
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Lines that take all of it back.
+function M.unsets()
+  return "unset " .. table.concat(NAMES, " ") .. "\n"
+end
+
+-- ---- the process ----
+
+-- setsid keeps Ctrl-C of the terminal away from it.
+local script = [[
+away=$(command -v setsid)
+$away "$interpreter" "$program" sim "$@" </dev/null >"$directory/first" 2>"$directory/errors" &
+pid=$!
+tries=0
+while [ ! -s "$directory/first" ] && kill -0 $pid 2>/dev/null && [ $tries -lt 100 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+cat "$directory/first" "$directory/errors"
+]]
+
+local function new_directory(environment)
+  local base = environment.getenv("XDG_RUNTIME_DIR") or environment.getenv("TMPDIR") or "/tmp"
+  local directory = base .. "/fleet-sim-" .. string.gsub(core.sha256(core.random_text(24)), "^(" .. ("."):rep(16) .. ").*$", "%1")
+  local made, err, kind = core.directory_make(directory)
+  if not made then return nil, err, kind end
+  return directory
+end
+
+-- The addresses, or nil and what the process said.
+local function launch(environment, directory, arguments)
+  local program = environment.program or { arg[-1], arg[0] }
+  local words = { "set --" }
+  for _, word in ipairs(arguments) do words[#words + 1] = quote(word) end
+  local pipe = assert(io.popen(string.format("interpreter=%s program=%s directory=%s\n%s\n%s", quote(program[1]),
+    quote(program[2]), quote(directory), table.concat(words, " "), script), "r"))
+  local text = pipe:read("*a")
+  pipe:close()
+  local addresses = core.json_decode(string.match(text, "^[^\n]*"))
+  if type(addresses) ~= "table" then return nil, text end
+  return addresses
+end
+
+-- ---- what is needed to call it ----
+
+-- The app of the garage that a command line can be; any name will do where it lists none.
+local function app_of(garage)
+  local app = garage and require("fleet.sim.garage").load(garage).apps
+  app = app and app[1] or { client_id = "simulator", client_secret = "simulator" }
+  return { client_id = app.client_id, client_secret = app.client_secret,
+    redirect_uri = app.redirect_uris and app.redirect_uris[1] or "http://localhost:8125/callback" }
+end
+
+local function sign_in(client)
+  local browser = require "fleet.sim.test_browser"
+  local address, pending = client:authorize_url()
+  local callback, err, kind = browser.consent(address)
+  if not callback then return nil, err, kind end
+  return client:authorize(callback, pending)
+end
+
+local function pair(client, addresses, key)
+  local browser = require "fleet.sim.test_browser"
+  local public = key:public_pem()
+  local done, err, kind = true, nil, nil
+  for car in client:vehicles() do
+    local vin = done and select(3, core.account(car))
+    if vin then done, err, kind = browser.control(addresses, { event = "pair_key", vin = vin, public_key = public }) end
+  end
+  return done, err, kind
+end
+
+local function prepare(environment, addresses, directory, garage)
+  local app, key_file = app_of(garage), directory .. "/key.pem"
+  local key = require("fleet").key.generate()
+  local saved, err, kind = key:save(key_file)
+  if not saved then return nil, err, kind end
+  local client = environment.new {
+    base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, client_id = app.client_id,
+    client_secret = app.client_secret, redirect_uri = app.redirect_uri, store = directory .. "/store",
+    scopes = require("fleet.sim.oauth").OWNER_SCOPES,
+  }
+  local done
+  done, err, kind = sign_in(client)
+  if done then done, err, kind = pair(client, addresses, key) end
+  client:close()
+  key:close()
+  if not done then return nil, err, kind end
+  return M.exports {
+    FLEET_BASE_URL = addresses.base_url, FLEET_AUTH_URL = addresses.auth_url, FLEET_TOKEN_URL = addresses.token_url,
+    FLEET_CLIENT_ID = app.client_id, FLEET_CLIENT_SECRET = app.client_secret, FLEET_REDIRECT_URI = app.redirect_uri,
+    FLEET_STORE = directory .. "/store", FLEET_KEY = key_file, FLEET_SIM_CONTROL = addresses.control_url,
+    FLEET_SIM_TOKEN = addresses.control_token, FLEET_SIM_DIRECTORY = directory,
+  }
+end
+
+local function remove(directory)
+  if string.find(directory, "/fleet%-sim%-%x+$") then os.execute("rm -r -- " .. quote(directory)) end
+end
+
+local function has_option(arguments, name)
+  for _, word in ipairs(arguments) do
+    if word == name then return true end
+  end
+  return false
+end
+
+--- Starts a simulator with the arguments of `fleet sim`, signs in and pairs a key. Returns the lines for a shell, or nil, err, kind.
+function M.start(environment, arguments, garage)
+  if not has_option(arguments, "--idle") then
+    arguments[#arguments + 1] = "--idle"
+    arguments[#arguments + 1] = tostring(IDLE)
+  end
+  local directory, err, kind = new_directory(environment)
+  if not directory then return nil, err, kind end
+  local addresses, said = launch(environment, directory, arguments)
+  if not addresses then
+    remove(directory)
+    err = core.err { kind = "service", message = "the simulator did not start: " .. (said == "" and "it said nothing" or said) }
+    return nil, err, "service"
+  end
+  local lines
+  lines, err, kind = prepare(environment, addresses, directory, garage)
+  if lines then return lines end
+  M.stop { control_url = addresses.control_url, control_token = addresses.control_token, directory = directory }
+  return nil, err, kind
+end
+
+-- ---- the one that the shell points at ----
+
+--- { control_url =, control_token =, directory = }; raises when the shell points at none.
+function M.named(environment)
+  local named = {
+    control_url = environment.getenv("FLEET_SIM_CONTROL"), control_token = environment.getenv("FLEET_SIM_TOKEN"),
+    directory = environment.getenv("FLEET_SIM_DIRECTORY"),
+  }
+  if not named.control_url or not named.control_token then
+    usage_error.raise("no simulator: FLEET_SIM_CONTROL and FLEET_SIM_TOKEN say where it is; eval \"$(fleet sim --env)\" starts one",
+      { "sim" })
+  end
+  return named
+end
+
+--- Gives it an order. Returns its answer, or nil, err, kind.
+function M.order(named, order)
+  return require("fleet.sim.test_browser").control(named, order)
+end
+
+-- It ends a moment after it has answered.
+local function wait_until_gone(named)
+  for _ = 1, 100 do
+    if not M.order(named, { advance = 0 }) then return end
+    core.pause(0.02)
+  end
+end
+
+--- Ends it and removes what it kept. Returns true, or nil, err, kind.
+function M.stop(named)
+  local done, err, kind = M.order(named, { stop = true })
+  if not done then return nil, err, kind end
+  wait_until_gone(named)
+  if named.directory then remove(named.directory) end
+  return true
+end
+
+return M
