@@ -135,6 +135,15 @@ lint:
 	luacheck -q lua spec examples doc/generate
 	for f in $$(find lua -name '*.lua'); do luac5.1 -p $$f || exit 1; done
 
+# ---- small mistakes that the specs must notice ----
+
+.PHONY: mutants
+MUTANTS =
+
+mutants:
+	@$(MAKE) --no-print-directory deps
+	@$(LUA) spec/mutants/run.lua build/mutants $(MUTANTS)
+
 # ---- measuring, pictures, generated files ----
 
 .PHONY: bench look doc proto
