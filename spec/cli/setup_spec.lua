@@ -9,7 +9,7 @@ local recorder = require "spec.support.servers.recorder"
 local services = require "spec.support.servers.service"
 local sims = require "spec.support.servers.sim_process"
 local terminal = require "spec.support.harness.terminal"
-local visitor = require "fleet.sim.test_browser"
+local test_browser = require "fleet.sim.test_browser"
 
 local NEW, OLD = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
 local quote, shell = process.quote, sims.shell
@@ -69,7 +69,7 @@ describe("setting up against the simulator", function()
       { "a whole address.*redirect address[^\n]*: ", "https://app.example.com/back" },
       { "domain that hosts[^\n]*: ", "https://app.example.com" },
       { "did you mean 'app.example.com'.*domain that hosts[^\n]*: ", "app.example.com" },
-      { "Open this address to sign in: (http%S+)", visitor.consent },
+      { "Open this address to sign in: (http%S+)", test_browser.consent },
     })
     assert.equal(0, status, text)
     for _, words in ipairs {

@@ -5,7 +5,7 @@ local core = require "fleet.core"
 local fleet = require "fleet"
 local process = require "spec.support.harness.process"
 local stores = require "spec.support.fixtures.stores"
-local visitor = require "fleet.sim.test_browser"
+local browser = require "fleet.sim.test_browser"
 
 local VIN = "5YJ3FLEE9RF000001"
 
@@ -35,7 +35,7 @@ describe("one vehicle, several processes", function()
       store = "file:" .. directory .. "/tokens",
     }
     local address, pending = client:authorize_url()
-    assert(client:authorize(assert(visitor.consent(address)), pending))
+    assert(client:authorize(assert(browser.consent(address)), pending))
     client:close()
     local store = assert(fleet.store.file(directory .. "/tokens"))
     return core.json_decode((store:get "token/default/user")).access_token

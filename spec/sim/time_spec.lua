@@ -4,7 +4,7 @@ local fleet = require("fleet")
 local services = require("spec.support.servers.service")
 local sims = require("fleet.sim")
 local virtual = require("spec.support.harness.virtual")
-local visitor = require("fleet.sim.test_browser")
+local browser = require("fleet.sim.test_browser")
 
 local OLD = "5YJSFLEE9KF000002"
 local HOUR, DAY = 3600, 86400
@@ -17,7 +17,7 @@ local function client_of(sim, email)
     scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "energy_device_data" },
   }
   local address, pending = assert(client:authorize_url { login_hint = email })
-  assert(client:authorize(assert(visitor.consent(address)), pending))
+  assert(client:authorize(assert(browser.consent(address)), pending))
   return client
 end
 
@@ -97,7 +97,7 @@ describe("virtual time", function()
 
   it("ends a code of the sign-in after ten minutes", function()
     local address, pending = client:authorize_url()
-    local callback = assert(visitor.consent(address))
+    local callback = assert(browser.consent(address))
     sim:advance(600)
     local ok, err = client:authorize(callback, pending)
     assert.same({ nil, "invalid_auth_code" }, { ok, err.reason })

@@ -7,7 +7,7 @@ local tasks = require "fleet.async.task"
 
 local M = {}
 
-local settings = { agent_line = "User-Agent: fleet-visitor/0.1" }
+local settings = { agent_line = "User-Agent: fleet-test-browser/0.1" }
 
 local function send(request)
   local reply = assert(tasks.exchange("submit_raw", request, settings, 30))

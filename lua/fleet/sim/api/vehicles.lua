@@ -4,7 +4,7 @@ local json = require("fleet.sim.json")
 local members = require("fleet.util.tables")
 local paging = require("fleet.sim.paging")
 local physics = require("fleet.sim.physics")
-local places = require("fleet.sim.charging_sites")
+local sites = require("fleet.sim.charging_sites")
 local text = require("fleet.sim.text")
 
 local M = {}
@@ -156,7 +156,7 @@ function handlers.mobile_enabled(context)
 end
 
 function handlers.nearby_charging_sites(context)
-  local found = places.near(context.vehicle, { count = tonumber(context.query.count), radius = tonumber(context.query.radius) })
+  local found = sites.near(context.vehicle, { count = tonumber(context.query.count), radius = tonumber(context.query.radius) })
   found.congestion_sync_time_utc_secs = math.floor(context.now)
   found.timestamp = math.floor(context.now * 1000)
   return found

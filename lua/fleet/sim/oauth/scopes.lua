@@ -1,0 +1,52 @@
+-- Scopes: which there are, sets of them, and what an application may ask for.
+local json = require("fleet.sim.json")
+local text = require("fleet.sim.text")
+
+local M = {}
+
+M.ALL = {
+  "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds", "vehicle_charging_cmds",
+  "vehicle_specs", "vehicle_pricing_info", "energy_device_data", "energy_cmds", "enterprise_management", "email", "profile",
+  "metadata",
+}
+
+M.known = text.set(M.ALL)
+
+-- What the owner of a vehicle and an energy site may grant.
+M.OWNER = {
+  "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds", "vehicle_charging_cmds",
+  "energy_device_data", "energy_cmds",
+}
+
+--- A set as a list, always in the same order.
+function M.in_order(set)
+  local list = json.list()
+  for _, scope in ipairs(M.ALL) do
+    if set[scope] then list[#list + 1] = scope end
+  end
+  return list
+end
+
+function M.both(a, b)
+  local set = {}
+  for scope in pairs(a) do
+    if b[scope] then set[scope] = true end
+  end
+  return set
+end
+
+-- One without a secret, whose tokens stand in its users' hands.
+function M.is_open_source(app)
+  return not app.any and not app.client_secret
+end
+
+-- May the application ask for it? One that lists no scopes may ask for all.
+function M.allowed(app, scope)
+  if not M.known[scope] then return false end
+  for _, each in ipairs(app.scopes or { scope }) do
+    if each == scope then return true end
+  end
+  return false
+end
+
+return M

@@ -1,0 +1,73 @@
+-- The people of the house, who plug in, leave and interfere by the local clock. A habit is { "17:45", action, days = "mon-fri",
+-- date =, … }; the action is a name from here or a function(world, habit).
+
+local core = require "fleet.core"
+local calendar = require "fleet.automation.local_time"
+local errors = require "fleet.util.errors"
+
+local M = {}
+
+local actions = {}
+
+function actions.plug(world, habit)
+  world.event("park")
+  world.event("plug", { start = habit.start })
+end
+
+function actions.leave(world, habit)
+  world.event("unplug")
+  world.event("drive", { miles = habit.miles or 0 })
+  world.event("park")
+end
+
+function actions.unplug(world) world.event("unplug") end
+function actions.start_by_hand(world) require("fleet.sim.physics").start_charging(world.car) end
+function actions.stop_by_hand(world) require("fleet.sim.physics").stop_charging(world.car) end
+function actions.service_down(world) world.down = true end
+function actions.service_up(world) world.down = false end
+function actions.offline(world) world.event("offline") end
+function actions.online(world) world.event("online") end
+function actions.fault(world, habit) world.service.faults:add(habit.fault, habit.times or 1, habit) end
+
+local day_sets = {
+  all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06",
+  sun = "0", mon = "1", tue = "2", wed = "3", thu = "4", fri = "5", sat = "6",
+}
+
+-- Sunday is 0.
+local function holds_on(habit, date)
+  if habit.date then return habit.date == date end
+  local weekday = (core.date_days(date) + 4) % 7
+  return string.find(day_sets[habit.days or "all"] or "", tostring(weekday), 1, true) ~= nil
+end
+
+local function check_habit(i, habit)
+  local where = "rehearse: habit " .. i
+  if not actions[habit[2]] and type(habit[2]) ~= "function" then errors.unknown_name(where, "action", habit[2], actions) end
+  if not calendar.minutes(tostring(habit[1])) then errors.usage(where .. ": the first member is a time such as \"17:30\"") end
+  if habit.days and not day_sets[habit.days] then errors.unknown_name(where, "days", habit.days, day_sets) end
+end
+
+--- All that will happen, in the order of time: { at =, habit = }.
+function M.agenda(world, given)
+  local list = {}
+  for i, habit in ipairs(given.habits) do
+    check_habit(i, habit)
+    local at = world.from - 1
+    while true do
+      at = calendar.next(world.zone, at, calendar.minutes(habit[1]))
+      if at >= world.to then break end
+      if holds_on(habit, calendar.date(world.zone, at)) then list[#list + 1] = { at = at, habit = habit, order = i } end
+    end
+  end
+  table.sort(list, function(a, b) return a.at < b.at or a.at == b.at and a.order < b.order end)
+  return list
+end
+
+--- Does what stands in an entry of the agenda.
+function M.act(world, entry)
+  local action = entry.habit[2]
+  if type(action) == "function" then action(world, entry.habit) else actions[action](world, entry.habit) end
+end
+
+return M
