@@ -165,6 +165,23 @@ describe("a status", function()
     end
   end)
 
+  it("205 or 206 is no whole answer, and an error beside another unknown success leaves the outcome open", function()
+    for _, status in ipairs { 205, 206 } do
+      assert.are.equal("protocol unknown", described("command",
+        { status = status, body = '{"response":{"result":true,"reason":""}}' }))
+      assert.are.equal("protocol unknown", described("command", { status = status, body = failure("not_now") }))
+    end
+    assert.are.equal("service unknown", described("command", { status = 299, body = failure("odd") }))
+    assert.are.equal("service refused", described("command", { status = 200, body = failure("odd") }))
+  end)
+
+  it("is told in a sentence, too, when the reply broke off after it or says nothing", function()
+    local _, err = ask("read", { status = 200, body = "        {", cut = 5 })
+    assert.matches("^user%.me: the reply ended early or cannot be read: .+ %(HTTP 200%)$", err.message)
+    _, err = ask("read", { status = 404, body = "  \n  " })
+    assert.are.equal("user.me: not_found (HTTP 404)", err.message)
+  end)
+
   it("408 that names both is asleep while the state is not known, and otherwise what was last seen",
     function()
     local both = failure("vehicle unavailable: vehicle is offline or asleep")

@@ -360,6 +360,21 @@ describe("a failure is told as", function()
 
   it("too_large: headers without end", function() fails("too_large", true, { "/headers" }) end)
 
+  it("too_large: one header beyond what libcurl takes", function()
+    assert.equal("ok", exchange { "/long_header/60000" }.failure)
+    fails("too_large", true, { "/long_header/70000" })
+    fails("too_large", true, { "/long_header/200000" })
+  end)
+
+  it("cut: two lengths, or one that is none; the same one twice is no harm", function()
+    assert.equal("fine", exchange { "/lengths/4" }.body)
+    assert.equal("fine", exchange { "/lengths/4/04/4" }.body)
+    for _, lengths in ipairs { "4/5", "5/4", "4/2", "4_5", "4_4", "-4", "4x", "x" } do
+      local response = fails("cut", true, { "/lengths/" .. lengths, timeout = 5 })
+      assert.truthy(response.message:find("length$") or response.message:find("reply$"), response.message)
+    end
+  end)
+
   it("cancelled: at the caller's wish, before and after it was sent", function()
     local early = assert(http:submit { url = server.url .. "/late/20" })
     http:cancel(early)

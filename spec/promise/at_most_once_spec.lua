@@ -30,6 +30,8 @@ local function broken(kind, tries, rule, options, outcome)
   return { kind = kind, tries = tries, rule = rule, options = options, outcome = outcome or "unknown" }
 end
 
+local failed_text = '{"response":null,"error":"not_now"}'
+
 local breaks = {
   ["closes without a byte"] = broken("network", 3, { drop = true }),
   ["closes before it read the body"] = broken("network", 3, { reset = true }),
@@ -42,6 +44,11 @@ local breaks = {
   ["never answers"] = broken("timeout", 1, { silent = true }, { timeout = 0.1 }),
   ["answers too slowly"] = broken("timeout", 1, { trickle = 0.02, body = string.rep(" ", 1000) },
     { timeout = 0.1 }),
+  ["names two lengths"] = broken("protocol", 3,
+    { raw = "HTTP/1.1 200 OK\r\nContent-Length: 51\r\nContent-Length: 4\r\n\r\n" .. fine }),
+  ["sends one header of 200 KB"] = broken("protocol", 1, { headers = { "X-Long: " .. string.rep("x", 200000) }, body = fine }),
+  ["resets instead of answering"] = broken("protocol", 1, { status = 205, body = failed_text }),
+  ["answers a part"] = broken("protocol", 1, { status = 206, body = failed_text }),
   ["answers nothing"] = broken("protocol", 1, { body = "" }),
   ["answers no JSON"] = broken("protocol", 1, { body = "<html>done</html>" }),
   ["fails with 500"] = broken("service", 3, { status = 500, body = '{"error":"internal server error"}' }),

@@ -28,10 +28,17 @@ static const struct meaning {
     {CURLE_OUT_OF_MEMORY, HTTP_LOCAL, HTTP_LOCAL},
 };
 
+/* libcurl takes no header line above 100 KB: older ones then say that there is no memory. */
+static bool header_too_large(const struct http_transfer *t, CURLcode code) {
+  enum { TOO_LARGE = 100 /* CURLE_TOO_LARGE, of 8.6 */ };
+  return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && t->response.sent && !t->headers_done;
+}
+
 static enum http_failure failure_of(const struct http_transfer *t, CURLcode code) {
   const struct http_response *r = &t->response;
   if (code == CURLE_OK) return HTTP_OK;
   if (t->stopped) return t->stopped;
+  if (header_too_large(t, code)) return HTTP_TOO_LARGE;
   if (code == CURLE_OPERATION_TIMEDOUT && r->seconds + 0.001 >= t->timeout) return HTTP_TIMEOUT;
   for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
     if (meanings[i].code != code) continue;
@@ -79,6 +86,8 @@ void failure_explain(struct http_transfer *t, CURLcode code) {
   if (r->failure == HTTP_OK) return;
   if (r->failure == HTTP_TLS) detail = tls_detail(t->easy, code);
   if (r->failure == HTTP_CUT || r->failure == HTTP_LOCAL) detail = curl_easy_strerror(code);
+  if (r->failure == HTTP_TOO_LARGE && code == CURLE_OUT_OF_MEMORY) detail = "a header, or there is no memory";
+  if (t->detail) detail = t->detail;
   if (t->stopped == HTTP_LOCAL) detail = "no memory or no descriptors left";
   snprintf(r->message, sizeof r->message, "%s%s%s", sentences[r->failure], detail ? ": " : "",
            detail ? detail : "");

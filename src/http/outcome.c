@@ -159,6 +159,11 @@ static struct verdict judge_status(const struct exchange *x) {
   return v;
 }
 
+/* 205 has no answer, 206 is a part of one that nobody asked for: RFC 9110 15.3.6 and 15.3.7. */
+static bool not_whole(int status) {
+  return status == 205 || status == 206;
+}
+
 struct verdict outcome_judge(const struct exchange *x) {
   struct verdict v = {.kind = KIND_none};
   if (x->failure != HTTP_OK) {
@@ -167,7 +172,7 @@ struct verdict outcome_judge(const struct exchange *x) {
     v.outcome = x->sent ? OUTCOME_UNKNOWN : OUTCOME_NOT_SENT;
   } else if (x->status / 100 != 2) {
     v = judge_status(x);
-  } else if (x->unreadable) {
+  } else if (x->unreadable || not_whole(x->status)) {
     v.kind = KIND_protocol;
     v.outcome = OUTCOME_UNKNOWN;
   }

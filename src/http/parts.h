@@ -45,6 +45,8 @@ struct http_transfer {
   bool stale;                /* the connection it was given was not fit for use; nothing has been written */
   bool fresh;                /* its connection is new, whichever it is given */
   enum http_failure stopped; /* why a callback of ours ended it; HTTP_OK: none did */
+  const char *detail;        /* more about that, or NULL */
+  double length;             /* of the body, as the headers say; negative: they do not */
   struct buf copy;           /* header lines and body; may hold a token, a PIN */
   struct curl_slist lines[]; /* point into copy */
 };

@@ -1,6 +1,7 @@
 #include "http/parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { USUAL_HEADERS = 512 };
@@ -35,6 +36,28 @@ static void add_header(struct buf *out, const char *line, size_t size) {
   buf_put(out, '\n');
 }
 
+/* Two lengths leave open where the reply ends and the next one begins: RFC 9112 6.3. Lines are lower case. */
+static bool length_agrees(struct http_transfer *t, const char *line) {
+  static const char name[] = "content-length: ";
+  if (strncmp(line, name, sizeof name - 1) != 0) return true;
+  const char *digits = line + sizeof name - 1;
+  size_t count = strspn(digits, "0123456789");
+  double length = strtod(digits, NULL);
+  bool agrees = count > 0 && digits[count] == '\n' && (t->length < 0 || t->length == length);
+  t->length = length;
+  return agrees;
+}
+
+static size_t receive_line(struct http_transfer *t, const char *line, size_t text, size_t size) {
+  struct buf *headers = &t->response.headers;
+  size_t before = headers->size;
+  add_header(headers, line, text);
+  if (!buf_ok(headers)) return stop(t, HTTP_LOCAL);
+  if (length_agrees(t, buf_text(headers) + before)) return size;
+  t->detail = "its headers contradict each other about its length";
+  return stop(t, HTTP_CUT);
+}
+
 size_t receive_header(char *line, size_t one, size_t length, void *user) {
   struct http_transfer *t = ((struct easy *)user)->transfer;
   struct http_response *r = &t->response;
@@ -48,10 +71,11 @@ size_t receive_header(char *line, size_t one, size_t length, void *user) {
     buf_clear(&r->headers);
     buf_reserve(&r->headers, USUAL_HEADERS);
     r->status = status_of(line, text);
+    t->length = -1;
   } else if (text == 0) {
     t->headers_done = r->status >= 200; /* 1xx replies come before the true one */
   } else {
-    add_header(&r->headers, line, text);
+    return receive_line(t, line, text, size);
   }
   return buf_ok(&r->headers) ? size : stop(t, HTTP_LOCAL);
 }

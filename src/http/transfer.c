@@ -100,6 +100,7 @@ static bool copy_request(struct http_transfer *t, const struct http_request *r) 
   t->timeout = r->timeout;
   t->idle_limit = r->idle_limit;
   t->started = poller_now();
+  t->length = -1;
   return true;
 }
 

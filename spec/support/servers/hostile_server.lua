@@ -158,6 +158,16 @@ function acts.headers(c)
   return true
 end
 
+function acts.long_header(c, size)
+  reply(c, 200, { "X-Long: " .. ("x"):rep(tonumber(size)) }, "fine")
+end
+
+function acts.lengths(c, lengths)
+  c:write("HTTP/1.1 103 Early\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 Fine\r\n")
+  for length in lengths:gmatch("[^/]+") do c:write("Content-Length: ", (length:gsub("_", ", ")), "\r\n") end
+  c:write("\r\nfine")
+end
+
 function acts.late(c, seconds)
   cqueues.sleep(tonumber(seconds))
   reply(c, 200, nil, "late")

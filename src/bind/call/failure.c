@@ -29,9 +29,11 @@ static void plain_words(char *out, size_t size, const struct buf *body) {
   size_t n = 0;
   for (size_t i = 0; i < body->size && n + 1 < size && n < 120; i++) {
     unsigned char c = body->data[i];
+    bool blank = c <= 0x20 || c >= 0x7F;
     if (c == '<') break;
-    out[n++] = (char)(c < 0x20 || c >= 0x7F ? ' ' : c);
+    if (!blank || (n && out[n - 1] != ' ')) out[n++] = blank ? ' ' : (char)c;
   }
+  if (n && out[n - 1] == ' ') n--;
   out[n] = '\0';
 }
 
@@ -43,17 +45,23 @@ static void advise(struct err *e, const char *advice) {
   snprintf(e->message + size, sizeof e->message - size, "; %s", advice);
 }
 
+/* What the reply says of itself, or what is known of it. */
+static const char *reply_text(const struct http_response *r, const struct said *s, const char *plain,
+                              enum kind kind) {
+  if (s->error || s->reason) return s->error ? s->error : s->reason;
+  if (*plain) return plain;
+  return r->status / 100 == 2 ? "the reply is not a whole one" : kind_name(kind);
+}
+
 void compose_failure(struct err *e, const char *name, const struct http_response *r, const struct said *s,
                      const char *advice) {
-  char plain[128];
-  plain_words(plain, sizeof plain, &r->body);
-  const char *text = s->error ? s->error : s->reason ? s->reason : plain;
+  char plain[128] = "", status[24] = "";
+  if (r->status) snprintf(status, sizeof status, " (HTTP %d)", r->status);
+  if (r->failure == HTTP_OK) plain_words(plain, sizeof plain, &r->body);
+  const char *text = r->failure == HTTP_OK ? reply_text(r, s, plain, e->kind) : failure_sentence(r);
   bool described = s->description && strcmp(text, s->description) != 0;
-  if (r->status)
-    err_set(e, e->kind, "%s: %s (HTTP %d)%s%s", name, *text ? text : kind_name(e->kind), r->status,
-            described ? ": " : "", described ? s->description : "");
-  else
-    err_set(e, e->kind, "%s: %s", name, failure_sentence(r));
+  err_set(e, e->kind, "%s: %s%s%s%s", name, text, status, described ? ": " : "",
+          described ? s->description : "");
   if (advice) advise(e, advice);
-  err_reason(e, text);
+  err_reason(e, s->error ? s->error : s->reason ? s->reason : plain);
 }

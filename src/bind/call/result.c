@@ -95,6 +95,8 @@ static bool says_no(lua_State *L) {
                               : lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "false") == 0;
 }
 
+enum { LAST_KNOWN_SUCCESS = 204 }; /* what an error means beside another 2xx, nobody says */
+
 /* Pushes the result of a 2xx, or fills e. */
 static bool good_result(lua_State *L, const struct request *request, const struct http_response *r,
                         struct err *e) {
@@ -110,7 +112,9 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   if (says_error(L, &s, row)) {
     const struct reason *known = reason_of(s.error);
     err_reason(e, s.error);
-    e->outcome = request_is_write(request) ? OUTCOME_REFUSED : OUTCOME_NONE;
+    e->outcome = !request_is_write(request)        ? OUTCOME_NONE
+                 : r->status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED
+                                                   : OUTCOME_UNKNOWN;
     return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request),
                    s.error, s.description ? ": " : "", s.description ? s.description : "");
   }
