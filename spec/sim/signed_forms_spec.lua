@@ -107,6 +107,66 @@ describe("a simulated vehicle", function()
     assert.same({ nil, 9 }, { answer, err.fault })
   end)
 
+  -- ---- commands that are published in plain form only, signed as other clients sign them ----
+
+  local WARM = { climate_state = { is_climate_on = true }, vehicle_config = { sun_roof_installed = 1 } }
+  local function drive(member) return function() return v:section("drive_state")[member] end end
+  local function climate(member) return function() return v:section("climate_state")[member] end end
+  local function roof() return v:section("vehicle_state").sun_roof_state end
+
+  for _, case in ipairs({
+    { "navigation_request", { type = "share_ext_content_raw", value = { ["android.intent.extra.TEXT"] = "Berlin" }, locale = "en",
+      timestamp_ms = "1" }, { ["navigationRequest.destination"] = "Berlin" }, drive("active_route_destination"), "Berlin" },
+    { "navigation_gps_request", { lat = 1.5, lon = 2.5, order = 1 }, {
+      ["navigationGpsRequest.lat"] = 1.5, ["navigationGpsRequest.lon"] = 2.5, ["navigationGpsRequest.order"] = 1,
+    }, drive("active_route_latitude"), 1.5 },
+    { "navigation_sc_request", { id = 1001, order = 1 }, { ["navigationSuperchargerRequest.id"] = 1001 },
+      function() return drive("active_route_destination")() ~= nil end, true },
+    { "navigation_waypoints_request", { waypoints = "refId:abc" }, { ["navigationWaypointsRequest.waypoints"] = "refId:abc" },
+      drive("active_route_destination"), "refId:abc" },
+    { "remote_boombox", { sound = 2000 }, { ["boomboxAction.sound"] = 2000 }, function() return v.car.sound end, 2000 },
+    { "sun_roof_control", { state = "vent" }, { ["vehicleControlSunroofOpenCloseAction.vent"] = {} }, roof, "vent" },
+    { "sun_roof_control", { state = "open" }, { ["vehicleControlSunroofOpenCloseAction.open"] = {} }, roof, "open" },
+    { "sun_roof_control", { state = "close" }, { ["vehicleControlSunroofOpenCloseAction.close"] = {} }, roof, "closed" },
+    { "remote_steering_wheel_heat_level_request", { level = 1 }, { ["stwHeatLevelAction.stw_heat_level"] = "StwHeatLevel_Low" },
+      climate("steering_wheel_heat_level"), 1 },
+    { "remote_auto_steering_wheel_heat_climate_request", { on = true }, { ["autoStwHeatAction.on"] = true },
+      climate("auto_steering_wheel_heat"), true },
+    { "upcoming_calendar_entries", { calendar_data = "x" }, { ["uiSetUpcomingCalendarEntries.calendar_data"] = "x" },
+      function() return v.car.calendar end, "x" },
+  }) do
+    local name, params, members, look, wanted = case[1], case[2], case[3], case[4], case[5]
+    it(("obeys %s plain and signed (case %d)"):format(name, _), function()
+      fresh(WARM)
+      local answer = v:tell("infotainment", members)
+      assert.same({}, answer.actionStatus)
+      assert.equal(wanted, look())
+      fresh({ climate_state = WARM.climate_state, vehicle_config = WARM.vehicle_config, vehicle_command_protocol_required = false })
+      assert.equal("", (v.sim:command(name, params, v.VIN)))
+      assert.equal(wanted, look())
+    end)
+  end
+
+  it("refuses them signed by the same rules", function()
+    fresh({ vehicle_config = { can_accept_navigation_requests = false } })
+    assert.equal("not_supported", refused("infotainment", { ["navigationGpsRequest.lat"] = 1.5, ["navigationGpsRequest.lon"] = 1.5 }))
+    assert.equal("not_supported", refused("infotainment", { ["vehicleControlSunroofOpenCloseAction.vent"] = {} }))
+    assert.matches("not enabled", refused("infotainment", { ["autoStwHeatAction.on"] = true }))
+    v:section("drive_state").shift_state = "D"
+    assert.equal("not_parked", refused("infotainment", { ["boomboxAction.sound"] = 0 }))
+  end)
+
+  it("opens the sun roof by percent, as far as there is one", function()
+    fresh(WARM)
+    v:tell("infotainment", { ["vehicleControlSunroofOpenCloseAction.absolute_level"] = 60 })
+    assert.same({ "open", 60 }, { roof(), v:section("vehicle_state").sun_roof_percent_open })
+    v:tell("infotainment", { ["vehicleControlSunroofOpenCloseAction.delta_level"] = -60 })
+    assert.same({ "closed", 0 }, { roof(), v:section("vehicle_state").sun_roof_percent_open })
+    assert.equal("invalid_value", refused("infotainment", { ["vehicleControlSunroofOpenCloseAction.absolute_level"] = 101 }))
+    fresh()
+    assert.equal("not_supported", refused("infotainment", { ["vehicleControlSunroofOpenCloseAction.absolute_level"] = 60 }))
+  end)
+
   -- ---- closures ----
 
   local OPEN, CLOSE, STOP, MOVE = 3, 4, 2, 1

@@ -44,8 +44,10 @@ function M.flash_lights(vehicle)
   return needs_park(vehicle)
 end
 
-function M.remote_boombox(vehicle)
-  return needs_park(vehicle)
+function M.remote_boombox(vehicle, params)
+  local refused = needs_park(vehicle)
+  if refused then return refused end
+  vehicle.sound = params.sound
 end
 
 local WINDOWS = { "fd_window", "fp_window", "rd_window", "rp_window" }

@@ -1,6 +1,7 @@
 -- What the infotainment computer answers beside the commands of the rows: data, ping, a forgotten PIN.
 -- An action → (answer or nil for the plain OK, reason or nil).
 local vehicle_data = require("fleet.sim.signed.vehicle_data")
+local vehicles = require("fleet.sim.vehicle")
 
 local M = {}
 
@@ -23,6 +24,18 @@ end
 function M.parentalControlsClearPinAction(x, asked)
   if asked.pin ~= x.vehicle.pins.parental then return nil, "invalid_pin" end
   return nil, x.obey("parental_controls_clear_pin_admin", {})
+end
+
+-- Vent, close and open are the command of the row; a percentage has no word there.
+function M.vehicleControlSunroofOpenCloseAction(x, asked)
+  local state = x.vehicle.sections.vehicle_state
+  local now = tonumber(vehicles.value(state.sun_roof_percent_open)) or 0
+  local percent = asked.absolute_level or asked.delta_level and now + asked.delta_level
+  if not percent then return x.pass end
+  if percent < 0 or percent > 100 then return nil, "invalid_value" end
+  local reason = x.obey("sun_roof_control", { state = percent == 0 and "close" or "open" })
+  if reason then return nil, reason end
+  state.sun_roof_percent_open = percent
 end
 
 --- The action of a CarServer.Action: its name and what stands in it.
