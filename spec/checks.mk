@@ -174,6 +174,8 @@ look: build
 doc: build
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.reference").markdown())' >$(B)/reference.md
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.types").definitions())' >$(B)/types.lua
+	$(ENV) $(LUA) -e 'io.write(require("doc.generate.drawing").svg())' >$(B)/architecture.svg
+	mv $(B)/architecture.svg doc/architecture.svg
 	mv $(B)/reference.md doc/reference.md
 	mv $(B)/types.lua lua/fleet/types.lua
 

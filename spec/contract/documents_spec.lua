@@ -113,6 +113,54 @@ describe("links", function()
   end)
 end)
 
+-- ---- doc/architecture.md ----
+
+describe("doc/architecture.md", function()
+  local drawing = require "doc.generate.drawing"
+
+  it("says what every room holds", function()
+    local text = content "doc/architecture.md"
+    for _, room in ipairs(files "-d src/*/ lua/fleet/*/") do
+      room = string.gsub(room, "/$", "")
+      assert.is_truthy(string.find(text, "\n| `" .. room .. "` | ", 1, true), room .. " has no line in doc/architecture.md")
+    end
+  end)
+
+  it("shows the drawing of this tree: run make doc after a change", function()
+    assert.is_true(content "doc/architecture.svg" == drawing.svg(), "doc/architecture.svg")
+  end)
+
+  local function graph(uses)
+    local made = { rooms = {}, uses = {}, notes = {} }
+    for room, others in pairs(uses) do
+      made.rooms[#made.rooms + 1] = room
+      made.uses[room], made.notes[room] = {}, {}
+      for _, other in ipairs(others) do made.uses[room][other] = true end
+    end
+    return made
+  end
+
+  local function arrows(picture)
+    return select(2, string.gsub(picture, '<path d="M[^"]*"[^>]*/>\n', ""))
+  end
+
+  it("has an arrow for every use that no longer way says, and none for the rest", function()
+    local empty = graph {}
+    local chain = graph { a = { "b" }, b = { "c" }, c = { "d" }, d = {}, e = {}, f = {}, g = {} }
+    local shortcut = graph { a = { "b", "c" }, b = { "c" }, c = { "d" }, d = {}, e = {}, f = {}, g = {} }
+    assert.are.equal(3, arrows(drawing.svg(chain, empty)))
+    assert.are.equal(drawing.svg(chain, empty), drawing.svg(shortcut, empty))
+    local other = graph { a = { "b" }, b = { "c" }, c = { "e" }, d = {}, e = {}, f = {}, g = {} }
+    assert.is_false(drawing.svg(chain, empty) == drawing.svg(other, empty))
+  end)
+
+  it("draws two rooms that use each other on one level, with an arrow of two heads", function()
+    local picture = drawing.svg(graph { a = { "b" }, b = { "a" }, c = {}, d = {}, e = {}, f = {}, g = {} }, graph {})
+    assert.are.equal(1, arrows(picture))
+    assert.is_truthy(string.find(picture, 'class="both"', 1, true))
+  end)
+end)
+
 -- ---- what comments cite ----
 
 -- Papers that no reader of the tree has, by the ways in which they were cited.

@@ -102,6 +102,38 @@ local function examples()
   return list
 end
 
+-- The blocks of Lua in a document.
+local function blocks(path)
+  local list = {}
+  for block in string.gmatch(content(path), "\n```lua\n(.-)\n```") do list[#list + 1] = block end
+  return list
+end
+
+describe("the first script of README.md", function()
+  it("runs as it stands, with the configuration file of a person", function()
+    local directory = process.temporary("readme")
+    process.execute("mkdir " .. process.quote(directory .. "/fleet"))
+    local files = require "spec.support.harness.files"
+    files.write(directory .. "/fleet/config.json", cjson.encode {
+      base_url = environment.token.FLEET_BASE_URL, token = environment.token.FLEET_TOKEN,
+    })
+    files.write(directory .. "/script.lua", blocks("README.md")[1])
+    process.execute("chmod 600 " .. process.quote(directory .. "/fleet/config.json"))
+    local out = directory .. "/out"
+    local command = "XDG_CONFIG_HOME=%s timeout 60 lua5.4 %s </dev/null >%s 2>&1"
+    local ok = os.execute(string.format(command, process.quote(directory), process.quote(directory .. "/script.lua"), process.quote(out)))
+    local text = content(out)
+    process.execute("rm -r " .. process.quote(directory))
+    assert.is_true(ok, text)
+    assert.matches("\tonline\n", text)
+    assert.is_nil(string.find(text, ".lua:", 1, true), text)
+  end)
+
+  it("is all the Lua that README.md has", function()
+    assert.are.equal(1, #blocks "README.md")
+  end)
+end)
+
 describe("examples/", function()
   it("has a run for every file, and a file for every run", function()
     local known = {}

@@ -1,4 +1,4 @@
--- The house (doc/manual/house.md): arrows point down only, and every third party has one door.
+-- Arrows (doc/architecture.md) point down only, and every third party has one door.
 
 local function lines(command)
   local pipe = assert(io.popen(command))
