@@ -36,6 +36,7 @@ local statuses = {
   { 409, "asleep", "asleep", "unknown" },
   { 410, "", "service", "unknown" },
   { 412, "Account 1 must be registered in the current region", "unregistered", "refused" },
+  { 412, "This endpoint must be called through the Vehicle Command HTTP Proxy", "unsupported", "refused" },
   { 418, "", "unsupported", "refused" },
   { 421, "user out of region", "region", "refused" },
   { 422, '{"messages":{"a":["b"]}}', "invalid", "refused" },
@@ -81,6 +82,17 @@ for _, row in ipairs {
   { "operation_timedout", "timeout", "unknown", "offline" },
 } do statuses[#statuses + 1] = { 408, row[1], row[2], row[3], row[4] } end
 
+-- Words of the signing proxy, which only it can say.
+for _, row in ipairs {
+  { "vehicle unavailable: vehicle is offline or asleep", "asleep" },
+  { "vehicle rejected request: your public key has not been paired with the vehicle", "key_not_paired" },
+} do
+  statuses[#statuses + 1] = { 500, row[1], row[2], "refused", nil, true }
+  statuses[#statuses + 1] = { 500, row[1], row[2], "unknown", nil, false }
+end
+statuses[#statuses + 1] = { 500, "context deadline exceeded", "service", "unknown", nil, true }
+statuses[#statuses + 1] = { 503, "vehicle is offline or asleep", "asleep", "unknown", nil, true }
+
 local function name_of(row)
   return ("%d %s %s"):format(row.status, row.text or "", row.also or "")
 end
@@ -88,9 +100,10 @@ end
 describe("a status", function()
   for _, row in ipairs(statuses) do
     local status, text, kind, outcome, state = row[1], row[2], row[3], row[4], row[5]
-    it(("of %d %q, state %s, is %s"):format(status, text:sub(1, 60), state or "unknown", kind), function()
-      local read = judge { status = status, text = text, sent = true, state = state }
-      local write = judge { status = status, text = text, sent = true, state = state, write = true }
+    local proxied = row[6]
+    it(("of %d %q, state %s, is %s%s"):format(status, text:sub(1, 60), state or "unknown", kind, proxied and " (proxy)" or ""), function()
+      local read = judge { status = status, text = text, sent = true, state = state, proxied = proxied }
+      local write = judge { status = status, text = text, sent = true, state = state, proxied = proxied, write = true }
       assert.equal(kind, read.kind)
       assert.is_nil(read.outcome)
       assert.equal(kind, write.kind)
@@ -101,7 +114,7 @@ describe("a status", function()
   it("has a row, and each row is in the table above", function()
     local seen = {}
     for _, row in ipairs(statuses) do
-      local verdict = judge { status = row[1], text = row[2], write = true }
+      local verdict = judge { status = row[1], text = row[2], proxied = row[6], write = true }
       if verdict.row then seen[name_of(verdict.row)] = true end
     end
     for _, row in ipairs(probe.statuses()) do assert.is_true(seen[name_of(row)], name_of(row)) end

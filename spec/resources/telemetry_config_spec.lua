@@ -25,10 +25,10 @@ local function config(changes)
   return made
 end
 
-local function service(with_key)
+local function service(with_key, commands)
   local requests = {}
   return fleet.new {
-    token = "t", key = with_key and key or nil,
+    token = "t", key = with_key and key or nil, commands = commands, proxy_url = commands and "https://proxy.example",
     http = function(request)
       requests[#requests + 1] = { url = request.url, body = core.json_decode(request.body) }
       return { status = 200, body = "{\"response\":{\"updated_vehicles\":1,\"skipped_vehicles\":{\"missing_key\":[\"V2\"]}}}" }
@@ -63,6 +63,25 @@ describe("create_fleet_telemetry_config", function()
     assert.error_matches(function()
       client:create_fleet_telemetry_config { vins = { vin, vin }, config = config(), audience = "vehicle" }
     end, "exactly one VIN")
+  end)
+
+  it("is left to the proxy to sign, with a key and without one", function()
+    for _, with_key in ipairs { true, false } do
+      local client, requests = service(with_key, "proxy")
+      local value = assert(client:create_fleet_telemetry_config { vins = { vin }, config = config() })
+      assert.equal("https://proxy.example/api/1/vehicles/fleet_telemetry_config", requests[1].url)
+      assert.equal("t.example.com", requests[1].body.config.hostname)
+      assert.equal("missing_key", value.skipped_vehicles[1].reason)
+    end
+  end)
+
+  it("takes an audience only where the token is signed here", function()
+    for _, case in ipairs { { false }, { true, "proxy" } } do
+      local client = service(case[1], case[2])
+      assert.error_matches(function()
+        client:create_fleet_telemetry_config { vins = { vin }, config = config(), audience = "vehicle" }
+      end, "audience is said in a token that is signed here")
+    end
   end)
 
   it("is not sent with a token that another key signed", function()

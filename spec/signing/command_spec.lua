@@ -166,8 +166,8 @@ describe("through a signing proxy", function()
 
   -- text of the proxy, status, kind, outcome (doc/protocol.md#proxy-replies)
   for _, case in ipairs {
-    { "vehicle unavailable: vehicle is offline or asleep", 500, "asleep", "unknown" },
-    { "vehicle rejected request: your public key has not been paired with the vehicle", 500, "key_not_paired", "unknown" },
+    { "vehicle unavailable: vehicle is offline or asleep", 500, "asleep", "refused" },
+    { "vehicle rejected request: your public key has not been paired with the vehicle", 500, "key_not_paired", "refused" },
     { "context deadline exceeded", 500, "service", "unknown" },
     { "timed out waiting for another command", 503, "service", "unknown" },
     { "token missing", 403, "forbidden", "refused" },
@@ -179,12 +179,29 @@ describe("through a signing proxy", function()
     end)
   end
 
+  it("a command that may not be repeated wakes the vehicle first when it may", function()
+    local car, requests = seam.car(function(request, n)
+      if request.url:find("/wake_up", 1, true) then return seam.answer '{"response":{"state":"online"}}' end
+      if n == 1 then return error_reply(500, "vehicle unavailable: vehicle is offline or asleep") end
+      return seam.answer(seam.done)
+    end, { commands = "proxy", proxy_url = "https://proxy.example" })
+    assert.equal("proxy", assert(car:honk_horn { wake = true }).via)
+    local count = 0
+    for _, request in ipairs(requests) do
+      if request.url:find("/honk_horn", 1, true) then count = count + 1 end
+    end
+    assert.equal(2, count)
+    local _, err = seam.car(function() return error_reply(500, "context deadline exceeded, asleep") end,
+      { commands = "proxy", proxy_url = "https://proxy.example" }):honk_horn { wake = true }
+    assert.equal("unknown", err.outcome)
+  end)
+
   it("a reason is the vehicle's own, without the words of the proxy", function()
     local value = ask(seam.answer(seam.refused "car could not execute command: already_set"),
       function(car) return car:set_charge_limit { percent = 80 } end)
-    assert.is_false(value.changed)
+    assert.same({ false, "already_set" }, { value.changed, value.reason })
     local _, err = ask(seam.answer(seam.refused "vcsec could not execute command: GENERICERROR_CLOSURES_OPEN"))
-    assert.same({ "refused", "refused" }, { err.kind, err.outcome })
+    assert.same({ "refused", "refused", "GENERICERROR_CLOSURES_OPEN" }, { err.kind, err.outcome, err.reason })
     assert.matches("A door, lid or window is open", err.message)
   end)
 end)

@@ -9,4 +9,7 @@
  * knows it. */
 const struct reason *reason_of(const char *text);
 
+/* The text behind what the signing proxy puts before it. */
+const char *reason_words(const char *text);
+
 #endif

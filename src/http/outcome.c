@@ -134,10 +134,15 @@ static const struct failure_row {
     [HTTP_LOCAL] = {KIND_network, false},
 };
 
-static const struct status *find_row(int status, struct bytes text) {
+static bool row_matches(const struct status *row, const struct exchange *x, struct bytes text) {
+  if (row->status && row->status != x->status) return false;
+  if (row->trait == TRAIT_PROXY && !x->proxied) return false;
+  return contains(text, row->text) && contains(text, row->also);
+}
+
+static const struct status *find_row(const struct exchange *x, struct bytes text) {
   const struct status *row = status_rows;
-  while ((row->status && row->status != status) || !contains(text, row->text) || !contains(text, row->also))
-    row++;
+  while (!row_matches(row, x, text)) row++;
   return row;
 }
 
@@ -150,7 +155,7 @@ static enum kind kind_by_state(const struct status *row, enum vehicle_state stat
 
 static struct verdict judge_status(const struct exchange *x) {
   struct bytes text = cut(x->text, TEXT_LIMIT);
-  const struct status *row = find_row(x->status, text);
+  const struct status *row = find_row(x, text);
   struct verdict v = {.kind = row->kind, .outcome = row->outcome, .row = row};
   if (row->trait == TRAIT_BY_STATE) v.kind = kind_by_state(row, x->state);
   v.passing = v.kind == KIND_service || v.kind == KIND_timeout;

@@ -17,6 +17,7 @@ struct exchange {
   enum http_failure failure;
   int status;
   bool sent;         /* see http_response */
+  bool proxied;      /* a signing proxy answered */
   bool write;        /* not a read: it has an outcome */
   bool unreadable;   /* a 2xx whose body is not what the row promises */
   struct bytes text; /* the reply's body or its error text; the first 16 KiB count */

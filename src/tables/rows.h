@@ -43,7 +43,8 @@ enum trait {
   TRAIT_NONE,
   TRAIT_BY_STATE, /* the kind is asleep or offline by the vehicle's last known state; see outcome.h */
   TRAIT_SIGN,     /* the vehicle takes signed commands only */
-  TRAIT_PLAIN     /* at signed_command: the vehicle does not speak the protocol, it takes plain commands */
+  TRAIT_PLAIN,    /* at signed_command: the vehicle does not speak the protocol, it takes plain commands */
+  TRAIT_PROXY     /* said by the signing proxy: the row holds for its replies only */
 };
 
 /* One row per HTTP status and text: the first row whose status and text match decides.

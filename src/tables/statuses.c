@@ -1,7 +1,7 @@
 #include "tables/rows.h"
 
-/* doc/protocol.md#statuses and #outcomes. Columns: status, text, second
- * text, kind, outcome of a write, trait, advice. */
+/* doc/protocol.md#statuses, #outcomes and #proxy-replies. Columns: status, text, second text, kind, outcome
+ * of a write, trait, advice. */
 
 #define REFUSED OUTCOME_REFUSED
 #define UNKNOWN OUTCOME_UNKNOWN
@@ -34,6 +34,8 @@ const struct status status_rows[] = {
     {408, "offline", NULL, KIND_offline, REFUSED, TRAIT_NONE, NO_COVERAGE},
     {408, "vehicle unavailable", NULL, KIND_timeout, UNKNOWN, TRAIT_BY_STATE, NULL},
     {408, NULL, NULL, KIND_timeout, UNKNOWN, TRAIT_NONE, NULL},
+    {412, "must be called through", NULL, KIND_unsupported, REFUSED, TRAIT_NONE,
+     "the service takes this call signed only: give the client a key, or commands = \"proxy\""},
     {412, NULL, NULL, KIND_unregistered, REFUSED, TRAIT_NONE,
      "register the application in this region first"},
     {418, NULL, NULL, KIND_unsupported, REFUSED, TRAIT_NONE, "the service takes this client for too old"},
@@ -44,6 +46,9 @@ const struct status status_rows[] = {
      "the public key must be hosted where the service looks for it"},
     {429, NULL, NULL, KIND_rate_limited, REFUSED, TRAIT_NONE, NULL},
     {451, NULL, NULL, KIND_forbidden, REFUSED, TRAIT_NONE, "refused for legal or privacy reasons"},
+    {500, "vehicle unavailable: vehicle is offline or asleep", NULL, KIND_asleep, REFUSED, TRAIT_PROXY, WAKE},
+    {500, "key has not been paired", NULL, KIND_key_not_paired, REFUSED, TRAIT_PROXY,
+     "the owner must accept the application's key for this vehicle"},
     {500, "key has not been paired", NULL, KIND_key_not_paired, UNKNOWN, TRAIT_NONE,
      "the owner must accept the application's key for this vehicle"},
     {0, "asleep", NULL, KIND_asleep, UNKNOWN, TRAIT_NONE, WAKE},

@@ -171,7 +171,7 @@ local function attempt(call, token, number)
   if not reply then return nil, M.dress(call, err), kind end
   local _, wall = tasks.loop.clock()
   local value, passing, trait
-  value, err, kind, passing, trait = core.result(call.request, reply, wall, call.account.states[call.id])
+  value, err, kind, passing, trait = core.result(call.request, reply, wall, call.account.states[call.id], call.proxied)
   if err then
     call.facts.passing, call.facts.trait = passing, trait
     if call.id and (kind == "asleep" or kind == "offline") then call.account.states[call.id] = kind end

@@ -56,7 +56,7 @@ rows.create_fleet_telemetry_config_jws = with_skipped
 
 -- Checked before it is sent, and signed where the client has a key (doc/protocol.md#telemetry-configuration).
 function rows.create_fleet_telemetry_config(plain, client, ...)
-  return telemetry_config.create(function(...) return with_skipped(plain, ...) end, client, ...)
+  return telemetry_config.create(with_skipped, plain, client, ...)
 end
 
 --- The state that a record tells is remembered: it decides what an unclear 408 means.

@@ -385,6 +385,7 @@ static struct verdict judge(lua_State *L) {
       .status = (int)number_field(L, "status", 0),
       .sent = flag_field(L, "sent"),
       .write = flag_field(L, "write"),
+      .proxied = flag_field(L, "proxied"),
       .unreadable = flag_field(L, "unreadable"),
       .text = bytes_field(L, "text"),
       .headers = bytes_field(L, "headers"),

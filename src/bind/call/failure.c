@@ -1,5 +1,7 @@
 #include "bind/call/failure.h"
 
+#include "base/reason.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -63,5 +65,5 @@ void compose_failure(struct err *e, const char *name, const struct http_response
   err_set(e, e->kind, "%s: %s%s%s%s", name, text, status, described ? ": " : "",
           described ? s->description : "");
   if (advice) advise(e, advice);
-  err_reason(e, s->error ? s->error : s->reason ? s->reason : plain);
+  err_reason(e, reason_words(s->error ? s->error : s->reason ? s->reason : plain));
 }

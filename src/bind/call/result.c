@@ -43,13 +43,13 @@ static bool command_result(lua_State *L, const struct request *request, struct e
     return not_what_is_promised(e, request, "does not say whether the command was done");
   bool changed = lua_toboolean(L, -1);
   lua_settop(L, table);
-  const char *reason = word_of(L, table, "reason");
-  if (!changed && !judge_reason(e, request, reason ? reason : "")) return false;
+  const char *said = word_of(L, table, "reason"), *reason = said ? reason_words(said) : "";
+  if (!changed && !judge_reason(e, request, reason)) return false;
   lua_pushnil(L);
   lua_setfield(L, table, "result");
   lua_pushboolean(L, changed);
   lua_setfield(L, table, "changed");
-  lua_pushstring(L, reason ? reason : "");
+  lua_pushstring(L, reason);
   lua_setfield(L, table, "reason");
   lua_pushliteral(L, "plain");
   lua_setfield(L, table, "via");
@@ -127,7 +127,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   return true;
 }
 
-/* ---- core.result(request, reply, wall, state) -> value, or nil, err, kind, passing, trait ---- */
+/* ---- core.result(request, reply, wall, state, proxied) -> value, or nil, err, kind, passing, trait ---- */
 
 static enum vehicle_state state_named(const char *name) {
   if (strcmp(name, "online") == 0) return STATE_ONLINE;
@@ -135,7 +135,7 @@ static enum vehicle_state state_named(const char *name) {
   return strcmp(name, "offline") == 0 ? STATE_OFFLINE : STATE_UNKNOWN;
 }
 
-static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
+static const char *const trait_names[] = {NULL, "by_state", "sign", "plain", "proxy"};
 
 static struct exchange exchange_of(const struct request *request, const struct http_response *r) {
   return (struct exchange){.failure = r->failure,
@@ -166,6 +166,7 @@ static int l_result(lua_State *L) {
   struct err e = ERR_INIT;
   x.wall = luaL_checknumber(L, 3);
   x.state = state_named(luaL_optstring(L, 4, ""));
+  x.proxied = lua_toboolean(L, 5);
   struct verdict v = outcome_judge(&x);
   if (v.kind == KIND_none) {
     if (good_result(L, request, r, &e)) return 1;

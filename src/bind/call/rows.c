@@ -56,7 +56,7 @@ static const char *const slot_names[] = {NULL, "user", "partner", "business"};
 static const char *const billing_names[] = {"free", "data", "command", "wake", "specs"};
 static const char *const paging_names[] = {"no", "page", "page_no", "offset"};
 static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "infotainment"};
-static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
+static const char *const trait_names[] = {NULL, "by_state", "sign", "plain", "proxy"};
 static const char *const match_names[] = {"whole", "tail", "part"};
 
 /* ---- one member of the table at the top ---- */
