@@ -217,7 +217,7 @@ describe("a command", function()
       local car = seam.car(seam.refused(reason))
       local value = assert(car:charge_start())
       assert.is_false(value.changed)
-      assert.equal(reason, value.reason)
+      assert.equal((string.gsub(reason, "^car could not execute command: ", "")), value.reason)
     end)
 
     it("that changed nothing is a failure when strict: " .. reason, function()
@@ -226,7 +226,7 @@ describe("a command", function()
       assert.is_nil(value)
       assert.equal("refused", kind)
       assert.equal("refused", err.outcome)
-      assert.equal(reason, err.reason)
+      assert.equal((string.gsub(reason, "^car could not execute command: ", "")), err.reason)
     end)
   end
 

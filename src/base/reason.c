@@ -4,17 +4,16 @@
 #include <strings.h>
 
 /* The signing proxy puts words of its own before the vehicle's (doc/protocol.md#reasons). */
-static size_t prefix_of(const char *text) {
-  for (const char *const *prefix = reason_prefixes; *prefix; prefix++) {
-    size_t size = strlen(*prefix);
-    if (strncasecmp(text, *prefix, size) == 0) return size;
+static size_t prefix_of(const char *text, const char *const *prefixes) {
+  for (; *prefixes; prefixes++) {
+    size_t size = strlen(*prefixes);
+    if (strncasecmp(text, *prefixes, size) == 0) return size;
   }
   return 0;
 }
 
 const char *reason_words(const char *text) {
-  for (size_t size; (size = prefix_of(text)) > 0;) text += size;
-  return text;
+  return text + prefix_of(text, proxy_prefixes);
 }
 
 static bool reason_matches(const struct reason *r, const char *text) {
@@ -26,6 +25,7 @@ static bool reason_matches(const struct reason *r, const char *text) {
 
 const struct reason *reason_of(const char *text) {
   text = reason_words(text);
+  text += prefix_of(text, reason_prefixes);
   for (const struct reason *r = reason_rows; r->text; r++)
     if (reason_matches(r, text)) return r;
   return NULL;

@@ -19,8 +19,9 @@
 #define SKIPPED(text, kind, doc)                                                                             \
   { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "telemetry", doc }
 
-const char *const reason_prefixes[] = {"car could not execute command: ", "vcsec could not execute command: ",
-                                       "vehicle rejected request: ", NULL};
+const char *const proxy_prefixes[] = {
+    "car could not execute command: ", "vcsec could not execute command: ", NULL};
+const char *const reason_prefixes[] = {"vehicle rejected request: ", NULL};
 
 const struct reason reason_rows[] = {
     /* ---- the wanted state holds already ---- */

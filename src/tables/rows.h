@@ -61,7 +61,7 @@ struct status {
 
 /* One row per reason text that a vehicle, a site or the authorization server gives. The first row that
  * matches decides. Compared case-blind against the whole reason, its end or a part of it, after any of
- * reason_prefixes was taken off. */
+ * proxy_prefixes and of reason_prefixes was taken off. */
 enum match { MATCH_WHOLE, MATCH_TAIL, MATCH_PART };
 struct reason {
   const char *text;
@@ -244,7 +244,9 @@ extern const struct status status_rows[]; /* ends with the row that matches ever
 extern const struct reason reason_rows[];
 extern const struct fault fault_rows[]; /* ends with a NULL name */
 extern const struct kind_row kind_rows[];
-extern const char *const reason_prefixes[]; /* what the signing proxy puts before a reason; ends with NULL */
+extern const char *const proxy_prefixes[]; /* what the signing proxy puts before a reason; ends with NULL */
+extern const char
+    *const reason_prefixes[]; /* what may stand before a reason and says nothing; ends with NULL */
 extern const struct choice day_choices[]; /* number: the bit, text: the wire's word; ends with a NULL name */
 
 /* ---- the vendor: every name and address of the service stands in one place ---- */
