@@ -1,4 +1,5 @@
 local core = require "fleet.core"
+local form_of = require "probe_oauth"
 local accounts = require "spec.support.fixtures.accounts"
 local login = require "fleet.oauth.authorize"
 local memory = require("fleet.store").memory
@@ -16,7 +17,7 @@ describe("signing in", function()
   end
 
   local function field(url, name)
-    return (core.oauth_field(url:match("%?(.*)$"), name))
+    return (form_of.field(url:match("%?(.*)$"), name))
   end
 
   local function callback(pending, more)
@@ -141,8 +142,9 @@ describe("signing in", function()
     { "without state", function() return "https://app.example/back?code=good-code" end, "state_missing" },
     { "with an empty state", function() return "https://app.example/back?code=good-code&state=" end, "state_mismatch" },
     { "with another state", function(p) return "?code=good-code&state=" .. p.state .. "x" end, "state_mismatch" },
-    { "with a state twice", function(p) return callback(p, "&state=" .. p.state) end, nil, "protocol" },
-    { "with a code twice", function(p) return callback(p, "&code=evil") end, nil, "protocol" },
+    { "with a state twice", function(p) return callback(p, "&state=" .. p.state) end, "malformed", "protocol" },
+    { "with a code twice", function(p) return callback(p, "&code=evil") end, "malformed", "protocol" },
+    { "with a code that is badly encoded", function(p) return "?code=%zz&state=" .. p.state end, "malformed", "protocol" },
     { "without code", function(p) return "https://app.example/back?state=" .. p.state end, "code_missing" },
     { "with an empty code", function(p) return "?code=&state=" .. p.state end, "code_missing" },
     { "of another issuer", function(p) return callback(p, "&issuer=https%3A%2F%2Fevil.example") end, "issuer" },

@@ -107,7 +107,7 @@ describe("tokens", function()
     { "a 403 page of a firewall", { { status = 403, body = "blocked" } }, "forbidden" },
     { "an unknown reason", { { status = 400, body = { error = "moon_phase" } } }, "invalid" },
     { "unauthorized_client", { { status = 400, body = { error = "unauthorized_client" } } }, "invalid" },
-    { "a 429", { { status = 429, headers = "date: x\nretry-after: 17\n" } }, "rate_limited" },
+    { "a 429", { { status = 429, headers = { date = "x", ["Retry-After"] = "17" } } }, "rate_limited" },
     { "replies that are no JSON", { { status = 200, body = "ok" }, { status = 200, body = "ok" } }, "protocol" },
     { "a reply without token", { { status = 200, body = { access_token = "" } }, { status = 200, body = {} } }, "protocol" },
   }
@@ -126,7 +126,7 @@ describe("tokens", function()
   end
 
   it("says how long to wait after a 429", function()
-    server.faults = { { status = 429, headers = "retry-after: 17\n" } }
+    server.faults = { { status = 429, headers = { ["Retry-After"] = "17" } } }
     local _, err = tokens.refresh(account)
     assert.equal(17, err.retry_after)
   end)
@@ -487,7 +487,7 @@ describe("tokens", function()
 
   it("says that the clock was never set when TLS fails in 1970", function()
     clock.wall = 1000
-    account.send = function() return { status = 0, headers = "", body = "", sent = false, failure = "tls" } end
+    account.send = function() return accounts.failed("tls", false) end
     local _, err, kind = tokens.refresh(account)
     assert.equal("tls", kind)
     assert.matches("the clock of this machine was never set", err.message)
@@ -522,7 +522,8 @@ describe("tokens", function()
     clock.advance(28800)
     local _, err, kind = tokens.access(account, "business")
     assert.equal("auth", kind)
-    assert.matches("call business_login", err.message)
+    assert.matches("a new auth_code is needed", err.message)
+    assert.matches("business_login{ auth_code", err.message, 1, true)
   end)
 
   it("has no partner or business token without a secret", function()

@@ -89,7 +89,9 @@ function M.send_raw(account, request, seconds)
       local name, value = string.match(line, "^([^:]+):%s*(.*)$")
       headers[string.lower(name)] = value
     end
-    return host_exchange(account, { method = request.method, url = request.url, headers = headers, body = request.body }, seconds)
+    local body = request.body
+    if type(body) == "userdata" then body = body:text() end
+    return host_exchange(account, { method = request.method, url = request.url, headers = headers, body = body }, seconds)
   end
   return tasks.exchange("submit_raw", request, settings(account, false), seconds)
 end

@@ -43,15 +43,7 @@ end
 
 function parts.send(account)
   return function(request, seconds)
-    local reply, err, kind = run.send_raw(account, request, seconds)
-    if not reply then return nil, err, kind end
-    local failure, message = reply:failure()
-    local answer = {
-      status = reply:status(), headers = reply:headers(), body = reply:body(), sent = reply:sent(),
-      failure = failure ~= "ok" and failure or nil, message = message,
-    }
-    reply:close()
-    return answer
+    return run.send_raw(account, request, seconds)
   end
 end
 

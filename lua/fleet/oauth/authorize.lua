@@ -1,14 +1,12 @@
--- Signing a person in: the address to send them to, and what comes back. doc/protocol.md#sign-in, RFC
--- 6749, RFC 7636.
+-- Signing a person in: the address to send them to, and what comes back (doc/protocol.md#sign-in, RFC 6749, RFC 7636).
 --
--- The state is compared in constant time, works once and for ten minutes (it waits in the store); a nonce
--- is compared with the claim of the id_token before the pair is kept; an issuer, where one is named, must
--- be ours.
+-- The state is compared in constant time, works once and for ten minutes (it waits in the store); a nonce is compared with
+-- the claim of the id_token before the pair is kept; an issuer, where one is named, must be ours.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local domains = require "fleet.util.hostname"
-local exchange = require "fleet.oauth.token_endpoint"
+local endpoint = require "fleet.oauth.token_endpoint"
+local hostname = require "fleet.util.hostname"
 local region = require "fleet.region"
 local tokens = require "fleet.oauth.tokens"
 
@@ -16,11 +14,10 @@ local M = {}
 
 local state_lives = 600 -- seconds
 local default_scopes = { "openid", "offline_access", "vehicle_device_data" }
-local failure = exchange.failure
 
 -- ---- the address to open ----
 
--- option -> whether only third-party apps have it (doc/protocol.md#sign-in)
+-- option -> whether only third-party apps have it
 local options_of = {
   scopes = false, locale = false, prompt = false, login_hint = false, nonce = false,
   prompt_missing_scopes = true, require_requested_scopes = true, show_keypair_step = true,
@@ -30,7 +27,7 @@ local function check_options(account, options)
   for name, value in pairs(options) do
     local third_party = options_of[name]
     if third_party == nil then errors.unknown_name("authorize_url", "option", name, options_of) end
-    if third_party and exchange.open_source(account) then
+    if third_party and endpoint.open_source(account) then
       errors.usage("authorize_url: '%s' is for third-party apps; an open-source app has none (set client_secret)", name)
     end
     if third_party and type(value) ~= "boolean" then errors.usage("authorize_url: '%s' must be true or false", name) end
@@ -39,39 +36,6 @@ local function check_options(account, options)
   for _, name in ipairs { "client_id", "redirect_uri" } do
     if not account.config[name] then errors.usage("authorize_url: set %s in fleet.new", name) end
   end
-end
-
-local function has_word(text, word)
-  return string.find(" " .. text .. " ", " " .. word .. " ", 1, true) ~= nil
-end
-
--- What must come back, and the secrets of the exchange.
-local function new_pending(account, scope, nonce)
-  local state, err, kind = core.random_text(32)
-  if not state then return nil, err, kind end
-  local pending = { state = state, redirect_uri = account.config.redirect_uri }
-  if exchange.open_source(account) then pending.code_verifier = core.random_text(32) end
-  pending.nonce = nonce or has_word(scope, "openid") and core.random_text(16) or nil
-  return pending
-end
-
-local function choice(value)
-  if value == nil then return nil end
-  return value and "true" or "false"
-end
-
-local function query(account, scope, pending, options)
-  return core.oauth_form {
-    { "response_type", "code" }, { "client_id", account.config.client_id },
-    { "redirect_uri", pending.redirect_uri }, { "scope", scope }, { "state", pending.state },
-    { "nonce", pending.nonce },
-    { "code_challenge", pending.code_verifier and core.oauth_challenge(pending.code_verifier) },
-    { "code_challenge_method", pending.code_verifier and "S256" },
-    { "prompt_missing_scopes", choice(options.prompt_missing_scopes) },
-    { "require_requested_scopes", choice(options.require_requested_scopes) },
-    { "show_keypair_step", choice(options.show_keypair_step) },
-    { "locale", options.locale }, { "prompt", options.prompt }, { "login_hint", options.login_hint },
-  }
 end
 
 local function state_key(state)
@@ -88,59 +52,22 @@ function M.authorize_url(account, options)
   check_options(account, options)
   local scope = tokens.scope_text(options.scopes or account.config.scopes or default_scopes, "scopes")
   if not scope then errors.usage("authorize_url: 'scopes' is an empty list") end
-  local pending, err, kind = new_pending(account, scope, options.nonce)
-  if not pending then return nil, err, kind end
-  local kept
+  local given = {
+    page = account.auth_url .. account.vendor.authorize_path, scope = scope, client_id = account.config.client_id,
+    redirect_uri = account.config.redirect_uri, open_source = endpoint.open_source(account),
+  }
+  for name in pairs(options_of) do
+    if name ~= "scopes" then given[name] = options[name] end
+  end
+  local address, pending, kind = core.authorize_address(given)
+  if not address then return nil, pending, kind end
+  local kept, err
   kept, err, kind = account.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })
   if not kept then return nil, err, kind end
-  local page = account.auth_url .. account.vendor.authorize_path
-  return page .. "?" .. query(account, scope, pending, options), pending
+  return address, pending
 end
 
 -- ---- what comes back ----
-
-local function refuse(reason, message)
-  return failure("auth", "the sign-in cannot be accepted: " .. message, { reason = reason })
-end
-
--- A whole address, its query, or the bare code: { query = } or { code = }.
-local function parse(callback)
-  local text = string.match(callback, "^%s*(.-)%s*$")
-  if string.find(text, "^[%w%-%._~]+$") then return { code = text } end
-  text = string.gsub(text, "#.*$", "")
-  return { query = string.match(text, "%?(.*)$") or text }
-end
-
-local function origin(address)
-  local found = string.match(address, "^%a+://[^/?#]+")
-  return found and string.lower(found)
-end
-
-local function issuer_is_ours(account, issuer)
-  local found = origin(issuer)
-  return found ~= nil and (found == origin(account.auth_url) or found == origin(account.token_url))
-end
-
--- The fields of the callback that matter, or nil, err, kind: a name given twice is refused.
-local function fields_of(text)
-  local fields = {}
-  for _, name in ipairs { "code", "state", "error", "error_description", "issuer", "iss" } do
-    local value, err, kind = core.oauth_field(text, name)
-    if err then return nil, err, kind end
-    fields[name] = value
-  end
-  return fields
-end
-
-local function check_state(fields, pending)
-  if not fields.state then
-    return refuse("state_missing", "the address carries no state; paste the whole address, or the code alone")
-  end
-  if not core.same_secret(fields.state, pending.state) then
-    return refuse("state_mismatch", "it belongs to another sign-in: open the newest authorize address")
-  end
-  return true
-end
 
 -- Takes the state out of the store: whoever deletes it is the one who may use it.
 local function use_state(account, state)
@@ -149,50 +76,17 @@ local function use_state(account, state)
   if found == nil and kind then return nil, generation, kind end
   local taken = found and account.store:delete(key, generation)
   if taken then return true end
-  return refuse("state_used", "it was used already, or is older than ten minutes: sign in again")
+  return endpoint.failure("auth", "the sign-in cannot be accepted: it was used already, or is older than ten minutes: sign in again",
+    { reason = "state_used" })
 end
 
-local function refused_by_server(fields)
-  local kind, advice = core.reason(fields.error)
-  local text = "the sign-in was refused: " .. string.gsub(string.sub(fields.error, 1, 100), "%c", " ")
-  if fields.error_description and fields.error_description ~= "" then
-    text = text .. ": " .. string.gsub(string.sub(fields.error_description, 1, 200), "%c", " ")
-  end
-  if advice then text = text .. ". " .. advice end
-  return failure(kind or "auth", text, { reason = fields.error })
-end
-
--- The code of a callback that may be trusted, or nil, err, kind.
+-- The code of a callback that may be trusted, or nil, err, kind. What is not of this sign-in uses nothing up.
 local function code_of(account, callback, pending)
-  local parsed = parse(callback)
-  if parsed.code then
-    local used, err, kind = use_state(account, pending.state)
-    if not used then return nil, err, kind end
-    return parsed.code
-  end
-  local fields, err, kind = fields_of(parsed.query)
-  if not fields then return nil, err, kind end
-  local good
-  good, err, kind = check_state(fields, pending)
-  if good then good, err, kind = use_state(account, pending.state) end
-  if not good then return nil, err, kind end
-  for _, issuer in ipairs { fields.issuer or fields.iss, fields.iss } do
-    if not issuer_is_ours(account, issuer) then return refuse("issuer", "it was issued by another server") end
-  end
-  if fields.error then return refused_by_server(fields) end
-  if fields.code and fields.code ~= "" then return fields.code end
-  return refuse("code_missing", "the address carries no code")
-end
-
--- A code of somebody else's sign-in, slipped in, brings an id_token with their nonce, or with none.
-local function nonce_check(pending)
-  if not pending.nonce then return nil end
-  return function(reply)
-    if reply.id_token == nil then return true end
-    local nonce = type(reply.id_token) == "string" and tokens.claims_of(reply.id_token).nonce
-    if type(nonce) == "string" and core.same_secret(nonce, pending.nonce) then return true end
-    return refuse("nonce", "its id_token belongs to another sign-in")
-  end
+  local code, refused, kind, ours = core.callback(callback, pending.state, account.auth_url, account.token_url)
+  if not code and not ours then return nil, refused, kind end
+  local used, err, used_kind = use_state(account, pending.state)
+  if not used then return nil, err, used_kind end
+  return code, refused, kind
 end
 
 local function check_pending(pending)
@@ -204,7 +98,8 @@ end
 --- sent to, as text, or the bare code; pending: from authorize_url. Returns true (with an err beside it
 --- when the store refused the pair), or nil, err, kind: `auth` with err.reason state_missing,
 --- state_mismatch, state_used, code_missing, issuer, nonce, or the server's own word (access_denied,
---- invalid_auth_code, login_required ...).
+--- invalid_auth_code, login_required ...); `protocol` with reason malformed for an address that names a
+--- field twice or is badly encoded. state_missing, state_mismatch and malformed leave the sign-in open.
 function M.authorize(account, callback, pending)
   if type(callback) ~= "string" then errors.usage("bad argument #1 to 'authorize': the callback address expected") end
   check_pending(pending)
@@ -212,8 +107,7 @@ function M.authorize(account, callback, pending)
   if not code then return nil, err, kind end
   local done, unsaved
   done, unsaved, kind = tokens.exchange_code(account, {
-    code = code, redirect_uri = pending.redirect_uri, code_verifier = pending.code_verifier,
-    check = nonce_check(pending),
+    code = code, redirect_uri = pending.redirect_uri, code_verifier = pending.code_verifier, nonce = pending.nonce,
   })
   if done then region.follow_hint(account, tokens.info(account).user) end
   return done, unsaved, kind
@@ -221,12 +115,9 @@ end
 
 -- ---- other addresses ----
 
---- Where the person changes or withdraws what the application may do (doc/protocol.md#sign-in). options: back_url, or
---- nothing.
+--- Where the person changes or withdraws what the application may do. options: back_url, or nothing.
 function M.consent_url(account, options)
-  return account.auth_url .. account.vendor.consent_path .. "?" .. core.oauth_form {
-    { "revoke_client_id", account.config.client_id }, { "back_url", options and options.back_url },
-  }
+  return core.consent_address(account.auth_url .. account.vendor.consent_path, account.config.client_id, options and options.back_url)
 end
 
 local function joined(...)
@@ -255,7 +146,7 @@ end
 --- car (may be left out).
 function M.pairing_url(account, options)
   local domain, vin = options and options.domain or account.config.domain, options and options.vin
-  domains.check("pairing_url", domain)
+  hostname.check("pairing_url", domain)
   if vin ~= nil and not (type(vin) == "string" and #vin == 17 and string.find(vin, "^[A-HJ-NPR-Z%d]+$")) then
     errors.usage("pairing_url: 'vin' must be a vehicle identification number")
   end

@@ -1,111 +1,118 @@
--- Renewing a pair of tokens, so that none is ever lost (rule R2): lease, read, use a newer pair if there is
--- one, reserve the write, exchange, write, release. A failure writes nothing; a pair that cannot be written
--- is kept and used.
+-- Exchanging what is held for a new pair, so that none is ever lost (doc/protocol.md#refresh-tokens): lease, read, use a
+-- newer pair if there is one, reserve the write, exchange, write, release. A failure writes nothing; a pair that cannot be
+-- written is kept and used.
 
-local exchange = require "fleet.oauth.token_endpoint"
-local records = require "fleet.oauth.token"
+local cache = require "fleet.oauth.token_cache"
+local endpoint = require "fleet.oauth.token_endpoint"
 
 local exchange_seconds = 30 -- an exchange that has begun is given this long, whatever the caller's time
 local lease_seconds = 2 * exchange_seconds + 30
 local first_pause, longest_pause = 0.02, 0.5
 local record_bytes = 16384 -- more than any reply seen, several times
 
--- The lease; or the record that its holder has just stored; or nil, nil, err, kind.
-local function lease_or_newer(account, slot, grant, seconds)
-  local key, pause, deadline = records.key(account, slot), first_pause, (account.clock()) + seconds
+-- The lease; or the token that its holder has just stored; or nil, nil, err, kind.
+local function lease_or_newer(account, token_kind, grant, seconds)
+  local key, pause, deadline = cache.key(account, token_kind), first_pause, (account.clock()) + seconds
   while true do
     local lease, err, kind = account.store:lease(key, lease_seconds)
     if lease then return lease end
     if kind ~= "busy" then return nil, nil, err, kind end
-    local record = records.read(account, slot)
-    if record and grant.serves(record) then return nil, record end
+    local token = cache.read(account, token_kind)
+    if token and grant.serves(token) then return nil, token end
     if (account.clock()) + pause > deadline then
-      return nil, exchange.failure("busy", "no token: another process is exchanging it; try again")
+      return nil, endpoint.failure("busy", "no token: another process is exchanging it; try again")
     end
     account.sleep(pause)
     pause = math.min(pause * 2, longest_pause)
   end
 end
 
--- The reply to one refresh token or code. Without an answer the same is sent once more: it may have been
--- used.
-local function ask(account, slot, grant, lease, token)
-  local fields, fields_err, fields_kind = grant.fields(token)
-  if not fields then return nil, fields_err, fields_kind end
-  local reply, err, kind, verdict = exchange.send(account, slot, fields, exchange_seconds)
-  if verdict == "unanswered" and lease:renew() then
-    reply, err, kind, verdict = exchange.send(account, slot, fields, exchange_seconds)
+-- The token of one exchange. Without an answer the same is sent once more: it may have been used. previous: with the
+-- refresh token before the newest.
+local function exchange(account, token_kind, grant, lease, stored, previous)
+  local form, err, kind = grant.form(stored, previous)
+  if not form then return nil, err, kind end
+  local wanted = cache.expect(account, token_kind, {
+    form = form, nonce = grant.nonce, asked = grant.asked, fence = lease.fence, stored = stored,
+    before = grant.refreshes and stored, third_party = not endpoint.open_source(account),
+  })
+  local issued, known
+  issued, err, kind, known = endpoint.send(account, wanted, exchange_seconds)
+  if known == "unanswered" and lease:renew() then
+    issued, err, kind, known = endpoint.send(account, wanted, exchange_seconds)
   end
-  if reply and grant.check then
-    local good, check_err, check_kind = grant.check(reply)
-    if not good then return nil, check_err, check_kind end
-  end
-  return reply, err, kind, verdict
+  if issued then return wanted.token end
+  cache.forget(account, token_kind)
+  return nil, err, kind, known
 end
 
--- A refusal counts only for the newest token, and after the one before it was tried where the service still
--- takes that.
-local function ask_with_newest(account, slot, grant, lease, record)
-  local token = record and record.refresh_token
-  local reply, err, kind, verdict = ask(account, slot, grant, lease, token)
-  if verdict ~= "refused" or not grant.refreshes then return reply, nil, err, kind end
-  local newer = records.read(account, slot)
-  if newer and newer.refresh_token ~= token then return nil, newer end
-  local previous = records.previous(account, record)
-  reply = previous and ask(account, slot, grant, lease, previous)
-  if not reply then records.refused(account, slot, token) end
-  return reply, nil, err, kind
+-- A refusal counts only for the newest token, and after the one before it was tried where the service still takes that.
+-- Returns token; or nil, a newer stored one; or nil, nil, err, kind.
+local function exchange_newest(account, token_kind, grant, lease, stored)
+  local token, err, kind, known = exchange(account, token_kind, grant, lease, stored)
+  if known ~= "refused" or not grant.refreshes then return token, nil, err, kind end
+  local newer = cache.read(account, token_kind)
+  if newer and not newer:same_refresh(stored) then return nil, newer end
+  token = stored:has_previous(account.clock()) and exchange(account, token_kind, grant, lease, stored, true)
+  if token then return token end
+  cache.refused(account, token_kind, stored)
+  return nil, nil, err, kind
 end
 
--- A lease that was lost: whoever had it next may have stored a pair in place of the one we used, and theirs is
--- newer. If not, or after a sign-in, ours is.
-local function take_over(account, slot, record, replaced)
-  local stored, generation = records.read(account, slot)
-  if stored and replaced and stored.access_token ~= replaced.access_token then return stored end
-  local known = stored ~= nil and generation or nil
-  local done, err, kind = records.put(account, slot, record, { generation = known })
-  return record, not done and err or nil, kind
+-- A lease that was lost: whoever had it next may have stored a pair in place of the one we used, and theirs is newer. If
+-- not, or after a sign-in, ours is.
+local function take_over(account, token_kind, token, replaced)
+  local stored, generation = cache.read(account, token_kind)
+  if stored and replaced and not stored:same_access(replaced) then return stored end
+  local done, err = cache.put(account, token_kind, token, { generation = stored ~= nil and generation or nil })
+  return token, not done and err or nil
 end
 
--- replaced: the record whose refresh token was used, or nil.
-local function save(account, slot, record, replaced, held)
-  local done, err, kind = records.put(account, slot, record, { ticket = held.ticket, lease = held.lease })
-  if done then return record end
-  if kind == "conflict" then record, err = take_over(account, slot, record, replaced) end
-  if err then records.keep(account, slot, record, err) end
-  return record, err
+-- replaced: the token whose refresh token was used, or nil.
+local function save(account, token_kind, token, replaced, held)
+  local done, err, kind = cache.put(account, token_kind, token, { ticket = held.ticket, lease = held.lease })
+  if not done and kind == "conflict" then token, err = take_over(account, token_kind, token, replaced) end
+  if done or not err then return cache.saved(account, token_kind, token) end
+  cache.keep(account, token_kind, token, err)
+  return token, err
 end
 
--- The record, with an err beside it when it could not be saved; or nil, err, kind. held.ticket is closed by
--- the caller.
-local function under_lease(account, slot, grant, held)
-  local before, generation, read_kind = records.read(account, slot)
-  if before == nil then return nil, generation, read_kind end
-  if before and grant.serves(before) then return before end
-  local ticket_err, ticket_kind
-  held.ticket, ticket_err, ticket_kind = account.store:reserve(records.key(account, slot), record_bytes)
-  if not held.ticket then return nil, ticket_err, ticket_kind end
-  local reply, newer, err, kind = ask_with_newest(account, slot, grant, held.lease, before)
-  if newer then return newer end
-  if not reply then return nil, err, kind end
-  local replaced = grant.refreshes and before or nil
-  local record = records.of_reply(account, slot, reply, replaced, grant.asked)
-  return save(account, slot, record, replaced, held)
+-- The token, with an err beside it when it could not be saved; or nil, err, kind. held.ticket is closed by the caller.
+local function under_lease(account, token_kind, grant, held)
+  local stored, err, kind = cache.read(account, token_kind)
+  if stored == nil then return nil, err, kind end
+  if stored and grant.serves(stored) then return cache.learn(account, token_kind, stored) end
+  held.ticket, err, kind = account.store:reserve(cache.key(account, token_kind), record_bytes)
+  if not held.ticket then return nil, err, kind end
+  local token, newer
+  token, newer, err, kind = exchange_newest(account, token_kind, grant, held.lease, stored or nil)
+  if newer then return cache.learn(account, token_kind, newer) end
+  if not token then return nil, err, kind end
+  return save(account, token_kind, token, grant.refreshes and stored or nil, held)
 end
 
---- Renews the pair of a slot and returns its record, with an err beside it when the store refused it; or
---- nil, err, kind. grant: fields(refresh token) gives the form; serves(record) says whether a stored pair
---- makes the exchange needless; refreshes: the refresh token is what is exchanged; check(reply) may refuse
---- a reply; asked: the scopes asked for.
-return function(account, slot, grant, seconds)
+-- What the store raises here undoes nothing.
+local function let_go(held)
+  if held.ticket then pcall(held.ticket.close) end
+  pcall(held.lease.release, held.lease)
+end
+
+--- Exchanges for the token of a kind and returns it, with an err beside it when the store refused it; or nil, err, kind.
+--- grant: form(token, previous) gives what is sent; serves(token) says whether a stored one makes the exchange needless;
+--- refreshes: the refresh token is what is exchanged; nonce: that the reply's id_token must carry; asked: the scopes asked
+--- for. What raises after the exchange leaves the token in memory: it is returned, with an err.
+return function(account, token_kind, grant, seconds)
   local held = {}
   local newer, err, kind
-  held.lease, newer, err, kind = lease_or_newer(account, slot, grant, seconds)
-  if newer then return newer end
+  held.lease, newer, err, kind = lease_or_newer(account, token_kind, grant, seconds)
+  if newer then return cache.learn(account, token_kind, newer) end
   if not held.lease then return nil, err, kind end
-  local ok, record, record_err, record_kind = pcall(under_lease, account, slot, grant, held)
-  if held.ticket then held.ticket.close() end
-  held.lease:release()
-  if not ok then error(record, 0) end
-  return record, record_err, record_kind
+  local ok, token, token_err, kind_of_err = pcall(under_lease, account, token_kind, grant, held)
+  let_go(held)
+  if ok then return token, token_err, kind_of_err end
+  local failure = token
+  cache.interrupted(account, token_kind)
+  token, token_err = cache.recover(account, token_kind, failure)
+  if not token then error(failure, 0) end
+  return token, token_err
 end

@@ -71,10 +71,10 @@ end
 
 --- Where the account lives by what its tokens say: a name such as "eu", perhaps one that no row knows, or nil. A hint for
 --- routing and nothing else: claims are not verified, may be absent and may change. claims: of the access token;
---- refresh_token begins with the region where it is of the known form ("EU_…").
-function M.hint(vendor, claims, refresh_token)
+--- start: of the refresh token, which begins with the region where it is of the known form ("EU_…").
+function M.hint(vendor, claims, start)
   local code = type(claims.ou_code) == "string" and string.lower(claims.ou_code) or nil
-  local prefix = type(refresh_token) == "string" and string.match(refresh_token, "^(%u%u)_")
+  local prefix = type(start) == "string" and string.match(start, "^(%u%u)_")
   return of_audience(vendor, claims.aud, code) or code or prefix and string.lower(prefix) or nil
 end
 

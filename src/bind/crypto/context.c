@@ -93,12 +93,6 @@ static int l_sha1(lua_State *L) {
   return 1;
 }
 
-/* core.same_secret(a, b) -> boolean, in a time that does not tell where they differ */
-static int l_same_secret(lua_State *L) {
-  lua_pushboolean(L, bytes_equal_secret(check_bytes(L, 1), check_bytes(L, 2)));
-  return 1;
-}
-
 /* fleet.base64(bytes) -> text */
 static int l_base64(lua_State *L) {
   struct bytes in = check_bytes(L, 1);
@@ -120,13 +114,9 @@ static int l_unbase64(lua_State *L) {
 }
 
 void open_crypto(lua_State *L) {
-  static const luaL_Reg functions[] = {{"random_text", l_random_text},
-                                       {"sha256", l_sha256},
-                                       {"sha1", l_sha1},
-                                       {"same_secret", l_same_secret},
-                                       {"base64", l_base64},
-                                       {"unbase64", l_unbase64},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"random_text", l_random_text}, {"sha256", l_sha256},     {"sha1", l_sha1},
+      {"base64", l_base64},           {"unbase64", l_unbase64}, {NULL, NULL}};
   open_shared(L);
   luaL_setfuncs(L, functions, 0);
 }

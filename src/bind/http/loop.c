@@ -1,5 +1,6 @@
 #include "bind/call/reply.h"
 #include "bind/call/request.h"
+#include "bind/lua/secret.h"
 #include "http/multi.h"
 
 #include <stdlib.h>
@@ -242,7 +243,7 @@ static int l_submit_raw(lua_State *L) {
   if (!o.r.method || !o.r.url) return luaL_error(L, "a request needs a method and a url");
   if (o.r.method[0] != 'G') o.r.idle_limit = ONCE_IDLE_SECONDS;
   read_headers(L, 3, &o);
-  if (lua_getfield(L, 3, "body") != LUA_TNIL) o.r.body = check_bytes(L, -1);
+  if (lua_getfield(L, 3, "body") != LUA_TNIL) o.r.body = check_text(L, -1);
   return submit(L, l, &o, id);
 }
 

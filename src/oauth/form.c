@@ -1,29 +1,14 @@
-#include "oauth/oauth.h"
-
-#include "crypto/digest.h"
+#include "oauth/form.h"
 
 #include <string.h>
 
-bool oauth_challenge(struct crypto *c, struct buf *out, struct bytes verifier, struct err *e) {
-  unsigned char hash[HASH_SIZE];
-  if (!crypto_sha256(c, verifier, hash)) return err_set(e, KIND_service, "OpenSSL made no SHA-256");
-  buf_base64url(out, (struct bytes){hash, sizeof hash});
-  return buf_ok(out) || err_out_of_memory(e);
-}
-
-/* ---- forms ---- */
-
 /* Spaces as %20, which every reader of forms and queries takes. */
-void oauth_form(struct buf *out, const struct oauth_pair *pairs, size_t count) {
-  bool first = true;
-  for (size_t i = 0; i < count; i++) {
-    if (!pairs[i].value.data) continue;
-    if (!first) buf_put(out, '&');
-    first = false;
-    buf_percent(out, bytes_of(pairs[i].name));
-    buf_put(out, '=');
-    buf_percent(out, pairs[i].value);
-  }
+void form_add(struct buf *out, const char *name, struct bytes value) {
+  if (!value.data) return;
+  if (out->size) buf_put(out, '&');
+  buf_percent(out, bytes_of(name));
+  buf_put(out, '=');
+  buf_percent(out, value);
 }
 
 static int hex_digit(unsigned char c) {
@@ -65,10 +50,10 @@ static bool is_named(struct bytes encoded, const char *name) {
 }
 
 /* Twice the same name is how one reader is made to see another value than the next (RFC 6749 section 3.1). */
-bool oauth_field(struct bytes query, const char *name, struct buf *value, struct err *e) {
+bool form_field(struct bytes form, const char *name, struct buf *value, struct err *e) {
   bool found = false;
-  while (query.size) {
-    struct bytes pair = split(&query, '&'), key = split(&pair, '=');
+  while (form.size) {
+    struct bytes pair = split(&form, '&'), key = split(&pair, '=');
     if (!is_named(key, name)) continue;
     if (found) return err_set(e, KIND_protocol, "the address names '%s' twice", name);
     if (!decode(value, pair))
@@ -76,24 +61,4 @@ bool oauth_field(struct bytes query, const char *name, struct buf *value, struct
     found = true;
   }
   return found;
-}
-
-/* ---- tokens ---- */
-
-bool oauth_claims(struct buf *json, struct bytes token) {
-  size_t before = json->size;
-  struct bytes rest = token;
-  split(&rest, '.');
-  struct bytes payload = split(&rest, '.');
-  if (!payload.size || !rest.size || memchr(rest.data, '.', rest.size)) return false;
-  return buf_unbase64url(json, payload) && json->size > before && json->data[before] == '{';
-}
-
-enum token_choice oauth_choose(const struct token_facts *f) {
-  enum token_choice renewed = f->refresh ? TOKEN_REFRESH : TOKEN_LOGIN;
-  if (!f->access || f->rejected) return renewed;
-  if (f->expires_at == 0 || f->wall < f->saved_at) return TOKEN_USE;
-  double left = f->expires_at - f->wall;
-  if (left > f->margin) return TOKEN_USE;
-  return left > 0 && !f->refresh ? TOKEN_USE : renewed;
 }

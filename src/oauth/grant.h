@@ -1,0 +1,27 @@
+/* What is sent to the token address: the form of each grant (doc/protocol.md, token requests; RFC 6749
+ * sections 4.1.3, 4.4.2 and 6).
+ *
+ * Secrets go from their owner straight into the form, and the form is a buffer that is wiped.
+ */
+#ifndef FLEET_OAUTH_GRANT_H
+#define FLEET_OAUTH_GRANT_H
+
+#include "base/buf.h"
+
+enum grant_kind { GRANT_CODE, GRANT_REFRESH, GRANT_PARTNER, GRANT_BUSINESS };
+
+struct grant { /* data NULL: not there. A kind takes what belongs to it and leaves the rest */
+  struct bytes client_id, client_secret;
+  struct bytes code, code_verifier, redirect_uri; /* a verifier is for applications without secret */
+  struct bytes refresh_token;
+  struct bytes audience, scope, auth_code;
+};
+
+bool grant_kind_named(const char *name, enum grant_kind *kind); /* "code" "refresh" "partner" "business" */
+void grant_form(struct buf *form, enum grant_kind kind, const struct grant *g);
+
+/* Appends text without the secrets that the form carries, whether they stand in it as they are or
+ * percent-encoded: servers repeat what they were sent. */
+void grant_hide(struct bytes form, struct bytes text, struct buf *out);
+
+#endif
