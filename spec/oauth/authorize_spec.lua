@@ -274,7 +274,7 @@ describe("signing in", function()
       assert.error_matches(function() login.pairing_url(account, { domain = domain }) end, "'domain' must be")
     end
     for _, vin in ipairs { "short", "5YJ3012345678IABC", "5YJ30123456789AB/" } do
-      assert.error_matches(function() login.pairing_url(account, { domain = "app.example", vin = vin }) end, "'vin' must be")
+      assert.error_matches(function() login.pairing_url(account, { domain = "app.example", vin = vin }) end, "'vin' is not a VIN")
     end
   end)
 end)

@@ -45,8 +45,8 @@ describe("a garage", function()
   end)
 
   for name, case in pairs({
-    ["a misspelt member"] = { { vehicels = {} }, "vehicels: unknown member, did you mean 'vehicles'?" },
-    ["a misspelt member of a vehicle"] = { { vehicles = { { vin = VIN, sleep_afte = 1 } } }, "vehicles[1].sleep_afte: unknown member" },
+    ["a misspelt member"] = { { vehicels = {} }, "the garage: unknown member 'vehicels', did you mean 'vehicles'?" },
+    ["a misspelt member of a vehicle"] = { { vehicles = { { vin = VIN, sleep_afte = 1 } } }, "vehicles[1]: unknown member 'sleep_afte'" },
     ["a VIN with a letter that none has"] = { { vehicles = { { vin = "5YJ3FLEE9RFO00001" } } }, "vehicles[1].vin: a VIN has 17" },
     ["no VIN"] = { { vehicles = { {} } }, "vehicles[1]: 'vin' is missing" },
     ["a VIN that stands there twice"] = { { vehicles = { { vin = VIN }, { vin = VIN } } }, "stands there twice" },

@@ -7,9 +7,10 @@
 #ifndef FLEET_SIGNING_METADATA_H
 #define FLEET_SIGNING_METADATA_H
 
+#include "base/vin.h"
 #include "base/buf.h"
 
-enum { VIN_SIZE = 17, EPOCH_SIZE = 16 };
+enum { EPOCH_SIZE = 16 };
 
 enum method { METHOD_GCM = 5, METHOD_HMAC = 8, METHOD_RESPONSE = 9 }; /* Signatures.SignatureType */
 

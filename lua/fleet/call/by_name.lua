@@ -8,31 +8,30 @@ local unpack = require("fleet.util.compat").unpack
 
 local M = {}
 
-local id_argument = { vehicle = "vin", site = "energy_site_id" }
-
 local function missing(row, name)
   errors.usage("%s: '%s' is missing", row.name, name)
 end
 
-local function handle_for(row, client, args)
-  local id_name = id_argument[row.handle]
-  if row.handle == "client" then return client end
-  if not id_name then return core.handle(row.handle, client) end
-  local id = args[id_name]
-  if id == nil then missing(row, id_name) end
-  args[id_name] = nil
-  return id_name == "vin" and client:vehicle(id) or client:energy_site(id)
+local function implied_name(row)
+  for _, param in ipairs(row.params) do
+    if param.implied then return param.name end
+  end
 end
 
--- What the handle knows already.
-local function implied(row, param)
-  return param.name == id_argument[row.handle]
+local function handle_for(row, client, args)
+  if row.handle == "client" then return client end
+  local name = implied_name(row)
+  if not name then return core.handle(row.handle, client) end
+  local id = args[name]
+  if id == nil then missing(row, name) end
+  args[name] = nil
+  return row.handle == "vehicle" and client:vehicle(id) or client:energy_site(id)
 end
 
 local function positional(row, args)
   local list = {}
   for _, param in ipairs(row.params) do
-    if param.place == "path" and not implied(row, param) then
+    if param.place == "path" and not param.implied then
       if args[param.name] == nil then missing(row, param.name) end
       list[#list + 1] = args[param.name]
       args[param.name] = nil
@@ -43,8 +42,7 @@ end
 
 local function takes_table(row)
   for _, param in ipairs(row.params) do
-    local own = param.type == "vin" and row.handle == "vehicle"
-    if param.place ~= "path" and not own then return true end
+    if param.place ~= "path" and not param.implied then return true end
   end
   return row.flags.body_as_given
 end

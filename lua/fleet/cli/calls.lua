@@ -12,14 +12,11 @@ M.handles = {
   { name = "charging", receiver = "client.charging", title = "Charging records" },
 }
 
--- What the handle knows is no argument.
-local own = { vehicle = "vin", site = "energy_site_id" }
-
 --- The positional arguments of a row, then the parameters of its table: two lists of parameters.
 function M.arguments(row)
   local path, params = {}, {}
   for _, param in ipairs(row.params) do
-    if param.name ~= own[row.handle] then
+    if not param.implied then
       local list = param.place == "path" and path or params
       list[#list + 1] = param
     end

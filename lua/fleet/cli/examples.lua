@@ -27,10 +27,8 @@ local function values_of(row, bare)
   local arguments, values = arguments_of(row), {}
   local i = 1
   for _, param in ipairs(bare) do
-    if param.name == "vin" and row.handle == "vehicle" then
-      values.vin = M.vin
-    elseif param.name == "energy_site_id" then
-      values.energy_site_id = M.site
+    if param.implied then
+      values[param.name] = row.handle == "vehicle" and M.vin or M.site
     else
       values[param.name] = arguments[i]
       i = i + 1

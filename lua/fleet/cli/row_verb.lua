@@ -20,16 +20,12 @@ function M.called(param)
   return called[param.name] or string.upper(param.name)
 end
 
-local function is_handle_id(row, param)
-  return row.handle == "vehicle" and param.type == "vin" or row.handle == "site" and param.name == "energy_site_id"
-end
-
 --- The parameters of a row that stand as bare words, in order: the handle's id, what else is in the path, and the one that
 --- may stand alone. Then all others, which are written name=value.
 function M.parameters(row)
   local ids, path, whole, named = {}, {}, {}, {}
   for _, param in ipairs(row.params) do
-    local list = is_handle_id(row, param) and ids or param.place == "path" and path or param.whole and whole or named
+    local list = param.implied and ids or param.place == "path" and path or param.whole and whole or named
     list[#list + 1] = param
   end
   local bare = {}
@@ -76,7 +72,7 @@ local function take_body(environment, row, word, args)
 end
 
 local function is_vehicle(row, param)
-  return param ~= nil and row.handle == "vehicle" and is_handle_id(row, param)
+  return param ~= nil and row.handle == "vehicle" and param.implied
 end
 
 -- The vehicle may be left out where the account has only one: then there are no more words than the others need.
@@ -124,7 +120,7 @@ local function check_complete(environment, row, args)
   for _, param in ipairs(row.params) do
     if args[param.name] == nil and wanted(row, param, args) and not is_vehicle(row, param) then
       if not param.secret then
-        local bare = is_handle_id(row, param) or param.place == "path" or param.whole
+        local bare = param.implied or param.place == "path" or param.whole
         local text = bare and M.called(param) or param.name .. "="
         usage_error.raise(string.format("'%s' needs %s: %s", row.name, text, param.doc), { row.name })
       end

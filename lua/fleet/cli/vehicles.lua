@@ -10,7 +10,7 @@ local longest_serial = 7 -- more digits are the id of a record
 -- What needs no look at the account.
 local function is_id(text)
   if string.match(text, "^%d+$") then return #text > longest_serial end
-  return #text == 17 and string.match(text, "^[%u%d]+$") ~= nil
+  return core.is_vin(text)
 end
 
 local function described(records)

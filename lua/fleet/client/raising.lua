@@ -42,6 +42,10 @@ function mt.__call(view, state, control)
   return pass(object(state, inside[control] or control))
 end
 
+function mt.__eq(a, b)
+  return inside[a] == inside[b]
+end
+
 function mt.__tostring(view)
   return tostring(inside[view])
 end

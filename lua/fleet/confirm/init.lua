@@ -39,6 +39,16 @@ local function read(handle, row, id, options)
   return { site_info = info }
 end
 
+-- One look at what the row names: a function(options) -> whether it shows what the parameters wanted, or nil, err, kind.
+local function row_look(handle, row, params)
+  local _, _, id = core.account(handle)
+  return function(options)
+    local data, err, kind = read(handle, row, id, options)
+    if err then return nil, err, kind end
+    return settle.holds(row, params, data)
+  end
+end
+
 --- Whether the call that ended in err was done after all: true or false by one billed read, which never wakes. Returns
 --- nil, err, "unsupported" where nothing readable tells (trunk, horn), or nil, err, kind when the read fails or is old.
 function M.settle(handle, failed, options)
@@ -47,20 +57,19 @@ function M.settle(handle, failed, options)
   local row = facts.row
   local _, _, id = core.account(handle)
   if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
+  if facts.look then return facts.look(options) end
   if not settle.can_tell(row, facts.params) then
     return unsupported(row, "nothing that can be read tells whether it was done")
   end
-  local data, err, kind = read(handle, row, id, options)
-  if err then return nil, err, kind end
-  return settle.holds(row, facts.params, data)
+  return row_look(handle, row, facts.params)(options)
 end
 
 local first_pause, longest_pause = 1, 8
 
 -- The service took the setting; what follows cannot undo that, so that the outcome is open and settle may look again.
-local function in_doubt(err, row, request, id)
+local function in_doubt(err, row, request, id, look)
   err.outcome, err.site, err.request = "unknown", id, row.verb .. " " .. row.path
-  run.facts_of[err] = { row = row, params = request:params(), id = id }
+  run.facts_of[err] = { row = row, params = request:params(), id = id, look = look }
   return nil, err, err.kind
 end
 
@@ -68,16 +77,16 @@ local function mismatch(row)
   return errors.new("conflict", row.name .. ": the service accepted the setting, but reading it back does not show it")
 end
 
---- Reads a site's settings until they show what was set, until the deadline of the loop's clock. Returns value, or nil, err,
---- kind.
-function M.read_back(row, request, handle, value, deadline)
+--- Looks at a site's settings until they show what was set, until the deadline of the loop's clock. Returns value, or nil,
+--- err, kind. own_look: a look for what the row's column cannot say, see row_look.
+function M.read_back(row, request, handle, value, deadline, own_look)
   local _, _, id = core.account(handle)
-  local pause = first_pause
+  local look, pause = own_look or row_look(handle, row, request:params()), first_pause
   while true do
-    local data, err = read(handle, row, id, { timeout = math.max(deadline - tasks.now(), 1) })
-    if err then return in_doubt(err, row, request, id) end
-    if settle.holds(row, request:params(), data) then return value end
-    if tasks.now() + pause > deadline then return in_doubt(mismatch(row), row, request, id) end
+    local shown, err = look { timeout = math.max(deadline - tasks.now(), 1) }
+    if shown then return value end
+    if err then return in_doubt(err, row, request, id, own_look) end
+    if tasks.now() + pause > deadline then return in_doubt(mismatch(row), row, request, id, own_look) end
     tasks.sleep(pause)
     pause = math.min(pause * 2, longest_pause)
   end
@@ -89,16 +98,22 @@ local function cannot_read_back(row)
   return nil, err, kind
 end
 
---- The method of an energy setting: as its row says, and with read_back = true it returns only when the setting shows.
+--- Sends a planned setting, and with read_back = true returns only when the setting shows. own_look: see read_back; settle
+--- then looks in the same way.
+function M.set(row, request, handle, own_look)
+  local back = request:flag("read_back")
+  if back and not row.settle and not own_look then return cannot_read_back(row) end
+  local deadline = tasks.now() + (request:timeout() or core.account(handle).config.timeout)
+  local value, err, kind = run.perform(row, request, handle)
+  if err and run.facts_of[err] then run.facts_of[err].look = own_look end
+  if err or not back then return value, err, kind end
+  return M.read_back(row, request, handle, value, deadline, own_look)
+end
+
+--- The method of an energy setting.
 function M.setting_method(row)
   return function(handle, ...)
-    local request = core.plan(row.pointer, handle, ...)
-    local back = request:flag("read_back")
-    if back and not row.settle then return cannot_read_back(row) end
-    local deadline = tasks.now() + (request:timeout() or core.account(handle).config.timeout)
-    local value, err, kind = run.perform(row, request, handle)
-    if err or not back then return value, err, kind end
-    return M.read_back(row, request, handle, value, deadline)
+    return M.set(row, core.plan(row.pointer, handle, ...), handle)
   end
 end
 

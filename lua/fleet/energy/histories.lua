@@ -3,7 +3,8 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local history = require "fleet.energy.date_ranges"
-local members = require "fleet.util.tables"
+local rows = require "fleet.call.rows"
+local tables = require "fleet.util.tables"
 local tasks = require "fleet.async.task"
 
 local M = {}
@@ -24,7 +25,7 @@ local function site_zone(site)
 end
 
 local function one_range(params, range)
-  local fresh = members.copy(params)
+  local fresh = tables.copy(params)
   fresh.day, fresh.split = nil, nil
   fresh.start_date, fresh.end_date = range.start_date, range.end_date
   return fresh
@@ -35,7 +36,7 @@ local function remaining(options)
   if type(options) ~= "table" or options.timeout == nil then return function() return options end end
   local deadline = tasks.real() + options.timeout
   return function()
-    local left = members.copy(options)
+    local left = tables.copy(options)
     left.timeout = deadline - tasks.real()
     return left.timeout > 0 and left or nil
   end
@@ -62,12 +63,13 @@ local function ask_all(row, plain, site, params, ranges, options)
   return history.join(replies, #ranges)
 end
 
---- The method of a history row: local dates are made into requests in the site's zone, everything else is sent as given.
-function M.method(row)
+-- Local dates are made into requests in the site's zone, everything else is sent as given.
+local function method(name)
+  local row = rows.by_name[name]
   return function(plain, site, params, options, ...)
     if type(params) ~= "table" or not history.local_dates(params) then return plain(site, params, options, ...) end
     core.plan(row.pointer, site, params, options, ...) -- the caller's mistakes raise before anything is asked
-    params = members.copy(params)
+    params = tables.copy(params)
     local zone, err, kind
     if not params.time_zone then
       params.time_zone, err, kind = site_zone(site)
@@ -78,5 +80,8 @@ function M.method(row)
     return ask_all(row, plain, site, params, history.ranges(params, zone), options)
   end
 end
+
+--- These take the place of the rows' methods; plain makes one request.
+M.energy, M.backup, M.charge = method("energy_history"), method("backup_history"), method("charge_history")
 
 return M

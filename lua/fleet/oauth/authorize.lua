@@ -147,8 +147,8 @@ end
 function M.pairing_url(account, options)
   local domain, vin = options and options.domain or account.config.domain, options and options.vin
   hostname.check("pairing_url", domain)
-  if vin ~= nil and not (type(vin) == "string" and #vin == 17 and string.find(vin, "^[A-HJ-NPR-Z%d]+$")) then
-    errors.usage("pairing_url: 'vin' must be a vehicle identification number")
+  if vin ~= nil and not core.is_vin(vin) then
+    errors.usage("pairing_url: 'vin' is not a VIN: " .. core.vin_spelling)
   end
   return account.vendor.pairing_url .. domain .. (vin and "?vin=" .. vin or "")
 end

@@ -1,18 +1,54 @@
--- client:create_fleet_telemetry_config: checked before it is sent, and signed where the client has a key.
+-- Telemetry configurations: checked before they are sent, signed where the client has a key, and waited for.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
+local check_options = require "fleet.util.check_options"
+local tasks = require "fleet.async.task"
 local telemetry = require "fleet.resources.telemetry_check"
 
 local M = {}
 
 local row = rows.by_name.create_fleet_telemetry_config
 
+local advice = {} -- why a vehicle was skipped -> what to do
+for _, reason in ipairs(core.reasons()) do
+  if reason.where == "telemetry" then advice[reason.text] = reason.doc end
+end
+
+--- skipped_vehicles is an object from reason to VINs, or a list of { vin, reason }: both become a list of { vin =, reason =,
+--- advice = }.
+local function skipped_list(skipped)
+  local list = {}
+  local function add(vin, reason)
+    list[#list + 1] = { vin = vin, reason = reason, advice = advice[reason] }
+  end
+  for key, value in pairs(skipped) do
+    if type(key) == "number" and type(value) == "table" then
+      add(value.vin, value.reason)
+    elseif type(value) == "table" then
+      for _, vin in ipairs(value) do add(vin, key) end
+    else
+      add(key, value)
+    end
+  end
+  table.sort(list, function(a, b) return tostring(a.vin) .. tostring(a.reason) < tostring(b.vin) .. tostring(b.reason) end)
+  return list
+end
+
+local function with_skipped(plain, client, ...)
+  local value, err, kind = plain(client, ...)
+  if type(value) == "table" and type(value.skipped_vehicles) == "table" then
+    value.skipped_vehicles = skipped_list(value.skipped_vehicles)
+  end
+  return value, err, kind
+end
+M.create_jws = with_skipped
+
 local function refusal(message, more)
-  local facts = members.copy(more, { outcome = "not_sent", request = row.verb .. " " .. row.path })
+  local facts = tables.copy(more, { outcome = "not_sent", request = row.verb .. " " .. row.path })
   return errors.failure("invalid", row.name .. ": " .. message, facts)
 end
 
@@ -38,10 +74,9 @@ local function through_proxy(client, params, options)
 end
 
 --- Creates or replaces the configuration of vehicles. plain makes the row's own request; with a key the jws row carries a
---- signed token; commands = "proxy" leaves signing to the proxy. with_skipped(send, ...) sends and reads who was skipped. A
---- configuration with problems returns nil, err, "invalid" with err.problems; the result carries the check's warnings.
---- options.force = true sends what the check refuses.
-function M.create(with_skipped, plain, client, params, options, ...)
+--- signed token; commands = "proxy" leaves signing to the proxy. A configuration with problems returns nil, err, "invalid" with
+--- err.problems; the result carries the check's warnings. options.force = true sends what the check refuses.
+function M.create(plain, client, params, options, ...)
   core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
   local account = core.account(client)
   if params.audience and (not account.keys or account.config.commands == "proxy") then
@@ -63,6 +98,27 @@ function M.create(with_skipped, plain, client, params, options, ...)
   end
   if type(value) == "table" and #report.warnings > 0 then value.warnings = report.warnings end
   return value, err, kind
+end
+
+local first_pause, longest_pause, default_timeout = 5, 60, 1800
+
+--- Waits until the vehicle has taken the configuration over (synced), looking every few seconds at first, then each
+--- minute. timeout: seconds, 1800. Returns the configuration, or nil, err, "timeout".
+function M.wait_synced(car, options)
+  check_options.names("wait_telemetry_synced", "option", options, { "timeout" })
+  check_options.seconds("wait_telemetry_synced", "timeout", options and options.timeout)
+  local timeout, pause = options and options.timeout or default_timeout, first_pause
+  local deadline = tasks.now() + timeout
+  while true do
+    local value, err, kind = car:fleet_telemetry_config()
+    if err then return nil, err, kind end
+    if value.synced == true then return value end
+    if tasks.now() + pause > deadline then
+      return errors.failure("timeout", string.format("wait_telemetry_synced: not synced after %g s", timeout), { vin = car.vin })
+    end
+    tasks.sleep(pause)
+    pause = math.min(pause * 2, longest_pause)
+  end
 end
 
 return M

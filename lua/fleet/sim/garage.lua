@@ -1,6 +1,7 @@
 -- The garage file: what exists in the simulated world. It is read strictly, because a misspelt member would otherwise show
 -- as a riddle hours later: every problem names the place and what is expected there. doc/garage.schema.json says the same
 -- for editors.
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
@@ -142,8 +143,8 @@ end
 local function check_type(value, name, path)
   if name == "any" then return end
   if name == "vin" then
-    if type(value) == "string" and value:match("^[A-HJ-NPR-Z0-9]+$") and #value == 17 then return end
-    fail(path, "a VIN has 17 capital letters and digits, without I, O and Q")
+    if core.is_vin(value) then return end
+    fail(path, "a VIN has %s", core.vin_spelling)
   end
   if name == "key" then
     if type(value) == "string" and keys.hex(value) then return end

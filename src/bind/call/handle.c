@@ -1,3 +1,4 @@
+#include "base/vin.h"
 #include "bind/call/handles.h"
 
 #include <string.h>
@@ -5,8 +6,9 @@
 /* A client is the only one that can be closed; the others are as open as their client. */
 const struct box_type client_type = {"fleet.client", NULL, NULL, NULL};
 
-static int l_handle_tostring(lua_State *L);
-static const luaL_Reg handle_metamethods[] = {{"__tostring", l_handle_tostring}, {NULL, NULL}};
+static int l_handle_tostring(lua_State *L), l_handle_eq(lua_State *L);
+static const luaL_Reg handle_metamethods[] = {
+    {"__tostring", l_handle_tostring}, {"__eq", l_handle_eq}, {NULL, NULL}};
 static const struct box_type handle_types[] = {{"fleet.vehicle", NULL, NULL, handle_metamethods},
                                                {"fleet.site", NULL, NULL, handle_metamethods},
                                                {"fleet.partner", NULL, NULL, handle_metamethods},
@@ -55,9 +57,16 @@ void handle_push_id(lua_State *L, int index) {
     lua_getiuservalue(L, index, HANDLE_ID);
 }
 
+bool handle_implies(const struct row *row, const struct param *q) {
+  if (q->place != IN_PATH && q->place != IN_QUERY) return false;
+  if (strcmp(row->handle, "vehicle") == 0) return q->type == TYPE_VIN;
+  return strcmp(row->handle, "site") == 0 && strcmp(q->name, "energy_site_id") == 0;
+}
+
 /* The last four characters are enough to tell vehicles apart and too few to address one. */
 static int l_handle_tostring(lua_State *L) {
   const struct box_type *type = type_at(L, 1);
+  if (!type || type == &client_type) return luaL_typeerror(L, 1, "fleet handle");
   lua_getiuservalue(L, 1, HANDLE_ID);
   size_t size = 0;
   const char *id = lua_tolstring(L, -1, &size);
@@ -65,6 +74,60 @@ static int l_handle_tostring(lua_State *L) {
     lua_pushfstring(L, "%s (...%s)", type->name, size > 4 ? id + size - 4 : id);
   else
     lua_pushstring(L, type->name);
+  return 1;
+}
+
+static void push_handle(lua_State *L, const struct box_type *type, int client, int id) {
+  box_check(L, client, &client_type);
+  box_new(L, type, 1, 2);
+  lua_pushvalue(L, client);
+  lua_setiuservalue(L, -2, HANDLE_CLIENT);
+  lua_pushvalue(L, id);
+  lua_setiuservalue(L, -2, HANDLE_ID);
+}
+
+/* Two handles of one client that stand for the same thing are equal. */
+static int l_handle_eq(lua_State *L) {
+  const struct box_type *type = type_at(L, 1);
+  bool same = type && type != &client_type && type == type_at(L, 2);
+  for (int value = HANDLE_CLIENT; same && value <= HANDLE_ID; value++) {
+    lua_getiuservalue(L, 1, value);
+    lua_getiuservalue(L, 2, value);
+    same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+  }
+  lua_pushboolean(L, same);
+  return 1;
+}
+
+/* What a handle stands for, by the word of its kind: car.vin, site.id; NULL for those without. */
+static const char *id_name(const struct box_type *type) {
+  const char *kind = kind_of_type(type);
+  return strcmp(kind, "vehicle") == 0 ? "vin" : strcmp(kind, "site") == 0 ? "id" : NULL;
+}
+
+/* client.partner, client.user, client.charging: the handles that need no id. Nothing for another word. */
+static int push_part(lua_State *L, const char *word) {
+  for (int i = 0; i < HANDLES; i++) {
+    if (id_name(&handle_types[i]) || strcmp(kind_of_type(&handle_types[i]), word) != 0) continue;
+    lua_pushnil(L);
+    push_handle(L, &handle_types[i], 1, lua_gettop(L));
+    return 1;
+  }
+  return 0;
+}
+
+/* __index: a method, or what the object stands for or holds. Upvalue: the methods. */
+static int l_handle_index(lua_State *L) {
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  const struct box_type *type = type_at(L, 1);
+  if (!type || lua_type(L, 2) != LUA_TSTRING) return 0;
+  const char *word = lua_tostring(L, 2);
+  if (type == &client_type) return push_part(L, word);
+  if (!id_name(type) || strcmp(word, id_name(type)) != 0) return 0;
+  handle_push_id(L, 1);
   return 1;
 }
 
@@ -81,13 +144,8 @@ static int l_client(lua_State *L) {
 /* core.handle(kind, client, id or nil) -> handle */
 static int l_handle(lua_State *L) {
   const struct box_type *type = type_named(L, 1);
-  box_check(L, 2, &client_type);
   lua_settop(L, 3);
-  box_new(L, type, 1, 2);
-  lua_pushvalue(L, 2);
-  lua_setiuservalue(L, -2, HANDLE_CLIENT);
-  lua_pushvalue(L, 3);
-  lua_setiuservalue(L, -2, HANDLE_ID);
+  push_handle(L, type, 2, 3);
   return 1;
 }
 
@@ -116,6 +174,12 @@ static int l_account(lua_State *L) {
   lua_insert(L, 2);
   handle_push_id(L, 1);
   return 3;
+}
+
+/* core.is_vin(value) */
+static int l_is_vin(lua_State *L) {
+  lua_pushboolean(L, lua_type(L, 1) == LUA_TSTRING && is_vin(check_bytes(L, 1)));
+  return 1;
 }
 
 static int l_is_handle(lua_State *L) {
@@ -159,17 +223,28 @@ static int l_live(lua_State *L) {
 static void define_handle(lua_State *L, const struct box_type *type) {
   box_define(L, type);
   lua_getfield(L, -1, "__index");
-  lua_setfield(L, -2, "methods");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "methods");
+  lua_pushcclosure(L, l_handle_index, 1);
+  lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }
 
 void open_resource(lua_State *L) {
   define_handle(L, &client_type);
   for (int i = 0; i < HANDLES; i++) define_handle(L, &handle_types[i]);
-  static const luaL_Reg functions[] = {{"client", l_client},   {"handle", l_handle},
-                                       {"methods", l_methods}, {"account", l_account},
-                                       {"close", l_close},     {"is_handle", l_is_handle},
-                                       {"is_open", l_is_open}, {"row", l_row},
-                                       {"live", l_live},       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"client", l_client},
+                                       {"handle", l_handle},
+                                       {"methods", l_methods},
+                                       {"account", l_account},
+                                       {"close", l_close},
+                                       {"is_handle", l_is_handle},
+                                       {"is_vin", l_is_vin},
+                                       {"is_open", l_is_open},
+                                       {"row", l_row},
+                                       {"live", l_live},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
+  lua_pushliteral(L, VIN_SPELLING);
+  lua_setfield(L, -2, "vin_spelling");
 }

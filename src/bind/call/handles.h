@@ -4,6 +4,7 @@
 #define FLEET_BIND_HANDLES_H
 
 #include "bind/lua/bind.h"
+#include "tables/rows.h"
 
 /* User values: a client's account table; a handle's client and its id. */
 enum { CLIENT_ACCOUNT = 1, HANDLE_CLIENT = 1, HANDLE_ID = 2 };
@@ -15,5 +16,8 @@ extern const struct box_type client_type;
 const char *handle_kind(lua_State *L, int index);
 /* Pushes the id of the handle: a string, or nil for those without. */
 void handle_push_id(lua_State *L, int index);
+/* Whether the handle of a row knows this parameter: it then stands neither in the signature nor in the table.
+ */
+bool handle_implies(const struct row *row, const struct param *q);
 
 #endif

@@ -1,5 +1,6 @@
 #include "bind/call/params.h"
 
+#include "base/vin.h"
 #include "time/calendar.h"
 #include "bind/lua/json.h"
 
@@ -183,16 +184,11 @@ static bool id_text(struct bytes text) {
   return true;
 }
 
-/* A VIN, or the numeric id that paths take too (doc/protocol.md#addresses). */
-static bool vin_text(struct bytes text) {
+/* A VIN, or the numeric id that paths take too. */
+static bool names_vehicle(struct bytes text) {
   bool digits = text.size > 0 && text.size <= 20;
-  for (size_t i = 0; i < text.size; i++) {
-    unsigned char c = text.data[i];
-    if (!(c >= '0' && c <= '9')) digits = false;
-    if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z' && c != 'I' && c != 'O' && c != 'Q')))
-      return digits;
-  }
-  return digits || text.size == 17;
+  for (size_t i = 0; i < text.size && digits; i++) digits = text.data[i] >= '0' && text.data[i] <= '9';
+  return digits || is_vin(text);
 }
 
 /* It becomes a JSON number, where a leading zero would break the whole body. */
@@ -220,8 +216,7 @@ static void id_value(const struct plan *p, const struct param *q, int index, str
     lua_replace(p->L, index);
   }
   struct bytes text = string_value(p, q, index);
-  if (q->type == TYPE_VIN && !vin_text(text))
-    mistake(p, "'%s' is not a VIN: 17 capital letters and digits, without I, O and Q", q->name);
+  if (q->type == TYPE_VIN && !names_vehicle(text)) mistake(p, "'%s' is not a VIN: " VIN_SPELLING, q->name);
   if (bounded(q)) check_digits(p, q, text);
   if (!id_text(text)) mistake(p, "'%s' must be an id: letters, digits, '-' and '_'", q->name);
   buf_add(out, text.data, text.size);

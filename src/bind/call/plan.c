@@ -105,15 +105,8 @@ const struct box_type request_type = {"fleet.request", release_request, request_
 
 enum { MOST_PARAMS = 40 };
 
-/* What the handle knows is not in the signature of its method. */
-static bool implied(const struct row *row, const struct param *q) {
-  if (q->place != IN_PATH && q->place != IN_QUERY) return false;
-  if (strcmp(row->handle, "vehicle") == 0) return q->type == TYPE_VIN;
-  return strcmp(row->handle, "site") == 0 && strcmp(q->name, "energy_site_id") == 0;
-}
-
 static bool in_table(const struct plan *p, const struct param *q) {
-  return q->place != IN_PATH && !implied(p->row, q);
+  return q->place != IN_PATH && !handle_implies(p->row, q);
 }
 
 static size_t param_names(const struct plan *p, const char **names) {
@@ -160,7 +153,7 @@ static void missing(const struct plan *p, const struct param *q) {
 
 /* Pushes the value of a parameter and says whether one was given. */
 bool push_param(const struct plan *p, const struct param *q) {
-  if (implied(p->row, q)) {
+  if (handle_implies(p->row, q)) {
     handle_push_id(p->L, p->handle);
     return true;
   }
@@ -287,7 +280,7 @@ static const struct param *param_named(const struct row *row, const char *name, 
 
 /* Where the value of a placeholder comes from: the handle's id, or the next positional argument. */
 static int push_placeholder(struct plan *p, const struct param *q, int *argument) {
-  if (implied(p->row, q))
+  if (handle_implies(p->row, q))
     push_param(p, q);
   else if (*argument < p->box)
     lua_pushvalue(p->L, (*argument)++);

@@ -1,4 +1,4 @@
-#include "bind/lua/bind.h"
+#include "bind/call/handles.h"
 #include "tables/rows.h"
 
 #include <math.h>
@@ -145,10 +145,12 @@ static void push_param(lua_State *L, const struct param *q) {
   set_text(L, "doc", q->doc);
 }
 
-static void set_params(lua_State *L, const struct param *q) {
+static void set_params(lua_State *L, const struct row *row) {
+  const struct param *q = row->params;
   lua_newtable(L);
   for (lua_Integer i = 1; q && q->name; q++, i++) {
     push_param(L, q);
+    set_boolean(L, "implied", handle_implies(row, q));
     lua_seti(L, -2, i);
   }
   lua_setfield(L, -2, "params");
@@ -196,7 +198,7 @@ static void push_row(lua_State *L, const struct row *r) {
   lua_createtable(L, 0, 48);
   set_address(L, r);
   set_command(L, r);
-  set_params(L, r->params);
+  set_params(L, r);
   set_slots(L, r->slots);
   set_text(L, "scope", r->scope);
   set_text(L, "billing", billing_names[r->billing]);

@@ -35,7 +35,7 @@ long live_objects(lua_State *L) {
 
 /* The registry knows the metatable of a type by the type's address, and the type by the metatable's. */
 const struct box_type *box_type_at(lua_State *L, int index) {
-  if (!lua_isuserdata(L, index) || !lua_getmetatable(L, index)) return NULL;
+  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return NULL;
   lua_rawgetp(L, LUA_REGISTRYINDEX, lua_topointer(L, -1));
   const struct box_type *type = lua_touserdata(L, -1);
   lua_pop(L, 2);

@@ -1,3 +1,4 @@
+#include "base/vin.h"
 #include "bind/lua/json.h"
 #include "bind/signing/session.h"
 #include "crypto/keyfile.h"
@@ -166,8 +167,7 @@ static int l_jws(lua_State *L) {
   lua_settop(L, 3);
   check_options(L, 3, names, 2);
   const char *vin = string_option(L, 3, "vin", NULL), *app = string_option(L, 3, "app", "TelemetryClient");
-  if (vin && !is_vin(vin))
-    return luaL_error(L, "option 'vin' is not a VIN: 17 capital letters and digits, without I, O and Q");
+  if (vin && !is_vin(bytes_of(vin))) return usage_error(L, "option 'vin' is not a VIN: " VIN_SPELLING);
   if (!is_app(app)) return luaL_error(L, "option 'app' must be a name of letters and digits");
   struct buf *claims = push_claims(L, 2, k, vin, app), *token = push_scratch(L);
   if (!jws_sign(k, vendor_rows->jws_algorithm, buf_bytes(claims), token, &e)) return push_failure(L, &e);

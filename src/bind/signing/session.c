@@ -1,3 +1,4 @@
+#include "base/vin.h"
 #include "bind/call/request.h"
 #include "bind/signing/session.h"
 #include "crypto/random.h"
@@ -7,10 +8,6 @@
 #include <time.h>
 
 /* ---- what sessions and receivers share ---- */
-
-bool is_vin(const char *text) {
-  return strlen(text) == VIN_SIZE && strspn(text, "ABCDEFGHJKLMNPRSTUVWXYZ0123456789") == VIN_SIZE;
-}
 
 void check_options(lua_State *L, int index, const char *const *names, size_t count) {
   if (lua_isnoneornil(L, index)) return;
@@ -55,8 +52,8 @@ void check_party(lua_State *L, int index, const char *const *names, size_t count
   if (lua_getfield(L, index, "key") != LUA_TUSERDATA)
     luaL_error(L, "option 'key' must be a key: what fleet.key.load or fleet.key.generate gives");
   p->key = check_key(L, lua_gettop(L));
-  if (lua_getfield(L, index, "vin") != LUA_TSTRING || !is_vin(lua_tostring(L, -1)))
-    luaL_error(L, "option 'vin' must be a VIN: 17 capital letters and digits, without I, O and Q");
+  if (lua_getfield(L, index, "vin") != LUA_TSTRING || !is_vin(check_bytes(L, -1)))
+    usage_error(L, "option 'vin' must be a VIN: " VIN_SPELLING);
   memcpy(p->vin, lua_tostring(L, -1), sizeof p->vin);
   lua_getfield(L, index, "domain");
   p->domain = check_domain(L, lua_gettop(L));

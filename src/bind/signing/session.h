@@ -14,7 +14,6 @@ void open_commands(lua_State *L);
 void open_receiver(lua_State *L);
 struct key *check_key(lua_State *L, int index);
 
-bool is_vin(const char *text); /* 17 of the letters and digits that a VIN may have (ISO 3779) */
 /* Raises for an option that is not among names. */
 void check_options(lua_State *L, int index, const char *const *names, size_t count);
 

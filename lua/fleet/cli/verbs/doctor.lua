@@ -1,5 +1,6 @@
 -- fleet doctor: what keeps this installation from working, line by line, and what to do.
 
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
@@ -33,8 +34,7 @@ local function run(context, line)
   if line.pairs[1] then usage_error.raise(string.format("'doctor' takes no '%s='", line.pairs[1].name), { "doctor" }) end
   given.vins = line.words
   for _, vin in ipairs(given.vins) do
-    local good = #vin == 17 and string.match(vin, "^[A-HJ-NPR-Z%d]+$")
-    if not good then usage_error.raise(string.format("'%s' is not a VIN", vin), { "doctor" }) end
+    if not core.is_vin(vin) then usage_error.raise(string.format("'%s' is not a VIN", vin), { "doctor" }) end
   end
   local wrong = given.regions and regions.unknown(given.regions)
   if wrong then usage_error.raise(wrong, { "doctor" }) end

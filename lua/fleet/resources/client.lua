@@ -1,0 +1,76 @@
+-- What a client's methods do beyond their rows, and the handles that it makes.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local on_demand = require "fleet.util.on_demand"
+local rows = require "fleet.call.rows"
+local tables = require "fleet.util.tables"
+
+local M = { around = {}, methods = {}, each = {} }
+
+-- ---- handles ----
+
+--- A handle for one vehicle; makes no call. vin: a VIN or the service's id, string.
+function M.methods.vehicle(client, vin)
+  return core.handle("vehicle", client, core.check_id("vehicle", vin))
+end
+
+--- A handle for one energy site; makes no call. id: digits, string or integer.
+function M.methods.energy_site(client, id)
+  return core.handle("site", client, core.check_id("energy_site", id))
+end
+
+--- A loop over the vehicles gives handles with their records.
+function M.each.vehicles(client, record)
+  local car = core.handle("vehicle", client, record.vin or record.id_s or record.id)
+  local context, _, id = core.account(car)
+  context.states[id] = record.state
+  return car, record
+end
+
+-- ---- calls ----
+
+local call_by_name = on_demand.call("fleet.call.by_name", "call")
+
+--- Any row's call by its name: path arguments stand in args. Returns what the method returns; a paged row an iterable.
+function M.methods.call(client, name, args, options)
+  local row = rows.by_name[name]
+  if not row then errors.unknown_name("call", "name", name, rows.by_name) end
+  return call_by_name(row, client, args, options)
+end
+
+M.around.fleet_status = on_demand.call("fleet.resources.fleet_status", "ask")
+M.around.create_fleet_telemetry_config = on_demand.call("fleet.resources.telemetry", "create")
+M.around.create_fleet_telemetry_config_jws = on_demand.call("fleet.resources.telemetry", "create_jws")
+
+--- A code, or the whole link that ends with it.
+function M.around.redeem_invitation(plain, client, params, ...)
+  if type(params) == "table" and type(params.code) == "string" then
+    local address = string.match(params.code, "^https?://[^?#]*")
+    params = tables.copy(params, { code = address and string.match(address, "/([^/]+)/?$") })
+  end
+  return plain(client, params, ...)
+end
+
+-- ---- signing in, tokens, region: what each does is said in the module that does it ----
+
+local of_context = {
+  ["fleet.oauth.authorize"] = { "authorize_url", "authorize", "consent_url", "add_scopes_url", "pairing_url" },
+  ["fleet.oauth.tokens"] = { "refresh", "partner_login", "business_login", "keep_alive" },
+}
+
+local function with_context(module, name)
+  local call = on_demand.call(module, name)
+  return function(client, ...)
+    return call((core.account(client)), ...)
+  end
+end
+
+for module, names in pairs(of_context) do
+  for _, name in ipairs(names) do M.methods[name] = with_context(module, name) end
+end
+M.methods.token_info = with_context("fleet.oauth.tokens", "info")
+M.methods.discover_region = with_context("fleet.region.discovery", "discover")
+M.methods.close = on_demand.call("fleet.client", "close")
+
+return M

@@ -1,0 +1,51 @@
+-- What a vehicle's methods do beyond their rows.
+
+local core = require "fleet.core"
+local on_demand = require "fleet.util.on_demand"
+local tables = require "fleet.util.tables"
+
+local M = { around = {}, methods = {} }
+
+-- The state that a record tells decides what an unclear 408 means.
+local function remember_state(car, value)
+  if type(value) ~= "table" or type(value.state) ~= "string" then return end
+  local context, _, id = core.account(car)
+  context.states[id] = value.state
+end
+
+local function with_state(plain, car, ...)
+  local value, err, kind = plain(car, ...)
+  remember_state(car, value)
+  return value, err, kind
+end
+M.around.info = with_state
+M.around.wake_up = with_state
+
+--- location_hidden = true when location was asked for and withheld.
+function M.around.vehicle_data(plain, car, params, ...)
+  local value, err, kind = with_state(plain, car, params, ...)
+  local asked = type(params) == "table" and tables.set(params.endpoints).location_data
+  if type(value) == "table" and asked then
+    local drive = value.drive_state or {}
+    local place = value.location_data or drive
+    if place.latitude == nil and drive.latitude == nil then value.location_hidden = true end
+  end
+  return value, err, kind
+end
+
+--- { result = true, reason = "" }, "true" and true are the same answer in three published shapes.
+function M.around.mobile_enabled(plain, car, options, ...)
+  local value, err, kind = plain(car, options, ...)
+  local raw = type(options) == "table" and options.raw
+  if type(value) == "boolean" or (type(value) == "string" and not raw) then
+    value = { result = value == true or value == "true", reason = "" }
+  end
+  return value, err, kind
+end
+
+M.methods.wake = on_demand.call("fleet.resources.wake", "wake")
+M.methods.wait_telemetry_synced = on_demand.call("fleet.resources.telemetry", "wait_synced")
+M.methods.signed_data = on_demand.call("fleet.signing.vehicle_data", "method")
+M.methods.settle = on_demand.call("fleet.confirm", "settle")
+
+return M
