@@ -32,3 +32,4 @@ busted.subscribe({ "file", "end" }, function(file)
 end)
 
 require "spec.support.harness.eavesdrop"
+require "spec.support.harness.watchdog"

@@ -13,6 +13,15 @@ local M = {}
 
 local looks, pause = 1200, 0.025 -- half a minute for each prompt
 
+--- Whether there are pseudo-terminals here: a bare root without /dev/pts has none.
+function M.available()
+  if M.found == nil then
+    M.found = os.execute("env -u LD_PRELOAD script -qec true /dev/null </dev/null >/dev/null 2>&1") == true
+  end
+  return M.found
+end
+
+
 local function content(path)
   local file = io.open(path, "rb")
   if not file then return "" end

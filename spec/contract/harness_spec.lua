@@ -1,0 +1,76 @@
+-- The harness of the specs: nothing that a spec does ends the run or holds it for ever.
+
+local files = require "spec.support.harness.files"
+local process = require "spec.support.harness.process"
+
+local quote = process.quote
+
+-- Runs spec files of these texts in a run of their own with a limit of seconds. Returns what it printed and its status.
+local function run(seconds, texts)
+  local directory = process.temporary("harness")
+  local paths = {}
+  for i, text in ipairs(texts) do paths[i] = quote(files.write(directory .. "/file" .. i .. "_spec.lua", text)) end
+  local pipe = io.popen(string.format("FLEET_SPEC_LIMIT=%d timeout 120 lua5.4 /usr/bin/busted -o TAP %s 2>&1; echo status $?", seconds,
+    table.concat(paths, " ")))
+  local out = pipe:read("a")
+  pipe:close()
+  process.execute("rm -r " .. quote(directory))
+  return out, tonumber(string.match(out, "status (%d+)\n$"))
+end
+
+local fine = "it('goes on', function() assert.is_true(true) end)"
+
+describe("a spec that", function()
+  it("writes to a program that is gone fails by itself, and the run goes on", function()
+    local out, status = run(60, { [[
+      it("writes", function()
+        local pipe = io.popen("exec true", "w")
+        local written, why
+        for _ = 1, 1000 do
+          written, why = pipe:write(string.rep("x", 100000))
+          if not written then break end
+        end
+        pipe:close()
+        assert(written, why)
+      end)]], fine })
+    assert.matches("not ok 1 - writes", out, 1, true)
+    assert.matches("Broken pipe", out, 1, true)
+    assert.matches("ok 2 - goes on", out, 1, true)
+    assert.equal(1, status)
+  end)
+
+  it("waits for a program that never ends fails by the name of its file, and the run goes on without that program", function()
+    local out, status = run(1, { [[
+      it("waits", function()
+        local pipe = io.popen("echo $$ >&2; (sleep 4711 & wait)")
+        pipe:read("a")
+        pipe:close()
+      end)]], fine })
+    assert.matches("not ok 1 - waits", out, 1, true)
+    assert.matches("file1_spec.lua took longer than 1 s", out, 1, true)
+    assert.matches("ok 2 - goes on", out, 1, true)
+    assert.equal(1, status)
+    local pipe = io.popen("ps -eo args")
+    assert.is_nil(string.find(pipe:read("a"), "\nsleep 4711", 1, true))
+    pipe:close()
+  end)
+
+  it("never ends in Lua fails as well", function()
+    local out, status = run(1, { "it('loops', function() while true do end end)", fine })
+    assert.matches("file1_spec.lua took longer than 1 s", out, 1, true)
+    assert.matches("ok 2 - goes on", out, 1, true)
+    assert.equal(1, status)
+  end)
+
+  it("cannot be ended ends the run with a word", function()
+    local out, status = run(1, { "it('loops', function() coroutine.wrap(function() while true do end end)() end)", fine })
+    assert.matches("file1_spec.lua holds the run: ended", out, 1, true)
+    assert.equal(1, status)
+  end)
+
+  it("takes its time within the limit is left alone", function()
+    local out, status = run(60, { fine, fine })
+    assert.is_nil(string.find(out, "took", 1, true), out)
+    assert.equal(0, status)
+  end)
+end)
