@@ -102,11 +102,11 @@ static void world_free(struct world *w) {
   crypto_unref(w->crypto);
 }
 
-static void draw(struct world *w, struct draws *d) {
+static void draw(struct world *w, struct message_random *d) {
   crypto_random(w->crypto, d, sizeof d->address + sizeof d->uuid, NULL);
 }
 
-static void handshake_answer(struct world *w, struct session *s, struct draws *d, struct buf *reply) {
+static void handshake_answer(struct world *w, struct session *s, struct message_random *d, struct buf *reply) {
   struct err e = ERR_INIT;
   struct arena arena;
   struct arrival a;
@@ -128,7 +128,7 @@ static double measure_handshake(struct world *w, int rounds) {
   double sum = 0;
   for (int i = 0; i < rounds; i++) {
     struct session *s = session_new(w->client, vin, DOMAIN_INFOTAINMENT, &e);
-    struct draws d;
+    struct message_random d;
     struct buf reply = BUF_INIT;
     handshake_answer(w, s, &d, &reply);
     double start = cpu();
@@ -143,7 +143,7 @@ static double measure_handshake(struct world *w, int rounds) {
 static struct session *begun(struct world *w) {
   struct err e = ERR_INIT;
   struct session *s = session_new(w->client, vin, DOMAIN_INFOTAINMENT, &e);
-  struct draws d;
+  struct message_random d;
   struct buf reply = BUF_INIT;
   handshake_answer(w, s, &d, &reply);
   require(session_accept(s, buf_bytes(&reply), 0, &e), e.message);
@@ -158,7 +158,7 @@ static double measure_sign(struct world *w, struct session *s, int rounds) {
   struct sign_options o = {METHOD_HMAC, 15, FLAG_ENCRYPT_RESPONSE};
   struct value values[2] = {{0}};
   struct buf payload = BUF_INIT, message = BUF_INIT, text = BUF_INIT;
-  struct draws d;
+  struct message_random d;
   values[1] = (struct value){.given = true, .number = 80};
   double start = cpu();
   for (int i = 0; i < rounds; i++) {

@@ -56,7 +56,7 @@ static bool handle(struct receiver *r, struct bytes in, struct buf *reply) {
 
 static void sign(struct session *s, enum method method, struct buf *out) {
   static uint32_t n;
-  struct draws d = {{0}, {0}, {0}};
+  struct message_random d = {{0}, {0}, {0}};
   n++;
   memcpy(d.address, &n, sizeof n);
   memcpy(d.uuid, &n, sizeof n);
@@ -66,7 +66,7 @@ static void sign(struct session *s, enum method method, struct buf *out) {
 }
 
 static void begin(struct session *s, struct receiver *r) {
-  struct draws d = {{200}, {200, 1}, {0}};
+  struct message_random d = {{200}, {200, 1}, {0}};
   struct buf out = BUF_INIT, reply = BUF_INIT;
   require(session_handshake(s, &d, 1, &out, NULL));
   handle(r, buf_bytes(&out), &reply);

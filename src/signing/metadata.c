@@ -71,3 +71,12 @@ bool metadata_session_info(struct metadata *m, struct bytes vin, struct bytes ch
   metadata_bytes(m, TAG_CHALLENGE, challenge);
   return metadata_end(m, out);
 }
+
+size_t request_hash(unsigned char hash[REQUEST_HASH_SIZE], uint32_t domain, enum method method,
+                    struct bytes tag) {
+  size_t size = tag.size < REQUEST_HASH_SIZE - 1 ? tag.size : REQUEST_HASH_SIZE - 1;
+  if (domain == DOMAIN_VCSEC && size > 16) size = 16;
+  hash[0] = (unsigned char)method;
+  memcpy(hash + 1, tag.data, size);
+  return size + 1;
+}

@@ -1,4 +1,4 @@
-/* The facts that a signature covers beside the payload, as bytes. Wire protocol section 5.
+/* The facts that a signature covers beside the payload, as bytes: doc/protocol.md#metadata.
  *
  * Both ends build them with the three functions below, so that they agree by construction. The form is
  * injective: items stand in ascending order of their tags, each with its length, so that no two sets of facts
@@ -9,6 +9,7 @@
 
 #include "base/vin.h"
 #include "base/buf.h"
+#include "tables/rows.h"
 
 enum { EPOCH_SIZE = 16 };
 
@@ -42,7 +43,7 @@ void metadata_u8(struct metadata *m, enum tag tag, uint32_t value);
 void metadata_u32(struct metadata *m, enum tag tag, uint32_t value);
 bool metadata_end(struct metadata *m, struct bytes *out); /* out is a view into m */
 
-struct request_facts { /* section 7 */
+struct request_facts { /* doc/protocol.md#command-authentication */
   enum method method;
   uint32_t domain;
   struct bytes vin, epoch;
@@ -50,14 +51,19 @@ struct request_facts { /* section 7 */
 };
 bool metadata_request(struct metadata *m, const struct request_facts *f, struct bytes *out);
 
-struct response_facts { /* section 8; request_hash is the method and the tag of the request */
+struct response_facts { /* doc/protocol.md#encrypted-responses */
   uint32_t domain;
   struct bytes vin, request_hash;
   uint32_t counter, flags, fault;
 };
 bool metadata_response(struct metadata *m, const struct response_facts *f, struct bytes *out);
 
-/* Section 6: the challenge is the uuid of the request that the session info answers. */
+/* What an encrypted answer says it answers: method and tag of the request. Returns its size. */
+enum { REQUEST_HASH_SIZE = 33 };
+size_t request_hash(unsigned char hash[REQUEST_HASH_SIZE], uint32_t domain, enum method method,
+                    struct bytes tag);
+
+/* The challenge is the uuid of the request that the session info answers. */
 bool metadata_session_info(struct metadata *m, struct bytes vin, struct bytes challenge, struct bytes *out);
 
 #endif

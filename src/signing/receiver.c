@@ -4,63 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-/* ---- decisions ---- */
-
-static const struct {
-  const char *name;
-  enum role role;
-} role_names[] = {{"NONE", ROLE_NONE},
-                  {"SERVICE", ROLE_SERVICE},
-                  {"OWNER", ROLE_OWNER},
-                  {"DRIVER", ROLE_DRIVER},
-                  {"FM", ROLE_FLEET_MANAGER},
-                  {"VEHICLE_MONITOR", ROLE_VEHICLE_MONITOR},
-                  {"CHARGING_MANAGER", ROLE_CHARGING_MANAGER},
-                  {"GUEST", ROLE_GUEST}};
-
-int role_of(const char *name) {
-  if (strncasecmp(name, "ROLE_", 5) == 0) name += 5;
-  for (size_t i = 0; i < sizeof role_names / sizeof *role_names; i++)
-    if (strcasecmp(role_names[i].name, name) == 0) return (int)role_names[i].role;
-  return -1;
-}
-
-/* The row whose message is this action; reads and key management have no row. */
-static const struct row *row_of(uint32_t domain, const char *action) {
-  static const char head[] = "vehicleAction.";
-  size_t length = strlen(action);
-  for (const struct row *r = command_rows; r->name; r++) {
-    if (!r->message || (uint32_t)r->domain != domain) continue;
-    const char *path =
-        strncmp(r->message, head, sizeof head - 1) == 0 ? r->message + sizeof head - 1 : r->message;
-    if (strncmp(path, action, length) == 0 &&
-        !strchr("_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
-                path[length] ? path[length] : '.'))
-      return r;
-  }
-  return NULL;
-}
-
-static bool is_read(const char *action) {
-  static const char *const reads[] = {"getVehicleData", "getNearbyChargingSites", "ping",
-                                      "InformationRequest"};
-  for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
-    if (strcmp(reads[i], action) == 0) return true;
-  return false;
-}
-
-bool role_may(enum role role, uint32_t domain, const char *action) {
-  const struct row *row = row_of(domain, action);
-  bool keys = strcmp(action, "WhitelistOperation") == 0;
-  if (role == ROLE_OWNER) return true;
-  if (role == ROLE_NONE || keys) return false;
-  if (role == ROLE_FLEET_MANAGER || is_read(action)) return true;
-  if (role == ROLE_SERVICE) return strcmp(action, "RKEAction") == 0;
-  if (role == ROLE_CHARGING_MANAGER) return row && row->flags & ROW_CHARGING_SCOPE;
-  return (role == ROLE_DRIVER || role == ROLE_GUEST) && !(row && row->who);
-}
 
 struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoch, uint32_t clock,
                      uint32_t highest) {
@@ -93,7 +36,7 @@ struct receiver {
   enum domain domain;
   bool begun;
   unsigned char epoch[EPOCH_SIZE];
-  double zero;
+  double epoch_start;
   struct enrolled_key *keys; /* owned */
   size_t count;
 };
@@ -157,12 +100,12 @@ static struct bytes epoch_of(const struct receiver *r) {
 }
 
 static uint32_t clock_of(const struct receiver *r, double now) {
-  double passed = now - r->zero;
+  double passed = now - r->epoch_start;
   return passed > 0 ? (uint32_t)passed : 0;
 }
 
 bool receiver_epoch_due(const struct receiver *r, double now) {
-  if (!r->begun || now - r->zero > EPOCH_SECONDS) return true;
+  if (!r->begun || now - r->epoch_start > EPOCH_SECONDS) return true;
   for (size_t i = 0; i < r->count; i++)
     if (r->keys[i].window.highest == UINT32_MAX) return true;
   return false;
@@ -170,13 +113,13 @@ bool receiver_epoch_due(const struct receiver *r, double now) {
 
 void receiver_begin_epoch(struct receiver *r, const unsigned char epoch[EPOCH_SIZE], double now) {
   memcpy(r->epoch, epoch, EPOCH_SIZE);
-  r->zero = now;
+  r->epoch_start = now;
   r->begun = true;
   for (size_t i = 0; i < r->count; i++) r->keys[i].window = (struct window){0, 0, true};
 }
 
 void receiver_restore(struct receiver *r, uint32_t clock, double now, struct window w) {
-  r->zero = now - clock;
+  r->epoch_start = now - clock;
   for (size_t i = 0; i < r->count; i++) r->keys[i].window = w;
 }
 
@@ -184,7 +127,7 @@ static bool derive_key(struct receiver *r, struct enrolled_key *k) {
   struct err ignored = ERR_INIT;
   if (!k->derived)
     k->derived = key_shared(r->key, (struct bytes){k->who.public, PUBLIC_SIZE}, k->shared, &ignored) &&
-                 session_keys(r->crypto, k->shared, k->command, k->info);
+                 derive_keys(r->crypto, k->shared, k->command, k->info);
   return k->derived;
 }
 

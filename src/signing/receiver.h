@@ -1,4 +1,4 @@
-/* The vehicle's half: checks a message in the order of wire protocol section 15 and answers it.
+/* The vehicle's half: checks a message in the order of doc/protocol.md#vehicle-side and answers it.
  *
  * The simulator and the property tests verify with the code that ships. Handling is in two steps, because
  * what the command does is not our business: receiver_open says what came and whether it may run,
@@ -8,21 +8,8 @@
 #ifndef FLEET_SIGNING_RECEIVER_H
 #define FLEET_SIGNING_RECEIVER_H
 
+#include "signing/role.h"
 #include "signing/session.h"
-#include "signing/window.h"
-
-enum role { /* Keys.Role */
-            ROLE_NONE,
-            ROLE_SERVICE,
-            ROLE_OWNER,
-            ROLE_DRIVER,
-            ROLE_FLEET_MANAGER,
-            ROLE_VEHICLE_MONITOR,
-            ROLE_CHARGING_MANAGER,
-            ROLE_GUEST = 8
-};
-
-int role_of(const char *name); /* "OWNER" …; -1: no such role */
 
 /* ---- decisions: pure ---- */
 
@@ -34,9 +21,6 @@ struct verdict {
 /* Steps 4 to 9, before anything is computed. */
 struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoch, uint32_t clock,
                      uint32_t highest);
-
-/* May a key of this role give this command (section 14)? */
-bool role_may(enum role role, uint32_t domain, const char *action);
 
 /* ---- a receiver ---- */
 
@@ -54,7 +38,7 @@ struct arrival {
   bool authentic;                    /* steps 1 to 11 passed: it came from an enrolled key, untouched, once */
   struct enrolled_key *signer;       /* NULL: unknown; not valid after receiver_enroll */
   unsigned char shared[SHARED_SIZE]; /* with the signer, for the answer; arrival_end wipes it */
-  unsigned char hash[1 + MAC_SIZE];
+  unsigned char hash[REQUEST_HASH_SIZE];
   size_t hash_size;
   uint32_t answers; /* counter of the last answer */
 };

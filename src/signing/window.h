@@ -1,4 +1,4 @@
-/* Which counters were used: the highest one and the 32 below it. Wire protocol section 15.
+/* Which counters were used: the highest one and the 32 below it: doc/protocol.md#vehicle-side.
  *
  * Messages may overtake each other, so a lower counter is not yet a replay; a second use is. The vehicle
  * keeps one window per key, the client one per request for the counters of its answers.

@@ -88,7 +88,7 @@ static bool answer_to(struct world *w, struct bytes message, struct buf *reply, 
 }
 
 static bool shake_hands(struct world *w, struct err *e) {
-  struct draws d = {{1}, {2}, {3}};
+  struct message_random d = {{1}, {2}, {3}};
   struct buf out = BUF_INIT, reply = BUF_INIT;
   bool ok = session_handshake(w->session, &d, 0, &out, e) && answer_to(w, buf_bytes(&out), &reply, e) &&
             session_accept(w->session, buf_bytes(&reply), 0, e);
@@ -98,7 +98,7 @@ static bool shake_hands(struct world *w, struct err *e) {
 }
 
 static bool command(struct world *w, enum method method, struct err *e) {
-  struct draws d = {{4}, {(unsigned char)method}, {6}};
+  struct message_random d = {{4}, {(unsigned char)method}, {6}};
   struct sign_options o = {method, 15, FLAG_ENCRYPT_RESPONSE};
   struct value values[2] = {{0}, {.given = true, .number = 80}};
   struct buf payload = BUF_INIT, out = BUF_INIT, reply = BUF_INIT, answer = BUF_INIT;

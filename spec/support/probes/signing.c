@@ -74,7 +74,7 @@ static int l_derive(lua_State *L) {
   struct crypto *c = crypto(L);
   struct key *k = key_at(L, c, view(L, 1));
   unsigned char shared[SHARED_SIZE], command[MAC_SIZE], info[MAC_SIZE];
-  bool ok = key_shared(k, view(L, 2), shared, &e) && session_keys(c, shared, command, info);
+  bool ok = key_shared(k, view(L, 2), shared, &e) && derive_keys(c, shared, command, info);
   key_unref(k);
   crypto_unref(c);
   if (!ok) return lua_pushnil(L), lua_pushstring(L, e.message), 2;
@@ -172,9 +172,9 @@ static int l_window(lua_State *L) {
 /* A session state as a table: counter, clock, epoch, past epoch, zero. update(state or nil, info, now) ->
  * state, taken */
 static int l_update(lua_State *L) {
-  struct session_state *s = lua_newuserdatauv(L, sizeof *s, 0);
+  struct epoch_state *s = lua_newuserdatauv(L, sizeof *s, 0);
   if (lua_isnil(L, 1))
-    *s = (struct session_state){0};
+    *s = (struct epoch_state){0};
   else
     memcpy(s, lua_touserdata(L, 1), sizeof *s);
   lua_replace(L, 1);
@@ -183,14 +183,14 @@ static int l_update(lua_State *L) {
   struct session_info i = {
       .counter = number(L, "counter"), .clock_time = number(L, "clock_time"), .epoch = field(L, "epoch")};
   bool taken;
-  *s = session_update(*s, &i, luaL_checknumber(L, 4), &taken);
+  *s = epoch_update(*s, &i, luaL_checknumber(L, 4), &taken);
   lua_pushvalue(L, 2);
   lua_pushboolean(L, taken);
   return 2;
 }
 
 static int l_state(lua_State *L) {
-  const struct session_state *s = lua_touserdata(L, 1);
+  const struct epoch_state *s = lua_touserdata(L, 1);
   lua_pushinteger(L, s->counter);
   lua_pushinteger(L, s->clock_time);
   push(L, (struct bytes){s->epoch, EPOCH_SIZE});
@@ -199,14 +199,14 @@ static int l_state(lua_State *L) {
 
 /* expiry(zero, now, lifetime) -> expires_at */
 static int l_expiry(lua_State *L) {
-  struct session_state s = {.known = true, .zero = luaL_checknumber(L, 1)};
-  lua_pushinteger(L, session_expiry(&s, luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
+  struct epoch_state s = {.known = true, .epoch_start = luaL_checknumber(L, 1)};
+  lua_pushinteger(L, epoch_expiry(&s, luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
   return 1;
 }
 
 /* never_taken{ signed_epoch =, signed_counter =, epoch =, counter =, clock_time =, passed = } -> boolean */
 static int l_never_taken(lua_State *L) {
-  struct stamp m = {.counter = number(L, "signed_counter")};
+  struct message_id m = {.counter = number(L, "signed_counter")};
   struct session_info i = {
       .counter = number(L, "counter"), .clock_time = number(L, "clock_time"), .epoch = field(L, "epoch")};
   struct bytes epoch = field(L, "signed_epoch");
@@ -400,7 +400,7 @@ static int l_session_size(lua_State *L) {
   struct crypto *c = crypto(L);
   struct key *k = key_generate(c, &e);
   struct session *s = session_new(k, "5YJ30123456789ABC", DOMAIN_INFOTAINMENT, &e);
-  struct draws d = {{0}, {0}, {0}};
+  struct message_random d = {{0}, {0}, {0}};
   struct buf out = BUF_INIT;
   for (int i = 0; i < luaL_optinteger(L, 1, 0); i++) session_handshake(s, &d, 0, &out, &e);
   lua_pushinteger(L, (lua_Integer)session_memory(s));

@@ -62,7 +62,7 @@ static void learn(const struct key *k, const struct key *peer) {
   unsigned char scalar[SCALAR_SIZE], shared[SHARED_SIZE], command[MAC_SIZE], info[MAC_SIZE];
   key_scalar(k, scalar);
   key_shared(k, (struct bytes){key_public(peer), PUBLIC_SIZE}, shared, &e);
-  session_keys(key_crypto(k), shared, command, info);
+  derive_keys(key_crypto(k), shared, command, info);
   remember(scalar, sizeof scalar);
   remember(shared, sizeof shared);
   remember(command, sizeof command);
@@ -71,7 +71,7 @@ static void learn(const struct key *k, const struct key *peer) {
 
 static void exchange(struct session *s, struct receiver *r, enum method method) {
   struct err e = ERR_INIT;
-  struct draws d = {{1}, {2}, {3}};
+  struct message_random d = {{1}, {2}, {3}};
   struct sign_options o = {method, 15, FLAG_ENCRYPT_RESPONSE};
   struct buf sent = BUF_INIT, reply = BUF_INIT, plain = BUF_INIT;
   struct arena arena;

@@ -161,7 +161,7 @@ static int l_session(lua_State *L) {
 }
 
 /* In this order: routing address, uuid, and for GCM the nonce. */
-static bool draw_all(lua_State *L, struct held *h, bool nonce, struct draws *d, struct err *e) {
+static bool draw_all(lua_State *L, struct held *h, bool nonce, struct message_random *d, struct err *e) {
   return draw(L, 1, h->crypto, d->address, ADDRESS_SIZE, e) && draw(L, 1, h->crypto, d->uuid, UUID_SIZE, e) &&
          (!nonce || draw(L, 1, h->crypto, d->nonce, NONCE_SIZE, e));
 }
@@ -175,7 +175,7 @@ static int not_sent(lua_State *L, struct err *e) {
 static int l_handshake(lua_State *L) {
   struct err e = ERR_INIT;
   struct held *h = check_session(L);
-  struct draws d;
+  struct message_random d;
   double now = read_mono(L, 1);
   if (!draw_all(L, h, false, &d, &e)) return not_sent(L, &e);
   struct buf *out = push_scratch(L);
@@ -250,7 +250,7 @@ static int l_sign(lua_State *L) {
   struct held *h = check_session(L);
   struct bytes payload = check_bytes(L, 2);
   struct sign_options o = sign_options(L, 3);
-  struct draws d;
+  struct message_random d;
   luaL_argcheck(L, payload.size <= MESSAGE_LIMIT / 2, 2, "the command is too long");
   double now = read_mono(L, 1);
   if (!draw_all(L, h, o.method == METHOD_GCM, &d, &e)) return not_sent(L, &e);
@@ -263,8 +263,8 @@ static int l_sign(lua_State *L) {
 
 /* The command's row and parameters become the body of the carrier, a planned signed_command; the payload
  * stays in here. */
-static bool write_carrier(lua_State *L, struct held *h, const struct sign_options *o, struct draws *d,
-                          struct err *e) {
+static bool write_carrier(lua_State *L, struct held *h, const struct sign_options *o,
+                          struct message_random *d, struct err *e) {
   struct request *carrier = box_check(L, 2, &request_type);
   const struct request *command = box_check(L, 3, &request_type);
   lua_getiuservalue(L, 3, REQUEST_PARAMS);
@@ -288,7 +288,7 @@ static int l_sign_request(lua_State *L) {
   struct err e = ERR_INIT;
   struct held *h = check_session(L);
   struct sign_options o = sign_options(L, 4);
-  struct draws d;
+  struct message_random d;
   if (!write_carrier(L, h, &o, &d, &e)) return not_sent(L, &e);
   lua_pushlstring(L, (const char *)d.uuid, UUID_SIZE);
   return 1;

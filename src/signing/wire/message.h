@@ -1,5 +1,5 @@
-/* The routable envelope and the session info: bytes to plain structs and back. Wire protocol sections 2
- * and 6.
+/* The routable envelope and the session info: bytes to plain structs and back:
+ * doc/protocol.md#message-envelope.
  *
  * Everything here comes from, or goes to, an untrusted network: reading checks form only (sizes, nesting,
  * memory), never truth. The rest of the pillar sees these structs and not the generated ones.
@@ -17,8 +17,7 @@ enum { FLAG_USER_COMMAND = 1, FLAG_ENCRYPT_RESPONSE = 2 }; /* masks; the protoco
 
 enum { STATUS_OK, STATUS_WAIT, STATUS_ERROR }; /* OperationStatus_E */
 
-enum fault_number { /* those that the code itself gives or looks for; section 11 has them all, fault_rows
-                       their meaning */
+enum fault_number { /* those that the code itself gives or looks for; fault_rows has them all */
                     FAULT_NONE = 0,
                     FAULT_BUSY = 1,
                     FAULT_UNKNOWN_KEY = 3,

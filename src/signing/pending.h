@@ -1,0 +1,39 @@
+/* Messages that were sent and whose answers may still come. */
+#ifndef FLEET_SIGNING_PENDING_H
+#define FLEET_SIGNING_PENDING_H
+
+#include "crypto/aead.h"
+#include "crypto/mac.h"
+#include "signing/epoch.h"
+#include "signing/window.h"
+#include "signing/wire/message.h"
+
+enum { PENDING_KEPT = 32, PENDING_LIFE = 60 /* s */ };
+
+struct message_random { /* random bytes for one message */
+  unsigned char address[ADDRESS_SIZE], uuid[UUID_SIZE], nonce[NONCE_SIZE];
+};
+
+struct pending {
+  unsigned char uuid[UUID_SIZE], address[ADDRESS_SIZE];
+  unsigned char hash[REQUEST_HASH_SIZE];
+  unsigned char hash_size; /* 0: a handshake */
+  bool informed;           /* its session info was taken */
+  bool untaken;            /* session info proved that no copy of it was taken */
+  struct message_id message;
+  struct window answers;
+  double sent;
+};
+
+struct pending_list {
+  struct pending *list; /* owned, oldest first */
+  size_t count, capacity;
+};
+
+struct pending *pending_add(struct pending_list *s, const struct message_random *d, double now,
+                            struct err *e);
+/* By routing address always, by uuid when the answer has one. The security domain mostly has none. */
+struct pending *pending_find(struct pending_list *s, enum domain domain, const struct message *m,
+                             struct err *e);
+
+#endif

@@ -1,0 +1,152 @@
+#include "signing/session_internal.h"
+
+#include <string.h>
+
+/* ---- commands ---- */
+
+static bool may_sign(const struct session *s, struct err *e) {
+  if (!s->state.known)
+    err_set(e, KIND_invalid, "the session has not begun: send handshake() and give the answer to accept()");
+  else if (s->state.counter == UINT32_MAX)
+    err_set(e, KIND_protocol, "all counters of this session are used: make a new handshake");
+  else
+    return true;
+  e->outcome = OUTCOME_NOT_SENT;
+  return false;
+}
+
+static bool authenticate(struct session *s, struct message *m, const struct request_facts *f,
+                         const struct message_random *d, struct buf *sealed, unsigned char tag[MAC_SIZE]) {
+  struct metadata metadata;
+  struct bytes facts;
+  unsigned char aad[HASH_SIZE];
+  if (!metadata_request(&metadata, f, &facts)) return false;
+  m->signature = (enum signature)f->method;
+  m->tag = (struct bytes){tag, f->method == METHOD_HMAC ? MAC_SIZE : GCM_TAG_SIZE};
+  if (f->method == METHOD_HMAC)
+    return crypto_hmac(s->crypto, s->owner, s->secrets.command, facts, m->payload, tag);
+  bool ok = crypto_sha256(s->crypto, facts, aad) &&
+            crypto_seal(s->crypto, (struct bytes){s->secrets.shared, SHARED_SIZE}, d->nonce,
+                        (struct bytes){aad, sizeof aad}, m->payload, sealed, tag);
+  m->nonce = (struct bytes){d->nonce, NONCE_SIZE};
+  m->payload = buf_bytes(sealed);
+  return ok;
+}
+
+static void fill_request(const struct session *s, struct message *m, const struct request_facts *f,
+                         struct bytes payload) {
+  m->kind = PAYLOAD_BYTES;
+  m->payload = payload;
+  m->flags = f->flags;
+  m->epoch = f->epoch;
+  m->counter = f->counter;
+  m->expires_at = f->expires_at;
+  m->signer = (struct bytes){key_public(s->key), PUBLIC_SIZE};
+}
+
+bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o,
+                  const struct message_random *d, double now, struct buf *out, struct err *e) {
+  struct message m;
+  struct buf sealed = BUF_INIT;
+  unsigned char tag[MAC_SIZE];
+  struct err unwanted = ERR_INIT;
+  if (!may_sign(s, e ? e : &unwanted)) return false;
+  struct pending *r = pending_add(&s->sent, d, now, e);
+  if (!r) return false;
+  s->state.counter++;
+  struct request_facts f = {o->method,
+                            (uint32_t)s->domain,
+                            session_vin(s),
+                            {s->state.epoch, EPOCH_SIZE},
+                            epoch_expiry(&s->state, now, o->lifetime),
+                            s->state.counter,
+                            o->flags};
+  session_address(s, d, &m);
+  fill_request(s, &m, &f, payload);
+  bool ok = authenticate(s, &m, &f, d, &sealed, tag) && message_write(&m, out);
+  memcpy(r->message.epoch, s->state.epoch, EPOCH_SIZE);
+  r->message.counter = f.counter;
+  if (ok)
+    r->hash_size = (unsigned char)request_hash(r->hash, (uint32_t)s->domain, f.method, m.tag);
+  else
+    s->sent.count--;
+  buf_free(&sealed);
+  return ok || err_set(e, KIND_service, "the command could not be signed");
+}
+
+/* ---- answers ---- */
+
+static bool unseal(struct session *s, const struct pending *r, const struct message *m, struct buf *payload) {
+  struct response_facts f = {m->from_domain, session_vin(s), {r->hash, r->hash_size},
+                             m->counter,     m->flags,       m->fault};
+  struct metadata metadata;
+  struct bytes facts;
+  unsigned char aad[HASH_SIZE];
+  return s->pinned && r->hash_size && metadata_response(&metadata, &f, &facts) &&
+         crypto_sha256(s->crypto, facts, aad) &&
+         crypto_unseal(s->crypto, (struct bytes){s->secrets.shared, SHARED_SIZE}, m->nonce,
+                       (struct bytes){aad, sizeof aad}, m->payload, m->tag, payload);
+}
+
+static bool open_sealed(struct session *s, struct pending *r, const struct message *m, double now,
+                        struct answer *a, struct buf *payload, struct err *e) {
+  bool fresh;
+  if (!unseal(s, r, m, payload)) return err_set(e, KIND_protocol, "the vehicle's answer is not authentic");
+  struct window next = window_use(r->answers, m->counter, &fresh);
+  if (!fresh) return buf_clear(payload), err_set(e, KIND_protocol, "the vehicle's answer came a second time");
+  r->answers = next;
+  s->state.confirmed = now;
+  return a->authenticated = true;
+}
+
+/* Firmware before 2024.38 answers in clear text; then the status is all there is. */
+static bool open_clear(const struct message *m, struct buf *payload, struct err *e) {
+  if (m->kind == PAYLOAD_HANDSHAKE) return err_set(e, KIND_protocol, "the answer is a handshake");
+  if (m->status == STATUS_OK) return buf_add(payload, m->payload.data, m->payload.size), true;
+  e->outcome = OUTCOME_REFUSED;
+  if (m->status == STATUS_WAIT) return err_set(e, KIND_busy, "the vehicle is busy: ask again shortly");
+  return err_set(e, KIND_refused, "the vehicle reports an error without a reason");
+}
+
+static enum evidence evidence_of(const struct answer *a, const struct pending *r) {
+  if (!a->resynced) return EVIDENCE_NONE;
+  return r->untaken ? EVIDENCE_PROOF : EVIDENCE_AGAINST;
+}
+
+static bool open_answer(struct session *s, struct pending *r, const struct message *m, double now,
+                        struct arena *arena, struct answer *a, struct buf *payload, struct err *e) {
+  bool sealed = m->signature == SIGNED_RESPONSE;
+  if (!r->hash_size) return err_set(e, KIND_protocol, "this answers a handshake: give it to accept()");
+  if (m->kind == PAYLOAD_SESSION_INFO) {
+    a->resynced = session_absorb(s, r, m, now, arena, e);
+    if (!a->resynced && e->reason[0]) return e->fault = (int)m->fault, false;
+    if (!m->fault) return err_set(e, KIND_protocol, "the answer holds session info and no answer");
+  } else if (sealed && !open_sealed(s, r, m, now, a, payload, e)) {
+    return false;
+  }
+  if (m->fault) return buf_clear(payload), fault_say(m->fault, evidence_of(a, r), e);
+  if (!sealed && !open_clear(m, payload, e)) return false;
+  e->outcome = OUTCOME_NONE;
+  return true;
+}
+
+bool session_open(struct session *s, struct bytes in, double now, struct answer *a, struct buf *payload,
+                  struct err *e) {
+  struct arena arena;
+  struct message m;
+  struct err unwanted = ERR_INIT;
+  if (!e) e = &unwanted;
+  *a = (struct answer){0};
+  e->outcome = OUTCOME_UNKNOWN;
+  arena_start(&arena, 4 * MESSAGE_LIMIT);
+  struct pending *r = message_read(&m, in, &arena, e) ? pending_find(&s->sent, s->domain, &m, e) : NULL;
+  bool ok = false;
+  if (r) {
+    memcpy(a->id, r->uuid, UUID_SIZE);
+    a->matched = true;
+    a->status = m.status;
+    ok = open_answer(s, r, &m, now, &arena, a, payload, e);
+  }
+  arena_end(&arena);
+  return ok && (buf_ok(payload) || err_out_of_memory(e));
+}
