@@ -883,11 +883,11 @@ function vehicle:auto_conditioning_start(options) end
 function vehicle:auto_conditioning_stop(options) end
 
 ---@class fleet.params.set_temps
----@field driver_temp number driver's side; the vehicle's own bounds are min_avail_temp and max_avail_temp; °C; 15 to 30
----@field passenger_temp number passenger's side; °C; 15 to 30
+---@field driver_temp? number driver's side; the vehicle's own bounds are min_avail_temp and max_avail_temp; °C; 15 to 30
+---@field passenger_temp? number passenger's side; °C; 15 to 30
 
----Sets the cabin temperatures; both, because a missing one counts as the lowest.
----@param params fleet.params.set_temps
+---Sets the cabin temperatures. Of one alone the other is read first and sent as it is, because a missing one counts as the lowest.
+---@param params? fleet.params.set_temps
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
 ---@return fleet.err? err

@@ -49,7 +49,7 @@
   NUMBER("lon", flag, .min = -180, .max = 180, .unit = "degrees", .doc = "longitude", __VA_ARGS__)
 #define MINUTES(word, flag, ...)                                                                             \
   INTEGER(word, flag, .min = 0, .max = 1440, .unit = "minutes after midnight", __VA_ARGS__)
-#define CELSIUS(word, ...) NUMBER(word, REQUIRED, .min = 15, .max = 30, .unit = "°C", __VA_ARGS__)
+#define CELSIUS(word, ...) NUMBER(word, FROM_STATE, .min = 15, .max = 30, .unit = "°C", __VA_ARGS__)
 #define ON FLAG("on", REQUIRED, .field = "on", .doc = "true switches it on")
 #define STOP_ORDER(place)                                                                                    \
   INTEGER("order", REQUIRED, .choices = stops, .field = place, .doc = "where among several stops")
@@ -277,7 +277,9 @@ const struct row command_rows[] = {
     COMMAND("auto_conditioning_stop", SETS, "Stops conditioning the cabin.", BARE, INFO("hvacAutoAction"),
             .settle = "climate_state.is_climate_on = false"),
     COMMAND(
-        "set_temps", SETS, "Sets the cabin temperatures; both, because a missing one counts as the lowest.",
+        "set_temps", SETS,
+        "Sets the cabin temperatures. Of one alone the other is read first and sent as it is, because a "
+        "missing one counts as the lowest.",
         PARAMS(
             CELSIUS("driver_temp", .field = "driver_temp_celsius",
                     .doc = "driver's side; the vehicle's own bounds are min_avail_temp and max_avail_temp"),

@@ -116,7 +116,9 @@ enum {
   SWITCH = 16,        /* a boolean; when false, its message carries none of the other parameters */
   REQUIRED_ON = 32,   /* required when the row's SWITCH is true */
   NOW = 64,           /* left out of a signed command it becomes the current Unix time in seconds */
-  WHOLE = 128         /* may stand alone in place of the table of parameters: a list, a tariff, bytes */
+  WHOLE = 128,        /* may stand alone in place of the table of parameters: a list, a tariff, bytes */
+  FROM_STATE =
+      256 /* always sent; left out by the caller, it is read where the row's settle column finds it */
 };
 
 struct choice {

@@ -101,6 +101,16 @@ function M.can_tell(row, params)
   return false
 end
 
+--- What data (a table of sections) says of the parameters that the row names: { parameter = value }.
+function M.current(row, data)
+  local found = {}
+  for _, part in ipairs(parts_of(row.settle)) do
+    local name = string.match(part.value, "^%$(.+)$")
+    if name then found[name] = at(data, part.path) end
+  end
+  return found
+end
+
 --- Whether data (a table of sections) shows what the row with these parameters wanted.
 function M.holds(row, params, data)
   for _, part in ipairs(parts_of(row.settle)) do

@@ -39,6 +39,14 @@ local function read(handle, row, id, options)
   return { site_info = info }
 end
 
+--- The parameters of a row as they hold now, by one live read, which never wakes: { name = value }, or nil, err, kind.
+function M.current(handle, row, options)
+  local _, _, id = core.account(handle)
+  local data, err, kind = read(handle, row, id, options)
+  if err then return nil, err, kind end
+  return settle.current(row, data)
+end
+
 -- One look at what the row names: a function(options) -> whether it shows what the parameters wanted, or nil, err, kind.
 local function row_look(handle, row, params)
   local _, _, id = core.account(handle)

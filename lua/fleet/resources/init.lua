@@ -39,8 +39,19 @@ local function plain_method(row)
   end
 end
 
+local function has_from_state(row)
+  for _, param in ipairs(row.params) do
+    if param.from_state then return true end
+  end
+end
+
+local function command_method(row)
+  local method = commands.method(row)
+  return has_from_state(row) and require("fleet.resources.from_state").method(row, method) or method
+end
+
 local function row_method(row)
-  if row.flags.command then return commands.method(row) end
+  if row.flags.command then return command_method(row) end
   if row.flags.setting then return confirm.setting_method(row) end
   return plain_method(row)
 end

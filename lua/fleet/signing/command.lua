@@ -21,11 +21,6 @@ local trusted = 10 -- seconds in which others are assumed to have left a vehicle
 
 local carrier_row = rows.by_name.signed_command
 
---- Signing takes the VIN as the vehicle knows it: 17 capital letters and digits.
-function M.is_vin(id)
-  return #id == 17 and not string.find(id, "[^A-HJ-NPR-Z0-9]")
-end
-
 -- ---- one exchange ----
 
 -- The message as a signed_command request of its own. What may change something is never sent twice as it is: whether it

@@ -61,7 +61,7 @@ end
 
 local function perform_signed(call)
   call.signed, call.domain = true, call.row.domain
-  if not signed.is_vin(call.id) then return run.fail(call, "unsupported", "a signed command needs the VIN, not an id") end
+  if not core.is_vin(call.id) then return run.fail(call, "unsupported", "a signed command needs the VIN, not an id") end
   return run.guarded(call, signed.perform)
 end
 

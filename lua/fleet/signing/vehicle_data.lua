@@ -63,7 +63,7 @@ function M.method(car, wanted, options)
   call.payload, call.take, call.domain, call.signed = payload, take, "infotainment", true
   call.facts.idempotent, call.facts.write = true, false
   if not account.keys then return run.fail(call, "unsupported", "it needs a key") end
-  if not signed.is_vin(id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
+  if not core.is_vin(id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
   return run.guarded(call, signed.perform)
 end
 

@@ -159,7 +159,8 @@ bool push_param(const struct plan *p, const struct param *q) {
   }
   if (p->params && lua_getfield(p->L, p->params, q->name) != LUA_TNIL) return true;
   if (p->params) lua_pop(p->L, 1);
-  if (q->flags & REQUIRED || (q->flags & REQUIRED_ON && p->params && switched_on(p))) missing(p, q);
+  if (q->flags & (REQUIRED | FROM_STATE) || (q->flags & REQUIRED_ON && p->params && switched_on(p)))
+    missing(p, q);
   return false;
 }
 

@@ -21,6 +21,7 @@ static const struct flag param_flags[] = {{REQUIRED, "required"},
                                           {REQUIRED_ON, "required_on"},
                                           {NOW, "now"},
                                           {WHOLE, "whole"},
+                                          {FROM_STATE, "from_state"},
                                           {0, NULL}};
 
 static const struct flag row_flags[] = {{ROW_COMMAND, "command"},

@@ -26,6 +26,9 @@ local function take_month(line)
   return {}
 end
 
+-- What one entry of a month's history covers is not published: where it is the whole month, the days are asked for.
+local by_days = { period = "day", split = 31 }
+
 -- The site's date now.
 local function today(site)
   local info, err, kind = site:site_info()
@@ -48,7 +51,9 @@ local function of_site(context, line)
     args.day, err, kind = today(site)
     if err then return nil, err, kind end
   end
-  return context:check(client.call, client, "energy_history", args)
+  local history, err, kind = context:check(client.call, client, "energy_history", args)
+  if err or not month.period or #(history.time_series or {}) > 1 then return history, err, kind end
+  return context:check(client.call, client, "energy_history", tables.copy(args, by_days))
 end
 
 local function of_file(context, line)
