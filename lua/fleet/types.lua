@@ -69,9 +69,9 @@
 ---@field hosts? string[] hosts that a 421 may name when base_url is a custom one
 ---@field insecure_http? boolean allow http:// beyond loopback (false)
 ---@field insecure_key_mode? boolean allow a key file that others can read (false)
----@field store_key? string encrypts what is stored
+---@field store_key? string 32 bytes as hex or base64url, or @file: seals stored tokens and sessions
 ---@field log? any function that gets every redacted event
----@field budgets? table limits of cost per month and of calls per vehicle and day
+---@field budgets? table not in this version: limits of cost and of calls
 ---@field http? any function that makes the requests in place of the module
 
 ---@class fleet.call_options

@@ -8,6 +8,7 @@ local groups = {
   { script = "tariff.lua", "tariff", "tariff-rows", "tariff-growth" },
   { script = "memory.lua", "client-memory", "request-memory" },
   { script = "require.lua", "require" },
+  { script = "store_turn.lua", "store-turn", "store-cpu" },
   { script = nil, "proxy-cpu", "proxy-memory" },
   { script = "many_vehicles.lua", "many-vehicles" },
 }

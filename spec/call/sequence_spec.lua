@@ -572,7 +572,7 @@ describe("secrets", function()
   local function run_row(row, answer)
     local events = {}
     local client, requests = seam.client(answer, {
-      token = "canary-access-token", client_id = "x", client_secret = "canary-client-secret", store_key = "canary-store-key",
+      token = "canary-access-token", client_id = "x", client_secret = "canary-client-secret", store_key = ("c0ffee5e"):rep(8),
       log = function(event) events[#events + 1] = event end,
     })
     local handle, list = handle_of(row, client), params_of(row)
@@ -604,7 +604,7 @@ describe("secrets", function()
       if not skipped(row) then
         local got = run_row(row, function(request)
           local echo = core.json_encode {
-            error = "bad request", error_description = request.headers.authorization .. " canary-client-secret " .. "canary-store-key"
+            error = "bad request", error_description = request.headers.authorization .. " canary-client-secret " .. ("c0ffee5e"):rep(8)
               .. (secret and " " .. (request.body or "") or ""),
           }
           return status(400, echo)

@@ -37,7 +37,8 @@ describe("options", function()
     { "region", "ue", "did you mean 'eu'?" }, { "region", "mars", "one of 'na', 'eu', 'cn'" },
     { "commands", "sined", "did you mean 'signed'?" },
     { "vendor", "acme", "one of 'tesla'" }, { "log", "x", "must be a function" }, { "http", {}, "must be a function" },
-    { "budgets", 5, "must be a table" }, { "scopes", "openid", "must be a list" }, { "scopes", { 5 }, "list of strings" },
+    { "budgets", { usd_per_month = 10 }, "not in this version" },
+    { "scopes", "openid", "must be a list" }, { "scopes", { 5 }, "list of strings" },
     { "hosts", { "a\nb" }, "control characters" }, { "token", "a\r\nX: y", "control characters" },
     { "token", "a\0b", "control characters" },
     { "user_agent", "x\r\ny", "control characters" }, { "client_id", "\n", "control characters" },
@@ -74,7 +75,7 @@ describe("options", function()
     local store = fleet.store.memory()
     local client = fleet.new { token = "a-token", store = store }
     client:close()
-    assert(store.get("x") == nil)
+    assert(store:get("x") == nil)
     assert.error_matches(function() fleet.new { store = {} } end, "it has no function 'get'")
   end)
 end)

@@ -24,7 +24,7 @@ end
 
 local function stored_token(store, slot)
   local _, wall = core.clock()
-  store.put("token/default/" .. slot, cjson.encode {
+  store:put("token/default/" .. slot, cjson.encode {
     access_token = slot .. "-token", saved_at = wall, refreshed_at = wall, expires_at = wall + 3600,
   })
 end

@@ -1,14 +1,39 @@
--- The store contract, tried on every store that lua/fleet/store holds.
+-- The store contract, tried on every store that lua/fleet/store holds, and on what a client puts around one: a seal, and the
+-- checks of a store of the caller's.
+local core = require "fleet.core"
+local stores = require "fleet.store"
 local support = require "spec.support.fixtures.stores"
 
-for _, name in ipairs(support.names()) do
-  describe("the store contract, kept by " .. name, function()
+local samples, names = support.samples()
+local store_key = assert(core.store_key(("5a"):rep(32)))
+
+local function around(sample, wrap)
+  return function(options)
+    local store, again, clean = sample(options)
+    return wrap(store), again and function() return wrap(again()) end, clean
+  end
+end
+
+local kinds = {}
+for _, name in ipairs(names) do
+  kinds[#kinds + 1] = { name = name, sample = samples[name], label = "fleet%.store%." .. name }
+  kinds[#kinds + 1] = {
+    name = name .. ", sealed", label = "fleet%.store%." .. name,
+    sample = around(samples[name], function(store) return stores.seal(store, store_key) end),
+  }
+  kinds[#kinds + 1] = {
+    name = name .. ", as a caller's own", label = "fleet%.store %(the caller's%)",
+    sample = around(samples[name], function(store) return stores.adapt(support.own(store)) end),
+  }
+end
+
+for _, tried in ipairs(kinds) do
+  describe("the store contract, kept by " .. tried.name, function()
     local clock, store, again, clean
 
     before_each(function()
       clock = support.clock()
-      local opener = assert(support.openers[name], "spec/support/fixtures/stores.lua does not know how to open " .. name)
-      store, again, clean = opener { clock = clock.read }
+      store, again, clean = tried.sample { clock = clock.read }
     end)
     after_each(function()
       store:close()
@@ -99,13 +124,13 @@ for _, name in ipairs(support.names()) do
       local value = ("x"):rep(5000)
       assert.is_truthy(store:put("k", value, { durable = true, ticket = ticket }))
       assert.equal(value, (store:get("k")))
-      ticket.close()
+      ticket:close()
       assert.equal(value, (store:get("k")))
     end)
 
     it("changes nothing by a reservation that is given back", function()
       store:put("k", "1", { durable = true })
-      assert(store:reserve("k", 100)).close()
+      assert(store:reserve("k", 100)):close()
       assert.equal("1", (store:get("k")))
     end)
 
@@ -156,13 +181,10 @@ for _, name in ipairs(support.names()) do
       new:release()
     end)
 
-    it("may be used without the colon", function()
-      assert.is_truthy(store.put("k", "1"))
-      assert.equal("1", (store.get("k")))
-      local lease = assert(store.lease("k", 60))
-      assert.is_true(lease.renew())
-      assert.is_true(lease.release())
-      assert.is_true(store.delete("k"))
+    it("says that it wants a colon", function()
+      for _, method in ipairs { "get", "put", "delete", "reserve", "lease", "flush", "due" } do
+        assert.error_matches(function() store[method]("k", "1") end, "with a colon: store:" .. method)
+      end
     end)
 
     it("says when it is due to write, and writes", function()
@@ -176,7 +198,7 @@ for _, name in ipairs(support.names()) do
 
     it("closes twice, prints without its contents, and refuses everything afterwards", function()
       store:put("token/x/user", "secret")
-      assert.matches("^fleet%.store%." .. name, tostring(store))
+      assert.matches("^" .. tried.label, tostring(store))
       assert.is_nil(tostring(store):find("secret", 1, true))
       assert.is_true(store:close())
       assert.is_true(store:close())
@@ -204,7 +226,7 @@ for _, name in ipairs(support.names()) do
       assert.error_matches(function() store:put("b", "v", { lease = lease }) end, "the lease is of another key")
       local ticket = assert(store:reserve("a", 1))
       assert.error_matches(function() store:put("b", "v", { ticket = ticket }) end, "the ticket is of another key")
-      ticket.close()
+      ticket:close()
       lease:release()
     end)
 
@@ -239,15 +261,8 @@ describe("fleet.store", function()
     support.remove(path)
   end)
 
-  it("names what a store of the caller lacks", function()
-    assert.error_matches(function() store.check("x") end, "a store expected, got string")
-    local own = { get = print, put = print, delete = print, reserve = print }
-    assert.error_matches(function() store.check(own) end, "it has no function 'lease'")
-    own.lease = print
-    assert.equal(own, store.check(own))
-  end)
-
-  it("knows no store without a file", function()
+  it("knows no store without a file, nor a file without a store", function()
     assert.error_matches(function() return store.floppy end, "there is no store 'floppy'")
+    assert.error_matches(function() return store.sealed end, "there is no store 'sealed'")
   end)
 end)

@@ -265,7 +265,7 @@ describe("a refused token", function()
   local function signed_in()
     local store = fleet.store.memory()
     local _, wall = core.clock()
-    store.put("token/default/user", cjson.encode {
+    store:put("token/default/user", cjson.encode {
       access_token = "old-access", refresh_token = "old-refresh", saved_at = wall, refreshed_at = wall,
         expires_at = wall + 3600,
     })

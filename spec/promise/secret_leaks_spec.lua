@@ -172,7 +172,7 @@ describe("a secret", function()
   end)
 
   it("is not printed with what holds it", function()
-    local canaries = { token = token, secret = "canary-client-secret", key = "canary-store-key" }
+    local canaries = { token = token, secret = "canary-client-secret", key = ("c0ffee5e"):rep(8) }
     local client <close> = new_client { token = token, client_id = "app", client_secret = canaries.secret,
       store_key = canaries.key }
     for name, handle in pairs(handles_of(client)) do search(tostring(handle), canaries, name) end
@@ -237,7 +237,7 @@ describe("a stored token", function()
     local store = fleet.store.memory()
     local _, wall = core.clock()
     for _, slot in ipairs { "user", "business", "partner" } do
-      store.put("token/default/" .. slot, cjson.encode {
+      store:put("token/default/" .. slot, cjson.encode {
         access_token = canaries.access, refresh_token = canaries.refresh, saved_at = wall,
           refreshed_at = wall,
         expires_at = wall + expires_in,

@@ -115,7 +115,7 @@ describe("fleet.store.file", function()
     { "half a file", function(text) return text:sub(1, math.floor(#text / 2)) end },
     { "a file without its last byte", function(text) return text:sub(1, -2) end },
     { "a changed value", function(text) return text:sub(1, -2) .. "X" end },
-    { "a changed generation", function(text) return (text:gsub("\n%d+ (%d+ %d+\n)", "\n999 %1")) end },
+    { "a changed generation", function(text) return (text:gsub("\n%d+ (%d+ %d+ %d\n)", "\n999 %1")) end },
     { "zeros, as some file systems leave after a power cut", function(text) return ("\0"):rep(#text) end },
     { "another key's record", function() return contents("other") end },
   }
@@ -132,11 +132,11 @@ describe("fleet.store.file", function()
   end
 
   it("does not write over what a newer version wrote", function()
-    overwrite("k", "fleet-store 2\nwhatever")
+    overwrite("k", "fleet-store 3\nwhatever")
     assert.equal("store", select(3, store:get("k")))
     local _, err = store:put("k", "v", { durable = true })
     assert.matches("written by a newer version", err.message)
-    assert.equal("fleet-store 2\nwhatever", contents("k"))
+    assert.equal("fleet-store 3\nwhatever", contents("k"))
   end)
 
   it("does not take a device or a pipe for a file", function()
@@ -144,19 +144,22 @@ describe("fleet.store.file", function()
     assert.equal("store", select(3, store:get("k")))
   end)
 
-  it("removes drafts that a killed process left, and none that is young or in use", function()
-    local name = core.sha256("k")
-    local draft = assert(core.file_draft(path, name))
-    os.execute(("touch -d '2 hours ago' %s/%s.aaaaaa %s/%s.*; touch %s/%s.bbbbbb %s/note.txt.cccccc"):format(
-      path, name, path, name, path, name, path))
-    os.execute("touch -d '2 hours ago' " .. path .. "/note.txt.cccccc")
-    reopen():close()
-    local listing = output("ls " .. path)
-    assert.is_nil(listing:find("aaaaaa", 1, true))
-    assert.is_truthy(listing:find("bbbbbb", 1, true))
-    assert.is_truthy(listing:find("cccccc", 1, true))
-    assert.is_true(draft:write("x"))
-    assert.is_true(draft:keep())
+  it("writes over the draft that a killed process left, and removes it with its key", function()
+    local left = file_of("k") .. ".draft"
+    for _, act in ipairs { "put", "delete" } do
+      os.execute("touch " .. left .. " " .. file_of("k") .. ".reserved")
+      assert.is_truthy(store[act](store, "k", act == "put" and "v" or nil, act == "put" and { durable = true } or nil))
+      assert.is_nil(io.open(left))
+    end
+    assert.is_nil(io.open(file_of("k") .. ".reserved"))
+  end)
+
+  it("brings nothing back that was deleted", function()
+    store:put("k", "v", { durable = true })
+    os.execute(("cp %s %s.reserved"):format(file_of("k"), file_of("k")))
+    store:delete("k")
+    assert(store:lease("k", 60)):release()
+    assert.same({ nil, 0 }, { store:get("k") })
   end)
 
   it("recovers at the next lease what a killed process had written and not yet renamed", function()
@@ -387,7 +390,7 @@ describe("fleet.store.file", function()
     assert.equal(0, fork(function()
       assert(select(3, lease:renew()) == "closed")
       assert(select(3, store:lease("k", 60)) == "busy")
-      ticket.close()
+      ticket:close()
       lease:release()
     end))
     assert.is_true(lease:renew())

@@ -55,10 +55,10 @@ const struct option option_rows[] = {
     {"insecure_http", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, "allow http:// beyond loopback"},
     {"insecure_key_mode", TYPE_BOOLEAN, "false", NULL, NULL, 0, false,
      "allow a key file that others can read"},
-    {"store_key", TYPE_STRING, NULL, NULL, "FLEET_STORE_KEY", SECRET, false, "encrypts what is stored"},
+    {"store_key", TYPE_STRING, NULL, NULL, "FLEET_STORE_KEY", SECRET, false,
+     "32 bytes as hex or base64url, or @file: seals stored tokens and sessions"},
     {"log", TYPE_OBJECT, NULL, NULL, NULL, 0, true, "function that gets every redacted event"},
-    {"budgets", TYPE_OBJECT, NULL, NULL, NULL, 0, true,
-     "limits of cost per month and of calls per vehicle and day"},
+    {"budgets", TYPE_OBJECT, NULL, NULL, NULL, 0, true, "not in this version: limits of cost and of calls"},
     {"http", TYPE_OBJECT, NULL, NULL, NULL, 0, true,
      "function that makes the requests in place of the module"},
     END};

@@ -25,7 +25,7 @@ end
 
 --- The claims of a car, { subject = { by =, rank =, ends =, why = } }, and the record's generation.
 function M.read(account, id)
-  local text, generation = account.store.get(M.key(account, id))
+  local text, generation = account.store:get(M.key(account, id))
   return text and core.json_decode(text) or {}, generation
 end
 
@@ -66,7 +66,7 @@ function M.write(account, id, mine, me, now)
     local wanted, changed = merged(claims, mine, me, now)
     if not changed then return wanted end
     local done
-    done, err, kind = account.store.put(M.key(account, id), core.json_encode(wanted), { generation = generation })
+    done, err, kind = account.store:put(M.key(account, id), core.json_encode(wanted), { generation = generation })
     if done then return wanted end
     if kind ~= "conflict" then break end
   end

@@ -213,7 +213,7 @@ local function save(self, state, durable)
   if self.dry then return end
   local text = states.encode(state)
   if text == self.saved and not durable then return end
-  local done, err = self.account.store.put(self.key, text, { durable = true, lease = self.lease })
+  local done, err = self.account.store:put(self.key, text, { durable = true, lease = self.lease })
   if not done then error(err, 0) end
   self.saved = text
 end
@@ -386,7 +386,7 @@ local function count_calls(self, state_of)
 end
 
 local function hold(self)
-  local lease, err, kind = self.account.store.lease(self.key, lease_seconds)
+  local lease, err, kind = self.account.store:lease(self.key, lease_seconds)
   if lease then
     self.lease = lease
     return true
@@ -404,7 +404,7 @@ local function cycle(self)
     end
     if self.stopped then break end
     rest(self, math.max(0.001, math.min(self.state.again_at - wall(self), longest_sleep)))
-    local held, err, kind = self.lease.renew()
+    local held, err, kind = self.lease:renew()
     if not held then return nil, err, kind end
   end
   return true
@@ -425,7 +425,7 @@ local function release(self)
   if self.config.car and not self.dry and not self.killed then
     claims.write(self.account, self.id, {}, self.me, wall(self))
   end
-  if self.lease then self.lease.release() end
+  if self.lease then self.lease:release() end
   self.lease, self.running, self.stopped = nil, false, false
 end
 

@@ -39,7 +39,7 @@ function M.stale(state)
 end
 
 function M.load(account, key)
-  local text = account.store.get(key)
+  local text = account.store:get(key)
   local kept = text and core.json_decode(text)
   local state = M.fresh()
   if type(kept) ~= "table" then return state end

@@ -103,7 +103,7 @@ local function store(report)
     return failed(report, "store", err, "name a directory of your own with --store")
   end
   local ticket, full = opened:reserve("doctor", 16384)
-  if ticket then ticket.close() end
+  if ticket then ticket:close() end
   opened:close()
   if not ticket then
     return failed(report, "store", full, "make room there, and make it writable: a token that cannot be saved is lost")

@@ -28,7 +28,7 @@ end
 -- Options that also take an object, or something else than their row's type says.
 local also = {
   key = { userdata = true, table = true }, store = { table = true, userdata = true }, log = { ["function"] = true },
-  http = { ["function"] = true }, budgets = { table = true },
+  http = { ["function"] = true },
 }
 
 local function check_type(row, value)
@@ -51,7 +51,13 @@ local function check_number(row, value)
   if row.type == "integer" and value ~= math.floor(value) then errors.usage("fleet.new: option '%s' must be a whole number", row.name) end
 end
 
+-- Nothing that lets a caller believe in a protection that is not there.
+local not_built = { budgets = "limits of cost and of calls" }
+
 local function check(row, value)
+  if not_built[row.name] then
+    errors.usage("fleet.new: option '%s' (%s) is not in this version", row.name, not_built[row.name])
+  end
   check_type(row, value)
   if type(value) == "string" then check_text(row, value) end
   if type(value) == "number" then check_number(row, value) end

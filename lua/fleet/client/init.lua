@@ -10,6 +10,8 @@ local tasks = require "fleet.async.task"
 
 local M = {}
 
+local flushed_at_once = 16 -- records that one turn of the loop writes
+
 local open_accounts = setmetatable({}, { __mode = "k" })
 
 local function open_store(given, log)
@@ -21,7 +23,27 @@ local function open_store(given, log)
   store.clock = function() return tasks.loop.clock() end
   if given == nil then return store.memory() end
   if type(given) == "string" then return store.open(given, { warn = warn }) end
-  return store.check(given)
+  return store.adapt(given)
+end
+
+-- A key that cannot be one is a mistake of the caller's; a file that cannot be read is the world's.
+local function read_store_key(read)
+  local text = read.store_key
+  if not text then return nil end
+  local key, err, kind = core.store_key(text, read.insecure_key_mode)
+  if not key and kind == "invalid" and string.sub(text, 1, 1) ~= "@" then errors.usage("fleet.new: %s", err.message) end
+  return key, err, kind
+end
+
+-- The store of these options; nil where a client's own memory will do; nil, err, kind.
+local function store_for(read)
+  local key, err, kind = read_store_key(read)
+  if err then return nil, err, kind end
+  if read.store == nil and not key then return nil end
+  local store
+  store, err, kind = open_store(read.store, read.log)
+  if not store then return nil, err, kind end
+  return require("fleet.store").seal(store, key)
 end
 
 -- What tokens and other layers may use of the world; nothing below this line knows the loop. Each part is made when it is
@@ -56,7 +78,7 @@ end
 function parts.after_call(account)
   return function()
     local store = account.store
-    if store.due and store:due() == 0 then store:flush() end
+    if store:due() == 0 then store:flush(flushed_at_once) end
   end
 end
 
@@ -98,10 +120,8 @@ function M.new(options)
   local keys, err, kind = load_keys(read.key, read)
   if err then return nil, err, kind end
   local store
-  if read.store ~= nil then
-    store, err, kind = open_store(read.store, read.log)
-    if not store then return nil, err, kind end
-  end
+  store, err, kind = store_for(read)
+  if err then return nil, err, kind end
   tasks.reopen_after_fork()
   local account = setmetatable({
     config = read, vendor = vendor, generation = tasks.generation, base_url = addresses.base_url,
@@ -115,12 +135,6 @@ function M.new(options)
   return client
 end
 
--- A store of the caller's need not write behind.
-local function flush(account)
-  if not account.store.flush then return true end
-  return account.store:flush()
-end
-
 --- Ends the client: what its store still holds back is written. Idempotent.
 function M.close(client)
   if not core.is_open(client) then return end
@@ -129,7 +143,7 @@ function M.close(client)
   core.close(client)
   open_accounts[account] = nil
   if not rawget(account, "store") then return end
-  if account.owns_store then account.store:close() else flush(account) end
+  if account.owns_store then account.store:close() else account.store:flush() end
 end
 
 function tasks.save()
@@ -139,7 +153,7 @@ function tasks.save()
     local ok, err = true, nil
     if rawget(account, "store") then
       require("fleet.oauth.tokens").finish(account)
-      ok, err = flush(account)
+      ok, err = account.store:flush()
     end
     if not ok then failed = failed or err end
   end

@@ -93,7 +93,7 @@ end
 
 -- What the store raises here undoes nothing.
 local function let_go(held)
-  if held.ticket then pcall(held.ticket.close) end
+  if held.ticket then pcall(held.ticket.close, held.ticket) end
   pcall(held.lease.release, held.lease)
 end
 

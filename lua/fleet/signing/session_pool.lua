@@ -119,12 +119,13 @@ end
 
 -- ---- the session and its state in the store ----
 
-local function save(account, slot, ahead)
+-- behind: others may see it later. What was reserved they must see before the first of it is used.
+local function save(account, slot, ahead, behind)
   if slot.lease == no_lease then return true end
   local state, err, kind = slot.session:export(ahead)
   if not state then return nil, err, kind end
   local generation
-  generation, err, kind = account.store:put(slot.key, state, { lease = slot.lease })
+  generation, err, kind = account.store:put(slot.key, state, { lease = slot.lease, behind = behind })
   if generation then slot.generation, slot.told = generation, nil end
   return generation, err, kind
 end
@@ -186,7 +187,7 @@ end
 -- What a store does wrong, or a cancelled task that yields in it, must not keep the vehicle locked.
 local function give_back(account, slot)
   local lease, session = slot.lease, slot.session
-  if session and session ~= slot.unfit and session:ready() then pcall(save, account, slot, 0) end
+  if session and session ~= slot.unfit and session:ready() then pcall(save, account, slot, 0, true) end
   slot.lease, slot.reserved, slot.used = nil, 0, tasks.now()
   pcall(lease.release, lease)
 end

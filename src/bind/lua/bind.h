@@ -57,6 +57,8 @@ void open_signals(lua_State *L);
 void open_signing(lua_State *L);
 void open_tariffs(lua_State *L);
 void open_files(lua_State *L);
+void open_records(lua_State *L);
+void open_seals(lua_State *L);
 void open_crypto(lua_State *L);
 void open_oauth(lua_State *L);
 void open_zone(lua_State *L);

@@ -1,5 +1,6 @@
 #include "bind/lua/bind.h"
 
+#include "base/draft.h"
 #include "base/file.h"
 
 #include <string.h>
@@ -54,18 +55,6 @@ static int l_file_read(lua_State *L) {
   return 2;
 }
 
-/* core.file_remove(path) -> true, also when it was not there; nil, err, "store" */
-static int l_file_remove(lua_State *L) {
-  struct err e = ERR_INIT;
-  return answer(L, file_remove(check_path(L, 1), &e), &e);
-}
-
-/* core.file_sweep(path): removes a draft that a killed process left */
-static int l_file_sweep(lua_State *L) {
-  file_sweep(check_path(L, 1));
-  return 0;
-}
-
 /* core.real_path(path) -> path without symbolic links; nil, err, "store" */
 static int l_real_path(lua_State *L) {
   struct err e = ERR_INIT;
@@ -80,15 +69,6 @@ static int l_real_path(lua_State *L) {
 static int l_directory_make(lua_State *L) {
   struct err e = ERR_INIT;
   return answer(L, directory_make(check_path(L, 1), &e), &e);
-}
-
-/* core.directory_facts(path) -> { mode, mine }; nil, err, "store" */
-static int l_directory_facts(lua_State *L) {
-  struct err e = ERR_INIT;
-  struct file_facts facts;
-  if (!directory_facts(check_path(L, 1), &facts, &e)) return push_failure(L, &e);
-  push_facts(L, &facts);
-  return 1;
 }
 
 /* core.directory_list(path) -> list of names, without those that begin with a dot; nil, err, "store" */
@@ -176,43 +156,7 @@ static int l_file_draft(lua_State *L) {
   return 1;
 }
 
-/* ---- locks ---- */
-
-static void release_lock(void *object) {
-  file_lock_release(object);
-}
-
-static const struct box_type lock_type;
-
-/* lock:number([value]) -> the number in the lock's file, after writing value; nil, err, "store" */
-static int l_lock_number(lua_State *L) {
-  struct err e = ERR_INIT;
-  const struct file_lock *l = box_check(L, 1, &lock_type);
-  lua_Integer value = luaL_optinteger(L, 2, 0);
-  luaL_argcheck(L, value >= 0, 2, "a number of at least 0 expected");
-  uint64_t number = (uint64_t)value;
-  bool writing = !lua_isnoneornil(L, 2);
-  if (!usable(l->pid, &e)) return push_failure(L, &e);
-  if (!(writing ? file_lock_write(l, number, &e) : file_lock_read(l, &number, &e)))
-    return push_failure(L, &e);
-  lua_pushinteger(L, (lua_Integer)(number & INT64_MAX));
-  return 1;
-}
-
-static const luaL_Reg lock_methods[] = {{"number", l_lock_number}, {NULL, NULL}};
-
-static const struct box_type lock_type = {"fleet.lock", release_lock, lock_methods, NULL};
-
-/* core.file_lock(path) -> lock, held until close; nil, err, "busy" or "store". Never waits. */
-static int l_file_lock(lua_State *L) {
-  struct err e = ERR_INIT;
-  const char *path = check_path(L, 1);
-  struct file_lock *l = box_new(L, &lock_type, sizeof *l, 0);
-  *l = (struct file_lock)FILE_LOCK_INIT;
-  if (!file_lock_take(l, path, &e)) return push_failure(L, &e);
-  box_open(L, -1);
-  return 1;
-}
+/* ---- waiting ---- */
 
 /* core.pause(seconds): blocks, for at most a tenth of a second: what a store does where the caller gave no
  * sleep. */
@@ -234,13 +178,9 @@ static int l_fault_point(lua_State *L) {
 
 void open_files(lua_State *L) {
   static const luaL_Reg functions[] = {{"file_read", l_file_read},
-                                       {"file_remove", l_file_remove},
-                                       {"file_sweep", l_file_sweep},
                                        {"file_draft", l_file_draft},
-                                       {"file_lock", l_file_lock},
                                        {"real_path", l_real_path},
                                        {"directory_make", l_directory_make},
-                                       {"directory_facts", l_directory_facts},
                                        {"directory_list", l_directory_list},
                                        {"pause", l_pause},
 #ifdef FLEET_FAULT_POINTS
@@ -248,7 +188,6 @@ void open_files(lua_State *L) {
 #endif
                                        {NULL, NULL}};
   box_define(L, &draft_type);
-  box_define(L, &lock_type);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }

@@ -1,0 +1,137 @@
+-- What every store is from outside: an object whose arguments are checked in one place, before what it does.
+
+local errors = require "fleet.util.errors"
+
+local M = {}
+
+local failure = errors.failure
+
+-- ---- arguments ----
+
+local function bad(method, position, text)
+  errors.usage("bad argument #%d to '%s': %s", position, method, text)
+end
+
+local function check_key(method, key)
+  if type(key) ~= "string" then bad(method, 1, "a key (string) expected, got " .. type(key)) end
+  if #key == 0 or #key > 512 or string.find(key, "%c") then
+    bad(method, 1, "a key is 1 to 512 bytes without control characters")
+  end
+end
+
+local function check_count(method, position, value, what)
+  if type(value) == "number" and value >= 0 and value < math.huge then return end
+  bad(method, position, what .. " expected")
+end
+
+local put_options = {
+  generation = "number", durable = "boolean", behind = "boolean", ttl = "number", ticket = "table", lease = "table",
+}
+
+local function check_put_options(key, options)
+  if type(options) ~= "table" then bad("put", 3, "a table of options expected") end
+  for name, value in pairs(options) do
+    local wanted = put_options[name]
+    if not wanted then bad("put", 3, "unknown option '" .. tostring(name) .. "'") end
+    if type(value) ~= wanted then bad("put", 3, string.format("option '%s' must be a %s", name, wanted)) end
+  end
+  for _, name in ipairs { "lease", "ticket" } do
+    local given = options[name]
+    if given and given.key ~= key then bad("put", 3, "the " .. name .. " is of another key") end
+  end
+end
+
+-- ---- the object ----
+
+local Store = { __name = "fleet.store" }
+Store.__index = Store
+
+local function is_store(value)
+  return type(value) == "table" and getmetatable(value) == Store
+end
+M.is_store = is_store
+
+-- What the store does; nil, err, kind when it is closed.
+local function acts_of(store, method)
+  if not is_store(store) then errors.usage("call it with a colon: store:%s(...)", method) end
+  if not store.closed then return store.acts end
+  return failure("closed", "the store is closed")
+end
+
+function Store.get(store, key)
+  local acts, err, kind = acts_of(store, "get")
+  check_key("get", key)
+  if not acts then return nil, err, kind end
+  return acts:get(key)
+end
+
+local no_options = {}
+
+function Store.put(store, key, value, options)
+  local acts, err, kind = acts_of(store, "put")
+  check_key("put", key)
+  if type(value) ~= "string" then bad("put", 2, "a value (string) expected, got " .. type(value)) end
+  if options ~= nil then check_put_options(key, options) end
+  if not acts then return nil, err, kind end
+  return acts:put(key, value, options or no_options)
+end
+
+function Store.delete(store, key, generation)
+  local acts, err, kind = acts_of(store, "delete")
+  check_key("delete", key)
+  if generation ~= nil then check_count("delete", 2, generation, "a generation") end
+  if not acts then return nil, err, kind end
+  return acts:delete(key, generation)
+end
+
+function Store.reserve(store, key, bytes)
+  local acts, err, kind = acts_of(store, "reserve")
+  check_key("reserve", key)
+  check_count("reserve", 2, bytes, "a number of bytes")
+  if not acts then return nil, err, kind end
+  return acts:reserve(key, bytes)
+end
+
+function Store.lease(store, key, ttl)
+  local acts, err, kind = acts_of(store, "lease")
+  check_key("lease", key)
+  check_count("lease", 2, ttl, "seconds")
+  if not acts then return nil, err, kind end
+  return acts:lease(key, ttl)
+end
+
+--- Writes what is held back: all of it, or at most so many records.
+function Store.flush(store, most)
+  local acts, err, kind = acts_of(store, "flush")
+  if not acts then return nil, err, kind end
+  if not acts.flush then return true end
+  return acts:flush(most)
+end
+
+--- Seconds until something is due to be written, or nil.
+function Store.due(store)
+  local acts, err, kind = acts_of(store, "due")
+  if not acts then return nil, err, kind end
+  return acts.due and acts:due()
+end
+
+function Store.close(store)
+  if store.closed then return true end
+  local acts = acts_of(store, "close")
+  store.closed = true
+  if acts.close then return acts:close() end
+  return true
+end
+Store.__close = Store.close
+
+function Store.__tostring(store)
+  return store.label .. (store.closed and " (closed)" or "")
+end
+
+--- A store of an object with the methods get, put, delete, reserve, lease and, where it writes behind, flush and
+--- due; close is called once. label: what the store prints as.
+function M.new(label, acts)
+  return setmetatable({ label = label, acts = acts, closed = false }, Store)
+end
+
+return M

@@ -1,0 +1,89 @@
+-- A store whose tokens and sessions are sealed (src/store/seal), around any store. A plain record is read as it is and sealed
+-- at its next write; one that the key does not open is never written over.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local object = require "fleet.store.object"
+
+local secret = { token = true, session = true } -- the first words of keys
+
+local Sealed = {}
+Sealed.__index = Sealed
+
+local function is_secret(key)
+  return secret[string.match(key, "^[^/]*")] == true
+end
+
+local function opened(self, key, value)
+  if not core.is_sealed(value) then return value end
+  if self.key then return self.key:unseal(key, value) end
+  return errors.failure("store", "a stored record is sealed: give the store_key that it was sealed with")
+end
+
+-- Remembers that what stands under the key is ours to write over.
+function Sealed.get(self, key)
+  local value, generation, kind = self.inner:get(key)
+  if not is_secret(key) then return value, generation, kind end
+  self.proved[key] = nil
+  if value == nil and kind then return nil, generation, kind end
+  if value then
+    local plain, err, failed = opened(self, key, value)
+    if not plain then return nil, err, failed end
+    value = plain
+  end
+  self.proved[key] = true
+  return value, generation
+end
+
+local function prove(self, key)
+  if self.proved[key] or not is_secret(key) then return true end
+  local _, err, kind = Sealed.get(self, key)
+  if self.proved[key] then return true end
+  return nil, err, kind
+end
+
+function Sealed.put(self, key, value, options)
+  local proved, err, kind = prove(self, key)
+  if not proved then return nil, err, kind end
+  if self.key and is_secret(key) then
+    value, err, kind = self.key:seal(key, value)
+    if not value then return nil, err, kind end
+  end
+  return self.inner:put(key, value, options)
+end
+
+function Sealed.delete(self, key, generation)
+  local proved, err, kind = prove(self, key)
+  if not proved then return nil, err, kind end
+  return self.inner:delete(key, generation)
+end
+
+local overhead = 128 -- bytes that sealing adds, and more
+
+function Sealed.reserve(self, key, bytes)
+  return self.inner:reserve(key, bytes + overhead)
+end
+
+-- Between two leases somebody else may have written.
+function Sealed.lease(self, key, ttl)
+  self.proved[key] = nil
+  return self.inner:lease(key, ttl)
+end
+
+function Sealed.flush(self, most)
+  return self.inner:flush(most)
+end
+
+function Sealed.due(self)
+  return self.inner:due()
+end
+
+function Sealed.close(self)
+  return self.inner:close()
+end
+
+--- A store around inner, which it closes. key: of core.store_key, or nil: then nothing is sealed, and a sealed
+--- record is a failure.
+return function(inner, key)
+  return object.new(tostring(inner), setmetatable({ inner = inner, key = key, proved = {} }, Sealed))
+end

@@ -1,0 +1,40 @@
+/* A file being written beside the one it will replace: whole or not at all.
+ *
+ * A token that was exchanged and then lost locks its owner out, so the steps of a durable write stand apart:
+ * space is proved before the exchange (file_draft_reserve), and what follows it cannot fail for lack of
+ * space. A signal that a file size limit sends stays in here. What was opened before a fork belongs to the
+ * parent: in the child it is only closed, never unlocked or removed.
+ */
+#ifndef FLEET_BASE_DRAFT_H
+#define FLEET_BASE_DRAFT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* 0600, locked so that others leave it alone. Everything before file_draft_keep leaves the old file
+ * untouched. Its name is name.XXXXXX; or name and ending, so that what a killed process had written whole can
+ * be found: KIND_busy when somebody has that one open, a left one is replaced. */
+struct file_draft {
+  int fd; /* -1: none */
+  long pid;
+  char *directory, *target, *temporary; /* owned */
+};
+#define FILE_DRAFT_INIT                                                                                      \
+  { -1, 0, NULL, NULL, NULL }
+
+bool file_draft_open(struct file_draft *d, const char *directory, const char *name, const char *ending,
+                     struct err *e);
+bool file_draft_reserve(struct file_draft *d, size_t size, struct err *e);
+bool file_draft_write(struct file_draft *d, struct bytes content, bool durable, struct err *e);
+bool file_draft_keep(struct file_draft *d, bool durable, struct err *e); /* renames; the draft is closed */
+void file_draft_close(struct file_draft *d);                             /* removes what was not kept */
+
+/* A draft that a process left behind: nobody has it open. False with errno set when it cannot be removed. */
+bool file_draft_remove_left(const char *path);
+
+/* Bytes written over a file in place. False with errno set. */
+bool file_overwrite(int fd, struct bytes content);
+
+bool directory_sync(const char *path); /* names in it are on the disk; false with errno set */
+
+#endif

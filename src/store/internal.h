@@ -1,0 +1,47 @@
+/* What the files of this room share. Every function with a lock in its name is called while the store's lock
+ * is held. */
+#ifndef FLEET_STORE_INTERNAL_H
+#define FLEET_STORE_INTERNAL_H
+
+#include "store/store.h"
+
+#define ENDING_LEASE ".lease"
+#define ENDING_RESERVED ".reserved"
+#define ENDING_DRAFT ".draft"
+
+enum {
+  STORE_NAME_SIZE = 64,
+  PAGE = 4096 /* what one write puts down as a whole, seen from other processes */
+};
+
+/* Chooses the file of the key; store_path gives it with an ending. */
+bool store_choose(struct store *s, struct bytes key, struct err *e);
+const char *store_path(struct store *s, const char *ending);
+const char *store_name(struct store *s); /* of the file of the key, without its directory */
+void store_notice(struct store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+enum store_result store_enter(struct store *s, struct err *e);
+enum store_result store_leave(struct store *s, enum store_result result);
+
+/* What stands under the chosen name. */
+struct found {
+  struct record record; /* its views last until the next look */
+  bool exists, damaged;
+  size_t size; /* of its text */
+  int fd;      /* open for writing, where it was asked for; -1: none */
+};
+/* False: e says why. A file that is damaged does not exist, and the owner is told. */
+bool store_look(struct store *s, struct bytes key, struct found *f, bool writing, struct err *e);
+bool record_alive(const struct record *r, uint64_t wall);
+
+/* The generation after that of the record, or of a new one: beyond those of all that were removed. */
+bool store_next_locked(struct store *s, const struct found *before, uint64_t *generation, struct err *e);
+/* No new record gets the generation of one that is removed now. */
+bool store_passed_locked(struct store *s, uint64_t generation, struct err *e);
+/* Takes over what a killed process had written whole for the chosen key. */
+void store_recover_locked(struct store *s, struct bytes key);
+
+/* The highest generation of all records; drafts of version 1 that nobody has open are removed. */
+bool store_survey(struct store *s, uint64_t *highest, struct err *e);
+
+#endif

@@ -1,0 +1,29 @@
+/* Values sealed with a key of the owner's (AES-256-GCM), so that whoever reads the store reads nothing.
+ *
+ * The record's key is the associated data: a sealed value cannot be moved to another record. Eight bytes tell
+ * whose key it is, so that a wrong one is told apart from damage.
+ */
+#ifndef FLEET_STORE_SEAL_H
+#define FLEET_STORE_SEAL_H
+
+#include "crypto/context.h"
+
+enum { SEAL_KEY_SIZE = 32, SEAL_ID_SIZE = 8 };
+
+struct seal_key {
+  unsigned char bytes[SEAL_KEY_SIZE];
+  unsigned char id[SEAL_ID_SIZE];
+};
+
+/* 64 hex digits or 43 characters of base64url; or "@" and the name of a file that nobody else can read, with
+ * such text in it. insecure_mode: others may read it. */
+bool seal_key_read(struct seal_key *k, struct crypto *c, struct bytes text, bool insecure_mode,
+                   struct err *e);
+
+bool is_sealed(struct bytes value);
+bool seal(const struct seal_key *k, struct crypto *c, struct bytes name, struct bytes plain, struct buf *out,
+          struct err *e);
+bool unseal(const struct seal_key *k, struct crypto *c, struct bytes name, struct bytes sealed,
+            struct buf *out, struct err *e);
+
+#endif

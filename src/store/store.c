@@ -1,0 +1,103 @@
+#include "store/store.h"
+
+#include "base/file.h"
+#include "crypto/digest.h"
+#include "store/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the directory ---- */
+
+static bool check_directory(struct store *s, const char *path, struct err *e) {
+  struct file_facts facts;
+  if (!directory_facts(path, &facts, e)) return false;
+  if (!facts.mine)
+    return err_set(e, KIND_store, "the store directory belongs to another user: choose one of your own");
+  if (facts.mode & 077)
+    store_notice(s, "the store directory %.150s is open to others (mode %o): chmod 700 it", path, facts.mode);
+  return true;
+}
+
+static bool find_directory(struct store *s, const char *directory, struct err *e) {
+  struct buf real = BUF_INIT;
+  bool done = directory_make(directory, e) && file_real_path(&real, directory, e) &&
+              check_directory(s, buf_text(&real), e);
+  if (done) {
+    s->directory = strdup(buf_text(&real));
+    s->stem = real.size + 1 + STORE_NAME_SIZE;
+    s->path = malloc(s->stem + sizeof ENDING_RESERVED);
+    done = (s->directory && s->path) || err_out_of_memory(e);
+    if (done) snprintf(s->path, s->stem, "%s/", s->directory);
+  }
+  buf_free(&real);
+  return done;
+}
+
+bool store_open(struct store *s, const char *directory, struct crypto *c, struct err *e) {
+  *s = (struct store)STORE_INIT;
+  s->crypto = crypto_ref(c);
+  if (find_directory(s, directory, e)) return true;
+  store_close(s);
+  return false;
+}
+
+void store_close(struct store *s) {
+  buf_free(&s->text);
+  free(s->directory);
+  free(s->path);
+  crypto_unref(s->crypto);
+  *s = (struct store)STORE_INIT;
+}
+
+void store_notice(struct store *s, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(s->notice, sizeof s->notice, format, arguments);
+  va_end(arguments);
+}
+
+/* ---- names ---- */
+
+bool store_choose(struct store *s, struct bytes key, struct err *e) {
+  unsigned char digest[HASH_SIZE];
+  struct buf name = BUF_INIT;
+  if (!crypto_sha256(s->crypto, key, digest)) return err_out_of_memory(e);
+  buf_hex(&name, (struct bytes){digest, sizeof digest});
+  bool done = buf_ok(&name) || err_out_of_memory(e);
+  if (done) memcpy(s->path + s->stem - STORE_NAME_SIZE, name.data, STORE_NAME_SIZE);
+  buf_free(&name);
+  return done;
+}
+
+const char *store_path(struct store *s, const char *ending) {
+  strcpy(s->path + s->stem, ending);
+  return s->path;
+}
+
+const char *store_name(struct store *s) {
+  store_path(s, "");
+  return s->path + s->stem - STORE_NAME_SIZE;
+}
+
+/* ---- the lock ---- */
+
+enum store_result store_enter(struct store *s, struct err *e) {
+  char path[s->stem + 1];
+  snprintf(path, sizeof path, "%s/lock", s->directory);
+  switch (lock_take(&s->lock, path, e)) {
+  case LOCK_TAKEN:
+    return STORE_DONE;
+  case LOCK_HELD:
+    return STORE_AGAIN;
+  default:
+    return STORE_FAILED;
+  }
+}
+
+enum store_result store_leave(struct store *s, enum store_result result) {
+  lock_close(&s->lock);
+  return result;
+}
