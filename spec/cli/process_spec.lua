@@ -81,19 +81,20 @@ describe("the command with the simulator", function()
     local directory = process.temporary("login")
     local input, output = directory .. "/in", directory .. "/out"
     process.execute("mkfifo " .. quote(input))
-    local pipe = assert(io.popen(env .. more .. sims.fleet .. " login" .. scopes .. " <" .. quote(input) .. " 2>&1 | " .. clean .. "tee "
+    local pipe = assert(io.popen(env .. more .. "timeout 60 " .. sims.fleet .. " login" .. scopes .. " <" .. quote(input) .. " 2>&1 | " .. clean .. "tee "
       .. quote(output) .. "; echo done", "r"))
     local writer = assert(io.open(input, "w"))
     local lines = { pipe:read("l"), pipe:read("l") }
     local function finish(line)
-      if line then writer:write(line, "\n") end
+      if line then writer:write(line, "\n"):flush() end
       writer:close()
       local rest = pipe:read("a")
       pipe:close()
       process.execute("rm -rf " .. quote(directory))
       return rest
     end
-    return string.match(lines[2], "(http%S+)$"), finish, lines[1]
+    local function write(text) writer:write(text):flush() end
+    return string.match(lines[2], "(http%S+)$"), finish, lines[1], write
   end
 
   local function callback_of(url)
@@ -121,7 +122,7 @@ describe("the command with the simulator", function()
   it("signs in through the browser when the redirect address is on this machine, and takes nothing else for it", function()
     local port = 20000 + tonumber(sim.pid) % 20000
     local back = "http://localhost:" .. port .. "/back"
-    local url, finish, invitation = login("FLEET_REDIRECT_URI=" .. back .. " ")
+    local url, finish, invitation, write = login("FLEET_REDIRECT_URI=" .. back .. " ")
     assert.truthy(string.find(invitation, "Waiting for the browser", 1, true), invitation)
     local function status_of(arguments)
       return (shell(curl .. "-o /dev/null -w '%{http_code}' " .. arguments .. "; echo"))
@@ -129,12 +130,27 @@ describe("the command with the simulator", function()
     assert.equal("404\n", status_of(quote("http://localhost:" .. port .. "/other")))
     assert.equal("403\n", status_of("-H 'Host: evil.example.com' " .. quote(back)))
     assert.equal("405\n", status_of("-d code=x " .. quote(back)))
-    assert.equal("400\n", status_of(quote(back .. "?code=x&state=y")))
+    local state = string.match(url, "[?&]state=([^&]+)")
+    for _, query in ipairs { "", "code=x&state=y", "state=a&state=b", "state=" .. state .. "&state=" .. state, "code=%zz", "%zz",
+      "code=x&code=y&state=" .. state, "error=access_denied" } do
+      assert.equal("400\n", status_of(quote(back .. "?" .. query)), query)
+    end
+    write("half a line")
     local page = shell(curl .. "-L " .. quote(url))
     assert.truthy(string.find(page, "Signed in", 1, true), page)
     assert.falsy(string.find(page, "code=", 1, true))
     assert.truthy(string.find(finish(), "signed in", 1, true))
     assert.equal("000\n", status_of(quote(back)))
+  end)
+
+  it("signs in with an address pasted in two parts while it waits for the browser", function()
+    local port = 20000 + (tonumber(sim.pid) + 1) % 20000
+    local url, finish, _, write = login("FLEET_REDIRECT_URI=http://localhost:" .. port .. "/back ")
+    local address = callback_of(url)
+    write(string.sub(address, 1, 20))
+    shell("sleep 0.1")
+    local rest = finish(string.sub(address, 21))
+    assert.truthy(string.find(rest, "signed in; granted: ", 1, true), rest)
   end)
 
   it("an address of another sign-in is not taken; the end of the input ends the wait", function()

@@ -57,7 +57,7 @@ local function serve(self, request)
   self.done = true
 end
 
--- Requests wait in line for the loop below: finishing a sign-in makes requests of its own.
+-- Requests, and lines of the input, wait in line for the loop below: finishing a sign-in makes requests of its own.
 local function open_servers(self, loop)
   local server = require "fleet.server"
   for _, host in ipairs(self.parts.hosts) do
@@ -75,17 +75,26 @@ function M.listen(loop, redirect_uri, take)
   return self
 end
 
--- A pasted line, while the loop turns. Without a buffer the descriptor says truly whether there is more.
-local function watch_input(environment, loop, on_line)
+local longest_line = 8192
+
+-- Pasted lines, while the loop turns: they are put into the list. A byte at a time and without a buffer, so that the
+-- descriptor says truly whether there is more, and half a line holds up nothing.
+local function watch_input(environment, loop, lines)
   environment.stdin:setvbuf("no")
-  local watch
+  local watch, held = nil, {}
   local function stop()
     if watch then watch:close() end
     watch = nil
   end
   watch = loop:watch(0, "r", function()
-    local line = environment.stdin:read("*l")
-    if not line or on_line(line) then stop() end
+    local byte = environment.stdin:read(1)
+    if byte and byte ~= "\n" and #held < longest_line then
+      held[#held + 1] = byte
+      return
+    end
+    if held[1] then lines[#lines + 1] = table.concat(held) end
+    held = {}
+    if not byte then stop() end
   end)
   return stop, watch ~= nil
 end
@@ -107,10 +116,12 @@ end
 
 -- Until the callback came by either way. A file or /dev/null cannot be watched: it is read at once.
 local function wait_both(environment, loop, listener, on_line)
-  local stop, watched = watch_input(environment, loop, on_line)
+  local lines = {}
+  local stop, watched = watch_input(environment, loop, lines)
   if not watched then read_lines(environment, on_line) end
   turn_until(loop, function()
     while listener.waiting[1] and not listener.done do serve(listener, table.remove(listener.waiting, 1)) end
+    while lines[1] and not listener.done do on_line(table.remove(lines, 1)) end
     return listener.done
   end, M.patience)
   stop()

@@ -27,11 +27,13 @@ local function invite(context, url, listener, wanted)
   out:flush()
 end
 
+local foreign_reasons = { state_mismatch = true, state_missing = true, malformed = true }
+
 -- An address that is not of this sign-in does not end it: whoever knows the port can send one.
 local function taker(client, pending, result)
   return function(address)
     local done, err, kind = client:authorize(address, pending)
-    local foreign = not done and (err.reason == "state_mismatch" or err.reason == "state_missing")
+    local foreign = not done and foreign_reasons[err.reason]
     result.done, result.err, result.kind = done, err, kind
     if foreign then return nil end
     return done == true and err == nil
