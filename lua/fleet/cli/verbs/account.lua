@@ -1,8 +1,10 @@
--- fleet token info | refresh | keep_alive | region: the tokens and the region of the account.
+-- fleet token info | refresh | keep_alive | business_login | region: the tokens and the region of the account.
 
 local core = require "fleet.core"
 local options = require "fleet.cli.options"
+local secrets = require "fleet.cli.secrets"
 local show = require "fleet.cli.show"
+local usage_error = require "fleet.cli.usage_error"
 
 -- ---- token info ----
 
@@ -45,7 +47,7 @@ local function given_slot(context, line)
   for _, choice in ipairs(slot.choices) do
     if given.slot == nil or choice.name == given.slot then return given.slot end
   end
-  require("fleet.cli.usage_error").raise("'--slot' must be user or business")
+  usage_error.raise("'--slot' must be user or business")
 end
 
 -- The process ends here, and an unsaved pair with it: what is a remark in a program is a failure on the command line.
@@ -64,6 +66,32 @@ end
 
 local function show_refresh(out, value)
   out:write(value.refreshed and "refreshed\n" or "nothing to do: no pair is older than 30 days\n")
+end
+
+-- ---- business_login ----
+
+local auth_code = {
+  name = "auth_code", type = "string", secret = true, placeholder = "CODE",
+  doc = "the code that the business gets when it consents, good for one token",
+}
+
+local function business_login(context, line)
+  local client = context:client()
+  if not core.account(client).config.scopes then
+    usage_error.raise("'business_login' needs --scopes: what the token is for", { "business_login" })
+  end
+  local environment = context.environment
+  local code = options.given(environment, { auth_code }, line.options).auth_code or secrets.find(environment, auth_code, "--auth-code")
+  local _, err, kind = context:check(client.business_login, client, { auth_code = code })
+  if err then return nil, err, kind or err.kind end
+  local slots
+  slots, err, kind = client:token_info()
+  return slots and slots.business, err, kind
+end
+
+local function show_business(out, business)
+  local ends = business.expires_at and os.date("!, until %Y-%m-%dT%H:%M:%SZ", math.floor(business.expires_at)) or ""
+  out:write("signed in for the business", ends, "; the code is used up: the next token needs another\n")
 end
 
 -- ---- region ----
@@ -92,6 +120,12 @@ return {
   {
     name = "keep_alive", words = {}, run = keep_alive, show = show_refresh,
     doc = "Refreshes pairs older than 30 days, so that none dies of disuse after three months; for a monthly timer.",
+  },
+  {
+    name = "business_login", words = {}, takes = { auth_code }, run = business_login, show = show_business,
+    doc = "Gets a business token for the code of the business's consent, with the scopes of --scopes or the configuration.",
+    details = "The code comes from the vendor's page on which the business consents. It is not kept: when the token has ended, after "
+      .. "hours, the business hands out another.",
   },
   {
     name = "region", words = {}, takes = { discover }, run = region,
