@@ -81,8 +81,8 @@ describe("the command with the simulator", function()
     local directory = process.temporary("login")
     local input, output = directory .. "/in", directory .. "/out"
     process.execute("mkfifo " .. quote(input))
-    local pipe = assert(io.popen(env .. more .. "timeout 60 " .. sims.fleet .. " login" .. scopes .. " <" .. quote(input) .. " 2>&1 | " .. clean .. "tee "
-      .. quote(output) .. "; echo done", "r"))
+    local pipe = assert(io.popen(env .. more .. "timeout 60 " .. sims.fleet .. " login" .. scopes .. " <" .. quote(input)
+      .. " 2>&1 | " .. clean .. "tee " .. quote(output) .. "; echo done", "r"))
     local writer = assert(io.open(input, "w"))
     local lines = { pipe:read("l"), pipe:read("l") }
     local function finish(line)

@@ -140,6 +140,7 @@ function M.close(client)
   if not core.is_open(client) then return end
   local account = core.account(client)
   if rawget(account, "sessions") then sessions.close(account) end
+  if rawget(account, "tokens") then require("fleet.oauth.token_cache").save(account) end
   core.close(client)
   open_accounts[account] = nil
   if not rawget(account, "store") then return end
@@ -149,13 +150,10 @@ end
 function tasks.save()
   local failed
   for account in pairs(open_accounts) do
-    if rawget(account, "tokens") then require("fleet.oauth.tokens").finish(account) end
-    local ok, err = true, nil
-    if rawget(account, "store") then
-      require("fleet.oauth.tokens").finish(account)
-      ok, err = account.store:flush()
-    end
-    if not ok then failed = failed or err end
+    local saved, flushed, err, why = true, true, nil, nil
+    if rawget(account, "tokens") then saved, err = require("fleet.oauth.tokens").finish(account) end
+    if rawget(account, "store") then flushed, why = account.store:flush() end
+    failed = failed or not saved and err or not flushed and why or nil
   end
   if failed then return nil, failed, failed.kind end
   return true

@@ -102,7 +102,7 @@ end
 --- refreshes: the refresh token is what is exchanged; nonce: that the reply's id_token must carry; asked: the scopes asked
 --- for. What raises after the exchange leaves the token in memory: it is returned, with an err.
 return function(account, token_kind, grant, seconds)
-  local held = {}
+  local held = { lease = false, ticket = false } -- no memory is needed to note what is held
   local newer, err, kind
   held.lease, newer, err, kind = lease_or_newer(account, token_kind, grant, seconds)
   if newer then return cache.learn(account, token_kind, newer) end

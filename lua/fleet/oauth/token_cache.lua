@@ -139,6 +139,7 @@ function M.recover(account, token_kind, failure)
   end
   local told, err = pcall(errors.new, "store", "the new tokens are not saved: " .. tostring(failure or "interrupted"))
   M.keep(account, token_kind, exchange.token, told and err or nil)
+  if not failure then M.state(account).tried[token_kind] = false end -- the store was not asked yet
   return exchange.token, told and err or nil
 end
 

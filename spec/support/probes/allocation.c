@@ -1,7 +1,7 @@
-/* probe_allocation(path, cpath, code, limit) runs code in a state of its own whose allocator fails the
- * limit-th and every later allocation that grows, once arm() was called by the code. Returns "done", or "no
- * memory", or the error's text; and how many bytes the closed state still holds. What running out of memory
- * does can be seen from Lua no other way. */
+/* probe_allocation(path, cpath, code, limit, count) runs code in a state of its own whose allocator fails
+ * count allocations that grow, from the limit-th on (every one when count is left out), once arm(true) was
+ * called by the code. Returns "done", or "no memory", or the error's text; and how many bytes the closed
+ * state still holds. What running out of memory does can be seen from Lua no other way. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -13,6 +13,7 @@
 struct budget {
   bool armed;
   long left;  /* growing allocations that still succeed while armed */
+  long fails; /* and how many fail after them; negative: all */
   long bytes; /* held now */
 };
 
@@ -24,7 +25,10 @@ static void *limited(void *user, void *block, size_t old, size_t size) {
     b->bytes -= (long)old;
     return NULL;
   }
-  if (size > old && b->armed && b->left-- <= 0) return NULL;
+  if (size > old && b->armed && b->left-- <= 0 && b->fails != 0) {
+    b->fails--;
+    return NULL;
+  }
   void *fresh = realloc(block, size);
   if (fresh) b->bytes += (long)size - (long)old;
   return fresh;
@@ -74,7 +78,7 @@ static const char *run_job(lua_State *other, struct job *job, char *text, size_t
 }
 
 static int l_run(lua_State *L) {
-  struct budget budget = {.left = (long)luaL_checkinteger(L, 4)};
+  struct budget budget = {.left = (long)luaL_checkinteger(L, 4), .fails = (long)luaL_optinteger(L, 5, -1)};
   struct job job = {luaL_checkstring(L, 1), luaL_checkstring(L, 2), luaL_checkstring(L, 3), &budget};
   char text[256] = "";
   lua_State *other = lua_newstate(limited, &budget);

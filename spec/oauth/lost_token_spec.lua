@@ -1,0 +1,220 @@
+-- Between an exchange and the durable write of what it brought anything may raise: the pair stays in memory, is used, reported
+-- and saved. Which of two pairs is newer is the order of their exchanges.
+
+local core = require "fleet.core"
+local accounts = require "spec.support.fixtures.accounts"
+local memory = require("fleet.store").memory
+local probe = require "probe_allocation"
+local tokens = require "fleet.oauth.tokens"
+
+local clock, store, server, account
+
+local function again() -- the same account in another process
+  return accounts.account(server, store, clock, { client_secret = false })
+end
+
+local function sign_in(who)
+  server.code = "good-code"
+  return tokens.exchange_code(who, { code = "good-code", redirect_uri = "https://x.example/cb" })
+end
+
+local function stored()
+  return core.json_decode((store:get("token/home/user")))
+end
+
+-- A store that does what the real one does, except where a function is given.
+local function with(acts)
+  return setmetatable(acts, { __index = function(_, name)
+    return function(_, ...) return store[name](store, ...) end
+  end })
+end
+
+before_each(function()
+  clock = accounts.clock()
+  store, server = memory { clock = clock.read }, accounts.server { single_use = true }
+  account = again()
+  assert(sign_in(account))
+end)
+
+-- The newest pair is in use, and in the store as soon as the store works.
+local function check_kept(access)
+  assert.equal(access, tokens.access(account, "user"))
+  account.store = store
+  clock.advance(2)
+  assert.equal(access, tokens.access(account, "user"))
+  assert.equal(access, stored().access_token)
+  assert.equal(server.newest, stored().refresh_token)
+  assert.is_true(tokens.refresh(account))
+end
+
+describe("a pair is kept when", function()
+  for _, lifetime in ipairs { '"1e999"', '"0x1p2000"', '"-1e999"', "1e999", "-5", '"soon"' } do
+    it("its lifetime is " .. lifetime, function()
+      server.faults = { { status = 200, body = '{"access_token":"new","refresh_token":"next","expires_in":' .. lifetime .. "}" } }
+      assert.is_true(tokens.refresh(account))
+      assert.equal("next", stored().refresh_token)
+      assert.equal("new", tokens.access(account, "user"))
+      assert.equal("new", tokens.access(again(), "user"))
+    end)
+  end
+
+  for _, method in ipairs { "put", "get" } do
+    it("the store raises in " .. method, function()
+      local served = server.send
+      account.send = function(...)
+        account.store = with { [method] = function() error("disk on fire") end,
+          put = function() if method == "put" then error("disk on fire") end return nil, core.err { kind = "conflict" }, "conflict" end }
+        return served(...)
+      end
+      local done, err = tokens.refresh(account)
+      assert.is_true(done and err ~= nil)
+      if method == "put" then assert.matches("the store raised: .*disk on fire", err.message) end
+      assert.is_true(accounts.events(account)[1] == "token_unsaved")
+      account.send = served
+      check_kept "a2"
+    end)
+  end
+
+  it("the store raises when the lease and the reservation are given back", function()
+    account.store = with {
+      lease = function(_, ...)
+        local lease = store:lease(...)
+        local release = lease.release
+        lease.release = function()
+          release()
+          error("disk on fire")
+        end
+        return lease
+      end,
+      reserve = function() return { close = function() error("disk on fire") end } end,
+    }
+    assert.is_true(tokens.refresh(account))
+    check_kept "a2"
+  end)
+
+  it("the log raises, too", function()
+    account.store = with { put = function() error("disk on fire") end }
+    account.report = function() error("no log") end
+    assert.is_true((tokens.refresh(account)))
+    account.report = function() end
+    check_kept "a2"
+  end)
+
+  it("the process ends: it is offered to the store once more, and said when that fails", function()
+    account.store = with { put = function() error("disk on fire") end }
+    assert.is_true((tokens.refresh(account)))
+    local done, err, kind = tokens.finish(account)
+    assert.is_nil(done)
+    assert.equal("store", kind)
+    assert.matches("the user token of account 'home' could not be saved", err.message)
+    account.store = store
+    assert.is_true(tokens.finish(account))
+    assert.equal("a2", stored().access_token)
+    assert.is_true(tokens.finish(account))
+  end)
+end)
+
+it("a client that is closed offers its store once more what it refused", function()
+  local fleet = require "fleet"
+  local broken = true
+  local own = with { put = function(_, ...)
+    if broken then return nil, core.err { kind = "store", message = "full" }, "store" end
+    return store:put(...)
+  end }
+  for _, name in ipairs { "get", "put", "delete", "reserve", "lease" } do own[name] = own[name] end
+  local client = fleet.new {
+    client_id = "app", client_secret = "s", store = own, base_url = "https://service.example",
+    http = function() return { status = 200, body = '{"access_token":"t","expires_in":300}' } end,
+  }
+  local done, err = client:partner_login()
+  assert.is_true(done)
+  assert.equal("store", err.kind)
+  assert.is_nil(fleet.drain())
+  broken = false
+  client:close()
+  assert.equal("t", core.json_decode((store:get "token/default/partner")).access_token)
+end)
+
+describe("the newer of two pairs is told by the order of exchange when", function()
+  local function failing_put()
+    return with { put = function() return nil, core.err { kind = "store", message = "full" }, "store" end }
+  end
+
+  it("the clock was set back by an hour and the store refuses the newer one", function()
+    clock.wall = clock.wall - 3600
+    account.store = failing_put()
+    assert.is_true((tokens.refresh(account)))
+    check_kept "a2"
+  end)
+
+  it("another process exchanged after it, whatever its clock says", function()
+    account.store = failing_put()
+    assert.is_true((tokens.refresh(account)))
+    assert.is_true((tokens.refresh(account))) -- twice, so that counting exchanges alone would mislead
+    clock.wall = clock.wall - 3600
+    assert.is_true(sign_in(again()))
+    account.store = store
+    clock.advance(2)
+    assert.equal("a4", tokens.access(account, "user"))
+    assert.equal("a4", stored().access_token)
+  end)
+
+  it("the store's leases are counted anew", function()
+    for _ = 1, 5 do assert.is_true(tokens.refresh(account)) end
+    local pair = store:get("token/home/user")
+    store = memory { clock = clock.read }
+    assert(store:put("token/home/user", pair))
+    account.store = failing_put()
+    assert.is_true((tokens.refresh(account)))
+    check_kept "a7"
+  end)
+end)
+
+-- ---- memory ----
+
+local refresh = [[
+  local core, accounts, tokens = require "fleet.core", require "spec.support.fixtures.accounts", require "fleet.oauth.tokens"
+  local clock = accounts.clock()
+  local store, server = require("fleet.store").memory { clock = clock.read }, accounts.server { single_use = true }
+  local account = accounts.account(server, store, clock, { client_secret = false })
+  assert(tokens.exchange_code(account, { code = "good-code", redirect_uri = "https://x.example/cb" }))
+  local served, send = false, account.send
+  local answer = core.reply { status = 200, body = '{"access_token":"new","refresh_token":"next","expires_in":"300"}' }
+  function account.send()
+    if served then return core.reply { status = 401, body = '{"error":"login_required"}' } end
+    served = true
+    return answer
+  end
+  local ran, done, err
+  arm(true)
+  ran, done, err = pcall(tokens.refresh, account)
+  arm(false)
+  clock.advance(2)
+  if served then
+    assert(tokens.access(account, "user") == "new", "the pair is lost: " .. tostring(done))
+    local record = core.json_decode((store:get "token/home/user"))
+    assert(record.access_token == "new" and record.refresh_token == "next", "the pair is not saved")
+    assert(not tokens.info(account).user.unsaved)
+  else
+    assert(tokens.access(account, "user") == "a1")
+  end
+  local lease = assert(store:lease("token/home/user", 5), "the lease is lost") -- nobody holds it any more
+  lease:release()
+  if not ran or err then error(served and "memory, served" or "memory", 0) end ]]
+
+describe("without memory", function()
+  for count, name in pairs { [2] = "one allocation, twice tried", [6] = "three allocations", [-1] = "every allocation from one on" } do
+    it("a pair that was exchanged is neither lost nor left unsaved: " .. name, function()
+      local failures, served, result = 0, 0, nil
+      for limit = 0, 2000 do
+        result = probe(package.path, package.cpath, refresh, limit, count)
+        if result == "done" then break end
+        assert.is_truthy(result:find("memory", 1, true), limit .. ": " .. result)
+        failures, served = failures + 1, served + (result:find "served" and 1 or 0)
+      end
+      assert.equal("done", result)
+      assert.is_true(failures > 20 and served > 5, failures .. " " .. served)
+      if os.getenv "FLEET_FIGURES" then print(("%s: %d failures, %d after the exchange, 0 lost"):format(name, failures, served)) end
+    end)
+  end
+end)
