@@ -29,7 +29,7 @@ describe("fleet sim", function()
       ls -d "$XDG_RUNTIME_DIR"/fleet-sim-*/store >/dev/null && echo stored
       address=$FLEET_BASE_URL
       eval "$(fleet sim stop --env)"
-      echo "left: $(env | grep -v ^FLEET_BUILD= | grep -c ^FLEET_)"
+      echo "left: $(env | grep -v '^FLEET_BUILD=\|^FLEET_SPEC_' | grep -c ^FLEET_)"
       FLEET_TOKEN=x fleet vehicles --base-url "$address" --timeout 5 || echo gone
     ]]
     assert.equal(0, status, out)
