@@ -10,6 +10,11 @@ LIBDIR   = $(PREFIX)/lib/lua/$(LUA_VERSION)
 BINDIR   = $(PREFIX)/bin
 ROOT    := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
+# A folder of another Lua is refused: what is built here would not load there (luarocks passes LUADIR).
+FOLDER_VERSION = $(lastword $(filter 5.%,$(patsubst rocks-%,%,$(subst /, ,$(LUADIR)))))
+$(if $(filter-out $(LUA_VERSION),$(FOLDER_VERSION)),$(error fleet is built for Lua $(LUA_VERSION), and $(LUADIR) belongs to \
+  Lua $(FOLDER_VERSION): use luarocks --lua-version $(LUA_VERSION)))
+
 PKG      = pkg-config
 PACKAGES = lua$(LUA_VERSION) libcurl libcrypto libprotobuf-c
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion

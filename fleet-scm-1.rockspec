@@ -21,7 +21,7 @@ external_dependencies = {
 build = {
   type = "make",
   build_target = "build",
-  build_variables = { CFLAGS = "$(CFLAGS)" },
+  build_variables = { CFLAGS = "$(CFLAGS)", LUADIR = "$(LUADIR)" },
   install_variables = { LUADIR = "$(LUADIR)", LIBDIR = "$(LIBDIR)", BINDIR = "$(BINDIR)" },
 }
 test = { type = "command", command = "make test" }

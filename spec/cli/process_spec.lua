@@ -36,17 +36,22 @@ describe("the command", function()
     assert.equal(#core.commands(), #core.json_decode(out))
   end)
 
-  it("completes verbs, parameters and options in bash", function()
-    local function completed(line)
-      local script = sims.fleet .. " completion > " .. quote(process.directory .. "/completion") .. " && " .. clean .. "bash -c "
-        .. quote(". " .. quote(process.directory .. "/completion") .. "; COMP_WORDS=(" .. line
-          .. "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; _fleet; echo ${COMPREPLY[@]}")
-      return (shell(script))
+  it("is not installed for another Lua, which could not load it", function()
+    local function made(lua)
+      local line = clean .. "env -u MAKEFLAGS -u MAKELEVEL make -n -C %s build VARIANT=%s LUADIR=%s 2>&1"
+      return shell(string.format(line, quote(process.root), variant, quote(lua)))
     end
-    assert.equal("honk_horn\n", completed("fleet honk"))
-    assert.equal("percent=\n", completed("fleet set_charge_limit VIN perc"))
-    assert.equal("--timeout --token --token-url\n", (completed("fleet vehicles --t")))
-    assert.equal("\n", completed("fleet nothing x"))
+    for _, version in ipairs { "5.1", "5.3" } do
+      for _, folder in ipairs { "/x/share/lua/" .. version, "/x/lib/luarocks/rocks-" .. version .. "/fleet/scm-1/lua" } do
+        local out, status = made(folder)
+        assert.equal(2, status)
+        assert.matches("fleet is built for Lua 5.4, and " .. folder .. " belongs to Lua " .. version, out, 1, true)
+      end
+    end
+    for _, folder in ipairs { "/opt/5.1/share/lua/5.4", "/x/lib/luarocks/rocks-5.4/fleet/scm-1/lua", "/x/lua" } do
+      local out, status = made(folder)
+      assert.equal(0, status, out)
+    end
   end)
 
   it("ends with the status of what happened", function()

@@ -206,26 +206,8 @@ local function facts_section(row)
   return section("Facts", present)
 end
 
--- Options that say nothing for some rows: their help leaves them out.
-local concerns = {
-  wake = function(row) return row.flags.live end,
-  idempotent = function(row) return row.write end,
-  strict = function(row) return row.flags.command or row.flags.setting end,
-  force = function(row) return row.flags.deprecated end,
-  read_back = function(row) return row.flags.setting end,
-}
-
-local function call_options(row)
-  local list = {}
-  for _, option in ipairs(options.call) do
-    local concern = concerns[option.name]
-    if not concern or concern(row) then list[#list + 1] = option end
-  end
-  return list
-end
-
 local function row_page(row)
-  return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", call_options(row)),
+  return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", options.of_row(row)),
     facts_section(row), "Example\n  " .. examples.text(row),
     "'fleet help flags' tells the options of every verb, 'fleet help statuses' the exit statuses.")
 end

@@ -1,74 +1,148 @@
--- fleet completion: verbs, parameters and options for the Tab key of bash.
+-- fleet completion: verbs, parameters, choices and options for the Tab key of bash, zsh and fish.
 
-local row_verb = require "fleet.cli.row_verb"
-local argv = require "fleet.cli.argv"
+local completion = require "fleet.cli.completion"
+local usage_error = require "fleet.cli.usage_error"
 
--- The verbs are read when the script is written: this file is one of them.
-local function all_verbs()
-  return require("fleet.cli.verbs").by_name
-end
-
-local function sorted(list)
-  table.sort(list)
-  return table.concat(list, " ")
-end
-
-local function names_of(verb)
-  local list = {}
-  for name in pairs(verb.options) do list[#list + 1] = argv.written(name) end
-  if verb.row then
-    local _, named = row_verb.parameters(verb.row)
-    for _, param in ipairs(named) do list[#list + 1] = param.name .. "=" end
-  end
-  return sorted(list)
-end
-
--- Verbs that take the same words share a line.
-local function cases()
-  local of, list = {}, {}
-  for name, verb in pairs(all_verbs()) do
-    local names = names_of(verb)
-    if not of[names] then list[#list + 1] = names end
-    of[names] = of[names] or {}
-    table.insert(of[names], name)
-  end
-  table.sort(list)
-  local lines = {}
-  for _, names in ipairs(list) do
-    lines[#lines + 1] = "    " .. string.gsub(sorted(of[names]), " ", "|") .. ') words="' .. names .. '" ;;'
-  end
-  return table.concat(lines, "\n")
-end
-
-local script = [[
-# Completion of fleet for bash: put it where bash-completion looks, or eval "$(fleet completion)".
+local bash = [[
+# Completion of fleet for bash: put it where bash-completion looks, or eval "$(fleet completion bash)".
 _fleet() {
-  local current=${COMP_WORDS[COMP_CWORD]} words
+  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= choices= name=
+%s
   COMPREPLY=()
-  if [ "$COMP_CWORD" = 1 ]; then
-    COMPREPLY=($(compgen -W "%s" -- "$current"))
-    return
-  fi
-  case ${COMP_WORDS[1]} in
+  case "$COMP_CWORD ${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
 %s
     *) return ;;
   esac
+  if [ "$current" = = ]; then name=$before current=
+  elif [ "$before" = = ]; then name=${COMP_WORDS[COMP_CWORD-2]}
+  else case $before in --*) name=$before ;; esac; fi
+  if [ -n "$name" ]; then
+    local choice left=
+    for choice in $choices; do case $choice in "$name="*) left="$left ${choice#*=}" ;; esac; done
+    COMPREPLY=($(compgen -W "$left" -- "$current"))
+    [ -z "$left" ] || return
+    case $before in --*) ;; *) return ;; esac
+  fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   case ${COMPREPLY[0]} in *=) compopt -o nospace ;; esac
 }
 complete -o default -F _fleet fleet
 ]]
 
-local function run()
-  local names = {}
-  for name in pairs(all_verbs()) do names[#names + 1] = name end
-  return string.format(script, sorted(names), cases())
+local zsh = [==[
+#compdef fleet
+# Completion of fleet for zsh: put it as _fleet into a directory of $fpath, or eval "$(fleet completion zsh)" after compinit.
+_fleet() {
+  local offered= choices=
+%s
+  case "$((CURRENT - 1)) ${words[2]} ${words[3]}" in
+%s
+    *) _files; return ;;
+  esac
+  if [[ $PREFIX == *=* ]]; then
+    compadd -- ${(M)${=choices}:#${PREFIX%%%%=*}=*}
+    return
+  fi
+  if [[ ${words[CURRENT-1]} == --* ]]; then
+    local -a left
+    left=(${(M)${=choices}:#${words[CURRENT-1]}=*})
+    if (( $#left )); then
+      compadd -- ${left#*=}
+      return
+    fi
+  fi
+  local -a open closed
+  open=(${(M)${=offered}:#*=}) closed=(${${=offered}:#*=})
+  compadd -S '' -- $open
+  compadd -- $closed
+}
+if [ "$funcstack[1]" = _fleet ]; then _fleet "$@"; else compdef _fleet fleet; fi
+]==]
+
+local fish = [[
+# Completion of fleet for fish: put it into ~/.config/fish/completions/fleet.fish, or fleet completion fish | source
+function __fleet_words
+  set -l before (commandline -opc)
+  set -l current (commandline -ct)
+  set -l words
+  set -l choices
+%s
+  switch (count $before)" $before[2] $before[3]"
+%s
+  end
+  if string match -q -- '--*' $before[-1]
+    set -l left (string match -- "$before[-1]=*" $choices)
+    if test (count $left) -gt 0
+      string replace -r '^[^=]*=' '' -- $left
+      return
+    end
+  end
+  if string match -q -- '*=*' $current
+    printf '%%s\n' $choices
+  else
+    printf '%%s\n' $words
+  end
+end
+complete -c fleet -f -a '(__fleet_words)'
+]]
+
+-- How a shell writes a pattern (quoted but for its stars), and one place.
+local function quoted_pattern(pattern)
+  local parts = {}
+  for i, part in ipairs(pattern) do parts[i] = (part == "*" or part == "") and part or '"' .. part .. '"' end
+  return table.concat(parts)
+end
+
+-- Words, and the variable that holds what other verbs take as well.
+local function with_shared(list, place, suffix)
+  local text = table.concat(list, " ")
+  if not place.shared then return text end
+  return text .. (text ~= "" and " " or "") .. "$" .. place.shared .. suffix
+end
+
+local function of_sh(variable)
+  return function(place)
+    return string.format("    %s) %s=\"%s\" choices=\"%s\" ;;", quoted_pattern(place.pattern), variable,
+      with_shared(place.words, place, ""), with_shared(place.choices, place, "_choices"))
+  end
+end
+
+local function of_fish(place)
+  return string.format("    case '%s'\n      set words %s\n      set choices %s", table.concat(place.pattern),
+    with_shared(place.words, place, ""), with_shared(place.choices, place, "_choices"))
+end
+
+-- The shared lists as variables. form: of one, taking its name and its words.
+local function variables(form)
+  local lines, shared = {}, completion.shared()
+  for _, name in ipairs { "own", "client" } do
+    lines[#lines + 1] = string.format(form, name, table.concat(shared[name].words, " "))
+    lines[#lines + 1] = string.format(form, name .. "_choices", table.concat(shared[name].choices, " "))
+  end
+  return table.concat(lines, "\n")
+end
+
+local shells = {
+  bash = { bash, of_sh "words", '  local %s="%s"' }, zsh = { zsh, of_sh "offered", '  local %s="%s"' },
+  fish = { fish, of_fish, "  set -l %s %s" },
+}
+
+local function run(_, line)
+  local name, extra = line.words[1] or "bash", line.words[2] or line.pairs[1] and line.pairs[1].name .. "="
+  if extra then usage_error.raise(string.format("'completion' takes no '%s'", extra), { "completion" }) end
+  local shell = shells[name]
+  if not shell then usage_error.unknown("shell", name, { "bash", "fish", "zsh" }, { "completion" }) end
+  local lines = {}
+  for i, place in ipairs(completion.places()) do lines[i] = shell[2](place) end
+  return string.format(shell[1], variables(shell[3]), table.concat(lines, "\n"))
 end
 
 return {
   {
-    name = "completion", words = {}, local_only = true, run = run,
+    name = "completion", usage = "completion [bash | zsh | fish]", local_only = true, run = run,
     show = function(out, text) out:write(text) end,
-    doc = "Prints a script that completes verbs, parameters and options in bash: eval \"$(fleet completion)\".",
+    doc = "Prints a script that completes verbs, parameters, choices and options, for bash unless another shell is named.",
+    details = "bash  eval \"$(fleet completion)\"\nzsh   eval \"$(fleet completion zsh)\"   after compinit\n"
+      .. "fish  fleet completion fish | source",
   },
 }

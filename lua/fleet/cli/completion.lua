@@ -1,0 +1,95 @@
+-- What the Tab key offers: the words that help shows, by what stands on the command line already.
+
+local argv = require "fleet.cli.argv"
+local options = require "fleet.cli.options"
+local row_verb = require "fleet.cli.row_verb"
+
+local M = {}
+
+-- The verbs are read when a script is written: the verb that writes it is one of them.
+local function verbs()
+  return require "fleet.cli.verbs"
+end
+
+local function sorted(set)
+  local list = {}
+  for word in pairs(set) do list[#list + 1] = word end
+  table.sort(list)
+  return list
+end
+
+-- Words, and what may stand behind their "=".
+local function add(found, word, param)
+  found.words[word] = true
+  for _, choice in ipairs(param.choices or {}) do
+    found.choices[string.gsub(word, "=$", "") .. "=" .. (choice.name or choice.text)] = true
+  end
+end
+
+local function add_options(found, list)
+  for _, option in ipairs(list) do add(found, argv.written(option.name), option) end
+end
+
+--- What many verbs share: "own", the options of every verb, and "client", those and the options of the client.
+function M.shared()
+  local own, client = { words = {}, choices = {} }, { words = {}, choices = {} }
+  add_options(own, options.own)
+  add_options(client, options.own)
+  add_options(client, options.client)
+  return {
+    own = { words = sorted(own.words), choices = sorted(own.choices) },
+    client = { words = sorted(client.words), choices = sorted(client.choices) },
+  }
+end
+
+--- What follows a verb besides what it shares: { words = list, choices = list of "name=choice", shared = "own" or "client" }.
+function M.after(verb)
+  local found = { words = {}, choices = {} }
+  add_options(found, verb.takes or {})
+  if verb.row then
+    add_options(found, options.of_row(verb.row))
+    local _, named = row_verb.parameters(verb.row)
+    for _, param in ipairs(named) do add(found, param.name .. "=", param) end
+  end
+  local shared = verb.local_only and "own" or "client"
+  for _, word in ipairs(M.shared()[shared].words) do found.words[word] = nil end
+  return { words = sorted(found.words), choices = sorted(found.choices), shared = shared }
+end
+
+--- The first words, and the second words of those that are groups: list, group -> list.
+function M.beginnings()
+  local first, groups = {}, {}
+  for name in pairs(verbs().by_name) do
+    local group, member = string.match(name, "^(.-)%.(.*)$")
+    first[group or name] = true
+    if group then
+      groups[group] = groups[group] or {}
+      groups[group][member] = true
+    end
+  end
+  for group, members in pairs(groups) do groups[group] = sorted(members) end
+  return sorted(first), groups
+end
+
+--- Every place with what is offered there, as { pattern =, words =, choices =, shared = }. A pattern is matched against "N WORD WORD": how
+--- many words stand before the one that is typed ("fleet" is one), and the two after "fleet"; * is any text.
+function M.places()
+  local first, groups = M.beginnings()
+  local places = { { pattern = { "1 ", "*" }, words = first, choices = {} } }
+  for _, group in ipairs(first) do
+    if groups[group] then places[#places + 1] = { pattern = { "2 " .. group .. " ", "*" }, words = groups[group], choices = {} } end
+  end
+  local topics = { "flags", "statuses" }
+  for _, word in ipairs(first) do topics[#topics + 1] = word end
+  places[#places + 1] = { pattern = { "2 help ", "*" }, words = topics, choices = {} }
+  places[#places + 1] = { pattern = { "2 completion ", "*" }, words = { "bash", "fish", "zsh" }, choices = {} }
+  for _, name in ipairs(sorted(verbs().by_name)) do
+    local after = M.after(verbs().by_name[name])
+    local text = " " .. string.gsub(name, "%.", " ") .. (string.find(name, ".", 1, true) and "" or " ")
+    local rest = string.find(name, ".", 1, true) and "" or "*"
+    places[#places + 1] = { pattern = { "*", text, rest }, words = after.words, choices = after.choices, shared = after.shared }
+  end
+  return places
+end
+
+return M
