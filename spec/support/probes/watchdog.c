@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 /* The processes of this run carry its number in their environment, also those whose parent is gone. */
-static const char mark[] = "FLEET_SPEC_RUN";
+static const char mark[] = "SPEC_RUN_OF_FLEET";
 static const char killer[] =
     "for p in /proc/[0-9]*; do id=${p#/proc/}; [ $id = $1 ] || [ $id = $$ ] || "
-    "! grep -qsz \"^FLEET_SPEC_RUN=$1$\" $p/environ || kill -9 $id; done 2>/dev/null";
+    "! grep -qsz \"^SPEC_RUN_OF_FLEET=$1$\" $p/environ || kill -9 $id; done 2>/dev/null";
 
 static struct {
   lua_State *L;
