@@ -141,7 +141,7 @@ local function draw_legend(out, f, month)
   end
   if #month.commands > 0 then entry(svg.line(x + 6, y, x + 6, y + 12, "mark"), "a command") end
   if f.high > f.low then
-    entry(svg.rect(x, y, 12, 12, "dear5"), string.format("dear: %s to %s per kWh", decimal.fixed(f.low, 2), decimal.fixed(f.high, 2)))
+    entry(svg.rect(x, y, 12, 12, "dear5"), string.format("price: %s to %s per kWh", decimal.fixed(f.low, 2), decimal.fixed(f.high, 2)))
   end
 end
 
