@@ -177,6 +177,49 @@ describe("a configuration file", function()
     end
   end)
 
+  it("that is no JSON is named with the line, and not called a reply", function()
+    local path = write '{\n  "token": "a-token",\n  "region" "eu"\n}'
+    local _, err, kind = fleet.from_config(path)
+    assert.equal("invalid", kind)
+    assert.equal(path .. ":3: ", string.sub(err.message, 1, #path + 4))
+    assert.matches("this is not JSON: expected colon", err.message)
+    assert.is_nil(string.find(err.message, "reply", 1, true))
+    assert.is_nil(string.find(err.message, "a-token", 1, true))
+  end)
+
+  it("that others may read is refused where it holds a secret", function()
+    local secrets = { '{"client_secret":"s","region":"eu"}', '{"token":"s"}' }
+    for _, text in ipairs(secrets) do
+      local path = write(text)
+      process.execute("chmod 644 " .. process.quote(path))
+      local value, err, kind = fleet.from_config(path)
+      assert.same({ nil, "store" }, { value, kind })
+      assert.matches("holds a secret and can be read by others: chmod 600 " .. path, err.message, 1, true)
+      process.execute("chmod 600 " .. process.quote(path))
+      assert(fleet.from_config(path)):close()
+    end
+    local path = write '{"region":"eu"}'
+    process.execute("chmod 644 " .. process.quote(path))
+    assert(fleet.from_config(path)):close()
+  end)
+
+  it("that others may write is refused: it says where tokens are sent", function()
+    for _, mode in ipairs { "620", "602", "666" } do
+      local path = write '{"region":"eu"}'
+      process.execute("chmod " .. mode .. " " .. process.quote(path))
+      local _, err, kind = fleet.from_config(path)
+      assert.equal("store", kind)
+      assert.matches("can be written by others: chmod 600 " .. path, err.message, 1, true)
+    end
+  end)
+
+  it("may be a symbolic link to a file of yours", function()
+    local path = write '{"token":"a-token"}'
+    local link = directory .. "/link.json"
+    process.execute("ln -sf " .. process.quote(path) .. " " .. process.quote(link))
+    assert(fleet.from_config(link)):close()
+  end)
+
   it("that is missing says what to do", function()
     local value, err, kind = fleet.from_config(directory .. "/nothing.json")
     assert.is_nil(value)
@@ -192,7 +235,7 @@ describe("a configuration file", function()
 
   it("stands where XDG says, else below HOME", function()
     local text = [[
-      io.write(require("fleet.client").config_path())
+      io.write(require("fleet.client.config_file").path())
     ]]
     local function path(environment)
       local pipe = io.popen("env " .. environment .. " lua5.4 -e " .. process.quote(text))

@@ -377,7 +377,7 @@ local function count_calls(self, state_of)
   local mine = tasks.current()
   return run.listen(self.account, function(row, id, status)
     local others = tasks.current() ~= mine
-    if others and not (id == self.id and (row.name == "info" or row.name == "wake_up") and self.account.waking[id]) then return end
+    if others and not (id == self.id and (row.name == "info" or row.name == "wake_up") and self.account.wakes[id]) then return end
     if row.billing == "free" or cost.billed(status) then
       local calls = state_of().calls
       calls[row.billing] = (calls[row.billing] or 0) + 1

@@ -9,7 +9,7 @@
 --   memory        what belongs to the automation alone
 
 local core = require "fleet.core"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -62,7 +62,7 @@ end
 
 --- The same state with a memory of its own, so that a decision leaves the given one as it was.
 function M.with_own_memory(state)
-  local out = members.copy(state, { memory = members.deep_copy(state.memory or {}) })
+  local out = tables.copy(state, { memory = tables.deep_copy(state.memory or {}) })
   for name, value in pairs(M.fresh()) do
     if out[name] == nil then out[name] = value end
   end

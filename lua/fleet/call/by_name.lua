@@ -3,7 +3,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 local unpack = require("fleet.util.compat").unpack
 
 local M = {}
@@ -50,7 +50,7 @@ end
 --- Calls the row's method with arguments by name.
 function M.call(row, client, args, options)
   if args ~= nil and type(args) ~= "table" then errors.usage(row.name .. ": the arguments must be a table") end
-  local rest = members.copy(args)
+  local rest = tables.copy(args)
   local handle = handle_for(row, client, rest)
   local list = positional(row, rest)
   if takes_table(row) then

@@ -5,7 +5,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local run = require "fleet.call"
-local whole_file = require "fleet.util.atomic_file"
+local atomic_file = require "fleet.util.atomic_file"
 
 local M = {}
 
@@ -22,7 +22,7 @@ end
 --- Performs the planned request and writes the body to path. Returns path, or nil, err, kind; a failure leaves no file.
 function M.to_file(row, request, handle, path, overwrite)
   if not overwrite and exists(path) then return refuse(path) end
-  local draft, err, kind = core.file_draft(whole_file.parts(path)) -- first: what cannot be written need not be asked for
+  local draft, err, kind = core.file_draft(atomic_file.parts(path)) -- first: what cannot be written need not be asked for
   if not draft then return nil, err, kind end
   local body, _
   body, err, kind = run.perform(row, request, handle, draft:fd())

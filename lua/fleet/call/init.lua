@@ -5,9 +5,9 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 local tasks = require "fleet.async.task"
-local firmware = require "fleet.call.vehicle_status_cache"
+local status_cache = require "fleet.call.vehicle_status_cache"
 local tokens = require "fleet.oauth.tokens"
 local region = require "fleet.region"
 local redact = require "fleet.call.redact"
@@ -23,7 +23,7 @@ M.facts_of = facts_of
 --- nil, err, kind with the facts of the call.
 local function fail(call, kind, message, more)
   local err = errors.new(kind, call.row.name .. ": " .. message, { outcome = call.write and "not_sent" or nil })
-  return nil, M.dress(call, members.add(err, more)), kind
+  return nil, M.dress(call, tables.add(err, more)), kind
 end
 M.fail = fail
 
@@ -220,7 +220,7 @@ local function refusal(call)
     return fail(call, "unsupported", "this command exists only in signed form: set a key")
   end
   if call.row.flags.deprecated and not call.request:flag("force") and call.account.config.commands ~= "proxy" then
-    local objection = firmware.objection(call.account, call.row, call.id)
+    local objection = status_cache.objection(call.account, call.row, call.id)
     if objection then return fail(call, "unsupported", objection) end
   end
 end
@@ -266,7 +266,7 @@ end
 
 -- One failure may be reported to several calls that waited for the same token: each gets its own.
 local function no_token(call, err, kind)
-  local own = members.add({ outcome = call.write and "not_sent" or nil }, err)
+  local own = tables.add({ outcome = call.write and "not_sent" or nil }, err)
   return nil, M.dress(call, errors.new(err.kind, err.message, own)), kind
 end
 

@@ -41,7 +41,9 @@ local function config_file(report, environment, texts)
   local ok, found = pcall(options.for_client, environment, texts)
   if ok then report.given = found end
   if not ok and not usage_error.is(found) then error(found, 0) end
-  if not ok then return add(report, "configuration", false, found.message, "mend it, or remove it and run 'fleet setup'") end
+  if not ok and not open_to_others(facts) then
+    return add(report, "configuration", false, found.message, "mend it, or remove it and run 'fleet setup'")
+  end
   if open_to_others(facts) then
     return add(report, "configuration", false, path .. " is open to others, and holds secrets", "chmod 600 " .. path)
   end

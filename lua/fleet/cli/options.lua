@@ -111,24 +111,14 @@ function M.config_path(environment)
   return place and place .. "/config.json"
 end
 
-local function read_file(path, named)
-  local file, why = io.open(path, "rb")
-  if not file then
-    if named then usage_error.raise("--config: " .. why) end
-    return nil
-  end
-  local text = file:read("*a")
-  file:close()
-  return text
-end
-
 -- The file is data written by a person or by `fleet setup`; what stands in it is checked with all other options.
 local function from_file(environment, named, must_exist)
   local path = named or M.config_path(environment)
-  local text = path and read_file(path, must_exist)
-  if not text then return {} end
-  local found, err = core.json_decode(text)
-  if err or type(found) ~= "table" then usage_error.raise("the configuration file " .. path .. " is not a JSON object") end
+  if not path then return {} end
+  local found, err = require("fleet.client.config_file").read(path)
+  if err and err.absent and not must_exist then return {} end
+  if err then usage_error.raise((named and "--config: " or "") .. err.message) end
+  if type(found) ~= "table" then usage_error.raise("the configuration file " .. path .. " is not a JSON object") end
   return found
 end
 

@@ -7,7 +7,7 @@
 local config_file = require "fleet.cli.config_file"
 local core = require "fleet.core"
 local hostname = require "fleet.util.hostname"
-local hosted_key = require "fleet.registration.well_known_key"
+local well_known_key = require "fleet.registration.well_known_key"
 local options = require "fleet.cli.options"
 local pairing = require "fleet.cli.pairing"
 local partner = require "fleet.registration.partner"
@@ -136,7 +136,7 @@ end
 
 local function hosting(s)
   if not s.options.domain then return "skipped", "no domain: commands are sent unsigned, which most vehicles refuse" end
-  local found = hosted_key.fetch(core.account(s.client), s.options.domain, { url = s.given.key_url })
+  local found = well_known_key.fetch(core.account(s.client), s.options.domain, { url = s.given.key_url })
   if found.bytes == s.key.bytes then return "skipped", "the key is at " .. found.url end
   local why = found.problem or "another key stands there"
   return "todo", found.url .. ": " .. why,

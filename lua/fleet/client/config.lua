@@ -2,7 +2,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local domains = require "fleet.util.hostname"
+local hostname = require "fleet.util.hostname"
 
 local M = {}
 
@@ -133,7 +133,7 @@ function M.read(options)
     check(row, value)
     config[name] = value
   end
-  if config.domain then domains.check("fleet.new", config.domain) end
+  if config.domain then hostname.check("fleet.new", config.domain) end
   local vendor = vendor_named(config.vendor)
   return config, vendor, M.addresses(config, vendor)
 end

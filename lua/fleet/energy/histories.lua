@@ -2,7 +2,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local history = require "fleet.energy.date_ranges"
+local date_ranges = require "fleet.energy.date_ranges"
 local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async.task"
@@ -60,14 +60,14 @@ local function ask_all(row, plain, site, params, ranges, options)
     replies[i], err, kind = plain(site, one_range(params, range), left)
     if err then return nil, err, kind end
   end
-  return history.join(replies, #ranges)
+  return date_ranges.join(replies, #ranges)
 end
 
 -- Local dates are made into requests in the site's zone, everything else is sent as given.
 local function method(name)
   local row = rows.by_name[name]
   return function(plain, site, params, options, ...)
-    if type(params) ~= "table" or not history.local_dates(params) then return plain(site, params, options, ...) end
+    if type(params) ~= "table" or not date_ranges.local_dates(params) then return plain(site, params, options, ...) end
     core.plan(row.pointer, site, params, options, ...) -- the caller's mistakes raise before anything is asked
     params = tables.copy(params)
     local zone, err, kind
@@ -77,7 +77,7 @@ local function method(name)
     end
     zone, err, kind = core.zone(params.time_zone)
     if not zone then return nil, err, kind end
-    return ask_all(row, plain, site, params, history.ranges(params, zone), options)
+    return ask_all(row, plain, site, params, date_ranges.ranges(params, zone), options)
   end
 end
 

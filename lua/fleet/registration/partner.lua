@@ -4,9 +4,9 @@
 -- Comparing is apart from fetching: `findings` and `pairing` take facts and give lines.
 
 local core = require "fleet.core"
-local domains = require "fleet.util.hostname"
-local hosted_key = require "fleet.registration.well_known_key"
-local members = require "fleet.util.tables"
+local hostname = require "fleet.util.hostname"
+local well_known_key = require "fleet.registration.well_known_key"
+local tables = require "fleet.util.tables"
 local check_options = require "fleet.util.check_options"
 local region = require "fleet.region"
 
@@ -105,11 +105,11 @@ end
 
 --- What the facts say, line by line: { name =, ok = true, false or nil (could not be looked at), cause = a name of causes,
 --- message =, fix = }. facts: domain =, region = (for the sentences), key = { bytes = } or { problem = }, hosted = and
---- registered = as hosted_key.fetch and M.registered give them; each may be nil (not looked at). A domain that is wrong
+--- registered = as well_known_key.fetch and M.registered give them; each may be nil (not looked at). A domain that is wrong
 --- as it is written ends the list.
 function M.findings(facts)
   local lines = { here(facts) }
-  local problem = domains.sentence(facts.domain)
+  local problem = hostname.sentence(facts.domain)
   if problem then
     lines[2] = bad("domain", "not_hosted", problem, "mend the spelling")
     return lines
@@ -128,8 +128,8 @@ local most_keys = 20 -- doc/protocol.md#pairing
 --- What fleet_status says about one vehicle: "paired", "unpaired" or nil, and its record.
 function M.paired(status, vin)
   local info = type(status.vehicle_info) == "table" and status.vehicle_info[vin] or {}
-  if members.set(status.key_paired_vins)[vin] then return "paired", info end
-  if members.set(status.unpaired_vins)[vin] then return "unpaired", info end
+  if tables.set(status.key_paired_vins)[vin] then return "paired", info end
+  if tables.set(status.unpaired_vins)[vin] then return "unpaired", info end
   return nil, info
 end
 
@@ -137,7 +137,7 @@ local pairing_scopes = { "vehicle_device_data", "vehicle_cmds", "vehicle_locatio
 
 -- The pairing link does nothing before one of these was granted (doc/protocol.md#pairing).
 local function may_pair(scopes)
-  local set = members.set(scopes)
+  local set = tables.set(scopes)
   for _, scope in ipairs(pairing_scopes) do
     if set[scope] then return true end
   end
@@ -188,15 +188,15 @@ local function own_key(account)
 end
 
 --- client.partner:check(options): compares the key here, hosted and registered in this region. Options: domain (default: that of
---- fleet.new), key_url (another address of the hosted file, see hosted_key.fetch). Returns { ok =, lines = as findings
+--- fleet.new), key_url (another address of the hosted file, see well_known_key.fetch). Returns { ok =, lines = as findings
 --- gives them }; raises for a wrong option. An open-source app has no partner token: its registration is not looked at.
 function M.check(partner, options)
   check_options.names("check", "option", options, { "domain", "key_url" })
   local account = core.account(partner)
   local domain = options and options.domain or account.config.domain
-  domains.check("check", domain)
+  hostname.check("check", domain)
   local facts = { domain = domain, region = region.describe(account), key = own_key(account) }
-  facts.hosted = hosted_key.fetch(account, domain, { url = options and options.key_url })
+  facts.hosted = well_known_key.fetch(account, domain, { url = options and options.key_url })
   if account.config.client_secret then facts.registered = M.registered(partner:public_key { domain = domain }) end
   local lines, ok = M.findings(facts), true
   for _, line in ipairs(lines) do ok = ok and line.ok ~= false end

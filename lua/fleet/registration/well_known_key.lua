@@ -5,7 +5,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local domains = require "fleet.util.hostname"
+local hostname = require "fleet.util.hostname"
 local run = require "fleet.call"
 
 local M = {}
@@ -82,8 +82,8 @@ function M.fetch(account, domain, options)
   local url = options and options.url or M.url(account, domain)
   local found
   if options and options.url then check_url(url) end
-  if not (options and options.url) and domains.problem(domain) then
-    found = { problem = (domains.sentence(domain)), fix = "mend the spelling" }
+  if not (options and options.url) and hostname.problem(domain) then
+    found = { problem = (hostname.sentence(domain)), fix = "mend the spelling" }
   else
     found = M.judge(run.fetch(account, url, longest, largest))
   end

@@ -71,6 +71,6 @@ for module, names in pairs(of_context) do
 end
 M.methods.token_info = with_context("fleet.oauth.tokens", "info")
 M.methods.discover_region = with_context("fleet.region.discovery", "discover")
-M.methods.close = on_demand.call("fleet.client", "close")
+M.methods.close = on_demand.call("fleet.client.closing", "close")
 
 return M

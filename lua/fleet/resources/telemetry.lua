@@ -7,7 +7,7 @@ local rows = require "fleet.call.rows"
 local run = require "fleet.call"
 local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async.task"
-local telemetry = require "fleet.resources.telemetry_check"
+local telemetry_check = require "fleet.resources.telemetry_check"
 
 local M = {}
 
@@ -83,14 +83,14 @@ function M.create(plain, client, params, options, ...)
     errors.usage(row.method .. ": audience is said in a token that is signed here, with a key and without a proxy")
   end
   local _, wall = account.clock()
-  local report = telemetry.check(params.config, wall)
+  local report = telemetry_check.check(params.config, wall)
   if #report.problems > 0 and not (options and options.force) then return problems_told(report) end
   local value, err, kind
   if account.config.commands == "proxy" then
     value, err, kind = with_skipped(through_proxy, client, params, options)
   elseif account.keys then
     local token
-    token, err, kind = telemetry.sign(account.keys[1], params.config, vin_for(params))
+    token, err, kind = telemetry_check.sign(account.keys[1], params.config, vin_for(params))
     if not token then return nil, err, kind end
     value, err, kind = client:create_fleet_telemetry_config_jws({ vins = params.vins, token = token }, options)
   else

@@ -5,7 +5,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local firmware = require "fleet.call.vehicle_status_cache"
+local status_cache = require "fleet.call.vehicle_status_cache"
 
 local M = {}
 
@@ -300,7 +300,7 @@ function M.since(config)
   local newest
   for name in pairs(config.fields or {}) do
     local since = field_rows[name] and field_rows[name].since
-    if since and (not newest or firmware.older(newest, since)) then newest = since end
+    if since and (not newest or status_cache.older(newest, since)) then newest = since end
   end
   return newest
 end

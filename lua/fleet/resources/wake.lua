@@ -47,16 +47,16 @@ end
 
 -- The wake of this vehicle that is under way, or a new one.
 local function join(account, car, id, deadline)
-  local shared = account.waking[id]
+  local shared = account.wakes[id]
   if shared then
     shared.deadline = math.max(shared.deadline, deadline)
     return shared
   end
   shared = { deadline = deadline, waiting = 0 }
-  account.waking[id] = shared
+  account.wakes[id] = shared
   shared.task = tasks.spawn(function()
     local ran, woken, err, kind = pcall(wake, car, shared)
-    account.waking[id] = nil -- whoever asks from now on asks anew
+    account.wakes[id] = nil -- whoever asks from now on asks anew
     if not ran and shared.waiting > 0 then error(woken, 0) end -- else: the client was closed behind all who waited
     return ran and woken, err, kind
   end)

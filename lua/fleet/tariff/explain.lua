@@ -1,7 +1,7 @@
 -- What a check found, as sentences. One row per kind; the table itself stays as reference/tariffs writes it.
 
-local decimal = require "fleet.util.number_format"
-local members = require "fleet.util.tables"
+local number_format = require "fleet.util.number_format"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -20,7 +20,7 @@ local function season(p)
 end
 
 local function number(value)
-  return decimal.short(value, 8)
+  return number_format.short(value, 8)
 end
 
 local function place(p)
@@ -147,7 +147,7 @@ local function without_day(p)
 end
 
 local function copy_with(p, span)
-  return setmetatable(members.copy(p, { span = span }), metatable)
+  return setmetatable(tables.copy(p, { span = span }), metatable)
 end
 
 -- Entries that differ in the weekday only become one, at the place of the first.

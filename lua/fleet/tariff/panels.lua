@@ -1,6 +1,6 @@
 -- What both pictures of a tariff show: a panel per season and side, and one scale of shades for all of them.
 
-local decimal = require "fleet.util.number_format"
+local number_format = require "fleet.util.number_format"
 local weeks = require "fleet.tariff.weeks"
 
 local M = {}
@@ -18,9 +18,9 @@ end
 
 --- A price as people write it: at most five decimals, no trailing zeros but two.
 function M.price(value)
-  local text = decimal.short(value, 5)
+  local text = number_format.short(value, 5)
   local decimals = string.match(text, "%.(%d+)$")
-  return decimals and #decimals >= 2 and text or decimal.fixed(value, 2)
+  return decimals and #decimals >= 2 and text or number_format.fixed(value, 2)
 end
 
 --- Minutes of a day as "16:30"; the end of a day is "24:00".

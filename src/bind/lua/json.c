@@ -156,6 +156,17 @@ static int l_json_decode(lua_State *L) {
   return 1;
 }
 
+/* core.json_fault(text) -> what is wrong with it, as lua-cjson says it: "... at character n"; nothing where
+ * it reads */
+static int l_json_fault(lua_State *L) {
+  struct bytes text = check_bytes(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
+  const struct reader *r = box_check(L, -1, &reader_type);
+  if (decode_protected(L, text, r->c_numeric) == LUA_OK) return 0;
+  luaL_tolstring(L, -1, NULL);
+  return 1;
+}
+
 /* ---- writing ---- */
 
 struct writer {
@@ -334,6 +345,8 @@ void open_json(lua_State *L) {
   open_cjson(L);
   lua_pushcfunction(L, l_json_decode);
   lua_setfield(L, -2, "json_decode");
+  lua_pushcfunction(L, l_json_fault);
+  lua_setfield(L, -2, "json_fault");
   lua_pushcfunction(L, l_json_encode);
   lua_setfield(L, -2, "json_encode");
   lua_pushlightuserdata(L, NULL);

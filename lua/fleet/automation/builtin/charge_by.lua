@@ -6,7 +6,7 @@
 local errors = require "fleet.util.errors"
 local hand = require "fleet.automation.manual_override"
 local hours = require "fleet.automation.local_time"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 local options = require "fleet.automation.options"
 local tariffs = require "fleet.tariff"
 local watch = require "fleet.automation.poll_schedule"
@@ -124,7 +124,7 @@ local function at_text(config, at)
 end
 
 local function command(call, why, more)
-  return members.add({ call = call, why = why }, more)
+  return tables.add({ call = call, why = why }, more)
 end
 
 local function start_actions(config, charge, why)

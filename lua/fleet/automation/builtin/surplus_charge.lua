@@ -7,7 +7,7 @@ local errors = require "fleet.util.errors"
 local claims = require "fleet.automation.arbitration"
 local hand = require "fleet.automation.manual_override"
 local hours = require "fleet.automation.local_time"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 local options = require "fleet.automation.options"
 local watch = require "fleet.automation.poll_schedule"
 
@@ -87,7 +87,7 @@ local function round(power)
 end
 
 local function action(call, why, more)
-  return members.add({ call = call, why = why }, more)
+  return tables.add({ call = call, why = why }, more)
 end
 
 local function set_amps(amps, why)

@@ -12,7 +12,7 @@ local cost = require "fleet.automation.cost"
 local errors = require "fleet.util.errors"
 local habits = require "fleet.sim.rehearsal.habits"
 local measure = require "fleet.sim.rehearsal.measure"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 local service = require "fleet.sim.rehearsal.service"
 local tasks = require "fleet.async.task"
 
@@ -114,7 +114,7 @@ end
 --- The world of a rehearsal without the automations: for what reaches it from another process. world.reach(at) lets time
 --- pass until then, world.finish() until the end and returns the report. given as for run.
 function M.stage(given)
-  local options = members.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
+  local options = tables.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
   local world, loop = new_world(options), tasks.loop
   local real, at = loop.clock, world.from
   loop.clock = function() return 1000 + at - world.from, at end
@@ -150,7 +150,7 @@ end
 --- is_automation(value) tells one from a list. Returns a report, see lua/fleet/sim/rehearsal/report.lua. Raises what goes wrong.
 function M.run(given, is_automation)
   check(given)
-  local options = members.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
+  local options = tables.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
   local world = new_world(options)
   local restore = clock.install(world.from)
   local ok, failure = pcall(function()

@@ -5,7 +5,7 @@ local core = require "fleet.core"
 local calendar = require "fleet.automation.local_time"
 local clock = require "fleet.sim.rehearsal.clock"
 local cost = require "fleet.automation.cost"
-local members = require "fleet.util.tables"
+local tables = require "fleet.util.tables"
 local tasks = require "fleet.async.task"
 
 local M = {}
@@ -25,9 +25,9 @@ local function garage_of(given)
     vin = vin, vehicle_command_protocol_required = false, sleep_after = 900, display_name = "Rehearsal",
     charge_state = { battery_level = 60, charge_limit_soc = 80, charge_current_request = 16, charge_current_request_max = 16 },
   }
-  members.add(car, given.vehicle)
+  tables.add(car, given.vehicle)
   local site = { energy_site_id = 1000001, installation_time_zone = given.zone, components = { battery = false } }
-  members.add(site, given.energy_site)
+  tables.add(site, given.energy_site)
   return { vehicles = { car }, energy_sites = { site } }
 end
 

@@ -1,0 +1,46 @@
+-- The end of clients: what a store still holds back is written, for one client or, at the end of a program, for all.
+
+local core = require "fleet.core"
+local sessions = require "fleet.signing.session_pool"
+local tasks = require "fleet.async.task"
+
+local M = {}
+
+local open_contexts = setmetatable({}, { __mode = "k" })
+
+--- Remembers a client that was made.
+function M.opened(context)
+  open_contexts[context] = true
+end
+
+--- Ends the client. Idempotent.
+function M.close(client)
+  if not core.is_open(client) then return end
+  local context = core.account(client)
+  if rawget(context, "sessions") then sessions.close(context) end
+  if rawget(context, "tokens") then require("fleet.oauth.token_cache").save(context) end
+  core.close(client)
+  open_contexts[context] = nil
+  if not rawget(context, "store") then return end
+  if context.owns_store then context.store:close() else context.store:flush() end
+end
+
+-- Both are tried; returns the first failure, or nil.
+local function save(context)
+  local saved, flushed, err, why = true, true, nil, nil
+  if rawget(context, "tokens") then saved, err = require("fleet.oauth.tokens").finish(context) end
+  if rawget(context, "store") then flushed, why = context.store:flush() end
+  return not saved and err or not flushed and why or nil
+end
+
+function tasks.save()
+  local failed
+  for context in pairs(open_contexts) do
+    local failure = save(context)
+    failed = failed or failure
+  end
+  if failed then return nil, failed, failed.kind end
+  return true
+end
+
+return M

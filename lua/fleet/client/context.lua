@@ -1,0 +1,69 @@
+-- The context of a client: the table that every call of the client works on. It holds the options, the addresses, the store
+-- and what the layers below may use of the world; nothing below this file knows the loop.
+--
+-- Each part is made when it is first used: most of thousands of clients are idle.
+
+local run = require "fleet.call"
+local tables = require "fleet.util.tables"
+local tasks = require "fleet.async.task"
+
+local M = {}
+
+local flushed_at_once = 16 -- records that one turn of the loop writes
+
+local shared = {
+  agent = "fleet/0.1", sleep = tasks.sleep, spawn = tasks.spawn, ended_within = tasks.ended_within,
+  clock = function() return tasks.loop.clock() end,
+  wake = function(car, options) return car:wake(options) end,
+}
+
+local parts = {}
+
+function parts.store()
+  return (require("fleet.client.storage").open(nil))
+end
+
+function parts.send(context)
+  return function(request, seconds)
+    return run.send_raw(context, request, seconds)
+  end
+end
+
+function parts.report(context)
+  return function(event)
+    if context.config.log then pcall(context.config.log, event) end
+  end
+end
+
+function parts.after_call(context)
+  return function()
+    local store = context.store
+    if store:due() == 0 then store:flush(flushed_at_once) end
+  end
+end
+
+local function fresh_table()
+  return {}
+end
+parts.states, parts.wakes, parts.sessions, parts.zones = fresh_table, fresh_table, fresh_table, fresh_table
+
+local metatable = {}
+
+function metatable.__index(context, name)
+  local value = shared[name]
+  if value ~= nil then return value end
+  local make = parts[name]
+  if not make then return nil end
+  value = make(context)
+  rawset(context, name, value)
+  return value
+end
+
+--- A context. config, vendor, addresses: of fleet.client.config; store: nil for one in memory, made when it is needed.
+function M.new(config, vendor, addresses, store, keys)
+  local context = { config = config, vendor = vendor, generation = tasks.generation, store = store, keys = keys }
+  context.owns_store = type(config.store) ~= "table" and type(config.store) ~= "userdata"
+  return setmetatable(tables.add(context, addresses), metatable)
+end
+
+return M
