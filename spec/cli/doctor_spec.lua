@@ -164,6 +164,8 @@ describe("the doctor", function()
     { "the clock is ahead", "clock", nil, "set the clock", changes = { ["/status$"] = { headers = { Date = http_date(1e9) } } } },
     { "the application is not registered in the account's region", "account", nil, "fleet setup",
       changes = { ["/users/region$"] = { status = 412, body = "{}" } } },
+    { "a scope is missing for the account's region", "account", nil, "fleet login %-%-prompt%-missing%-scopes %-%-scopes %S+,user_data",
+      changes = { ["/users/region$"] = { status = 403, body = '{"error":"Unauthorized missing scopes"}' } } },
     { "the account lives elsewhere", "account", nil, "discover", changes = { ["/users/region$"] = { status = 421, body = "{}" } } },
     { "cause 1: there is no key here", "key", "no_key", "fleet keygen", prepare = function()
       configured { key = false }

@@ -5,7 +5,7 @@ local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
 
-local function mistake(text)
+local function refuse(text)
   usage_error.raise("'run': " .. text, { "run" })
 end
 
@@ -28,15 +28,15 @@ local function call(path, fn, client)
   if ok then return value end
   if value.raised ~= nil then error(value.raised, 0) end
   local text = string.gsub(value.text, "^[^\n]-:%d+: ", "")
-  mistake(string.format("%s%s: %s", path, value.line and ":" .. value.line or "", text))
+  refuse(string.format("%s%s: %s", path, value.line and ":" .. value.line or "", text))
 end
 
 --- The automations of a file, a list. client: what its function gets. Raises a usage error.
 function M.load(path, client)
   local chunk, why = loadfile(path)
-  if not chunk then mistake(tostring(why)) end
+  if not chunk then refuse(tostring(why)) end
   local make = call(path, chunk)
-  if type(make) ~= "function" then mistake(path .. " must return a function(client)") end
+  if type(make) ~= "function" then refuse(path .. " must return a function(client)") end
   local made = call(path, make, client)
   local automation = require("fleet").automation
   local list = automation.is(made) and { made } or made
@@ -44,7 +44,7 @@ function M.load(path, client)
     if not automation.is(one) then list = nil break end
   end
   if type(list) ~= "table" or #list == 0 then
-    mistake("the function of " .. path .. " must return an automation or a list of them")
+    refuse("the function of " .. path .. " must return an automation or a list of them")
   end
   return list
 end
