@@ -59,21 +59,26 @@ local function settings(account, proxied)
   return found[proxied]
 end
 
+local out_of_memory = "not enough memory" -- the words of Lua
+
 local function host_failure(message, sent)
   return core.reply { failure = sent == false and "connect" or "cut", message = message, sent = sent ~= false }
 end
 
 -- A host's own HTTP: function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent, and so
 -- does a failure of the function itself: it may have happened after the request left.
-local function host_exchange(account, request, seconds)
+-- asked: the request of one who must not lose what was answered, whatever is raised here: it has a place for it.
+local function host_exchange(account, request, seconds, asked)
   request.timeout = seconds
   local ran, answer, err, sent = pcall(account.config.http, request)
+  if ran and asked and asked.answer == false then asked.answer = answer or false end
   if not ran then
     if type(answer) == "table" and answer.kind == "cancelled" then error(answer, 0) end
     return host_failure("the host's http function failed: " .. tostring(answer))
   end
   if not answer then return host_failure(tostring(err), sent) end
   local read, reply = pcall(core.reply, answer)
+  if not read and reply == out_of_memory then error(reply, 0) end -- it says nothing about the answer
   if not read then return host_failure("the host's http function returned what is no reply: " .. tostring(reply)) end
   if #reply:body() > account.config.max_response then
     return core.reply { status = reply:status(), failure = "too_large", message = "the reply is larger than max_response" }
@@ -81,7 +86,8 @@ local function host_exchange(account, request, seconds)
   return reply
 end
 
---- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind.
+--- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind. With answer = false in
+--- the request, what a host's own HTTP answers is put there at once.
 function M.send_raw(account, request, seconds)
   if account.config.http then
     local headers = {}
@@ -91,7 +97,7 @@ function M.send_raw(account, request, seconds)
     end
     local body = request.body
     if type(body) == "userdata" then body = body:text() end
-    return host_exchange(account, { method = request.method, url = request.url, headers = headers, body = body }, seconds)
+    return host_exchange(account, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
   end
   return tasks.exchange("submit_raw", request, settings(account, false), seconds)
 end

@@ -10,6 +10,7 @@ local errors = require "fleet.util.errors"
 local M = {}
 
 local look_again = 60 -- seconds after which another process's newer pair is noticed
+local out_of_memory = "not enough memory" -- the words of Lua
 local save_again = 1 -- seconds between attempts to save what the store refused
 
 M.kinds = { "user", "partner", "business" }
@@ -80,7 +81,7 @@ end
 --- Makes ready for an exchange: whatever is needed to keep what it brings. facts: see token:take of the core.
 function M.expect(account, token_kind, facts)
   local state = M.state(account)
-  facts.token, facts.reply, facts.issued, facts.running = core.token(), false, false, true
+  facts.token, facts.request, facts.reply, facts.issued, facts.running = core.token(), false, false, false, true
   facts.mono, facts.wall = account.clock()
   for _, name in ipairs { "unsaved", "tried", "refused" } do state[name][token_kind] = state[name][token_kind] or false end
   state.exchanges[token_kind] = facts
@@ -127,12 +128,23 @@ function M.interrupted(account, token_kind)
   if exchange then exchange.running = false end
 end
 
+-- The reply of an interrupted exchange, if one came: a host's own HTTP may have given an answer that nobody made a reply of.
+local function reply_of(exchange)
+  local answer = not exchange.reply and exchange.request and exchange.request.answer
+  if answer then
+    local read, reply = pcall(core.reply, answer)
+    if not read and reply == out_of_memory then error(reply, 0) end -- at another time it can be read
+    exchange.request.answer, exchange.reply = false, read and reply
+  end
+  return exchange.reply
+end
+
 --- After something raised out of an exchange: the token that it had brought, kept in memory; or nil. failure: what was
 --- raised, if it is still at hand.
 function M.recover(account, token_kind, failure)
   local exchange = M.state(account).exchanges[token_kind]
   if not exchange or exchange.running then return nil end
-  local issued = exchange.issued or exchange.reply and exchange.token:take(exchange)
+  local issued = exchange.issued or reply_of(exchange) and exchange.token:take(exchange)
   if not issued then
     M.forget(account, token_kind)
     return nil
