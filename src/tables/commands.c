@@ -514,3 +514,5 @@ const struct row command_rows[] = {
             INFO("setVehicleNameAction"), .settle = "vehicle_state.vehicle_name = $vehicle_name",
             .example = "{ vehicle_name = \"Blue\" }"),
     END};
+
+const size_t command_count = sizeof command_rows / sizeof *command_rows - 1;

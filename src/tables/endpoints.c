@@ -670,3 +670,5 @@ const struct row endpoint_rows[] = {
      .doc = "Charging sessions with prices and energy, of business accounts that own a fleet.",
      .example = "{ date_from = \"2026-03-01T00:00:00Z\", date_to = \"2026-04-01T00:00:00Z\" }"},
     END};
+
+const size_t endpoint_count = sizeof endpoint_rows / sizeof *endpoint_rows - 1;

@@ -242,6 +242,7 @@ static inline unsigned row_value(const struct row *row) {
 
 extern const struct row endpoint_rows[]; /* each table ends with a NULL name */
 extern const struct row command_rows[];
+extern const size_t endpoint_count, command_count;
 extern const struct status status_rows[]; /* ends with the row that matches everything */
 extern const struct reason reason_rows[];
 extern const struct fault fault_rows[]; /* ends with a NULL name */

@@ -189,12 +189,14 @@ static int l_is_handle(lua_State *L) {
 
 /* core.close(client): idempotent */
 static int l_close(lua_State *L) {
-  if (!box_test(L, 1, &client_type)) return luaL_typeerror(L, 1, client_type.name);
+  box_any(L, 1, &client_type);
   box_close(L, 1);
   return 0;
 }
 
+/* core.is_open(client) */
 static int l_is_open(lua_State *L) {
+  box_any(L, 1, &client_type);
   lua_pushboolean(L, box_is_open(L, 1));
   return 1;
 }

@@ -15,7 +15,7 @@ static void release_request(void *object) {
 }
 
 static int l_request_tostring(lua_State *L) {
-  const struct request *r = box_test(L, 1, &request_type);
+  const struct request *r = box_any(L, 1, &request_type);
   lua_pushfstring(L, "fleet.request (%s %s)", r->row->verb, r->row->path);
   return 1;
 }
@@ -389,9 +389,17 @@ static void read_options(struct plan *p) {
 
 /* ---- core.plan(row, handle, ...) -> request ---- */
 
+static bool stands_in(const void *given, const struct row *rows, size_t count) {
+  uintptr_t offset = (uintptr_t)given - (uintptr_t)rows;
+  return offset < count * sizeof *rows && offset % sizeof *rows == 0;
+}
+
+/* Only what core.row gave is a row: any other pointer is somebody else's. */
 static const struct row *row_at(lua_State *L, int index) {
-  luaL_checktype(L, index, LUA_TLIGHTUSERDATA);
-  return lua_touserdata(L, index);
+  const void *given = lua_islightuserdata(L, index) ? lua_touserdata(L, index) : NULL;
+  if (!stands_in(given, endpoint_rows, endpoint_count) && !stands_in(given, command_rows, command_count))
+    luaL_typeerror(L, index, "row");
+  return given;
 }
 
 static struct request *new_request(lua_State *L, const struct row *row) {

@@ -16,6 +16,7 @@ struct shared_http {
 };
 
 enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
+enum { LOOP_TOKENS = 1 }; /* user value of a loop: token of a request in flight -> true */
 
 struct loop {
   struct shared_http *shared;
@@ -62,7 +63,9 @@ static bool open_shared(struct shared_http *s, struct err *e) {
 
 static int l_loop(lua_State *L) {
   struct err e = ERR_INIT;
-  struct loop *l = box_new(L, &loop_type, sizeof *l, 0);
+  struct loop *l = box_new(L, &loop_type, sizeof *l, 1);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, LOOP_TOKENS);
   l->shared = calloc(1, sizeof *l->shared);
   if (!l->shared) return luaL_error(L, "out of memory");
   box_open(L, -1);
@@ -196,6 +199,9 @@ static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer 
   struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
   if (!t) return push_failure(L, &e);
   transfer_set_user(t, (void *)(intptr_t)id);
+  lua_getiuservalue(L, 1, LOOP_TOKENS);
+  lua_pushboolean(L, true);
+  lua_rawsetp(L, -2, t);
   lua_pushlightuserdata(L, t);
   return 1;
 }
@@ -250,7 +256,9 @@ static int l_submit_raw(lua_State *L) {
 /* loop:cancel(token): finishes as cancelled and is taken as usual. */
 static int l_cancel(lua_State *L) {
   struct loop *l = check_loop(L);
-  luaL_checktype(L, 2, LUA_TLIGHTUSERDATA);
+  lua_getiuservalue(L, 1, LOOP_TOKENS);
+  if (!lua_islightuserdata(L, 2) || lua_rawgetp(L, -1, lua_touserdata(L, 2)) == LUA_TNIL)
+    return luaL_argerror(L, 2, "token of a request in flight expected");
   http_cancel(l->shared->http, lua_touserdata(L, 2));
   return 0;
 }
@@ -260,6 +268,9 @@ static int l_take(lua_State *L) {
   struct loop *l = check_loop(L);
   struct http_transfer *t = http_take(l->shared->http);
   if (!t) return 0;
+  lua_getiuservalue(L, 1, LOOP_TOKENS);
+  lua_pushnil(L);
+  lua_rawsetp(L, -2, t);
   lua_pushinteger(L, (lua_Integer)(intptr_t)transfer_user(t));
   struct reply *reply = box_new(L, &reply_type, sizeof *reply, 0);
   reply->transfer = t;

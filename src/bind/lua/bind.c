@@ -123,9 +123,14 @@ void *box_check(lua_State *L, int index, const struct box_type *type) {
   return box->object;
 }
 
+void *box_any(lua_State *L, int index, const struct box_type *type) {
+  struct box *box = box_at(L, index, type);
+  if (!box) luaL_typeerror(L, index, type->name);
+  return box->object;
+}
+
 bool box_is_open(lua_State *L, int index) {
-  const struct box *box = lua_touserdata(L, index);
-  return box && box->open;
+  return box_type_at(L, index) && ((const struct box *)lua_touserdata(L, index))->open;
 }
 
 void box_close(lua_State *L, int index) {

@@ -29,7 +29,8 @@ void box_open(lua_State *L, int index);
 void *box_check(lua_State *L, int index,
                 const struct box_type *type); /* raises for another type or a closed one */
 void *box_test(lua_State *L, int index,
-               const struct box_type *type);                 /* NULL for another type; closed ones too */
+               const struct box_type *type); /* NULL for another type; closed ones too */
+void *box_any(lua_State *L, int index, const struct box_type *type); /* as box_check, but closed ones pass */
 const struct box_type *box_type_at(lua_State *L, int index); /* NULL for what is no box of this state */
 bool box_is_open(lua_State *L, int index);
 void box_close(lua_State *L, int index); /* idempotent */
