@@ -96,6 +96,44 @@ local cases = {
     { { speed_limit_mode = { pin_code_set = true } } } },
   { "speed_limit_clear_pin_admin", nil, "vehicle_state", { { speed_limit_mode = { pin_code_set = false } } },
     { { speed_limit_mode = { pin_code_set = true } } } },
+  { "charge_standard", nil, "charge_state", { { charge_limit_soc = 80, charge_limit_soc_std = 80 } },
+    { { charge_limit_soc = 90, charge_limit_soc_std = 80 } } },
+  { "charge_max_range", nil, "charge_state", { { charge_limit_soc = 100, charge_limit_soc_max = 100 } },
+    { { charge_limit_soc = 80, charge_limit_soc_max = 100 } } },
+  { "set_preconditioning_max", { on = true }, "climate_state", { { defrost_mode = 2 } }, { { defrost_mode = 0 }, {} } },
+  { "set_preconditioning_max", { on = false }, "climate_state", { { defrost_mode = 0 } }, { { defrost_mode = 2 } } },
+  { "set_cabin_overheat_protection", { on = true, fan_only = true }, "climate_state",
+    { { cabin_overheat_protection = "FanOnly" } }, { { cabin_overheat_protection = "On" }, { cabin_overheat_protection = "Off" } } },
+  { "set_cabin_overheat_protection", { on = true, fan_only = false }, "climate_state", { { cabin_overheat_protection = "On" } },
+    { { cabin_overheat_protection = "FanOnly" }, { cabin_overheat_protection = "Off" } } },
+  { "set_cabin_overheat_protection", { on = true }, "climate_state",
+    { { cabin_overheat_protection = "On" }, { cabin_overheat_protection = "FanOnly" } }, { { cabin_overheat_protection = "Off" } } },
+  { "set_cabin_overheat_protection", { on = false, fan_only = true }, "climate_state", { { cabin_overheat_protection = "Off" } },
+    { { cabin_overheat_protection = "FanOnly" } } },
+  { "remote_seat_heater_request", { seat_position = "rear_left", level = "high" }, "climate_state",
+    { { seat_heater_rear_left = 3, seat_heater_left = 0 } }, { { seat_heater_rear_left = 1, seat_heater_left = 3 }, {} } },
+  { "remote_seat_heater_request", { seat_position = 0, level = 0 }, "climate_state", { { seat_heater_left = 0 } },
+    { { seat_heater_left = 1 } } },
+  { "remote_auto_seat_climate_request", { auto_seat_position = 2, auto_climate_on = true }, "climate_state",
+    { { auto_seat_climate_right = true } }, { { auto_seat_climate_left = true, auto_seat_climate_right = false } } },
+  { "add_charge_schedule", { id = 7, days_of_week = { "mon", "tue" }, enabled = true, lat = 52.52, lon = 13.405,
+    start_enabled = true, start_time = 120, end_enabled = false }, "charge_schedule_data",
+    { { charge_schedules = { { id = 1 }, { id = 7, days_of_week = 6, enabled = true, latitude = 52.52, longitude = 13.405,
+      start_enabled = true, start_time = 120, end_enabled = false, end_time = 300 } } } },
+    { { charge_schedules = {} }, {}, { charge_schedules = { { id = 7, days_of_week = 2, enabled = true, latitude = 52.52,
+      longitude = 13.405, start_enabled = true, start_time = 120 } } },
+      { charge_schedules = { { id = 8, days_of_week = 6, enabled = true, latitude = 52.52, longitude = 13.405,
+        start_enabled = true, start_time = 120 } } } } },
+  { "remove_charge_schedule", { id = 7 }, "charge_schedule_data", { { charge_schedules = { { id = 1 } } }, {} },
+    { { charge_schedules = { { id = 1 }, { id = 7 } } } } },
+  { "add_precondition_schedule", { id = 7, days_of_week = "weekdays", enabled = true, lat = 52.52, lon = 13.405,
+    precondition_time = 450 }, "preconditioning_schedule_data",
+    { { precondition_schedules = { { id = 7, days_of_week = 62, enabled = true, latitude = 52.52, longitude = 13.405,
+      precondition_time = 450 } } } },
+    { { precondition_schedules = { { id = 7, days_of_week = 62, enabled = true, latitude = 52.52, longitude = 13.405,
+      precondition_time = 460 } } } } },
+  { "remove_precondition_schedule", { id = 7 }, "preconditioning_schedule_data", { {} },
+    { { precondition_schedules = { { id = 7 } } } } },
   -- settings of energy sites
   { "backup", { backup_reserve_percent = 20 }, "site", { { backup_reserve_percent = 20 } },
     { { backup_reserve_percent = 30 }, {} } },
@@ -156,7 +194,7 @@ describe("settling", function()
   end)
 
   it("is known here for every row that names a way", function()
-    local known = { set_vehicle_name = true } -- signed only
+    local known = { set_vehicle_name = true, time_of_use_settings = true } -- signed only; below
     for _, case in ipairs(cases) do known[case[1]] = true end
     for _, rows in ipairs { core.endpoints(), core.commands() } do
       for _, row in ipairs(rows) do
@@ -251,6 +289,47 @@ describe("a setting that is read back", function()
     local _, err, kind = set {}
     assert.are.same({ "forbidden", "unknown" }, { kind, err.outcome })
     assert.are.equal("POST /api/1/energy_sites/{energy_site_id}/backup", err.request)
+  end)
+end)
+
+describe("a tariff", function()
+  local tariff = fleet.tariff.flat { name = "Flat", utility = "Example Power", currency = "EUR", price = 0.3 }
+  local other = fleet.tariff.flat { name = "Flat", utility = "Example Power", currency = "EUR", price = 0.4 }
+  local accepted = { on = "POST", body = '{"response":{"code":201,"message":"Updated"}}' }
+
+  local function holds(one, times)
+    local content = one and one:encode() or "{}"
+    return { on = "GET", times = times or 0, body = '{"response":{"tariff_content_v2":' .. content .. "}}" }
+  end
+
+  it("that never shows is a conflict, which can be settled later like any setting", function()
+    server:script { accepted, holds(other) }
+    local value, err, kind = site:time_of_use_settings(tariff, { read_back = true, timeout = 10 })
+    assert.is_nil(value)
+    assert.are.same({ "conflict", "unknown", "7" }, { kind, err.outcome, err.site })
+    server:script { holds(other) }
+    assert.is_false(site:settle(err))
+    server:script { holds(tariff) }
+    assert.is_true(site:settle(err))
+    server:script { holds(nil) }
+    assert.is_false(site:settle(err))
+  end)
+
+  it("whose fate is not known is looked for", function()
+    server:script { holds(other, 1), { drop = true, times = 0 } }
+    local value, err = site:time_of_use_settings(tariff)
+    assert.is_nil(value)
+    assert.are.equal("unknown", err.outcome)
+    server:script { holds(tariff) }
+    assert.is_true(site:settle(err))
+    assert.are.equal(1, #server:records())
+    server:script { holds(other) }
+    assert.is_false(site:settle(err))
+  end)
+
+  it("is done when it shows", function()
+    server:script { holds(other, 1), accepted, holds(other, 2), holds(tariff) }
+    assert.is_true(assert(site:time_of_use_settings(tariff, { read_back = true, timeout = 1e5 })).changed)
   end)
 end)
 

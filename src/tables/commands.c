@@ -141,6 +141,13 @@ static const struct choice stops[] = {{"unspecified", .number = 0},
                                       {"append", .number = 3},
                                       END};
 
+/* What both kinds of schedules show of what was asked for; a name is not compared, the vehicle may cut it. */
+#define CHARGE_SCHEDULE "charge_schedule_data.charge_schedules[id=$id]"
+#define PRECONDITION_SCHEDULE "preconditioning_schedule_data.precondition_schedules[id=$id]"
+#define SCHEDULED(schedule)                                                                                  \
+  schedule ".enabled = $enabled; " schedule ".days_of_week = $days_of_week; " schedule                       \
+           ".one_time = $one_time; " schedule ".latitude ~ $lat; " schedule ".longitude ~ $lon"
+
 #define MANAGERS "fleet manager or owner"
 #define CHARGES ROW_CHARGING_SCOPE
 #define SETS ROW_IDEMPOTENT
@@ -194,9 +201,11 @@ const struct row command_rows[] = {
     COMMAND("charge_stop", SETS | CHARGES, "Stops charging.", BARE, INFO("chargingStartStopAction; stop"),
             .settle = "charge_state.charging_state in Stopped|Complete|Disconnected|NoPower"),
     COMMAND("charge_standard", SETS | CHARGES, "Sets the charge limit to the standard.", BARE,
-            INFO("chargingStartStopAction; start_standard")),
+            INFO("chargingStartStopAction; start_standard"),
+            .settle = "charge_state.charge_limit_soc = @charge_state.charge_limit_soc_std"),
     COMMAND("charge_max_range", SETS | CHARGES, "Sets the charge limit to the maximum.", BARE,
-            INFO("chargingStartStopAction; start_max_range")),
+            INFO("chargingStartStopAction; start_max_range"),
+            .settle = "charge_state.charge_limit_soc = @charge_state.charge_limit_soc_max"),
     COMMAND("charge_port_door_open", CHARGES, "Opens the charge port door or releases the cable.", BARE,
             INFO("chargePortDoorOpen"), .settle = "charge_state.charge_port_door_open = true"),
     COMMAND("charge_port_door_close", CHARGES, "Closes the charge port door.", BARE,
@@ -249,12 +258,18 @@ const struct row command_rows[] = {
                    FLAG("one_time", 0, .field = "one_time", .doc = "once, then it is done"),
                    SCHEDULE_ID(NOW, .doc = "your number for it; without one every call adds a schedule"),
                    TEXT("name", 0, .field = "name", .doc = "a name for people")),
-            INFO("addChargeScheduleAction"), .since = "2024.26",
+            INFO("addChargeScheduleAction"),
+            .settle = SCHEDULED(
+                CHARGE_SCHEDULE) "; " CHARGE_SCHEDULE ".start_enabled = $start_enabled; " CHARGE_SCHEDULE
+                                 ".start_time = $start_time when $start_enabled=true; " CHARGE_SCHEDULE
+                                 ".end_enabled = $end_enabled; " CHARGE_SCHEDULE
+                                 ".end_time = $end_time when $end_enabled=true",
+            .since = "2024.26",
             .example = "{ id = 1, days_of_week = { \"mon\", \"tue\" }, enabled = true, start_enabled = true, "
                        "start_time = 120, end_enabled = false, lat = 52.52, lon = 13.405 }"),
     COMMAND("remove_charge_schedule", SETS | CHARGES, "Removes a charging schedule.",
             PARAMS(SCHEDULE_ID(REQUIRED, .doc = "the schedule")), INFO("removeChargeScheduleAction"),
-            .since = "2024.26", .example = "{ id = 1 }"),
+            .settle = CHARGE_SCHEDULE " = false", .since = "2024.26", .example = "{ id = 1 }"),
     COMMAND("batch_remove_charge_schedules", SETS | CHARGES, "Removes the charging schedules of places.",
             PARAMS(FLAG("home", 0, .field = "home", .doc = "those at home"),
                    FLAG("work", 0, .field = "work", .doc = "those at work"),
@@ -291,7 +306,10 @@ const struct row command_rows[] = {
     COMMAND(
         "set_preconditioning_max", SETS, "Defrosts with everything at the maximum.",
         PARAMS(ON, FLAG("manual_override", 0, .field = "manual_override", .doc = "over a manual setting")),
-        INFO("hvacSetPreconditioningMaxAction"), .example = "{ on = true }"),
+        INFO("hvacSetPreconditioningMaxAction"),
+        .settle =
+            "climate_state.defrost_mode = 2 when $on=true; climate_state.defrost_mode = 0 when $on=false",
+        .example = "{ on = true }"),
     COMMAND("set_climate_keeper_mode", SETS, "Keeps the climate while the vehicle is parked.",
             PARAMS(INTEGER("climate_keeper_mode", REQUIRED, .choices = keeper_modes,
                            .field = "ClimateKeeperAction", .doc = "what for"),
@@ -306,7 +324,12 @@ const struct row command_rows[] = {
             .example = "{ on = true, manual_override = false }"),
     COMMAND("set_cabin_overheat_protection", SETS, "Keeps the parked cabin from overheating.",
             PARAMS(ON, FLAG("fan_only", 0, .field = "fan_only", .doc = "with the fan only, without cooling")),
-            INFO("setCabinOverheatProtectionAction"), .example = "{ on = true, fan_only = false }"),
+            INFO("setCabinOverheatProtectionAction"),
+            .settle = "climate_state.cabin_overheat_protection = Off when $on=false; "
+                      "climate_state.cabin_overheat_protection in On|FanOnly when $on=true; "
+                      "climate_state.cabin_overheat_protection = On when $on=true $fan_only=false; "
+                      "climate_state.cabin_overheat_protection = FanOnly when $on=true $fan_only=true",
+            .example = "{ on = true, fan_only = false }"),
     COMMAND("set_cop_temp", SETS, "Sets when overheat protection acts; does not switch it on.",
             PARAMS(INTEGER("cop_temp", REQUIRED, .choices = cop_temps, .field = "copActivationTemp",
                            .doc = "low 30 °C (90 °F), medium 35 °C (95 °F), high 40 °C (100 °F)")),
@@ -318,7 +341,13 @@ const struct row command_rows[] = {
                        .doc = "which seat; numbers differ from the other seat commands"),
                INTEGER("level", REQUIRED, .choices = heater_levels, .field = "hvacSeatHeaterAction",
                        .doc = "how much; 0 is off")),
-        INFO("hvacSeatHeaterActions"), .example = "{ seat_position = \"front_left\", level = \"high\" }"),
+        INFO("hvacSeatHeaterActions"),
+        .settle = "climate_state.seat_heater_left = $level when $seat_position=front_left; "
+                  "climate_state.seat_heater_right = $level when $seat_position=front_right; "
+                  "climate_state.seat_heater_rear_left = $level when $seat_position=rear_left; "
+                  "climate_state.seat_heater_rear_center = $level when $seat_position=rear_center; "
+                  "climate_state.seat_heater_rear_right = $level when $seat_position=rear_right",
+        .example = "{ seat_position = \"front_left\", level = \"high\" }"),
     COMMAND("remote_seat_cooler_request", SETS, "Cools a seat." CLIMATE_ON,
             PARAMS(INTEGER("seat_position", REQUIRED, .choices = front_seats,
                            .field = "hvacSeatCoolerAction.seat_position", .doc = "which seat"),
@@ -326,12 +355,17 @@ const struct row command_rows[] = {
                            .field = "hvacSeatCoolerAction.seat_cooler_level", .doc = "how much; 1 is off")),
             INFO("hvacSeatCoolerActions"),
             .example = "{ seat_position = \"front_left\", seat_cooler_level = \"low\" }"),
-    COMMAND("remote_auto_seat_climate_request", SETS, "Lets a seat heat and cool by itself." CLIMATE_ON,
-            PARAMS(INTEGER("auto_seat_position", REQUIRED, .choices = front_seats,
-                           .field = "carseat.seat_position", .doc = "which seat"),
-                   FLAG("auto_climate_on", REQUIRED, .field = "carseat.on", .doc = "true switches it on")),
-            INFO("autoSeatClimateAction"),
-            .example = "{ auto_seat_position = \"front_left\", auto_climate_on = true }"),
+    COMMAND(
+        "remote_auto_seat_climate_request", SETS, "Lets a seat heat and cool by itself." CLIMATE_ON,
+        PARAMS(INTEGER("auto_seat_position", REQUIRED, .choices = front_seats,
+                       .field = "carseat.seat_position", .doc = "which seat"),
+               FLAG("auto_climate_on", REQUIRED, .field = "carseat.on", .doc = "true switches it on")),
+        INFO("autoSeatClimateAction"),
+        .settle =
+            "climate_state.auto_seat_climate_left = $auto_climate_on when $auto_seat_position=front_left; "
+            "climate_state.auto_seat_climate_right = $auto_climate_on when "
+            "$auto_seat_position=front_right",
+        .example = "{ auto_seat_position = \"front_left\", auto_climate_on = true }"),
     COMMAND("remote_steering_wheel_heater_request", SETS,
             "Heats the steering wheel of vehicles that do not heat it by themselves." CLIMATE_ON,
             PARAMS(FLAG("on", REQUIRED, .field = "power_on", .doc = "true switches it on")),
@@ -356,13 +390,16 @@ const struct row command_rows[] = {
                FLAG("one_time", 0, .field = "one_time", .doc = "once, then it is done"),
                SCHEDULE_ID(NOW, .doc = "your number for it; without one every call adds a schedule"),
                TEXT("name", 0, .field = "name", .doc = "a name for people")),
-        INFO("addPreconditionScheduleAction"), .since = "2024.26",
+        INFO("addPreconditionScheduleAction"),
+        .settle = SCHEDULED(PRECONDITION_SCHEDULE) "; " PRECONDITION_SCHEDULE
+                                                   ".precondition_time = $precondition_time",
+        .since = "2024.26",
         .example =
             "{ id = 2, days_of_week = \"weekdays\", enabled = true, precondition_time = 450, lat = 52.52, "
             "lon = 13.405 }"),
     COMMAND("remove_precondition_schedule", SETS, "Removes a preconditioning schedule.",
             PARAMS(SCHEDULE_ID(REQUIRED, .doc = "the schedule")), INFO("removePreconditionScheduleAction"),
-            .since = "2024.26", .example = "{ id = 2 }"),
+            .settle = PRECONDITION_SCHEDULE " = false", .since = "2024.26", .example = "{ id = 2 }"),
     COMMAND("batch_remove_precondition_schedules", SETS, "Removes the preconditioning schedules of places.",
             PARAMS(FLAG("home", 0, .field = "home", .doc = "those at home"),
                    FLAG("work", 0, .field = "work", .doc = "those at work"),

@@ -484,6 +484,7 @@ const struct row endpoint_rows[] = {
      .params = PARAMS(SITE, {"tariff_content_v2", IN_BODY, TYPE_TARIFF, REQUIRED | WHOLE,
                              .lists = "daily_charges periods", .doc = "the whole tariff"}),
      .wrap = "tou_settings",
+     .settle = "site_info.tariff_content_v2 same $tariff_content_v2",
      .doc = "Sets the tariff of the site; it is checked first.",
      .example =
          "{ version = 1, name = \"Flat\", utility = \"Example Power\", currency = \"EUR\", "

@@ -156,10 +156,13 @@ struct param {
  * enum by number, or by choice.field; a message through choice.field, an item below it. A boolean that names
  * a message makes it present when true; of two that share a oneof the later parameter wins.
  *
- * Settling. row.settle is a list of parts joined by "; ", all of which must hold: "section.path op value".
- * section is one of vehicle_data, or site_info. op is = (texts case-blind), ~ (numbers, within 0.05) or in
- * (literals joined by "|"). A value is a literal or $parameter; a parameter with choices matches by its value
- * and by every name of it; a part whose parameter was not given is left out; false equals an absent field.
+ * Settling. row.settle is a list of parts joined by "; ", all of which must hold: "section.path op value", or
+ * that and " when $parameter=literal ...", all of which must fit. section is one of vehicle_data, or
+ * site_info; in its path name[member=$parameter] is the element of a list whose member has that value. op is
+ * = (texts case-blind), ~ (numbers, within 0.05), in (literals joined by "|") or same (tariffs). A value is a
+ * literal, $parameter, or @section.path for what stands there; a parameter with choices matches by its value
+ * and by every name of it, days by their mask; a part whose parameter was not given is left out; false equals
+ * what is absent.
  */
 
 enum slot { SLOT_END, SLOT_USER, SLOT_PARTNER, SLOT_BUSINESS };

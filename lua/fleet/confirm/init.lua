@@ -1,9 +1,10 @@
--- Reading what became of a write: car:settle(err) after an unknown outcome, and the read-back of energy settings.
+-- Reading what became of a write: car:settle(err) and site:settle(err) after an unknown outcome, and the read-back of energy
+-- settings. Both look in the same way, at what the row names.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local expectation = require "fleet.confirm.expectation"
 local run = require "fleet.call"
-local settle = require "fleet.confirm.expectation"
 local tasks = require "fleet.async.task"
 
 local M = {}
@@ -12,6 +13,8 @@ local function unsupported(row, text)
   return errors.failure("unsupported", row.name .. ": " .. text)
 end
 
+-- ---- one look ----
+
 local function unread(row, id, kind, text)
   return errors.failure(kind, row.name .. ": " .. text, { vin = row.handle == "vehicle" and id or nil })
 end
@@ -19,7 +22,7 @@ end
 -- A live read of a vehicle, never waking it. A 200 may carry what was cached before the vehicle fell asleep, and a section
 -- may be withheld (doc/protocol.md#vehicle-data): neither tells what became of a command.
 local function read_vehicle(car, row, id, options)
-  local sections = settle.sections(row)
+  local sections = expectation.sections(row)
   local data, err, kind = car:vehicle_data({ endpoints = sections }, options)
   if err then return nil, err, kind end
   if data.state == "asleep" or data.state == "offline" then
@@ -44,40 +47,43 @@ function M.current(handle, row, options)
   local _, _, id = core.account(handle)
   local data, err, kind = read(handle, row, id, options)
   if err then return nil, err, kind end
-  return settle.current(row, data)
+  return expectation.current(row, data)
 end
 
--- One look at what the row names: a function(options) -> whether it shows what the parameters wanted, or nil, err, kind.
-local function row_look(handle, row, params)
+-- Whether the present state is what the row with these parameters wanted: true, false, or nil, err, kind.
+local function look(handle, row, params, options)
   local _, _, id = core.account(handle)
-  return function(options)
-    local data, err, kind = read(handle, row, id, options)
-    if err then return nil, err, kind end
-    return settle.holds(row, params, data)
-  end
+  local data, err, kind = read(handle, row, id, options)
+  if err then return nil, err, kind end
+  local shown, missing = expectation.holds(row, params, data)
+  if missing then return unread(row, id, "protocol", "the reply holds no " .. missing) end
+  return shown
 end
+
+-- ---- settling ----
 
 --- Whether the call that ended in err was done after all: true or false by one billed read, which never wakes. Returns
 --- nil, err, "unsupported" where nothing readable tells (trunk, horn), or nil, err, kind when the read fails or is old.
 function M.settle(handle, failed, options)
   local facts = run.facts_of[failed]
   if not facts then errors.usage("settle: an err that a call of this client returned is needed") end
-  local row = facts.row
   local _, _, id = core.account(handle)
   if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
-  if facts.look then return facts.look(options) end
-  if not settle.can_tell(row, facts.params) then
-    return unsupported(row, "nothing that can be read tells whether it was done")
+  if not expectation.can_tell(facts.row, facts.params) then
+    return unsupported(facts.row, "nothing that can be read tells whether it was done")
   end
-  return row_look(handle, row, facts.params)(options)
+  return look(handle, facts.row, facts.params, options)
 end
+
+-- ---- reading back ----
 
 local first_pause, longest_pause = 1, 8
 
 -- The service took the setting; what follows cannot undo that, so that the outcome is open and settle may look again.
-local function in_doubt(err, row, request, id, look)
+local function in_doubt(err, row, request, handle)
+  local _, _, id = core.account(handle)
   err.outcome, err.site, err.request = "unknown", id, row.verb .. " " .. row.path
-  run.facts_of[err] = { row = row, params = request:params(), id = id, look = look }
+  run.facts_of[err] = { row = row, params = request:params(), id = id }
   return nil, err, err.kind
 end
 
@@ -85,16 +91,14 @@ local function mismatch(row)
   return errors.new("conflict", row.name .. ": the service accepted the setting, but reading it back does not show it")
 end
 
---- Looks at a site's settings until they show what was set, until the deadline of the loop's clock. Returns value, or nil,
---- err, kind. own_look: a look for what the row's column cannot say, see row_look.
-function M.read_back(row, request, handle, value, deadline, own_look)
-  local _, _, id = core.account(handle)
-  local look, pause = own_look or row_look(handle, row, request:params()), first_pause
+-- Looks until what was set shows, until the deadline of the loop's clock. Returns value, or nil, err, kind.
+local function read_back(row, request, handle, value, deadline)
+  local pause = first_pause
   while true do
-    local shown, err = look { timeout = math.max(deadline - tasks.now(), 1) }
+    local shown, err = look(handle, row, request:params(), { timeout = math.max(deadline - tasks.now(), 1) })
+    if err then return in_doubt(err, row, request, handle) end
     if shown then return value end
-    if err then return in_doubt(err, row, request, id, own_look) end
-    if tasks.now() + pause > deadline then return in_doubt(mismatch(row), row, request, id, own_look) end
+    if tasks.now() + pause > deadline then return in_doubt(mismatch(row), row, request, handle) end
     tasks.sleep(pause)
     pause = math.min(pause * 2, longest_pause)
   end
@@ -106,16 +110,14 @@ local function cannot_read_back(row)
   return nil, err, kind
 end
 
---- Sends a planned setting, and with read_back = true returns only when the setting shows. own_look: see read_back; settle
---- then looks in the same way.
-function M.set(row, request, handle, own_look)
+--- Sends a planned energy setting; with read_back = true it returns only when the setting shows.
+function M.set(row, request, handle)
   local back = request:flag("read_back")
-  if back and not row.settle and not own_look then return cannot_read_back(row) end
+  if back and not row.settle then return cannot_read_back(row) end
   local deadline = tasks.now() + (request:timeout() or core.account(handle).config.timeout)
   local value, err, kind = run.perform(row, request, handle)
-  if err and run.facts_of[err] then run.facts_of[err].look = own_look end
   if err or not back then return value, err, kind end
-  return M.read_back(row, request, handle, value, deadline, own_look)
+  return read_back(row, request, handle, value, deadline)
 end
 
 --- The method of an energy setting.

@@ -29,29 +29,11 @@ local function refused(site, err)
   return nil, err, err.kind
 end
 
--- The tariff in force as the service holds it, or false when it holds none that can be read.
-local function in_force(site, options)
-  local info, err, kind = site:site_info(options)
+-- Whether it is in force already, or nil, err, kind.
+local function in_force(site, wanted)
+  local info, err, kind = site:site_info()
   if err then return nil, err, kind end
-  local stored = info.tariff_content_v2
-  if type(stored) ~= "table" or next(stored) == nil then return false end
-  return tariff.new(stored, { any_currency = true }) or false
-end
-
--- Whether what is in force is ours, as it was sent or as the service changes it on arrival: which of the two it stores is
--- not known.
-local function same(stored, wanted)
-  if not stored then return false end
-  return wanted == stored or wanted:normalised() == stored
-end
-
--- Whether this tariff is in force, for reading back and for settling.
-local function look_for(site, wanted)
-  return function(options)
-    local stored, err, kind = in_force(site, options)
-    if err then return nil, err, kind end
-    return same(stored, wanted)
-  end
+  return tariff.stored_as(info.tariff_content_v2, wanted)
 end
 
 --- Takes the place of the row's method. A tariff with problems returns nil, err, "invalid" with err.problems; one that is in
@@ -60,14 +42,14 @@ function M.set(_, site, params, ...)
   if type(params) ~= "table" then errors.usage("%s: a tariff is needed, got %s", row.method, type(params)) end
   local wanted, err = read(given(params), (...))
   if not wanted then return refused(site, err) end
-  local request, look = core.plan(row.pointer, site, wanted, ...), look_for(site, wanted)
+  local request = core.plan(row.pointer, site, wanted, ...)
   local normalisations = wanted:report().normalisations
   if not request:flag("force") then
-    local shown, look_err, kind = look()
+    local shown, look_err, kind = in_force(site, wanted)
     if look_err then return nil, look_err, kind end
     if shown then return { changed = false, normalisations = normalisations } end
   end
-  local value, send_err, kind = confirm.set(row, request, site, look)
+  local value, send_err, kind = confirm.set(row, request, site)
   if value then value.normalisations = normalisations end
   return value, send_err, kind
 end

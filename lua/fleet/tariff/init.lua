@@ -207,6 +207,14 @@ end
 --- A report of check as lines of text for people, the same fault on several days in one line.
 M.explain = explain.text
 
+--- Whether the content that the service holds, or nil, is this tariff: as it was sent or as the service changes it on arrival,
+--- which of the two it stores is not known.
+function M.stored_as(content, wanted)
+  if type(content) ~= "table" or next(content) == nil then return false end
+  local stored = M.new(content, { any_currency = true })
+  return stored ~= nil and (wanted == stored or wanted:normalised() == stored)
+end
+
 --- Whether value is a tariff object.
 function M.is(value)
   return state[value] ~= nil

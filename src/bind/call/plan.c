@@ -490,9 +490,22 @@ static int l_check_id(lua_State *L) {
   return 1;
 }
 
+/* core.days(value) -> the mask of days of the week, Sunday = 1; raises for what names none */
+static int l_days(lua_State *L) {
+  static const struct param days = {.name = "days_of_week", .type = TYPE_DAYS};
+  static const struct row row = {.method = "days"};
+  struct plan p = {.L = L, .row = &row};
+  struct value mask = {0};
+  luaL_checkany(L, 1);
+  signed_value(&p, &days, 1, &mask);
+  lua_pushinteger(L, (lua_Integer)mask.integer);
+  return 1;
+}
+
 void open_client(lua_State *L) {
   box_define(L, &request_type);
   lua_pop(L, 1);
-  static const luaL_Reg functions[] = {{"plan", l_plan}, {"check_id", l_check_id}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"plan", l_plan}, {"check_id", l_check_id}, {"days", l_days}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
