@@ -113,6 +113,7 @@ local tail = [[
 ---What a command did. changed is false when the wanted state held already.
 ---@class fleet.changed
 ---@field changed boolean
+---@field perhaps_changed? true beside changed = false: an earlier attempt of this call got no answer
 ---@field reason? string the vehicle's word
 ---@field via "signed"|"plain"|"proxy"
 ---@field authenticated boolean the answer was signed by the vehicle

@@ -211,6 +211,17 @@ describe("a call", function()
       end
     end)
   end)
+
+  it("says of a repeat that finds the wanted state that it may have been this call", function()
+    local seen = outcome_of({ status(503), seam.refused "already_set" }, "set_charge_limit", { percent = 80 })
+    assert.same({ false, true, 2 }, { seen.value.changed, seen.value.perhaps_changed, seen.requests })
+    seen = outcome_of({ status(503), seam.done }, "set_charge_limit", { percent = 80 })
+    assert.same({ true }, { seen.value.changed, seen.value.perhaps_changed })
+    seen = outcome_of({ seam.refused "already_set" }, "set_charge_limit", { percent = 80 })
+    assert.same({ false }, { seen.value.changed, seen.value.perhaps_changed })
+    seen = outcome_of({ status(503), seam.refused "already_set" }, "set_charge_limit", { percent = 80 }, { strict = true })
+    assert.same({ "refused", "unknown" }, { seen.kind, seen.err.outcome })
+  end)
 end)
 
 describe("a token", function()

@@ -514,11 +514,14 @@ describe("parameters", function()
     for _, row in ipairs(rows) do
       for part in string.gmatch((row.settle or "") .. "; ", "(.-); ") do
         if part ~= "" then
-          local section, op, value = string.match(part, "^([%l_]+)%.[%l_.]+ (%S+) (%S+)$")
-          assert.is_true(sections[section], row.name)
-          assert.is_truthy(words("= ~ in")[op], row.name)
-          local name = string.match(value, "^%$(.+)")
-          if name then assert.is_truthy(param(row.name, name), row.name) end
+          local expected, condition = string.match(part, "^(.-) when (.+)$")
+          local path, op, value = string.match(expected or part, "^([%l_]+%.[%l%d_.%[%]=$]+) (%S+) (%S+)$")
+          assert.is_truthy(path, row.name .. ": " .. part)
+          assert.is_true(sections[string.match(path, "^[%l_]+")], row.name)
+          assert.is_truthy(words("= ~ in same")[op], row.name)
+          assert.is_true(sections[string.match(value, "^@([%l_]+)%.") or "site_info"], row.name)
+          for word in string.gmatch(condition or "", "%S+") do assert.is_truthy(string.match(word, "^%$[%l_]+=%S+$"), row.name) end
+          for name in string.gmatch(part, "%$([%l_%d]+)") do assert.is_truthy(param(row.name, name), row.name .. " " .. name) end
         end
       end
     end

@@ -319,6 +319,11 @@ local function interrupted(call, failure)
   return M.dress(call, errors.new("cancelled", failure.message, { outcome = call.write and "not_sent" or nil }))
 end
 
+-- A repeat that finds the wanted state may find what an attempt without an answer did.
+local function admit(call, value)
+  if call.doubt and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
+end
+
 --- Runs act(call) with what every call needs before it: a usable client, permission, a token slot.
 function M.guarded(call, act)
   if not tasks.usable(call.account.generation) then return fail(call, "closed", "created before fork: make a new client") end
@@ -330,7 +335,7 @@ function M.guarded(call, act)
   tasks.enter()
   ran, value, err, kind = pcall(act, call)
   if not ran then err = interrupted(call, value) end
-  if err then doubted(call, err) end
+  if err then doubted(call, err) else admit(call, value) end
   tasks.leave(err)
   call.account.after_call()
   if not ran then error(err, 0) end

@@ -219,7 +219,9 @@ end
 
 local function write_command(out, value)
   local how = value.via and " (" .. value.via .. ")" or ""
-  if value.changed == false then
+  if value.perhaps_changed then
+    out:write("it is so; an attempt of this call that got no answer may have done it", how, "\n")
+  elseif value.changed == false then
     out:write("nothing to do", value.reason and value.reason ~= "" and ": " .. M.clean(value.reason) or "", how, "\n")
   else
     out:write("done", how, "\n")

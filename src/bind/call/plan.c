@@ -74,6 +74,7 @@ static int l_query(lua_State *L) {
  * host's own HTTP */
 static int l_table(lua_State *L) {
   const struct request *r = check_request(L);
+  static const char line[] = "Authorization: ";
   const char *base = luaL_checkstring(L, 2), *authorization = luaL_optstring(L, 3, NULL);
   lua_newtable(L);
   lua_pushstring(L, r->row->verb);
@@ -84,7 +85,8 @@ static int l_table(lua_State *L) {
   lua_pushliteral(L, "application/json");
   lua_setfield(L, -2, "content-type");
   if (authorization) {
-    lua_pushstring(L, authorization + strlen("Authorization: "));
+    luaL_argcheck(L, strncmp(authorization, line, strlen(line)) == 0, 3, "header line expected");
+    lua_pushstring(L, authorization + strlen(line));
     lua_setfield(L, -2, "authorization");
   }
   lua_setfield(L, -2, "headers");
