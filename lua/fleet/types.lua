@@ -1752,6 +1752,15 @@ function session:accept(bytes) end
 ---@return fleet.kind? kind
 function session:sign(payload, options) end
 
+---A command as base64 text, for routable_message: fleet.command, sign and fleet.base64 in one. Raises like fleet.command.
+---@param name string
+---@param params? table
+---@param options? { method?: "hmac"|"gcm", expires_in?: number, encrypt_response?: boolean, flags?: integer, unpublished?: boolean }
+---@return string? text
+---@return string|fleet.err id what open() says the answer belongs to
+---@return fleet.kind? kind
+function session:command(name, params, options) end
+
 ---The answer to a signed message. err.outcome says what became of the command; "refused" after a fault that asks for another
 ---counter, epoch or time means that the vehicle proved not to have taken it: sign once more.
 ---@param bytes string

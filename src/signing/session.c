@@ -46,8 +46,22 @@ bool session_shared(const struct session *s) {
   return s->state.shared;
 }
 
+enum domain session_domain(const struct session *s) {
+  return s->domain;
+}
+
+struct bytes session_vin(const struct session *s) {
+  return bytes_of(s->vin);
+}
+
 double session_age(const struct session *s, double now) {
   return s->state.known ? fmax(now - s->state.confirmed, 0) : SESSION_LONG_AGO;
+}
+
+enum due session_due(const struct session *s, bool repeatable, double now) {
+  if (!session_ready(s)) return DUE_BEGIN;
+  bool trusted = repeatable || !s->state.shared || session_age(s, now) < TRUSTED_FOR;
+  return trusted ? DUE_NOTHING : DUE_CONFIRM;
 }
 
 void session_address(const struct session *s, const struct message_random *d, struct message *m) {

@@ -22,10 +22,6 @@ struct session {
   struct pending_list sent;
 };
 
-static inline struct bytes session_vin(const struct session *s) {
-  return bytes_of(s->vin);
-}
-
 bool session_derive(const struct session *s, struct bytes public, struct session_secrets *k, struct err *e);
 void session_address(const struct session *s, const struct message_random *d, struct message *m);
 /* Takes the session info in a message, or says in e why not. Nothing changes before its tag was found right.

@@ -173,6 +173,13 @@ function M.real()
   return (core.clock())
 end
 
+--- Real seconds, and the loop's.
+function M.times()
+  local real = core.clock()
+  if loop.clock == core.clock then return real, real end
+  return real, now()
+end
+
 -- ---- tasks ----
 
 local task_methods = {}

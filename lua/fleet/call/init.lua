@@ -169,9 +169,10 @@ end
 -- ---- one attempt ----
 
 local function attempt(call, token, number)
-  local left = call.deadline - tasks.real()
+  local real, now = tasks.times()
+  local left = call.deadline - real
   if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
-  if call.expires and tasks.now() >= call.expires then
+  if call.expires and now >= call.expires then
     call.expired = true
     return fail(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
   end
@@ -258,10 +259,10 @@ local function again(call, err, token)
   return true
 end
 
--- Waking repeats the call, so that a write must not be in doubt (doc/protocol.md#outcomes). A carrier is not sent again after a wake: its
+-- Waking repeats the call, so that a write must not be in doubt (doc/protocol.md#outcomes). An envelope is not sent again after a wake: its
 -- message would have expired.
 local function wake_first(call, err)
-  if call.carrier or call.woken or not call.request:flag("wake") then return false end
+  if call.envelope or call.woken or not call.request:flag("wake") then return false end
   -- "offline or asleep" is read by the last known state, which may be out of date.
   if err.kind ~= "asleep" and not (err.kind == "offline" and call.facts.trait == "by_state") then return false end
   local left = call.deadline - tasks.real()
@@ -309,6 +310,17 @@ function M.new_call(row, request, account, id, handle)
     facts = {
       write = row.write, idempotent = request:flag("idempotent"), own_token = not account.config.token,
       refreshes = 0, regions = 0, repeats = 0,
+    },
+  }
+end
+
+--- A call that carries another one: its deadline and token, an outcome of its own.
+function M.sub_call(call, row, request, write)
+  return {
+    row = row, request = request, account = call.account, id = call.id, handle = call.handle, write = write,
+    proxied = false, deadline = call.deadline, slot = call.slot, envelope = true,
+    facts = {
+      write = write, idempotent = not write, own_token = call.facts.own_token, refreshes = 0, regions = 0, repeats = 0,
     },
   }
 end

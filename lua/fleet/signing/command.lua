@@ -1,47 +1,43 @@
--- Signed commands: handshake, sign, send, read the answer, and recover at most once (rule R1).
+-- Signed commands: handshake, sign, send, read the answer, and recover at most once (doc/protocol.md#outcomes).
 --
 -- A message is sent once. It is signed again only when the vehicle proved, by authenticated session info for this very
 -- message, that no copy of it was carried out; when it certainly never left; or, for a command that sets a named state, after
 -- an unknown outcome.
 
-local core = require "fleet.core"
-local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
-local sessions = require "fleet.signing.session_pool"
+local session_pool = require "fleet.signing.session_pool"
 local tasks = require "fleet.async.task"
 
 local M = {}
 
 local lifetime = 15 -- seconds in which a vehicle takes a command
-local signing = { expires_in = lifetime }
 local most_repeats = 2
-local longest_pause = 5 -- no long silent waits: rule R8
-local trusted = 10 -- seconds in which others are assumed to have left a vehicle alone
+local longest_pause = 5 -- no long silent waits
 
-local carrier_row = rows.by_name.signed_command
+local envelope_row = rows.by_name.signed_command
 
 -- ---- one exchange ----
 
--- The message as a signed_command request of its own. What may change something is never sent twice as it is: whether it
--- may be repeated is decided here, not by its status.
-local function carrier(call, bytes, harmless)
-  local request = core.plan(carrier_row.pointer, call.handle, bytes or "")
-  local sub = run.new_call(carrier_row, request, call.account, call.id, call.handle)
-  sub.deadline, sub.slot, sub.write, sub.carrier = call.deadline, call.slot, not harmless, true
-  sub.facts.write, sub.facts.idempotent = not harmless, harmless
-  return sub
+-- What may change something is never sent twice as it is: whether it may be repeated is decided here, not by its status.
+local function envelope_call(call, request, harmless)
+  return run.sub_call(call, envelope_row, request, not harmless)
+end
+
+-- The planned command, or the bytes of a message that is no command.
+local function content(call)
+  return call.payload or call.request
 end
 
 local function one_handshake(call, slot)
-  local bytes, err, kind = slot.session:handshake()
-  if not bytes then return nil, err, kind end
-  local sub = carrier(call, bytes, true)
+  local request, err, kind = slot.session:handshake_request(content(call), envelope_row.pointer, tasks.now())
+  if not request then return nil, err, kind end
+  local sub = envelope_call(call, request, true)
   local reply
   reply, err, kind = run.attempts(sub)
   call.facts.trait = sub.facts.trait
   if err then return nil, err, kind end
-  return slot.session:accept(reply)
+  return slot.session:accept(reply, (tasks.now()))
 end
 
 -- A reply whose tag is wrong may be a stray one; a second handshake settles it.
@@ -49,7 +45,7 @@ local function handshake_with(call, slot, which)
   local ok, err, kind
   for try = 1, 2 do
     if try == 2 or slot.which ~= which then
-      ok, err, kind = sessions.renew(call.account, slot, which)
+      ok, err, kind = session_pool.renew(call.account, slot, which)
       if not ok then return nil, err, kind end
     end
     ok, err, kind = one_handshake(call, slot)
@@ -68,12 +64,6 @@ local function handshake(call, slot)
   return ok, err, kind
 end
 
--- A counter that somebody else with this key has used meanwhile looks like a copy of our own message, and what must not run
--- twice then ends in doubt. Where others were seen, one more exchange beforehand costs less.
-local function may_trust(call, session)
-  return call.facts.idempotent or not session:shared() or session:age() < trusted
-end
-
 -- A session goes on with the key it was made with, as long as that is on the vehicle.
 local function confirm(call, slot)
   local ok, err, kind = handshake_with(call, slot, slot.which)
@@ -81,78 +71,42 @@ local function confirm(call, slot)
   return handshake(call, slot)
 end
 
-local function fresh_session(call, slot)
-  if not slot.session:ready() then return handshake(call, slot) end
-  if may_trust(call, slot.session) then return true end
+local function exchange_keys(call, slot, due)
+  if due == "begin" then return handshake(call, slot) end
   return confirm(call, slot)
 end
 
-local function write_message(call, session)
-  if not call.payload then
-    local sub = carrier(call)
-    return sub, session:sign_request(sub.request, call.request, signing)
-  end
-  local bytes, id, kind = session:sign(call.payload, signing)
-  if not bytes then return nil, nil, id, kind end
-  return carrier(call, bytes, not call.write), id
+local function fresh_session(call, slot)
+  local due = slot.session:due(call.facts.idempotent, tasks.now())
+  if due then return exchange_keys(call, slot, due) end
+  return true
 end
 
--- Returns the carrier, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
+-- Returns the envelope's call, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
 local function sign(call, slot)
-  local ok, err, kind = fresh_session(call, slot)
-  if ok then ok, err, kind = sessions.reserve(call.account, slot) end
+  local now, wall = call.account.clock()
+  local due = slot.session:due(call.facts.idempotent, now)
+  local ok, err, kind = true, nil, nil
+  if due then
+    ok, err, kind = exchange_keys(call, slot, due)
+    now, wall = call.account.clock()
+  end
+  if ok then ok, err, kind = session_pool.reserve(call.account, slot, now, wall) end
   if not ok then return nil, err, kind end
-  local session, now = slot.session, tasks.now()
-  local sub, id
-  sub, id, err, kind = write_message(call, session)
-  if not id then return nil, err, kind end
+  local session = slot.session
+  local request, id
+  request, id, kind = session:sign_request(content(call), envelope_row.pointer, now)
+  if not request then return nil, id, kind end
+  local sub = envelope_call(call, request, not call.write)
   sub.expires = now + lifetime - 1 -- the vehicle counts whole seconds
   return sub, id, session
 end
 
--- The security domain says GENERICERROR_ALREADY_ON, and its errors carry that without the prefix.
-local function known_reason(text)
-  local known, doc = core.reason(text)
-  if known == nil then known, doc = core.reason("GENERICERROR_" .. text) end
-  return known, doc
-end
-
-local function refused_or_already(call, err, kind, authenticated)
-  local known, doc = known_reason(err.reason or "")
-  if known == false and not call.request:flag("strict") then
-    return { changed = false, reason = err.reason, via = "signed", authenticated = authenticated }
-  end
-  if doc then err.message = err.message .. ". " .. doc end
-  if known then err.kind, kind = known, known end
-  return nil, err, kind
-end
-
-local function not_the_answer(resynced)
-  return errors.failure("protocol", "the answer belongs to another message", { outcome = "unknown", resynced = resynced })
-end
-
--- What the answer's bytes say about the message with this id. A late answer to an earlier message says nothing, also where
--- it is a refusal.
-local function read(call, session, bytes, id)
-  local payload, answered, authenticated, word = session:open(bytes)
-  if not payload then
-    local err, kind = answered, authenticated
-    if err.id and err.id ~= id then return not_the_answer(err.resynced) end
-    err.outcome = err.outcome or "unknown"
-    return nil, err, kind
-  end
-  if answered ~= id then return not_the_answer() end
-  if call.take then return call.take(payload, authenticated, word) end
-  local ok, err, kind = core.read_answer(call.domain, payload, authenticated, word)
-  if ok then return { changed = true, reason = "", via = "signed", authenticated = authenticated } end
-  return refused_or_already(call, err, kind, authenticated)
-end
-
 -- What a failed answer says about the session itself.
 local function judge_session(call, slot, session, err)
-  if err.resynced then sessions.moved(slot) end
+  if err.resynced then session_pool.moved(slot) end
   call.unfit = err.stale or err.kind == "key_not_paired"
-  if call.unfit then sessions.unfit(slot, session) end
+  if call.unfit then session_pool.unfit(slot, session) end
 end
 
 local function not_sent(err, kind)
@@ -163,29 +117,31 @@ end
 local function exchange(call, slot)
   local sub, id, session = sign(call, slot)
   if not sub then return not_sent(id, session) end
-  sessions.signed(slot)
-  call.drawn, call.carrier_call = true, sub
+  session_pool.signed(slot)
+  call.counter_drawn, call.envelope_call = true, sub
   local bytes, err, kind = run.attempts(sub)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
+  call.answered, call.answered_wall = call.account.clock()
   local value
-  value, err, kind = read(call, session, bytes, id)
+  value, err, kind = session:read(bytes, id, call.answered, not call.payload and call.request or nil)
   if err then judge_session(call, slot, session, err) end
   return value, err, kind
 end
 
 -- act(call, slot) inside the slot of the vehicle's domain, which is left whatever happens in there.
 local function visit(call, act)
-  call.drawn, call.carrier_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
-  local deadline = tasks.now() + math.max(call.deadline - tasks.real(), 0)
-  local slot, err, kind = sessions.enter(call.account, call.id, call.domain, deadline)
+  call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
+  call.answered, call.answered_wall = nil, nil
+  local real, now = tasks.times()
+  local slot, err, kind = session_pool.enter(call.account, call.id, call.domain, now + math.max(call.deadline - real, 0), now)
   if not slot then return not_sent(err, kind) end
   local ran, value
   ran, value, err, kind = pcall(act, call, slot)
-  sessions.leave(call.account, slot, call.drawn)
+  session_pool.leave(call.account, slot, call.counter_drawn, call.answered, call.answered_wall)
   if ran then return value, err, kind end
-  call.doubt = call.doubt or call.carrier_call and call.carrier_call.doubt
+  call.doubt = call.doubt or call.envelope_call and call.envelope_call.doubt
   error(value, 0)
 end
 
@@ -206,12 +162,12 @@ local function may_sign_again(call, err)
   return err.resynced and err.outcome == "refused" and not call.signed_again
 end
 
-local passing = { busy = true, timeout = true, service = true }
+local transient = { busy = true, timeout = true, service = true }
 
 -- Nothing was sent, and asking once more may help: the message grew too old, the lease was lost, the vehicle was starting.
 local function may_start_again(call, err)
   if err.outcome ~= "not_sent" then return false end
-  return call.expired or err.kind == "conflict" or err.fault ~= nil and passing[err.kind]
+  return call.expired or err.kind == "conflict" or err.fault ~= nil and transient[err.kind]
 end
 
 local function may_repeat(call, err)
@@ -244,7 +200,7 @@ end
 -- What carried the command is no concern of the caller.
 local function annotate(call, err)
   local name = call.row.name .. ": "
-  local message = string.gsub(err.message, "^" .. carrier_row.name .. ": ", "")
+  local message = string.gsub(err.message, "^" .. envelope_row.name .. ": ", "")
   if string.sub(message, 1, #name) ~= name then message = name .. message end
   err.message = message
   return run.dress(call, err)

@@ -3,7 +3,7 @@
 -- One slot per vehicle and domain. Its mutex is fair; in the security domain it is held from the counter to the answer,
 -- because vehicles want those commands strictly in order, elsewhere only while a message is signed. The store's lease
 -- keeps other processes out while the slot is in use; counters are reserved in the store before the first of them is
--- used, and the true one is written back when the lease is given back (the store contract). A store that fails is told,
+-- used, and the true one is written back when the lease is given back (doc/manual/stores.md). A store that fails is told,
 -- not obeyed: what a stale counter costs is one more exchange.
 
 local core = require "fleet.core"
@@ -17,7 +17,7 @@ local block = 32 -- counters per reservation: what a vehicle tolerates (doc/prot
 local stride = 64 -- counters: more than anybody draws between two looks at a session
 local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
 local longest_turn = 2 -- seconds of use after which other processes get their turn
-local breath = 0.15 -- seconds for which the lease then stays free: longer than they pause
+local lease_gap = 0.15 -- seconds for which the lease then stays free: longer than they pause
 local first_pause, longest_pause = 0.01, 0.1
 
 local function failure(kind, message)
@@ -84,14 +84,13 @@ local function tell(account, slot, message)
   slot.told = message
 end
 
-local function take_lease(account, slot, deadline)
+local function take_lease(account, slot, deadline, now)
   if is_private(account) then
     slot.lease = no_lease
     return true
   end
-  local pause = first_pause
+  local pause, left = first_pause, deadline - now
   while true do
-    local left = deadline - tasks.now()
     local lease, err, kind = account.store:lease(slot.key, math.max(shortest_lease, left + 10))
     if not lease and kind ~= "busy" then tell(account, slot, err.message) end
     if lease or kind ~= "busy" then
@@ -100,19 +99,18 @@ local function take_lease(account, slot, deadline)
     end
     if pause > left then return failure("busy", "another process is using this vehicle's session") end
     tasks.sleep(pause)
-    pause = math.min(pause * 2, longest_pause)
+    pause, left = math.min(pause * 2, longest_pause), deadline - tasks.now()
   end
 end
 
 -- Under steady load from this process the others would wait for ever.
-local function let_others_in(account, slot, deadline)
-  local now = tasks.now()
+local function let_others_in(account, slot, deadline, now)
   if is_private(account) then return true end
-  if not slot.turn or (slot.users == 0 and now - (slot.used or -math.huge) >= breath) then slot.turn = now end
+  if not slot.turn or (slot.users == 0 and now - (slot.used or -math.huge) >= lease_gap) then slot.turn = now end
   if now - slot.turn < longest_turn then return true end
   local ok, err, kind = wait_for_fewer(slot, 0, deadline)
   if not ok then return nil, err, kind end
-  tasks.sleep(math.max(math.min(breath, deadline - tasks.now()), 0))
+  tasks.sleep(math.max(math.min(lease_gap, deadline - tasks.now()), 0))
   slot.turn = tasks.now()
   return true
 end
@@ -120,12 +118,8 @@ end
 -- ---- the session and its state in the store ----
 
 -- behind: others may see it later. What was reserved they must see before the first of it is used.
-local function save(account, slot, ahead, behind)
-  if slot.lease == no_lease then return true end
-  local state, err, kind = slot.session:export(ahead)
-  if not state then return nil, err, kind end
-  local generation
-  generation, err, kind = account.store:put(slot.key, state, { lease = slot.lease, behind = behind })
+local function save(account, slot, state, behind)
+  local generation, err, kind = account.store:put(slot.key, state, { lease = slot.lease, behind = behind })
   if generation then slot.generation, slot.told = generation, nil end
   return generation, err, kind
 end
@@ -184,11 +178,17 @@ local function refresh(account, slot)
   return M.renew(account, slot, 1)
 end
 
+local function save_last(account, slot, now, wall)
+  local state = slot.session:export(0, now, wall)
+  if state then save(account, slot, state, true) end
+end
+
 -- What a store does wrong, or a cancelled task that yields in it, must not keep the vehicle locked.
-local function give_back(account, slot)
-  local lease, session = slot.lease, slot.session
-  if session and session ~= slot.unfit and session:ready() then pcall(save, account, slot, 0, true) end
-  slot.lease, slot.reserved, slot.used = nil, 0, tasks.now()
+local function give_back(account, slot, now, wall)
+  local lease = slot.lease
+  if not now then now, wall = account.clock() end
+  if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, account, slot, now, wall) end
+  slot.lease, slot.reserved, slot.used = nil, 0, now
   pcall(lease.release, lease)
 end
 
@@ -206,25 +206,28 @@ local function slot_for(account, vin, domain)
   return slot
 end
 
-local function take(account, slot, deadline)
-  local ok, err, kind = let_others_in(account, slot, deadline)
+local function take(account, slot, deadline, now)
+  if account.sessions_closed then return failure("closed", "the client was closed") end
+  local ok, err, kind = let_others_in(account, slot, deadline, now)
   if ok then ok, err, kind = wait_for_fewer(slot, most_at_once - 1, deadline) end
   if ok and not slot.lease then
-    ok, err, kind = take_lease(account, slot, deadline)
+    ok, err, kind = take_lease(account, slot, deadline, now)
     if ok then ok, err, kind = refresh(account, slot) end
   end
   if ok and slot.session == slot.unfit then ok, err, kind = M.renew(account, slot, 1) end
   return ok, err, kind
 end
 
---- Enters the slot of a vehicle's domain: the mutex and the lease are held. Returns the slot, or nil, err, kind.
-function M.enter(account, vin, domain, deadline)
-  if account.sessions_closed then return failure("closed", "the client was closed") end
+--- Enters the slot of a vehicle's domain at the time now: the mutex and the lease are held. Returns the slot, or nil, err,
+--- kind.
+function M.enter(account, vin, domain, deadline, now)
   local slot = slot_for(account, vin, domain)
+  local waits = slot.locked
   local ok, err, kind = lock(slot, deadline)
   if not ok then return nil, err, kind end
+  if waits then now = tasks.now() end
   local ran
-  ran, ok, err, kind = pcall(take, account, slot, deadline)
+  ran, ok, err, kind = pcall(take, account, slot, deadline, now)
   if ran and ok then
     slot.users = slot.users + 1
     return slot
@@ -236,13 +239,15 @@ function M.enter(account, vin, domain, deadline)
 end
 
 --- Makes sure that the next counter was reserved in the store.
-function M.reserve(account, slot)
-  local counter = slot.session:counter()
-  if counter < slot.reserved then return true end
-  local ok, err, kind = save(account, slot, block)
+function M.reserve(account, slot, now, wall)
+  if slot.lease == no_lease then return true end
+  local state, beyond, kind = slot.session:reserve(slot.reserved, block, now, wall)
+  if not state then return beyond == nil or nil, beyond, kind end
+  local ok, err
+  ok, err, kind = save(account, slot, state)
   if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
   if not ok then tell(account, slot, err.message) end
-  slot.reserved = counter + block
+  slot.reserved = beyond
   return true
 end
 
@@ -261,10 +266,11 @@ function M.unfit(slot, session)
   if slot.session == session then slot.unfit = session end
 end
 
---- Leaves the slot; the last one gives the lease back. signed: whether M.signed was called.
-function M.leave(account, slot, signed)
+--- Leaves the slot; the last one gives the lease back. signed: whether M.signed was called. now, wall: the clock, where it
+--- was just read.
+function M.leave(account, slot, signed, now, wall)
   slot.users = slot.users - 1
-  if slot.users == 0 and slot.lease then give_back(account, slot) end
+  if slot.users == 0 and slot.lease then give_back(account, slot, now, wall) end
   if slot.watcher then tasks.wake(slot.watcher, true) end
   slot.watcher = nil
   if slot.in_order or not signed then unlock(slot) end

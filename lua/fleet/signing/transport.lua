@@ -2,7 +2,7 @@
 
 local core = require "fleet.core"
 local run = require "fleet.call"
-local signed = require "fleet.signing.command"
+local command = require "fleet.signing.command"
 local status_cache = require "fleet.call.vehicle_status_cache"
 
 local M = {}
@@ -15,12 +15,22 @@ local function store_key(vin)
   return "plain/" .. vin
 end
 
+-- account -> { vin = true }: it obeyed a signed command of this client, so that the store need not be asked again.
+local obedient = setmetatable({}, { __mode = "k" })
+
+local function note_signed(account, vin, obeyed)
+  obedient[account] = obedient[account] or {}
+  obedient[account][vin] = obeyed
+end
+
 local function remember(account, vin, plain)
+  if plain then note_signed(account, vin, nil) end
   account.store:put(store_key(vin), plain and "1" or "0", { ttl = remembered })
 end
 
 -- What the vehicle itself answered lately counts more than what fleet_status said.
 local function known_as_plain(account, vin)
+  if obedient[account] and obedient[account][vin] then return false end
   local answered = account.store:get(store_key(vin))
   if answered then return answered == "1" end
   local info = status_cache.recall(account, vin)
@@ -62,7 +72,7 @@ end
 local function perform_signed(call)
   call.signed, call.domain = true, call.row.domain
   if not core.is_vin(call.id) then return run.fail(call, "unsupported", "a signed command needs the VIN, not an id") end
-  return run.guarded(call, signed.perform)
+  return run.guarded(call, command.perform)
 end
 
 -- ---- when one way is refused ----
@@ -123,7 +133,10 @@ end
 
 local function signed_then_plain(call)
   local value, err, kind = perform_signed(call)
-  if not err then return value end
+  if not err then
+    note_signed(call.account, call.id, true)
+    return value
+  end
   if call.facts.trait == "plain" and call.account.config.commands == "auto" then remember(call.account, call.id, true) end
   if not plain_may_follow(call, err) then return nil, err, kind end
   local last = call.row.flags.either_form or call.facts.trait ~= "plain"

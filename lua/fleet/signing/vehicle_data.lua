@@ -7,7 +7,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
-local signed = require "fleet.signing.command"
+local command = require "fleet.signing.command"
 
 local M = {}
 
@@ -35,36 +35,17 @@ local function message_for(wanted)
   return assert(core.encode_message("CarServer.Action", message))
 end
 
--- An answer without data says why, or it is none.
-local function without_data(payload, authenticated, word)
-  local ok, err, kind = core.read_answer("infotainment", payload, authenticated, word)
-  if not ok then return nil, err, kind end
-  return errors.failure("protocol", "signed_data: the vehicle's answer holds no data")
-end
-
-local function take(payload, authenticated, word)
-  local text, err, kind = core.message_json("CarServer.Response", payload)
-  if not text then return nil, err, kind end
-  local response
-  response, err, kind = core.json_decode(text)
-  if not response then return nil, err, kind end
-  local data = response.vehicleData
-  if type(data) ~= "table" then return without_data(payload, authenticated, word) end
-  data.authenticated = authenticated
-  return data
-end
-
 --- Sections of the vehicle's data, signed and, on newer firmware, encrypted: { charge_state = {...}, ..., authenticated = }.
 --- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
 function M.method(car, wanted, options)
   local payload = message_for(wanted)
   local account, _, id = core.account(car)
   local call = run.new_call(row, core.plan(row.pointer, car, "", options), account, id, car)
-  call.payload, call.take, call.domain, call.signed = payload, take, "infotainment", true
+  call.payload, call.domain, call.signed = payload, "infotainment", true
   call.facts.idempotent, call.facts.write = true, false
   if not account.keys then return run.fail(call, "unsupported", "it needs a key") end
   if not core.is_vin(id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
-  return run.guarded(call, signed.perform)
+  return run.guarded(call, command.perform)
 end
 
 return M

@@ -404,7 +404,7 @@ static const struct row *row_at(lua_State *L, int index) {
   return given;
 }
 
-static struct request *new_request(lua_State *L, const struct row *row) {
+struct request *request_new(lua_State *L, const struct row *row) {
   struct request *r = box_new(L, &request_type, sizeof *r, 2);
   box_open(L, -1);
   r->row = row;
@@ -462,7 +462,7 @@ static int l_plan(lua_State *L) {
   struct plan p = {.L = L, .row = row_at(L, 1), .handle = 2, .separator = ""};
   const char *kind = handle_kind(L, 2);
   if (!kind || strcmp(kind, p.row->handle) != 0) mistake(&p, "call it with a colon, on a %s", p.row->handle);
-  p.request = new_request(L, p.row);
+  p.request = request_new(L, p.row);
   p.box = lua_gettop(L);
   int argument = 3;
   add_path(&p, &argument);

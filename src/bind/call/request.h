@@ -29,6 +29,9 @@ enum { REQUEST_LOCALS = 1, REQUEST_PARAMS = 2 };
 
 extern const struct box_type request_type;
 
+/* An empty request of a row, pushed. */
+struct request *request_new(lua_State *L, const struct row *row);
+
 static inline const char *request_name(const struct request *r) {
   return r->label ? r->label : r->row->name;
 }

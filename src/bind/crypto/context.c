@@ -5,7 +5,7 @@
 /* Not a box: it belongs to the state and not to anybody who could close it. */
 struct shared {
   struct crypto *crypto;
-  struct buf buffer;
+  struct buf buffer, payload;
 };
 
 static const char shared_key;
@@ -15,6 +15,7 @@ static int l_shared_gc(lua_State *L) {
   crypto_unref(s->crypto);
   s->crypto = NULL;
   buf_free(&s->buffer);
+  buf_free(&s->payload);
   return 0;
 }
 
@@ -37,6 +38,12 @@ struct buf *state_buffer(lua_State *L) {
   return &s->buffer;
 }
 
+struct buf *state_payload(lua_State *L) {
+  struct shared *s = shared_of(L);
+  buf_clear(&s->payload);
+  return &s->payload;
+}
+
 void push_whole(lua_State *L, struct buf *b) {
   push_buf(L, b);
   if (b->capacity > 4096)
@@ -47,7 +54,7 @@ void push_whole(lua_State *L, struct buf *b) {
 
 static void open_shared(lua_State *L) {
   struct shared *s = lua_newuserdatauv(L, sizeof *s, 0);
-  *s = (struct shared){NULL, BUF_INIT};
+  *s = (struct shared){NULL, BUF_INIT, BUF_INIT};
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, l_shared_gc);
   lua_setfield(L, -2, "__gc");

@@ -37,6 +37,8 @@ void box_close(lua_State *L, int index); /* idempotent */
 
 struct bytes check_bytes(lua_State *L,
                          int index); /* a string argument as a view; valid while it is on the stack */
+/* Raises for an option in the table at index that is not among names. */
+void check_options(lua_State *L, int index, const char *const *names, size_t count);
 void push_buf(lua_State *L, const struct buf *b); /* raises when the buffer failed */
 /* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. */
 struct buf *push_scratch(lua_State *L);
@@ -55,7 +57,11 @@ void open_rows(lua_State *L);
 void open_resource(lua_State *L);
 void open_loop(lua_State *L);
 void open_signals(lua_State *L);
-void open_signing(lua_State *L);
+void open_keys(lua_State *L);
+void open_commands(lua_State *L);
+void open_messages(lua_State *L);
+void open_sessions(lua_State *L);
+void open_receiver(lua_State *L);
 void open_tariffs(lua_State *L);
 void open_files(lua_State *L);
 void open_records(lua_State *L);

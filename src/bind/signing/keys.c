@@ -1,29 +1,32 @@
+#include "bind/signing/keys.h"
+
 #include "base/vin.h"
 #include "bind/lua/json.h"
-#include "bind/signing/session.h"
+#include "bind/crypto/context.h"
+#include "bind/lua/bind.h"
 #include "crypto/keyfile.h"
 #include "signing/jws.h"
 #include "tables/rows.h"
 
 #include <string.h>
 
-struct held {
+struct key_box {
   struct key *key;
 };
 
 static void release_key(void *object) {
-  key_unref(((struct held *)object)->key);
+  key_unref(((struct key_box *)object)->key);
 }
 
 static const struct box_type key_type;
 
 struct key *check_key(lua_State *L, int index) {
-  return ((struct held *)box_check(L, index, &key_type))->key;
+  return ((struct key_box *)box_check(L, index, &key_type))->key;
 }
 
 static int push_key(lua_State *L, int box, struct key *k, const struct err *e) {
   if (!k) return push_failure(L, e);
-  struct held *held = box_test(L, box, &key_type);
+  struct key_box *held = box_test(L, box, &key_type);
   held->key = k;
   box_open(L, box);
   lua_pushvalue(L, box);
@@ -34,7 +37,7 @@ static int push_key(lua_State *L, int box, struct key *k, const struct err *e) {
 static int l_generate(lua_State *L) {
   struct err e = ERR_INIT;
   struct crypto *c = state_crypto(L, &e);
-  box_new(L, &key_type, sizeof(struct held), 0);
+  box_new(L, &key_type, sizeof(struct key_box), 0);
   return push_key(L, lua_gettop(L), c ? key_generate(c, &e) : NULL, &e);
 }
 
@@ -62,7 +65,7 @@ static int l_load(lua_State *L) {
   luaL_argcheck(L, text || (given.size && strlen((const char *)given.data) == given.size), 1,
                 "a path or PEM text is needed");
   struct crypto *c = state_crypto(L, &e);
-  box_new(L, &key_type, sizeof(struct held), 0);
+  box_new(L, &key_type, sizeof(struct key_box), 0);
   int box = lua_gettop(L);
   struct buf *pem = push_scratch(L);
   if (text) buf_add(pem, given.data, given.size);

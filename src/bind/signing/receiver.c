@@ -1,16 +1,16 @@
-#include "bind/signing/session.h"
+#include "bind/signing/context.h"
 #include "signing/receiver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct held {
+struct receiver_box {
   struct receiver *receiver;
   struct crypto *crypto; /* the receiver's */
 };
 
 static void release_receiver(void *object) {
-  receiver_free(((struct held *)object)->receiver);
+  receiver_free(((struct receiver_box *)object)->receiver);
 }
 
 static const struct box_type receiver_type;
@@ -62,31 +62,31 @@ static struct enrolled *check_keys(lua_State *L, int index, size_t *count) {
 static int l_receiver(lua_State *L) {
   static const char *const names[] = {"key", "vin", "domain", "keys", "random", "clock"};
   struct err e = ERR_INIT;
-  struct party p;
+  struct identity p;
   size_t count = 0;
   lua_settop(L, 1);
-  check_party(L, 1, names, sizeof names / sizeof *names, &p);
+  check_identity(L, 1, names, sizeof names / sizeof *names, &p);
   if (lua_getfield(L, 1, "keys") == LUA_TNIL) lua_newtable(L), lua_replace(L, 2);
   struct enrolled *keys = check_keys(L, 2, &count);
-  struct held *held = box_new(L, &receiver_type, sizeof *held, 2);
+  struct receiver_box *box_ = box_new(L, &receiver_type, sizeof *box_, 2);
   int box = lua_gettop(L);
   unsigned char epoch[EPOCH_SIZE];
-  held->receiver = receiver_new(p.key, p.vin, p.domain, &e);
-  if (!held->receiver) return push_failure(L, &e);
-  held->crypto = key_crypto(p.key);
+  box_->receiver = receiver_new(p.key, p.vin, p.domain, &e);
+  if (!box_->receiver) return push_failure(L, &e);
+  box_->crypto = key_crypto(p.key);
   box_open(L, box);
   keep_sources(L, 1);
-  if (!receiver_enroll(held->receiver, keys, count, &e) ||
-      !draw(L, box, held->crypto, epoch, sizeof epoch, &e))
+  if (!receiver_enroll(box_->receiver, keys, count, &e) ||
+      !fill_random(L, box, box_->crypto, epoch, sizeof epoch, &e))
     return push_failure(L, &e);
-  receiver_begin_epoch(held->receiver, epoch, read_mono(L, box));
+  receiver_begin_epoch(box_->receiver, epoch, read_mono(L, box));
   return 1;
 }
 
 /* receiver:enroll(keys): the list in place of the old one; keys that stay keep their counters */
 static int l_enroll(lua_State *L) {
   struct err e = ERR_INIT;
-  struct held *h = box_check(L, 1, &receiver_type);
+  struct receiver_box *h = box_check(L, 1, &receiver_type);
   size_t count;
   struct enrolled *keys = check_keys(L, 2, &count);
   if (!receiver_enroll(h->receiver, keys, count, &e)) return push_failure(L, &e);
@@ -94,9 +94,9 @@ static int l_enroll(lua_State *L) {
   return 1;
 }
 
-static bool begin_epoch(lua_State *L, struct held *h, double mono, struct err *e) {
+static bool begin_epoch(lua_State *L, struct receiver_box *h, double mono, struct err *e) {
   unsigned char epoch[EPOCH_SIZE];
-  if (!draw(L, 1, h->crypto, epoch, sizeof epoch, e)) return false;
+  if (!fill_random(L, 1, h->crypto, epoch, sizeof epoch, e)) return false;
   receiver_begin_epoch(h->receiver, epoch, mono);
   return true;
 }
@@ -104,7 +104,7 @@ static bool begin_epoch(lua_State *L, struct held *h, double mono, struct err *e
 /* receiver:restart(): as after a restart of the vehicle: a new epoch, clock and counters at 0 */
 static int l_restart(lua_State *L) {
   struct err e = ERR_INIT;
-  struct held *h = box_check(L, 1, &receiver_type);
+  struct receiver_box *h = box_check(L, 1, &receiver_type);
   if (!begin_epoch(L, h, read_mono(L, 1), &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
@@ -173,7 +173,7 @@ static void push_fault_name(lua_State *L, uint32_t number) {
  * a fault. */
 static int l_handle(lua_State *L) {
   struct err e = ERR_INIT;
-  struct held *h = box_check(L, 1, &receiver_type);
+  struct receiver_box *h = box_check(L, 1, &receiver_type);
   struct bytes in = check_bytes(L, 2);
   struct bytes answer = {NULL, 0};
   unsigned char nonce[NONCE_SIZE];
@@ -186,7 +186,7 @@ static int l_handle(lua_State *L) {
   bool accepted = runs(&x->arrival);
   if (accepted) answer = ask(L, x);
   box_check(L, 1, &receiver_type); /* respond may have closed it */
-  if (arrival_is_encrypted(&x->arrival) && !draw(L, 1, h->crypto, nonce, sizeof nonce, &e))
+  if (arrival_is_encrypted(&x->arrival) && !fill_random(L, 1, h->crypto, nonce, sizeof nonce, &e))
     return push_failure(L, &e);
   struct buf *reply = push_scratch(L);
   if (!receiver_reply(h->receiver, &x->arrival, answer, nonce, now, reply, &e)) return push_failure(L, &e);

@@ -1,0 +1,169 @@
+#include "bind/call/params.h"
+#include "bind/signing/context.h"
+#include "signing/wire/codec.h"
+#include "signing/wire/command_result.h"
+#include "signing/wire/reflect.h"
+
+static void push_day_words(lua_State *L, unsigned bits) {
+  struct buf *text = push_scratch(L);
+  days_text(text, bits);
+  push_buf(L, text);
+  lua_remove(L, -2);
+}
+
+static void push_object(lua_State *L, const char *member, struct bytes text) {
+  lua_createtable(L, 0, 1);
+  lua_pushlstring(L, (const char *)text.data, text.size);
+  lua_setfield(L, -2, member);
+}
+
+/* As it would stand in the plain body, so that one reader serves both forms. */
+static void push_value(lua_State *L, const struct param *q, const struct value *v) {
+  if (v->choice && v->choice->text)
+    lua_pushstring(L, v->choice->text);
+  else if (v->choice)
+    lua_pushinteger(L, (lua_Integer)v->choice->number);
+  else if (q->type == TYPE_BOOLEAN)
+    lua_pushboolean(L, v->boolean);
+  else if (q->type == TYPE_OBJECT)
+    push_object(L, q->member, v->text);
+  else if (q->type == TYPE_STRING)
+    lua_pushlstring(L, (const char *)v->text.data, v->text.size);
+  else if (q->type == TYPE_DAYS)
+    push_day_words(L, (unsigned)v->integer);
+  else if (q->type == TYPE_ID && v->integer <= INT64_MAX)
+    lua_pushinteger(L, (lua_Integer)v->integer);
+  else if (q->type == TYPE_INTEGER)
+    lua_pushinteger(L, (lua_Integer)v->number);
+  else
+    lua_pushnumber(L, v->number);
+}
+
+struct decoding {
+  struct arena arena;
+  struct value values[DECODE_MAX];
+};
+
+static void release_decoding(void *object) {
+  struct decoding *d = object;
+  wipe(d->values, sizeof d->values);
+  arena_end(&d->arena);
+}
+
+static const struct box_type decoding_type = {"fleet.decoding", release_decoding, NULL, NULL};
+
+static void push_values(lua_State *L, const struct row *row, const struct value *values) {
+  lua_newtable(L);
+  for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++) {
+    if (!values[i].given) continue;
+    push_value(L, &row->params[i], &values[i]);
+    lua_setfield(L, -2, row->params[i].name);
+  }
+}
+
+/* The same command for further seats, as a list of parameters; nil when there are none. */
+static void push_further(lua_State *L, enum domain domain, struct bytes payload, struct decoding *d) {
+  struct err none = ERR_INIT;
+  const struct row *row;
+  lua_pushnil(L);
+  for (lua_Integer at = 1; (row = codec_decode(domain, payload, (size_t)at, &d->arena, d->values, &none));
+       at++) {
+    if (at == 1) lua_pop(L, 1), lua_newtable(L);
+    push_values(L, row, d->values);
+    lua_seti(L, -2, at);
+  }
+}
+
+/* fleet.decode_command(domain, payload) -> name, params, further params or nil; or nil, err, kind */
+static int l_decode_command(lua_State *L) {
+  struct err e = ERR_INIT;
+  enum domain domain = check_domain(L, 1);
+  struct bytes payload = check_bytes(L, 2);
+  struct decoding *d = box_new(L, &decoding_type, sizeof *d, 0);
+  arena_start(&d->arena, 4 * (size_t)100000);
+  box_open(L, -1);
+  int box = lua_gettop(L);
+  const struct row *row = codec_decode(domain, payload, 0, &d->arena, d->values, &e);
+  if (!row) return box_close(L, box), push_failure(L, &e);
+  lua_pushstring(L, row->name);
+  push_values(L, row, d->values);
+  push_further(L, domain, payload, d);
+  box_close(L, box);
+  return 3;
+}
+
+/* core.message_json(type, payload) -> JSON text; type: "CarServer.Response", "VCSEC.FromVCSECMessage",
+ * "CarServer.Action" … */
+static int l_message_json(lua_State *L) {
+  struct err e = ERR_INIT;
+  const char *type = luaL_checkstring(L, 1);
+  struct bytes payload = check_bytes(L, 2);
+  struct buf *json = push_scratch(L);
+  if (!members_json(type, payload, json, &e)) return push_failure(L, &e);
+  push_buf(L, json);
+  return 1;
+}
+
+/* core.read_answer(domain, payload, authenticated, "wait"|"error"|nil, name) -> true, or nil, err, kind:
+ * doc/protocol.md#vehicle-answers */
+static int l_read_answer(lua_State *L) {
+  static const char *const words[] = {"ok", "wait", "error", NULL};
+  struct err e = ERR_INIT;
+  struct answer_facts f = {check_domain(L, 1), check_bytes(L, 2), lua_toboolean(L, 3),
+                           (uint32_t)luaL_checkoption(L, 4, "ok", words)};
+  if (!answer_read(&f, &e)) return push_failure(L, &e);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+static int encode_member(lua_State *L, struct members *m, struct err *e) {
+  const char *path = lua_tostring(L, -2);
+  bool ok;
+  if (lua_isboolean(L, -1))
+    ok = members_number(m, path, lua_toboolean(L, -1), e);
+  else if (lua_type(L, -1) == LUA_TNUMBER)
+    ok = members_number(m, path, lua_tonumber(L, -1), e);
+  else if (lua_type(L, -1) == LUA_TSTRING)
+    ok = members_text(m, path, check_bytes(L, -1), e);
+  else
+    ok = lua_istable(L, -1) && members_message(m, path, e);
+  return ok;
+}
+
+static void release_members(void *object) {
+  members_end(object);
+}
+
+static const struct box_type members_type = {"fleet.members", release_members, NULL, NULL};
+
+/* core.encode_message(type, { ["path.of.member"] = value }) -> bytes; a value {} makes a message present.
+ * Enums by name or number. The inverse of message_json for whoever plays a vehicle. */
+static int l_encode_message(lua_State *L) {
+  struct err e = ERR_INIT;
+  const char *type = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  struct members *m = box_new(L, &members_type, sizeof *m, 0);
+  bool ok = members_start(m, type, &e);
+  box_open(L, -1);
+  for (lua_pushnil(L); ok && lua_next(L, 2);) {
+    if (lua_type(L, -2) != LUA_TSTRING) return luaL_error(L, "members are given by their paths");
+    ok = encode_member(L, m, &e);
+    lua_pop(L, 1);
+  }
+  struct buf *out = push_scratch(L);
+  if (!ok || !members_write(m, out, &e)) return luaL_error(L, "%s", e.message);
+  push_buf(L, out);
+  return 1;
+}
+
+void open_messages(lua_State *L) {
+  static const luaL_Reg functions[] = {{"decode_command", l_decode_command},
+                                       {"message_json", l_message_json},
+                                       {"read_answer", l_read_answer},
+                                       {"encode_message", l_encode_message},
+                                       {NULL, NULL}};
+  box_define(L, &decoding_type);
+  box_define(L, &members_type);
+  lua_pop(L, 2);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,237 @@
+#include "bind/call/request.h"
+#include "bind/crypto/context.h"
+#include "bind/signing/commands.h"
+#include "bind/signing/session.h"
+#include "crypto/random.h"
+
+#include <string.h>
+
+enum { COMMAND_LIFETIME = 15 /* s in which a vehicle takes a command */ };
+
+/* ---- what a message needs ---- */
+
+static bool has_own_random(lua_State *L) {
+  bool own = lua_getiuservalue(L, 1, OPTION_RANDOM) != LUA_TNIL;
+  lua_pop(L, 1);
+  return own;
+}
+
+/* In this order: routing address, uuid, and for GCM the nonce. */
+static bool fill_message_random(lua_State *L, struct session_box *h, bool nonce, struct message_random *r,
+                                struct err *e) {
+  if (!has_own_random(L)) return crypto_random(h->crypto, r, sizeof *r, e);
+  return fill_random(L, 1, h->crypto, r->address, ADDRESS_SIZE, e) &&
+         fill_random(L, 1, h->crypto, r->uuid, UUID_SIZE, e) &&
+         (!nonce || fill_random(L, 1, h->crypto, r->nonce, NONCE_SIZE, e));
+}
+
+static double lifetime_option(lua_State *L, int index) {
+  lua_Number seconds = 15;
+  if (lua_getfield(L, index, "expires_in") != LUA_TNIL) {
+    if (lua_type(L, -1) != LUA_TNUMBER) usage_error(L, "option 'expires_in' must be seconds");
+    seconds = lua_tonumber(L, -1);
+    if (!(seconds > 0 && seconds <= EPOCH_SECONDS))
+      usage_error(L, "option 'expires_in' must be above 0 and at most 2^30 seconds");
+  }
+  lua_pop(L, 1);
+  return seconds;
+}
+
+static enum method method_option(lua_State *L, int index) {
+  enum method method = METHOD_HMAC;
+  if (lua_getfield(L, index, "method") != LUA_TNIL) {
+    const char *given = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    if (strcmp(given, "gcm") == 0)
+      method = METHOD_GCM;
+    else if (strcmp(given, "hmac") != 0)
+      usage_error(L, "option 'method' must be 'hmac' or 'gcm'");
+  }
+  lua_pop(L, 1);
+  return method;
+}
+
+static uint32_t flags_option(lua_State *L, int index) {
+  lua_Integer flags = FLAG_ENCRYPT_RESPONSE;
+  int type = lua_getfield(L, index, "encrypt_response");
+  if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+    usage_error(L, "option 'encrypt_response' must be true or false");
+  if (type == LUA_TBOOLEAN && !lua_toboolean(L, -1)) flags = 0;
+  if (lua_getfield(L, index, "flags") != LUA_TNIL) {
+    int whole;
+    flags = lua_tointegerx(L, -1, &whole);
+    if (!whole || flags < 0 || flags > UINT32_MAX)
+      usage_error(L, "option 'flags' must be a number of 32 bits");
+  }
+  lua_pop(L, 2);
+  return (uint32_t)flags;
+}
+
+static const char *const option_names[] = {"method", "expires_in", "encrypt_response", "flags",
+                                           "unpublished"};
+enum { SIGN_OPTIONS = 4, COMMAND_OPTIONS = 5 };
+
+/* count: how many of option_names are taken */
+static struct sign_options sign_options(lua_State *L, int index, size_t count) {
+  if (lua_isnoneornil(L, index)) return (struct sign_options){METHOD_HMAC, 15, FLAG_ENCRYPT_RESPONSE};
+  check_options(L, index, option_names, count);
+  return (struct sign_options){method_option(L, index), lifetime_option(L, index), flags_option(L, index)};
+}
+
+static bool unpublished_option(lua_State *L, int index) {
+  if (lua_isnoneornil(L, index)) return false;
+  lua_getfield(L, index, "unpublished");
+  bool wanted = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return wanted;
+}
+
+/* ---- bytes ---- */
+
+/* session:handshake() -> bytes to send */
+int session_l_handshake(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct session_box *h = check_session(L);
+  struct message_random r;
+  double now = read_mono(L, 1);
+  if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
+  struct buf *out = push_scratch(L);
+  if (!session_handshake(h->session, &r, now, out, &e)) return push_not_sent(L, &e);
+  push_buf(L, out);
+  return 1;
+}
+
+/* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags = }) ->
+ * bytes, id flags: the bits themselves, in place of encrypt_response. */
+int session_l_sign(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct session_box *h = check_session(L);
+  struct bytes payload = check_bytes(L, 2);
+  struct sign_options o = sign_options(L, 3, SIGN_OPTIONS);
+  struct message_random r;
+  luaL_argcheck(L, payload.size <= MESSAGE_LIMIT / 2, 2, "the command is too long");
+  double now = read_mono(L, 1);
+  if (!fill_message_random(L, h, o.method == METHOD_GCM, &r, &e)) return push_not_sent(L, &e);
+  struct buf *out = state_buffer(L);
+  if (!session_sign(h->session, payload, &o, &r, now, out, &e)) return push_not_sent(L, &e);
+  push_whole(L, out);
+  lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
+  return 2;
+}
+
+/* ---- from parameters to base64: the payload stays in here ---- */
+
+static bool may_carry(const struct session_box *h, const struct row *row, bool unpublished, struct err *e) {
+  if (!unpublished && !signed_form_published(row, e)) return false;
+  return !row->message || row->domain == session_domain(h->session) ||
+         err_set(e, KIND_invalid, "%s is a command of the domain %s, and the session is one of %s", row->name,
+                 domain_name(row->domain), domain_name(session_domain(h->session)));
+}
+
+/* session:command(name, params, options) -> base64 text of the signed message, id; or nil, err, kind. options
+ * are those of sign, and unpublished, as for fleet.command. */
+int session_l_command(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct session_box *h = check_session(L);
+  const struct row *row = check_command(L, 2);
+  struct message_random r;
+  lua_settop(L, 4);
+  if (!lua_isnil(L, 3)) luaL_checktype(L, 3, LUA_TTABLE);
+  struct sign_options o = sign_options(L, 4, COMMAND_OPTIONS);
+  double now = read_mono(L, 1);
+  bool ok = may_carry(h, row, unpublished_option(L, 4), &e) &&
+            fill_message_random(L, h, o.method == METHOD_GCM, &r, &e);
+  struct buf *payload = state_payload(L), *message = state_buffer(L);
+  ok = ok && command_payload(L, row, lua_isnil(L, 3) ? 0 : 3, payload, &e) &&
+       session_sign(h->session, buf_bytes(payload), &o, &r, now, message, &e);
+  buf_clear(payload);
+  if (!ok) return push_not_sent(L, &e);
+  buf_base64(payload, buf_bytes(message));
+  push_whole(L, payload);
+  lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
+  return 2;
+}
+
+/* ---- requests of the service that carry a message: doc/protocol.md#signed-transport ---- */
+
+static const struct row *check_row(lua_State *L, int index) {
+  luaL_checktype(L, index, LUA_TLIGHTUSERDATA);
+  return lua_touserdata(L, index);
+}
+
+/* The row's path with the session's VIN, which needs no encoding. */
+static void write_target(struct buf *target, const struct row *row, struct bytes vin) {
+  const char *from = strchr(row->path, '{'), *to = from ? strchr(from, '}') : NULL;
+  if (!to) {
+    target->failed = true;
+    return;
+  }
+  buf_add(target, row->path, (size_t)(from - row->path));
+  buf_add(target, vin.data, vin.size);
+  buf_text_add(target, to + 1);
+}
+
+/* Pushes the request; label: what failures call it. */
+static void push_envelope(lua_State *L, const struct session_box *h, const struct row *row, const char *label,
+                          struct bytes message) {
+  struct request *envelope = request_new(L, row);
+  write_target(&envelope->target, row, session_vin(h->session));
+  buf_text_add(&envelope->body, "{\"routable_message\":\"");
+  buf_base64(&envelope->body, message);
+  buf_text_add(&envelope->body, "\"}");
+  envelope->has_body = true;
+  envelope->label = label;
+  if (!buf_ok(&envelope->target) || !buf_ok(&envelope->body)) luaL_error(L, "out of memory");
+}
+
+/* The planned command, or NULL for bytes that the module made itself. */
+static const struct request *command_at(lua_State *L, int index) {
+  return lua_type(L, index) == LUA_TSTRING ? NULL : box_check(L, index, &request_type);
+}
+
+static const char *label_of(const struct request *command, const struct row *row) {
+  return command ? command->row->name : row->name;
+}
+
+static int push_signed(lua_State *L, const struct session_box *h, const struct row *row, const char *label,
+                       struct buf *message, const struct message_random *r) {
+  push_envelope(L, h, row, label, buf_bytes(message));
+  buf_clear(message);
+  lua_pushlstring(L, (const char *)r->uuid, UUID_SIZE);
+  return 2;
+}
+
+/* session:handshake_request(command, row, now) -> the request that carries a handshake for it */
+int session_l_handshake_request(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct session_box *h = check_session(L);
+  const struct request *command = command_at(L, 2);
+  const struct row *row = check_row(L, 3);
+  struct message_random r;
+  double now = luaL_checknumber(L, 4);
+  if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
+  struct buf *message = state_buffer(L);
+  if (!session_handshake(h->session, &r, now, message, &e)) return push_not_sent(L, &e);
+  push_signed(L, h, row, label_of(command, row), message, &r);
+  lua_pop(L, 1);
+  return 1;
+}
+
+/* session:sign_request(command, row, now) -> the request that carries it signed, id; or nil, err, kind.
+ * command: a planned request, or the bytes of a message. */
+int session_l_sign_request(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct session_box *h = check_session(L);
+  const struct request *command = command_at(L, 2);
+  const struct row *row = check_row(L, 3);
+  const struct sign_options o = {METHOD_HMAC, COMMAND_LIFETIME, FLAG_ENCRYPT_RESPONSE};
+  struct message_random r;
+  double now = luaL_checknumber(L, 4);
+  if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
+  struct buf *payload = state_payload(L), *message = state_buffer(L);
+  bool ok = !command || request_payload(L, 2, payload, &e);
+  struct bytes bytes = command ? buf_bytes(payload) : check_bytes(L, 2);
+  ok = ok && session_sign(h->session, bytes, &o, &r, now, message, &e);
+  buf_clear(payload);
+  if (!ok) return push_not_sent(L, &e);
+  return push_signed(L, h, row, label_of(command, row), message, &r);
+}
