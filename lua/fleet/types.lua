@@ -16,7 +16,7 @@
 ---| "unregistered" # The application is not registered in this region: partner.register.
 ---| "limit_exceeded" # A limit of the account or of the vehicle is used up.
 ---| "unsupported" # This token, vehicle or firmware cannot do it.
----| "key_not_paired" # The virtual key is not on the vehicle: pair it.
+---| "key_not_paired" # The virtual key is not on the vehicle: the owner adds it at the address of client:pairing_url.
 ---| "refused" # The vehicle or the site said no; err.reason says why.
 ---| "busy" # Occupied; try again in some seconds.
 ---| "protocol" # A reply that cannot be trusted or read.

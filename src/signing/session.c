@@ -105,7 +105,9 @@ static bool tag_is_right(const struct session *s, const struct session_secrets *
 
 static bool info_is_usable(const struct session_info *i, struct err *e) {
   if (i->status == INFO_KEY_NOT_PAIRED)
-    return err_set(e, KIND_key_not_paired, "the vehicle does not know this key: pair it first");
+    return err_set(
+        e, KIND_key_not_paired,
+        "the vehicle does not know this key: the owner adds it at the address of client:pairing_url");
   if (i->status != INFO_OK)
     return err_set(e, KIND_protocol, "the vehicle's session info has the unknown status %u", i->status);
   if (i->epoch.size != EPOCH_SIZE)

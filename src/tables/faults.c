@@ -14,7 +14,8 @@
 const struct fault fault_rows[] = {
     {1, "BUSY", KIND_busy, REFUSED, "The vehicle is busy; try again in some seconds."},
     {2, "TIMEOUT", KIND_timeout, UNKNOWN, "A part of the vehicle did not answer."},
-    {3, "UNKNOWN_KEY_ID", KIND_key_not_paired, REFUSED, "The key is not on the vehicle; pair it first."},
+    {3, "UNKNOWN_KEY_ID", KIND_key_not_paired, REFUSED,
+     "The key is not on the vehicle; the owner adds it at the address of client:pairing_url."},
     {4, "INACTIVE_KEY", KIND_forbidden, REFUSED, "The key is disabled on the vehicle."},
     {5, "INVALID_SIGNATURE", KIND_protocol, RESYNC, "The vehicle did not accept the signature."},
     {6, "INVALID_TOKEN_OR_COUNTER", KIND_protocol, RESYNC, "The counter was used already or is too old."},

@@ -103,7 +103,7 @@ local function advice(call)
   if account.config.commands == "proxy" then
     return "unsupported", "the proxy does not know this command; with a key and commands = \"auto\" it is signed here"
   end
-  if not account.keys then return "key_not_paired", "set a key and pair it" end
+  if not account.keys then return "key_not_paired", "set a key, which the owner adds at the address of client:pairing_url" end
   return "key_not_paired", "commands = \"plain\" forbids that; use \"auto\""
 end
 
