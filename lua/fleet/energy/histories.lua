@@ -11,17 +11,17 @@ local M = {}
 
 --- The site's own zone, read once (a free call).
 local function site_zone(site)
-  local account, _, id = core.account(site)
-  if not account.zones[id] then
+  local context, _, id = core.account(site)
+  if not context.zones[id] then
     local info, err, kind = site:site_info()
     if err then return nil, err, kind end
     local name = info.installation_time_zone
     if type(name) ~= "string" or name == "" then
       return errors.failure("invalid", "the site names no time zone: give time_zone = \"Europe/Berlin\"", { site = id })
     end
-    account.zones[id] = name
+    context.zones[id] = name
   end
-  return account.zones[id]
+  return context.zones[id]
 end
 
 local function one_range(params, range)

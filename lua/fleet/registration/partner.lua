@@ -182,8 +182,8 @@ end
 
 -- ---- the method ----
 
-local function own_key(account)
-  local key = account.keys and account.keys[1]
+local function own_key(context)
+  local key = context.keys and context.keys[1]
   return key and { bytes = key:public_bytes() } or nil
 end
 
@@ -192,12 +192,12 @@ end
 --- gives them }; raises for a wrong option. An open-source app has no partner token: its registration is not looked at.
 function M.check(partner, options)
   check_options.names("check", "option", options, { "domain", "key_url" })
-  local account = core.account(partner)
-  local domain = options and options.domain or account.config.domain
+  local context = core.account(partner)
+  local domain = options and options.domain or context.config.domain
   hostname.check("check", domain)
-  local facts = { domain = domain, region = region.describe(account), key = own_key(account) }
-  facts.hosted = well_known_key.fetch(account, domain, { url = options and options.key_url })
-  if account.config.client_secret then facts.registered = M.registered(partner:public_key { domain = domain }) end
+  local facts = { domain = domain, region = region.describe(context), key = own_key(context) }
+  facts.hosted = well_known_key.fetch(context, domain, { url = options and options.key_url })
+  if context.config.client_secret then facts.registered = M.registered(partner:public_key { domain = domain }) end
   local lines, ok = M.findings(facts), true
   for _, line in ipairs(lines) do ok = ok and line.ok ~= false end
   return { ok = ok, lines = lines }

@@ -13,8 +13,8 @@ local M = {}
 local largest, longest = 65536, 20 -- bytes, seconds
 
 --- Where the key of a domain must be.
-function M.url(account, domain)
-  return "https://" .. domain .. account.vendor.key_path
+function M.url(context, domain)
+  return "https://" .. domain .. context.vendor.key_path
 end
 
 -- failure of the transport -> what it was, what to do
@@ -78,14 +78,14 @@ end
 
 --- Fetches the key of a domain. options: url, another address of the same file (https, or http on this machine), for
 --- where this machine reaches it under another name. Returns { url =, bytes = } or { url =, problem =, fix = }.
-function M.fetch(account, domain, options)
-  local url = options and options.url or M.url(account, domain)
+function M.fetch(context, domain, options)
+  local url = options and options.url or M.url(context, domain)
   local found
   if options and options.url then check_url(url) end
   if not (options and options.url) and hostname.problem(domain) then
     found = { problem = (hostname.sentence(domain)), fix = "mend the spelling" }
   else
-    found = M.judge(run.fetch(account, url, longest, largest))
+    found = M.judge(run.fetch(context, url, longest, largest))
   end
   found.url = url
   return found

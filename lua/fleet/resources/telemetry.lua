@@ -78,19 +78,19 @@ end
 --- err.problems; the result carries the check's warnings. options.force = true sends what the check refuses.
 function M.create(plain, client, params, options, ...)
   core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
-  local account = core.account(client)
-  if params.audience and (not account.keys or account.config.commands == "proxy") then
+  local context = core.account(client)
+  if params.audience and (not context.keys or context.config.commands == "proxy") then
     errors.usage(row.method .. ": audience is said in a token that is signed here, with a key and without a proxy")
   end
-  local _, wall = account.clock()
+  local _, wall = context.clock()
   local report = telemetry_check.check(params.config, wall)
   if #report.problems > 0 and not (options and options.force) then return problems_told(report) end
   local value, err, kind
-  if account.config.commands == "proxy" then
+  if context.config.commands == "proxy" then
     value, err, kind = with_skipped(through_proxy, client, params, options)
-  elseif account.keys then
+  elseif context.keys then
     local token
-    token, err, kind = telemetry_check.sign(account.keys[1], params.config, vin_for(params))
+    token, err, kind = telemetry_check.sign(context.keys[1], params.config, vin_for(params))
     if not token then return nil, err, kind end
     value, err, kind = client:create_fleet_telemetry_config_jws({ vins = params.vins, token = token }, options)
   else

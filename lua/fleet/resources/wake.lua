@@ -46,17 +46,17 @@ local function wake(car, shared)
 end
 
 -- The wake of this vehicle that is under way, or a new one.
-local function join(account, car, id, deadline)
-  local shared = account.wakes[id]
+local function join(context, car, id, deadline)
+  local shared = context.wakes[id]
   if shared then
     shared.deadline = math.max(shared.deadline, deadline)
     return shared
   end
   shared = { deadline = deadline, waiting = 0 }
-  account.wakes[id] = shared
+  context.wakes[id] = shared
   shared.task = tasks.spawn(function()
     local ran, woken, err, kind = pcall(wake, car, shared)
-    account.wakes[id] = nil -- whoever asks from now on asks anew
+    context.wakes[id] = nil -- whoever asks from now on asks anew
     if not ran and shared.waiting > 0 then error(woken, 0) end -- else: the client was closed behind all who waited
     return ran and woken, err, kind
   end)
@@ -75,10 +75,10 @@ end
 --- wake_up even if the vehicle is known to be online. Returns true, or nil, err, kind with err.state, the last state seen.
 function M.wake(car, options)
   local timeout, force = read_options(options)
-  local account, _, id = core.account(car)
+  local context, _, id = core.account(car)
   local deadline = tasks.now() + timeout
-  if account.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
-  local shared = join(account, car, id, deadline)
+  if context.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
+  local shared = join(context, car, id, deadline)
   shared.waiting = shared.waiting + 1
   local ended = tasks.ended_within(shared.task, deadline - tasks.now())
   shared.waiting = shared.waiting - 1
