@@ -179,7 +179,7 @@ function fleet.sleep(seconds) end
 ---Calls fn for every item, several at a time; one failure never stops the rest.
 ---@param list any[]
 ---@param fn fun(item: any): any, fleet.err?
----@param options? { concurrency?: integer, progress?: function, skip?: function }
+---@param options? { concurrency?: integer, progress?: function, skip?: function, longest_pause?: number }
 ---@return { item: any, ok: boolean, value: any, err: fleet.err? }[]
 function fleet.map(list, fn, options) end
 

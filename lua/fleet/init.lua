@@ -2,7 +2,7 @@
 -- loaded when the name is first used.
 
 local core = require "fleet.core"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local fleet = {
   _VERSION = "fleet 0.1",

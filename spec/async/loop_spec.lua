@@ -116,6 +116,141 @@ describe("the descriptor", function()
   end)
 end)
 
+describe("the descriptor, once a host waits on it,", function()
+  local server
+  setup(function() server = rude.start() end)
+  teardown(function() server.stop() end)
+
+  -- The host asked for the descriptor once, long ago: asking again would arm it.
+  local host
+  before_each(function() host = { pollfd = loop.fd(), events = "r" } end)
+
+  local function told(seconds)
+    return type(cqueues.poll(host, seconds)) == "table"
+  end
+
+  -- Steps until nothing is left to do.
+  local function settle()
+    while told(0) do loop.step() end
+  end
+
+  local function step_until(condition)
+    local stop = core.clock() + 10
+    while not condition() do
+      assert(core.clock() < stop and told(5), "nobody told the host")
+      loop.step()
+    end
+  end
+
+  it("becomes ready for a task that is spawned later", function()
+    settle()
+    local ran = false
+    fleet.spawn(function() ran = true end)
+    assert.is_true(told(1))
+    loop.step()
+    assert.is_true(ran)
+  end)
+
+  it("becomes ready for a task that is cancelled", function()
+    local task = fleet.spawn(function() fleet.sleep(1000) end)
+    loop.step()
+    settle()
+    task:cancel()
+    assert.is_true(told(1))
+    loop.step()
+    assert.equal("fleet.task (failed)", tostring(task))
+  end)
+
+  it("becomes ready for a request that is cancelled", function()
+    local client = fleet.new { token = "t0ken", base_url = server.url .. "/silent" }
+    local kind
+    local task = fleet.spawn(function() kind = select(3, client:vehicle(seam.vin):info()) end)
+    for _ = 1, 5 do
+      loop.step()
+      told(0.02)
+    end
+    settle()
+    task:cancel()
+    assert.is_true(told(1))
+    step_until(function() return kind end)
+    assert.equal("cancelled", kind)
+    client:close()
+  end)
+
+  it("becomes ready for a task whose end somebody else brought about", function()
+    local woken
+    local first = fleet.spawn(function() fleet.sleep(1000) end)
+    fleet.spawn(function()
+      pcall(first.wait, first)
+      woken = true
+    end)
+    loop.step()
+    settle()
+    first:cancel()
+    step_until(function() return woken end)
+  end)
+
+  it("becomes ready for a descriptor that is watched later", function()
+    local a, b = pair()
+    settle()
+    local seen
+    b:write("x")
+    b:flush()
+    local watch = loop:watch(a:pollfd(), "r", function() seen = true end)
+    step_until(function() return seen end)
+    watch:close()
+    a:close()
+    b:close()
+  end)
+
+  it("is quiet when nothing was begun", function()
+    settle()
+    assert.is_false(told(0.05))
+  end)
+
+  it("wakes the owner of a result that another coroutine's turn has read", function()
+    local wait = loop.wait
+    local waiting, results = {}, {}
+    function loop.wait() coroutine.yield("waits") end -- a host that never looks at seconds
+    for i = 1, 2 do
+      local call = coroutine.wrap(function()
+        fleet.sleep(0.05) -- both are due in one turn
+        results[i] = true
+      end)
+      waiting[i] = call() == "waits" and call or nil
+    end
+    -- The host resumes one of those that wait for the descriptor, the last first.
+    local stop = core.clock() + 20
+    while waiting[1] or waiting[2] do
+      assert(core.clock() < stop, "a finished call was not told")
+      if told(5) then
+        local i = waiting[2] and not results[2] and 2 or 1
+        if waiting[i]() ~= "waits" then waiting[i] = nil end
+      end
+    end
+    loop.wait = wait
+    assert.same({ true, true }, results)
+  end)
+
+  it("calms down when the owner of a result never takes it", function()
+    local wait = loop.wait
+    function loop.wait() coroutine.yield("waits") end
+    local waiter = require("fleet.async").waiter()
+    local abandoned = coroutine.wrap(function() require("fleet.async").await(waiter) end)
+    abandoned()
+    loop.wait = wait
+    require("fleet.async").wake(waiter)
+    local turns, stop = 0, core.clock() + 20
+    repeat
+      assert(core.clock() < stop, "it never calmed down")
+      local again = told(2)
+      turns = turns + 1
+      loop.step()
+    until not again
+    assert.is_true(turns > 3 and turns < 40)
+  end)
+end)
+
 describe("the timeout", function()
   it("is the time to the next sleep, 0 for what can run now", function()
     local task = fleet.spawn(function() fleet.sleep(50) end)

@@ -3,7 +3,7 @@ local fleet = require "fleet"
 local process = require "spec.support.harness.process"
 local rude = require "spec.support.servers.hostile_server"
 local seam = require "spec.support.fixtures.host_http"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 local virtual = require "spec.support.harness.virtual"
 
 -- Steps until the condition holds; real descriptors are waited for.
@@ -174,7 +174,9 @@ describe("an error in a task", function()
       collectgarbage()
       collectgarbage()
     end)
-    assert.equal("fleet: a task failed and nobody waited for it: lost and gone\n", text)
+    assert.matches("^fleet: the task of the function at spec/async/tasks_spec%.lua:%d+ failed, and no task:wait%(%) took its error: "
+      .. "lost and gone\nstack traceback:\n.*tasks_spec%.lua:%d+: in [^\n]*\n$", text)
+    assert.equal(1, select(2, text:gsub("lost and gone", "")))
   end)
 
   it("that somebody saw is not told", function()
@@ -294,22 +296,18 @@ describe("cancelling", function()
     assert.equal("", text)
   end)
 
-  it("leaves a shielded function to its end", function()
-    local finished = false
-    local task = fleet.spawn(function()
-      tasks.shield(function()
-        fleet.sleep(5)
-        finished = true
-      end)
-    end)
-    fleet.loop.step()
+  it("costs the same however many tasks sleep: no finaliser is hung on what is old", function()
+    local task = fleet.spawn(function() fleet.sleep(100) end)
+    local failing = fleet.spawn(function() error("oops", 0) end)
+    local before = getmetatable(task)
     fleet.loop.step()
     task:cancel()
+    fleet.loop.step()
     cancelled(task)
-    assert.is_false(finished)
-    fleet.run(function() end)
-    assert.is_true(finished)
-    assert.equal("x", fleet.run(tasks.shield, function() return "x" end))
+    pcall(failing.wait, failing)
+    assert.equal(before, getmetatable(task))
+    assert.equal(before, getmetatable(failing))
+    assert.is_nil(before.__gc)
   end)
 end)
 
@@ -402,6 +400,100 @@ describe("map", function()
     end, "full")
     fleet.run(function() end)
     assert.equal(3, ended)
+  end)
+
+  local function limited(seconds)
+    return core.err { kind = "rate_limited", message = "too many", retry_after = seconds }
+  end
+
+  it("begins nothing new after a 429 for as long as the service said, and then goes on", function()
+    local begun = {}
+    local results = fleet.map({ 1, 2, 3, 4, 5, 6 }, function(n)
+      begun[n] = time.now()
+      fleet.sleep(1)
+      if n == 1 then return nil, limited(30), "rate_limited" end
+      return n
+    end, { concurrency = 2 })
+    assert.same({ 1000, 1000, 1031, 1031, 1032, 1032 }, begun)
+    for i = 1, 6 do
+      assert.equal(i ~= 1, results[i].ok)
+      assert.equal(i, results[i].item)
+    end
+    assert.equal("rate_limited", results[1].err.kind)
+  end)
+
+  it("ends its list with the error where the service asks for more than the caller allows", function()
+    local begun = 0
+    local function ask(n)
+      begun = begun + 1
+      if n == 2 then return nil, limited(61), "rate_limited" end
+      return n
+    end
+    local results = fleet.map({ 1, 2, 3, 4 }, ask, { concurrency = 1, longest_pause = 60 })
+    assert.equal(2, begun)
+    for i = 2, 4 do assert.same({ i, false, "rate_limited" }, { results[i].item, results[i].ok, results[i].err.kind }) end
+    assert.is_true(fleet.map({ 2, 4 }, ask, { concurrency = 1, longest_pause = 61 })[2].ok)
+    assert.equal(1061, time.now())
+  end)
+
+  -- A service of cars that wake after a minute; what is asked takes a second.
+  local function sleepy_service(count)
+    local asleep, most, now, woken = {}, 0, 0, 0
+    local function answer(request)
+      now = now + 1
+      most = math.max(most, now)
+      fleet.sleep(1)
+      now = now - 1
+      local vin = request.url:match("/vehicles/([^/]+)")
+      if request.url:find("/wake_up", 1, true) then
+        woken = woken + 1
+        asleep[vin] = time.now() + 59
+        return '{"response":{"state":"asleep"}}'
+      end
+      local ready = not asleep[vin] or (asleep[vin] ~= true and time.now() >= asleep[vin])
+      return '{"response":{"state":"' .. (ready and "online" or "asleep") .. '"}}'
+    end
+    local client = seam.client(function(request) return seam.answer(answer(request)) end)
+    local cars = {}
+    for i = 1, count do
+      local vin = ("5YJ3E1EA7KF%06d"):format(i)
+      asleep[vin] = i % 2 == 0 or nil
+      cars[i] = client:vehicle(vin)
+    end
+    return cars, function() return most, woken end
+  end
+
+  it("uses its width while some of its cars wake", function()
+    local cars, seen = sleepy_service(200)
+    local results = fleet.map(cars, function(car)
+      local ok, err = car:wake { timeout = 120, force = true }
+      if not ok then return nil, err end
+      return car:info()
+    end, { concurrency = 10 })
+    for i, result in ipairs(results) do
+      assert.equal("online", result.value and result.value.state)
+      assert.equal(cars[i], result.item)
+    end
+    local most, woken = seen()
+    assert.equal(200, woken)
+    assert.is_true(most <= 10)
+    -- 200 cars, of which each needs about nine requests of a second: ten at once would do in 180 s and 90 s of waking behind.
+    assert.is_true(time.now() - 1000 < 400, time.now())
+  end)
+
+  it("gives its places back when its caller is cancelled while cars wake", function()
+    local cars = sleepy_service(20)
+    local task = fleet.spawn(function()
+      fleet.map(cars, function(car) return car:wake { timeout = 120, force = true } end, { concurrency = 2 })
+    end)
+    for _ = 1, 10 do
+      fleet.loop.wait(fleet.loop.timeout())
+      fleet.loop.step()
+    end
+    task:cancel()
+    pcall(task.wait, task)
+    fleet.run(function() end)
+    assert.equal("fleet.task (failed)", tostring(task))
   end)
 
   it("begins nothing new when its caller is cancelled", function()
@@ -658,6 +750,46 @@ describe("a child process", function()
   end)
 end)
 
+describe("a child process that goes on where its task forked", function()
+  it("runs that task and new ones, with a client of its own", function()
+    local server = rude.start()
+    local pipe = io.popen("lua5.4 -e " .. process.quote(([[
+      local fleet, fork = require "fleet", require "probe_fork"
+      local url = %q .. "/ok"
+      local function ask()
+        local client = fleet.new { token = "t", base_url = url, timeout = 10 }
+        local _, _, kind = client:vehicle("5YJ3E1EA7KF000001"):info()
+        client:close()
+        return kind -- protocol: what this server says is no JSON
+      end
+      local other, after = false, 0
+      fleet.run(function()
+        fleet.spawn(function() fleet.sleep(0.05) other = true end)
+        fleet.spawn(function() end)
+        assert(ask() == "protocol")
+        local status = fork()
+        if not status then
+          assert(ask() == "protocol")
+          local task = fleet.spawn(function() fleet.sleep(0.01) return ask() end)
+          assert(task:wait() == "protocol")
+          fleet.sleep(0.1)
+          assert(not other, "a task of the parent ran in the child")
+          io.write("child ")
+          io.flush()
+          os.exit(7)
+        end
+        after = status
+        assert(ask() == "protocol")
+      end)
+      io.write("parent ", after, " ", tostring(other))
+    ]]):format(server.url)) .. " 2>&1")
+    local text = pipe:read("a")
+    pipe:close()
+    server.stop()
+    assert.equal("child parent 7 true", text)
+  end)
+end)
+
 describe("what a program prints when it ends with a failed task", function()
   it("is its error, once", function()
     local pipe = io.popen("lua5.4 -e " .. process.quote([[
@@ -667,6 +799,7 @@ describe("what a program prints when it ends with a failed task", function()
     ]]) .. " 2>&1")
     local text = pipe:read("a")
     assert.is_true(pipe:close())
-    assert.equal("fleet: a task failed and nobody waited for it: at the end\n", text)
+    assert.matches("^fleet: the task of the function at %(command line%):2 failed, .*: at the end\nstack traceback:\n", text)
+    assert.equal(1, select(2, text:gsub("at the end", "")))
   end)
 end)

@@ -433,13 +433,20 @@ describe("an err", function()
 end)
 
 describe("a closed client", function()
-  it("raises for every use, its handles too", function()
+  local function is_closed(outcome, value, err, kind)
+    assert.is_nil(value)
+    assert.same({ "closed", outcome }, { kind, err.outcome })
+    assert.matches("the client was closed: make a new one$", err.message)
+  end
+
+  it("ends every call with an error that says so, its handles too", function()
     local car, requests, client = seam.car(seam.done)
     client:close()
     client:close()
-    assert.error_matches(function() car:honk_horn() end, "fleet.client is closed")
-    assert.error_matches(function() client:products() end, "closed")
-    assert.error_matches(function() client:vehicle(seam.vin) end, "closed")
+    is_closed("not_sent", car:honk_horn())
+    is_closed(nil, client:products())
+    is_closed(nil, client:vehicle(seam.vin):info())
+    is_closed("not_sent", car:wake())
     assert.equal("fleet.client (closed)", tostring(client))
     assert.equal("fleet.vehicle (...0001)", tostring(car))
     assert.equal(0, #requests)
@@ -451,7 +458,7 @@ describe("a closed client", function()
       local client <close> = seam.client("{}")
       kept = client
     end
-    assert.error_matches(function() kept:products() end, "closed")
+    is_closed(nil, kept:products())
   end)
 end)
 

@@ -128,6 +128,10 @@ double http_timeout(const struct http *h) {
   return h->timer_at < 0 ? -1 : fmax(h->timer_at - poller_now(), 0);
 }
 
+bool http_finished(const struct http *h) {
+  return h->done.first;
+}
+
 struct http_transfer *http_take(struct http *h) {
   struct http_transfer *t = h->done.first;
   if (!t) return NULL;

@@ -27,6 +27,7 @@ struct http_transfer *http_submit(struct http *h, const struct http_request *r, 
 int http_run(struct http *h, struct poller_event *events, int capacity, double seconds);
 double http_timeout(const struct http *h); /* seconds until http_run or http_take is due, negative: never */
 struct http_transfer *http_take(struct http *h); /* a finished one, each once; NULL: none */
+bool http_finished(const struct http *h);        /* http_take has something to give */
 int http_in_flight(const struct http *h);        /* submitted and not yet taken or dropped */
 
 void http_cancel(struct http *h, struct http_transfer *t); /* finishes as HTTP_CANCELLED; taken as usual */

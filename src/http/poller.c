@@ -1,5 +1,7 @@
 #include "http/poller.h"
 
+#include "base/fork.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -29,7 +31,7 @@ static bool open_failed(struct poller *p, struct err *e) {
 }
 
 bool poller_open(struct poller *p, struct err *e) {
-  *p = (struct poller){.fd = -1, .timer_fd = -1, .pid = (int)getpid()};
+  *p = (struct poller){.fd = -1, .timer_fd = -1, .generation = fork_generation()};
   p->fd = epoll_create1(EPOLL_CLOEXEC);
   if (p->fd < 0) return open_failed(p, e);
   p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -98,7 +100,7 @@ int poller_wait(struct poller *p, struct poller_event *events, int capacity, dou
 }
 
 bool poller_forked(const struct poller *p) {
-  return p->pid != (int)getpid();
+  return p->generation != fork_generation();
 }
 
 static void close_one(int *fd) {

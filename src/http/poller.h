@@ -21,8 +21,8 @@ struct poller_event {
 
 struct poller { /* must stay where it is while others point to it */
   int fd, timer_fd;
-  int pid;
-  double armed; /* when the timer fires, CLOCK_MONOTONIC seconds, 0: not set */
+  unsigned generation; /* of the process that made it: base/fork.h */
+  double armed;        /* when the timer fires, CLOCK_MONOTONIC seconds, 0: not set */
 };
 
 bool poller_open(struct poller *p, struct err *e);

@@ -13,7 +13,7 @@ local options = require "fleet.automation.options"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
 local states = require "fleet.automation.state"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 local watch = require "fleet.automation.poll_schedule"
 
 local M = { names = require "fleet.automation.builtin" }

@@ -6,7 +6,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 local status_cache = require "fleet.call.vehicle_status_cache"
 local tokens = require "fleet.oauth.tokens"
 local region = require "fleet.region"
@@ -86,9 +86,13 @@ local function host_exchange(account, request, seconds, asked)
   return reply
 end
 
+-- A client that is closed sends nothing more; what is on the wire ends with its own result.
+local closed_text = "the client was closed"
+
 --- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind. With answer = false in
 --- the request, what a host's own HTTP answers is put there at once.
 function M.send_raw(account, request, seconds)
+  if account.closed then return errors.failure("closed", closed_text) end
   if account.config.http then
     local headers = {}
     for _, line in ipairs(request.headers or {}) do
@@ -169,6 +173,7 @@ end
 -- ---- one attempt ----
 
 local function attempt(call, token, number)
+  if call.account.closed then return fail(call, "closed", closed_text .. " before it was sent") end
   local real, now = tasks.times()
   local left = call.deadline - real
   if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
@@ -289,6 +294,7 @@ local function attempts(call)
   local number = 0
   while true do
     number = number + 1
+    if call.account.closed then return fail(call, "closed", closed_text .. " before it was sent") end
     local token, value, err, kind
     token, err, kind = tokens.access(call.account, call.slot, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
     if not token then return no_token(call, err, kind) end
@@ -339,17 +345,20 @@ end
 --- Runs act(call) with what every call needs before it: a usable client, permission, a token slot.
 function M.guarded(call, act)
   if not tasks.usable(call.account.generation) then return fail(call, "closed", "created before fork: make a new client") end
+  if call.account.closed then return fail(call, "closed", closed_text .. ": make a new one") end
   local refused, err, kind = refusal(call)
   if err then return refused, err, kind end
   call.slot, err, kind = choose_slot(call)
   if not call.slot then return nil, err, kind end
   local ran, value
   tasks.enter()
+  call.account.hold()
   ran, value, err, kind = pcall(act, call)
   if not ran then err = interrupted(call, value) end
   if err then doubted(call, err) else admit(call, value) end
   tasks.leave(err)
   call.account.after_call()
+  call.account.let_go()
   if not ran then error(err, 0) end
   return value, err, kind
 end

@@ -23,16 +23,15 @@ end
 
 local function until_paired(context, client, vin, seconds)
   local fleet = require "fleet"
-  local deadline, pause = fleet.loop.clock() + seconds, first_pause
+  local pauses = require("fleet.async").pauses(seconds, first_pause, longest_pause, fleet.loop.clock, fleet.sleep)
   while true do
     local state, err, kind = look(context, client, vin)
     if err then return nil, err, kind end
     if state == "paired" then return true end
-    local left = deadline - fleet.loop.clock()
+    local left = pauses:left()
     if left <= 0 then return not_in_time(vin, seconds) end
     context.progress(string.format("waiting for the owner, %.0f s left", left))
-    fleet.sleep(math.min(pause, left))
-    pause = math.min(pause * 2, longest_pause)
+    pauses:again()
   end
 end
 

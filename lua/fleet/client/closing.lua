@@ -2,7 +2,7 @@
 
 local core = require "fleet.core"
 local sessions = require "fleet.signing.session_pool"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 
@@ -13,16 +13,24 @@ function M.opened(context)
   open_contexts[context] = true
 end
 
---- Ends the client. Idempotent.
-function M.close(client)
-  if not core.is_open(client) then return end
-  local context = core.account(client)
+--- Nothing of a closed client is under way any more: lets go of what it held.
+function M.finish(context)
   if rawget(context, "sessions") then sessions.close(context) end
   if rawget(context, "tokens") then require("fleet.oauth.token_cache").save(context) end
-  core.close(client)
   open_contexts[context] = nil
   if not rawget(context, "store") then return end
   if context.owns_store then context.store:close() else context.store:flush() end
+end
+
+--- Ends the client. Requests that are on the wire end with their true result, everything that would send another one ends
+--- with an error of kind `closed`; the store is closed behind the last of them. Idempotent.
+function M.close(client)
+  if not core.is_open(client) then return end
+  local context = core.account(client)
+  core.close(client)
+  context.closed = true
+  if context.under_way == 0 then return M.finish(context) end
+  if rawget(context, "store") then context.store:flush() end
 end
 
 -- Both are tried; returns the first failure, or nil.
@@ -33,7 +41,7 @@ local function save(context)
   return not saved and err or not flushed and why or nil
 end
 
-function tasks.save()
+tasks.on_save(function()
   local failed
   for context in pairs(open_contexts) do
     local failure = save(context)
@@ -41,6 +49,6 @@ function tasks.save()
   end
   if failed then return nil, failed, failed.kind end
   return true
-end
+end)
 
 return M

@@ -5,14 +5,14 @@
 
 local run = require "fleet.call"
 local tables = require "fleet.util.tables"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 
 local flushed_at_once = 16 -- records that one turn of the loop writes
 
 local shared = {
-  agent = "fleet/0.1", sleep = tasks.sleep, spawn = tasks.spawn, ended_within = tasks.ended_within,
+  agent = "fleet/0.1", sleep = tasks.sleep, ended_within = tasks.ended_within,
   clock = function() return tasks.loop.clock() end,
   wake = function(car, options) return car:wake(options) end,
 }
@@ -42,6 +42,33 @@ function parts.after_call(context)
   end
 end
 
+-- What is under way keeps the store open: a call, or an exchange of tokens that goes on without its call.
+function parts.hold(context)
+  return function() context.under_way = context.under_way + 1 end
+end
+
+function parts.let_go(context)
+  return function()
+    context.under_way = context.under_way - 1
+    if context.closed and context.under_way == 0 then require("fleet.client.closing").finish(context) end
+  end
+end
+
+local function ended(context, ran, ...)
+  context.let_go()
+  if not ran then error((...), 0) end
+  return ...
+end
+
+function parts.spawn(context)
+  return function(fn)
+    return tasks.spawn(function()
+      context.hold()
+      return ended(context, pcall(fn))
+    end)
+  end
+end
+
 local function fresh_table()
   return {}
 end
@@ -61,7 +88,7 @@ end
 
 --- A context. config, vendor, addresses: of fleet.client.config; store: nil for one in memory, made when it is needed.
 function M.new(config, vendor, addresses, store, keys)
-  local context = { config = config, vendor = vendor, generation = tasks.generation, store = store, keys = keys }
+  local context = { config = config, vendor = vendor, generation = tasks.generation(), store = store, keys = keys, under_way = 0 }
   context.owns_store = type(config.store) ~= "table" and type(config.store) ~= "userdata"
   return setmetatable(tables.add(context, addresses), metatable)
 end

@@ -6,7 +6,7 @@ local contexts = require "fleet.client.context"
 local core = require "fleet.core"
 local region = require "fleet.region"
 local storage = require "fleet.client.storage"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 

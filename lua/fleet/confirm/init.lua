@@ -5,7 +5,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local expectation = require "fleet.confirm.expectation"
 local run = require "fleet.call"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 
@@ -93,14 +93,12 @@ end
 
 -- Looks until what was set shows, until the deadline of the loop's clock. Returns value, or nil, err, kind.
 local function read_back(row, request, handle, value, deadline)
-  local pause = first_pause
+  local pauses = tasks.pauses(deadline - tasks.now(), first_pause, longest_pause)
   while true do
-    local shown, err = look(handle, row, request:params(), { timeout = math.max(deadline - tasks.now(), 1) })
+    local shown, err = look(handle, row, request:params(), { timeout = math.max(pauses:left(), 1) })
     if err then return in_doubt(err, row, request, handle) end
     if shown then return value end
-    if tasks.now() + pause > deadline then return in_doubt(mismatch(row), row, request, handle) end
-    tasks.sleep(pause)
-    pause = math.min(pause * 2, longest_pause)
+    if not pauses:again() then return in_doubt(mismatch(row), row, request, handle) end
   end
 end
 

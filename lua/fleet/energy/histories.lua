@@ -5,7 +5,7 @@ local errors = require "fleet.util.errors"
 local date_ranges = require "fleet.energy.date_ranges"
 local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 

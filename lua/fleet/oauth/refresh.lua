@@ -4,6 +4,7 @@
 
 local cache = require "fleet.oauth.token_cache"
 local endpoint = require "fleet.oauth.token_endpoint"
+local poll = require "fleet.async.poll"
 
 local exchange_seconds = 30 -- an exchange that has begun is given this long, whatever the caller's time
 local lease_seconds = 2 * exchange_seconds + 30
@@ -12,18 +13,15 @@ local record_bytes = 16384 -- more than any reply seen, several times
 
 -- The lease; or the token that its holder has just stored; or nil, nil, err, kind.
 local function lease_or_newer(account, token_kind, grant, seconds)
-  local key, pause, deadline = cache.key(account, token_kind), first_pause, (account.clock()) + seconds
+  local key = cache.key(account, token_kind)
+  local pauses = poll.pauses(seconds, first_pause, longest_pause, account.clock, account.sleep)
   while true do
     local lease, err, kind = account.store:lease(key, lease_seconds)
     if lease then return lease end
     if kind ~= "busy" then return nil, nil, err, kind end
     local token = cache.read(account, token_kind)
     if token and grant.serves(token) then return nil, token end
-    if (account.clock()) + pause > deadline then
-      return nil, endpoint.failure("busy", "no token: another process is exchanging it; try again")
-    end
-    account.sleep(pause)
-    pause = math.min(pause * 2, longest_pause)
+    if not pauses:again() then return nil, endpoint.failure("busy", "no token: another process is exchanging it; try again") end
   end
 end
 

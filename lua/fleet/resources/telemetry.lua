@@ -6,7 +6,7 @@ local tables = require "fleet.util.tables"
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
 local check_options = require "fleet.util.check_options"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 local telemetry_check = require "fleet.resources.telemetry_check"
 
 local M = {}
@@ -107,17 +107,15 @@ local first_pause, longest_pause, default_timeout = 5, 60, 1800
 function M.wait_synced(car, options)
   check_options.names("wait_telemetry_synced", "option", options, { "timeout" })
   check_options.seconds("wait_telemetry_synced", "timeout", options and options.timeout)
-  local timeout, pause = options and options.timeout or default_timeout, first_pause
-  local deadline = tasks.now() + timeout
+  local timeout = options and options.timeout or default_timeout
+  local pauses = tasks.pauses(timeout, first_pause, longest_pause)
   while true do
     local value, err, kind = car:fleet_telemetry_config()
     if err then return nil, err, kind end
     if value.synced == true then return value end
-    if tasks.now() + pause > deadline then
+    if not pauses:again() then
       return errors.failure("timeout", string.format("wait_telemetry_synced: not synced after %g s", timeout), { vin = car.vin })
     end
-    tasks.sleep(pause)
-    pause = math.min(pause * 2, longest_pause)
   end
 end
 

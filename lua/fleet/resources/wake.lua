@@ -3,7 +3,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local check_options = require "fleet.util.check_options"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 
@@ -26,19 +26,16 @@ end
 local passing_at_start = { asleep = true, offline = true, timeout = true }
 local passing = { timeout = true, network = true, service = true }
 
--- One wake-up call, then looking. shared.deadline moves on when somebody joins who waits longer.
+-- One wake-up call, then looking. The deadline moves on when somebody joins who waits longer. Among many vehicles only the
+-- requests take a place of fleet.map's width, not the pauses.
 local function wake(car, shared)
-  local left, pause = shared.deadline - tasks.now(), first_look
-  local record, err, kind = car:wake_up { timeout = left, idempotent = true }
+  local record, err, kind = tasks.inside(shared.width, car.wake_up, car, { timeout = shared.pauses:left(), idempotent = true })
   if err and not passing_at_start[kind] then return nil, err, kind end
   shared.state = record and record.state
   while shared.state ~= "online" do
-    left = shared.deadline - tasks.now()
-    if left <= 0 then return false end
-    tasks.sleep(math.min(pause, left))
-    pause = math.min(pause * 2, longest_pause)
+    if not shared.pauses:again() then return false end
     local seen
-    seen, err, kind = look(car, math.max(shared.deadline - tasks.now(), 1))
+    seen, err, kind = tasks.inside(shared.width, look, car, math.max(shared.pauses:left(), 1))
     if err and not passing[kind] then return nil, err, kind end
     shared.state = seen or shared.state
   end
@@ -49,10 +46,10 @@ end
 local function join(context, car, id, deadline)
   local shared = context.wakes[id]
   if shared then
-    shared.deadline = math.max(shared.deadline, deadline)
+    shared.pauses.deadline = math.max(shared.pauses.deadline, deadline)
     return shared
   end
-  shared = { deadline = deadline, waiting = 0 }
+  shared = { pauses = tasks.pauses(deadline - tasks.now(), first_look, longest_pause), waiting = 0, width = tasks.width() }
   context.wakes[id] = shared
   shared.task = tasks.spawn(function()
     local ran, woken, err, kind = pcall(wake, car, shared)
@@ -80,7 +77,7 @@ function M.wake(car, options)
   if context.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
   local shared = join(context, car, id, deadline)
   shared.waiting = shared.waiting + 1
-  local ended = tasks.ended_within(shared.task, deadline - tasks.now())
+  local ended = tasks.aside(tasks.ended_within, shared.task, deadline - tasks.now())
   shared.waiting = shared.waiting - 1
   if not ended then return timed_out(id, shared.state, timeout) end
   local woken, err, kind = shared.task:wait()

@@ -7,7 +7,7 @@
 local rows = require "fleet.call.rows"
 local run = require "fleet.call"
 local session_pool = require "fleet.signing.session_pool"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 

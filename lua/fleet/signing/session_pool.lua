@@ -8,7 +8,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 
@@ -89,17 +89,15 @@ local function take_lease(account, slot, deadline, now)
     slot.lease = no_lease
     return true
   end
-  local pause, left = first_pause, deadline - now
+  local pauses = tasks.pauses(deadline - now, first_pause, longest_pause)
   while true do
-    local lease, err, kind = account.store:lease(slot.key, math.max(shortest_lease, left + 10))
+    local lease, err, kind = account.store:lease(slot.key, math.max(shortest_lease, pauses:left() + 10))
     if not lease and kind ~= "busy" then tell(account, slot, err.message) end
     if lease or kind ~= "busy" then
       slot.lease = lease or no_lease
       return true
     end
-    if pause > left then return failure("busy", "another process is using this vehicle's session") end
-    tasks.sleep(pause)
-    pause, left = math.min(pause * 2, longest_pause), deadline - tasks.now()
+    if not pauses:again() then return failure("busy", "another process is using this vehicle's session") end
   end
 end
 

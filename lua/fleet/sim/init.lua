@@ -212,7 +212,7 @@ function M.new(options)
   options = options or {}
   check_options(options)
   if not options.loop then
-    options = members.copy(options, { loop = require("fleet.async.task").loop })
+    options = members.copy(options, { loop = require("fleet.async").loop })
   end
   local self = setmetatable({ servers = {}, on_stop = options.on_stop, called_at = core.clock() }, Sim)
   self.log = log.open(options.log)

@@ -3,7 +3,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 

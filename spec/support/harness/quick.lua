@@ -5,7 +5,7 @@
 local busted = require "busted"
 
 return function(fleet)
-  local tasks = require "fleet.async.task"
+  local tasks = require "fleet.async"
   local loop, exchange = fleet.loop, tasks.exchange
   local clock, wait = loop.clock, loop.wait
   local now, flying = clock(), 0

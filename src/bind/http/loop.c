@@ -214,6 +214,7 @@ static int l_submit(lua_State *L) {
   const struct request *request = box_check(L, 3, &request_type);
   const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
   struct outgoing o = {.r = {.method = request->row->verb}};
+  lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
   read_settings(L, 6, &o);
   o.r.timeout = luaL_checknumber(L, 7);
   o.r.sink = (int)luaL_optinteger(L, 8, 0);
@@ -242,6 +243,7 @@ static int l_submit_raw(lua_State *L) {
   lua_Integer id = luaL_checkinteger(L, 2);
   luaL_checktype(L, 3, LUA_TTABLE);
   struct outgoing o = {0};
+  lua_settop(L, 5);
   read_settings(L, 4, &o);
   o.r.timeout = luaL_checknumber(L, 5);
   o.r.method = text_field(L, 3, "method");
@@ -263,21 +265,25 @@ static int l_cancel(lua_State *L) {
   return 0;
 }
 
-/* loop:take() -> id, reply: the next finished request, or nothing. */
+/* loop:take() -> id, reply: the next finished request, or nothing. The box comes first: where there is no
+ * memory for it the request stays to be taken. */
 static int l_take(lua_State *L) {
   struct loop *l = check_loop(L);
-  struct http_transfer *t = http_take(l->shared->http);
-  if (!t) return 0;
-  lua_getiuservalue(L, 1, LOOP_TOKENS);
-  lua_pushnil(L);
-  lua_rawsetp(L, -2, t);
-  lua_pushinteger(L, (lua_Integer)(intptr_t)transfer_user(t));
+  if (!http_finished(l->shared->http)) return 0;
+  lua_settop(L, 1);
   struct reply *reply = box_new(L, &reply_type, sizeof *reply, 0);
+  lua_getiuservalue(L, 1, LOOP_TOKENS);
+  struct http_transfer *t = http_take(l->shared->http);
+  lua_pushnil(L);
+  lua_rawsetp(L, -2, t); /* a key that is there: takes no memory */
+  lua_pop(L, 1);
   reply->transfer = t;
   reply->response = transfer_response(t);
   reply->shared = l->shared;
   l->shared->references++;
   box_open(L, -1);
+  lua_pushinteger(L, (lua_Integer)(intptr_t)transfer_user(t));
+  lua_insert(L, -2);
   return 2;
 }
 
@@ -288,24 +294,10 @@ static int l_forked(lua_State *L) {
   return 1;
 }
 
-static int l_in_flight(lua_State *L) {
-  lua_pushinteger(L, http_in_flight(check_loop(L)->shared->http));
-  return 1;
-}
-
-static const luaL_Reg loop_methods[] = {{"wait", l_wait},
-                                        {"step", l_step},
-                                        {"ready", l_ready},
-                                        {"fd", l_fd},
-                                        {"timeout", l_timeout},
-                                        {"watch", l_watch},
-                                        {"submit", l_submit},
-                                        {"submit_raw", l_submit_raw},
-                                        {"cancel", l_cancel},
-                                        {"take", l_take},
-                                        {"in_flight", l_in_flight},
-                                        {"forked", l_forked},
-                                        {NULL, NULL}};
+static const luaL_Reg loop_methods[] = {
+    {"wait", l_wait},       {"step", l_step},   {"ready", l_ready},   {"fd", l_fd},
+    {"timeout", l_timeout}, {"watch", l_watch}, {"submit", l_submit}, {"submit_raw", l_submit_raw},
+    {"cancel", l_cancel},   {"take", l_take},   {"forked", l_forked}, {NULL, NULL}};
 
 /* ---- time ---- */
 

@@ -1,6 +1,6 @@
 -- The loop's clock while a rehearsal runs: it stands still while somebody works and passes when everybody waits.
 
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 

@@ -14,7 +14,7 @@ local habits = require "fleet.sim.rehearsal.habits"
 local measure = require "fleet.sim.rehearsal.measure"
 local tables = require "fleet.util.tables"
 local service = require "fleet.sim.rehearsal.service"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = { vin = service.vin, site = service.site, serve = service.serve }
 

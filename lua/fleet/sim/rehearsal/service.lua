@@ -6,7 +6,7 @@ local calendar = require "fleet.automation.local_time"
 local clock = require "fleet.sim.rehearsal.clock"
 local cost = require "fleet.automation.cost"
 local tables = require "fleet.util.tables"
-local tasks = require "fleet.async.task"
+local tasks = require "fleet.async"
 
 local M = {}
 

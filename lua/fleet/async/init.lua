@@ -1,0 +1,43 @@
+-- Waiting, and many things at once: what the other rooms see of it. See task.lua, loop.lua, poll.lua, map.lua.
+
+local calls = require "fleet.async.calls"
+local poll = require "fleet.async.poll"
+local task = require "fleet.async.task"
+local turns = require "fleet.async.loop"
+local width = require "fleet.async.width"
+
+local M = {
+  loop = turns.loop, now = turns.now, real = turns.real, times = turns.times, waiter = turns.waiter, wake = turns.wake,
+  await = task.await, await_for = task.await_for, sleep = task.sleep, exchange = task.exchange, current = task.current,
+  spawn = task.spawn, ended_within = task.ended_within, run = task.run,
+  pauses = poll.pauses, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,
+  enter = calls.enter, leave = calls.leave,
+}
+
+--- Who makes clients says what drain saves.
+function M.on_save(save)
+  calls.save = save
+end
+
+function M.drain()
+  return calls.drain()
+end
+
+--- Which engine clients of today use: after a fork the child must not touch the parent's connections.
+function M.generation()
+  return turns.generation
+end
+
+--- Whether clients of this generation can still be used.
+function M.usable(generation)
+  return generation == turns.generation and not turns.forked()
+end
+
+--- In a forked child, a new engine; what the parent waits for is forgotten.
+function M.reopen_after_fork()
+  if not turns.forked() then return end
+  task.reopen()
+  calls.forget_all()
+end
+
+return M

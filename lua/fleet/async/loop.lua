@@ -1,0 +1,306 @@
+-- The loop: the engine in C, what is runnable, and one turn of everything. What a host sees of it is fleet.loop.
+--
+-- Whoever waits does so on a waiter, a table that is woken once. What is runnable is a task; how it goes on says task.lua,
+-- which sets M.resume. Queueing and waking take no memory, so that an allocation that fails loses no wake-up. Decisions,
+-- sleeps and ages read loop.clock; transport deadlines stay on real time.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local timers = require "fleet.async.timers"
+
+local M = { generation = 1 } -- grows when a forked child makes its own engine
+local loop = { speed = 1, clock = core.clock } -- fleet.loop
+M.loop = loop
+
+local engine -- opened by whatever first needs it: loading opens nothing
+local queue_first, queue_last
+local replies, next_id = {}, 0 -- request id -> waiter
+local watches = {} -- descriptor -> watch
+local turning = 0 -- turns that are under way
+local exported = false -- a host waits on the descriptor
+local replies_per_turn = 8
+
+local function open()
+  engine = engine or assert(core.loop())
+  return engine
+end
+
+function M.now()
+  return (loop.clock())
+end
+
+--- Real seconds, for the deadlines of transports.
+function M.real()
+  return (core.clock())
+end
+
+--- Real seconds, and the loop's.
+function M.times()
+  local real = core.clock()
+  if loop.clock == core.clock then return real, real end
+  return real, M.now()
+end
+
+-- ---- what has become runnable must be seen by a host that waits on the descriptor ----
+
+-- Outside a turn nobody else would arm it.
+local function tell_host()
+  if exported and turning == 0 and engine then engine:timeout(0) end
+end
+
+--- Puts an entry behind those that are runnable.
+function M.enqueue(entry)
+  entry.following = nil
+  if queue_last then queue_last.following = entry else queue_first = entry end
+  queue_last = entry
+  tell_host()
+end
+
+-- A coroutine that is no task waits in its host for the descriptor. When the turn of another has read its reply, nothing is
+-- left to read: until its owner has taken the result, the descriptor becomes ready again, at once and then after pauses
+-- that double, and no more after about two seconds, because a host may have dropped the coroutine.
+local untaken, nudge_pause, nudge_at = 0, 0, 0
+local shortest_nudge, longest_nudge = 0.001, 1
+
+local function result_is_untaken()
+  untaken, nudge_pause, nudge_at = untaken + 1, 0, 0
+end
+
+local function result_is_taken()
+  untaken = math.max(untaken - 1, 0)
+end
+
+local function seconds_to_nudge()
+  return untaken > 0 and math.max(nudge_at - M.real(), 0) or nil
+end
+
+local function nudged()
+  if untaken == 0 or M.real() < nudge_at then return end
+  nudge_pause = math.max(nudge_pause * 2, shortest_nudge)
+  nudge_at = M.real() + nudge_pause
+  if nudge_pause > longest_nudge then untaken = 0 end
+end
+
+-- ---- waiters ----
+
+--- A waiter has room for all that will be known of it: waking takes no memory.
+function M.waiter(token)
+  return { token = token, done = false, value = nil, task = nil, cancelled = nil, outside = nil, following = nil }
+end
+
+--- Wakes a waiter; later wakes are ignored.
+function M.wake(waiter, value)
+  if waiter.done then return end
+  local task = waiter.task
+  waiter.done, waiter.value = true, value
+  waiter.task = nil -- its timer may stand for long, and must not keep the task alive
+  if task then M.enqueue(task) end
+  if waiter.outside then
+    result_is_untaken()
+    tell_host()
+  end
+end
+
+--- Wakes the waiter after so many seconds of the loop's clock.
+function M.wake_after(waiter, seconds)
+  timers.push(waiter, M.now() + math.max(seconds, 0))
+end
+
+-- ---- requests on the wire ----
+
+--- Starts a request with the engine's method (submit or submit_raw). Returns its waiter, or nil, err, kind.
+function M.submit(method, ...)
+  local opened, id = open(), next_id + 1
+  local waiter = M.waiter(false)
+  replies[id], next_id = waiter, id
+  local ran, token, err, kind = pcall(opened[method], opened, id, ...)
+  if ran and token then
+    waiter.token = token
+    return waiter
+  end
+  replies[id] = nil
+  if not ran then error(token, 0) end
+  return nil, err, kind
+end
+
+--- Ends the request of a waiter; it comes back as cancelled.
+function M.cancel(waiter)
+  engine:cancel(waiter.token)
+  tell_host()
+end
+
+-- ---- one turn ----
+
+-- A few replies at a time: what their tasks send next is on its way before the others are looked at, so that many requests
+-- neither leave nor come back in one burst.
+local function deliver_replies()
+  for _ = 1, replies_per_turn do
+    local id, reply = engine:take()
+    if not id then return end
+    local waiter = replies[id]
+    replies[id] = nil
+    if waiter then M.wake(waiter, reply) else reply:close() end -- there was no memory to wait for it
+  end
+end
+
+-- Whoever happens to turn the loop has no part in what a watch does wrong.
+local function call_watch(watch, events)
+  local ok, failure = pcall(watch.fn, events)
+  if not ok then io.stderr:write("fleet: the function of a watch failed: ", tostring(failure), "\n") end
+end
+
+local function call_watches()
+  local fd, events = engine:ready()
+  while fd do
+    local watch = watches[fd]
+    if watch then call_watch(watch, events) end
+    fd, events = engine:ready()
+  end
+end
+
+local function wake_due()
+  if not timers.next_at() then return end
+  local time = M.now()
+  local waiter = timers.take_due(time)
+  while waiter do
+    M.wake(waiter)
+    waiter = timers.take_due(time)
+  end
+end
+
+-- Only what is runnable now: a task that keeps itself runnable must not starve the descriptors. In a forked child the rest
+-- is the parent's.
+local function run_runnable()
+  local stop, generation = queue_last, M.generation
+  while queue_first do
+    local entry = queue_first
+    queue_first = entry.following
+    if not queue_first then queue_last = nil end
+    M.resume(entry)
+    if entry == stop or M.generation ~= generation then return end
+  end
+end
+
+local function turn_once()
+  open():step()
+  nudged()
+  deliver_replies()
+  call_watches()
+  wake_due()
+  run_runnable()
+end
+
+-- It may run inside itself: a coroutine that is no task waits in the middle of one.
+local function turn()
+  turning = turning + 1
+  local ok, failure = pcall(turn_once)
+  turning = turning - 1
+  if ok then return end
+  if turning == 0 and exported then loop.timeout() end
+  error(failure, 0)
+end
+
+--- Waits for what comes next and does it.
+function M.wait_and_turn()
+  loop.wait(loop.timeout())
+  turn()
+end
+
+--- For a coroutine that is no task: turns the loop until the waiter is woken.
+function M.wait_outside(waiter)
+  if waiter.done then return waiter.value end
+  waiter.outside = true
+  while not waiter.done do M.wait_and_turn() end
+  result_is_taken()
+  if exported and turning == 0 then loop.timeout() end
+  return waiter.value
+end
+
+-- ---- what a host sees ----
+
+--- Handles what is ready, without waiting. A step inside a step, which is what a task does that calls it, returns at once.
+--- Raises nothing on behalf of tasks and watches: they keep their errors. Where a host waits on the descriptor, it becomes
+--- readable again when the next step is due.
+function loop.step()
+  if turning > 0 then return end
+  turn()
+  if exported then loop.timeout() end
+end
+
+local function earlier(a, b)
+  return a and b and math.min(a, b) or a or b
+end
+
+--- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
+function loop.timeout()
+  local opened = open()
+  if queue_first then return opened:timeout(0) end
+  local at = timers.next_at()
+  return opened:timeout(earlier(at and math.max(at - M.now(), 0) / loop.speed, seconds_to_nudge()))
+end
+
+--- Whether step has something to do without waiting (LuaSocket's word).
+function loop.dirty()
+  return loop.timeout() == 0
+end
+
+--- The one descriptor to wait for; the same integer for the life of the loop. Waiting for it alone is enough: whatever gives
+--- step something to do makes it readable.
+function loop.fd()
+  local fd = open():fd()
+  exported = true
+  loop.timeout()
+  return fd
+end
+loop.pollfd, loop.getfd = loop.fd, loop.fd
+
+--- What to wait for on it.
+function loop.events()
+  return "r"
+end
+
+--- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
+function loop.wait(seconds)
+  open():wait(seconds)
+end
+
+local watch_mt = { __name = "fleet.watch", __index = {} }
+function watch_mt.__index:close()
+  if self.fd and watches[self.fd] == self then -- the number may be another descriptor's by now
+    watches[self.fd] = nil
+    if not engine:forked() then engine:watch(self.fd) end
+  end
+  self.fd = nil
+end
+watch_mt.__close = watch_mt.__index.close
+
+--- Calls fn("r"|"w"|"rw") in step whenever the descriptor is ready. fn must not wait. Returns a handle with close().
+--- watch(fd, mode, fn) and loop:watch(fd, mode, fn) are the same.
+function loop.watch(fd, mode, fn, ...)
+  if fd == loop then return loop.watch(mode, fn, ...) end
+  if mode ~= "r" and mode ~= "w" and mode ~= "rw" then errors.usage("watch: mode must be \"r\", \"w\" or \"rw\"") end
+  if type(fn) ~= "function" then errors.usage("watch: a function is needed") end
+  local watch, before = setmetatable({ fd = fd, fn = fn }, watch_mt), watches[fd]
+  watches[fd] = watch
+  local ok, err, kind = open():watch(fd, mode)
+  if ok then return watch end
+  watches[fd] = before
+  return nil, err, kind
+end
+
+-- ---- fork ----
+
+function M.forked()
+  return engine ~= nil and engine:forked()
+end
+
+--- In a forked child: an engine of its own; what the parent waits for is forgotten.
+function M.reopen()
+  engine, queue_first, queue_last, exported = nil, nil, nil, false
+  replies, watches, untaken = {}, {}, 0
+  timers.forget_all()
+  M.generation = M.generation + 1
+  open()
+end
+
+return M

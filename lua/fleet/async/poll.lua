@@ -1,0 +1,35 @@
+-- Again after a pause that doubles: how everything here waits for what it can only ask for.
+
+local task = require "fleet.async.task"
+local turns = require "fleet.async.loop"
+
+local M = {}
+
+local pauses = {}
+local pauses_mt = { __index = pauses }
+
+--- Pauses for at most so many seconds from now on: the first, then twice as long each, none longer than the longest.
+--- clock and sleep are the loop's where they are left out. `deadline` may be moved later.
+function M.pauses(seconds, first, longest, clock, sleep)
+  clock = clock or turns.now
+  return setmetatable({
+    deadline = clock() + seconds, following = first, longest = longest, clock = clock, sleep = sleep or task.sleep,
+  }, pauses_mt)
+end
+
+--- Seconds that are left.
+function pauses:left()
+  return self.deadline - (self.clock())
+end
+
+--- Sleeps, not beyond the deadline, and tells whether to look again: false when nothing was left.
+function pauses:again()
+  local left = self:left()
+  if left <= 0 then return false end
+  local pause = math.min(self.following, left)
+  self.following = math.min(self.following * 2, self.longest)
+  self.sleep(pause)
+  return true
+end
+
+return M

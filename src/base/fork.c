@@ -1,0 +1,20 @@
+#include "base/fork.h"
+
+#include <pthread.h>
+
+static unsigned generation;
+
+static void in_child(void) {
+  generation++;
+}
+
+/* Never undone: this object stays loaded. */
+static void install(void) {
+  pthread_atfork(NULL, NULL, in_child);
+}
+
+unsigned fork_generation(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, install);
+  return generation;
+}
