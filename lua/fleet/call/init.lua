@@ -151,8 +151,9 @@ function M.listen(account, fn)
 end
 
 local function tell(call, reply)
+  if not listeners[call.account] then return end
   local status = reply and reply:status() ~= 0 and reply:status() or nil
-  for fn in pairs(listeners[call.account] or {}) do fn(call.row, call.id, status) end
+  for fn in pairs(listeners[call.account]) do fn(call.row, call.id, status) end
 end
 
 local function report(call, reply, err, attempt)
@@ -203,7 +204,7 @@ end
 
 local function choose_slot(call)
   local account, row = call.account, call.row
-  local wanted = call.request:slot()
+  local wanted = call.wanted_slot
   if wanted then
     for _, slot in ipairs(row.slots) do
       if slot == wanted then return slot end
@@ -310,11 +311,12 @@ M.attempts = attempts
 
 --- What one call knows about itself.
 function M.new_call(row, request, account, id, handle)
+  local timeout, idempotent, wanted_slot = request:settings()
   return {
     row = row, request = request, account = account, id = id, handle = handle, write = row.write,
-    proxied = false, deadline = tasks.real() + (request:timeout() or account.config.timeout),
+    proxied = false, deadline = tasks.real() + (timeout or account.config.timeout), wanted_slot = wanted_slot,
     facts = {
-      write = row.write, idempotent = request:flag("idempotent"), own_token = not account.config.token,
+      write = row.write, idempotent = idempotent, own_token = not account.config.token,
       refreshes = 0, regions = 0, repeats = 0,
     },
   }

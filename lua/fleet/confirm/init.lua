@@ -112,7 +112,7 @@ end
 function M.set(row, request, handle)
   local back = request:flag("read_back")
   if back and not row.settle then return cannot_read_back(row) end
-  local deadline = tasks.now() + (request:timeout() or core.account(handle).config.timeout)
+  local deadline = tasks.now() + (request:settings() or core.account(handle).config.timeout)
   local value, err, kind = run.perform(row, request, handle)
   if err or not back then return value, err, kind end
   return read_back(row, request, handle, value, deadline)

@@ -23,6 +23,10 @@ local function note_signed(account, vin, obeyed)
   obedient[account][vin] = obeyed
 end
 
+local function has_obeyed(account, vin)
+  return obedient[account] ~= nil and obedient[account][vin] == true
+end
+
 local function remember(account, vin, plain)
   if plain then note_signed(account, vin, nil) end
   account.store:put(store_key(vin), plain and "1" or "0", { ttl = remembered })
@@ -30,7 +34,7 @@ end
 
 -- What the vehicle itself answered lately counts more than what fleet_status said.
 local function known_as_plain(account, vin)
-  if obedient[account] and obedient[account][vin] then return false end
+  if has_obeyed(account, vin) then return false end
   local answered = account.store:get(store_key(vin))
   if answered then return answered == "1" end
   local info = status_cache.recall(account, vin)
@@ -71,7 +75,9 @@ end
 
 local function perform_signed(call)
   call.signed, call.domain = true, call.row.domain
-  if not core.is_vin(call.id) then return run.fail(call, "unsupported", "a signed command needs the VIN, not an id") end
+  if not has_obeyed(call.account, call.id) and not core.is_vin(call.id) then
+    return run.fail(call, "unsupported", "a signed command needs the VIN, not an id")
+  end
   return run.guarded(call, command.perform)
 end
 

@@ -33,18 +33,17 @@ static int l_flag(lua_State *L) {
   return 1;
 }
 
-static int l_timeout(lua_State *L) {
-  double timeout = check_request(L)->timeout;
-  if (timeout <= 0) return 0;
-  lua_pushnumber(L, timeout);
-  return 1;
-}
-
-static int l_slot(lua_State *L) {
-  enum slot slot = check_request(L)->slot;
-  if (slot == SLOT_END) return 0;
-  lua_pushstring(L, slot_names[slot]);
-  return 1;
+/* request:settings() -> timeout or nil, whether it may be repeated, the token kind that was asked for or nil
+ */
+static int l_settings(lua_State *L) {
+  const struct request *r = check_request(L);
+  if (r->timeout > 0)
+    lua_pushnumber(L, r->timeout);
+  else
+    lua_pushnil(L);
+  lua_pushboolean(L, r->idempotent);
+  lua_pushstring(L, slot_names[r->slot]);
+  return 3;
 }
 
 static int l_params(lua_State *L) {
@@ -98,8 +97,8 @@ static int l_table(lua_State *L) {
 }
 
 static const luaL_Reg request_methods[] = {
-    {"flag", l_flag},     {"timeout", l_timeout}, {"slot", l_slot},   {"params", l_params},
-    {"locals", l_locals}, {"query", l_query},     {"table", l_table}, {NULL, NULL}};
+    {"flag", l_flag},   {"settings", l_settings}, {"params", l_params}, {"locals", l_locals},
+    {"query", l_query}, {"table", l_table},       {NULL, NULL}};
 static const luaL_Reg request_metamethods[] = {{"__tostring", l_request_tostring}, {NULL, NULL}};
 const struct box_type request_type = {"fleet.request", release_request, request_methods, request_metamethods};
 
