@@ -39,7 +39,7 @@ probes: $(PROBES)
 
 # kill -9 at every step of a write
 killed:
-	$(ENV) FLEET_FIGURES=1 $(BUSTED) spec/store/file_spec.lua spec/oauth/tokens_process_spec.lua
+	$(ENV) FLEET_FIGURES=1 $(BUSTED) spec/store/file_spec.lua spec/store/damage_spec.lua spec/oauth/tokens_process_spec.lua
 
 # ---- sanitizers: the same suite, built with them ----
 

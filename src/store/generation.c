@@ -71,8 +71,11 @@ bool store_survey(struct store *s, uint64_t *highest, struct err *e) {
 static bool heal(struct store *s, enum number_state state, uint64_t *number, struct err *e) {
   uint64_t highest = 0;
   if (!store_survey(s, &highest, e) || (state == NUMBER_DAMAGED && !lock_clear(&s->lock, e))) return false;
-  if (state == NUMBER_OLD && *number >= highest) return true;
-  if (state != NUMBER_NONE) store_notice(s, "the store's count of changes was damaged and was set anew");
+  if (state == NUMBER_OLD) {
+    if (highest > *number) *number = highest;
+    return true;
+  }
+  if (state == NUMBER_DAMAGED) store_notice(s, "the store's count of changes was damaged and was set anew");
   *number = highest ? highest + LEAP : 0;
   return true;
 }
