@@ -131,8 +131,9 @@ end)
 
 describe("options", function()
   local wrong = {
-    { "timeout", "5", "option 'timeout' must be seconds above 0" }, { "timeout", 0, "seconds above 0" },
-    { "timeout", -1, "seconds above 0" }, { "timeout", 0 / 0, "seconds above 0" }, { "timeout", math.huge, "seconds above 0" },
+    { "timeout", "5", "option 'timeout' must be seconds, 0.001 to" }, { "timeout", 0, "must be seconds, 0.001 to" },
+    { "timeout", -1, "must be seconds, 0.001 to" }, { "timeout", 0 / 0, "must be seconds, 0.001 to" },
+    { "timeout", math.huge, "must be seconds, 0.001 to" }, { "timeout", 4000001, "must be seconds, 0.001 to" },
     { "wake", 1, "option 'wake' must be true or false" }, { "idempotent", "yes", "must be true or false" },
     { "strict", 0, "must be true or false" }, { "raw", {}, "must be true or false" }, { "force", "x", "must be true or false" },
     { "read_back", 1, "must be true or false" }, { "auth", "users", "option 'auth' must be" }, { "auth", 1, "option 'auth' must be" },
@@ -145,6 +146,13 @@ describe("options", function()
       assert.equal(0, #requests)
     end)
   end
+
+  it("that would do nothing are refused: reading back what is no setting, the bytes of pages", function()
+    local car, requests, client = seam.car(seam.done)
+    assert.error_matches(function() car:honk_horn { read_back = true } end, "'read_back' is for energy settings")
+    assert.error_matches(function() client:vehicles({}, { raw = true }) end, "'raw' is not for pages")
+    assert.equal(0, #requests)
+  end)
 
   it("timeout is what is left for the host's own HTTP", function()
     local car, requests = seam.car(seam.done, { timeout = 20 })

@@ -111,7 +111,7 @@ describe("words become arguments", function()
     { "vehicles --jsn=1", "did you mean '--json'" },
     { "vehicles --timeout", "'--timeout' needs a value" },
     { "vehicles --timeout soon", "'--timeout' must be a number" },
-    { "vehicles --timeout 0", "'timeout' must be above 0" },
+    { "vehicles --timeout 0", "'timeout' must be 0.001 to 4000000" },
     { "vehicles --region na --region eu", "stands there twice" },
     { "vehicles --region nx", "did you mean 'na'" },
     { "vehicles --output x", "not one of 'vehicles'" },

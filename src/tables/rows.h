@@ -287,6 +287,7 @@ struct option {
   unsigned flags;          /* SECRET */
   bool lua_only;           /* a function or an object: not on the command line */
   const char *doc;
+  double min, max; /* of a number; both 0: unbounded */
 };
 
 extern const struct option option_rows[];

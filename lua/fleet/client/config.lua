@@ -47,7 +47,9 @@ local function check_text(row, value)
 end
 
 local function check_number(row, value)
-  if not (value > 0 and value < math.huge) then errors.usage("fleet.new: option '%s' must be above 0", row.name) end
+  if row.max and not (value >= row.min and value <= row.max) then
+    errors.usage("fleet.new: option '%s' must be %.14g to %.14g, got %s", row.name, row.min, row.max, tostring(value))
+  end
   if row.type == "integer" and value ~= math.floor(value) then errors.usage("fleet.new: option '%s' must be a whole number", row.name) end
 end
 

@@ -225,7 +225,7 @@ static void define_handle(lua_State *L, const struct box_type *type) {
   lua_pop(L, 1);
 }
 
-void open_resource(lua_State *L) {
+void open_handle(lua_State *L) {
   define_handle(L, &client_type);
   for (int i = 0; i < HANDLES; i++) define_handle(L, &handle_types[i]);
   static const luaL_Reg functions[] = {{"client", l_client},

@@ -1,4 +1,4 @@
-#include "bind/call/params.h"
+#include "bind/call/param_values.h"
 
 #include "base/vin.h"
 #include "time/calendar.h"
@@ -32,7 +32,7 @@ static bool clean_text(struct bytes text) {
   return true;
 }
 
-static struct bytes string_value(const struct plan *p, const struct param *q, int index) {
+struct bytes string_value(const struct plan *p, const struct param *q, int index) {
   size_t size;
   if (lua_type(p->L, index) != LUA_TSTRING)
     mistake(p, "'%s' must be a string, got %s", q->name, luaL_typename(p->L, index));
@@ -54,7 +54,7 @@ static void check_range(const struct plan *p, const struct param *q, double valu
   mistake(p, "'%s' must be %s%s%s", q->name, buf_text(range), q->unit ? " " : "", q->unit ? q->unit : "");
 }
 
-static double number_value(const struct plan *p, const struct param *q, int index) {
+double number_value(const struct plan *p, const struct param *q, int index) {
   if (lua_type(p->L, index) != LUA_TNUMBER)
     mistake(p, "'%s' must be a number, got %s", q->name, luaL_typename(p->L, index));
   double value = lua_tonumber(p->L, index);
@@ -63,7 +63,7 @@ static double number_value(const struct plan *p, const struct param *q, int inde
   return value;
 }
 
-static lua_Integer integer_value(const struct plan *p, const struct param *q, int index) {
+lua_Integer integer_value(const struct plan *p, const struct param *q, int index) {
   int exact;
   number_value(p, q, index);
   lua_Integer value = lua_tointegerx(p->L, index, &exact);
@@ -94,7 +94,7 @@ static bool is_choice(lua_State *L, int index, const struct choice *c) {
   return strcmp(given, c->name) == 0 || (c->text && strcmp(given, c->text) == 0);
 }
 
-static const struct choice *choice_value(const struct plan *p, const struct param *q, int index) {
+const struct choice *choice_value(const struct plan *p, const struct param *q, int index) {
   for (const struct choice *c = q->choices; c->name; c++)
     if (is_choice(p->L, index, c)) return c;
   unknown_choice(p, q, index);
@@ -143,7 +143,7 @@ static unsigned days_in_list(const struct plan *p, const struct param *q, int in
   return bits;
 }
 
-static unsigned days_value(const struct plan *p, const struct param *q, int index) {
+unsigned days_value(const struct plan *p, const struct param *q, int index) {
   unsigned bits = 0;
   int type = lua_type(p->L, index);
   if (type == LUA_TTABLE)
@@ -208,7 +208,7 @@ static bool whole_number(lua_State *L, int index, lua_Integer *value) {
 }
 
 /* Appends the id as text; numbers are accepted where they are exact. */
-static void id_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
+void id_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
   if (lua_type(p->L, index) == LUA_TNUMBER) {
     lua_Integer value;
     if (!whole_number(p->L, index, &value)) mistake(p, "'%s' must be a whole number, 0 or above", q->name);
@@ -257,7 +257,7 @@ static void time_value(const struct plan *p, const struct param *q, int index, s
 
 /* ---- text and JSON forms of a value ---- */
 
-static void check_text(const struct plan *p, const struct param *q, struct bytes text) {
+void check_text_param(const struct plan *p, const struct param *q, struct bytes text) {
   if (q->flags & PIN && !(text.size == 4 && digits_like("0000", text)))
     mistake(p, "'%s' must be four digits", q->name);
   if (q->place != IN_BODY && !clean_text(text)) mistake(p, "'%s' must not hold control characters", q->name);
@@ -269,11 +269,11 @@ static void text_value(const struct plan *p, const struct param *q, int index, s
     return;
   }
   struct bytes text = string_value(p, q, index);
-  check_text(p, q, text);
+  check_text_param(p, q, text);
   buf_add(out, text.data, text.size);
 }
 
-static bool boolean_value(const struct plan *p, const struct param *q, int index) {
+bool boolean_value(const struct plan *p, const struct param *q, int index) {
   if (!lua_isboolean(p->L, index))
     mistake(p, "'%s' must be true or false, got %s", q->name, luaL_typename(p->L, index));
   return lua_toboolean(p->L, index);
@@ -432,69 +432,5 @@ void json_value(const struct plan *p, const struct param *q, int index, struct b
   case TYPE_TARIFF:
     json_object(p, q, index, out);
     return;
-  }
-}
-
-static uint64_t id_number(const struct plan *p, const struct param *q, int index) {
-  struct buf *text = push_scratch(p->L);
-  uint64_t id = 0;
-  id_value(p, q, index, text);
-  for (size_t i = 0; i < text->size; i++) {
-    unsigned digit = text->data[i] - '0';
-    if (digit > 9 || id > (UINT64_MAX - digit) / 10) mistake(p, "'%s' must be a number here", q->name);
-    id = id * 10 + digit;
-  }
-  box_close(p->L, -1);
-  lua_pop(p->L, 1);
-  if (q->max > 0 && (double)id > q->max) mistake(p, "'%s' must be at most %f", q->name, q->max);
-  return id;
-}
-
-static struct bytes message_text(const struct plan *p, const struct param *q, int index) {
-  struct bytes text = string_value(p, q, index);
-  check_text(p, q, text);
-  if (text.size && memchr(text.data, 0, text.size)) mistake(p, "'%s' must not hold a zero byte", q->name);
-  return text;
-}
-
-/* The text stays on the stack, like those that push_param pushes. */
-static void member_text(const struct plan *p, const struct param *q, int index, struct value *out) {
-  luaL_checktype(p->L, index, LUA_TTABLE);
-  out->given = lua_getfield(p->L, index, q->member) == LUA_TSTRING;
-  if (out->given) out->text = check_bytes(p->L, lua_gettop(p->L));
-}
-
-void signed_value(const struct plan *p, const struct param *q, int index, struct value *out) {
-  struct param narrowed = *q;
-  if (q->signed_max != 0) narrowed.max = q->signed_max;
-  out->given = true;
-  if (q->choices) {
-    out->choice = choice_value(p, q, index);
-    return;
-  }
-  switch (q->type) {
-  case TYPE_STRING:
-    out->text = message_text(p, q, index);
-    return;
-  case TYPE_BOOLEAN:
-    out->boolean = boolean_value(p, q, index);
-    return;
-  case TYPE_INTEGER:
-    out->number = (double)integer_value(p, &narrowed, index);
-    return;
-  case TYPE_NUMBER:
-    out->number = number_value(p, &narrowed, index);
-    return;
-  case TYPE_ID:
-    out->integer = id_number(p, q, index);
-    return;
-  case TYPE_DAYS:
-    out->integer = days_value(p, q, index);
-    return;
-  case TYPE_OBJECT:
-    if (q->member) member_text(p, q, index, out);
-    return;
-  default:
-    mistake(p, "'%s' cannot stand in a signed command", q->name);
   }
 }

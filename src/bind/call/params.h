@@ -33,7 +33,7 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
 
 void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed", "All" */
 
-/* The table of parameters against the row (client.c): unknown names raise, and so does a parameter that is
+/* The table of parameters against the row (plan.c): unknown names raise, and so does a parameter that is
  * missing. */
 void check_names(const struct plan *p);
 bool push_param(const struct plan *p,

@@ -4,104 +4,6 @@
 
 #include <string.h>
 
-static const char *const slot_names[] = {NULL, "user", "partner", "business"};
-
-/* ---- the request box ---- */
-
-static void release_request(void *object) {
-  struct request *r = object;
-  buf_free(&r->target);
-  buf_free(&r->body);
-}
-
-static int l_request_tostring(lua_State *L) {
-  const struct request *r = box_any(L, 1, &request_type);
-  lua_pushfstring(L, "fleet.request (%s %s)", r->row->verb, r->row->path);
-  return 1;
-}
-
-static struct request *check_request(lua_State *L) {
-  return box_check(L, 1, &request_type);
-}
-
-/* request:flag(name): an option of the call, or whether it may be repeated ("idempotent") */
-static int l_flag(lua_State *L) {
-  const struct request *r = check_request(L);
-  static const char *const names[] = {"wake", "idempotent", "strict", "raw", "force", "read_back", NULL};
-  const bool values[] = {r->wake, r->idempotent, r->strict, r->raw, r->force, r->read_back};
-  lua_pushboolean(L, values[luaL_checkoption(L, 2, NULL, names)]);
-  return 1;
-}
-
-/* request:settings() -> timeout or nil, whether it may be repeated, the token kind that was asked for or nil
- */
-static int l_settings(lua_State *L) {
-  const struct request *r = check_request(L);
-  if (r->timeout > 0)
-    lua_pushnumber(L, r->timeout);
-  else
-    lua_pushnil(L);
-  lua_pushboolean(L, r->idempotent);
-  lua_pushstring(L, slot_names[r->slot]);
-  return 3;
-}
-
-static int l_params(lua_State *L) {
-  check_request(L);
-  lua_getiuservalue(L, 1, REQUEST_PARAMS);
-  return 1;
-}
-
-static int l_locals(lua_State *L) {
-  check_request(L);
-  lua_getiuservalue(L, 1, REQUEST_LOCALS);
-  return 1;
-}
-
-/* request:query(text): replaces what the last such call added to the query, for the walk over pages */
-static int l_query(lua_State *L) {
-  struct request *r = check_request(L);
-  struct bytes text = check_bytes(L, 2);
-  if (!r->planned) r->planned = r->target.size;
-  r->target.size = r->planned;
-  buf_put(&r->target, r->query_follows ? '&' : '?');
-  buf_add(&r->target, text.data, text.size);
-  return 0;
-}
-
-/* request:table(base, authorization line or nil) -> { method, url, headers = { name = value }, body } for a
- * host's own HTTP */
-static int l_table(lua_State *L) {
-  const struct request *r = check_request(L);
-  static const char line[] = "Authorization: ";
-  const char *base = luaL_checkstring(L, 2), *authorization = luaL_optstring(L, 3, NULL);
-  lua_newtable(L);
-  lua_pushstring(L, r->row->verb);
-  lua_setfield(L, -2, "method");
-  lua_pushfstring(L, "%s%s", base, buf_text(&r->target));
-  lua_setfield(L, -2, "url");
-  lua_createtable(L, 0, 2);
-  lua_pushliteral(L, "application/json");
-  lua_setfield(L, -2, "content-type");
-  if (authorization) {
-    luaL_argcheck(L, strncmp(authorization, line, strlen(line)) == 0, 3, "header line expected");
-    lua_pushstring(L, authorization + strlen(line));
-    lua_setfield(L, -2, "authorization");
-  }
-  lua_setfield(L, -2, "headers");
-  if (r->has_body) {
-    push_buf(L, &r->body);
-    lua_setfield(L, -2, "body");
-  }
-  return 1;
-}
-
-static const luaL_Reg request_methods[] = {
-    {"flag", l_flag},   {"settings", l_settings}, {"params", l_params}, {"locals", l_locals},
-    {"query", l_query}, {"table", l_table},       {NULL, NULL}};
-static const luaL_Reg request_metamethods[] = {{"__tostring", l_request_tostring}, {NULL, NULL}};
-const struct box_type request_type = {"fleet.request", release_request, request_methods, request_metamethods};
-
 /* ---- parameters ---- */
 
 enum { MOST_PARAMS = 40 };
@@ -252,23 +154,15 @@ static void add_body(struct plan *p) {
   if (p->row->wrap) buf_put(&r->body, '}');
 }
 
-/* Local parameters are checked like the others and handed to Lua as a table. */
-static void keep_locals(struct plan *p) {
+/* Local parameters are for the module itself: they are checked like the others and stay among the parameters.
+ */
+static void check_locals(const struct plan *p) {
   for (const struct param *q = p->row->params; q && q->name; q++) {
     if (q->place != IN_LOCAL || !push_param(p, q)) continue;
     struct buf *text = push_scratch(p->L);
     if (q->type != TYPE_OBJECT) plain_text(p, q, lua_gettop(p->L) - 1, text);
     box_close(p->L, -1);
-    lua_pop(p->L, 1);
-    if (lua_getiuservalue(p->L, p->box, REQUEST_LOCALS) == LUA_TNIL) {
-      lua_pop(p->L, 1);
-      lua_newtable(p->L);
-      lua_pushvalue(p->L, -1);
-      lua_setiuservalue(p->L, p->box, REQUEST_LOCALS);
-    }
-    lua_insert(p->L, -2);
-    lua_setfield(p->L, -2, q->name);
-    lua_pop(p->L, 1);
+    lua_pop(p->L, 2);
   }
 }
 
@@ -329,9 +223,10 @@ static bool flag_option(const struct plan *p, const char *name, bool fallback) {
 static double timeout_option(const struct plan *p) {
   double value = 0;
   if (lua_getfield(p->L, p->options, "timeout") != LUA_TNIL) {
-    if (lua_type(p->L, -1) != LUA_TNUMBER || !(lua_tonumber(p->L, -1) > 0) || lua_tonumber(p->L, -1) > 1e6)
-      mistake(p, "option 'timeout' must be seconds above 0");
-    value = lua_tonumber(p->L, -1);
+    const struct option *o = call_option_rows; /* the first */
+    value = lua_type(p->L, -1) == LUA_TNUMBER ? lua_tonumber(p->L, -1) : 0;
+    if (!(value >= o->min && value <= o->max))
+      mistake(p, "option 'timeout' must be seconds, %f to %f", o->min, o->max);
   }
   lua_pop(p->L, 1);
   return value;
@@ -386,6 +281,10 @@ static void read_options(struct plan *p) {
   r->wake = flag_option(p, "wake", false);
   r->force = flag_option(p, "force", false);
   r->read_back = flag_option(p, "read_back", false);
+  if (r->read_back && !(p->row->flags & ROW_SETTING))
+    mistake(p, "option 'read_back' is for energy settings: this call is not read back");
+  if (r->raw && p->row->paging != PAGED_NO)
+    mistake(p, "option 'raw' is not for pages, which are put together here");
 }
 
 /* ---- core.plan(row, handle, ...) -> request ---- */
@@ -404,7 +303,7 @@ static const struct row *row_at(lua_State *L, int index) {
 }
 
 struct request *request_new(lua_State *L, const struct row *row) {
-  struct request *r = box_new(L, &request_type, sizeof *r, 2);
+  struct request *r = box_new(L, &request_type, sizeof *r, 1);
   box_open(L, -1);
   r->row = row;
   return r;
@@ -448,7 +347,7 @@ static void write_down(struct plan *p) {
   read_options(p);
   add_query(p);
   add_body(p);
-  keep_locals(p);
+  check_locals(p);
   if (p->params) {
     lua_pushvalue(p->L, p->params);
     lua_setiuservalue(p->L, p->box, REQUEST_PARAMS);
@@ -503,7 +402,7 @@ static int l_days(lua_State *L) {
   return 1;
 }
 
-void open_client(lua_State *L) {
+void open_plan(lua_State *L) {
   box_define(L, &request_type);
   lua_pop(L, 1);
   static const luaL_Reg functions[] = {

@@ -1,7 +1,7 @@
 /* One call, checked and written down: the row and the caller's arguments as a request target and a body.
  *
- * A request is a value: client.c makes it, whoever carries it (libcurl, a host's own HTTP, the proxy) makes a
- * reply of it, and reply.c turns that into a result. The body stays in C because it may hold a PIN; it is
+ * A request is a value: plan.c makes it, whoever carries it (libcurl, a host's own HTTP, the proxy) makes a
+ * reply of it, and result.c turns that into a result. The body stays in C because it may hold a PIN; it is
  * wiped when the box goes.
  */
 #ifndef FLEET_BIND_REQUEST_H
@@ -23,11 +23,11 @@ struct request {
   enum slot slot; /* option auth, SLOT_END: the row's */
 };
 
-/* User values of a request box: the IN_LOCAL parameters (a table or nil), the parameters as given (a table or
- * nil). */
-enum { REQUEST_LOCALS = 1, REQUEST_PARAMS = 2 };
+/* User value of a request box: the parameters as given, a table or nil. */
+enum { REQUEST_PARAMS = 1 };
 
 extern const struct box_type request_type;
+extern const char *const slot_names[]; /* by enum slot; the first is NULL */
 
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);

@@ -1,4 +1,5 @@
 #include "bind/call/handles.h"
+#include "bind/call/request.h"
 #include "tables/rows.h"
 
 #include <math.h>
@@ -53,7 +54,6 @@ static const char *const type_names[] = {"string", "integer", "number", "boolean
                                          "vin",    "time",    "date",   "days",    "strings",
                                          "vins",   "object",  "tariff", "bytes"};
 static const char *const place_names[] = {"path", "query", "body", "local"};
-static const char *const slot_names[] = {NULL, "user", "partner", "business"};
 static const char *const billing_names[] = {"free", "data", "command", "wake", "specs"};
 static const char *const paging_names[] = {"no", "page", "page_no", "offset"};
 static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "infotainment"};
@@ -345,6 +345,7 @@ static int push_options(lua_State *L, const struct option *o) {
     set_text(L, "environment", o->environment);
     set_flags(L, option_flags, o->flags);
     set_boolean(L, "lua_only", o->lua_only);
+    if (o->max != 0) set_number(L, "min", o->min), set_number(L, "max", o->max);
     set_text(L, "doc", o->doc);
     lua_seti(L, -2, i);
   }

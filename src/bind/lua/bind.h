@@ -49,12 +49,12 @@ long live_objects(lua_State *L); /* boxes that are open in this state: specs req
 void open_errors(lua_State *L);
 void open_json(lua_State *L);
 void open_secret(lua_State *L);
-void open_client(lua_State *L);
+void open_plan(lua_State *L);
 void open_reply(lua_State *L);
 void open_result(lua_State *L);
 void open_next(lua_State *L);
 void open_rows(lua_State *L);
-void open_resource(lua_State *L);
+void open_handle(lua_State *L);
 void open_loop(lua_State *L);
 void open_signals(lua_State *L);
 void open_keys(lua_State *L);

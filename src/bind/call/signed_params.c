@@ -1,0 +1,69 @@
+#include "bind/call/param_values.h"
+
+#include <string.h>
+
+/* The forms of values in a message of the command protocol. */
+
+static uint64_t id_number(const struct plan *p, const struct param *q, int index) {
+  struct buf *text = push_scratch(p->L);
+  uint64_t id = 0;
+  id_value(p, q, index, text);
+  for (size_t i = 0; i < text->size; i++) {
+    unsigned digit = text->data[i] - '0';
+    if (digit > 9 || id > (UINT64_MAX - digit) / 10) mistake(p, "'%s' must be a number here", q->name);
+    id = id * 10 + digit;
+  }
+  box_close(p->L, -1);
+  lua_pop(p->L, 1);
+  if (q->max > 0 && (double)id > q->max) mistake(p, "'%s' must be at most %f", q->name, q->max);
+  return id;
+}
+
+static struct bytes message_text(const struct plan *p, const struct param *q, int index) {
+  struct bytes text = string_value(p, q, index);
+  check_text_param(p, q, text);
+  if (text.size && memchr(text.data, 0, text.size)) mistake(p, "'%s' must not hold a zero byte", q->name);
+  return text;
+}
+
+/* The text stays on the stack, like those that push_param pushes. */
+static void member_text(const struct plan *p, const struct param *q, int index, struct value *out) {
+  luaL_checktype(p->L, index, LUA_TTABLE);
+  out->given = lua_getfield(p->L, index, q->member) == LUA_TSTRING;
+  if (out->given) out->text = check_bytes(p->L, lua_gettop(p->L));
+}
+
+void signed_value(const struct plan *p, const struct param *q, int index, struct value *out) {
+  struct param narrowed = *q;
+  if (q->signed_max != 0) narrowed.max = q->signed_max;
+  out->given = true;
+  if (q->choices) {
+    out->choice = choice_value(p, q, index);
+    return;
+  }
+  switch (q->type) {
+  case TYPE_STRING:
+    out->text = message_text(p, q, index);
+    return;
+  case TYPE_BOOLEAN:
+    out->boolean = boolean_value(p, q, index);
+    return;
+  case TYPE_INTEGER:
+    out->number = (double)integer_value(p, &narrowed, index);
+    return;
+  case TYPE_NUMBER:
+    out->number = number_value(p, &narrowed, index);
+    return;
+  case TYPE_ID:
+    out->integer = id_number(p, q, index);
+    return;
+  case TYPE_DAYS:
+    out->integer = days_value(p, q, index);
+    return;
+  case TYPE_OBJECT:
+    if (q->member) member_text(p, q, index, out);
+    return;
+  default:
+    mistake(p, "'%s' cannot stand in a signed command", q->name);
+  }
+}
