@@ -45,6 +45,18 @@ describe("fleet.server", function()
       assert.same({ "Value", "localhost" }, { seen.headers["x-two"], seen.headers.host })
     end)
 
+    it("comes with a table of its fields, for whoever reads all of them", function()
+      local fields
+      local _, where = open({ on_request = function(request, given)
+        fields = given
+        echo(request)
+      end })
+      get(where, "POST", "/a?b", { ["X-Two"] = "Value" }, "hello")
+      assert.same({ "POST", "/a", "b", "hello", "Value" }, {
+        fields.method, fields.path, fields.query, fields.body, fields.headers["x-two"],
+      })
+    end)
+
     it("has an empty query and body when it sends none", function()
       local seen
       local _, where = open({ on_request = function(request)
@@ -260,6 +272,13 @@ describe("fleet.server", function()
         return r
       end)
       assert.is_nil(reply and reply.status == 200 or nil)
+    end)
+
+    it("leave room for the headers of a client with long tokens, and for the next request of its connection", function()
+      local _, where = open({ on_request = function(r)
+        r:respond(200, { ["X-Seen"] = ("y"):rep(1000) }, tostring(#r.headers["x-big"]))
+      end })
+      for _ = 1, 3 do assert.equal("8000", get(where, "GET", "/", { ["X-Big"] = ("x"):rep(8000) }).body) end
     end)
 
     it("refuse headers that are too large", function()

@@ -13,6 +13,15 @@ local function plugged(fields)
 end
 
 describe("a simulated vehicle", function()
+  it("lives through every moment that somebody looks at, however short they are together", function()
+    local sim = plugged()
+    for _ = 1, 3600 * 20 do
+      sim.service.clock:advance(0.05)
+      require("fleet.sim.physics").advance(sim:car(), sim.service:now())
+    end
+    assert.near(7.68, sim:section("charge_state").charge_energy_added, 0.001)
+  end)
+
   describe("has a range", function()
     local function range(sim)
       local charge = sim:section("charge_state")

@@ -33,6 +33,17 @@ describe("the simulated service", function()
       assert.same({ 400, "invalid_command" }, { reply.status, reply.json.error })
     end)
 
+    it("are the same however often and for however many paths they were asked", function()
+      for i = 1, 1200 do assert.equal(404, sim:get("/api/1/nothing/" .. i).status) end
+      for _ = 1, 2 do
+        assert.equal(OLD, sim:get("/api/1/vehicles/" .. OLD).response.vin)
+        assert.equal(CAR, sim:get("/api/1/vehicles/" .. CAR).response.vin)
+        assert.equal(404, sim:get("/api/1/vehicles/5YJ3FLEE9RF00000%32").status)
+        assert.equal(OLD, sim:get("/api/1/vehicles/" .. OLD:sub(1, -2) .. "%32").response.vin)
+        assert.equal(405, sim:call("DELETE", "/api/1/vehicles/" .. OLD).status)
+      end
+    end)
+
     it("tell two histories apart by their kind", function()
       local site = "/api/1/energy_sites/2252147638651584/calendar_history"
       assert.is_table(sim:get(site .. "?kind=backup").response.events)

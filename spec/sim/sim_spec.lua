@@ -91,6 +91,13 @@ describe("fleet.sim", function()
       assert.equal(401, ask(sim.base_url, "POST", "/control", { Authorization = "Bearer x" }, "{}").status)
     end)
 
+    it("shows the newest hundred calls, in their order", function()
+      open()
+      for i = 1, 230 do ask(sim.base_url, "GET", "/api/1/users/" .. i) end
+      local calls = sim:state().calls
+      assert.same({ 100, "/api/1/users/131", "/api/1/users/230" }, { #calls, calls[1].path, calls[100].path })
+    end)
+
     it("lets time pass, sets fields, makes events and faults, and shows the state", function()
       open()
       local vin = "5YJSFLEE9KF000002"

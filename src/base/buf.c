@@ -231,10 +231,32 @@ static void json_character(struct buf *b, unsigned char c) {
   }
 }
 
+static bool needs_escape(unsigned char c) {
+  return c < 0x20 || c == '"' || c == '\\' || c == 0x7F;
+}
+
+/* What needs no escape is copied in runs: nearly every text is one. */
 void buf_json_string(struct buf *b, struct bytes in) {
+  size_t done = 0;
+  if (!buf_reserve(b, in.size + 2)) return;
   buf_put(b, '"');
-  for (size_t i = 0; i < in.size; i++) json_character(b, in.data[i]);
+  for (size_t i = 0; i < in.size; i++) {
+    if (!needs_escape(in.data[i])) continue;
+    buf_add(b, in.data + done, i - done);
+    json_character(b, in.data[i]);
+    done = i + 1;
+  }
+  if (done < in.size) buf_add(b, in.data + done, in.size - done);
   buf_put(b, '"');
+}
+
+void buf_integer(struct buf *b, int64_t value) {
+  char digits[24], *at = digits + sizeof digits;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do *--at = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (value < 0) *--at = '-';
+  buf_add(b, at, (size_t)(digits + sizeof digits - at));
 }
 
 /* The decimal point of the current locale may be any run of bytes outside the characters of a number. */
@@ -253,6 +275,10 @@ static void number_text(struct buf *b, const char *text) {
 bool buf_json_number(struct buf *b, double value) {
   char text[64];
   if (!isfinite(value)) return false;
+  if (value == floor(value) && fabs(value) < 1e15 && !(value == 0 && signbit(value))) {
+    buf_integer(b, (int64_t)value);
+    return true;
+  }
   for (int digits = 15; digits <= 17; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, value);
     if (strtod(text, NULL) == value) break;

@@ -22,9 +22,11 @@ struct limits {
 struct daemon {
   int fd; /* readable when daemon_run has something to do; -1: closed */
   struct MHD_Daemon *mhd;
-  int timer_fd, pid;
-  double armed; /* when the timer fires, CLOCK_MONOTONIC seconds; 0: disarmed */
+  int timer_fd;
+  unsigned generation; /* of forks, at the start */
+  double armed;        /* when the timer fires, CLOCK_MONOTONIC seconds; 0: disarmed */
   bool closing;
+  bool left; /* a connection has ended in the last daemon_run: another may be let in */
   struct limits limits;
   struct listener listener;
   struct visitor *visitors;      /* all connections */

@@ -277,7 +277,8 @@ static int l_handle(lua_State *L) {
   lua_setiuservalue(L, 2, HOLDS_FIELDS);
   lua_getiuservalue(L, 1, HOLDS_HANDLER);
   lua_pushvalue(L, 2);
-  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return 0;
+  lua_getiuservalue(L, 2, HOLDS_FIELDS);
+  if (lua_pcall(L, 2, 0, 0) == LUA_OK) return 0;
   struct MHD_Response *sorry =
       r->answered ? NULL : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
   if (sorry) exchange_respond(r->exchange, 500, sorry, 0);
@@ -298,13 +299,15 @@ static void serve_queue(lua_State *L, struct server *s) {
 static int step(lua_State *L, struct server *s) {
   lua_settop(L, 1);
   s->depth++;
+  bool served = false;
   for (int round = 0; round < ROUNDS && box_is_open(L, 1); round++) {
     daemon_run(&s->daemon);
-    if (!s->daemon.first) break;
+    served = s->daemon.first != NULL;
+    if (!served) break;
     serve_queue(L, s);
   }
   s->depth--;
-  if (box_is_open(L, 1)) run(s);
+  if (box_is_open(L, 1) && (served || s->daemon.left)) run(s);
   return lua_gettop(L) > 1 ? lua_error(L) : 0;
 }
 

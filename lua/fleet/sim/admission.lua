@@ -21,7 +21,7 @@ local function check_region(self, token, row)
 end
 
 local function check_registered(self, token, row)
-  local app = self.oauth:app(token.client_id)
+  local app = self.garage.apps and self.oauth:app(token.client_id)
   local missing = app and app.registered == false and not self.registered[app.client_id]
   if missing and not row.path:find("/partner_accounts", 1, true) then
     reply.fail(412, ("Account %s must be registered in the current region %s"):format(

@@ -249,8 +249,8 @@ end
 function M.state(service)
   service:catch_up()
   local out = {
-    now = service:now(), vehicles = {}, energy_sites = {}, calls = json.list(service.calls), faults = json.list(),
-    billing = service.billing:state(),
+    now = service:now(), vehicles = {}, energy_sites = {}, calls = service.log and service.log:newest() or json.list(),
+    faults = json.list(), billing = service.billing:state(),
   }
   for _, vehicle in ipairs(service.vehicles) do
     out.vehicles[vehicle.vin] = {

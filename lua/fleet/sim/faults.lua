@@ -63,6 +63,7 @@ end
 
 -- Takes the first fault that fits, once. named: only one that names this row.
 function M:take(names, context, named)
+  if not self.list[1] then return nil end
   for i, fault in ipairs(self.list) do
     if fits(fault, names, context) and (fault.options.row or not named) then
       fault.left = fault.left - 1

@@ -1,14 +1,13 @@
--- JSON for the simulator, both ways, and not the core's: that one reads replies for a client, where a null member is absent, a
--- long number a text and an empty list an empty table. Here a tariff must come back exactly as it was sent and a reply must be
--- able to say [], {} and null; and a service that shared its client's reader would agree with its mistakes. Lists carry a
--- mark, members are written in a fixed order, so that logs and specs can be compared.
+-- JSON for the simulator. It is written by the core and not read by it: the core reads replies for a client, where a null member is
+-- absent, a long number a text and an empty list an empty table. Here a tariff must come back exactly as it was sent, a reply must be
+-- able to say [], {} and null; and a service that shared its client's reader would agree with its mistakes. Lists carry a mark.
 local core = require("fleet.core")
 
 local M = {}
 
 M.null = core.null
 
-local list_mark = { __name = "json.list" }
+local list_mark = { __name = "json.list", __jsontype = "array" }
 
 -- Marks a table as a list, also when it is empty.
 function M.list(t)
@@ -21,74 +20,8 @@ end
 
 -- ---- writing ----
 
-local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
-
-local function escape(c)
-  return escapes[c] or ("\\u%04x"):format(c:byte())
-end
-
-local function quote(text)
-  if not text:find('[%c"\\]') then return '"' .. text .. '"' end
-  return '"' .. text:gsub('[%c"\\]', escape) .. '"'
-end
-
--- The shortest text that reads back as the same number; the decimal point of a foreign locale is put right.
-local function number(n)
-  if n ~= n or n == math.huge or n == -math.huge then error("JSON has no number " .. tostring(n), 0) end
-  if n % 1 == 0 and n > -1e15 and n < 1e15 then return ("%.0f"):format(n) end
-  local text = ("%.15g"):format(n)
-  if tonumber(text) ~= n then text = ("%.17g"):format(n) end
-  return (text:gsub("[^%d%-+e]", "."))
-end
-
-local write
-
-local function write_list(out, t)
-  out[#out + 1] = "["
-  for i = 1, #t do
-    if i > 1 then out[#out + 1] = "," end
-    write(out, t[i])
-  end
-  out[#out + 1] = "]"
-end
-
-local function write_object(out, t)
-  local names, count = {}, 0
-  for name in pairs(t) do
-    count = count + 1
-    names[count] = tostring(name)
-  end
-  table.sort(names)
-  out[#out + 1] = "{"
-  for i = 1, count do
-    out[#out + 1] = (i > 1 and "," or "") .. quote(names[i]) .. ":"
-    write(out, t[names[i]])
-  end
-  out[#out + 1] = "}"
-end
-
-function write(out, value)
-  local kind = type(value)
-  if value == M.null or value == nil then
-    out[#out + 1] = "null"
-  elseif kind == "string" then
-    out[#out + 1] = quote(value)
-  elseif kind == "number" then
-    out[#out + 1] = number(value)
-  elseif kind == "boolean" then
-    out[#out + 1] = tostring(value)
-  elseif M.is_list(value) then
-    write_list(out, value)
-  else
-    write_object(out, value)
-  end
-end
-
-function M.encode(value)
-  local out = {}
-  write(out, value)
-  return table.concat(out)
-end
+--- The members of an object in the order of their names, so that logs and specs can be compared.
+M.encode = core.json_encode
 
 -- ---- reading ----
 

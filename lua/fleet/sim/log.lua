@@ -30,9 +30,19 @@ end
 
 function M:add(now, request, status)
   local entry = event(now, request, status)
-  self.recent[#self.recent + 1] = entry
-  if #self.recent > KEPT then table.remove(self.recent, 1) end
+  local recent, count = self.recent, #self.recent + 1
+  recent[count] = entry
+  if count == 2 * KEPT then -- all at once, so that one entry costs the same however many are kept
+    for i = 1, count do recent[i] = i <= KEPT and recent[i + KEPT] or nil end
+  end
   if self.file then self.file:write(json.encode(entry), "\n") end
+end
+
+-- The newest calls, the oldest of them first.
+function M:newest()
+  local list, first = json.list(), math.max(1, #self.recent - KEPT + 1)
+  for i = first, #self.recent do list[#list + 1] = self.recent[i] end
+  return list
 end
 
 function M:close()

@@ -64,8 +64,9 @@ function M.make(service)
     if #out.vehicles < 60 then out.vehicles[#out.vehicles + 1] = vehicle(v) end
   end
   for _, site in ipairs(service.sites) do out.sites[#out.sites + 1] = one_site(service, site, now) end
-  for i = #service.calls, 1, -1 do
-    local call = service.calls[i]
+  local calls = service.log and service.log:newest() or {}
+  for i = #calls, 1, -1 do
+    local call = calls[i]
     out.calls[#out.calls + 1] = {
       time = calendar.text(call.time), method = call.method, path = call.path, status = call.status, vin = call.vin,
       billing = call.billing, signed = call.signed and call.signed.accepted,

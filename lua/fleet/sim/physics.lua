@@ -235,9 +235,11 @@ local function quiet(vehicle)
     not (vehicle.sleep_after and vehicle.record.state == "online")
 end
 
+local INSTANT = 0.1 -- seconds in which nothing happens: many reads in one moment see one state
+
 -- Brings the vehicle to this moment.
 function M.advance(vehicle, now)
-  if now <= vehicle.updated then return end
+  if now - vehicle.updated < INSTANT then return end
   local at = vehicle.updated
   while at < now do
     local to = math.min(now, quiet(vehicle) and now or (math.floor(at / STEP) + 1) * STEP)

@@ -25,13 +25,43 @@ local function segments(path)
   return list
 end
 
+-- Where its placeholders stand: { at =, name = }.
+local function arguments(parts)
+  local list = {}
+  for i, part in ipairs(parts) do
+    local name = part:match("^{(.+)}$")
+    if name then list[#list + 1] = { at = i, name = name } end
+  end
+  return list
+end
+
+local KINDS = {
+  string = "string", integer = "number", number = "number", boolean = "boolean", days = "string", strings = "table",
+  vins = "table", object = "table", tariff = "table", bytes = "string", vin = "string", time = "string", date = "string",
+}
+
+-- What a body may hold: { name =, kind = type in Lua or nil, required =, number_as_text = }.
+local function body_params(params)
+  local list = {}
+  for _, param in ipairs(params) do
+    if param.place == "body" then
+      list[#list + 1] = {
+        name = param.name, kind = KINDS[param.type], required = has(param, "required"), number_as_text = has(param, "number_as_text"),
+      }
+    end
+  end
+  return list
+end
+
 -- A table of its own with what the engines of the simulator read.
 local function normal(row)
   local out = {
     name = row.name, verb = row.verb, path = row.path, segments = segments(row.path), query = text.form(row.query or ""),
     slots = text.set(row.slots or {}), scope = row.scope, params = row.params or {}, wrap = row.wrap, billing = row.billing,
+    vin_in_query = row.path:find("^/api/1/dx/vehicles") ~= nil or row.path:find("^/api/1/dx/warranty") ~= nil,
     who = row.who, since = row.since, reply = row.reply, paging = row.paging, items = row.items, result = row.result,
   }
+  out.arguments, out.body_params = arguments(out.segments), body_params(out.params)
   for _, name in ipairs(FLAGS) do out[name] = has(row, name) end
   return out
 end
@@ -49,7 +79,7 @@ local function child(node, part)
 end
 
 local function tree_of(rows)
-  local root = { fixed = {}, rows = {} }
+  local root = { fixed = {}, rows = {}, seen = {}, count = 0 }
   for _, row in ipairs(rows) do
     local node = root
     for _, part in ipairs(row.segments) do node = child(node, part) end
@@ -100,18 +130,27 @@ local function fits(row, verb, query)
   return true
 end
 
+local MOST_SEEN = 1000
+
+-- Where a path leads. The same paths come again and again: they are remembered, a thousand of them.
+local function place_of(tree, path)
+  local place = tree.seen[path]
+  if place then return place end
+  local parts = segments(path)
+  place = { node = walk(tree, parts, 1), parts = parts }
+  if tree.count == MOST_SEEN then tree.seen, tree.count = {}, 0 end
+  tree.seen[path], tree.count = place, tree.count + 1
+  return place
+end
+
 -- find(tree, verb, path, query) → row, arguments, or nil and whether the path exists for another verb.
 function M.find(tree, verb, path, query)
-  local parts = segments(path)
-  local node = walk(tree, parts, 1)
-  if not node then return nil, false end
-  for _, row in ipairs(node.rows) do
+  local place = place_of(tree, path)
+  if not place.node then return nil, false end
+  for _, row in ipairs(place.node.rows) do
     if fits(row, verb, query) then
       local args = {}
-      for i, part in ipairs(row.segments) do
-        local name = part:match("^{(.+)}$")
-        if name then args[name] = text.unpercent(parts[i]) end
-      end
+      for _, argument in ipairs(row.arguments) do args[argument.name] = text.unpercent(place.parts[argument.at]) end
       return row, args
     end
   end
@@ -120,25 +159,14 @@ end
 
 -- ---- checking what came ----
 
-local KINDS = {
-  string = "string", integer = "number", number = "number", boolean = "boolean", days = "string", strings = "table",
-  vins = "table", object = "table", tariff = "table", bytes = "string", vin = "string", time = "string", date = "string",
-}
-
-local function flag(param, name)
-  return has(param, name)
-end
-
 -- problem(row, body) → nil, or a sentence about the first parameter of the body that is missing or of a wrong type.
 function M.problem(row, body)
-  for _, param in ipairs(row.params) do
-    if param.place == "body" then
-      local value, wanted = body[param.name], KINDS[param.type]
-      if value == nil then
-        if flag(param, "required") then return ("missing %s param"):format(param.name), param.name end
-      elseif wanted and type(value) ~= wanted and not (flag(param, "number_as_text") and type(value) == "number") then
-        return ("invalid %s param"):format(param.name), param.name
-      end
+  for _, param in ipairs(row.body_params) do
+    local value = body[param.name]
+    if value == nil then
+      if param.required then return ("missing %s param"):format(param.name), param.name end
+    elseif param.kind and type(value) ~= param.kind and not (param.number_as_text and type(value) == "number") then
+      return ("invalid %s param"):format(param.name), param.name
     end
   end
   return nil

@@ -60,7 +60,7 @@ function M.new(options)
     base_url = options.base_url, auth_url = options.auth_url, token_url = options.token_url, vendor = options.vendor or {},
     config_limit = options.config_limit or 5, zone = options.zone or utc_zone,
     jws_verify = options.jws_verify, core = options.core, vehicles = {}, by_vin = {}, sites = {}, by_site = {},
-    registered = {}, calls = {}, rows = rows.of(options.endpoints, options.commands),
+    registered = {}, rows = rows.of(options.endpoints, options.commands),
   }, M)
   self.region = self.garage.region or self.garage.accounts[1].region or "na"
   for i, account in ipairs(self.garage.accounts) do
@@ -177,14 +177,13 @@ local function check_live(self, context)
   local vehicle = context.vehicle
   if vehicle.record.in_service then reply.fail(405, "vehicle is currently in service") end
   if not vehicle.mobile_enabled then reply.fail(401, "mobile_access_disabled") end
-  local fault = self.faults:take({ "asleep", "offline" }, context)
+  local fault = self.faults:take(faults.VEHICLE, context)
   if fault or vehicle.record.state ~= "online" then reply.fail(408, UNAVAILABLE) end
   vehicle.used_at = context.now
 end
 
 local function bind_vehicle(self, context)
-  local id = context.args.vin or (context.row.path:find("/dx/vehicles", 1, true) and context.query.vin) or
-    (context.row.path:find("/dx/warranty", 1, true) and context.query.vin)
+  local id = context.args.vin or context.row.vin_in_query and context.query.vin
   if not id then return end
   context.vehicle, context.role, context.hidden = find_vehicle(self, context, id)
   if not context.vehicle then
@@ -261,7 +260,7 @@ local function prepare(self, request, row, args)
   local token = admission.token(self, request, row)
   local context = {
     service = self, row = row, token = token, args = args, query = request.query_fields, now = self:now(),
-    account = token.account, fail = reply.fail, note = function(note) request.note = note end,
+    account = token.account, fail = reply.fail, request = request,
   }
   context.body = admission.body(request, row)
   if row.name == "signed_command" and #self.faults.list > 0 then context.message = signed.kind_of(context) end
@@ -283,26 +282,29 @@ local function not_found(request, known)
   return reply.error(404, "not_found", "no such path: " .. request.path)
 end
 
-local function guarded(fn, ...)
-  local results = { pcall(fn, ...) }
-  if results[1] then return results[2], results[3], results[4], results[5] end
-  if reply.is_refusal(results[2]) then return reply.of_refusal(results[2]) end
-  error(results[2], 0)
+local function settle(ok, status, headers, body, manner)
+  if ok then return status, headers, body, manner end
+  if reply.is_refusal(status) then return reply.of_refusal(status) end
+  error(status, 0)
 end
 
-local function call(self, request, row, args)
-  local context
-  local status, headers, body = guarded(function()
-    context = prepare(self, request, row, args)
-    return nil
-  end)
-  if status then return status, headers, body end
+local function guarded(fn, ...)
+  return settle(pcall(fn, ...))
+end
+
+local function serve_with_faults(self, request, context)
   local fault = self.faults:take(faults.BEFORE, context)
   if fault then return faults.reply(self, fault, context) end
   local after = self.faults:take(faults.AFTER, context)
-  status, headers, body = guarded(serve, self, request, context)
+  local status, headers, body = guarded(serve, self, request, context)
   if after then return faults.spoil(self, after, status, headers, body) end
   return status, headers, body
+end
+
+local function call(self, request, row, args)
+  local context = prepare(self, request, row, args)
+  local way = self.faults.list[1] and serve_with_faults or serve
+  return way(self, request, context)
 end
 
 -- handle { method =, path =, query =, headers =, body = } → status, headers, body, manner. manner is nil, or how a server
@@ -312,7 +314,7 @@ function M:handle(request)
   local row, args = rows.find(self.rows.tree, request.method, request.path, request.query_fields)
   if not row then return not_found(request, args) end
   request.row = row
-  local status, headers, body, manner = call(self, request, row, args)
+  local status, headers, body, manner = guarded(call, self, request, row, args)
   self.billing:add(row, status, body)
   return status, headers, body, manner
 end

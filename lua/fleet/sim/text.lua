@@ -5,6 +5,7 @@ local core = require("fleet.core")
 local M = {}
 
 function M.unpercent(text)
+  if not text:find("%", 1, true) then return text end
   return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
@@ -16,6 +17,7 @@ end
 -- second result as lists.
 function M.form(text)
   local first, all = {}, {}
+  if text == "" then return first, all end
   for pair in text:gmatch("[^&]+") do
     local name, value = pair:match("^([^=]*)=?(.*)$")
     name, value = M.unpercent((name:gsub("+", " "))), M.unpercent((value:gsub("+", " ")))

@@ -203,41 +203,65 @@ static void write_list(struct writer *w, int index) {
   buf_put(w->out, ']');
 }
 
-static int by_text(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
+struct member {
+  const char *name;
+  int value; /* its place on the stack */
+};
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
 }
 
-/* The names stay alive through the table; the array is a userdata so that a raise loses nothing. */
-static const char **sorted_names(struct writer *w, int index, size_t *count) {
-  *count = 0;
-  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1)) {
-    if (lua_type(w->L, -2) != LUA_TSTRING) refuse(w, "a table with both list elements and members");
-    if (strlen(lua_tostring(w->L, -2)) != lua_rawlen(w->L, -2)) refuse(w, "a name with a zero byte");
-    ++*count;
+static void check_name(struct writer *w) { /* name at -2 */
+  size_t size;
+  if (lua_type(w->L, -2) != LUA_TSTRING) refuse(w, "a table with both list elements and members");
+  if (strlen(lua_tolstring(w->L, -2, &size)) != size) refuse(w, "a name with a zero byte");
+}
+
+/* Leaves names and values on the stack, where they stay alive; the array is a userdata so that a raise loses
+ * nothing. */
+static struct member *sorted_members(struct writer *w, int index, size_t *count) {
+  int base = lua_gettop(w->L);
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pushvalue(w->L, -2)) {
+    luaL_checkstack(w->L, 8, "JSON");
+    check_name(w);
   }
-  const char **names = lua_newuserdatauv(w->L, (*count + 1) * sizeof *names, 0);
-  size_t i = 0;
-  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pop(w->L, 1)) names[i++] = lua_tostring(w->L, -2);
-  qsort(names, *count, sizeof *names, by_text);
-  return names;
+  *count = (size_t)(lua_gettop(w->L) - base) / 2;
+  struct member *members = lua_newuserdatauv(w->L, (*count + 1) * sizeof *members, 0);
+  for (size_t i = 0; i < *count; i++) {
+    int name = base + 1 + 2 * (int)i;
+    members[i] = (struct member){lua_tostring(w->L, name), name + 1};
+  }
+  qsort(members, *count, sizeof *members, by_name);
+  return members;
 }
 
 static void write_object(struct writer *w, int index) {
   size_t count;
-  const char **names = sorted_names(w, index, &count), *outer = w->name;
+  int top = lua_gettop(w->L);
+  const struct member *members = sorted_members(w, index, &count);
+  const char *outer = w->name;
   buf_put(w->out, '{');
   for (size_t i = 0; i < count; i++) {
     if (i) buf_put(w->out, ',');
-    buf_json_string(w->out, bytes_of(names[i]));
+    buf_json_string(w->out, bytes_of(members[i].name));
     buf_put(w->out, ':');
-    lua_getfield(w->L, index, names[i]);
-    w->name = names[i];
-    write_value(w, lua_gettop(w->L));
-    lua_pop(w->L, 1);
+    w->name = members[i].name;
+    write_value(w, members[i].value);
   }
   w->name = outer;
   buf_put(w->out, '}');
-  lua_pop(w->L, 1);
+  lua_settop(w->L, top);
+}
+
+/* An empty table that is a list says so in its metatable, __jsontype = "array", as other libraries have it.
+ */
+static bool is_marked(lua_State *L, int index) {
+  if (luaL_getmetafield(L, index, "__jsontype") == LUA_TNIL) return false;
+  const char *mark = lua_tostring(L, -1);
+  bool list = mark && strcmp(mark, "array") == 0;
+  lua_pop(L, 1);
+  return list;
 }
 
 static void write_table(struct writer *w, int index) {
@@ -249,7 +273,8 @@ static void write_table(struct writer *w, int index) {
     lua_pop(w->L, 2);
     empty = false;
   }
-  bool list = empty ? word_in(w->lists, w->name, strlen(w->name)) : luaL_len(w->L, index) > 0;
+  bool list = empty ? word_in(w->lists, w->name, strlen(w->name)) || is_marked(w->L, index)
+                    : luaL_len(w->L, index) > 0;
   if (list)
     write_list(w, index);
   else
@@ -259,7 +284,7 @@ static void write_table(struct writer *w, int index) {
 
 static void write_number(struct writer *w, int index) {
   if (lua_isinteger(w->L, index))
-    buf_format(w->out, "%lld", (long long)lua_tointeger(w->L, index));
+    buf_integer(w->out, lua_tointeger(w->L, index));
   else if (!buf_json_number(w->out, lua_tonumber(w->L, index)))
     refuse(w, "a number that is not finite");
 }

@@ -138,7 +138,7 @@ local function deliver(context, domain, counter)
       return respond(service, vehicle, domain, payload, context)
     end)
     if not answer then context.fail(540, tostring(accepted)) end
-    context.note({ accepted = context.signed_name, domain = domain, counter = counter, fault = fault })
+    context.request.note = { accepted = context.signed_name, domain = domain, counter = counter, fault = fault }
     return answer
   end
 end
