@@ -1,6 +1,6 @@
 /* What an exchange means and what to do next: pure functions of what happened, of the rows and of time.
  *
- * Rule R1: a command reaches the vehicle at most once per call. Whether a failure is `not_sent`, `refused` or
+ * A command reaches the vehicle at most once per call. Whether a failure is `not_sent`, `refused` or
  * `unknown` is a column of the status rows; a failure before the request could leave is not_sent; all that no
  * row settles is unknown. Only what cannot have happened, or may happen twice without harm, is ever repeated,
  * briefly and within the call's deadline; nothing is repeated after a 429.
