@@ -114,6 +114,47 @@ describe("the layers of the C sources", function()
   end)
 end)
 
+-- A header that two files share can hide that each calls the other: what the objects define and need cannot.
+describe("the calls between C files", function()
+  local defines, needs = {}, {}
+  for _, path in ipairs(sources) do
+    local object = os.getenv "FLEET_BUILD" .. "/obj/" .. string.gsub(string.sub(path, 5), "%.c$", ".o")
+    if string.find(path, "%.c$") then
+      needs[path] = {}
+      for _, line in ipairs(lines("nm " .. object)) do
+        local kind, name = string.match(line, "(%u) ([%w_]+)$")
+        if kind == "U" then table.insert(needs[path], name) elseif kind then defines[name] = path end
+      end
+    end
+  end
+
+  local function called_by(path)
+    local list = {}
+    for _, name in ipairs(needs[path]) do
+      if defines[name] and defines[name] ~= path then list[#list + 1] = defines[name] end
+    end
+    return list
+  end
+
+  it("go down only, from room to room", function()
+    local seen = 0
+    for path in pairs(needs) do
+      local allowed = may_include[string.match(path, "^src/([^/]+)/")]
+      for _, target in ipairs(called_by(path)) do
+        seen = seen + 1
+        assert.is_true(allowed[string.match(target, "^src/([^/]+)/")] or false, path .. " calls into " .. target)
+      end
+    end
+    assert.is_true(seen > 100)
+  end)
+
+  it("form no circle", function()
+    local graph = {}
+    for path in pairs(needs) do graph[path] = called_by(path) end
+    assert.is_nil(find_cycle(graph))
+  end)
+end)
+
 describe("the shared objects", function()
   local build = os.getenv("FLEET_BUILD")
   for name, symbol in pairs { core = "luaopen_fleet_core", server = "luaopen_fleet_server" } do
