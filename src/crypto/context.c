@@ -1,13 +1,7 @@
 #include "crypto/internal.h"
 
 #include <openssl/crypto.h>
-#include <openssl/err.h>
 #include <stdlib.h>
-
-bool openssl_ok(bool ok) {
-  if (!ok) ERR_clear_error();
-  return ok;
-}
 
 static void crypto_free(struct crypto *c) {
   mac_drop_all(c);

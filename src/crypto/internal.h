@@ -6,6 +6,7 @@
 #include "crypto/key.h"
 #include "crypto/mac.h"
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
 
 enum { KEPT_CONTEXTS = 32 };
@@ -36,7 +37,10 @@ struct key {
 };
 
 /* OpenSSL queues its errors per thread; what is not reported must not surprise the host. */
-bool openssl_ok(bool ok);
+static inline bool openssl_ok(bool ok) {
+  if (!ok) ERR_clear_error();
+  return ok;
+}
 
 struct random_pool *random_pool_new(void);
 void random_pool_free(struct random_pool *p);

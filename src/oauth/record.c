@@ -4,12 +4,7 @@
 
 #include <math.h>
 
-static const double last_time = 1e11, last_order = 1e12;
-
-/* What is no number at all fails both comparisons, here and below. */
-double record_order(double number) {
-  return number >= 1 && number <= last_order ? floor(number) : 0;
-}
+static const double last_time = 1e11;
 
 static double time_of(struct bytes object, const char *name) {
   double seconds = object_number(object, name);
@@ -25,7 +20,7 @@ bool record_read(struct bytes text, struct token *t) {
   t->expires_at = time_of(text, "expires_at");
   t->saved_at = time_of(text, "saved_at");
   t->refreshed_at = time_of(text, "refreshed_at");
-  t->order = record_order(object_number(text, "order"));
+  t->order = token_order(object_number(text, "order"));
   struct bytes previous = object_member(text, "previous");
   object_text(previous, "refresh_token", &t->previous);
   t->previous_ends = time_of(previous, "ends");

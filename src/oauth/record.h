@@ -10,6 +10,5 @@
 
 bool record_read(struct bytes text, struct token *t); /* false: no record, t is left empty */
 void record_write(const struct token *t, struct buf *out);
-double record_order(double number); /* a whole number within its range; 0: it is none */
 
 #endif

@@ -1,8 +1,8 @@
 #include "oauth/token.h"
 
-#include "oauth/record.h"
-
 #include <math.h>
+
+static const double last_order = 1e12;
 
 enum {
   MARGIN = 60,             /* refreshed when less is left */
@@ -17,6 +17,11 @@ void token_free(struct token *t) {
   buf_free(&t->previous);
   buf_free(&t->scope);
   buf_free(&t->asked);
+}
+
+/* What is no number at all fails both comparisons, here and below. */
+double token_order(double number) {
+  return number >= 1 && number <= last_order ? floor(number) : 0;
 }
 
 bool token_access_good(const struct buf *access) {
@@ -49,7 +54,7 @@ bool token_complete(struct token *t, const struct token *before, const struct to
   t->refreshed_at = kept ? before->refreshed_at : made->now.wall;
   t->expires_at = made->lifetime > 0 ? made->now.wall + made->lifetime : 0;
   t->ends = made->lifetime > 0 ? made->now.mono + made->lifetime : 0;
-  t->order = record_order(fmax(record_order(made->fence), record_order(made->after) + 1));
+  t->order = token_order(fmax(token_order(made->fence), token_order(made->after) + 1));
   return buf_ok(&t->access) && buf_ok(&t->refresh) && buf_ok(&t->previous) && buf_ok(&t->scope) &&
          buf_ok(&t->asked);
 }

@@ -166,14 +166,3 @@ struct buf *push_scratch(lua_State *L) {
   box_open(L, -1);
   return b;
 }
-
-void check_options(lua_State *L, int index, const char *const *names, size_t count) {
-  if (lua_isnoneornil(L, index)) return;
-  luaL_checktype(L, index, LUA_TTABLE);
-  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-    const char *given = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-    bool known = false;
-    for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
-    if (!known) raise_unknown(L, "option", given, names, count);
-  }
-}
