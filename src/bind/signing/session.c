@@ -2,16 +2,6 @@
 
 #include "bind/crypto/context.h"
 
-static void release_session(void *object) {
-  session_free(((struct session_box *)object)->session);
-}
-
-static const struct box_type session_type;
-
-struct session_box *check_session(lua_State *L) {
-  return box_check(L, 1, &session_type);
-}
-
 /* fleet.session{ key =, vin =, domain =, random =, clock =, state = } -> session */
 static int l_session(lua_State *L) {
   static const char *const names[] = {"key", "vin", "domain", "random", "clock", "state"};
@@ -32,15 +22,6 @@ static int l_session(lua_State *L) {
   struct now now = read_clock(L, 3);
   session_import(held->session, check_bytes(L, 2), now.mono, now.wall);
   return 1;
-}
-
-double time_argument(lua_State *L, int index) {
-  return lua_isnoneornil(L, index) ? read_mono(L, 1) : luaL_checknumber(L, index);
-}
-
-int push_not_sent(lua_State *L, struct err *e) {
-  e->outcome = OUTCOME_NOT_SENT;
-  return push_failure(L, e);
 }
 
 /* session:export(ahead, now, wall) -> string; ahead: counters that the state leaves out beyond the last one
@@ -133,11 +114,11 @@ static const luaL_Reg session_methods[] = {{"handshake", session_l_handshake},
                                            {"sign_request", session_l_sign_request},
                                            {"read", session_l_read},
                                            {NULL, NULL}};
-static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};
-
 void open_sessions(lua_State *L) {
   box_define(L, &session_type);
-  lua_pop(L, 1);
+  lua_getfield(L, -1, "__index");
+  luaL_setfuncs(L, session_methods, 0);
+  lua_pop(L, 2);
   lua_pushcfunction(L, l_session);
   lua_setfield(L, -2, "session");
 }

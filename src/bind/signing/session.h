@@ -1,5 +1,5 @@
-/* fleet.session in Lua, and what its files share: making and keeping one (session.c), messages out
- * (session_sign.c), answers in (session_answer.c). */
+/* fleet.session in Lua, and what its files share: its box (session_box.c), making and keeping one
+ * (session.c), messages out (session_sign.c), answers in (session_answer.c). */
 #ifndef FLEET_BIND_SIGNING_SESSION_H
 #define FLEET_BIND_SIGNING_SESSION_H
 
@@ -11,6 +11,7 @@ struct session_box {
   struct crypto *crypto; /* the session's */
 };
 
+extern const struct box_type session_type;
 struct session_box *check_session(lua_State *L); /* the first argument */
 /* The time at an index, where the caller has read the clock; else the session's own clock. */
 double time_argument(lua_State *L, int index);
