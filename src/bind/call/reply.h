@@ -2,10 +2,9 @@
 #ifndef FLEET_BIND_REPLY_H
 #define FLEET_BIND_REPLY_H
 
+#include "bind/http/shared.h"
 #include "bind/lua/bind.h"
 #include "http/transfer.h"
-
-struct shared_http; /* see loop.c: the multi handle outlives whichever of loop and replies goes first */
 
 struct reply {
   struct http_response *response; /* of the transfer, or &own */
@@ -15,7 +14,6 @@ struct reply {
 };
 
 extern const struct box_type reply_type;
-const char *failure_name(enum http_failure failure);                   /* "ok", "connect", ... */
-void shared_http_drop(struct shared_http *s, struct http_transfer *t); /* also drops the reference */
+const char *failure_name(enum http_failure failure); /* "ok", "connect", ... */
 
 #endif

@@ -1,19 +1,11 @@
 #include "bind/call/reply.h"
 #include "bind/call/request.h"
 #include "bind/lua/secret.h"
-#include "http/multi.h"
+#include "bind/http/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* At state close finalisers run in no useful order: the poller and the multi handle live until the loop and
- * the last reply have let go of them. */
-struct shared_http {
-  struct poller poller;
-  struct http *http;
-  int references;
-};
 
 enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
 enum { LOOP_TOKENS = 1 }; /* user value of a loop: token of a request in flight -> true */
@@ -26,23 +18,11 @@ struct loop {
   bool exported; /* a host waits on the descriptor: its timer must be armed */
 };
 
-static void shared_release(struct shared_http *s) {
-  if (--s->references > 0) return;
-  if (s->http) http_close(s->http);
-  poller_close(&s->poller);
-  free(s);
-}
-
-void shared_http_drop(struct shared_http *s, struct http_transfer *t) {
-  http_drop(s->http, t);
-  shared_release(s);
-}
-
 static void release_loop(void *object) {
   struct loop *l = object;
   struct shared_http *s = l->shared;
   l->shared = NULL;
-  if (s) shared_release(s);
+  if (s) shared_http_release(s);
 }
 
 static const luaL_Reg loop_methods[];
@@ -55,12 +35,6 @@ static struct loop *check_loop(lua_State *L) {
   return l;
 }
 
-static bool open_shared(struct shared_http *s, struct err *e) {
-  s->references = 1;
-  s->poller = (struct poller){.fd = -1, .timer_fd = -1};
-  return poller_open(&s->poller, e) && http_open(&s->http, &s->poller, e);
-}
-
 static int l_loop(lua_State *L) {
   struct err e = ERR_INIT;
   struct loop *l = box_new(L, &loop_type, sizeof *l, 1);
@@ -69,7 +43,7 @@ static int l_loop(lua_State *L) {
   l->shared = calloc(1, sizeof *l->shared);
   if (!l->shared) return luaL_error(L, "out of memory");
   box_open(L, -1);
-  if (open_shared(l->shared, &e)) return 1;
+  if (shared_http_open(l->shared, &e)) return 1;
   box_close(L, -1);
   return push_failure(L, &e);
 }
