@@ -22,7 +22,7 @@ struct now {
 };
 
 void token_free(struct token *t);
-double token_order(double number); /* a whole number within its range; 0: it is none */
+double token_order(double number);                /* a whole number within its range; 0: it is none */
 bool token_access_good(const struct buf *access); /* it becomes a header: RFC 6749 appendix A.12 */
 
 /* ---- a new pair ---- */
