@@ -37,10 +37,18 @@ end
 
 -- ---- what is loaded on first use ----
 
+-- Rehearsing needs the simulator, which stands on the automations.
+local function automation_and_rehearsal()
+  local automation = require "fleet.automation"
+  --- fleet.automation.rehearse(options): a month in a minute, see lua/fleet/sim/rehearsal/init.lua.
+  automation.rehearse = function(given) return require("fleet.sim.rehearsal").run(given, automation.is) end
+  return automation
+end
+
 local later = {
   store = function() return require "fleet.store" end,
   tariff = function() return require "fleet.tariff" end,
-  automation = function() return require "fleet.automation" end,
+  automation = automation_and_rehearsal,
   chart = function() return require "fleet.chart" end,
   time = function() return core.time end,
 }

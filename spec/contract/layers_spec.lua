@@ -186,6 +186,19 @@ describe("the Lua modules", function()
     assert.is_nil(find_cycle(graph))
   end)
 
+  it("form no circle of rooms", function()
+    local graph = {}
+    for name, module in pairs(modules) do
+      local room = string.match(name, "^fleet%.([%w_]+)") or "fleet"
+      graph[room] = graph[room] or {}
+      for _, needed in ipairs(module.needs) do
+        local other = string.match(needed, "^fleet%.([%w_]+)")
+        if other and other ~= room and other ~= "core" then table.insert(graph[room], other) end
+      end
+    end
+    assert.is_nil(find_cycle(graph))
+  end)
+
   it("never require the command line from outside it", function()
     for name, module in pairs(modules) do
       for _, needed in ipairs(module.needs) do

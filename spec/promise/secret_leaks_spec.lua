@@ -146,7 +146,7 @@ describe("a secret", function()
   end)
 
   it("that is a part of another leaves nothing of that one", function()
-    local redact = require "fleet.call.redact"
+    local redact = require "fleet.util.redact"
     local whole = "canary-7391-token"
     assert.are.equal("got [redacted] and [redacted]", redact.hide("got " .. whole .. " and 7391", { "7391", whole }))
   end)

@@ -503,11 +503,6 @@ local function definition_of(name)
   end
 end
 
---- fleet.automation.rehearse(options): a month in a minute, see lua/fleet/sim/rehearsal/init.lua.
-function M.rehearse(given)
-  return require("fleet.sim.rehearsal").run(given, M.is)
-end
-
 --- Whether value is an automation.
 function M.is(value)
   return getmetatable(value) == automation_mt

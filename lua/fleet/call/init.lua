@@ -10,7 +10,7 @@ local tasks = require "fleet.async"
 local status_cache = require "fleet.call.vehicle_status_cache"
 local tokens = require "fleet.oauth.tokens"
 local region = require "fleet.region"
-local redact = require "fleet.call.redact"
+local redact = require "fleet.util.redact"
 
 local M = {}
 

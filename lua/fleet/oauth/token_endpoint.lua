@@ -1,7 +1,7 @@
 -- One call to the token address: the form goes there, and the token of the exchange takes what comes back.
 
 local errors = require "fleet.util.errors"
-local redact = require "fleet.call.redact"
+local redact = require "fleet.util.redact"
 local tables = require "fleet.util.tables"
 
 local M = {}

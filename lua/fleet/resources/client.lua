@@ -70,7 +70,7 @@ for module, names in pairs(of_context) do
   for _, name in ipairs(names) do M.methods[name] = with_context(module, name) end
 end
 M.methods.token_info = with_context("fleet.oauth.tokens", "info")
-M.methods.discover_region = with_context("fleet.region.discovery", "discover")
+M.methods.discover_region = with_context("fleet.client.discovery", "discover")
 M.methods.close = on_demand.call("fleet.client.closing", "close")
 
 return M
