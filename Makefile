@@ -30,7 +30,7 @@ SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 # The core is every C file but the parts that are shared objects of their own; generated messages are compiled through all.c.
 SOURCES = $(filter-out src/server/% src/redis/% %.pb-c.c,$(patsubst $(ROOT)/%,%,$(shell find $(ROOT)/src -name '*.c' | sort)))
 OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
-SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors base/buf base/err base/fork)
+SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/names base/buf base/err base/fork)
 SERVER_OBJECTS = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/server/*.c)) $(SHARED_BINDING)
 
 .PHONY: all deps build demo test install env clean

@@ -6,6 +6,7 @@ local simulated = require("spec.support.fixtures.simulated")
 
 local TYPED = {
   name = "typed", verb = "GET", path = "/api/1/users/typed", slots = { "user" }, scope = "user_data", params = {}, flags = {},
+  value = { object = true },
 }
 
 local function answered(members)
@@ -23,10 +24,11 @@ describe("a row without a handler", function()
     { "its example", { reply = '{"response":{"level":7}}' }, '{"response":{"level":7}}' },
     { "its example, as it stands", { reply = '{"codes":[null]}' }, '{"codes":[null]}' },
     { "an empty object", {}, '{"response":{}}' },
+    { "an empty list", { value = { list = true } }, '{"response":[]}' },
     { "an empty page", { paging = "page" }, '{"count":0,"response":[]}' },
     { "an empty page of its own form", { paging = "page_no", items = "data" }, '{"data":[]}' },
-    { "no bytes", { result = "bytes" }, "" },
-    { "no bytes in base64", { result = "base64" }, '{"response":""}' },
+    { "no bytes", { value = { bytes = true } }, "" },
+    { "no bytes in base64", { value = { base64 = true } }, '{"response":""}' },
     { "what a setting says", { verb = "POST", flags = { setting = true } }, '{"response":{"code":201,"message":"Updated"}}' },
   }) do
     it("answers with " .. case[1], function()

@@ -75,12 +75,6 @@ describe("a caller's mistake", function()
     assert.matches("^spec/util/errors_spec%.lua:" .. line .. ": honk_horn", message)
   end)
 
-  it("names the line of a call on a closed client", function()
-    client:close()
-    assert.matches("^fleet.client is closed", (raised(here(), function()
-      car:honk_horn() end)))
-  end)
-
   it("names no place where none of the caller's code stands on the stack", function()
     local ok, message = coroutine.resume(coroutine.create(errors.usage), "alone")
     assert.is_false(ok)

@@ -6,10 +6,11 @@ local reply = require("fleet.sim.reply")
 local M = {}
 
 local function least(row)
-  if row.result == "bytes" then return reply.bytes("", "application/octet-stream") end
-  if row.result == "base64" then return "" end
+  local value = row.value
+  if value.bytes then return reply.bytes("", "application/octet-stream") end
+  if value.base64 or value.text then return "" end
   if row.setting then return { code = 201, message = "Updated" } end
-  if row.paging == nil or row.paging == "no" then return {} end
+  if row.paging == nil or row.paging == "no" then return value.object and {} or json.list() end
   if row.items then return reply.bare({ [row.items] = json.list() }) end
   return json.list(), { count = 0 }
 end

@@ -87,7 +87,8 @@ static int l_reserve(lua_State *L) {
 
 /* session:age() -> seconds since the vehicle's last authenticated word; very many when there was none */
 static int l_age(lua_State *L) {
-  lua_pushnumber(L, session_age(check_session(L)->session, read_mono(L, 1)));
+  const struct session_box *h = check_session(L); /* before its clock is read: arguments have no order */
+  lua_pushnumber(L, session_age(h->session, read_mono(L, 1)));
   return 1;
 }
 
