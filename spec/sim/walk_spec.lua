@@ -90,6 +90,7 @@ teardown(function()
   friend:close()
   fleet_owner:close()
   service:stop()
+  client, friend, fleet_owner, car, site = nil -- each holds its tokens
 end)
 
 -- ---- shapes ----

@@ -59,7 +59,7 @@ local function normal(row)
     name = row.name, verb = row.verb, path = row.path, segments = segments(row.path), query = text.form(row.query or ""),
     slots = text.set(row.slots or {}), scope = row.scope, params = row.params or {}, wrap = row.wrap, billing = row.billing,
     vin_in_query = row.path:find("^/api/1/dx/vehicles") ~= nil or row.path:find("^/api/1/dx/warranty") ~= nil,
-    who = row.who, since = row.since, reply = row.reply, paging = row.paging, items = row.items, result = row.result,
+    who = row.who, since = row.since, reply = row.reply, paging = row.paging, items = row.items, value = row.value,
   }
   out.arguments, out.body_params = arguments(out.segments), body_params(out.params)
   for _, name in ipairs(FLAGS) do out[name] = has(row, name) end
