@@ -90,7 +90,7 @@ teardown(function()
   friend:close()
   fleet_owner:close()
   service:stop()
-  client, friend, fleet_owner, car, site = nil -- each holds its tokens
+  client, friend, fleet_owner, car, site = nil, nil, nil, nil, nil -- each holds its tokens
 end)
 
 -- ---- shapes ----
