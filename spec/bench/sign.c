@@ -106,7 +106,8 @@ static void draw(struct world *w, struct message_random *d) {
   crypto_random(w->crypto, d, sizeof d->address + sizeof d->uuid, NULL);
 }
 
-static void handshake_answer(struct world *w, struct session *s, struct message_random *d, struct buf *reply) {
+static void handshake_answer(struct world *w, struct session *s, struct message_random *d,
+                             struct buf *reply) {
   struct err e = ERR_INIT;
   struct arena arena;
   struct arrival a;

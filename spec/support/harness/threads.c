@@ -1,5 +1,6 @@
 /* A host in C: many Lua states in many threads, and states opened and closed by the thousand. Run by `make
- * tsan` and, in the ordinary build, by spec/promise/embedding_spec.lua. Arguments: script, threads, openings per thread.
+ * tsan` and, in the ordinary build, by spec/promise/embedding_spec.lua. Arguments: script, threads, openings
+ * per thread.
  */
 #include <lauxlib.h>
 #include <lualib.h>

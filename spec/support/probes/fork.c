@@ -1,6 +1,7 @@
-/* probe_fork() goes on in both processes, as fork does: nothing in the child, whose exit status the parent gets.
- * probe_fork(fn) runs fn in a child, collects what it can, and returns the child's exit status: what fork
- * does to open handles can be seen from Lua no other way. The child ends by _exit, as forked children do. */
+/* probe_fork() goes on in both processes, as fork does: nothing in the child, whose exit status the parent
+ * gets. probe_fork(fn) runs fn in a child, collects what it can, and returns the child's exit status: what
+ * fork does to open handles can be seen from Lua no other way. The child ends by _exit, as forked children
+ * do. */
 #include <lauxlib.h>
 #include <lua.h>
 
