@@ -39,7 +39,7 @@ local function requests_in_flight()
   end
   settle()
   local lua, resident = heap()
-  for i = 1, count do tasks[i] = fleet.spawn(function() return client.user:me() end) end
+  for i = 1, count do tasks[i] = fleet.spawn(function() return client:products() end) end
   settle()
   local lua_after, resident_after = heap()
   for _, task in ipairs(tasks) do task:cancel() end

@@ -8,14 +8,16 @@ local client = fleet.new { token = "a-token", base_url = url }
 
 local function requests(count)
   fleet.run(function()
-    for _ = 1, 64 do
-      fleet.spawn(function()
+    local tasks = {}
+    for i = 1, 64 do
+      tasks[i] = fleet.spawn(function()
         while count > 0 do
           count = count - 1
-          assert(client.user:me())
+          assert(client:products())
         end
       end)
     end
+    for _, task in ipairs(tasks) do task:wait() end
   end)
 end
 
