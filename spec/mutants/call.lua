@@ -1,0 +1,22 @@
+local call, values, replies = "spec/call/call_spec.lua", "spec/call/values_spec.lua", "spec/call/replies_spec.lua"
+local pages, lists, params = "spec/call/pages_spec.lua", "spec/call/lists_spec.lua", "spec/call/params_spec.lua"
+
+return {
+  { "src/bind/call/value.c", "if (!both) {", "if (false) {", { values, replies } },
+  { "src/bind/call/value.c", "if (!null && !is_element(d, kinds)) return false;", "", { values, replies } },
+  { "src/bind/call/result.c", "if (request_is_write(request) && says_no(L)) return judge_reason(e, request, \"\");", "", { values, replies } },
+  { "src/bind/call/result.c", "known->kind == KIND_none && !request->strict", "known->kind == KIND_none", { call, values, "spec/resources/methods_spec.lua" } },
+  { "src/bind/call/result.c", "if (!changed && !judge_reason(e, request, reason)) return false;", "", { call } },
+  { "src/bind/call/result.c", ": r->status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED", ": true ? OUTCOME_REFUSED", { call, values, replies } },
+  { "lua/fleet/call/pages.lua", "for i, name in ipairs(row.identity) do parts[i] = tostring(record[name]) end", "parts[1] = tostring(record[row.identity[1]])", { lists, pages } },
+  { "lua/fleet/call/pages.lua", "if not seen[key] then fresh[#fresh + 1] = record end", "fresh[#fresh + 1] = record", { pages } },
+  { "lua/fleet/call/pages.lua", "(way.by_records and size or 1)", "1", { pages } },
+  { "lua/fleet/call/pages.lua", "if count > most_pages then return endless(row) end", "", { pages }, hangs = true },
+  { "lua/fleet/call/init.lua", "facts.refreshes, call.rejected = facts.refreshes + 1, token", "facts.refreshes = facts.refreshes + 1", { call } },
+  { "lua/fleet/call/init.lua", "facts.regions = facts.regions + 1", "", { call }, hangs = true },
+  { "lua/fleet/call/init.lua", "facts.repeats = facts.repeats + 1", "", { call }, hangs = true },
+  { "lua/fleet/call/init.lua", "(err.outcome == \"unknown\" and not call.facts.idempotent)", "false", { call, "spec/resources/methods_spec.lua" } },
+  { "lua/fleet/call/init.lua", "if call.expires and now >= call.expires then", "if false then", { call, "spec/signing/command_spec.lua" } },
+  { "lua/fleet/call/init.lua", "call.doubt = call.doubt or err.outcome == \"unknown\"", "", { call } },
+  { "lua/fleet/call/init.lua", "if #reply:body() > account.config.max_response then", "if false then", { call } },
+}
