@@ -1,5 +1,5 @@
 local message, receiver, key = "spec/signing/message_spec.lua", "spec/signing/receiver_spec.lua", "spec/crypto/key_spec.lua"
-local jws, random, session = "spec/signing/jws_spec.lua", "spec/crypto/random_spec.lua", "spec/signing/session_spec.lua"
+local jws, session = "spec/signing/jws_spec.lua", "spec/signing/session_spec.lua"
 
 return {
   { "src/base/buf.c", "return v == 0 && buf_ok(b);", "return buf_ok(b);", { key, jws, message } },

@@ -1,4 +1,4 @@
-local session, message, receiver = "spec/signing/session_spec.lua", "spec/signing/message_spec.lua", "spec/signing/receiver_spec.lua"
+local session, receiver = "spec/signing/session_spec.lua", "spec/signing/receiver_spec.lua"
 local faults, api, pool = "spec/signing/fault_matrix_spec.lua", "spec/signing/session_api_spec.lua", "spec/signing/session_pool_spec.lua"
 local command = "spec/signing/command_spec.lua"
 
@@ -26,7 +26,8 @@ return {
   { "src/signing/session_record.c", "(ahead < left ? ahead : left)", "0", { session, api } },
   { "src/signing/wire/command_result.c", "if (f->authenticated) e->outcome = OUTCOME_UNKNOWN;", "", { api, command } },
   { "lua/fleet/signing/command.lua", "err.outcome == \"refused\" and not call.signed_again", "not call.signed_again", { command } },
-  { "lua/fleet/signing/command.lua", "if call.facts.repeats >= most_repeats then return false end", "if call.facts.repeats > most_repeats then return false end", { command } },
+  { "lua/fleet/signing/command.lua", "if call.facts.repeats >= most_repeats then return false end",
+    "if call.facts.repeats > most_repeats then return false end", { command } },
   { "lua/fleet/signing/session_pool.lua", "local block = 32", "local block = 33", { pool } },
   { "lua/fleet/signing/session_pool.lua", "if not ok and kind == \"conflict\" then return nil, err, kind end", "", { pool } },
 }

@@ -22,9 +22,11 @@ return {
   { "src/store/lock.c", "s.st_nlink == 0", "false", { damage } },
   { "src/store/record.c", "&& bytes_equal(buf_bytes(&digest), expected)", "", { file } },
   { "src/store/seal.c", "if (memcmp(id, k->id, SEAL_ID_SIZE) != 0)", "if (false)", { seal } },
-  { "lua/fleet/store/sealed.lua", "if self.proved[key] or not is_secret(key) then return true end", "if true then return true end", { seal } },
+  { "lua/fleet/store/sealed.lua", "if self.proved[key] or not is_secret(key) then return true end",
+    "if true then return true end", { seal } },
   { "lua/fleet/store/sealed.lua", "local secret = { token = true, session = true }", "local secret = { token = true }", { seal } },
   { "lua/fleet/store/file.lua", "generation >= held.generation then", "generation > held.generation then", { file, both } },
-  { "lua/fleet/store/memory.lua", "if generation and generation ~= found then", "if generation and generation < found then", { memory, both } },
+  { "lua/fleet/store/memory.lua", "if generation and generation ~= found then",
+    "if generation and generation < found then", { memory, both } },
   { "lua/fleet/store/memory.lua", "if held and held.ends > now then", "if held and held.ends >= now then", { memory, both } },
 }
