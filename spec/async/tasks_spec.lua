@@ -568,6 +568,16 @@ describe("requests on the wire", function()
     assert.equal(1, #fleet.drain())
   end)
 
+  it("are told by drain up to a thousand: a program that never asks does not grow", function()
+    fleet.drain()
+    for _ = 1, 1001 do
+      tasks.enter()
+      tasks.leave { outcome = "unknown" }
+    end
+    assert.equal(1000, #fleet.drain())
+    assert.same({}, fleet.drain())
+  end)
+
   it("are finished by drain, which tells what is in doubt", function()
     local car = client("/drop"):vehicle(seam.vin)
     local done = 0

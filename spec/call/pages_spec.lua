@@ -67,6 +67,19 @@ describe("a walk", function()
     assert.equal(1, #client:vehicles({ page_size = 1 }):collect())
   end)
 
+  it("ends at a server that invents new records for every page, and says so", function()
+    local count = 0
+    local client = seam.client(function()
+      count = count + 1
+      if count > 1001 then error "asked too often" end
+      return seam.answer(('{"response":[{"id":%d}]}'):format(count))
+    end)
+    local list, err, kind = client:vehicles({ page_size = 1 }):collect()
+    assert.same({ nil, "protocol" }, { list, kind })
+    assert.matches("more than 1000 pages", err.message)
+    assert.equal(1000, count)
+  end)
+
   it("does not begin before it is used, and begins anew each time", function()
     local client, requests = seam.client(service(3, "count"))
     local list = client:vehicles()

@@ -1,4 +1,4 @@
-local call, values, replies = "spec/call/call_spec.lua", "spec/call/values_spec.lua", "spec/call/replies_spec.lua"
+local call, values, replies = "spec/call/sequence_spec.lua", "spec/call/values_spec.lua", "spec/call/replies_spec.lua"
 local pages, lists = "spec/call/pages_spec.lua", "spec/call/lists_spec.lua"
 
 return {
@@ -15,7 +15,7 @@ return {
     "parts[1] = tostring(record[row.identity[1]])", { lists, pages } },
   { "lua/fleet/call/pages.lua", "if not seen[key] then fresh[#fresh + 1] = record end", "fresh[#fresh + 1] = record", { pages } },
   { "lua/fleet/call/pages.lua", "(way.by_records and size or 1)", "1", { pages } },
-  { "lua/fleet/call/pages.lua", "if count > most_pages then return endless(row) end", "", { pages }, hangs = true },
+  { "lua/fleet/call/pages.lua", "if count > most_pages then return endless(row) end", "", { lists, pages }, hangs = true },
   { "lua/fleet/call/init.lua", "facts.refreshes, call.rejected = facts.refreshes + 1, token",
     "facts.refreshes = facts.refreshes + 1", { call } },
   { "lua/fleet/call/init.lua", "facts.regions = facts.regions + 1", "", { call }, hangs = true },

@@ -1,5 +1,5 @@
 local authorize, token, tokens = "spec/oauth/authorize_spec.lua", "spec/oauth/token_spec.lua", "spec/oauth/tokens_spec.lua"
-local network, account = "spec/oauth/tokens_network_spec.lua", "spec/cli/account_spec.lua"
+local network, callback = "spec/oauth/tokens_network_spec.lua", "spec/cli/callback_spec.lua"
 
 return {
   { "src/oauth/callback.c", "!bytes_equal_secret(buf_bytes(&f->value[STATE]), state)", "false", { authorize } },
@@ -36,10 +36,10 @@ return {
     "if stored then", { tokens, network, "spec/oauth/lost_token_spec.lua" } },
   { "lua/fleet/oauth/token_cache.lua", "options.durable = true", "", { tokens, network, "spec/oauth/lost_token_spec.lua" } },
   { "lua/fleet/oauth/tokens.lua", "return (account.clock()) - refused.at < refused_for", "return false", { tokens, network } },
-  { "lua/fleet/call/redact.lua", "add(call.rejected)", "", { "spec/call/call_spec.lua", "spec/contract/security_spec.lua" } },
+  { "lua/fleet/call/redact.lua", "add(call.rejected)", "", { "spec/call/sequence_spec.lua", "spec/promise/secret_leaks_spec.lua" } },
   { "lua/fleet/call/redact.lua", "if cut then text = without_tail(text, form) end",
-    "", { "spec/call/call_spec.lua", "spec/contract/security_spec.lua" } },
-  { "lua/fleet/cli/callback.lua", "if string.lower(request.headers.host or \"\") ~= parts.authority then", "if false then", { account } },
-  { "lua/fleet/cli/callback.lua", "if request.path ~= parts.path then", "if false then", { account } },
-  { "lua/fleet/cli/callback.lua", "if done == nil then return answer", "if false then return answer", { account } },
+    "", { "spec/call/sequence_spec.lua", "spec/promise/secret_leaks_spec.lua" } },
+  { "lua/fleet/cli/callback.lua", "if string.lower(request.headers.host or \"\") ~= parts.authority then", "if false then", { callback } },
+  { "lua/fleet/cli/callback.lua", "if request.path ~= parts.path then", "if false then", { callback } },
+  { "lua/fleet/cli/callback.lua", "if done == nil then return answer", "if false then return answer", { callback } },
 }

@@ -150,6 +150,7 @@ describe("signing in", function()
     { "of another issuer", function(p) return callback(p, "&issuer=https%3A%2F%2Fevil.example") end, "issuer" },
     { "of an issuer that only begins like ours", function(p) return callback(p, "&iss=https%3A%2F%2Fauth.example.evil") end,
       "issuer" },
+    { "of an issuer that ours begins like", function(p) return callback(p, "&iss=https%3A%2F%2Fauth.exam") end, "issuer" },
     { "of two issuers", function(p)
       return callback(p, "&issuer=https%3A%2F%2Fauth.example&iss=https%3A%2F%2Fevil.example")
     end, "issuer" },

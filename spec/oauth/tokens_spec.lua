@@ -188,6 +188,19 @@ describe("tokens", function()
     end
   end)
 
+  it("repeats nothing once its lease is lost: somebody else may be exchanging", function()
+    server.faults = { "lost" }
+    account.store = broken {
+      lease = function(_, key, ttl)
+        local lease = assert(store:lease(key, ttl))
+        lease.renew = store_failure
+        return lease
+      end,
+    }
+    assert.is_nil((tokens.refresh(account)))
+    assert.equal(2, #server.requests)
+  end)
+
   it("does not repeat what was never sent", function()
     server.faults = { "unreachable" }
     assert.equal("network", select(3, tokens.refresh(account)))
@@ -406,6 +419,32 @@ describe("tokens", function()
     assert.equal("theirs", tokens.access(other, "user"))
     assert.equal(1, #server.requests)
     lease:release()
+  end)
+
+  it("takes the pair that somebody stored just before it had the lease", function()
+    clock.advance(30000)
+    account.store = broken {
+      lease = function(_, key, ttl)
+        local newer = stored()
+        newer.access_token, newer.refresh_token, newer.expires_at = "theirs", "r7", clock.wall + 28800
+        store:put(key, core.json_encode(newer))
+        return store:lease(key, ttl)
+      end,
+    }
+    assert.equal("theirs", tokens.access(account, "user"))
+    assert.equal(1, #server.requests)
+  end)
+
+  it("asks the store to keep a pair for good", function()
+    local durable
+    account.store = broken {
+      put = function(_, key, value, options)
+        durable = options.durable
+        return store:put(key, value, options)
+      end,
+    }
+    assert.is_true(tokens.refresh(account))
+    assert.is_true(durable)
   end)
 
   it("gives up waiting within the time it is given", function()

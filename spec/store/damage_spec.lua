@@ -165,6 +165,17 @@ describe("a damaged file store", function()
     end)
   end
 
+  it("reads no record of another user", function()
+    if not is_root() then return pending("only root can give a file away") end
+    local store = reopen()
+    assert(store:put("k", "theirs", { durable = true }))
+    os.execute("chown 65534 " .. file_of("k"))
+    local value, err, kind = store:get("k")
+    assert.same({ nil, "store" }, { value, kind })
+    assert.matches("belongs to another user", err.message)
+    assert.equal("store", select(3, store:put("k", "mine", { durable = true })))
+  end)
+
   -- ---- fences ----
 
   it("refuses the put of one whose lease was lost, by the fence alone", function()

@@ -175,10 +175,10 @@ describe("fleet.store.file", function()
   end)
 
   it("recovers no half, no older and no other record", function()
-    store:put("other", "other", { durable = true })
     store:put("k", "first", { durable = true })
     local first = contents("k")
-    local generation = store:put("k", "second", { durable = true })
+    local generation, newer = store:put("k", "second", { durable = true }), 0
+    while newer <= generation do newer = store:put("other", "other", { durable = true }) end
     for _, left in ipairs { first, contents("other"), contents("k"):sub(1, -2), "" } do
       local file = assert(io.open(file_of("k") .. ".reserved", "wb"))
       file:write(left)
@@ -213,6 +213,19 @@ describe("fleet.store.file", function()
     reopen():put("k", "theirs, later", { durable = true })
     store:flush()
     assert.equal("theirs, later", (store:get("k")))
+  end)
+
+  it("gives one generation to one value: of two who held back the first writes", function()
+    store:put("k", "0")
+    local other = reopen()
+    other:put("k", "0")
+    assert.equal((store:put("k", "first")), (other:put("k", "second")))
+    store:flush()
+    other:flush()
+    assert.equal("first", (reopen():get("k")))
+    assert.equal((store:put("k", "third")), (other:put("k", "fourth")))
+    store:flush()
+    assert.equal("third", (other:get("k")))
   end)
 
   it("writes at once what others decide by: compared, leased and durable values", function()
