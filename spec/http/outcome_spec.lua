@@ -240,6 +240,7 @@ describe("another host", function()
     { "use base URL: a.example.com", "", ".example.com" },
     { "use base URL: https://a.example.com:8443", "", ".example.com" },
     { "use base URL: https://a.example.com:8443", "", "a.example.com" },
+    { "use base URL: https://evil.org:1.example.com", "", ".example.com" },
     { "use base URL: https://a.example.com@evil.org/", "", ".example.com" },
     { "use base URL: https://evil.org\\@a.example.com", "", ".example.com" },
     { "use base URL: https://a.example.com\0", "", ".example.com" },
