@@ -367,6 +367,17 @@ describe("a 421", function()
     assert.matches("^" .. eu:gsub("%p", "%%%0"), later[1].url)
   end)
 
+  it("after a 421 is the end: hosts that name each other are not followed in a circle", function()
+    local count, na = 0, "https://fleet-api.prd.na.vn.cloud.tesla.com"
+    local c = fleet.new { token = "a-token", http = function()
+      count = count + 1
+      if count > 5 then error "followed in a circle" end
+      return seam.answer { status = 421, body = '{"error":"use base URL: ' .. (count % 2 == 1 and eu or na) .. '"}' }
+    end }
+    assert.equal("region", select(3, c:vehicle(seam.vin):honk_horn()))
+    assert.equal(2, count)
+  end)
+
   local hostile = {
     "https://eviltesla.com", "https://fleet-api.prd.eu.vn.cloud.tesla.com.evil.example", "https://evil.example",
     "http://fleet-api.prd.eu.vn.cloud.tesla.com", "https://fleet-api.tesla.com@evil.example", "https://tesla.com:8443",

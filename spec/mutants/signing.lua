@@ -24,7 +24,7 @@ return {
   { "src/signing/receiver.c", "m->expires_at != 0 && m->expires_at < clock", "m->expires_at != 0 && m->expires_at <= clock", { receiver } },
   { "src/signing/receiver.c", "if (old && long_lived)", "if (old)", { receiver } },
   { "src/signing/session_record.c", "(ahead < left ? ahead : left)", "0", { session, api } },
-  { "src/signing/wire/command_result.c", "if (f->authenticated) e->outcome = OUTCOME_UNKNOWN;", "", { api, command } },
+  { "src/signing/wire/command_result.c", "if (f->authenticated) e->outcome = OUTCOME_UNKNOWN;", "", { "spec/signing/message_spec.lua" } },
   { "lua/fleet/signing/command.lua", "err.outcome == \"refused\" and not call.signed_again", "not call.signed_again", { command } },
   { "lua/fleet/signing/command.lua", "if call.facts.repeats >= most_repeats then return false end",
     "if call.facts.repeats > most_repeats then return false end", { command } },

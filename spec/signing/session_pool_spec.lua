@@ -281,8 +281,13 @@ describe("a store that", function()
       end
       return store:put(key, value, options)
     end
+    local reserved
+    world.before = function(_, kind)
+      if kind == "command" then reserved = (store:get(key_of())) ~= nil end
+    end
     assert((world:car { store = object }):honk_horn())
     assert.equal(1, #world.ran)
+    assert.is_true(reserved)
   end)
 
   it("is busy with another process is waited for, as long as the call may take", function()
