@@ -142,6 +142,8 @@ describe("signing in", function()
     { "without state", function() return "https://app.example/back?code=good-code" end, "state_missing" },
     { "with an empty state", function() return "https://app.example/back?code=good-code&state=" end, "state_mismatch" },
     { "with another state", function(p) return "?code=good-code&state=" .. p.state .. "x" end, "state_mismatch" },
+    { "with a state that ours begins with", function(p) return "?code=good-code&state=" .. p.state:sub(1, -2) end,
+      "state_mismatch" },
     { "with a state twice", function(p) return callback(p, "&state=" .. p.state) end, "malformed", "protocol" },
     { "with a code twice", function(p) return callback(p, "&code=evil") end, "malformed", "protocol" },
     { "with a code that is badly encoded", function(p) return "?code=%zz&state=" .. p.state end, "malformed", "protocol" },

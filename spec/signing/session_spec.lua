@@ -198,6 +198,9 @@ describe("a session refuses", function()
           facts.request_hash = unhex(request.request_hash)
           sha = unhex(core.sha256(probe.response_metadata(facts)))
           assert.is_string(probe.gcm_open(unhex(k.k), m.nonce, sha, m.payload, m.tag))
+          for _, tag in ipairs { m.tag .. "\0", m.tag:sub(1, 12), "" } do
+            assert.is_nil(probe.gcm_open(unhex(k.k), m.nonce, sha, m.payload, tag))
+          end
         end
       end)
     elseif v.direction == "response_sequence" then
