@@ -1,9 +1,9 @@
-local zone = { "spec/time/zone_spec.lua" }
+local zone, change = { "spec/time/zone_spec.lua" }, { "spec/time/change_spec.lua" }
 
 return {
-  { "src/time/zone.c", "if (z->times[middle] <= utc)", "if (z->times[middle] < utc)", zone },
+  { "src/time/zone.c", "if (z->times[middle] <= utc)", "if (z->times[middle] < utc)", change },
   { "src/time/zone.c", "two[i].at <= utc && two[i].at >= last.at", "two[i].at < utc && two[i].at >= last.at", zone },
-  { "src/time/zone.c", "two[i].at > utc && two[i].at < *change", "two[i].at >= utc && two[i].at < *change", zone },
+  { "src/time/zone.c", "two[i].at > utc && two[i].at < *change", "two[i].at >= utc && two[i].at < *change", change },
   { "src/time/zone.c", "bool passed_before = local >= change + before", "bool passed_before = local > change + before", zone },
   { "src/time/zone.c", "day < civil_month_length(year, r->month) ? day : day - 7", "day", zone },
   { "src/time/zone.c", "r->day >= 60 && civil_month_length(year, 2) == 29", "r->day > 60 && civil_month_length(year, 2) == 29", zone },
