@@ -358,6 +358,20 @@ describe("fleet.store.file", function()
     assert.equal("200", (store:get("counter")))
   end)
 
+  it("gives each of the values that eight processes write into one key another generation", function()
+    local outputs = support.processes(8, [[
+      local store, drawn = assert(require("fleet.store").file((...))), {}
+      for i = 1, 60 do drawn[i] = assert(store:put("k", "v", { durable = true })) end
+      print(table.concat(drawn, " "))
+    ]], { path })
+    local seen, count = {}, 0
+    for generation in table.concat(outputs, " "):gmatch("%d+") do
+      assert.is_nil(seen[generation])
+      seen[generation], count = true, count + 1
+    end
+    assert.equal(480, count, table.concat(outputs))
+  end)
+
   it("gives each of eight processes another fence, and the lease to one at a time", function()
     local outputs = support.processes(8, [[
       local core, store = require "fleet.core", assert(require("fleet.store").file((...)))

@@ -32,12 +32,23 @@ static bool is_ours(int fd, long pid) {
   return fd >= 0 && pid == (long)getpid();
 }
 
+/* Locks the file at path that fd was opened from. Between opening and locking somebody may have removed or
+ * renamed it: a lock on what is elsewhere by now says nothing about path. */
+static bool lock_at(int fd, const char *path) {
+  struct stat own, there;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return false;
+  if (fstat(fd, &own) == 0 && lstat(path, &there) == 0 && own.st_ino == there.st_ino &&
+      own.st_dev == there.st_dev)
+    return true;
+  return errno = EWOULDBLOCK, false;
+}
+
 /* Somebody's lock on the file shows that it is in use; without one its process is gone. */
 bool file_draft_remove_left(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno == EACCES) return unlink(path) == 0; /* another user's, in a directory of ours */
   if (fd < 0) return errno == ENOENT;
-  bool free_to_go = flock(fd, LOCK_EX | LOCK_NB) == 0 && unlink(path) == 0;
+  bool free_to_go = lock_at(fd, path) && unlink(path) == 0;
   int error = errno;
   close(fd);
   errno = error;
@@ -47,7 +58,9 @@ bool file_draft_remove_left(const char *path) {
 static int create(char *path, bool named) {
   if (!named) return mkostemp(path, O_CLOEXEC); /* O_EXCL, 0600, a random ending */
   if (!file_draft_remove_left(path)) return -1;
-  return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST) errno = EWOULDBLOCK; /* somebody was faster */
+  return fd;
 }
 
 static const char *name_in(const char *path) {
@@ -65,12 +78,14 @@ bool file_draft_open(struct file_draft *d, const char *directory, const char *na
   }
   d->pid = getpid();
   d->fd = create(d->temporary, ending != NULL);
-  if (d->fd >= 0 && fchmod(d->fd, 0600) == 0 && flock(d->fd, LOCK_EX | LOCK_NB) == 0)
-    return file_step(), true;
-  if (errno == EWOULDBLOCK)
+  if (d->fd >= 0 && fchmod(d->fd, 0600) == 0 && lock_at(d->fd, d->temporary)) return file_step(), true;
+  if (errno == EWOULDBLOCK) {
     err_set(e, KIND_busy, "'%s' is being written by somebody else", name_in(d->target));
-  else
+    free(d->temporary);
+    d->temporary = NULL; /* closing must not remove theirs */
+  } else {
     file_fail(e, "write", d->target, errno);
+  }
   file_draft_close(d);
   return false;
 }
