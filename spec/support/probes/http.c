@@ -323,7 +323,7 @@ static const struct box_type client_type = {"probe.http", release_client, client
 
 /* ---- outcome ---- */
 
-static const char *const trait_names[] = {"none", "by_state", "sign", "plain"};
+static const char *const trait_names[] = {"none", "by_state", "sign", "plain", "proxy"};
 static const char *const state_names[] = {"unknown", "online", "asleep", "offline", NULL};
 static const char *const next_names[] = {"fail", "refresh", "region", "repeat"};
 
