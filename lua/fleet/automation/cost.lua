@@ -32,4 +32,9 @@ function M.text(calls)
   return (#parts > 0 and table.concat(parts, ", ") or "no calls") .. ": " .. sum
 end
 
+--- { calls =, usd =, text = } of { class = number of calls }.
+function M.of(calls)
+  return { calls = calls, usd = M.usd(calls), text = M.text(calls) }
+end
+
 return M

@@ -1,7 +1,7 @@
 -- The options of an automation, checked against its rows: a slip of the pen raises and names the nearest.
 
 local errors = require "fleet.util.errors"
-local hours = require "fleet.automation.local_time"
+local local_time = require "fleet.automation.local_time"
 local check_options = require "fleet.util.check_options"
 
 local M = {}
@@ -80,7 +80,7 @@ end
 function M.zone(where, config, fallback)
   local name = config.zone or fallback
   if not name then errors.usage("fleet.automation.%s: option 'zone' is missing: the IANA name of the local time", where) end
-  local zone, err = hours.zone(name)
+  local zone, err = local_time.zone(name)
   if not zone then errors.usage("fleet.automation.%s: option 'zone': %s", where, tostring(err)) end
   return zone, name
 end

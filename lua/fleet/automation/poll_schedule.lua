@@ -22,8 +22,8 @@ end
 
 -- The pause between live looks at a car that is awake.
 local function pause(config, state, section)
-  local m = state.memory.watch or {}
-  state.memory.watch = m
+  local m = state.memory.poll or {}
+  state.memory.poll = m
   if m.at ~= state.at[section] then
     local value = state.seen[section] or {}
     local sign = tostring(value.charging_state) .. tostring(value.battery_level) .. tostring(value.charge_limit_soc)

@@ -4,12 +4,12 @@
 -- changes the plan, and nothing of it has to survive a restart.
 
 local errors = require "fleet.util.errors"
-local hand = require "fleet.automation.manual_override"
-local hours = require "fleet.automation.local_time"
+local manual_override = require "fleet.automation.manual_override"
+local local_time = require "fleet.automation.local_time"
 local tables = require "fleet.util.tables"
 local options = require "fleet.automation.options"
 local tariffs = require "fleet.tariff"
-local watch = require "fleet.automation.poll_schedule"
+local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
   doc = "Charges a car to a level by a local time, in the cheapest hours.",
@@ -32,7 +32,7 @@ local bridge = 900 -- a gap that is shorter is not worth two commands
 local least_rest = 300 -- a level shows whole percents: what should be reached is looked at again after this
 
 function M.prepare(config)
-  config.ready_minutes = hours.minutes(config.ready_by)
+  config.ready_minutes = local_time.minutes(config.ready_by)
   if not config.ready_minutes then errors.usage("fleet.automation.charge_by: option 'ready_by' must be a time such as \"07:00\"") end
   local fixed = type(config.tariff) == "table"
   if fixed and not tariffs.is(config.tariff) then errors.usage("fleet.automation.charge_by: option 'tariff' must be a tariff object") end
@@ -56,7 +56,7 @@ end
 -- Percent per hour as the car shows it while it charges.
 local function shown_rate(charge)
   local minutes, limit = number(charge.minutes_to_full_charge), number(charge.charge_limit_soc)
-  if not hand.is_charging(charge) or not minutes or minutes <= 0 or not limit then return nil end
+  if not manual_override.is_charging(charge) or not minutes or minutes <= 0 or not limit then return nil end
   local missing = limit - charge.battery_level
   return missing > 0 and missing / minutes * 60 or nil
 end
@@ -81,7 +81,7 @@ end
 -- The level now: what was last seen, and what has been charged since then. since: when it began, if we began it later.
 local function level_now(now, state, charge, rate)
   local did, seen_at = state.did.charging, state.at.charge_state
-  if not hand.is_charging(charge) then return charge.battery_level end
+  if not manual_override.is_charging(charge) then return charge.battery_level end
   local from = did and did.want == "on" and did.at > seen_at and did.at or seen_at
   local limit = number(charge.charge_limit_soc) or 100
   return math.min(charge.battery_level + (now - from) / 3600 * rate, math.max(limit, charge.battery_level))
@@ -120,7 +120,7 @@ end
 -- ---- what to do ----
 
 local function at_text(config, at)
-  return hours.text(config.local_zone, at)
+  return local_time.text(config.local_zone, at)
 end
 
 local function command(call, why, more)
@@ -141,7 +141,7 @@ local function start_actions(config, charge, why)
       params = { percent = config.level }, effect = { charge_state = { charge_limit_soc = config.level } },
     })
   end
-  if not hand.is_charging(charge) then
+  if not manual_override.is_charging(charge) then
     list[#list + 1] = command("charge_start", why, { want = "on", effect = { charge_state = { charging_state = "Charging" } } })
   end
   return list
@@ -154,9 +154,9 @@ end
 -- What is decided, with the look at the record before a command where the car's state is not known now.
 local function decision(config, now, state, why, actions, again_at, claims)
   if #actions > 0 then
-    local look = watch.before_command(state, now)
+    local look = poll_schedule.before_command(state, now)
     if look then return { actions = { look }, again_at = again_at, claims = claims } end
-    if watch.away(state, now) then
+    if poll_schedule.away(state, now) then
       why = why .. string.format(", but the car is %s", state.seen.info.state)
       if config.wake and state.seen.info.state == "asleep" then
         why = why .. " and is woken"
@@ -199,7 +199,7 @@ local function wait(config, now, state, f)
   local why = string.format("waits until %s, when it is cheaper: %d %% now, %d %% wanted by %s", at_text(config, first.from),
     math.floor(f.level), config.level, at_text(config, f.deadline))
   local again = math.min(first.from, next_look(config, now, state))
-  local running = hand.is_charging(charge) and not others_charge(config, now, state)
+  local running = manual_override.is_charging(charge) and not others_charge(config, now, state)
   return decision(config, now, state, why, running and { stop_action(why) } or {}, again, {})
 end
 
@@ -210,7 +210,7 @@ end
 local function enough(config, now, state, f)
   local charge = state.seen.charge_state
   local why = string.format("%d %% is reached, %d %% was wanted", math.floor(f.level), config.level)
-  local own = hand.is_charging(charge) and not others_charge(config, now, state)
+  local own = manual_override.is_charging(charge) and not others_charge(config, now, state)
   local actions = own and { stop_action(why) } or {}
   return decision(config, now, state, why, actions, next_look(config, now, state), {})
 end
@@ -232,11 +232,11 @@ local function in_the_way(config, state, m)
   if charge.charging_state == "NoPower" then return "the cable has no power" end
 end
 
-local function read_hand(config, now, state, deadline)
-  local m = state.memory.hand or {}
-  state.memory.hand = m
-  if m.manual and m.manual.ends and now >= m.manual.ends then hand.forget(m) end
-  hand.read(m, state, others_charge(config, now, state))
+local function read_session(config, now, state, deadline)
+  local m = state.memory.session or {}
+  state.memory.session = m
+  if m.manual and m.manual.ends and now >= m.manual.ends then manual_override.forget(m) end
+  manual_override.read(m, state, others_charge(config, now, state))
   if m.manual and not m.manual.ends then m.manual.ends = deadline end
   return m
 end
@@ -252,22 +252,22 @@ local function facts(config, now, state, deadline)
   local needed = bare * reserve + spare_hours
   f.slots, f.late = plan(state.inputs and state.inputs.tariff, now, deadline, needed, (needed - bare) * 3600)
   local first = f.slots[1]
-  if hand.is_charging(charge) and first.from > now and first.from - now <= bridge then first.from = now end
+  if manual_override.is_charging(charge) and first.from > now and first.from - now <= bridge then first.from = now end
   return f
 end
 
 -- After a crash, or a command that ended unknown, the car must be seen before anything is decided.
 local function lost_sight(config, now, state)
   if state.at.charge_state or not state.seen.charge_state then return nil end
-  if config.wake and state.seen.info.state == "asleep" then return { actions = { watch.live(sections) }, claims = {} } end
+  if config.wake and state.seen.info.state == "asleep" then return { actions = { poll_schedule.live(sections) }, claims = {} } end
   return idle(config, now, state, "what became of the last command is not known: the car is " .. state.seen.info.state)
 end
 
 -- A car that charges does not sleep: one that sleeps has ended what was last seen of it, full or by hand.
 local function slept_over_it(config, now, state, f)
-  if not hand.is_charging(state.seen.charge_state) or not watch.away(state, now) then return nil end
+  if not manual_override.is_charging(state.seen.charge_state) or not poll_schedule.away(state, now) then return nil end
   if state.seen.info.state ~= "asleep" then return nil end
-  if config.wake and f.missing > 1 and f.slots[1].from <= now then return { actions = { watch.live(sections) }, claims = {} } end
+  if config.wake and f.missing > 1 and f.slots[1].from <= now then return { actions = { poll_schedule.live(sections) }, claims = {} } end
   local why = f.missing <= 1 and string.format("%d %% should be reached, and the car sleeps", math.floor(f.level))
     or "charging has ended before it should, and the car sleeps"
   return idle(config, now, state, why)
@@ -276,25 +276,25 @@ end
 -- The end of a stretch, and the level that should be reached, are looked at before they are believed.
 local function to_verify(state, now, f)
   local charge = state.seen.charge_state
-  if not hand.is_charging(charge) then return nil end
+  if not manual_override.is_charging(charge) then return nil end
   local ended = f.slots[1].from > now
   if f.missing <= 0 and charge.battery_level < math.floor(f.level) or ended then return now end
 end
 
 function M.decide(config, now, state)
-  local deadline = hours.next(config.local_zone, now, config.ready_minutes)
-  local looks = watch.due(config, now, state, sections)
+  local deadline = local_time.next(config.local_zone, now, config.ready_minutes)
+  local looks = poll_schedule.due(config, now, state, sections)
   if #looks > 0 then return { actions = looks, claims = {} } end
   local lost = lost_sight(config, now, state)
   if lost then return lost end
-  local m = read_hand(config, now, state, deadline)
+  local m = read_session(config, now, state, deadline)
   local obstacle = in_the_way(config, state, m)
   if obstacle then return idle(config, now, state, obstacle) end
   local f = facts(config, now, state, deadline)
   local slept = slept_over_it(config, now, state, f)
   if slept then return slept end
   if to_verify(state, now, f) and now - state.at.charge_state >= least_rest then
-    looks = watch.due(config, now, state, sections, now)
+    looks = poll_schedule.due(config, now, state, sections, now)
     if #looks > 0 then return { actions = looks, claims = hold(config, now, now + 600) } end
   end
   if f.missing <= 0 then return enough(config, now, state, f) end

@@ -4,11 +4,11 @@
 -- the day: two who undo each other all day cost money and reach nothing.
 
 local errors = require "fleet.util.errors"
-local hours = require "fleet.automation.local_time"
+local local_time = require "fleet.automation.local_time"
 local options = require "fleet.automation.options"
 local rows = require "fleet.call.rows"
 local settle = require "fleet.confirm.expectation"
-local watch = require "fleet.automation.poll_schedule"
+local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
   doc = "Keeps declared settings of a car or a site.",
@@ -71,10 +71,10 @@ end
 
 local function car_looks(config, now, state)
   if not state.at.info or now - state.at.info >= config.look_every then return { { call = "info" } } end
-  if not watch.awake(state, now) then return {} end
+  if not poll_schedule.awake(state, now) then return {} end
   local at = state.at[config.sections[1]]
   local due = not at or at < (state.awake_since or 0) or now - at >= config.every
-  return due and { watch.live(config.sections) } or {}
+  return due and { poll_schedule.live(config.sections) } or {}
 end
 
 -- ---- deciding ----
@@ -94,7 +94,7 @@ local function wrong(config, state)
 end
 
 local function today(config, now)
-  return config.local_zone and hours.date(config.local_zone, now) or os.date("!%F", math.floor(now))
+  return config.local_zone and local_time.date(config.local_zone, now) or os.date("!%F", math.floor(now))
 end
 
 -- How often each setting was set today.
@@ -153,9 +153,9 @@ function M.decide(config, now, state)
   if #given_up > 0 then why = table.concat(given_up, ", ") .. ": somebody else keeps changing it; left alone until tomorrow" end
   if #sent > 0 then why = "sets " .. table.concat(sent, ", ") end
   if #actions > 0 and config.car then
-    local look = watch.before_command(state, now)
+    local look = poll_schedule.before_command(state, now)
     if look then return { actions = { look }, again_at = again, claims = claims } end
-    if watch.away(state, now) then return { why = why .. ", when the car is awake", again_at = again, claims = claims } end
+    if poll_schedule.away(state, now) then return { why = why .. ", when the car is awake", again_at = again, claims = claims } end
   end
   return { why = why, actions = actions, again_at = again, claims = claims }
 end

@@ -4,12 +4,12 @@
 -- surplus has moved out of the dead band: each costs.
 
 local errors = require "fleet.util.errors"
-local claims = require "fleet.automation.arbitration"
-local hand = require "fleet.automation.manual_override"
-local hours = require "fleet.automation.local_time"
+local arbitration = require "fleet.automation.arbitration"
+local manual_override = require "fleet.automation.manual_override"
+local local_time = require "fleet.automation.local_time"
 local tables = require "fleet.util.tables"
 local options = require "fleet.automation.options"
-local watch = require "fleet.automation.poll_schedule"
+local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
   doc = "Charges a car with what the roof gives and the house does not take.",
@@ -63,7 +63,7 @@ local function car_power(config, state, live)
   local entry = connector(live, vin_of(config))
   if entry and entry.wall_connector_power then return entry.wall_connector_power end
   local charge = state.seen.charge_state
-  if not hand.is_charging(charge) then return 0 end
+  if not manual_override.is_charging(charge) then return 0 end
   return watts(config, charge.charge_current_request or 0)
 end
 
@@ -124,9 +124,9 @@ end
 
 -- Somebody above charges: their amps and their stop are theirs.
 local function above(config, now, state)
-  local claim = claims.above(state.claims or {}, "charging", { name = config.name, rank = config.precedence }, now)
+  local claim = arbitration.above(state.claims or {}, "charging", { name = config.name, rank = config.precedence }, now)
   return claim and string.format("gives way to %s (precedence %g), which holds charging until %s", claim.by, claim.rank,
-    hours.text(config.local_zone, claim.ends))
+    local_time.text(config.local_zone, claim.ends))
 end
 
 local function since_did(state, want, now)
@@ -136,11 +136,11 @@ end
 
 -- The car is known well enough, or the looks that are missing.
 local function looks_for_start(config, now, state)
-  local look = watch.before_command(state, now)
+  local look = poll_schedule.before_command(state, now)
   if look then return { look } end
-  if watch.away(state, now) and not (config.wake and state.seen.info.state == "asleep") then return {} end
+  if poll_schedule.away(state, now) and not (config.wake and state.seen.info.state == "asleep") then return {} end
   local at = state.at.charge_state
-  if not at or now - at > fact_age or at < (state.awake_since or 0) then return { watch.live(sections) } end
+  if not at or now - at > fact_age or at < (state.awake_since or 0) then return { poll_schedule.live(sections) } end
   return nil
 end
 
@@ -214,7 +214,7 @@ local function obstacle(config, state, m, live)
   if not at_connector and charge and not m.plugged then return "the car is not plugged in" end
   if m.manual then
     return string.format("the owner %s charging by hand at %s, which holds until it is unplugged or %s", words[m.manual.what],
-      hours.text(config.local_zone, m.manual.at), hours.text(config.local_zone, m.manual.ends))
+      local_time.text(config.local_zone, m.manual.at), local_time.text(config.local_zone, m.manual.ends))
   end
   if charge and charge.charging_state == "NoPower" then return "the cable has no power" end
 end
@@ -224,15 +224,15 @@ local function surprising(state, entry)
   local charge = state.seen.charge_state
   if not entry or not charge then return false end
   local flows = (entry.wall_connector_power or 0) > 100
-  return flows ~= hand.is_charging(charge)
+  return flows ~= manual_override.is_charging(charge)
 end
 
-local function read_hand(config, now, state)
-  local m = state.memory.hand or {}
-  state.memory.hand = m
-  if m.manual and m.manual.ends and now >= m.manual.ends then hand.forget(m) end
-  hand.read(m, state, others_hold(config, now, state))
-  if m.manual and not m.manual.ends then m.manual.ends = hours.next(config.local_zone, now, 0) end
+local function read_session(config, now, state)
+  local m = state.memory.session or {}
+  state.memory.session = m
+  if m.manual and m.manual.ends and now >= m.manual.ends then manual_override.forget(m) end
+  manual_override.read(m, state, others_hold(config, now, state))
+  if m.manual and not m.manual.ends then m.manual.ends = local_time.next(config.local_zone, now, 0) end
   return m
 end
 
@@ -243,10 +243,10 @@ local function car_looks(config, now, state, live)
   if told and not entry then return {} end
   if entry and not state.memory.was_plugged then state.memory.was_plugged, at = true, nil end
   if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
-    return watch.due(config, now, state, sections, now)
+    return poll_schedule.due(config, now, state, sections, now)
   end
   if told then return {} end
-  return watch.due(config, now, state, sections)
+  return poll_schedule.due(config, now, state, sections)
 end
 
 function M.decide(config, now, state)
@@ -256,19 +256,19 @@ function M.decide(config, now, state)
   local looks = car_looks(config, now, state, live)
   local again = rest(config, live, now)
   if #looks > 0 then return { actions = looks, again_at = again } end
-  local m = read_hand(config, now, state)
+  local m = read_session(config, now, state)
   local why = obstacle(config, state, m, live) or above(config, now, state)
-  if why or not state.seen.charge_state and watch.away(state, now) and not config.wake then
+  if why or not state.seen.charge_state and poll_schedule.away(state, now) and not config.wake then
     return { why = why or "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again }
   end
   local f = { power = available(config, state, live) }
-  local on = hand.is_charging(state.seen.charge_state)
+  local on = manual_override.is_charging(state.seen.charge_state)
   local actions, only_looks
   if on then actions = while_on(config, now, state, f) else actions, only_looks = while_off(config, now, state, f) end
   local held = (on or #actions > 0) and claim(now, config) or nil
   if only_looks then return { actions = actions, again_at = again, claims = held } end
   if #actions > 0 and actions[1].call ~= "info" then
-    local look = watch.before_command(state, now)
+    local look = poll_schedule.before_command(state, now)
     if look then return { actions = { look }, again_at = again, claims = held } end
   end
   return { why = f.why, actions = actions, again_at = again, claims = held }

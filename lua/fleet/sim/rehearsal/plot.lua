@@ -50,10 +50,10 @@ local function stretches(samples, read)
   return out
 end
 
-local function by_day(month)
+local function by_day(report)
   local days, order = {}, {}
   local function day_at(at)
-    local date = calendar.date(month.zone, at)
+    local date = calendar.date(report.zone, at)
     if not days[date] then
       days[date] = { date = date, samples = {}, marks = {} }
       order[#order + 1] = days[date]
@@ -61,27 +61,27 @@ local function by_day(month)
     return days[date]
   end
   local function hour(at)
-    local t = month.zone:localtime(math.floor(at))
+    local t = report.zone:localtime(math.floor(at))
     return t.hour + t.min / 60 + t.sec / 3600
   end
-  for _, s in ipairs(month.samples) do
+  for _, s in ipairs(report.samples) do
     local list = day_at(s.at).samples
     list[#list + 1] = {
       hour = hour(s.at), length = (s.to - s.at) / 3600, kwh = s.kwh, sun = s.sun, plugged = s.plugged, price = s.price, level = s.level,
     }
   end
-  for _, command in ipairs(month.commands) do
+  for _, command in ipairs(report.commands) do
     local marks = day_at(command.at).marks
     marks[#marks + 1] = { hour = hour(command.at), name = command.name }
   end
-  for _, ready in ipairs(month.ready) do day_at(ready.at).ready = ready.level end
+  for _, ready in ipairs(report.ready) do day_at(ready.at).ready = ready.level end
   table.sort(order, function(a, b) return a.date < b.date end)
   return order
 end
 
-local function price_range(month)
+local function price_range(report)
   local low, high = math.huge, -math.huge
-  for _, s in ipairs(month.samples) do
+  for _, s in ipairs(report.samples) do
     if s.price then low, high = math.min(low, s.price), math.max(high, s.price) end
   end
   return low, high
@@ -124,9 +124,9 @@ local function draw_day(out, f, i, day)
   end
 end
 
-local function draw_legend(out, f, month)
+local function draw_legend(out, f, report)
   local x, y, seen = LEFT, f.bottom + 20, {}
-  for _, s in ipairs(month.samples) do
+  for _, s in ipairs(report.samples) do
     local class = class_of(s)
     if class then seen[class] = true end
   end
@@ -139,36 +139,36 @@ local function draw_legend(out, f, month)
     local thin = class == "plugged"
     if seen[class] then entry(svg.rect(x, y + (thin and 4 or 0), 12, thin and 3 or 12, class), classes[class]) end
   end
-  if #month.commands > 0 then entry(svg.line(x + 6, y, x + 6, y + 12, "mark"), "a command") end
+  if #report.commands > 0 then entry(svg.line(x + 6, y, x + 6, y + 12, "mark"), "a command") end
   if f.high > f.low then
     entry(svg.rect(x, y, 12, 12, "dear5"), string.format("price: %s to %s per kWh", decimal.fixed(f.low, 2), decimal.fixed(f.high, 2)))
   end
 end
 
-local function totals(month)
-  local parts = { "calls: " .. cost.text(month.calls) }
-  if month.kwh > 0 then
-    table.insert(parts, 1, string.format("%s kWh charged, %s from the roof; %s paid for %s kWh from the grid", decimal.fixed(month.kwh, 1),
-      decimal.fixed(month.sun_kwh, 1), decimal.fixed(month.price, 2), decimal.fixed(month.grid_kwh, 1)))
+local function totals(report)
+  local parts = { "calls: " .. cost.text(report.calls) }
+  if report.kwh > 0 then
+    table.insert(parts, 1, string.format("%s kWh charged, %s from the roof; %s paid for %s kWh from the grid", decimal.fixed(report.kwh, 1),
+      decimal.fixed(report.sun_kwh, 1), decimal.fixed(report.price, 2), decimal.fixed(report.grid_kwh, 1)))
   end
   return table.concat(parts, "; ")
 end
 
 --- Options: width in pixels (960), title.
-function M.svg(month, options)
-  local width, days = options.width or WIDTH, by_day(month)
-  local low, high = price_range(month)
+function M.svg(report, options)
+  local width, days = options.width or WIDTH, by_day(report)
+  local low, high = price_range(report)
   local f = { width = width, bottom = TOP + #days * ROW, low = low, high = high }
   function f.x(hour)
     return LEFT + math.min(hour, 24) / 24 * (width - LEFT - RIGHT)
   end
   local height = f.bottom + BOTTOM
-  local title = options.title or calendar.date(month.zone, month.from) .. " to " .. calendar.date(month.zone, month.to - 1)
+  local title = options.title or calendar.date(report.zone, report.from) .. " to " .. calendar.date(report.zone, report.to - 1)
   local out = { svg.rect(0, 0, width, height, "page"), svg.text(LEFT, 26, "head", "start", title) }
   for i, day in ipairs(days) do draw_day(out, f, i, day) end
   draw_hours(out, f)
-  draw_legend(out, f, month)
-  out[#out + 1] = svg.text(LEFT, f.bottom + 54, "faint", "start", totals(month))
+  draw_legend(out, f, report)
+  out[#out + 1] = svg.text(LEFT, f.bottom + 54, "faint", "start", totals(report))
   return svg.document(width, height, title, light, dark, out)
 end
 

@@ -5,7 +5,7 @@ local cost = require "fleet.automation.cost"
 local decimal = require "fleet.util.number_format"
 
 local M = {}
-M.__index, M.__name = M, "fleet.month"
+M.__index, M.__name = M, "fleet.report"
 
 --- How many of the noted days had at least this level; and of how many.
 function M:ready_days(level)

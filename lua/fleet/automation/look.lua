@@ -1,0 +1,69 @@
+-- Looking at a car or a site on behalf of an automation, and noting what was seen.
+
+local poll_schedule = require "fleet.automation.poll_schedule"
+local rows = require "fleet.call.rows"
+
+local M = {}
+
+-- The handle that a call belongs to.
+local function target(self, action)
+  local row = rows.by_name[action.call]
+  return row.handle == "site" and self.config.site or self.config.car
+end
+
+--- Notes a look at the record.
+function M.remember_info(state, record, now)
+  local before = state.seen.info
+  if record.state == "online" and not (before and before.state == "online") then state.awake_since = now end
+  state.seen.info, state.at.info = { state = record.state }, now
+end
+
+local function remember(state, action, value, now)
+  if action.call == "info" then return M.remember_info(state, value, now) end
+  if action.call ~= "vehicle_data" then
+    state.seen[action.call], state.at[action.call] = value, now
+    return
+  end
+  M.remember_info(state, { state = "online" }, now)
+  for _, section in ipairs(action.sections) do
+    state.seen[section], state.at[section] = value[section] or {}, now
+  end
+end
+
+--- The non-waking look before every live call; it decides nothing, it only protects sleep (doc/protocol.md#sleep-and-wake).
+function M.ready_for_live_call(self, state)
+  local now = self:wall()
+  if poll_schedule.awake(state, now) then return true end
+  if not poll_schedule.away(state, now) then
+    local record, err = self.config.car:info()
+    if not record then return nil, err end
+    M.remember_info(state, record, self:wall())
+    if record.state == "online" then return true end
+  end
+  if not self.config.wake or state.seen.info.state ~= "asleep" or self.dry then return false end
+  local woken, err = self.config.car:wake()
+  if not woken then return nil, err end
+  M.remember_info(state, { state = "online" }, self:wall())
+  return true
+end
+
+--- Calls what an action names.
+function M.call(self, action)
+  local handle = target(self, action)
+  if action.params ~= nil then return handle[action.call](handle, action.params) end
+  return handle[action.call](handle)
+end
+
+--- Makes a look and notes what it showed. Returns true, false where the car cannot be looked at, or nil, err.
+function M.look(self, state, action)
+  if action.call == "vehicle_data" then
+    local ready, err = M.ready_for_live_call(self, state)
+    if not ready then return ready, err end
+  end
+  local value, err = M.call(self, action)
+  if not value then return nil, err end
+  remember(state, action, value, self:wall())
+  return true
+end
+
+return M

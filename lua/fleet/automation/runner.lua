@@ -1,0 +1,219 @@
+-- Runs an automation: when to decide, one action after the other, what to do in trouble, and when to sleep.
+
+local arbitration = require "fleet.automation.arbitration"
+local calls = require "fleet.call"
+local command = require "fleet.automation.command"
+local cost = require "fleet.automation.cost"
+local decisions = require "fleet.automation.decision"
+local errors = require "fleet.util.errors"
+local local_time = require "fleet.automation.local_time"
+local look = require "fleet.automation.look"
+local shared_looks = require "fleet.automation.shared_looks"
+local states = require "fleet.automation.state"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local most_rounds = 12 -- looks and commands between two sleeps; more would be a decision that never rests
+local longest_sleep = 900 -- then the lease is renewed
+local lease_seconds = 3600
+local first_pause, longest_pause = 60, 900 -- while the service cannot be reached
+local hopeless_pause = 3600 -- where only a person can mend it
+local hopeless = {
+  auth = true, scope = true, forbidden = true, unregistered = true, key_not_paired = true, unsupported = true,
+  limit_exceeded = true, not_found = true, closed = true,
+}
+
+-- ---- trouble ----
+
+local function seen_away(state, err, now)
+  if err.kind ~= "asleep" and err.kind ~= "offline" then return false end
+  state.seen.info, state.at.info = { state = err.kind }, now
+  return true
+end
+
+local function troubled(self, state, err)
+  local now = self:wall()
+  if seen_away(state, err, now) then return end
+  local count = (state.trouble and state.trouble.count or 0) + 1
+  local pause = hopeless[err.kind] and hopeless_pause or math.min(first_pause * 2 ^ (count - 1), longest_pause)
+  state.trouble = { message = tostring(err), kind = err.kind, count = count, ends = now + math.max(pause, err.retry_after or 0) }
+end
+
+-- ---- rounds ----
+
+local function new_day(self, state, now)
+  local zone = self.config.local_zone
+  local date = zone and local_time.date(zone, now) or os.date("!%Y-%m-%d", math.floor(now))
+  if state.day.date ~= date then state.day = { date = date, commands = 0 } end
+end
+
+local function inputs(self, now)
+  if not self.definition.observe then return nil end
+  return self.definition.observe(self.config, now)
+end
+
+-- A decision that only looks is none yet, and says nothing.
+local function explain(self, why, now)
+  if not why then return end
+  self.why_at = now
+  if why == self.why then return end
+  self.why = why
+  command.tell(self, why)
+end
+
+-- One action. Returns whether the next one may follow. A look that a crash forgets is made again; a command is not.
+local function perform(self, state, action)
+  local act = decisions.is_command(action) and command.send or look.look
+  local ok, err = act(self, state, action)
+  if act == command.send then command.save(self, state) end
+  shared_looks.exchange(self, state)
+  if ok then
+    state.trouble = nil
+    return true
+  end
+  if err then troubled(self, state, err) end
+  return false
+end
+
+local function decide(self, state)
+  local now = self:wall()
+  new_day(self, state, now)
+  shared_looks.exchange(self, state)
+  state.inputs = inputs(self, now)
+  if self.config.car then state.claims = arbitration.read(self.account, self.id) end
+  local decision = self:step(now, state)
+  if self.config.car and not self.dry then
+    local kept, err = arbitration.write(self.account, self.id, decision.claims or {}, self.me, now)
+    if not kept then error(err, 0) end
+  end
+  explain(self, decision.why, now)
+  return decision, decision.state
+end
+
+-- Decides and acts until there is nothing more to do now. Returns the state, with again_at.
+local function rounds(self, state)
+  for _ = 1, most_rounds do
+    local decision
+    decision, state = decide(self, state)
+    state.again_at = decision.again_at
+    if #decision.actions == 0 then return state end
+    for _, action in ipairs(decision.actions) do
+      if self.stopped or not perform(self, state, action) then break end
+    end
+    if self.stopped then return state end
+    if state.trouble then
+      state.again_at = state.trouble.ends
+      explain(self, "the service could not be reached: " .. state.trouble.message, self:wall())
+      return state
+    end
+  end
+  state.again_at = self:wall() + self.config.look_every
+  return state
+end
+
+-- ---- running ----
+
+local function rest(self, seconds)
+  self.waiter = {}
+  tasks.await_for(self.waiter, seconds)
+  self.waiter = nil
+end
+
+local function count_calls(self, state_of)
+  local mine = tasks.current()
+  return calls.listen(self.account, function(row, id, status)
+    local others = tasks.current() ~= mine
+    if others and not (id == self.id and (row.name == "info" or row.name == "wake_up") and self.account.wakes[id]) then return end
+    if row.billing == "free" or cost.billed(status) then
+      local count = state_of().calls
+      count[row.billing] = (count[row.billing] or 0) + 1
+    end
+  end)
+end
+
+local function hold(self)
+  local lease, err, kind = self.account.store:lease(self.key, lease_seconds)
+  if lease then
+    self.lease = lease
+    return true
+  end
+  if kind == "busy" then err.message = tostring(self) .. " runs elsewhere already: " .. err.message end
+  return nil, err, kind
+end
+
+local function cycle(self)
+  while not self.stopped do
+    local now = self:wall()
+    if now >= (self.state.again_at or 0) then
+      self.state = rounds(self, self.state)
+      command.save(self, self.state)
+    end
+    if self.stopped then break end
+    rest(self, math.max(0.001, math.min(self.state.again_at - self:wall(), longest_sleep)))
+    local held, err, kind = self.lease:renew()
+    if not held then return nil, err, kind end
+  end
+  return true
+end
+
+local run_options = { progress = true, dry_run = true }
+
+local function begin(self, given)
+  for name in pairs(given) do
+    if not run_options[name] then errors.unknown_name("run", "option", name, run_options) end
+  end
+  if self.running then errors.usage("run: it runs already") end
+  self.progress, self.dry = given.progress, given.dry_run or self.config.dry_run
+  self.would, self.would_cost = {}, {}
+end
+
+local function release(self)
+  if self.config.car and not self.dry and not self.killed then
+    arbitration.write(self.account, self.id, {}, self.me, self:wall())
+  end
+  if self.lease then self.lease:release() end
+  self.lease, self.running, self.stopped = nil, false, false
+end
+
+--- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and
+--- every command; options.dry_run: looks and decides, sends no command. Returns true once stopped, or nil, err, kind
+--- when the same automation runs elsewhere or the store fails.
+function M.run(self, given)
+  begin(self, given or {})
+  local held, err, kind = hold(self)
+  if not held then return nil, err, kind end
+  self.running = true
+  self.state = states.load(self.account, self.key)
+  if self.dry then self.state.again_at = nil end
+  local unlisten = count_calls(self, function() return self.state end)
+  local ok, value
+  ok, value, err, kind = pcall(cycle, self)
+  unlisten()
+  release(self)
+  if ok then return value, err, kind end
+  if type(value) == "table" and value.kind and value.kind ~= "cancelled" then return nil, value, value.kind end
+  error(value, 0)
+end
+
+--- Ends run() at its next rest, also one that is about to begin; what was sent stays sent.
+function M.stop(self)
+  self.stopped = true
+  if self.waiter then tasks.wake(self.waiter) end
+end
+
+--- Looks once, decides, and sends nothing. Looking is billed. Returns { why =, actions = what it would send, cost = of
+--- sending it, month = an estimate of a month, each { calls = by class, usd =, text = } }, or nil, err, kind.
+function M.dry_run(self)
+  begin(self, { dry_run = true })
+  local state = states.load(self.account, self.key)
+  self.state = state
+  local unlisten = count_calls(self, function() return self.state end)
+  local ok, after = pcall(rounds, self, state)
+  unlisten()
+  if not ok then error(after, 0) end
+  if after.trouble then return errors.failure(after.trouble.kind or "service", after.trouble.message) end
+  return { why = self.why, actions = self.would, cost = cost.of(self.would_cost), month = cost.of(self.definition.month(self.config)) }
+end
+
+return M
