@@ -1,22 +1,25 @@
 # fleet: build, test and install. `make demo` and `make test` do their own set-up. The checks stand in spec/checks.mk.
 
+# 5.1 to 5.5, or jit. Each has a folder of its own below build/: plain, lua5.1, luajit; with a variant asan, lua5.1-asan.
 LUA_VERSION = 5.4
-LUA      = lua$(LUA_VERSION)
+LUA      = $(if $(filter jit,$(LUA_VERSION)),luajit,lua$(LUA_VERSION))
+LUA_ABI  = $(LUA_VERSION:jit=5.1)
 VARIANT  = plain
-B        = build/$(VARIANT)
+BUILD    = $(if $(filter 5.4,$(LUA_VERSION)),$(VARIANT),$(LUA)$(patsubst %,-%,$(filter-out plain,$(VARIANT))))
+B        = build/$(BUILD)
 PREFIX   = /usr/local
-LUADIR   = $(PREFIX)/share/lua/$(LUA_VERSION)
-LIBDIR   = $(PREFIX)/lib/lua/$(LUA_VERSION)
+LUADIR   = $(PREFIX)/share/lua/$(LUA_ABI)
+LIBDIR   = $(PREFIX)/lib/lua/$(LUA_ABI)
 BINDIR   = $(PREFIX)/bin
 ROOT    := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
 # A folder of another Lua is refused: what is built here would not load there (luarocks passes LUADIR).
 FOLDER_VERSION = $(lastword $(filter 5.%,$(patsubst rocks-%,%,$(subst /, ,$(LUADIR)))))
-$(if $(filter-out $(LUA_VERSION),$(FOLDER_VERSION)),$(error fleet is built for Lua $(LUA_VERSION), and $(LUADIR) belongs to \
-  Lua $(FOLDER_VERSION): use luarocks --lua-version $(LUA_VERSION)))
+$(if $(filter-out $(LUA_ABI),$(FOLDER_VERSION)),$(error fleet is built for Lua $(LUA_VERSION), and $(LUADIR) belongs to \
+  Lua $(FOLDER_VERSION): use make LUA_VERSION=$(FOLDER_VERSION), or luarocks --lua-version $(LUA_ABI)))
 
 PKG      = pkg-config
-PACKAGES = lua$(LUA_VERSION) libcurl libcrypto libprotobuf-c
+PACKAGES = $(LUA) libcurl libcrypto libprotobuf-c
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion
 CFLAGS   = -O2 -g
 VARIANT_FLAGS_asan  = -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -30,7 +33,7 @@ SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 # The core is every C file but the parts that are shared objects of their own; generated messages are compiled through all.c.
 SOURCES = $(filter-out src/server/% src/redis/% %.pb-c.c,$(patsubst $(ROOT)/%,%,$(shell find $(ROOT)/src -name '*.c' | sort)))
 OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
-SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/names base/buf base/err base/fork)
+SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/names bind/lua/versions base/buf base/err base/fork)
 SERVER_OBJECTS = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/server/*.c)) $(SHARED_BINDING)
 
 .PHONY: all deps build demo test install env clean

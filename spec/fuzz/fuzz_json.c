@@ -4,8 +4,6 @@
 #include "bind/lua/bind.h"
 #include "bind/lua/json.h"
 
-#include <lauxlib.h>
-#include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
 

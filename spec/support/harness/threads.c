@@ -2,8 +2,8 @@
  * tsan` and, in the ordinary build, by spec/promise/embedding_spec.lua. Arguments: script, threads, openings
  * per thread.
  */
-#include <lauxlib.h>
-#include <lualib.h>
+#include "bind/lua/versions.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

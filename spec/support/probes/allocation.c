@@ -2,9 +2,8 @@
  * count allocations that grow, from the limit-th on (every one when count is left out), once arm(true) was
  * called by the code. Returns "done", or "no memory", or the error's text; and how many bytes the closed
  * state still holds. What running out of memory does can be seen from Lua no other way. */
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
+
+#include "bind/lua/versions.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* Whether a comparison decides by what it compares: under valgrind, a jump that depends on bytes which were
  * declared undefined is an error of the program, and the errors are counted. */
 #include "base/buf.h"
+#include "bind/lua/versions.h"
 
-#include <lauxlib.h>
-#include <lua.h>
 #include <valgrind/memcheck.h>
 
 static struct bytes unknown_bytes(lua_State *L, int index, size_t *size) {

@@ -2,8 +2,8 @@
  * gets. probe_fork(fn) runs fn in a child, collects what it can, and returns the child's exit status: what
  * fork does to open handles can be seen from Lua no other way. The child ends by _exit, as forked children
  * do. */
-#include <lauxlib.h>
-#include <lua.h>
+
+#include "bind/lua/versions.h"
 
 #include <stdio.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 static int run_child(lua_State *L) {
   int bad = lua_pcall(L, 0, 0, 0) != LUA_OK;
   if (bad) fprintf(stderr, "%s\n", lua_tostring(L, -1));
-  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCCOLLECT, 0);
   fflush(NULL);
   return bad;
 }

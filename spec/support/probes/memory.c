@@ -1,6 +1,7 @@
 /* The signing core with an allocator that gives up: struggle(n) lets n allocations succeed and refuses the
  * rest. Whatever happens, nothing may be lost, used after it was released, or taken for a success. Only this
  * module's own copy of the core allocates here; OpenSSL goes on with the system's allocator. */
+#include "bind/lua/versions.h"
 #include "signing/wire/command_result.h"
 #include "signing/wire/codec.h"
 #include "signing/jws.h"
@@ -9,8 +10,6 @@
 #include "signing/session.h"
 
 #include <dlfcn.h>
-#include <lauxlib.h>
-#include <lua.h>
 #include <stdlib.h>
 #include <string.h>
 

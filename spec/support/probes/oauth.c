@@ -1,14 +1,12 @@
 /* The decisions of src/oauth that no public call reaches one by one: forms, members of JSON objects, the
  * choice of a token. */
 #include "base/err.h"
+#include "bind/lua/versions.h"
 #include "oauth/authorize.h"
 #include "oauth/form.h"
 #include "oauth/json_object.h"
 #include "oauth/reply.h"
 #include "oauth/token.h"
-
-#include <lauxlib.h>
-#include <lua.h>
 
 /* Its own buffer: a box of the core belongs to the core. */
 static int push(lua_State *L, struct buf *text, bool found) {

@@ -1,5 +1,6 @@
 /* What the specs of the signing pillar need and no public call gives: chosen states, pure decisions, raw
  * bytes. */
+#include "bind/lua/versions.h"
 #include "crypto/schnorr.h"
 #include "signing/jws.h"
 #include "signing/metadata.h"
@@ -7,8 +8,6 @@
 #include "signing/session.h"
 #include "signing/window.h"
 
-#include <lauxlib.h>
-#include <lua.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* probe_state() opens a second Lua state in this process: state:run(code) gives its result as text,
  * state:close(). What two states of one process do to each other can be seen from Lua no other way. */
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
+#include "bind/lua/versions.h"
 
 static lua_State **check_state(lua_State *L) {
   return luaL_checkudata(L, 1, "probe.state");

@@ -5,8 +5,8 @@
  * spec file, watch() ends it. When it is over, the processes that the run has started are killed, which ends
  * what waits for them, and an error with the name of the file is raised in the main coroutine. If the file
  * goes on all the same, the run ends with status 1 after as many seconds again. */
-#include <lauxlib.h>
-#include <lua.h>
+
+#include "bind/lua/versions.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -78,10 +78,14 @@ static void handle(int number, void (*handler)(int)) {
 }
 
 static lua_State *main_thread(lua_State *L) {
+#ifdef LUA_RIDX_MAINTHREAD
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   lua_State *main = lua_tothread(L, -1);
   lua_pop(L, 1);
   return main;
+#else
+  return L; /* specs are run by the main thread */
+#endif
 }
 
 static int l_start(lua_State *L) {

@@ -1,13 +1,12 @@
 /* Looks into every block of memory at the moment it is freed, by this module's own copy of the core and by
  * OpenSSL, for secrets that should have been wiped before. It must be loaded before anything else uses
  * OpenSSL: in a process of its own. */
+#include "bind/lua/versions.h"
 #include "signing/jws.h"
 #include "signing/receiver.h"
 #include "signing/session.h"
 
 #include <dlfcn.h>
-#include <lauxlib.h>
-#include <lua.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>

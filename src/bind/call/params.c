@@ -212,7 +212,8 @@ void id_value(const struct plan *p, const struct param *q, int index, struct buf
   if (lua_type(p->L, index) == LUA_TNUMBER) {
     lua_Integer value;
     if (!whole_number(p->L, index, &value)) mistake(p, "'%s' must be a whole number, 0 or above", q->name);
-    lua_pushfstring(p->L, "%I", (LUAI_UACINT)value);
+    lua_pushinteger(p->L, value);
+    lua_tostring(p->L, -1);
     lua_replace(p->L, index);
   }
   struct bytes text = string_value(p, q, index);

@@ -10,9 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "bind/lua/errors.h"
-
-#include <lauxlib.h>
-#include <lua.h>
+#include "bind/lua/versions.h"
 
 struct box_type {
   const char *name;              /* "fleet.key": __name, and what errors call it */

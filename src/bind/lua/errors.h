@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#include <lua.h>
+#include "bind/lua/versions.h"
 
 /* nil, err, kind: the only way out of a binding for what the world refuses. */
 int push_failure(lua_State *L, const struct err *e);

@@ -2,9 +2,8 @@
 #ifndef FLEET_BIND_SIGNING_KEYS_H
 #define FLEET_BIND_SIGNING_KEYS_H
 
+#include "bind/lua/versions.h"
 #include "crypto/key.h"
-
-#include <lua.h>
 
 struct key *check_key(lua_State *L, int index);
 
