@@ -1,6 +1,7 @@
 local core = require "fleet.core"
 local probe = require "probe_signing"
 local signing = require "spec.support.fixtures.signing"
+local stores = require "spec.support.fixtures.stores"
 local unhex, hex = signing.unhex, signing.hex
 local vectors = signing.vectors "protocol"
 
@@ -111,6 +112,17 @@ describe("fleet.key", function()
     assert.equal("600\n", run(("stat -c %%a '%s'"):format(path)))
     assert.equal(key:public_bytes(), assert(core.key.load(path)):public_bytes())
     os.remove(path)
+  end)
+
+  it("says that a file size limit leaves no room, survives the signal and leaves no half of a file", function()
+    local path = temporary()
+    local text, ended = stores.process([[
+      local _, err, kind = require "fleet.core".key.generate():save((...))
+      print(kind, err.message)
+    ]], { path }, "ulimit -f 0; %s 2>&1 | cat")
+    assert.equal("exit 0", ended, text)
+    assert.matches("^store\t.*could not be written whole", text)
+    assert.is_nil(io.open(path))
   end)
 
   it("never saves over a file, nor through a link", function()

@@ -1,5 +1,6 @@
 #include "crypto/keyfile.h"
 
+#include "base/draft.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -22,24 +23,13 @@ bool keyfile_read(struct buf *pem, const char *path, bool insecure_mode, struct 
              "can be read by other users: `chmod 600` it, and replace the key if others may have seen it");
 }
 
-static bool write_all(int fd, struct bytes in) {
-  while (in.size) {
-    ssize_t n = write(fd, in.data, in.size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    in.data += n;
-    in.size -= (size_t)n;
-  }
-  return fsync(fd) == 0;
-}
-
 bool keyfile_write(const char *path, struct bytes pem, struct err *e) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST)
     return say(e, KIND_conflict, path, "is there already: a key is never written over another file");
   if (fd < 0)
     return say(e, KIND_store, path, "cannot be created: check that its directory exists and may be written");
-  bool ok = write_all(fd, pem);
+  bool ok = file_overwrite(fd, pem) && fsync(fd) == 0;
   if (close(fd) != 0) ok = false;
   if (ok) return true;
   unlink(path);

@@ -5,14 +5,12 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local tables = require "fleet.util.tables"
 local status_cache = require "fleet.call.vehicle_status_cache"
 
 local M = {}
 
 local field_rows = core.telemetry_fields()
-local field_names = {}
-for name in pairs(field_rows) do field_names[#field_names + 1] = name end
-table.sort(field_names)
 
 -- A report collects { where =, message = } in the order of discovery.
 local Report = {}
@@ -37,7 +35,9 @@ local function sorted_keys(given)
   return keys
 end
 
-local function unknown(report, where, what, name, known)
+-- known: a table with the names as keys. True when the name is one of them.
+local function is_known(report, where, what, name, known)
+  if known[name] then return true end
   report:problem(where, "%s", errors.unknown(what, name, known))
 end
 
@@ -73,83 +73,17 @@ local function check_port(report, where, port)
   end
 end
 
--- ---- certificates: as much of DER (X.690) and RFC 5280 as is needed to see a broken or expired chain ----
+-- ---- certificates ----
 
--- The element at position at: its tag, where its contents start and end; nil when it does not fit into last.
-local function element(der, at, last)
-  local tag, size = der:byte(at, at + 1)
-  local start = at + 2
-  if not size then return nil end
-  if size >= 0x80 then
-    local count = size - 0x80
-    if count == 0 or count > 3 then return nil end
-    size = 0
-    for i = start, start + count - 1 do size = size * 256 + (der:byte(i) or 0) end
-    start = start + count
+local function check_certificates(report, where, list, wall)
+  if #list == 0 then
+    report:problem(where, "holds no certificate: PEM text with BEGIN CERTIFICATE is needed")
   end
-  if start + size - 1 > last then return nil end
-  return tag, start, start + size - 1
-end
-
-local SEQUENCE, VERSION = 0x30, 0xA0
-
-local function utc_digits(der, start, stop)
-  local text = der:sub(start, stop)
-  local century = text:sub(1, 2) < "50" and "20" or "19" -- RFC 5280 section 4.1.2.5.1
-  if #text == 13 then text = century .. text end
-  return text:match("^%d+Z$") and #text == 15 and text or nil
-end
-
--- Issuer, subject and last day of a certificate; nil when the bytes are none.
-local function certificate(der)
-  local tag, at, last = element(der, 1, #der)
-  if tag ~= SEQUENCE or last ~= #der then return nil end
-  tag, at, last = element(der, at, last)
-  if tag ~= SEQUENCE then return nil end
-  local parts = {}
-  while at <= last do
-    local part, start, stop = element(der, at, last)
-    if not part then return nil end
-    if part ~= VERSION then parts[#parts + 1] = { start = start, stop = stop, bytes = der:sub(at, stop) } end
-    at = stop + 1
-  end
-  -- serial number, algorithm, issuer, validity, subject, key, …
-  if #parts < 6 then return nil end
-  local _, _, from_stop = element(der, parts[4].start, parts[4].stop)
-  if not from_stop then return nil end
-  local _, start, stop = element(der, from_stop + 1, parts[4].stop)
-  local until_utc = start and utc_digits(der, start, stop)
-  return { issuer = parts[3].bytes, subject = parts[5].bytes, until_utc = until_utc }
-end
-
-local function read_certificates(report, where, ca)
-  local list = {}
-  for body in ca:gmatch("%-%-BEGIN CERTIFICATE%-%-%-%-%-(.-)%-%-%-%-%-END CERTIFICATE%-%-") do
-    local der = core.unbase64((body:gsub("%s", "")))
-    local found = der and certificate(der)
-    if not found then
-      return report:problem(where, "certificate %d cannot be read: it was cut or changed", #list + 1)
-    end
-    list[#list + 1] = found
-  end
-  return list
-end
-
-local function check_dates(report, where, list, wall)
-  local now = wall and os.date("!%Y%m%d%H%M%SZ", math.floor(wall))
   for i, one in ipairs(list) do
-    if now and one.until_utc and one.until_utc < now then
-      local year, month, day = one.until_utc:match("^(%d%d%d%d)(%d%d)(%d%d)")
-      report:problem(where, "certificate %d ended on %s-%s-%s", i, year, month, day)
+    if wall and one.until_utc < wall then
+      report:problem(where, "certificate %d ended on %s", i, os.date("!%Y-%m-%d", one.until_utc))
     end
-  end
-end
-
-local function check_links(report, where, list)
-  local subjects = {}
-  for _, one in ipairs(list) do subjects[one.subject] = true end
-  for i, one in ipairs(list) do
-    if not subjects[one.issuer] then
+    if not one.has_issuer then
       report:warning(where, "certificate %d comes without its issuer: vehicles want the full chain", i)
     end
   end
@@ -162,13 +96,9 @@ local function check_ca(report, where, ca, wall)
   if ca:find("PRIVATE KEY", 1, true) then
     return report:problem(where, "holds a private key: send certificates only, replace a key that was sent")
   end
-  local list = read_certificates(report, where, ca)
-  if not list then return end
-  if #list == 0 then
-    return report:problem(where, "holds no certificate: PEM text with BEGIN CERTIFICATE is needed")
-  end
-  check_dates(report, where, list, wall)
-  check_links(report, where, list)
+  local list, unreadable = core.certificates(ca)
+  if not list then return report:problem(where, "%s", unreadable.message) end
+  check_certificates(report, where, list, wall)
 end
 
 -- ---- fields ----
@@ -193,9 +123,7 @@ end
 local function check_include(report, where, value)
   if value == nil then return end
   if type(value) ~= "table" then return report:problem(where, "must be a list of field names") end
-  for _, name in ipairs(value) do
-    if not field_rows[name] then unknown(report, where, "field", name, field_names) end
-  end
+  for _, name in ipairs(value) do is_known(report, where, "field", name, field_rows) end
 end
 
 local field_options = {
@@ -207,13 +135,11 @@ local field_options = {
 local option_names = sorted_keys(field_options)
 
 local function check_field(report, where, name, options)
-  if not field_rows[name] then return unknown(report, where, "field", name, field_names) end
+  if not is_known(report, where, "field", name, field_rows) then return end
   if type(options) ~= "table" then
     return report:problem(where, "must be a table such as { interval_seconds = 60 }")
   end
-  for _, option in ipairs(sorted_keys(options)) do
-    if not field_options[option] then unknown(report, where, "option", option, option_names) end
-  end
+  for _, option in ipairs(sorted_keys(options)) do is_known(report, where, "option", option, field_options) end
   for _, option in ipairs(option_names) do
     local extra = option == "minimum_delta" and name or nil
     field_options[option](report, where .. "." .. option, options[option], extra)
@@ -231,30 +157,19 @@ end
 
 -- ---- the rest ----
 
-local alert_types = { "customer", "service", "service-fix" }
-local delivery_policies = { "latest", "no_retry" }
-
-local function has(list, wanted)
-  for _, value in ipairs(list) do
-    if value == wanted then return true end
-  end
-  return false
-end
+local alert_types = tables.set { "customer", "service", "service-fix" }
+local delivery_policies = tables.set { "latest", "no_retry" }
 
 local function check_alerts(report, where, value)
   if value == nil then return end
   if type(value) ~= "table" then
-    return report:problem(where, "must be a list of %s", table.concat(alert_types, ", "))
+    return report:problem(where, "must be a list of %s", table.concat(sorted_keys(alert_types), ", "))
   end
-  for _, name in ipairs(value) do
-    if not has(alert_types, name) then unknown(report, where, "alert type", name, alert_types) end
-  end
+  for _, name in ipairs(value) do is_known(report, where, "alert type", name, alert_types) end
 end
 
 local function check_policy(report, where, value)
-  if value ~= nil and not has(delivery_policies, value) then
-    unknown(report, where, "delivery policy", value, delivery_policies)
-  end
+  if value ~= nil then is_known(report, where, "delivery policy", value, delivery_policies) end
 end
 
 local function check_expiry(report, where, value, wall)
@@ -288,9 +203,7 @@ local member_names = sorted_keys(members)
 function M.check(config, wall)
   if type(config) ~= "table" then errors.usage("config must be a table, got " .. type(config)) end
   local report = setmetatable({ problems = {}, warnings = {} }, Report)
-  for _, name in ipairs(sorted_keys(config)) do
-    if not members[name] then unknown(report, tostring(name), "member", name, member_names) end
-  end
+  for _, name in ipairs(sorted_keys(config)) do is_known(report, tostring(name), "member", name, members) end
   for _, name in ipairs(member_names) do members[name](report, name, config[name], wall) end
   return setmetatable(report, nil)
 end

@@ -66,6 +66,7 @@ void open_files(lua_State *L);
 void open_records(lua_State *L);
 void open_seals(lua_State *L);
 void open_crypto(lua_State *L);
+void open_certificates(lua_State *L);
 void open_oauth(lua_State *L);
 void open_zone(lua_State *L);
 

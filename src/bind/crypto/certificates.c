@@ -1,0 +1,28 @@
+#include "bind/lua/bind.h"
+#include "crypto/x509.h"
+
+static void push_certificate(lua_State *L, const struct certificate *one) {
+  lua_createtable(L, 0, 2);
+  lua_pushinteger(L, (lua_Integer)one->until);
+  lua_setfield(L, -2, "until_utc");
+  lua_pushboolean(L, one->has_issuer);
+  lua_setfield(L, -2, "has_issuer");
+}
+
+/* core.certificates(pem) -> list of { until_utc =, has_issuer = }; or nil, err, kind */
+static int l_certificates(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct chain chain;
+  if (!x509_chain(check_bytes(L, 1), &chain, &e)) return push_failure(L, &e);
+  lua_createtable(L, (int)chain.count, 0);
+  for (size_t i = 0; i < chain.count; i++) {
+    push_certificate(L, &chain.at[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+void open_certificates(lua_State *L) {
+  lua_pushcfunction(L, l_certificates);
+  lua_setfield(L, -2, "certificates");
+}
