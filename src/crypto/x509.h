@@ -1,7 +1,7 @@
 /* X.509 certificates (RFC 5280): what can be said of a chain before it is given to a vehicle.
  *
- * A vehicle that gets a broken or expired chain stays silent, so what is certain to fail is found here. Nothing
- * is trusted by this: no signature is verified.
+ * A vehicle that gets a broken or expired chain stays silent, so what is certain to fail is found here.
+ * Nothing is trusted by this: no signature is verified.
  */
 #ifndef FLEET_CRYPTO_X509_H
 #define FLEET_CRYPTO_X509_H
