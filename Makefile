@@ -50,7 +50,7 @@ $(B)/lib/fleet/core.so: $(OBJECTS)
 
 $(B)/lib/fleet/server.so: $(SERVER_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ -lmicrohttpd
+	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ -lmicrohttpd -lgnutls
 
 -include $(OBJECTS:.o=.d) $(SERVER_OBJECTS:.o=.d)
 include $(ROOT)/spec/checks.mk

@@ -34,6 +34,7 @@ local doors = {
   { "^openssl/", "^src/crypto/" },
   { "^protobuf%-c/", "^src/signing/wire/" },
   { "^microhttpd%.h$", "^src/server/" },
+  { "^gnutls/", "^src/server/" },
   { "^hiredis", "^src/redis/" },
 }
 

@@ -16,7 +16,20 @@ struct MHD_Response;
 struct limits {
   size_t max_body; /* bytes; beyond it the reply is 413 */
   unsigned max_connections;
-  double timeout; /* seconds: idle connection, arrival of headers, of a body, wait for an answer */
+  double timeout; /* seconds: wait for an answer */
+  double arrival; /* seconds: idle connection, arrival of headers, of a body */
+};
+
+/* PEM texts; certificate NULL: plain HTTP. trust: whose clients' certificates are asked for, or NULL. */
+struct tls {
+  const char *certificate, *key, *trust;
+};
+
+/* Who asks. */
+struct peer {
+  char address[46];      /* "" on a Unix socket */
+  long uid;              /* on a Unix socket, else -1 */
+  char certificate[128]; /* common name of a verified client certificate, or "" */
 };
 
 struct daemon {
@@ -26,10 +39,13 @@ struct daemon {
   unsigned generation; /* of forks, at the start */
   double armed;        /* when the timer fires, CLOCK_MONOTONIC seconds; 0: disarmed */
   bool closing;
+  bool quiet; /* accepts no more connections */
+  bool asks_certificates;
   bool left; /* a connection has ended in the last daemon_run: another may be let in */
   struct limits limits;
   struct listener listener;
   struct visitor *visitors;      /* all connections */
+  unsigned count;                /* of them */
   struct exchange *exchanges;    /* all that are alive */
   struct exchange *first, *last; /* the queue */
 };
@@ -44,19 +60,26 @@ struct pace {
 
 struct exchange; /* one request and its reply; lives until its connection and its holder are done with it */
 
-bool daemon_open(struct daemon *d,
-                 struct err *e);   /* limits and listener are filled in; takes the listener over */
-void daemon_run(struct daemon *d); /* never waits */
+/* limits and listener are filled in; takes the listener over. The texts are read before it returns. */
+bool daemon_open(struct daemon *d, const struct tls *t, struct err *e);
+void daemon_run(struct daemon *d);              /* never waits */
 struct exchange *daemon_take(struct daemon *d); /* a request, each once; the caller holds it. NULL: none */
 void daemon_wake(struct daemon *d);             /* makes the descriptor readable */
 bool daemon_forked(const struct daemon *d);
 void daemon_close(struct daemon *d); /* answers what is open with 503; idempotent */
+
+/* Stops listening; what has been accepted goes on, each connection to the end of its request. */
+void daemon_quiet(struct daemon *d);
+/* A second daemon listens at the same place: share before it is opened, hand over when it is open. */
+bool daemon_share(const struct daemon *from, struct listener *to, struct err *e);
+void daemon_hand_over(struct daemon *from, struct daemon *to);
 
 const char *exchange_method(const struct exchange *x);
 struct bytes exchange_target(const struct exchange *x);  /* path and query as they came */
 struct bytes exchange_headers(const struct exchange *x); /* name NUL value NUL ..., names in lower case */
 struct bytes exchange_body(const struct exchange *x);
 bool exchange_answered(const struct exchange *x);
+bool exchange_peer(const struct exchange *x, struct peer *p); /* false: the connection has gone */
 /* Takes the response over and sends it after so many seconds. False: the client or the server has gone, or
  * the deadline has passed. After it, and after exchange_drop, daemon_run must run before the caller waits. */
 bool exchange_respond(struct exchange *x, unsigned status, struct MHD_Response *response, double delay);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -46,7 +47,8 @@ static bool read_port(struct listener *l) {
   union address a;
   socklen_t size = sizeof a;
   if (getsockname(l->fd, &a.any, &size)) return false;
-  l->port = ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
+  if (a.any.sa_family == AF_INET) l->port = ntohs(a.v4.sin_port);
+  if (a.any.sa_family == AF_INET6) l->port = ntohs(a.v6.sin6_port);
   return true;
 }
 
@@ -111,6 +113,31 @@ bool listener_unix(struct listener *l, const char *path, struct err *e) {
   memcpy(l->path, path, length + 1);
   if (!remember(l) || chmod(path, 0600) || listen(l->fd, l->backlog)) return refuse(l, path, e);
   return true;
+}
+
+/* ---- sockets of others ---- */
+
+static bool listens(int fd) {
+  int on = 0;
+  socklen_t size = sizeof on;
+  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) == 0 && on;
+}
+
+/* It stays where it is when we end: whoever opened it removes it. */
+bool listener_adopt(struct listener *l, int fd, struct err *e) {
+  l->path[0] = '\0';
+  l->port = 0;
+  l->fd = -1;
+  if (!listens(fd)) return err_set(e, KIND_invalid, "descriptor %d is not a listening socket", fd);
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+    return err_set(e, KIND_network, "cannot take descriptor %d over", fd);
+  l->fd = fd;
+  return read_port(l);
+}
+
+int listener_duplicate(const struct listener *l) {
+  return fcntl(l->fd, F_DUPFD_CLOEXEC, 3);
 }
 
 void listener_unlink(const struct listener *l) {

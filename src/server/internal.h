@@ -1,0 +1,75 @@
+/* What the files of the server share: one connection and one request with its reply.
+ *
+ * timer.c wakes the loop, connection.c knows how long a client may take, exchange.c what a request says and
+ * how it is answered, deadline.c ends what took too long, daemon.c has the library's callbacks. All of it
+ * runs inside daemon_run or is called by whoever answers; nothing here waits.
+ */
+#ifndef FLEET_SERVER_INTERNAL_H
+#define FLEET_SERVER_INTERNAL_H
+
+#include "server/daemon.h"
+
+#include <microhttpd.h>
+
+enum stage { ARRIVING, QUEUED, HANDED, ANSWERED, REFUSED, GONE };
+
+struct exchange {
+  struct daemon *daemon; /* NULL once it is closed */
+  struct MHD_Connection *connection;
+  struct exchange *before, *after; /* all of a daemon */
+  struct exchange *next;           /* queue */
+  int holders;                     /* connection, caller, paced response */
+  enum stage stage;
+  bool started, suspended, too_large, drop;
+  double due; /* when the timer must look at it, 0: never */
+  char method[16];
+  struct buf target, headers, body;
+  struct MHD_Response *response;
+  unsigned status;
+  struct pace pace;
+  struct buf reply; /* of a paced response */
+  size_t allowed;   /* bytes of it that may leave by now; of a body too large, bytes thrown away */
+};
+
+/* One connection. The library's own time-out starts anew with every byte, so a client that sends its headers
+ * byte by byte would stay for ever: here it has one deadline for all of them. */
+struct visitor {
+  struct MHD_Connection *connection;
+  struct visitor *before, *after;
+  double due; /* for the next request to have arrived up to its body, 0: one is being served */
+};
+
+/* ---- timer.c ---- */
+
+double timer_now(void); /* CLOCK_MONOTONIC, seconds */
+void timer_arm(struct daemon *d, double at);
+void timer_arm_now(struct daemon *d);
+bool timer_fired(struct daemon *d, double at);
+
+/* ---- deadline.c ---- */
+
+void deadline_look(struct daemon *d); /* ends what took too long */
+
+/* ---- connection.c ---- */
+
+void connection_notified(void *cls, struct MHD_Connection *connection, void **context,
+                         enum MHD_ConnectionNotificationCode what);
+struct visitor *connection_visitor(struct MHD_Connection *connection);
+void connection_awaits(struct daemon *d, struct visitor *v);            /* the next request */
+double connection_due(const struct daemon *d, const struct visitor *v); /* when it is turned away, 0: never */
+void connection_turn_away(struct visitor *v);
+int connection_socket(struct MHD_Connection *connection);
+
+/* ---- exchange.c ---- */
+
+struct exchange *exchange_new(struct daemon *d, const char *target);
+void exchange_enqueue(struct daemon *d, struct exchange *x);
+struct exchange *exchange_dequeue(struct daemon *d);
+void exchange_gone(struct exchange *x); /* its connection is done with it */
+void exchange_suspend(struct exchange *x, double seconds);
+void exchange_resume(struct exchange *x);
+void exchange_answer(struct exchange *x, unsigned status, struct MHD_Response *response, double delay);
+void exchange_expire(struct exchange *x);
+struct MHD_Response *exchange_text(const char *text); /* a response of the server's own */
+
+#endif
