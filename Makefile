@@ -30,29 +30,9 @@ INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
 
-# The core is every C file but the parts that are shared objects of their own; generated messages are compiled through all.c.
-SOURCES = $(filter-out src/server/% src/redis/% %.pb-c.c,$(patsubst $(ROOT)/%,%,$(shell find $(ROOT)/src -name '*.c' | sort)))
-OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
-SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/names bind/lua/versions base/buf base/err base/fork)
-SERVER_OBJECTS = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/server/*.c)) $(SHARED_BINDING)
-
 .PHONY: all deps build demo test install env clean
 all: build
-build: $(B)/lib/fleet/core.so $(B)/lib/fleet/server.so
-
-$(B)/obj/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(INCLUDES) -c -o $@ $<
-
-$(B)/lib/fleet/core.so: $(OBJECTS)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ $(LIBS)
-
-$(B)/lib/fleet/server.so: $(SERVER_OBJECTS)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ -lmicrohttpd -lgnutls
-
--include $(OBJECTS:.o=.d) $(SERVER_OBJECTS:.o=.d)
+include $(ROOT)/src/parts.mk
 include $(ROOT)/spec/checks.mk
 
 demo:
@@ -75,8 +55,7 @@ LUA_FILES = $(shell cd $(ROOT)/lua && find fleet -name '*.lua' | sort)
 
 install: build
 	for f in $(LUA_FILES); do install -D -m 644 lua/$$f "$(DESTDIR)$(LUADIR)/$$f" || exit 1; done
-	install -D -m 755 $(B)/lib/fleet/core.so "$(DESTDIR)$(LIBDIR)/fleet/core.so"
-	install -D -m 755 $(B)/lib/fleet/server.so "$(DESTDIR)$(LIBDIR)/fleet/server.so"
+	for p in core $(PARTS); do install -D -m 755 $(B)/lib/fleet/$$p.so "$(DESTDIR)$(LIBDIR)/fleet/$$p.so" || exit 1; done
 	install -D -m 755 lua/fleet/cli/fleet "$(DESTDIR)$(BINDIR)/fleet"
 
 # eval "$$(make -s env)": require "fleet" and the command of this tree then work from any directory.

@@ -16,7 +16,6 @@ external_dependencies = {
   CURL = { library = "curl" }, -- the header may stand in a multiarch directory; pkg-config finds it
   CRYPTO = { header = "openssl/crypto.h", library = "crypto" },
   PROTOBUFC = { header = "protobuf-c/protobuf-c.h", library = "protobuf-c" },
-  MICROHTTPD = { header = "microhttpd.h", library = "microhttpd" },
 }
 build = {
   type = "make",

@@ -159,7 +159,7 @@ local function answer(self, request, asked, host)
 end
 
 local function listen(self, options, host, port)
-  local server, err = require("fleet.server").new({
+  local server, err = require("fleet.util.part").need("server").new({
     loop = options.loop, host = "127.0.0.1", port = port, max_body = MAX_BODY,
     max_connections = options.max_connections or 2000,
     on_request = function(request, asked) answer(self, request, asked, host) end,

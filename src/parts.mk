@@ -1,0 +1,36 @@
+# What is compiled into what: the core, and the optional parts, shared objects of their own.
+
+# The folders of the optional parts; each is built where pkg-config finds its libraries.
+LIBRARIES_server = libmicrohttpd gnutls
+LIBRARIES_redis  = hiredis hiredis_ssl
+LIBRARIES_mqtt   = libmosquitto
+KNOWN_PARTS := $(sort $(patsubst LIBRARIES_%,%,$(filter LIBRARIES_%,$(.VARIABLES))))
+PARTS := $(foreach p,$(KNOWN_PARTS),$(and $(wildcard $(ROOT)/src/$p),$(shell $(PKG) --exists $(LIBRARIES_$p) 2>/dev/null && echo $p)))
+LEFT_OUT := $(foreach p,$(filter-out $(PARTS),$(KNOWN_PARTS)),$(and $(wildcard $(ROOT)/src/$p),$p))
+
+# The core is every other C file; generated messages are compiled through all.c.
+SOURCES = $(filter-out $(KNOWN_PARTS:%=src/%/%) %.pb-c.c,$(patsubst $(ROOT)/%,%,$(shell find $(ROOT)/src -name '*.c' | sort)))
+OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
+part_objects = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/$1/*.c))
+# What a part shares with the core.
+SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/names bind/lua/versions base/buf base/err base/fork)
+
+build: $(B)/lib/fleet/core.so $(PARTS:%=$(B)/lib/fleet/%.so)
+	@$(foreach p,$(LEFT_OUT),echo "fleet.$p is left out: pkg-config does not find $(LIBRARIES_$p)" >&2;)
+
+$(B)/obj/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) -c -o $@ $<
+
+$(B)/lib/fleet/core.so: $(OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ $(LIBS)
+
+define part
+$(B)/lib/fleet/$1.so: $(call part_objects,$1) $(SHARED_BINDING)
+	@mkdir -p $$(@D)
+	$(CC) $(ALL_CFLAGS) $(SHARED) -o $$@ $$^ $(shell $(PKG) --libs $(LIBRARIES_$1))
+endef
+$(foreach p,$(PARTS),$(eval $(call part,$p)))
+
+-include $(OBJECTS:.o=.d) $(foreach p,$(PARTS),$(patsubst %.o,%.d,$(call part_objects,$p)))
