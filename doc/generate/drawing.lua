@@ -66,13 +66,12 @@ function M.lua_rooms()
   for _, path in ipairs(lines("find lua -name '*.lua' -not -name types.lua | sort")) do
     local room = string.match(path, "^lua/fleet/([^/]+)/") or "init.lua"
     add_room(graph, room)
-    for name in string.gmatch(read(path), "require%s*%(?%s*[\"']fleet([%w_%.]*)[\"']") do
-      local other = string.match(name, "^%.([%w_]+)") or "init.lua"
-      if other == "server" or other == "redis" then
-        graph.notes[room]["fleet." .. other] = true
-      else
-        add_use(graph, room, other)
-      end
+    local text = read(path)
+    for name in string.gmatch(text, "require%s*%(?%s*[\"']fleet([%w_%.]*)[\"']") do
+      add_use(graph, room, string.match(name, "^%.([%w_]+)") or "init.lua")
+    end
+    for part in string.gmatch(text, "fleet%.util%.part\"%)%.need%s*%(?[\"']([%w_]+)[\"']") do
+      graph.notes[room]["fleet." .. part] = true
     end
   end
   return graph
