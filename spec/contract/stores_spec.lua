@@ -134,6 +134,54 @@ for _, tried in ipairs(kinds) do
       assert.equal("1", (store:get("k")))
     end)
 
+    it("adds to counters of one key and gives their totals", function()
+      assert.same({ data = 1 }, (store:add("count/a/2026-11", { data = 1 })))
+      assert.same({ data = 3, ["data/22"] = 2 }, (store:add("count/a/2026-11", { data = 2, ["data/22"] = 2 })))
+      assert.same({ wake = -1 }, (store:add("count/a/2026-11", { wake = -1 })))
+      assert.same({ data = 1 }, (store:add("count/b/2026-11", { data = 1 })))
+    end)
+
+    it("gives all totals where nothing is added, and changes nothing by that", function()
+      assert.same({}, (store:add("k", {})))
+      assert.same({ nil, 0 }, { store:get("k") })
+      store:add("k", { a = 1 })
+      store:add("k", { ["b/c"] = 0 })
+      assert.same({ a = 1, ["b/c"] = 0 }, (store:add("k", {})))
+      assert.same({ a = 1, ["b/c"] = 0 }, (store:add("k", {})))
+    end)
+
+    it("counts whole numbers exactly, far up and below zero", function()
+      store:add("k", { n = 4503599627370497 })
+      assert.same({ n = 4503599627370498 }, (store:add("k", { n = 1 })))
+      assert.same({ n = -1 }, (store:add("k", { n = -4503599627370499 })))
+    end)
+
+    it("forgets counters after their ttl, and counts on from nothing", function()
+      store:add("k", { n = 5 }, { ttl = 60 })
+      clock.advance(59)
+      assert.same({ n = 6 }, (store:add("k", { n = 1 }, { ttl = 60 })))
+      clock.advance(60)
+      assert.same({}, (store:add("k", {})))
+      assert.same({ n = 1 }, (store:add("k", { n = 1 })))
+    end)
+
+    it("removes counters with their key", function()
+      store:add("k", { n = 5 })
+      assert.is_true(store:delete("k"))
+      assert.same({ n = 1 }, (store:add("k", { n = 1 })))
+    end)
+
+    it("refuses to count on what is no set of counters", function()
+      for _, text in ipairs { "n", "n 1", "n 1\nm x\n", "\n", "n 99999999999999999\n" } do
+        store:put("k", text)
+        local totals, err, kind = store:add("k", { n = 1 })
+        assert.is_nil(totals)
+        assert.equal("store", kind)
+        assert.matches("counters", err.message)
+        assert.equal(text, (store:get("k")))
+      end
+    end)
+
     it("leases a key to one at a time, without waiting", function()
       local lease = assert(store:lease("k", 60))
       local other, err, kind = store:lease("k", 60)
@@ -182,7 +230,7 @@ for _, tried in ipairs(kinds) do
     end)
 
     it("says that it wants a colon", function()
-      for _, method in ipairs { "get", "put", "delete", "reserve", "lease", "flush", "due" } do
+      for _, method in ipairs { "get", "put", "add", "delete", "reserve", "lease", "flush", "due" } do
         assert.error_matches(function() store[method]("k", "1") end, "with a colon: store:" .. method)
       end
     end)
@@ -203,7 +251,8 @@ for _, tried in ipairs(kinds) do
       assert.is_true(store:close())
       assert.is_true(store:close())
       assert.matches("%(closed%)$", tostring(store))
-      local calls = { { "get", "k" }, { "put", "k", "v" }, { "delete", "k" }, { "reserve", "k", 1 }, { "lease", "k", 1 } }
+      local calls = { { "get", "k" }, { "put", "k", "v" }, { "delete", "k" }, { "reserve", "k", 1 },
+        { "lease", "k", 1 }, { "add", "k", {} } }
       for _, call in ipairs(calls) do
         assert.equal("closed", select(3, store[call[1]](store, call[2], call[3])))
       end
@@ -213,6 +262,9 @@ for _, tried in ipairs(kinds) do
       { "get" }, { "get", 1 }, { "get", "" }, { "get", "a\nb" }, { "get", ("x"):rep(513) }, { "put", "k" }, { "put", "k", 1 },
       { "put", "k", "v", 1 }, { "put", "k", "v", { generations = 1 } }, { "put", "k", "v", { ttl = "1" } },
       { "delete", "k", "1" }, { "reserve", "k" }, { "reserve", "k", -1 }, { "lease", "k" }, { "lease", "k", 0 / 0 },
+      { "add" }, { "add", "k" }, { "add", "k", { 1 } }, { "add", "k", { n = 0.5 } }, { "add", "k", { n = 1 / 0 } },
+      { "add", "k", { ["a b"] = 1 } }, { "add", "k", { [""] = 1 } }, { "add", "k", { n = "1" } }, { "add", "k", { n = 1 }, { ttl = "1" } },
+      { "add", "k", { n = 1 }, { durable = true } },
     }
     for i, mistake in ipairs(mistakes) do
       it(("raises for mistake %d of %s"):format(i, mistake[1]), function()
@@ -228,6 +280,16 @@ for _, tried in ipairs(kinds) do
       assert.error_matches(function() store:put("b", "v", { ticket = ticket }) end, "the ticket is of another key")
       ticket:close()
       lease:release()
+    end)
+
+    it("adds what two openers add", function()
+      if not again then return end
+      local other = again()
+      for i = 1, 20 do
+        assert.equal(2 * i - 1, assert(store:add("k", { n = 1 })).n)
+        assert.equal(2 * i, assert(other:add("k", { n = 1 })).n)
+      end
+      other:close()
     end)
 
     it("shows one opener what another wrote, and orders both", function()

@@ -21,7 +21,7 @@ describe("a caller's own store", function()
         assert.error_matches(function() fleet.new { token = "t", store = own } end, "it has no function '" .. name .. "'")
       end
     end
-    for _, name in ipairs { "flush", "due" } do
+    for _, name in ipairs { "flush", "due", "add" } do
       local own = support.own(stores.memory())
       own[name] = 5
       assert.error_matches(function() fleet.new { token = "t", store = own } end, "its '" .. name .. "' is no function")
@@ -34,6 +34,42 @@ describe("a caller's own store", function()
     assert.equal(ours, stores.adapt(ours))
     local adapted = stores.adapt(support.own(ours))
     assert.equal(adapted, stores.adapt(adapted))
+  end)
+
+  it("counts by comparing where it has no 'add', also when others come in between", function()
+    local inner, meddled = stores.memory(), 0
+    local own = support.own(inner)
+    function own.put(_, ...)
+      meddled = meddled + 1
+      if meddled <= 3 then inner:add("k", { theirs = 1 }) end
+      return inner:put(...)
+    end
+    assert.same({ n = 2 }, (stores.adapt(own):add("k", { n = 2 })))
+    assert.same({ n = 2, theirs = 3 }, (inner:add("k", {})))
+    function own.put(_, ...)
+      inner:add("k", { theirs = 1 })
+      return inner:put(...)
+    end
+    local totals, err, kind = stores.adapt(own):add("k", { n = 1 })
+    assert.is_nil(totals)
+    assert.equal("store", kind)
+    assert.matches("others have kept changing", err.message)
+  end)
+
+  it("counts with its own 'add', whose answer is checked", function()
+    local store, own = with("add", function(_, _, amounts) return { n = amounts.n + 40 } end)
+    assert.same({ n = 42 }, (store:add("k", { n = 2 })))
+    for _, wrong in ipairs { 5, {}, { n = "1" } } do
+      function own.add() return wrong end
+      local totals, err, kind = store:add("k", { n = 1 })
+      assert.is_nil(totals)
+      assert.equal("store", kind)
+      assert.matches("'add' returned", err.message)
+    end
+    function own.add() error("no counting today") end
+    assert.equal("store", select(3, store:add("k", { n = 1 })))
+    function own.add() return nil, "out of order" end
+    assert.equal("store", select(3, store:add("k", { n = 1 })))
   end)
 
   it("may do without flush and due, and answer nil alone for a key that is not there", function()

@@ -358,6 +358,22 @@ describe("fleet.store.file", function()
     assert.equal("200", (store:get("counter")))
   end)
 
+  it("loses no addition of eight processes to one set of counters, and gives each total once", function()
+    local outputs = support.processes(8, [[
+      local store, totals = assert(require("fleet.store").file((...))), {}
+      for i = 1, 50 do totals[i] = math.floor(assert(store:add("count/a/2026-11", { n = 1, ["n/" .. select(2, ...)] = 1 })).n) end
+      print(table.concat(totals, " "))
+    ]], { path })
+    local seen = {}
+    for total in table.concat(outputs, " "):gmatch("%d+") do
+      assert.is_nil(seen[total], total)
+      seen[total] = true
+    end
+    local all = assert(store:add("count/a/2026-11", {}))
+    assert.equal(400, all.n, table.concat(outputs))
+    for i = 1, 8 do assert.equal(50, all["n/" .. i]) end
+  end)
+
   it("gives each of the values that eight processes write into one key another generation", function()
     local outputs = support.processes(8, [[
       local store, drawn = assert(require("fleet.store").file((...))), {}

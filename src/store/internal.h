@@ -38,6 +38,9 @@ bool record_alive(const struct record *r, uint64_t wall);
 bool store_next_locked(struct store *s, const struct found *before, uint64_t *generation, struct err *e);
 /* No new record gets the generation of one that is removed now. */
 bool store_passed_locked(struct store *s, uint64_t generation, struct err *e);
+/* A put that need not last, into the chosen file. */
+enum store_result store_put_locked(struct store *s, struct bytes key, const struct put *p,
+                                   uint64_t *generation, struct err *e);
 /* Takes over what a killed process had written whole for the chosen key. */
 void store_recover_locked(struct store *s, struct bytes key);
 

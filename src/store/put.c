@@ -96,13 +96,21 @@ static enum store_result write_now(struct store *s, const struct change *c, stru
   return result;
 }
 
+enum store_result store_put_locked(struct store *s, struct bytes key, const struct put *p,
+                                   uint64_t *generation, struct err *e) {
+  struct change c = {.before = {.fd = -1}};
+  enum store_result result = decide(s, key, p, &c, e);
+  if (result == STORE_DONE) result = write_now(s, &c, e);
+  if (c.before.fd >= 0) close(c.before.fd);
+  *generation = c.after.generation;
+  return result;
+}
+
 static enum store_result put_volatile(struct store *s, struct bytes key, const struct put *p,
-                                      struct change *c, struct err *e) {
+                                      uint64_t *generation, struct err *e) {
   enum store_result result = store_enter(s, e);
   if (result != STORE_DONE) return result;
-  result = decide(s, key, p, c, e);
-  if (result == STORE_DONE) result = write_now(s, c, e);
-  if (c->before.fd >= 0) close(c->before.fd);
+  result = store_put_locked(s, key, p, generation, e);
   return store_leave(s, result == STORE_ABSENT ? STORE_DONE : result);
 }
 
@@ -142,27 +150,26 @@ static enum store_result keep(struct store *s, struct bytes key, const struct pu
   return file_fail(e, "write", store_path(s, ""), errno), STORE_FAILED;
 }
 
-static enum store_result put_durable(struct store *s, struct bytes key, const struct put *p, struct change *c,
-                                     struct err *e) {
+static enum store_result put_durable(struct store *s, struct bytes key, const struct put *p,
+                                     uint64_t *generation, struct err *e) {
   struct file_draft own = FILE_DRAFT_INIT, *d = p->draft ? p->draft : &own;
-  enum store_result result = decide_alone(s, key, p, c, e);
+  struct change c = {.before = {.fd = -1}};
+  enum store_result result = decide_alone(s, key, p, &c, e);
+  *generation = c.after.generation;
   if (result != STORE_DONE) return result == STORE_ABSENT ? STORE_DONE : result;
   if (d == &own && !open_draft(s, d, &result, e)) return result;
-  result = write_draft(s, c, d, e) ? keep(s, key, p, c, d, e) : STORE_FAILED;
+  result = write_draft(s, &c, d, e) ? keep(s, key, p, &c, d, e) : STORE_FAILED;
   file_draft_close(&own);
   return result;
 }
 
 enum store_result store_put(struct store *s, struct bytes key, const struct put *p, uint64_t *generation,
                             struct err *e) {
-  struct change c = {.before = {.fd = -1}};
   if (p->value.size > RECORD_VALUE_LIMIT)
     return err_set(e, KIND_store, "the value is too large to be stored"), STORE_FAILED;
   if (!store_choose(s, key, e)) return STORE_FAILED;
-  enum store_result result =
-      p->durable || p->draft ? put_durable(s, key, p, &c, e) : put_volatile(s, key, p, &c, e);
-  *generation = c.after.generation;
-  return result;
+  bool lasts = p->durable || p->draft;
+  return (lasts ? put_durable : put_volatile)(s, key, p, generation, e);
 }
 
 /* ---- removing ---- */

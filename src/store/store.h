@@ -13,6 +13,7 @@
 
 #include "base/draft.h"
 #include "base/err.h"
+#include "store/counters.h"
 #include "store/lock.h"
 #include "store/record.h"
 
@@ -76,6 +77,14 @@ enum { GENERATION_STEP = 1024 };
 
 /* The generation of a record that is held back. */
 enum store_result store_next(struct store *s, struct bytes key, uint64_t *generation, struct err *e);
+
+/* Adds to the counters under the key, seen by everybody at once. */
+struct addition {
+  struct counter *list;
+  size_t count;
+  uint64_t ends, wall; /* milliseconds; ends 0: never */
+};
+enum store_result store_add(struct store *s, struct bytes key, struct addition *a, struct err *e);
 
 /* expired: only when its time has passed. */
 struct removal {

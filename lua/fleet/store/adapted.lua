@@ -1,6 +1,7 @@
 -- A store of the caller's, made into one whose answers can be relied upon: what it raises is a failure of the store, and
 -- what it answers is of the kind that the contract promises.
 
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local object = require "fleet.store.object"
 
@@ -99,6 +100,34 @@ function Adapted.put(self, key, value, put)
   return generation
 end
 
+local most_tries = 100
+
+-- A store without 'add' keeps the counters as text and compares: whoever comes second reads again.
+local function add_by_comparing(self, key, amounts, options)
+  for _ = 1, most_tries do
+    local value, generation, kind = Adapted.get(self, key)
+    if value == nil and kind then return nil, generation, kind end
+    if next(amounts) == nil then return core.counters(value or "") end
+    local text, totals, failed = core.counters_add(value or "", amounts)
+    if not text then return nil, totals, failed end
+    local put, err, why = Adapted.put(self, key, text, { generation = generation, ttl = options.ttl })
+    if put then return totals end
+    if why ~= "conflict" then return nil, err, why end
+  end
+  return failure("store", "others have kept changing the counters of '" .. key .. "'")
+end
+
+function Adapted.add(self, key, amounts, options)
+  if not self.own.add then return add_by_comparing(self, key, amounts, options) end
+  local totals, err, kind = call(self.own, "add", key, amounts, options)
+  if totals == nil then return refused("add", err, kind) end
+  if type(totals) ~= "table" then return wrong("add", totals, "a table of totals") end
+  for name in pairs(amounts) do
+    if type(totals[name]) ~= "number" then return wrong("add", totals, "the total of '" .. name .. "'") end
+  end
+  return totals
+end
+
 function Adapted.delete(self, key, generation)
   local done, err, kind = call(self.own, "delete", key, generation)
   if done then return true end
@@ -144,7 +173,7 @@ local function check(store)
   for _, name in ipairs { "get", "put", "delete", "reserve", "lease" } do
     if type(store[name]) ~= "function" then errors.usage("bad option 'store': it has no function '%s'", name) end
   end
-  for _, name in ipairs { "flush", "due" } do
+  for _, name in ipairs { "flush", "due", "add" } do
     if store[name] ~= nil and type(store[name]) ~= "function" then errors.usage("bad option 'store': its '%s' is no function", name) end
   end
   return store

@@ -188,6 +188,17 @@ function File.put(self, key, value, put)
   return put_now(self, key, value, ends, put)
 end
 
+function File.add(self, key, amounts, options)
+  local wall = wall_of(self)
+  local flushed, err, kind = flush_key(self, key)
+  if not flushed then return nil, err, kind end
+  if next(amounts) ~= nil then return run(self, "add", key, wall, amounts, ends_of(self, key, options.ttl, wall)) end
+  local value
+  value, err, kind = run(self, "get", key, wall)
+  if value == nil and kind then return nil, err, kind end
+  return core.counters(value or "")
+end
+
 function File.delete(self, key, generation)
   local flushed, err, kind = flush_key(self, key)
   if not flushed then return nil, err, kind end

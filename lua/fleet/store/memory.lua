@@ -1,8 +1,10 @@
 -- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store
 -- contract.
 
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -52,10 +54,22 @@ local function refusal(self, key, generation, lease)
   if generation and generation ~= found then return "somebody else wrote the key" end
 end
 
+local function fields_of(record)
+  if not record then return {} end
+  if record.fields then return record.fields end
+  return core.counters(record.value)
+end
+
+-- What is written as text stands there when somebody asks for it.
+local function value_of(record)
+  if record.value == nil then record.value = core.counters_add("", record.fields) end
+  return record.value
+end
+
 function Memory.get(self, key)
   local record = current(self, key)
   if not record then return nil, 0 end
-  return record.value, record.generation
+  return value_of(record), record.generation
 end
 
 local function ends_of(self, key, ttl)
@@ -74,6 +88,21 @@ function Memory.put(self, key, value, put)
   self.generation = generation
   self.records[key] = { value = value, generation = generation, ends = ends_of(self, key, put.ttl) }
   return generation
+end
+
+function Memory.add(self, key, amounts, options)
+  local record = current(self, key)
+  local fields, err, kind = fields_of(record)
+  if err then return nil, err, kind end
+  if next(amounts) == nil then return tables.copy(fields) end
+  local totals, generation = {}, self.generation + 1
+  for name, amount in pairs(amounts) do
+    fields[name] = (fields[name] or 0) + amount
+    totals[name] = fields[name]
+  end
+  self.generation = generation
+  self.records[key] = { fields = fields, generation = generation, ends = ends_of(self, key, options.ttl) }
+  return totals
 end
 
 function Memory.delete(self, key, generation)

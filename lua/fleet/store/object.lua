@@ -76,6 +76,38 @@ function Store.put(store, key, value, options)
   return acts:put(key, value, options or no_options)
 end
 
+local function check_amounts(amounts)
+  if type(amounts) ~= "table" then bad("add", 2, "a table of amounts expected, got " .. type(amounts)) end
+  for name, amount in pairs(amounts) do
+    if type(name) ~= "string" or #name > 128 or not string.find(name, "^[^%c%s]+$") then
+      bad("add", 2, "a counter's name is 1 to 128 bytes without spaces")
+    end
+    if type(amount) ~= "number" or amount % 1 ~= 0 or math.abs(amount) > 9e15 then
+      bad("add", 2, "the amount of '" .. name .. "' must be a whole number")
+    end
+  end
+end
+
+local function check_add_options(options)
+  if type(options) ~= "table" then bad("add", 3, "a table of options expected") end
+  for name, value in pairs(options) do
+    if name ~= "ttl" then bad("add", 3, "unknown option '" .. tostring(name) .. "'") end
+    check_count("add", 3, value, "option 'ttl': seconds")
+  end
+end
+
+--- Adds to counters that stand under one key, in one step that everybody sees at once. amounts: { name = whole number }; at most
+--- 256 of them. options.ttl: seconds that the key lives on, from now. Returns the totals of these names; those of all names where
+--- amounts is empty, which changes nothing. Or nil, err, kind.
+function Store.add(store, key, amounts, options)
+  local acts, err, kind = acts_of(store, "add")
+  check_key("add", key)
+  check_amounts(amounts)
+  if options ~= nil then check_add_options(options) end
+  if not acts then return nil, err, kind end
+  return acts:add(key, amounts, options or no_options)
+end
+
 function Store.delete(store, key, generation)
   local acts, err, kind = acts_of(store, "delete")
   check_key("delete", key)
@@ -128,7 +160,7 @@ function Store.__tostring(store)
   return store.label .. (store.closed and " (closed)" or "")
 end
 
---- A store of an object with the methods get, put, delete, reserve, lease and, where it writes behind, flush and
+--- A store of an object with the methods get, put, add, delete, reserve, lease and, where it writes behind, flush and
 --- due; close is called once. label: what the store prints as.
 function M.new(label, acts)
   return setmetatable({ label = label, acts = acts, closed = false }, Store)

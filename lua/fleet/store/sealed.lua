@@ -52,6 +52,11 @@ function Sealed.put(self, key, value, options)
   return self.inner:put(key, value, options)
 end
 
+-- Counts are no secrets.
+function Sealed.add(self, key, amounts, options)
+  return self.inner:add(key, amounts, options)
+end
+
 function Sealed.delete(self, key, generation)
   local proved, err, kind = prove(self, key)
   if not proved then return nil, err, kind end

@@ -64,6 +64,7 @@ void open_receiver(lua_State *L);
 void open_tariffs(lua_State *L);
 void open_files(lua_State *L);
 void open_records(lua_State *L);
+void open_counters(lua_State *L);
 void open_seals(lua_State *L);
 void open_crypto(lua_State *L);
 void open_certificates(lua_State *L);

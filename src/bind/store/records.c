@@ -1,4 +1,5 @@
 #include "bind/crypto/context.h"
+#include "bind/store/counters.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -129,6 +130,19 @@ static int l_remove(lua_State *L) {
   return push_result(L, result == STORE_ABSENT ? STORE_DONE : result, &e);
 }
 
+/* records:add(key, wall, amounts, ends) -> totals of these names; false: again; nil, err, kind. amounts: by
+ * name */
+static int l_add(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct store *s = box_check(L, 1, &records_type);
+  struct bytes key = check_bytes(L, 2);
+  struct addition a = {.wall = check_milliseconds(L, 3), .ends = check_milliseconds(L, 5)};
+  a.list = check_amounts(L, 4, &a.count);
+  enum store_result result = store_add(s, key, &a, &e);
+  give_notice(L, s, 1);
+  return result == STORE_DONE ? push_totals(L, a.list, a.count) : push_result(L, result, &e);
+}
+
 /* ---- leases and tickets ---- */
 
 /* records:lease(key) -> lease, fence; false: again; nil, err, kind */
@@ -203,7 +217,8 @@ static int l_directory(lua_State *L) {
 
 static const luaL_Reg records_methods[] = {
     {"get", l_get},     {"put", l_put},         {"next", l_next},           {"remove", l_remove},
-    {"lease", l_lease}, {"reserve", l_reserve}, {"directory", l_directory}, {NULL, NULL}};
+    {"lease", l_lease}, {"reserve", l_reserve}, {"directory", l_directory}, {"add", l_add},
+    {NULL, NULL}};
 
 static const struct box_type records_type = {"fleet.records", release_records, records_methods, NULL};
 

@@ -1,0 +1,33 @@
+/* Counters that many processes add to, kept under one key as text: a line "name total" for each.
+ *
+ * The sum is made where the record is locked, so that nobody's addition is lost and nobody draws the same
+ * total twice. Only whole numbers are counted: sums of them are exact.
+ */
+#ifndef FLEET_STORE_COUNTERS_H
+#define FLEET_STORE_COUNTERS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum { COUNTER_NAME_LIMIT = 128 };
+#define COUNTER_LIMIT INT64_C(9000000000000000) /* a double counts exactly up to there */
+
+struct counter {
+  struct bytes name;
+  int64_t amount, total;
+};
+
+/* Printable, and not empty. */
+bool counter_name_fits(struct bytes name);
+
+/* Takes the next counter off the text into name and total. False at its end, or, with e set, where the text
+ * is none of counters. */
+bool counters_next(struct bytes *text, struct counter *c, struct err *e);
+
+/* Writes the text with the amounts of list added, each in its total. Names in list differ. False: e says
+ * why. */
+bool counters_add(struct buf *out, struct bytes text, struct counter *list, size_t count, struct err *e);
+
+#endif
