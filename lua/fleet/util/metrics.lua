@@ -1,0 +1,150 @@
+-- Numbers for a monitoring system: counters, gauges and histograms, and their text in the format that Prometheus reads
+-- (text format 0.0.4).
+--
+-- Every name and its labels are declared when the registry is made, and a name holds at most so many series: what a caller
+-- labels by mistake with VINs must not fill the memory. The series beyond that are counted together, as "other".
+
+local errors = require "fleet.util.errors"
+
+local M = {}
+
+local most_series = 500
+local default_buckets = { 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30 }
+
+local Registry = { __name = "fleet.metrics.registry" }
+Registry.__index = Registry
+
+-- ---- series ----
+
+local function family_of(registry, name, kind)
+  local family = registry.families[name]
+  if not family then errors.unknown_name("metrics", "name", name, registry.families) end
+  if family.kind ~= kind then errors.usage("metrics: '%s' is a %s", name, family.kind) end
+  return family
+end
+
+local escapes = { ["\\"] = "\\\\", ["\""] = "\\\"", ["\n"] = "\\n" }
+
+-- Labels as text: {class="data",kind="timeout"}
+local function label_text(family, labels, other)
+  local parts = {}
+  for i, label in ipairs(family.labels) do
+    local value = other and "other" or tostring(labels and labels[label] or "")
+    parts[i] = string.format('%s="%s"', label, (string.gsub(value, '[\\"\n]', escapes)))
+  end
+  return table.concat(parts, ",")
+end
+
+local function new_series(family, text)
+  local series = { text = text, value = 0 }
+  if family.kind == "histogram" then
+    series.count, series.within = 0, {}
+    for i = 1, #family.buckets do series.within[i] = 0 end
+  end
+  family.series[text], family.count = series, family.count + 1
+  family.order[#family.order + 1] = text
+  return series
+end
+
+local function series_of(family, labels)
+  local text = label_text(family, labels)
+  local found = family.series[text]
+  if found then return found end
+  if family.count < most_series then return new_series(family, text) end
+  local other = label_text(family, nil, true)
+  return family.series[other] or new_series(family, other)
+end
+
+-- ---- counting ----
+
+--- Adds to a counter. labels: { name = text }, those that were declared; amount: 1 when left out.
+function Registry.add(registry, name, labels, amount)
+  local series = series_of(family_of(registry, name, "counter"), labels)
+  series.value = series.value + (amount or 1)
+end
+
+--- Sets a gauge.
+function Registry.set(registry, name, labels, value)
+  series_of(family_of(registry, name, "gauge"), labels).value = value
+end
+
+--- Puts a value into a histogram.
+function Registry.observe(registry, name, labels, value)
+  local family = family_of(registry, name, "histogram")
+  local series = series_of(family, labels)
+  series.value, series.count = series.value + value, series.count + 1
+  for i = #family.buckets, 1, -1 do
+    if value > family.buckets[i] then break end
+    series.within[i] = series.within[i] + 1
+  end
+end
+
+-- ---- text ----
+
+-- Whole numbers without a fraction, others with all their digits, and a point whatever the host's locale says.
+local function number(value)
+  if value ~= value then return "NaN" end
+  if value == math.huge or value == -math.huge then return value > 0 and "+Inf" or "-Inf" end
+  local format = value % 1 == 0 and math.abs(value) < 2 ^ 53 and "%.0f" or "%.17g"
+  return (string.gsub(string.format(format, value), "[^%d%-+e]", "."))
+end
+
+local function line(name, labels, more, value)
+  local inside = labels ~= "" and more and labels .. "," .. more or more or labels
+  return name .. (inside ~= "" and "{" .. inside .. "}" or "") .. " " .. number(value)
+end
+
+local function add_histogram(lines, family, series)
+  for i, bound in ipairs(family.buckets) do
+    lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="' .. number(bound) .. '"', series.within[i])
+  end
+  lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="+Inf"', series.count)
+  lines[#lines + 1] = line(family.name .. "_sum", series.text, nil, series.value)
+  lines[#lines + 1] = line(family.name .. "_count", series.text, nil, series.count)
+end
+
+local function add_family(lines, family)
+  lines[#lines + 1] = "# HELP " .. family.name .. " " .. string.gsub(family.doc, "[\\\n]", escapes)
+  lines[#lines + 1] = "# TYPE " .. family.name .. " " .. family.kind
+  for _, text in ipairs(family.order) do
+    local series = family.series[text]
+    if family.kind == "histogram" then
+      add_histogram(lines, family, series)
+    else
+      lines[#lines + 1] = line(family.name, text, nil, series.value)
+    end
+  end
+end
+
+--- All of them as text, for GET /metrics with Content-Type "text/plain; version=0.0.4".
+function Registry.text(registry)
+  local lines = {}
+  for _, family in ipairs(registry.list) do add_family(lines, family) end
+  lines[#lines + 1] = ""
+  return table.concat(lines, "\n")
+end
+
+-- ---- making ----
+
+local kinds = { counter = true, gauge = true, histogram = true }
+
+local function new_family(row)
+  if not kinds[row.kind] then errors.usage("metrics: '%s' must be a counter, a gauge or a histogram", tostring(row.name)) end
+  if not string.find(row.name, "^[%a_][%w_]*$") then errors.usage("metrics: '%s' is no name of a metric", row.name) end
+  return {
+    name = row.name, kind = row.kind, doc = row.doc, labels = row.labels or {}, buckets = row.buckets or default_buckets,
+    series = {}, order = {}, count = 0,
+  }
+end
+
+--- A registry of rows { name =, kind = "counter" | "gauge" | "histogram", doc =, labels = { names }, buckets = { bounds } }.
+function M.new(rows)
+  local registry = setmetatable({ list = {}, families = {} }, Registry)
+  for i, row in ipairs(rows) do
+    registry.list[i] = new_family(row)
+    registry.families[row.name] = registry.list[i]
+  end
+  return registry
+end
+
+return M
