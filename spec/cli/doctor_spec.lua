@@ -2,7 +2,8 @@
 
 local cli = require "spec.support.harness.cli"
 local core = require "fleet.core"
-local doctor = require "fleet.cli.doctor"
+local keys = require "fleet.cli.doctor.keys"
+local service_lines = require "fleet.cli.doctor.service"
 local stores = require "spec.support.fixtures.stores"
 
 local vin, other_vin = "5YJ3E1EA7KF000001", "5YJ3E1EA7KF000002"
@@ -46,7 +47,8 @@ end
 -- A service where all is well; changes: path pattern → reply in place of its own.
 local function service(changes)
   local _, wall = core.clock()
-  local list = '{"response":[{"vin":"' .. vin .. '"},{"vin":"' .. other_vin .. '"}],"pagination":{"next":null},"count":2}'
+  local list = '{"response":[{"vin":"' .. vin .. '"},{"vin":"' .. other_vin
+    .. '","display_name":"Red car","id_s":"100002"}],"pagination":{"next":null},"count":2}'
   local status = '{"response":{"key_paired_vins":["' .. vin .. '","' .. other_vin .. '"],"unpaired_vins":[],"vehicle_info":{}}}'
   local well = {
     { "/status$", { status = 200, body = "ok", headers = { Date = http_date(wall) } } },
@@ -246,7 +248,7 @@ describe("the doctor", function()
     assert.is_true(lines["registration eu"].ok)
     assert.is_true(lines["registration cn"].ok)
     local report = { lines = {}, key = { bytes = "own" } }
-    doctor.registrations(report, "app.example.com", {
+    keys.registrations(report, "app.example.com", {
       { name = "eu", registered = { missing = true } }, { name = "cn", registered = { bytes = "other" } },
       { name = "na", registered = { problem = "no network" } },
     })
@@ -262,16 +264,33 @@ describe("the doctor", function()
     assert.equal("fleet: doctor: 1 thing to mend\n", result.err)
   end)
 
-  it("refuses what is no VIN and no region", function()
-    for _, words in ipairs { { "doctor", "lower" }, { "doctor", "--regions", "mars" }, { "doctor", "a=b" } } do
+  it("takes vehicles by VIN, by name and by the end of the VIN", function()
+    configured()
+    sign_in()
+    for _, word in ipairs { other_vin, "red car", "0002", "100002" } do
+      local lines, result = examine { word }
+      assert.equal(0, result.status, result.out)
+      assert.truthy(lines["pairing " .. other_vin])
+      assert.is_nil(lines["pairing " .. vin])
+    end
+    for word, sentence in pairs { lower = "no vehicle is called 'lower'", F00000 = "no vehicle", ["100009"] = "no vehicle" } do
+      local lines, result = examine { vin, word }
+      assert.is_true(result.status > 0)
+      assert.matches(sentence, lines.vehicles.message, 1, true)
+      assert.matches("name it by its VIN", lines.vehicles.fix, 1, true)
+    end
+  end)
+
+  it("refuses what is no region", function()
+    for _, words in ipairs { { "doctor", "--regions", "mars" }, { "doctor", "a=b" } } do
       assert.equal(2, cli.run(words, { http = service() }).status)
     end
   end)
 
   it("reads the date of a reply, and no other text for one", function()
-    assert.equal(784111777, doctor.date_of("server: x\ndate: Sun, 06 Nov 1994 08:49:37 GMT\n"))
+    assert.equal(784111777, service_lines.date_of("server: x\ndate: Sun, 06 Nov 1994 08:49:37 GMT\n"))
     for _, text in ipairs { "", "date: yesterday\n", "date: Sun, 06 Foo 1994 08:49:37 GMT\n", "x-date: Sun, 06 Nov 1994 08:49:37 GMT\n" } do
-      assert.is_nil(doctor.date_of(text))
+      assert.is_nil(service_lines.date_of(text))
     end
   end)
 end)
@@ -307,9 +326,9 @@ describe("pair", function()
 end)
 
 describe("jws", function()
-  local function sign(words, stdin)
+  local function sign(words, stdin, http)
     local argv = { "jws", "--key", write("key.pem", key_text.private), table.unpack(words) }
-    return cli.run(argv, { stdin = stdin })
+    return cli.run(argv, { stdin = stdin, http = http, env = http and { FLEET_TOKEN = "t", FLEET_BASE_URL = "https://service.example" } })
   end
   local function claims(result)
     local public = assert(core.key.public_bytes(key_text.pem))
@@ -323,6 +342,21 @@ describe("jws", function()
     assert.matches("%." .. vin .. "%.Other$", claims(sign { '{"a":1}', "--vin", vin, "--app", "Other" }).aud)
   end)
 
+  it("takes the vehicle by name and by the end of its VIN, looking through the account only then", function()
+    for _, word in ipairs { "red car", "0002", "100002", other_vin } do
+      local asked = 0
+      local answer = service()
+      local result = sign({ '{"a":1}', "--vin", word }, nil, function(request)
+        asked = asked + 1
+        return answer(request)
+      end)
+      assert.matches("%." .. other_vin .. "%.", claims(result).aud)
+      assert.equal(word ~= other_vin, asked > 0)
+    end
+    local result = sign({ "{}", "--vin", "green" }, nil, service())
+    assert.matches("no vehicle is called 'green'", result.err, 1, true)
+  end)
+
   it("checks a telemetry configuration first, alone or with its vehicles", function()
     local config = '{"hostname":"x","fields":{}}'
     for _, text in ipairs { config, '{"vins":["' .. vin .. '"],"config":' .. config .. "}" } do
@@ -333,8 +367,8 @@ describe("jws", function()
     end
   end)
 
-  it("refuses what is no object, a wrong VIN, and to sign without a key", function()
-    for _, words in ipairs { { "5" }, { "{" }, { "{}", "--vin", "x" }, {} } do assert.equal(2, sign(words).status) end
+  it("refuses what is no object, and to sign without a key", function()
+    for _, words in ipairs { { "5" }, { "{" }, {} } do assert.equal(2, sign(words).status) end
     assert.matches("%-%-key", cli.run({ "jws", "{}" }).err)
   end)
 end)

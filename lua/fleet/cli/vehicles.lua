@@ -38,10 +38,10 @@ local function not_one(kind, message)
   return nil, err, kind
 end
 
---- The VIN of the vehicle that text means; of the only one when text is nil. options: auth of the call, or nil. Looking through
---- the account is one read, priced as data. Returns the VIN, or nil, err, kind.
+--- The VIN of the vehicle that text means; of the only one when text is nil. options: auth of the call, or nil; vin_only: where an
+--- id of a record does not serve. Looking through the account is one read, priced as data. Returns the VIN, or nil, err, kind.
 function M.find(context, text, options)
-  if text and is_id(text) then return text end
+  if text and (options and options.vin_only and core.is_vin or is_id)(text) then return text end
   local records, err, kind = records_of(context, options)
   if not records then return nil, err, kind end
   local found = {}

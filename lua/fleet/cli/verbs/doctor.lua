@@ -1,6 +1,5 @@
 -- fleet doctor: what keeps this installation from working, line by line, and what to do.
 
-local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
@@ -32,10 +31,7 @@ end
 local function run(context, line)
   local given = options.given(context.environment, takes, line.options)
   if line.pairs[1] then usage_error.raise(string.format("'doctor' takes no '%s='", line.pairs[1].name), { "doctor" }) end
-  given.vins = line.words
-  for _, vin in ipairs(given.vins) do
-    if not core.is_vin(vin) then usage_error.raise(string.format("'%s' is not a VIN", vin), { "doctor" }) end
-  end
+  given.vehicles = line.words
   local wrong = given.regions and regions.unknown(given.regions)
   if wrong then usage_error.raise(wrong, { "doctor" }) end
   local lines = require("fleet.cli.doctor").examine(context, line.options, given)

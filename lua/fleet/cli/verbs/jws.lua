@@ -5,9 +5,13 @@ local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local values = require "fleet.cli.values"
+local vehicles = require "fleet.cli.vehicles"
 
 local takes = {
-  { name = "vin", type = "vin", doc = "for one vehicle; left out, for every vehicle that knows the key" },
+  {
+    name = "vin", type = "string", placeholder = "VIN",
+    doc = "for one vehicle (its VIN, the end of it, or its name); left out, for every vehicle that knows the key",
+  },
   { name = "app", type = "string", doc = "what the token is for, TelemetryClient when left out" },
   { name = "force", type = "boolean", doc = "sign a telemetry configuration that has problems" },
 }
@@ -26,7 +30,12 @@ local function check_configuration(context, claims, force)
 end
 
 local function sign(context, key, claims, given)
-  local token, err, kind = context:check(key.jws, key, claims, { vin = given.vin, app = given.app })
+  local token, err, kind
+  if given.vin then
+    given.vin, err, kind = vehicles.find(context, given.vin, { vin_only = true })
+    if not given.vin then return nil, err, kind end
+  end
+  token, err, kind = context:check(key.jws, key, claims, { vin = given.vin, app = given.app })
   if not token then return nil, err, kind end
   return { token = token, fingerprint = key:fingerprint() }
 end

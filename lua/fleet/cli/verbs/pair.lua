@@ -17,7 +17,7 @@ local function run(context, line)
   local client = context:client()
   if vin then
     local unfound, why
-    vin, unfound, why = vehicles.find(context, vin)
+    vin, unfound, why = vehicles.find(context, vin, { vin_only = true })
     if not vin then return nil, unfound, why end
   end
   if not core.account(client).config.domain then usage_error.raise("'pair' needs --domain: where the public key is hosted", { "pair" }) end

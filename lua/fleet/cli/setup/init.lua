@@ -4,14 +4,13 @@
 -- A step returns "done", "skipped" or "todo", a sentence and, for "todo", what to do; or nil, err, kind, which ends setup.
 -- What a person must do elsewhere (hosting, pairing) is a "todo" and ends nothing: signing in and reading go without it.
 
+local application = require "fleet.cli.setup.application"
+local vehicles = require "fleet.cli.setup.vehicles"
 local config_file = require "fleet.cli.config_file"
 local core = require "fleet.core"
-local hostname = require "fleet.util.hostname"
 local well_known_key = require "fleet.registration.well_known_key"
 local options = require "fleet.cli.options"
-local pairing = require "fleet.cli.pairing"
 local partner = require "fleet.registration.partner"
-local prompts = require "fleet.cli.prompts"
 local regions = require "fleet.cli.regions"
 local scopes = require "fleet.cli.scopes"
 local sign_in = require "fleet.cli.sign_in"
@@ -19,82 +18,8 @@ local atomic_file = require "fleet.util.atomic_file"
 
 local M = {}
 
-local usual_redirect = "http://localhost:8537/callback"
-
-local function vendor()
-  return core.vendors()[1]
-end
-
 local function is_third_party(s)
   return s.app == "third_party"
-end
-
--- ---- 1: the application ----
-
-local function check_redirect(text)
-  if not string.find(text, "^https?://[^%s/]+") then return "a whole address such as " .. usual_redirect .. " is needed" end
-end
-
-local function app_kind(s)
-  local known = s.given.app or s.options.client_secret and "third_party" or nil
-  return prompts.answer(s.environment, {
-    name = "app", label = "kind of application: third_party has a client secret, open_source has none", environment = "FLEET_APP",
-    choices = { "third_party", "open_source" }, fallback = "third_party",
-  }, known, s.asking)
-end
-
-local function region_names(s)
-  local usual = { s.options.region or vendor().regions[1].name }
-  local answer = prompts.answer(s.environment, {
-    name = "regions", label = "regions in which to register, of na, eu, cn", environment = "FLEET_REGIONS", fallback = usual,
-  }, s.given.regions, s.asking)
-  if type(answer) == "table" then return answer end
-  local list = {}
-  for word in string.gmatch(answer, "[^,%s]+") do list[#list + 1] = word end
-  return list
-end
-
-local function ask_application(s)
-  local own = s.options
-  own.client_id = prompts.answer(s.environment, {
-    name = "client_id", label = "client id of the application", environment = "FLEET_CLIENT_ID",
-  }, own.client_id, s.asking)
-  s.app = app_kind(s)
-  if is_third_party(s) then
-    own.client_secret = prompts.answer(s.environment, {
-      name = "client_secret", label = "client secret", environment = "FLEET_CLIENT_SECRET", secret = true,
-    }, own.client_secret, s.asking)
-  else
-    own.client_secret = nil
-  end
-  own.redirect_uri = prompts.answer(s.environment, {
-    name = "redirect_uri", label = "redirect address, as registered", environment = "FLEET_REDIRECT_URI", fallback = usual_redirect,
-    check = check_redirect,
-  }, own.redirect_uri, s.asking)
-end
-
-local function ask_domain(s)
-  s.options.domain = prompts.answer(s.environment, {
-    name = "domain", label = "domain that hosts the public key, empty for none", environment = "FLEET_DOMAIN", optional = true,
-    check = hostname.sentence,
-  }, s.options.domain, s.asking and is_third_party(s))
-end
-
-local function ask_regions(s)
-  if s.options.base_url or not is_third_party(s) or not s.options.domain then return end
-  s.regions = region_names(s)
-  local wrong = regions.unknown(s.regions)
-  if wrong then require("fleet.cli.usage_error").raise(wrong, { "setup" }) end
-  s.options.region = s.options.region or s.regions[1]
-end
-
-local function application(s)
-  ask_application(s)
-  ask_domain(s)
-  ask_regions(s)
-  s.options.scopes = s.options.scopes or scopes.owner
-  return "done", string.format("%s, %s; the vendor's site must list exactly this redirect address: %s", s.options.client_id,
-    is_third_party(s) and "third-party" or "open-source", s.options.redirect_uri)
 end
 
 -- ---- 2: the key, 3: the configuration ----
@@ -202,62 +127,9 @@ local function region(s)
   return "done", (found.region and found.region .. ", " or "") .. found.base_url
 end
 
--- ---- 8: the first read, 9: pairing ----
-
-local function first_read(s)
-  local vehicles, err, kind = s.client:vehicles():collect()
-  if not vehicles then return nil, err, kind end
-  s.vehicles = vehicles
-  local names = {}
-  for i, record in ipairs(vehicles) do
-    names[i] = string.format("%s %s (%s)", record.vin or record.id_s or "?", record.display_name or "", record.state or "?")
-  end
-  if names[1] then return "done", table.concat(names, "; ") end
-  local products
-  products, err, kind = s.client:products()
-  if not products then return nil, err, kind end
-  return "done", string.format("no vehicles; %d products", #products)
-end
-
-local function unpaired(s, vins)
-  local status, err, kind = s.client:fleet_status(vins)
-  if not status then return nil, err, kind end
-  local facts, lines = { domain = s.options.domain, region = "", key = s.key }, {}
-  for _, vin in ipairs(vins) do
-    local link = s.client:pairing_url { domain = s.options.domain, vin = vin }
-    local line = partner.pairing(vin, status, partner.findings(facts), { link = link })
-    if line.ok == false then lines[#lines + 1] = { vin = vin, fix = line.fix, link = link } end
-  end
-  return lines
-end
-
-local function wait_for(s, lines)
-  local left = {}
-  for _, line in ipairs(lines) do
-    s.say("the owner opens this address on the phone: " .. line.link)
-    if not pairing.wait(s.context, s.client, line.vin, s.given.wait) then left[#left + 1] = line end
-  end
-  return left
-end
-
-local function pair(s)
-  if not s.options.domain then return "skipped", "no domain, no pairing" end
-  local vins = {}
-  for _, record in ipairs(s.vehicles or {}) do vins[#vins + 1] = record.vin end
-  if not vins[1] then return "skipped", "no vehicle" end
-  local lines, err = unpaired(s, vins)
-  if not lines then return "todo", err.message, "look again with 'fleet doctor'" end
-  local waited = s.given.wait and lines[1]
-  if waited then lines = wait_for(s, lines) end
-  if not lines[1] then return waited and "done" or "skipped", "every vehicle that needs the key has it" end
-  local left, fixes = {}, {}
-  for i, line in ipairs(lines) do left[i], fixes[i] = line.vin, line.fix end
-  return "todo", "the key is not on " .. table.concat(left, ", "), table.concat(fixes, "; ")
-end
-
 --- The steps in their order: name, what it does, and how.
 M.steps = {
-  { "application", "what the vendor's developer site says of it", application },
+  { "application", "what the vendor's developer site says of it", application.run },
   { "key", "the private key that signs commands, readable by you only", key },
   { "configuration", "the options of every later call", configuration },
   { "hosting", "the public half of the key where the service and vehicles look for it", function(s)
@@ -268,8 +140,8 @@ M.steps = {
   { "registration", "the domain and its key, in every chosen region", registration },
   { "sign-in", "an owner grants access to the account", login },
   { "region", "where the account lives", region },
-  { "first read", "the list of vehicles", first_read },
-  { "pairing", "the owner adds the key to each vehicle", pair },
+  { "first read", "the list of vehicles", vehicles.first_read },
+  { "pairing", "the owner adds the key to each vehicle", vehicles.pair },
 }
 
 --- Runs the steps. s: context, environment, given (the verb's options), options (of fleet.new, as far as known), path (of the

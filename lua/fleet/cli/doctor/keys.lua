@@ -1,0 +1,96 @@
+-- Where `fleet doctor` looks for the public key: here, hosted, registered in each region, on the vehicles.
+
+local core = require "fleet.core"
+local tables = require "fleet.util.tables"
+local partner = require "fleet.registration.partner"
+local meant = require "fleet.cli.vehicles"
+local lines = require "fleet.cli.doctor.lines"
+
+local M = {}
+
+local add, failed = lines.add, lines.failed
+
+local function add_lines(report, more)
+  for _, line in ipairs(more) do report.lines[#report.lines + 1] = tables.copy(line) end
+end
+
+-- Without a domain nothing is signed for vehicles: only the file here can be told.
+function M.key_places(report, context, key_url)
+  local account = core.account(context:client())
+  local domain = account.config.domain
+  report.key_lines = {}
+  if not domain then
+    if report.key then
+      local bytes = report.key.bytes
+      add(report, "key", bytes ~= nil, report.key.problem or "fingerprint " .. string.sub(partner.fingerprint(bytes), 1, 16))
+    end
+    return add(report, "domain", nil, "none is set: hosting and registration are not looked at", "set it with --domain")
+  end
+  local facts = { domain = domain, region = require("fleet.region").describe(account), key = report.key }
+  facts.hosted = require("fleet.registration.well_known_key").fetch(account, domain, { url = key_url })
+  if account.config.client_secret and report.reached then
+    facts.registered = partner.registered(context:client().partner:public_key { domain = domain })
+  end
+  report.key_lines = partner.findings(facts)
+  add_lines(report, report.key_lines)
+end
+
+--- The registration in further regions: { name = region, registered = as partner.registered } each, into lines.
+function M.registrations(report, domain, found)
+  for _, one in ipairs(found) do
+    local name, bytes = "registration " .. one.name, one.registered.bytes
+    local fix = "run 'fleet setup --regions " .. one.name .. "'"
+    if one.registered.missing then
+      add(report, name, false, domain .. " is not registered there", fix).cause = "not_registered"
+    elseif not bytes then
+      add(report, name, nil, "could not be looked at: " .. one.registered.problem)
+    elseif report.key and report.key.bytes and report.key.bytes ~= bytes then
+      add(report, name, false, "another key is registered there", fix).cause = "replaced"
+    else
+      add(report, name, true, domain)
+    end
+  end
+end
+
+function M.other_regions(report, context, names)
+  local account = core.account(context:client())
+  if not names or not account.config.domain or not account.config.client_secret or account.config.base_url then return end
+  local found = {}
+  for _, name in ipairs(names) do
+    local client = require("fleet.cli.regions").client(context, report.given, name)
+    local registered = partner.registered(client.partner:public_key { domain = account.config.domain })
+    found[#found + 1] = { name = name, registered = registered }
+    client:close()
+  end
+  M.registrations(report, account.config.domain, found)
+end
+
+-- ---- on the vehicles ----
+
+local function vins_of(context, client, given)
+  if given[1] then return meant.find_all(context, given, { vin_only = true }) end
+  local records, err = client:vehicles():collect()
+  if not records then return nil, err end
+  local vins = {}
+  for _, record in ipairs(records) do vins[#vins + 1] = record.vin end
+  return vins
+end
+
+function M.vehicles(report, context, given)
+  if not report.user or not report.reached then return end
+  local client = context:client()
+  local vins, err = vins_of(context, client, given)
+  if not vins then
+    return failed(report, "vehicles", err, given[1] and "name it by its VIN, the end of its VIN or its name" or "see the lines above")
+  end
+  if not vins[1] then return add(report, "vehicles", nil, "the account has none") end
+  local status, status_err = context:check(client.fleet_status, client, vins)
+  if status_err then return failed(report, "vehicles", status_err, "see the lines above") end
+  local domain = core.account(client).config.domain
+  for _, vin in ipairs(vins) do
+    local facts = { scopes = report.user.scopes, link = domain and client:pairing_url { domain = domain, vin = vin } }
+    add_lines(report, { partner.pairing(vin, status, report.key_lines, facts) })
+  end
+end
+
+return M

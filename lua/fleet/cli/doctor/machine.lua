@@ -1,0 +1,101 @@
+-- What `fleet doctor` finds on this machine: configuration, certificates, key and store.
+
+local core = require "fleet.core"
+local usage_error = require "fleet.cli.usage_error"
+local options = require "fleet.cli.options"
+local lines = require "fleet.cli.doctor.lines"
+
+local M = {}
+
+local add, failed = lines.add, lines.failed
+
+local function open_to_others(facts)
+  return facts.mode % 64 ~= 0
+end
+
+function M.configuration(report, environment, texts)
+  local path = texts.config or options.config_path(environment)
+  local text, facts, kind
+  if path then text, facts, kind = core.file_read(path, 1e6) end
+  if not path or kind == "not_found" then
+    return add(report, "configuration", nil, "no file" .. (path and " " .. path or ""), "run 'fleet setup' to write one")
+  end
+  if not text then return failed(report, "configuration", facts, "make it a plain file of your own") end
+  local ok, found = pcall(options.for_client, environment, texts)
+  if ok then report.given = found end
+  if not ok and not usage_error.is(found) then error(found, 0) end
+  if not ok and not open_to_others(facts) then
+    return add(report, "configuration", false, found.message, "mend it, or remove it and run 'fleet setup'")
+  end
+  if open_to_others(facts) then
+    return add(report, "configuration", false, path .. " is open to others, and holds secrets", "chmod 600 " .. path)
+  end
+  add(report, "configuration", true, path)
+end
+
+-- What stands on the command line and in the environment serves also where the file is unusable.
+function M.other_options(report, environment, texts)
+  if report.given then return end
+  local ok, found = pcall(options.for_client, environment, texts)
+  if not ok and not usage_error.is(found) then error(found, 0) end
+  report.given = ok and found or {}
+end
+
+function M.certificates(report)
+  local path = report.given.ca_file
+  if not path then return add(report, "certificates", true, "those of the system") end
+  local file, why = io.open(path, "rb")
+  local text = file and file:read(1e6) or ""
+  if file then file:close() end
+  if not file then return add(report, "certificates", false, why, "name a PEM file with --ca-file") end
+  if not string.find(text, "-----BEGIN CERTIFICATE-----", 1, true) then
+    return add(report, "certificates", false, path .. " holds no certificate", "name a PEM file of certificates with --ca-file")
+  end
+  add(report, "certificates", true, path)
+end
+
+function M.key(report)
+  local given = report.given
+  if not given.key then return end
+  local key, err = core.key.load(given.key, nil, { insecure_key_mode = given.insecure_key_mode })
+  if key then
+    report.key = { bytes = key:public_bytes() }
+    return key:close()
+  end
+  report.key, given.key = { problem = err.message }, nil -- the client works without it
+end
+
+-- Files of the store that others could read, each named once.
+local function store_files(directory, warnings)
+  for _, name in ipairs(core.directory_list(directory) or {}) do
+    local _, facts = core.file_read(directory .. "/" .. name, 2e6)
+    if type(facts) == "table" and facts.mode and open_to_others(facts) then
+      warnings[#warnings + 1] = "the file " .. name .. " is open to others: chmod 600 it"
+    end
+  end
+end
+
+function M.store(report)
+  local directory = report.given.store
+  if type(directory) ~= "string" then return add(report, "store", nil, "none: the token is given from outside") end
+  if string.find(directory, "^%l+:") or directory == "memory" then
+    return add(report, "store", nil, directory .. " is not looked at")
+  end
+  local warnings = {}
+  local opened, err = require("fleet.store").open(directory, { warn = function(text) warnings[#warnings + 1] = text end })
+  if not opened then
+    report.given.store = nil
+    return failed(report, "store", err, "name a directory of your own with --store")
+  end
+  local ticket, full = opened:reserve("doctor", 16384)
+  if ticket then ticket:close() end
+  opened:close()
+  if not ticket then
+    return failed(report, "store", full, "make room there, and make it writable: a token that cannot be saved is lost")
+  end
+  store_files(directory, warnings)
+  if warnings[1] then return add(report, "store", false, table.concat(warnings, "; "), "nobody else may read it: it holds tokens") end
+  add(report, "store", true, directory .. " (yours alone, writable)")
+end
+
+return M

@@ -1,0 +1,94 @@
+-- What `fleet doctor` asks the service: whether it answers, whether the clocks agree, who is signed in and for what.
+
+local core = require "fleet.core"
+local tables = require "fleet.util.tables"
+local granting = require "fleet.cli.scopes"
+local lines = require "fleet.cli.doctor.lines"
+
+local M = {}
+
+local add, failed = lines.add, lines.failed
+
+local CLOCK_TOLERANCE = 60 -- seconds
+
+local months = {
+  Jan = 1, Feb = 2, Mar = 3, Apr = 4, May = 5, Jun = 6, Jul = 7, Aug = 8, Sep = 9, Oct = 10, Nov = 11, Dec = 12,
+}
+
+--- UTC seconds of a Date header (RFC 9110 5.6.7, the form that is sent today), or nil.
+function M.date_of(headers)
+  local day, month, year, time = string.match("\n" .. headers, "\ndate: %a+, (%d%d) (%a%a%a) (%d%d%d%d) (%d%d:%d%d:%d%d) GMT")
+  if not day or not months[month] then return nil end
+  return core.time(string.format("%s-%02d-%sT%sZ", year, months[month], day, time))
+end
+
+local function clock(report, headers, before, after)
+  local there = M.date_of(headers)
+  if not there then return add(report, "clock", nil, "the service sent no date to compare with") end
+  local off = there < before - 1 and there - before or there > after and there - after or 0
+  if math.abs(off) <= CLOCK_TOLERANCE then return add(report, "clock", true, "agrees with the service's") end
+  add(report, "clock", false, string.format("this machine is %.0f s %s", math.abs(off), off > 0 and "behind" or "ahead"),
+    "set the clock: tokens and signed commands carry times")
+end
+
+function M.service(report, context)
+  local account = core.account(context:client())
+  if account.unix_path then return add(report, "service", nil, "a Unix socket is not looked at") end
+  local base = require("fleet.region").describe(account)
+  local _, before = core.clock()
+  local answer = require("fleet.call").fetch(account, account.base_url .. account.vendor.health_path, 15, 65536)
+  local _, after = core.clock()
+  if answer.failure then
+    local fix = answer.failure == "tls" and "look at --ca-file, and at the clock" or "look at the network, the name server and --proxy"
+    return add(report, "service", false, base .. ": " .. (answer.message or answer.failure), fix)
+  end
+  report.reached = true
+  add(report, "service", true, base)
+  clock(report, answer.headers, before, after)
+end
+
+-- ---- the account ----
+
+function M.tokens(report, context)
+  local slots, err = context:client():token_info()
+  if not slots then return failed(report, "sign-in", err, "look at the store") end
+  local user = slots.user
+  if not user then return add(report, "sign-in", false, "nobody is signed in", "run 'fleet login'") end
+  report.user = user
+  if user.refresh_by then
+    return add(report, "sign-in", true, os.date("!to be refreshed by %Y-%m-%d", math.floor(user.refresh_by)))
+  end
+  if report.given.token then return add(report, "sign-in", nil, "the token is given from outside") end
+  add(report, "sign-in", false, "there is no refresh token: the sign-in ends with this access token",
+    "add offline_access and openid to the scopes and run 'fleet login'")
+end
+
+function M.scopes(report)
+  if not report.user then return end
+  local granted = tables.set(report.user.scopes)
+  if next(granted) == nil then return add(report, "scopes", nil, "the token does not say what was granted") end
+  local missing = {}
+  for _, scope in ipairs(report.given.scopes or {}) do
+    if not granted[scope] then missing[#missing + 1] = scope end
+  end
+  if missing[1] then
+    return add(report, "scopes", false, "not granted: " .. table.concat(missing, " "),
+      "run '" .. granting.ask_again(report.given) .. "', or take them out of scopes")
+  end
+  add(report, "scopes", true, table.concat(report.user.scopes, " "))
+end
+
+function M.region(report, context)
+  if not report.user or not report.reached then return end
+  local client = context:client()
+  local _, err, kind = client.user:region()
+  if not err then return add(report, "account", true, "answers at " .. require("fleet.region").describe(core.account(client))) end
+  local fixes = {
+    auth = "run 'fleet login'", scope = "run '" .. granting.ask_again(report.given, err.scope) .. "'",
+    unregistered = "run 'fleet setup'; 'fleet region --discover' looks in all regions",
+    region = "run 'fleet region --discover'",
+  }
+  failed(report, "account", err, fixes[kind] or "try again later")
+end
+
+return M
