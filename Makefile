@@ -55,7 +55,7 @@ LUA_FILES = $(shell cd $(ROOT)/lua && find fleet -name '*.lua' | sort)
 
 install: build
 	for f in $(LUA_FILES); do install -D -m 644 lua/$$f "$(DESTDIR)$(LUADIR)/$$f" || exit 1; done
-	for p in core $(PARTS); do install -D -m 755 $(B)/lib/fleet/$$p.so "$(DESTDIR)$(LIBDIR)/fleet/$$p.so" || exit 1; done
+	for p in core $(PART_NAMES); do install -D -m 755 $(B)/lib/fleet/$$p.so "$(DESTDIR)$(LIBDIR)/fleet/$$p.so" || exit 1; done
 	install -D -m 755 lua/fleet/cli/fleet "$(DESTDIR)$(BINDIR)/fleet"
 
 # eval "$$(make -s env)": require "fleet" and the command of this tree then work from any directory.

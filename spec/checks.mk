@@ -2,7 +2,8 @@
 # below build/: plain, asan, tsan, and fault, whose file steps can be made to kill the process.
 
 TEST_DEPS = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales procps \
-            clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git zsh fish
+            clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git zsh fish \
+            libmosquitto-dev mosquitto
 DEPS      = $(BUILD_DEPS) $(TEST_DEPS)
 
 # ---- specs ----

@@ -4,6 +4,8 @@
 LIBRARIES_server = libmicrohttpd gnutls
 LIBRARIES_redis  = hiredis hiredis_ssl
 LIBRARIES_mqtt   = libmosquitto
+# A module that is Lua has its name already: its part goes by another.
+NAME_mqtt = mosquitto
 KNOWN_PARTS := $(sort $(patsubst LIBRARIES_%,%,$(filter LIBRARIES_%,$(.VARIABLES))))
 PARTS := $(foreach p,$(KNOWN_PARTS),$(and $(wildcard $(ROOT)/src/$p),$(shell $(PKG) --exists $(LIBRARIES_$p) 2>/dev/null && echo $p)))
 LEFT_OUT := $(foreach p,$(filter-out $(PARTS),$(KNOWN_PARTS)),$(and $(wildcard $(ROOT)/src/$p),$p))
@@ -13,9 +15,13 @@ SOURCES = $(filter-out $(KNOWN_PARTS:%=src/%/%) %.pb-c.c,$(patsubst $(ROOT)/%,%,
 OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
 part_objects = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/$1/*.c))
 # What a part shares with the core.
-SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/names bind/lua/versions base/buf base/err base/fork)
+SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/names bind/lua/versions base/buf base/err base/fork \
+                   base/sigpipe)
 
-build: $(B)/lib/fleet/core.so $(PARTS:%=$(B)/lib/fleet/%.so)
+name_of = $(or $(NAME_$1),$1)
+PART_NAMES = $(foreach p,$(PARTS),$(call name_of,$p))
+
+build: $(B)/lib/fleet/core.so $(PART_NAMES:%=$(B)/lib/fleet/%.so)
 	@$(foreach p,$(LEFT_OUT),echo "fleet.$p is left out: pkg-config does not find $(LIBRARIES_$p)" >&2;)
 
 $(B)/obj/%.o: src/%.c
@@ -27,7 +33,7 @@ $(B)/lib/fleet/core.so: $(OBJECTS)
 	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ $(LIBS)
 
 define part
-$(B)/lib/fleet/$1.so: $(call part_objects,$1) $(SHARED_BINDING)
+$(B)/lib/fleet/$(call name_of,$1).so: $(call part_objects,$1) $(SHARED_BINDING)
 	@mkdir -p $$(@D)
 	$(CC) $(ALL_CFLAGS) $(SHARED) -o $$@ $$^ $(shell $(PKG) --libs $(LIBRARIES_$1))
 endef

@@ -44,7 +44,7 @@ end
 
 -- Libraries by the header that stands for them.
 local libraries = { curl = "libcurl", openssl = "libcrypto", ["protobuf-c"] = "protobuf-c", microhttpd = "libmicrohttpd",
-  hiredis = "hiredis", ["lua"] = "Lua" }
+  hiredis = "hiredis", mosquitto = "libmosquitto", ["lua"] = "Lua" }
 
 --- The rooms of src/.
 function M.c_rooms()

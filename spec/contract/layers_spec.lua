@@ -24,18 +24,20 @@ local may_include = {
   bind = { bind = true, http = true, oauth = true, signing = true, tariff = true, store = true, crypto = true, time = true,
     base = true, tables = true },
   server = { server = true, bind = true, base = true, tables = true },
+  mqtt = { mqtt = true, bind = true, base = true, tables = true },
   redis = { redis = true, bind = true, base = true, tables = true },
 }
 
 local doors = {
-  { "^lua%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
-  { "^lauxlib%.h$", "^src/bind/", "^src/server/", "^src/redis/" },
+  { "^lua%.h$", "^src/bind/", "^src/server/", "^src/redis/", "^src/mqtt/" },
+  { "^lauxlib%.h$", "^src/bind/", "^src/server/", "^src/redis/", "^src/mqtt/" },
   { "^curl/", "^src/http/" },
   { "^openssl/", "^src/crypto/" },
   { "^protobuf%-c/", "^src/signing/wire/" },
   { "^microhttpd%.h$", "^src/server/" },
   { "^gnutls/", "^src/server/" },
   { "^hiredis", "^src/redis/" },
+  { "^mosquitto%.h$", "^src/mqtt/" },
 }
 
 local sources = lines("find src -name '*.[ch]' -not -path 'src/signing/wire/proto/*' | sort")
@@ -158,7 +160,9 @@ end)
 
 describe("the shared objects", function()
   local build = os.getenv("FLEET_BUILD")
-  for name, symbol in pairs { core = "luaopen_fleet_core", server = "luaopen_fleet_server" } do
+  local symbols = { core = "luaopen_fleet_core", server = "luaopen_fleet_server" }
+  if #lines("ls " .. build .. "/lib/fleet/mosquitto.so 2>/dev/null") > 0 then symbols.mosquitto = "luaopen_fleet_mosquitto" end
+  for name, symbol in pairs(symbols) do
     it(name .. " exports one symbol", function()
       local names = lines("nm -D --defined-only " .. build .. "/lib/fleet/" .. name .. ".so | awk '$2 ~ /[TDBRVW]/ {print $3}'")
       local own = {}

@@ -1,0 +1,269 @@
+-- The link to the broker: one connection after another, and what each topic ought to say.
+--
+-- What is retained is kept here by topic, newest only: while the broker is away nothing piles up, and each new connection
+-- is told all of it again. Answers are said once; a bounded number of them waits. The connection itself is
+-- src/mqtt/broker.h; it turns in the loop through fleet.loop.watch.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local Link = {}
+local link_mt = { __index = Link, __name = "fleet.mqtt.link" }
+
+local tick_every = 5 -- seconds between two looks of the library at its keepalive
+local most_answers = 1000
+local connect_seconds = 30 -- until the broker has taken us
+local first_pause, longest_pause = 1, 60
+
+--- How a connection is opened: the module of the library, or one sentence that says what is missing.
+function M.library()
+  local found, library = pcall(require, "fleet.mosquitto")
+  if found then return library end
+  return errors.failure("unsupported",
+    "the MQTT bridge needs libmosquitto: install libmosquitto-dev (Debian's name) and build fleet again")
+end
+
+--- given: broker = options of fleet.mosquitto.open, library, topics = what to subscribe to, on_message(topic, payload, retained),
+--- on_state(state, err): "connected" or "lost".
+function M.new(given)
+  return setmetatable({
+    broker = given.broker, library = given.library, topics = given.topics, on_message = given.on_message,
+    on_state = given.on_state, wanted = {}, dirty = {}, dirty_first = 1, dirty_last = 0, marked = {}, answers = {},
+    in_flight = {}, dropped = 0, sent = 0,
+  }, link_mt)
+end
+
+-- ---- what waits to be sent ----
+
+local function mark(self, topic)
+  if self.marked[topic] then return end
+  self.marked[topic] = true
+  self.dirty_last = self.dirty_last + 1
+  self.dirty[self.dirty_last] = topic
+end
+
+local function unmark_first(self)
+  local topic = self.dirty[self.dirty_first]
+  self.dirty[self.dirty_first] = nil
+  self.dirty_first = self.dirty_first + 1
+  self.marked[topic] = nil
+end
+
+-- Sends what may be sent: as many as the connection lets stand unconfirmed.
+local function pump(self)
+  local connection = self.connection
+  if not self.connected or not connection then return end
+  while self.answers[1] do
+    local answer = self.answers[1]
+    local id = connection:publish(answer.topic, answer.payload, false)
+    if not id then return end
+    self.in_flight[id] = { answer = table.remove(self.answers, 1) }
+    self.sent = self.sent + 1
+  end
+  while self.dirty_first <= self.dirty_last do
+    local topic = self.dirty[self.dirty_first]
+    local payload = self.wanted[topic]
+    local id = connection:publish(topic, payload, true)
+    if not id then return end
+    unmark_first(self)
+    self.in_flight[id] = { topic = topic, payload = payload }
+    self.sent = self.sent + 1
+  end
+end
+
+local function confirmed(self, id)
+  local message = self.in_flight[id]
+  self.in_flight[id] = nil
+  if message and message.payload == "" and self.wanted[message.topic] == "" then self.wanted[message.topic] = nil end
+end
+
+-- ---- turning ----
+
+local rewatch
+
+local events = {}
+
+function events.connected(self)
+  self.connected = true
+  for _, topic in ipairs(self.topics) do self.connection:subscribe(topic) end
+  for topic in pairs(self.wanted) do mark(self, topic) end
+  self.on_state("connected")
+end
+
+function events.message(self, topic, payload, retained) self.on_message(topic, payload, retained) end
+
+function events.published(self, id) confirmed(self, id) end
+
+function events.subscribed(self, id)
+  if id == 0 then self.on_state("refused") end
+end
+
+function events.ended(self, err)
+  self.err = err
+  if self.ending then tasks.wake(self.ending) end
+end
+
+local function drain(self, connection)
+  while self.connection == connection do
+    local function hand(name, ...)
+      if not name then return false end
+      events[name](self, ...)
+      return true
+    end
+    if not hand(connection:take()) then break end
+  end
+  pump(self)
+  rewatch(self)
+end
+
+local function ready(self, connection, what)
+  if self.connection ~= connection then return end
+  connection:ready(what)
+  drain(self, connection)
+end
+
+-- The descriptor is watched for what the library waits for just now.
+function rewatch(self)
+  local connection = self.connection
+  local fd = connection and connection:fd()
+  if not fd then
+    if self.watch then self.watch:close() end
+    self.watch, self.mode = nil, nil
+    return
+  end
+  local mode = connection:wants()
+  if self.watch and self.mode == mode then return end
+  self.mode = mode
+  self.watch = assert(tasks.loop.watch(fd, mode, function(what) ready(self, connection, what) end))
+end
+
+-- ---- one connection ----
+
+local function put_back(self)
+  for _, message in pairs(self.in_flight) do
+    if message.answer then
+      table.insert(self.answers, 1, message.answer)
+    elseif self.wanted[message.topic] then
+      mark(self, message.topic)
+    end
+  end
+  self.in_flight = {}
+end
+
+local function shut(self)
+  if self.watch then self.watch:close() end
+  if self.connection then self.connection:close() end
+  self.connection, self.connected, self.watch, self.mode, self.ending = nil, false, nil, nil, nil
+  put_back(self)
+end
+
+-- The keepalive, and the limit of connecting, which is a matter of real time.
+local function tick(self, connection, opened)
+  connection:tick()
+  if not self.connected and core.clock() - opened > connect_seconds then
+    self.err = errors.new("timeout", "the broker did not answer within " .. connect_seconds .. " seconds")
+    return false
+  end
+  drain(self, connection)
+  return true
+end
+
+local function serve(self, connection, opened)
+  while not self.err and not self.stopped do
+    self.ending = tasks.waiter()
+    tasks.await_for(self.ending, tick_every)
+    self.ending = nil
+    if self.err or self.stopped or not tick(self, connection, opened) then return end
+  end
+end
+
+local function connect_once(self)
+  self.err = nil
+  local connection, err = self.library.open(self.broker, function() drain(self, self.connection) end)
+  if not connection then
+    self.err = err
+    return false
+  end
+  self.connection = connection
+  rewatch(self)
+  local ok, failure = pcall(serve, self, connection, (core.clock()))
+  local was_connected = self.connected
+  if not ok or self.stopped then self:goodbye() end
+  shut(self)
+  if not ok then error(failure, 0) end
+  return was_connected
+end
+
+--- Keeps a connection until stop() or the end of the task.
+function Link:run()
+  local pause = first_pause
+  while not self.stopped do
+    local was_connected = connect_once(self)
+    if self.stopped then break end
+    self.on_state("lost", self.err)
+    if was_connected then pause = first_pause end
+    self.resting = tasks.waiter()
+    tasks.await_for(self.resting, pause)
+    self.resting = nil
+    pause = math.min(pause * 2, longest_pause)
+  end
+end
+
+-- ---- saying something ----
+
+--- What a retained topic says from now on; again = true: also where it said so already.
+function Link:set(topic, payload, again)
+  if self.wanted[topic] == payload and not again then return end
+  self.wanted[topic] = payload
+  mark(self, topic)
+  pump(self)
+  rewatch(self)
+end
+
+--- Removes a retained topic from the broker.
+function Link:clear(topic)
+  self:set(topic, "", true)
+end
+
+--- Says something once, to whoever listens now. With the queue full the oldest is dropped, and counted.
+function Link:say(topic, payload)
+  if #self.answers >= most_answers then
+    table.remove(self.answers, 1)
+    self.dropped = self.dropped + 1
+  end
+  self.answers[#self.answers + 1] = { topic = topic, payload = payload }
+  pump(self)
+  rewatch(self)
+end
+
+--- How many messages wait or are unconfirmed.
+function Link:waiting()
+  local count = #self.answers + self.dirty_last - self.dirty_first + 1
+  for _ in pairs(self.in_flight) do count = count + 1 end
+  return count
+end
+
+--- Waits until everything is confirmed, for at most so many seconds; not in a callback.
+function Link:flush(seconds)
+  local pauses = tasks.pauses(seconds, 0.01, 0.1)
+  while self.connected and self:waiting() > 0 and pauses:again() do end
+  return self:waiting() == 0
+end
+
+--- Leaves politely: the will is not sent. What was published before is.
+function Link:goodbye()
+  if self.connection and self.connected then self.connection:disconnect() end
+end
+
+--- Ends run() soon.
+function Link:stop()
+  self.stopped = true
+  for _, waiter in ipairs { self.ending or false, self.resting or false } do
+    if waiter then tasks.wake(waiter) end
+  end
+end
+
+return M

@@ -1,0 +1,269 @@
+-- The connection to a broker and the link that keeps one, against a real Mosquitto.
+
+local fleet = require "fleet"
+local core = require "fleet.core"
+local links = require "fleet.mqtt.link"
+local mosquitto = require "spec.support.servers.mosquitto"
+
+local library = links.library()
+local there = library and mosquitto.installed()
+
+describe("the link to an MQTT broker", function()
+  if not there then
+    pending(library and mosquitto.missing or "fleet was built without libmosquitto")
+    return
+  end
+
+  local broker, open
+
+  local function settle(condition, seconds)
+    local ends = core.clock() + (seconds or 5)
+    while not condition() do
+      assert(core.clock() < ends, "it never came to that")
+      fleet.sleep(0.005)
+    end
+  end
+
+  -- A link that runs, and what it has heard.
+  local function link(given)
+    local heard = { states = {}, messages = {} }
+    local options = { host = "127.0.0.1", port = broker and broker.port, client_id = "spec-" .. tostring(#open + 1), keepalive = 30 }
+    for name, value in pairs(given.broker or {}) do options[name] = value end
+    local l = links.new {
+      library = library, broker = options, topics = given.topics or {},
+      on_message = function(topic, payload, retained)
+        heard.messages[#heard.messages + 1] = { topic = topic, payload = payload, retained = retained }
+        heard[topic] = payload
+      end,
+      on_state = function(state, err)
+        heard.states[#heard.states + 1], heard.state, heard.err = state, state, err or heard.err
+      end,
+    }
+    open[#open + 1] = { link = l, task = fleet.spawn(function() l:run() end) }
+    return l, heard
+  end
+
+  before_each(function() open, broker = {}, nil end)
+
+  after_each(function()
+    fleet.run(function()
+      for _, one in ipairs(open) do
+        one.link:stop()
+        one.task:wait()
+      end
+    end)
+    if broker then broker.stop() end
+    open = nil
+    collectgarbage()
+    collectgarbage()
+    assert.equal(0, library.live_objects())
+  end)
+
+  it("says what is retained, and hears what comes", function()
+    broker = mosquitto.start()
+    fleet.run(function()
+      local first, _ = link {}
+      first:set("house/a", "1")
+      first:set("house/b", "")
+      settle(function() return first.connected and first:waiting() == 0 end)
+      local _, heard = link { topics = { "house/+" } }
+      settle(function() return heard["house/a"] end)
+      assert.same({ { topic = "house/a", payload = "1", retained = true } }, heard.messages)
+      first:set("house/a", "2")
+      first:say("house/c", "once")
+      settle(function() return heard["house/c"] end)
+      assert.equal("2", heard["house/a"])
+      assert.is_false(heard.messages[3].retained)
+      first:clear("house/a")
+      settle(function() return heard["house/a"] == "" end)
+      settle(function() return first:waiting() == 0 end)
+      assert.is_nil(first.wanted["house/a"])
+      for _, one in ipairs(open) do one.link:stop() end
+    end)
+  end)
+
+  it("says the same twice only when it is told to", function()
+    broker = mosquitto.start()
+    fleet.run(function()
+      local l = link {}
+      settle(function() return l.connected end)
+      l:set("house/a", "1")
+      l:set("house/a", "1")
+      settle(function() return l:waiting() == 0 end)
+      assert.equal(1, l.sent)
+      l:set("house/a", "1", true)
+      settle(function() return l:waiting() == 0 end)
+      assert.equal(2, l.sent)
+      l:stop()
+    end)
+  end)
+
+  it("goes through TLS with an authority of one's own, and through no other", function()
+    broker = mosquitto.start { tls = "server", password = "s3cret" }
+    local broker_options = { host = "localhost", tls = true, ca_file = broker.directory .. "/ca.pem", user = "anna", password = "s3cret" }
+    fleet.run(function()
+      local _, good = link { broker = broker_options }
+      settle(function() return good.state end)
+      assert.equal("connected", good.state)
+      broker_options.ca_file = broker.directory .. "/stranger.pem"
+      local _, bad = link { broker = broker_options }
+      settle(function() return bad.state end)
+      assert.equal("lost", bad.state)
+      assert.equal("tls", bad.err.kind)
+      assert.matches("certificate verify failed", bad.err.message)
+      for _, one in ipairs(open) do one.link:stop() end
+    end)
+  end)
+
+  it("refuses a certificate of another name", function()
+    broker = mosquitto.start { tls = "other" }
+    fleet.run(function()
+      local l, heard = link { broker = { host = "localhost", tls = true, ca_file = broker.directory .. "/ca.pem" } }
+      settle(function() return heard.state end)
+      assert.equal("lost", heard.state)
+      assert.equal("tls", heard.err.kind)
+      l:stop()
+    end)
+  end)
+
+  it("tells a wrong password, without showing it", function()
+    broker = mosquitto.start { password = "s3cret" }
+    fleet.run(function()
+      local l, heard = link { broker = { user = "anna", password = "wrong-word" } }
+      settle(function() return heard.state end)
+      assert.equal("auth", heard.err.kind)
+      assert.not_matches("wrong%-word", tostring(heard.err))
+      l:stop()
+    end)
+  end)
+
+  it("reaches a broker at a Unix socket", function()
+    broker = mosquitto.start()
+    fleet.run(function()
+      local l, heard = link { broker = { host = broker.path, port = 0 } }
+      settle(function() return heard.state end)
+      assert.equal("connected", heard.state)
+      l:stop()
+    end)
+  end)
+
+  it("gives up a connection that nobody takes, with TLS too, and rests between the tries", function()
+    broker = { port = require("spec.support.servers.nginx").free_port(), stop = function() end }
+    fleet.run(function()
+      for _, tls in ipairs { false, true } do
+        local l, heard = link { broker = { tls = tls or nil } }
+        settle(function() return heard.state end)
+        assert.equal("network", heard.err.kind)
+        fleet.sleep(0.1)
+        assert.equal(1, #heard.states)
+        l:stop()
+      end
+    end)
+  end)
+
+  it("tells a broker that came back everything again", function()
+    broker = mosquitto.start()
+    fleet.run(function()
+      local l, heard = link {}
+      l:set("house/a", "1")
+      settle(function() return l.connected and l:waiting() == 0 end)
+      broker.stop()
+      settle(function() return heard.state == "lost" end)
+      l:set("house/b", "old")
+      l:set("house/b", "new")
+      l:say("house/answer", "kept")
+      broker = mosquitto.start { port = broker.port }
+      local other, listener = link { topics = { "house/+" } }
+      settle(function() return listener["house/answer"] and listener["house/a"] and listener["house/b"] end)
+      assert.equal("new", listener["house/b"])
+      assert.equal("1", listener["house/a"])
+      l:stop()
+      other:stop()
+    end)
+  end)
+
+  it("sends more than may stand unconfirmed, and keeps a bounded number of answers", function()
+    broker = mosquitto.start()
+    fleet.run(function()
+      local l = link { broker = { most = 5 } }
+      for i = 1, 300 do l:set("house/" .. i, tostring(i)) end
+      for i = 1, 1100 do l:say("house/answer", tostring(i)) end
+      assert.equal(100, l.dropped)
+      settle(function() return l.connected and l:waiting() == 0 end)
+      assert.equal(1300, l.sent)
+      local other, heard = link { topics = { "house/#" } }
+      settle(function() return #heard.messages == 300 end)
+      l:stop()
+      other:stop()
+    end)
+  end)
+
+  it("leaves its will when it dies, and not when it leaves", function()
+    broker = mosquitto.start()
+    fleet.run(function()
+      local _, heard = link { topics = { "house/+" } }
+      local dying = link { broker = { will_topic = "house/will", will = "gone" } }
+      settle(function() return dying.connected and heard.state end)
+      local connection = dying.connection
+      dying.watch:close()
+      dying.connection, dying.connected, dying.watch = nil, false, nil
+      connection:close() -- the socket ends without a word
+      settle(function() return heard["house/will"] end)
+      assert.equal("gone", heard["house/will"])
+      dying:stop()
+      local leaving = link { broker = { will_topic = "house/second", will = "gone" } }
+      settle(function() return leaving.connected end)
+      leaving:stop()
+      open[#open].task:wait()
+      fleet.sleep(0.05)
+      assert.is_nil(heard["house/second"])
+      for _, one in ipairs(open) do one.link:stop() end
+    end)
+  end)
+
+  it("ends a connection that brings more than can be handled", function()
+    broker = mosquitto.start()
+    fleet.run(function()
+      local flood = {}
+      local l = link { broker = { most = 2000 } }
+      settle(function() return l.connected end)
+      local connection = assert(library.open { host = "127.0.0.1", port = broker.port, client_id = "deaf" })
+      flood.watch = fleet.loop.watch(connection:fd(), "rw", function(what) connection:ready(what) end)
+      settle(function() return connection:take() == "connected" end)
+      connection:subscribe("flood/#")
+      settle(function() return connection:take() == "subscribed" end)
+      for i = 1, 1100 do l:set("flood/" .. i, "x") end
+      settle(function() return not connection:fd() end)
+      flood.watch:close()
+      local messages, name, err = 0, connection:take()
+      while name == "message" do
+        messages = messages + 1
+        name, err = connection:take()
+      end
+      assert.equal("ended", name)
+      assert.equal("busy", err.kind)
+      assert.equal(1000, messages)
+      connection:close()
+      l:stop()
+    end)
+  end)
+
+  it("checks its options", function()
+    assert.has_error(function() library.open { host = "h" } end)
+    assert.has_error(function() library.open { host = "h", client_id = "c", portt = 1 } end)
+    assert.has_error(function() library.open { host = "h", client_id = "c", port = 70000 } end)
+    assert.has_error(function() library.open { host = "h", client_id = "c", will_topic = "t" } end)
+  end)
+end)
+
+describe("without libmosquitto", function()
+  it("one sentence says what is missing", function()
+    local loaded, path, cpath = package.loaded["fleet.mosquitto"], package.path, package.cpath
+    package.loaded["fleet.mosquitto"], package.cpath, package.path = nil, "", ""
+    local found, err, kind = links.library()
+    package.loaded["fleet.mosquitto"], package.cpath, package.path = loaded, cpath, path
+    assert.is_nil(found)
+    assert.equal("unsupported", kind)
+    assert.matches("needs libmosquitto", err.message)
+  end)
+end)

@@ -1,0 +1,70 @@
+/* One connection to an MQTT broker, through libmosquitto, without threads and without waiting.
+ *
+ * A connection lives once: when it ends, for whatever reason, it stays ended, and the caller makes another.
+ * So nothing of a former connection is sent again by the library, and a new socket is a new object. The
+ * library's callbacks put events into a queue of our own and do nothing else: whoever takes them may raise.
+ * What arrives faster than it is taken is bounded. No Lua here.
+ */
+#ifndef FLEET_MQTT_BROKER_H
+#define FLEET_MQTT_BROKER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct mosquitto;
+
+enum broker_event { EVENT_CONNECTED, EVENT_MESSAGE, EVENT_PUBLISHED, EVENT_SUBSCRIBED, EVENT_ENDED };
+
+struct event {
+  struct event *next;
+  enum broker_event type;
+  int number;    /* message id; of EVENT_SUBSCRIBED 0 where the broker refused */
+  bool retained; /* it lay at the broker when we subscribed */
+  struct buf topic, payload;
+};
+
+struct broker_options {
+  const char *host; /* or the path of a Unix socket, with port 0 */
+  int port, keepalive;
+  const char *client_id, *user, *password;
+  bool tls;
+  const char *ca_file, *cert_file, *key_file; /* NULL: the system's authorities; no certificate of our own */
+  const char *will_topic;                     /* NULL: none; retained, QoS 1 */
+  const char *will;
+  int most; /* messages that are published and not confirmed */
+};
+
+struct broker {
+  struct mosquitto *handle;
+  struct event *first, *last;
+  struct event *farewell; /* the event of the end, made beforehand: it needs no memory then */
+  int queued, unconfirmed, most;
+  unsigned generation; /* of forks */
+  bool reached;        /* the socket has been writable once */
+  bool confirmed;      /* the broker took us */
+  bool ended;
+  struct err why;    /* it ended */
+  char trouble[160]; /* what the library told last */
+};
+
+/* Begins to connect. The name of the host is looked up here, by the system, which may take its time. */
+bool broker_open(struct broker *b, const struct broker_options *o, struct err *e);
+int broker_fd(const struct broker *b); /* -1: ended */
+bool broker_wants_write(const struct broker *b);
+bool broker_forked(const struct broker *b);
+
+/* None of them waits. After each of them events may be there. */
+void broker_ready(struct broker *b, bool readable, bool writable);
+void broker_tick(struct broker *b); /* once a second or so: keepalive and its limits */
+
+/* The message id, 0 where the queue is full or the connection has ended: then e tells. */
+int broker_publish(struct broker *b, const char *topic, struct bytes payload, bool retained, struct err *e);
+bool broker_subscribe(struct broker *b, const char *topic, struct err *e);
+void broker_disconnect(
+    struct broker *b); /* says goodbye: the will is not sent. What was published may still leave */
+
+struct event *broker_take(struct broker *b); /* NULL: none. The caller frees it */
+void event_free(struct event *event);
+void broker_close(struct broker *b); /* without a goodbye */
+
+#endif
