@@ -136,7 +136,7 @@ local function facts(row)
     if text then list[#list + 1] = "- " .. name .. ": " .. text end
   end
   add("Request", code(row.verb .. " " .. row.path .. (row.query and "?" .. row.query or "")))
-  add("Token", table.concat(row.slots, ", else "))
+  add("Token", table.concat(row.tokens, ", else "))
   add("Scope", scope_text(row))
   add("Price", prices[row.billing])
   add("Form", form_text(row))

@@ -81,7 +81,7 @@
 ---@field idempotent? boolean may be repeated after an unknown outcome
 ---@field strict? boolean changed = false is an error (false)
 ---@field raw? boolean return the bytes of the reply (false)
----@field force? boolean send what the firmware is known to do differently (false)
+---@field force? boolean send what is refused here otherwise (false)
 ---@field read_back? boolean read an energy setting until it shows (false)
 
 ---@class fleet.client

@@ -154,6 +154,38 @@ describe("options", function()
     assert.equal(0, #requests)
   end)
 
+  -- option -> a call for which it says something, and one for which it would do nothing
+  local concerns = {
+    strict = {
+      function(car, _, options) return car:honk_horn(options) end,
+      function(car, _, options) return car:info(options) end, "info: option 'strict' is for commands and energy settings",
+    },
+    wake = {
+      function(car, _, options) return car:honk_horn(options) end,
+      function(_, client, options) return client:products(options) end, "products: option 'wake' is for calls that need the vehicle",
+    },
+    idempotent = {
+      function(car, _, options) return car:honk_horn(options) end,
+      function(_, client, options) return client:products(options) end, "products: option 'idempotent' is for calls that change",
+    },
+    read_back = {
+      function(_, client, options) return client:energy_site("7"):storm_mode({ enabled = true }, options) end,
+      function(car, _, options) return car:honk_horn(options) end, "honk_horn: option 'read_back' is for energy settings",
+    },
+  }
+  for name, case in pairs(concerns) do
+    it(name .. " is taken where it says something, and refused where it would do nothing", function()
+      local car, requests, client = seam.car(seam.done)
+      local taken, failure = pcall(case[1], car, client, { [name] = true, timeout = 0.2 })
+      assert.is_true(taken or type(failure) == "table", failure)
+      local before = #requests
+      assert.is_true(before > 0)
+      assert.error_matches(function() case[2](car, client, { [name] = true }) end, case[3])
+      assert.equal(before, #requests)
+      if name ~= "idempotent" then assert.is_truthy(pcall(case[2], car, client, { [name] = false })) end
+    end)
+  end
+
   it("timeout is what is left for the host's own HTTP", function()
     local car, requests = seam.car(seam.done, { timeout = 20 })
     car:honk_horn { timeout = 5 }

@@ -3,7 +3,6 @@
 local cli = require "spec.support.harness.cli"
 local core = require "fleet.core"
 local keys = require "fleet.cli.doctor.keys"
-local service_lines = require "fleet.cli.doctor.service"
 local stores = require "spec.support.fixtures.stores"
 
 local vin, other_vin = "5YJ3E1EA7KF000001", "5YJ3E1EA7KF000002"
@@ -284,13 +283,6 @@ describe("the doctor", function()
   it("refuses what is no region", function()
     for _, words in ipairs { { "doctor", "--regions", "mars" }, { "doctor", "a=b" } } do
       assert.equal(2, cli.run(words, { http = service() }).status)
-    end
-  end)
-
-  it("reads the date of a reply, and no other text for one", function()
-    assert.equal(784111777, service_lines.date_of("server: x\ndate: Sun, 06 Nov 1994 08:49:37 GMT\n"))
-    for _, text in ipairs { "", "date: yesterday\n", "date: Sun, 06 Foo 1994 08:49:37 GMT\n", "x-date: Sun, 06 Nov 1994 08:49:37 GMT\n" } do
-      assert.is_nil(service_lines.date_of(text))
     end
   end)
 end)

@@ -90,10 +90,10 @@ describe("the search for the region", function()
     local store = fleet.store.memory()
     local c = client({ [base.eu] = lives "eu" }, { store = store })
     assert(c:discover_region())
-    assert.equal(base.eu, core.account(c).base_url)
+    assert.equal(base.eu, core.context(c).base_url)
     assert.equal(base.eu, (store:get "region/default"))
     local later = client({}, { store = store })
-    assert.equal(base.eu, core.account(later).base_url)
+    assert.equal(base.eu, core.context(later).base_url)
   end)
 
   it("does not leave the sign-in: other regions of the same authorization server only", function()
@@ -172,7 +172,7 @@ describe("signing in", function()
     local c = fleet.new(options)
     local _, pending = c:authorize_url()
     assert(c:authorize("code-1", pending))
-    return core.account(c).base_url
+    return core.context(c).base_url
   end
 
   it("starts in the region that the token hints at", function()

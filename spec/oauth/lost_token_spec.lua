@@ -221,7 +221,7 @@ local through_client = [[
   arm(true)
   ran, done, err = pcall(client.refresh, client)
   arm(false)
-  local token = require("fleet.oauth.tokens").access((core.account(client)), "user")
+  local token = require("fleet.oauth.tokens").access((core.context(client)), "user")
   assert(token == (served and "new" or "a1"), "the pair is lost: " .. tostring(done))
   if not ran or err then error(served and "memory, served" or "memory", 0) end ]]
 

@@ -122,7 +122,7 @@ describe("fetching the hosted key", function()
 
   local function fetch(rule)
     server:script { rule }
-    return hosted_key.fetch(core.account(client), "app.example.com", { url = server.url .. "/key.pem" }), server:records()
+    return hosted_key.fetch(core.context(client), "app.example.com", { url = server.url .. "/key.pem" }), server:records()
   end
 
   it("sends no token and no cookie, once", function()
@@ -150,17 +150,17 @@ describe("fetching the hosted key", function()
       urls[#urls + 1] = request
       return { status = 200, body = key:public_pem() }
     end)
-    assert.equal(key:public_bytes(), hosted_key.fetch(core.account(mine), "app.example.com").bytes)
+    assert.equal(key:public_bytes(), hosted_key.fetch(core.context(mine), "app.example.com").bytes)
     assert.equal("https://app.example.com" .. core.vendors()[1].key_path, urls[1].url)
     assert.same({}, urls[1].headers)
-    assert.matches("scheme", hosted_key.fetch(core.account(mine), "https://app.example.com").problem)
+    assert.matches("scheme", hosted_key.fetch(core.context(mine), "https://app.example.com").problem)
     assert.equal(1, #urls)
   end)
 
   it("takes another address over https, or on this machine", function()
     for _, url in ipairs { "http://app.example.com/k", "ftp://127.0.0.1/k", "https://a@b/k",
       "http://127.0.0.1.example/k", 5, "http://localhost\n/" } do
-      assert.error_matches(function() hosted_key.fetch(core.account(client), "app.example.com", { url = url }) end, "'key_url' must be")
+      assert.error_matches(function() hosted_key.fetch(core.context(client), "app.example.com", { url = url }) end, "'key_url' must be")
     end
   end)
 end)

@@ -5,7 +5,7 @@ local json = require("fleet.sim.json")
 local simulated = require("spec.support.fixtures.simulated")
 
 local TYPED = {
-  name = "typed", verb = "GET", path = "/api/1/users/typed", slots = { "user" }, scope = "user_data", params = {}, flags = {},
+  name = "typed", verb = "GET", path = "/api/1/users/typed", tokens = { "user" }, scope = "user_data", params = {}, flags = {},
   value = { object = true },
 }
 
@@ -59,7 +59,7 @@ describe("a row without a handler", function()
   it("that is a command is obeyed", function()
     local commands = core.commands()
     commands[#commands + 1] = {
-      name = "polish", verb = "POST", path = "/api/1/vehicles/{vin}/command/polish", slots = { "user" }, scope = "vehicle_cmds",
+      name = "polish", verb = "POST", path = "/api/1/vehicles/{vin}/command/polish", tokens = { "user" }, scope = "vehicle_cmds",
       params = {}, flags = { command = true },
     }
     assert.equal("", (simulated.new(simulated.garage(), { commands = commands }):command("polish")))

@@ -434,7 +434,7 @@ describe("the simulator refuses", function()
     local as_partner <close> = service:client { token = held "partner" }
     for _, row in ipairs(every) do
       local takes = {}
-      for _, slot in ipairs(row.slots) do takes[slot] = true end
+      for _, slot in ipairs(row.tokens) do takes[slot] = true end
       for slot, from in pairs { user = as_user, partner = as_partner } do
         if not takes[slot] and not row.flags.needs_protocol then
           local value, err, kind = call(from, own, "1000001", row)
@@ -461,7 +461,7 @@ describe("the simulator refuses", function()
   it("a vehicle or a site that is not there, or another's", function()
     for _, row in ipairs(every) do
       local asks = row.handle == "vehicle" or row.handle == "site"
-      if asks and row.slots[1] == "user" and not row.flags.needs_protocol then
+      if asks and row.tokens[1] == "user" and not row.flags.needs_protocol then
         local value, err, kind = call(client, stranger, "999", row)
         assert.are.same({ nil, "not_found" }, { value, kind }, row.name .. ": " .. tostring(err))
       end

@@ -257,7 +257,7 @@ describe("interface.tsv", function()
       local pattern = "^" .. string.gsub(string.gsub(row.path, "%-", "%%-"), "{.-}", "[^/]+") .. "$"
       assert.are.equal(vector.method, row.verb, vector.name)
       assert.is_truthy(string.find(vector.path, pattern), vector.name)
-      assert.are.equal(vector.token, row.slots[1], vector.name)
+      assert.are.equal(vector.token, row.tokens[1], vector.name)
       if row.query then assert.is_truthy(string.find(vector.query, row.query, 1, true), vector.name) end
     end
   end)
@@ -533,15 +533,15 @@ end)
 
 describe("tokens and prices", function()
   it("use the kind of token that they need", function()
-    assert.are.same({ "partner" }, row_named.specs.slots)
-    assert.are.same({ "partner" }, row_named["partner.register"].slots)
-    assert.are.same({ "user" }, row_named["user.me"].slots)
-    assert.are.same({ "business", "user" }, row_named["charging.sessions"].slots)
-    assert.are.same({ "user", "business", "partner" }, row_named.delete_fleet_telemetry_config.slots)
-    assert.are.same({ "user", "business" }, row_named.honk_horn.slots)
+    assert.are.same({ "partner" }, row_named.specs.tokens)
+    assert.are.same({ "partner" }, row_named["partner.register"].tokens)
+    assert.are.same({ "user" }, row_named["user.me"].tokens)
+    assert.are.same({ "business", "user" }, row_named["charging.sessions"].tokens)
+    assert.are.same({ "user", "business", "partner" }, row_named.delete_fleet_telemetry_config.tokens)
+    assert.are.same({ "user", "business" }, row_named.honk_horn.tokens)
     for _, row in ipairs(rows) do
       assert.are.equal(row.handle == "user", row.flags.no_business, row.name)
-      assert.are.equal(row.slots[1] == "partner", row.flags.third_party, row.name)
+      assert.are.equal(row.tokens[1] == "partner", row.flags.third_party, row.name)
       assert.is_truthy(row.scope or row.handle == "partner", row.name)
     end
   end)

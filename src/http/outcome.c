@@ -1,9 +1,8 @@
 #include "http/outcome.h"
 
-#include "time/calendar.h"
+#include "http/header.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -44,54 +43,17 @@ static double leading_seconds(struct bytes b, size_t *digits) {
   return *digits ? value : -1;
 }
 
-/* ---- headers: lines "name: value\n" ---- */
-
-static bool next_header(struct bytes *headers, struct bytes *name, struct bytes *value) {
-  const unsigned char *end = headers->size ? memchr(headers->data, '\n', headers->size) : NULL;
-  if (!end) return false;
-  *name = (struct bytes){headers->data, (size_t)(end - headers->data)};
-  const unsigned char *colon = memchr(headers->data, ':', name->size);
-  *headers = skip(*headers, name->size + 1);
-  *value = colon ? skip(*name, (size_t)(colon - name->data) + 1) : (struct bytes){end, 0};
-  if (colon) name->size = (size_t)(colon - name->data);
-  while (value->size && *value->data == ' ') *value = skip(*value, 1);
-  return true;
-}
-
 static bool is_named(struct bytes name, const char *wanted) {
   return name.size == strlen(wanted) && starts_with(name, wanted);
 }
 
 /* ---- how long to wait ---- */
 
-static int month_of(const char *name) {
-  static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  const char *at = strstr(names, name);
-  return at && (at - names) % 3 == 0 ? (int)(at - names) / 3 + 1 : 0;
-}
-
-/* The three forms of RFC 9110 5.6.7; the dashes of the second are blanks here. Negative: none of them. */
-static double http_date(struct bytes text) {
-  struct civil c = {0};
-  char date[40], month[4] = "";
-  if (text.size >= sizeof date) return -1;
-  for (size_t i = 0; i < text.size; i++) date[i] = text.data[i] == '-' ? ' ' : (char)text.data[i];
-  date[text.size] = '\0';
-  if (sscanf(date, "%*[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT", &c.day, month, &c.year, &c.hour,
-             &c.minute, &c.second) != 6 &&
-      sscanf(date, "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d", month, &c.day, &c.hour, &c.minute, &c.second,
-             &c.year) != 6)
-    return -1;
-  if (c.year >= 0 && c.year < 100) c.year += c.year < 70 ? 2000 : 1900;
-  c.month = strlen(month) == 3 ? month_of(month) : 0;
-  return civil_valid(&c) ? (double)civil_seconds(&c) : -1;
-}
-
 static double wait_of(struct bytes value, double wall) {
   size_t digits;
   double seconds = leading_seconds(value, &digits);
   if (seconds >= 0 && digits == value.size) return seconds;
-  double date = http_date(value);
+  double date = header_date(value);
   return date < 0 ? -1 : fmin(fmax(date - wall, 0), LONGEST_WAIT);
 }
 
@@ -107,7 +69,7 @@ double outcome_retry_after(struct bytes headers, struct bytes text, double wall)
   double retry = -1, reset = -1;
   struct bytes name, value;
   size_t digits;
-  while (next_header(&headers, &name, &value)) {
+  while (header_next(&headers, &name, &value)) {
     if (is_named(name, "retry-after")) retry = fmax(retry, wait_of(value, wall));
     if (is_reset(name)) reset = fmax(reset, leading_seconds(value, &digits));
   }
@@ -120,7 +82,7 @@ double outcome_retry_after(struct bytes headers, struct bytes text, double wall)
 
 static const struct failure_row {
   enum kind kind;
-  bool passing;
+  bool transient;
 } failure_rows[] = {
     [HTTP_RESOLVE] = {KIND_network, true},
     [HTTP_CONNECT] = {KIND_network, true},
@@ -158,7 +120,7 @@ static struct verdict judge_status(const struct exchange *x) {
   const struct status *row = find_row(x, text);
   struct verdict v = {.kind = row->kind, .outcome = row->outcome, .row = row};
   if (row->trait == TRAIT_BY_STATE) v.kind = kind_by_state(row, x->state);
-  v.passing = v.kind == KIND_service || v.kind == KIND_timeout;
+  v.transient = v.kind == KIND_service || v.kind == KIND_timeout;
   v.retry_after = outcome_retry_after(x->headers, text, x->wall);
   if (v.retry_after < 0) v.retry_after = v.kind == KIND_rate_limited ? RATE_LIMIT_WAIT : 0;
   return v;
@@ -173,7 +135,7 @@ struct verdict outcome_judge(const struct exchange *x) {
   struct verdict v = {.kind = KIND_none};
   if (x->failure != HTTP_OK) {
     v.kind = failure_rows[x->failure].kind;
-    v.passing = failure_rows[x->failure].passing;
+    v.transient = failure_rows[x->failure].transient;
     v.outcome = x->sent ? OUTCOME_UNKNOWN : OUTCOME_NOT_SENT;
   } else if (x->status / 100 != 2) {
     v = judge_status(x);
@@ -191,7 +153,7 @@ struct verdict outcome_judge(const struct exchange *x) {
  */
 static int repeats_allowed(const struct verdict *v, const struct history *h) {
   if (v->kind == KIND_scope) return 1; /* the service refuses at random (doc/protocol.md#scopes) */
-  if (!v->passing) return 0;
+  if (!v->transient) return 0;
   if (!h->write || h->idempotent) return 2;
   return v->outcome == OUTCOME_NOT_SENT ? 1 : 0;
 }
@@ -255,11 +217,15 @@ static bool take_url(struct bytes at, const char *const *hosts, struct buf *base
   return false;
 }
 
+bool outcome_accepts(struct bytes address, const char *const *hosts, struct buf *base_url) {
+  return take_url(cut(address, TEXT_LIMIT), hosts, base_url);
+}
+
 bool outcome_other_host(struct bytes headers, struct bytes text, const char *const *hosts,
                         struct buf *base_url) {
   struct bytes name, value, at = after(cut(text, TEXT_LIMIT), "base URL: ");
   if (at.data && take_url(at, hosts, base_url)) return true;
-  while (next_header(&headers, &name, &value))
+  while (header_next(&headers, &name, &value))
     if (is_named(name, "alt-svc") && starts_with(value, "h2=") && take_url(skip(value, 3), hosts, base_url))
       return true;
   return false;

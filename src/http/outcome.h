@@ -29,7 +29,7 @@ struct exchange {
 struct verdict {
   enum kind kind; /* KIND_none: a 2xx that can be read */
   enum outcome outcome;
-  bool passing;             /* the fault may be gone on another try */
+  bool transient;           /* the fault may be gone on another try */
   double retry_after;       /* seconds, 0: not said */
   const struct status *row; /* the row that decided, or NULL */
 };
@@ -61,6 +61,9 @@ enum next outcome_next(const struct verdict *v, const struct history *h, double 
  * nothing says. At most 30 days. headers are http_response.headers. doc/protocol.md#rate-limits, RFC
  * 9110 10.2.3. */
 double outcome_retry_after(struct bytes headers, struct bytes text, double wall);
+
+/* The base URL at the start of an address that somebody named, if hosts accepts it, as below. */
+bool outcome_accepts(struct bytes address, const char *const *hosts, struct buf *base_url);
 
 /* The base URL that a 421 names in its text or its Alt-Svc header, if hosts accepts it: rule R3,
  * doc/protocol.md#wrong-region. hosts ends with NULL; ".example.com" accepts https hosts below it,

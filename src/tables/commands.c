@@ -25,7 +25,7 @@
 #define COMMAND(word, flag, sentence, ...)                                                                   \
   {                                                                                                          \
     .name = word, .handle = "vehicle", .method = word, .verb = "POST",                                       \
-    .path = "/api/1/vehicles/{vin}/command/" word, .slots = {SLOT_USER, SLOT_BUSINESS},                      \
+    .path = "/api/1/vehicles/{vin}/command/" word, .tokens = {TOKEN_USER, TOKEN_BUSINESS},                   \
     .scope = "vehicle_cmds", .billing = BILLED_COMMAND, .flags = ROW_COMMAND | ROW_LIVE | (flag),            \
     .doc = sentence, __VA_ARGS__                                                                             \
   }

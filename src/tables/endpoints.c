@@ -30,9 +30,9 @@
     "page_size", IN_LOCAL, TYPE_INTEGER, .min = 1, .max = largest, .doc = "another word for " size           \
   }
 
-#define USER_OR_BUSINESS .slots = {SLOT_USER, SLOT_BUSINESS}
-#define PARTNER .slots = {SLOT_PARTNER}
-#define USER .slots = {SLOT_USER}
+#define USER_OR_BUSINESS .tokens = {TOKEN_USER, TOKEN_BUSINESS}
+#define PARTNER .tokens = {TOKEN_PARTNER}
+#define USER .tokens = {TOKEN_USER}
 
 #define CLIENT .handle = "client"
 #define VEHICLE .handle = "vehicle", USER_OR_BUSINESS
@@ -179,7 +179,7 @@ const struct row endpoint_rows[] = {
      USER_OR_BUSINESS,
      .scope = "vehicle_device_data",
      .billing = BILLED_FREE,
-     .flags = ROW_IDEMPOTENT,
+     .flags = ROW_IDEMPOTENT | ROW_CHECKED,
      .since = "2023.20",
      .doc = "Creates or replaces the telemetry configuration of vehicles. Through a key or the proxy it is "
             "signed and "
@@ -199,7 +199,7 @@ const struct row endpoint_rows[] = {
      .verb = "DELETE",
      .path = "/api/1/vehicles/{vin}/fleet_telemetry_config",
      .params = PARAMS(VIN),
-     .slots = {SLOT_USER, SLOT_BUSINESS, SLOT_PARTNER},
+     .tokens = {TOKEN_USER, TOKEN_BUSINESS, TOKEN_PARTNER},
      .scope = "vehicle_device_data",
      .billing = BILLED_FREE,
      .flags = ROW_IDEMPOTENT,
@@ -478,7 +478,7 @@ const struct row endpoint_rows[] = {
      .doc = "Switches storm watch.",
      .example = "{ enabled = true }"},
     {.name = "time_of_use_settings",
-     ENERGY_SETTING(0),
+     ENERGY_SETTING(ROW_CHECKED),
      .method = "time_of_use_settings",
      .path = "/api/1/energy_sites/{energy_site_id}/time_of_use_settings",
      .params = PARAMS(SITE, {"tariff_content_v2", IN_BODY, TYPE_TARIFF, REQUIRED | WHOLE,
@@ -657,7 +657,7 @@ const struct row endpoint_rows[] = {
      CHARGING,
      .method = "sessions",
      .path = "/api/1/dx/charging/sessions",
-     .slots = {SLOT_BUSINESS, SLOT_USER},
+     .tokens = {TOKEN_BUSINESS, TOKEN_USER},
      .params =
          PARAMS({"vin", IN_QUERY, TYPE_VIN, .doc = "one vehicle only"},
                 {"date_from", IN_QUERY, TYPE_TIME, .doc = "begin of the range"},

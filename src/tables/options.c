@@ -17,7 +17,7 @@ static const struct choice ways[] = {{"auto", .text = "auto"},
                                      {"proxy", .text = "proxy"},
                                      END};
 
-static const struct choice slots[] = {
+static const struct choice token_kinds[] = {
     {"user", .text = "user"}, {"partner", .text = "partner"}, {"business", .text = "business"}, END};
 
 const struct option option_rows[] = {
@@ -73,16 +73,17 @@ const struct option option_rows[] = {
 
 const struct option call_option_rows[] = {
     {"timeout", TYPE_NUMBER, NULL, NULL, NULL, 0, false, "seconds for the whole call", SECONDS},
-    {"wake", TYPE_BOOLEAN, "false", NULL, NULL, 0, false,
+    {"wake", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, .rows = FOR_LIVE,
      .doc = "wake a sleeping vehicle first; it is priced"},
-    {"auth", TYPE_STRING, NULL, slots, NULL, 0, false,
+    {"auth", TYPE_STRING, NULL, token_kinds, NULL, 0, false,
      .doc = "use this token in place of the first one of the row"},
-    {"idempotent", TYPE_BOOLEAN, NULL, NULL, NULL, 0, false,
+    {"idempotent", TYPE_BOOLEAN, NULL, NULL, NULL, 0, false, .rows = FOR_WRITES,
      .doc = "may be repeated after an unknown outcome"},
-    {"strict", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, .doc = "changed = false is an error"},
+    {"strict", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, .rows = FOR_CHANGES,
+     .doc = "changed = false is an error"},
     {"raw", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, .doc = "return the bytes of the reply"},
-    {"force", TYPE_BOOLEAN, "false", NULL, NULL, 0, false,
-     .doc = "send what the firmware is known to do differently"},
-    {"read_back", TYPE_BOOLEAN, "false", NULL, NULL, 0, false,
+    {"force", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, .rows = FOR_FORCED,
+     .doc = "send what is refused here otherwise"},
+    {"read_back", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, .rows = FOR_SETTINGS,
      .doc = "read an energy setting until it shows"},
     END};

@@ -165,7 +165,7 @@ struct param {
  * what is absent.
  */
 
-enum slot { SLOT_END, SLOT_USER, SLOT_PARTNER, SLOT_BUSINESS };
+enum token_kind { TOKEN_END, TOKEN_USER, TOKEN_PARTNER, TOKEN_BUSINESS };
 enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS };
 /* The number and the size of a page are parameters in the query; the local page_size is another word for the
  * size. */
@@ -205,6 +205,7 @@ enum {
   ROW_ANY_OF = 4096,             /* at least one parameter besides those of the path */
   ROW_EITHER_FORM = 8192, /* published in plain form only: what certainly refuses one form gets the other,
                              once */
+  ROW_CHECKED = 32768,    /* what is wrong with its content, or needless, is not sent unless force = true */
   ROW_PLAIN_FIRST = 16384 /* the service itself carries it out, also for vehicles that require signing */
 };
 
@@ -217,9 +218,9 @@ struct row {
   const char *query;  /* fixed query, or NULL */
   const struct param *params; /* ends with a NULL name; NULL: none. What the handle knows (vin,
                                  energy_site_id), in path or query, is not in the signature of the method */
-  const char *wrap;   /* the body's parameters stand in an object under this member; NULL: at the top */
-  enum slot slots[4]; /* which token, in order of preference; ends with SLOT_END */
-  const char *scope;  /* what the token must have been granted, or NULL */
+  const char *wrap; /* the body's parameters stand in an object under this member; NULL: at the top */
+  enum token_kind tokens[4]; /* which token, in order of preference; ends with TOKEN_END */
+  const char *scope;         /* what the token must have been granted, or NULL */
   enum billing billing;
   enum paging paging;
   const char *items; /* paged: member that holds the list when the reply is not wrapped ("data"), or NULL */
@@ -278,6 +279,16 @@ extern const struct vendor vendor_rows[];
 
 /* ---- options of fleet.new, the command line, the environment, and of every call ---- */
 
+/* For which rows an option of a call says something. */
+enum option_rows {
+  FOR_ALL,
+  FOR_LIVE,    /* the vehicle must be awake */
+  FOR_WRITES,  /* changes something */
+  FOR_CHANGES, /* the reply says whether anything changed */
+  FOR_FORCED,  /* refused here unless it is forced */
+  FOR_SETTINGS /* an energy setting */
+};
+
 struct option {
   const char *name;
   enum type type;
@@ -287,7 +298,8 @@ struct option {
   unsigned flags;          /* SECRET */
   bool lua_only;           /* a function or an object: not on the command line */
   const char *doc;
-  double min, max; /* of a number; both 0: unbounded */
+  double min, max;       /* of a number; both 0: unbounded */
+  enum option_rows rows; /* of an option of a call */
 };
 
 extern const struct option option_rows[];

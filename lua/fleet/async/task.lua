@@ -65,13 +65,19 @@ end
 
 -- ---- an error that nobody waits for ----
 
+local function name_of(task)
+  if task.label then return "'" .. task.label .. "'" end
+  local info = debug.getinfo(task.fn, "S")
+  return "of the function at " .. info.short_src .. ":" .. info.linedefined
+end
+
 -- Reported when the task is forgotten. The finaliser hangs on a table of its own, made when it is needed: one that is given
 -- to an older object makes Lua walk through all that were made since.
 local report_mt = {}
 function report_mt.__gc(report)
   if report.seen then return end
   report.seen = true
-  local text = "fleet: the task of %s failed, and no task:wait() took its error: %s\n%s\n"
+  local text = "fleet: the task %s failed, and no task:wait() took its error: %s\n%s\n"
   io.stderr:write(string.format(text, report.name, tostring(report.failure), report.traceback))
 end
 
@@ -80,9 +86,8 @@ local function was_cancelled(task)
 end
 
 local function make_report(task)
-  local info = debug.getinfo(task.fn, "S")
   task.report = setmetatable({
-    seen = false, failure = task.failure, name = "the function at " .. info.short_src .. ":" .. info.linedefined,
+    seen = false, failure = task.failure, name = name_of(task),
     traceback = (string.gsub(debug.traceback(task.coroutine), "\n[^\n]*fleet/async/task%.lua[^\n]*$", "")), -- our own frame
   }, report_mt)
 end
@@ -92,7 +97,7 @@ end
 local task_methods = {}
 local task_mt = { __name = "fleet.task", __index = task_methods }
 function task_mt.__tostring(task)
-  return "fleet.task (" .. task.state .. ")"
+  return "fleet.task (" .. (task.label and task.label .. ", " or "") .. task.state .. ")"
 end
 
 -- Takes no memory that is not there: whoever waits for the task is woken whatever happens.
@@ -132,12 +137,19 @@ function M.spawn(fn, ...)
   local task = setmetatable({
     state = "running", fn = fn, arguments = pack(...), generation = turns.generation, coroutine = coroutine.create(body),
     started = false, cancelled = false, waiter = nil, waiters = nil, following = nil, results = nil, failure = nil, report = nil,
-    width = nil,
+    width = nil, label = nil,
   }, task_mt)
   task_of[task.coroutine] = task
   alive = alive + 1
   turns.enqueue(task)
   return task
+end
+
+--- Gives the task a name, which its error and tostring say in place of where its function stands. Returns the task.
+function task_methods:name(label)
+  if type(label) ~= "string" then errors.usage("name: a string is needed, got %s", type(label)) end
+  self.label = label
+  return self
 end
 
 -- A waiter that is woken when the task ends.

@@ -24,7 +24,7 @@ end
 local function make(name, definition, given)
   local config = options.read(name, definition, given)
   local handle = given[string.match(definition.handles[1], "^%a+")] or config.car or config.site
-  local account, _, id = core.account(handle)
+  local account, _, id = core.context(handle)
   if definition.prepare then definition.prepare(config) end
   return setmetatable({
     kind = name, definition = definition, config = config, account = account, handle = handle, id = id,

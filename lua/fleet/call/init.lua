@@ -14,7 +14,7 @@ local redact = require "fleet.util.redact"
 
 local M = {}
 
-local settings_of = setmetatable({}, { __mode = "k" }) -- account -> connection settings of the C layer
+local settings_of = setmetatable({}, { __mode = "k" }) -- context -> connection settings of the C layer
 local facts_of = setmetatable({}, { __mode = "k" }) -- err -> { row =, params =, id = } for settle
 M.facts_of = facts_of
 
@@ -23,12 +23,12 @@ M.facts_of = facts_of
 --- nil, err, kind with the facts of the call.
 local function fail(call, kind, message, more)
   local err = errors.new(kind, call.row.name .. ": " .. message, { outcome = call.write and "not_sent" or nil })
-  return nil, M.dress(call, tables.add(err, more)), kind
+  return nil, M.annotate(call, tables.add(err, more)), kind
 end
 M.fail = fail
 
 --- Adds what the call knows to an err of a lower layer.
-function M.dress(call, err)
+function M.annotate(call, err)
   err.request = call.row.verb .. " " .. call.row.path
   if call.row.handle == "vehicle" then err.vin = call.id end
   if call.row.handle == "site" then err.site = call.id end
@@ -41,20 +41,20 @@ end
 
 -- ---- sending ----
 
-local function settings_for(account, unix_path)
-  local config = account.config
+local function settings_for(context, unix_path)
+  local config = context.config
   return {
     connect_timeout = config.connect_timeout, max_response = config.max_response, ca_file = config.ca_file,
-    unix_path = unix_path, proxy = config.proxy, agent_line = "User-Agent: " .. (config.user_agent or account.agent),
+    unix_path = unix_path, proxy = config.proxy, agent_line = "User-Agent: " .. (config.user_agent or context.agent),
   }
 end
 
 -- The service and the signing proxy are reached in two ways; both are made once.
-local function settings(account, proxied)
-  local found = settings_of[account]
+local function settings(context, proxied)
+  local found = settings_of[context]
   if not found then
-    found = { [false] = settings_for(account, account.unix_path), [true] = settings_for(account, account.proxy_unix_path) }
-    settings_of[account] = found
+    found = { [false] = settings_for(context, context.unix_path), [true] = settings_for(context, context.proxy_unix_path) }
+    settings_of[context] = found
   end
   return found[proxied]
 end
@@ -68,9 +68,9 @@ end
 -- A host's own HTTP: function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent, and so
 -- does a failure of the function itself: it may have happened after the request left.
 -- asked: the request of one who must not lose what was answered, whatever is raised here: it has a place for it.
-local function host_exchange(account, request, seconds, asked)
+local function host_exchange(context, request, seconds, asked)
   request.timeout = seconds
-  local ran, answer, err, sent = pcall(account.config.http, request)
+  local ran, answer, err, sent = pcall(context.config.http, request)
   if ran and asked and asked.answer == false then asked.answer = answer or false end
   if not ran then
     if type(answer) == "table" and answer.kind == "cancelled" then error(answer, 0) end
@@ -80,7 +80,7 @@ local function host_exchange(account, request, seconds, asked)
   local read, reply = pcall(core.reply, answer)
   if not read and reply == out_of_memory then error(reply, 0) end -- it says nothing about the answer
   if not read then return host_failure("the host's http function returned what is no reply: " .. tostring(reply)) end
-  if #reply:body() > account.config.max_response then
+  if #reply:body() > context.config.max_response then
     return core.reply { status = reply:status(), failure = "too_large", message = "the reply is larger than max_response" }
   end
   return reply
@@ -91,9 +91,9 @@ local closed_text = "the client was closed"
 
 --- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind. With answer = false in
 --- the request, what a host's own HTTP answers is put there at once.
-function M.send_raw(account, request, seconds)
-  if account.closed then return errors.failure("closed", closed_text) end
-  if account.config.http then
+function M.send_raw(context, request, seconds)
+  if context.closed then return errors.failure("closed", closed_text) end
+  if context.config.http then
     local headers = {}
     for _, line in ipairs(request.headers or {}) do
       local name, value = string.match(line, "^([^:]+):%s*(.*)$")
@@ -101,19 +101,19 @@ function M.send_raw(account, request, seconds)
     end
     local body = request.body
     if type(body) == "userdata" then body = body:text() end
-    return host_exchange(account, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
+    return host_exchange(context, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
   end
-  return tasks.exchange("submit_raw", request, settings(account, false), seconds)
+  return tasks.exchange("submit_raw", request, settings(context, false), seconds)
 end
 
 --- Fetches a file of the open internet, which is not the service's: no token goes there, nothing is followed, and at
 --- most so many bytes are read. Returns { status =, headers = text, body =, failure =, message = }.
-function M.fetch(account, url, seconds, limit)
+function M.fetch(context, url, seconds, limit)
   local reply, err
-  if account.config.http then
-    reply = host_exchange(account, { method = "GET", url = url, headers = {} }, seconds)
+  if context.config.http then
+    reply = host_exchange(context, { method = "GET", url = url, headers = {} }, seconds)
   else
-    local limited = settings_for(account)
+    local limited = settings_for(context)
     limited.max_response = limit
     reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, limited, seconds)
     if not reply then return { failure = "local", message = err.message } end
@@ -126,39 +126,39 @@ function M.fetch(account, url, seconds, limit)
 end
 
 local function send(call, base, token, seconds)
-  local account = call.account
+  local context = call.context
   local line = token and "Authorization: Bearer " .. token or nil
-  if account.config.http then
-    local doubt = call.doubt
-    call.doubt = doubt or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
-    local reply = host_exchange(account, call.request:table(base, line), seconds)
-    call.doubt = doubt
+  if context.config.http then
+    local before = call.outcome_unknown
+    call.outcome_unknown = before or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
+    local reply = host_exchange(context, call.request:table(base, line), seconds)
+    call.outcome_unknown = before
     return reply
   end
-  return tasks.exchange("submit", call.request, base, line, settings(account, call.proxied), seconds, call.sink)
+  return tasks.exchange("submit", call.request, base, line, settings(context, call.proxied), seconds, call.sink)
 end
 
 -- ---- logging ----
 
-local listeners = setmetatable({}, { __mode = "k" }) -- account -> { function = true }
+local listeners = setmetatable({}, { __mode = "k" }) -- context -> { function = true }
 
---- Calls fn(row, id, status) after every attempt of the account's calls, repeated ones too: what counts is what was sent.
+--- Calls fn(row, id, status) after every attempt of the calls of a context, repeated ones too: what counts is what was sent.
 --- status is nil where no answer came. Returns a function that ends it.
-function M.listen(account, fn)
-  local list = listeners[account] or {}
-  listeners[account], list[fn] = list, true
+function M.listen(context, fn)
+  local list = listeners[context] or {}
+  listeners[context], list[fn] = list, true
   return function() list[fn] = nil end
 end
 
 local function tell(call, reply)
-  if not listeners[call.account] then return end
+  if not listeners[call.context] then return end
   local status = reply and reply:status() ~= 0 and reply:status() or nil
-  for fn in pairs(listeners[call.account]) do fn(call.row, call.id, status) end
+  for fn in pairs(listeners[call.context]) do fn(call.row, call.id, status) end
 end
 
 local function report(call, reply, err, attempt)
   tell(call, reply)
-  local log = call.account.config.log
+  local log = call.context.config.log
   if not log then return end
   local _, wall = tasks.loop.clock()
   local request_id = reply and (reply:header("x-txid") or reply:header("x-request-id")) or nil
@@ -174,7 +174,7 @@ end
 -- ---- one attempt ----
 
 local function attempt(call, token, number)
-  if call.account.closed then return fail(call, "closed", closed_text .. " before it was sent") end
+  if call.context.closed then return fail(call, "closed", closed_text .. " before it was sent") end
   local real, now = tasks.times()
   local left = call.deadline - real
   if left <= 0 then return fail(call, "timeout", "no time was left to send it") end
@@ -182,17 +182,17 @@ local function attempt(call, token, number)
     call.expired = true
     return fail(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
   end
-  local reply, err, kind = send(call, call.proxied and call.account.proxy_url or region.base(call.account), token, left)
-  if not reply then return nil, M.dress(call, err), kind end
+  local reply, err, kind = send(call, call.proxied and call.context.proxy_url or region.base(call.context), token, left)
+  if not reply then return nil, M.annotate(call, err), kind end
   local _, wall = tasks.loop.clock()
-  local value, passing, trait
-  value, err, kind, passing, trait = core.result(call.request, reply, wall, call.account.states[call.id], call.proxied)
+  local value, transient, trait
+  value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied)
   if err then
-    call.facts.passing, call.facts.trait = passing, trait
-    if call.id and (kind == "asleep" or kind == "offline") then call.account.states[call.id] = kind end
-    M.dress(call, err)
-    call.other_host = err.kind == "region" and region.named(call.account, reply) or nil
-    if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.account) .. ")" end
+    call.facts.transient, call.facts.trait = transient, trait
+    if call.id and (kind == "asleep" or kind == "offline") then call.context.states[call.id] = kind end
+    M.annotate(call, err)
+    call.other_host = err.kind == "region" and region.named(call.context, reply) or nil
+    if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
     err.raw = redact.text(reply:body(), call)
   end
   report(call, reply, err, number)
@@ -202,38 +202,38 @@ end
 
 -- ---- which token ----
 
-local function choose_slot(call)
-  local account, row = call.account, call.row
-  local wanted = call.wanted_slot
+local function choose_token(call)
+  local context, row = call.context, call.row
+  local wanted = call.wanted_token
   if wanted then
-    for _, slot in ipairs(row.slots) do
-      if slot == wanted then return slot end
+    for _, kind in ipairs(row.tokens) do
+      if kind == wanted then return kind end
     end
     return fail(call, "unsupported", "it cannot be made with the " .. wanted .. " token")
   end
-  for _, slot in ipairs(row.slots) do
-    if tokens.holds(account, slot) then return slot end
+  for _, kind in ipairs(row.tokens) do
+    if tokens.holds(context, kind) then return kind end
   end
-  local user_only = row.slots[1] == "user" and not row.slots[2]
-  if user_only and tokens.holds(account, "business") then
+  local user_only = row.tokens[1] == "user" and not row.tokens[2]
+  if user_only and tokens.holds(context, "business") then
     return fail(call, "unsupported", "a business token has no user and cannot make this call: a person must sign in")
   end
-  return row.slots[1]
+  return row.tokens[1]
 end
 
-local function open_source(account)
-  return account.config.client_id and not account.config.client_secret and not account.config.token
+local function open_source(context)
+  return context.config.client_id and not context.config.client_secret and not context.config.token
 end
 
 local function refusal(call)
-  if call.row.flags.third_party and open_source(call.account) then
+  if call.row.flags.third_party and open_source(call.context) then
     return fail(call, "unsupported", "an open-source app has no partner token and cannot make this call")
   end
   if call.row.flags.needs_protocol and not call.signed then
     return fail(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  if call.row.flags.deprecated and not call.request:flag("force") and call.account.config.commands ~= "proxy" then
-    local objection = status_cache.objection(call.account, call.row, call.id)
+  if call.row.flags.deprecated and not call.request:flag("force") and call.context.config.commands ~= "proxy" then
+    local objection = status_cache.objection(call.context, call.row, call.id)
     if objection then return fail(call, "unsupported", objection) end
   end
 end
@@ -255,7 +255,7 @@ local function again(call, err, token)
     facts.refreshes, call.rejected = facts.refreshes + 1, token
   elseif action == "region" then
     facts.regions = facts.regions + 1
-    region.remember(call.account, call.other_host)
+    region.remember(call.context, call.other_host)
   elseif action == "repeat" then
     facts.repeats = facts.repeats + 1
   else
@@ -274,18 +274,18 @@ local function wake_first(call, err)
   local left = call.deadline - tasks.real()
   if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
   call.woken = true
-  return call.account.wake(call.handle, { timeout = left })
+  return call.context.wake(call.handle, { timeout = left })
 end
 
 -- One failure may be reported to several calls that waited for the same token: each gets its own.
 local function no_token(call, err, kind)
   local own = tables.add({ outcome = call.write and "not_sent" or nil }, err)
-  return nil, M.dress(call, errors.new(err.kind, err.message, own)), kind
+  return nil, M.annotate(call, errors.new(err.kind, err.message, own)), kind
 end
 
 -- What a later attempt says does not undo what an earlier one may have done.
-local function doubted(call, err)
-  if call.doubt and type(err) == "table" then err.outcome = "unknown" end
+local function keep_unknown(call, err)
+  if call.outcome_unknown and type(err) == "table" then err.outcome = "unknown" end
 end
 
 M.wake_first = wake_first
@@ -295,14 +295,14 @@ local function attempts(call)
   local number = 0
   while true do
     number = number + 1
-    if call.account.closed then return fail(call, "closed", closed_text .. " before it was sent") end
+    if call.context.closed then return fail(call, "closed", closed_text .. " before it was sent") end
     local token, value, err, kind
-    token, err, kind = tokens.access(call.account, call.slot, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
+    token, err, kind = tokens.access(call.context, call.token_kind, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
     if not token then return no_token(call, err, kind) end
     call.token = token -- for redact
     value, err, kind = attempt(call, token, number)
     if not err then return value end
-    call.doubt = call.doubt or err.outcome == "unknown"
+    call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
     if not again(call, err, token) and not wake_first(call, err) then return nil, err, kind end
   end
 end
@@ -310,13 +310,13 @@ end
 M.attempts = attempts
 
 --- What one call knows about itself.
-function M.new_call(row, request, account, id, handle)
-  local timeout, idempotent, wanted_slot = request:settings()
+function M.new_call(row, request, context, id, handle)
+  local timeout, idempotent, wanted_token = request:settings()
   return {
-    row = row, request = request, account = account, id = id, handle = handle, write = row.write,
-    proxied = false, deadline = tasks.real() + (timeout or account.config.timeout), wanted_slot = wanted_slot,
+    row = row, request = request, context = context, id = id, handle = handle, write = row.write,
+    proxied = false, deadline = tasks.real() + (timeout or context.config.timeout), wanted_token = wanted_token,
     facts = {
-      write = row.write, idempotent = idempotent, own_token = not account.config.token,
+      write = row.write, idempotent = idempotent, own_token = not context.config.token,
       refreshes = 0, regions = 0, repeats = 0,
     },
   }
@@ -325,8 +325,8 @@ end
 --- A call that carries another one: its deadline and token, an outcome of its own.
 function M.sub_call(call, row, request, write)
   return {
-    row = row, request = request, account = call.account, id = call.id, handle = call.handle, write = write,
-    proxied = false, deadline = call.deadline, slot = call.slot, envelope = true,
+    row = row, request = request, context = call.context, id = call.id, handle = call.handle, write = write,
+    proxied = false, deadline = call.deadline, token_kind = call.token_kind, envelope = true,
     facts = {
       write = write, idempotent = not write, own_token = call.facts.own_token, refreshes = 0, regions = 0, repeats = 0,
     },
@@ -336,31 +336,31 @@ end
 -- A cancelled task unwinds through here while it pauses between attempts.
 local function interrupted(call, failure)
   if type(failure) ~= "table" or failure.kind ~= "cancelled" then return failure end
-  return M.dress(call, errors.new("cancelled", failure.message, { outcome = call.write and "not_sent" or nil }))
+  return M.annotate(call, errors.new("cancelled", failure.message, { outcome = call.write and "not_sent" or nil }))
 end
 
 -- A repeat that finds the wanted state may find what an attempt without an answer did.
 local function admit(call, value)
-  if call.doubt and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
+  if call.outcome_unknown and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
 end
 
---- Runs act(call) with what every call needs before it: a usable client, permission, a token slot.
+--- Runs act(call) with what every call needs before it: a usable client, permission, a token.
 function M.guarded(call, act)
-  if not tasks.usable(call.account.generation) then return fail(call, "closed", "created before fork: make a new client") end
-  if call.account.closed then return fail(call, "closed", closed_text .. ": make a new one") end
+  if not tasks.usable(call.context.generation) then return fail(call, "closed", "created before fork: make a new client") end
+  if call.context.closed then return fail(call, "closed", closed_text .. ": make a new one") end
   local refused, err, kind = refusal(call)
   if err then return refused, err, kind end
-  call.slot, err, kind = choose_slot(call)
-  if not call.slot then return nil, err, kind end
+  call.token_kind, err, kind = choose_token(call)
+  if not call.token_kind then return nil, err, kind end
   local ran, value
   tasks.enter()
-  call.account.hold()
+  call.context.hold()
   ran, value, err, kind = pcall(act, call)
   if not ran then err = interrupted(call, value) end
-  if err then doubted(call, err) else admit(call, value) end
+  if err then keep_unknown(call, err) else admit(call, value) end
   tasks.leave(err)
-  call.account.after_call()
-  call.account.let_go()
+  call.context.after_call()
+  call.context.let_go()
   if not ran then error(err, 0) end
   return value, err, kind
 end
@@ -368,8 +368,8 @@ end
 --- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil.
 --- Returns the value or nil, err, kind.
 function M.perform(row, request, handle, sink)
-  local account, _, id = core.account(handle)
-  local call = M.new_call(row, request, account, id, handle)
+  local context, _, id = core.context(handle)
+  local call = M.new_call(row, request, context, id, handle)
   call.sink = sink
   return M.guarded(call, attempts)
 end

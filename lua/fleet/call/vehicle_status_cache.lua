@@ -12,15 +12,15 @@ local function key(vin)
 end
 
 --- Keeps the vehicle_info of a fleet_status reply.
-function M.remember(account, reply)
+function M.remember(context, reply)
   for vin, info in pairs(type(reply) == "table" and type(reply.vehicle_info) == "table" and reply.vehicle_info or {}) do
-    account.store:put(key(vin), core.json_encode(info), { ttl = kept_seconds })
+    context.store:put(key(vin), core.json_encode(info), { ttl = kept_seconds })
   end
 end
 
 --- The vehicle_info of the newest fleet_status within a day, or nil.
-function M.recall(account, vin)
-  local text = account.store:get(key(vin))
+function M.recall(context, vin)
+  local text = context.store:get(key(vin))
   return text and core.json_decode(text) or nil
 end
 
@@ -40,8 +40,8 @@ function M.older(version, other)
 end
 
 --- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be.
-function M.objection(account, row, vin)
-  local info = M.recall(account, vin)
+function M.objection(context, row, vin)
+  local info = M.recall(context, vin)
   local version = info and info.firmware_version
   if type(version) == "string" and #parts(version) > 0 and M.older(version, row["until"]) then return nil end
   local seen = version and ("the vehicle has " .. tostring(version)) or "its firmware is not known here: call fleet_status first"

@@ -190,7 +190,7 @@ local function facts_section(row)
   local facts = {
     { "request", row.verb .. " " .. row.path .. (row.query and "?" .. row.query or "") },
     { "price", prices[row.billing] },
-    { "token", table.concat(row.slots, ", else ") .. (row.flags.third_party and "; not for open-source apps" or "") },
+    { "token", table.concat(row.tokens, ", else ") .. (row.flags.third_party and "; not for open-source apps" or "") },
     { "scope", scope_of(row) },
     { "vehicle", row.flags.live and "must be awake: --wake wakes it first" or nil },
     { "signing", protocol_of(row) },

@@ -32,21 +32,11 @@ end
 M.client = for_command_line(core.options())
 M.call = for_command_line(core.call_options())
 
--- Options of a call that say nothing for some rows: help and completion leave them out.
-local concerns = {
-  wake = function(row) return row.flags.live end,
-  idempotent = function(row) return row.write end,
-  strict = function(row) return row.flags.command or row.flags.setting end,
-  force = function(row) return row.flags.deprecated end,
-  read_back = function(row) return row.flags.setting end,
-}
-
 --- The options of a call that mean something for a row.
 function M.of_row(row)
-  local list = {}
+  local concern, list = tables.set(core.row_options(core.row(row.name))), {}
   for _, option in ipairs(M.call) do
-    local concern = concerns[option.name]
-    if not concern or concern(row) then list[#list + 1] = option end
+    if concern[option.name] then list[#list + 1] = option end
   end
   return list
 end

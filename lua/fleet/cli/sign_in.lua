@@ -55,7 +55,7 @@ end
 --- Signs in. given: options of client:authorize_url, all scopes of an owner unless scopes are configured; pasted: do not
 --- listen on this machine. Returns what token_info returns, with user.not_granted, or nil, err, kind.
 return function(context, client, given, pasted)
-  local loop, config = require("fleet").loop, core.account(client).config
+  local loop, config = require("fleet").loop, core.context(client).config
   check(config, context.name)
   given.scopes = config.scopes or scopes.owner
   local url, pending, kind = context:check(client.authorize_url, client, given)

@@ -102,7 +102,7 @@ local function pair(client, addresses, key)
   local public = key:public_pem()
   local done, err, kind = true, nil, nil
   for car in client:vehicles() do
-    local vin = done and select(3, core.account(car))
+    local vin = done and select(3, core.context(car))
     if vin then done, err, kind = browser.control(addresses, { event = "pair_key", vin = vin, public_key = public }) end
   end
   return done, err, kind

@@ -26,7 +26,7 @@ end
 --- with an error of kind `closed`; the store is closed behind the last of them. Idempotent.
 function M.close(client)
   if not core.is_open(client) then return end
-  local context = core.account(client)
+  local context = core.context(client)
   core.close(client)
   context.closed = true
   if context.under_way == 0 then return M.finish(context) end

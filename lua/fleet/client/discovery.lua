@@ -12,28 +12,28 @@ local M = {}
 
 -- Asks one address. The account's tokens, store and options serve; only the address is another. A 421 that the call
 -- followed shows in the address.
-local function ask(account, base_url)
-  local other = setmetatable({ base_url = base_url }, { __index = account })
+local function ask(context, base_url)
+  local other = setmetatable({ base_url = base_url }, { __index = context })
   local client = core.client(other)
   local value, err = client.user:region()
   core.close(client)
   return value, err, other.base_url
 end
 
-local function named_by(account, value)
-  return type(value) == "table" and region.accepted(account, value.fleet_api_base_url) or nil
+local function named_by(context, value)
+  return type(value) == "table" and region.accepted(context, value.fleet_api_base_url) or nil
 end
 
-local function name_of(account, base_url)
-  local row = region.of_address(account.vendor, base_url)
+local function name_of(context, base_url)
+  local row = region.of_address(context.vendor, base_url)
   return row and row.name or base_url
 end
 
 -- ---- the search: what was asked, and what it said ----
 
-local function new_search(account, info)
+local function new_search(context, info)
   return {
-    account = account, list = region.candidates(account, info), asked = {}, unregistered = {},
+    context = context, list = region.candidates(context, info), asked = {}, unregistered = {},
     hinted = info and info.region,
   }
 end
@@ -41,21 +41,21 @@ end
 -- One address. Returns the reply and the address where it came from when the account lives there.
 local function step(search, base_url)
   if search.asked[base_url] then return nil end
-  local value, err, at = ask(search.account, base_url)
+  local value, err, at = ask(search.context, base_url)
   search.asked[base_url], search.asked[at] = true, true
   if err then
     search.first = search.first or err
     if err.kind == "unregistered" then search.unregistered[#search.unregistered + 1] = at end
     return nil
   end
-  search.home = named_by(search.account, value) or at
+  search.home = named_by(search.context, value) or at
   if search.home == at then return value, at end
   table.insert(search.list, 1, search.home)
 end
 
-local function found_at(account, base_url, value)
-  region.remember(account, base_url)
-  local row = region.of_address(account.vendor, base_url)
+local function found_at(context, base_url, value)
+  region.remember(context, base_url)
+  local row = region.of_address(context.vendor, base_url)
   return { region = type(value) == "table" and value.region or row and row.name, base_url = base_url }
 end
 
@@ -63,9 +63,9 @@ end
 
 -- Where the account lives, as far as anybody said: a name, or nil.
 local function home_of(search)
-  if search.home then return name_of(search.account, search.home) end
+  if search.home then return name_of(search.context, search.home) end
   for _, base_url in ipairs(search.unregistered) do
-    if name_of(search.account, base_url) == search.hinted then return search.hinted end
+    if name_of(search.context, base_url) == search.hinted then return search.hinted end
   end
 end
 
@@ -76,7 +76,7 @@ local function nowhere(search)
     return nil, err, err.kind
   end
   local names, home = {}, home_of(search)
-  for i, base_url in ipairs(search.unregistered) do names[i] = name_of(search.account, base_url) end
+  for i, base_url in ipairs(search.unregistered) do names[i] = name_of(search.context, base_url) end
   local where = home and "region " .. home .. ", where the account lives" or "the account's region, one of " .. table.concat(names, ", ")
   local text = "the application is not registered in %s: register it there, with 'fleet setup' or client.partner:register"
   return errors.failure("unregistered", string.format(text, where), { status = 412 })
@@ -84,14 +84,14 @@ end
 
 --- Finds the region in which the account lives and the application may act, and uses it from now on.
 --- Returns { region = "eu", base_url = "https://…" }, or nil, err, kind: `unregistered` says where to register.
-function M.discover(account)
-  local token, err, kind = tokens.access(account, "user")
+function M.discover(context)
+  local token, err, kind = tokens.access(context, "user")
   if not token then return nil, err, kind end
-  local info = tokens.info(account)
-  local search = new_search(account, info and info.user)
+  local info = tokens.info(context)
+  local search = new_search(context, info and info.user)
   while search.list[1] do
     local value, at = step(search, table.remove(search.list, 1))
-    if at then return found_at(account, at, value) end
+    if at then return found_at(context, at, value) end
   end
   return nowhere(search)
 end

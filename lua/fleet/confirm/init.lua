@@ -44,7 +44,7 @@ end
 
 --- The parameters of a row as they hold now, by one live read, which never wakes: { name = value }, or nil, err, kind.
 function M.current(handle, row, options)
-  local _, _, id = core.account(handle)
+  local _, _, id = core.context(handle)
   local data, err, kind = read(handle, row, id, options)
   if err then return nil, err, kind end
   return expectation.current(row, data)
@@ -52,7 +52,7 @@ end
 
 -- Whether the present state is what the row with these parameters wanted: true, false, or nil, err, kind.
 local function look(handle, row, params, options)
-  local _, _, id = core.account(handle)
+  local _, _, id = core.context(handle)
   local data, err, kind = read(handle, row, id, options)
   if err then return nil, err, kind end
   local shown, missing = expectation.holds(row, params, data)
@@ -67,7 +67,7 @@ end
 function M.settle(handle, failed, options)
   local facts = run.facts_of[failed]
   if not facts then errors.usage("settle: an err that a call of this client returned is needed") end
-  local _, _, id = core.account(handle)
+  local _, _, id = core.context(handle)
   if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
   if not expectation.can_tell(facts.row, facts.params) then
     return unsupported(facts.row, "nothing that can be read tells whether it was done")
@@ -81,7 +81,7 @@ local first_pause, longest_pause = 1, 8
 
 -- The service took the setting; what follows cannot undo that, so that the outcome is open and settle may look again.
 local function in_doubt(err, row, request, handle)
-  local _, _, id = core.account(handle)
+  local _, _, id = core.context(handle)
   err.outcome, err.site, err.request = "unknown", id, row.verb .. " " .. row.path
   run.facts_of[err] = { row = row, params = request:params(), id = id }
   return nil, err, err.kind
@@ -112,7 +112,7 @@ end
 function M.set(row, request, handle)
   local back = request:flag("read_back")
   if back and not row.settle then return cannot_read_back(row) end
-  local deadline = tasks.now() + (request:settings() or core.account(handle).config.timeout)
+  local deadline = tasks.now() + (request:settings() or core.context(handle).config.timeout)
   local value, err, kind = run.perform(row, request, handle)
   if err or not back then return value, err, kind end
   return read_back(row, request, handle, value, deadline)

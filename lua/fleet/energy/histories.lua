@@ -11,7 +11,7 @@ local M = {}
 
 --- The site's own zone, read once (a free call).
 local function site_zone(site)
-  local context, _, id = core.account(site)
+  local context, _, id = core.context(site)
   if not context.zones[id] then
     local info, err, kind = site:site_info()
     if err then return nil, err, kind end

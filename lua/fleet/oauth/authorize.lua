@@ -23,18 +23,18 @@ local options_of = {
   prompt_missing_scopes = true, require_requested_scopes = true, show_keypair_step = true,
 }
 
-local function check_options(account, options)
+local function check_options(context, options)
   for name, value in pairs(options) do
     local third_party = options_of[name]
     if third_party == nil then errors.unknown_name("authorize_url", "option", name, options_of) end
-    if third_party and endpoint.open_source(account) then
+    if third_party and endpoint.open_source(context) then
       errors.usage("authorize_url: '%s' is for third-party apps; an open-source app has none (set client_secret)", name)
     end
     if third_party and type(value) ~= "boolean" then errors.usage("authorize_url: '%s' must be true or false", name) end
     if not third_party and name ~= "scopes" and type(value) ~= "string" then errors.usage("authorize_url: '%s' must be a string", name) end
   end
   for _, name in ipairs { "client_id", "redirect_uri" } do
-    if not account.config[name] then errors.usage("authorize_url: set %s in fleet.new", name) end
+    if not context.config[name] then errors.usage("authorize_url: set %s in fleet.new", name) end
   end
 end
 
@@ -47,14 +47,14 @@ end
 --- (texts; a nonce is made for openid), and for third-party apps prompt_missing_scopes,
 --- require_requested_scopes, show_keypair_step (booleans). Returns url, pending, or nil, err, kind when the
 --- store cannot keep the state.
-function M.authorize_url(account, options)
+function M.authorize_url(context, options)
   options = options or {}
-  check_options(account, options)
-  local scope = tokens.scope_text(options.scopes or account.config.scopes or default_scopes, "scopes")
+  check_options(context, options)
+  local scope = tokens.scope_text(options.scopes or context.config.scopes or default_scopes, "scopes")
   if not scope then errors.usage("authorize_url: 'scopes' is an empty list") end
   local given = {
-    page = account.auth_url .. account.vendor.authorize_path, scope = scope, client_id = account.config.client_id,
-    redirect_uri = account.config.redirect_uri, open_source = endpoint.open_source(account),
+    page = context.auth_url .. context.vendor.authorize_path, scope = scope, client_id = context.config.client_id,
+    redirect_uri = context.config.redirect_uri, open_source = endpoint.open_source(context),
   }
   for name in pairs(options_of) do
     if name ~= "scopes" then given[name] = options[name] end
@@ -62,7 +62,7 @@ function M.authorize_url(account, options)
   local address, pending, kind = core.authorize_address(given)
   if not address then return nil, pending, kind end
   local kept, err
-  kept, err, kind = account.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })
+  kept, err, kind = context.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })
   if not kept then return nil, err, kind end
   return address, pending
 end
@@ -70,21 +70,21 @@ end
 -- ---- what comes back ----
 
 -- Takes the state out of the store: whoever deletes it is the one who may use it.
-local function use_state(account, state)
+local function use_state(context, state)
   local key = state_key(state)
-  local found, generation, kind = account.store:get(key)
+  local found, generation, kind = context.store:get(key)
   if found == nil and kind then return nil, generation, kind end
-  local taken = found and account.store:delete(key, generation)
+  local taken = found and context.store:delete(key, generation)
   if taken then return true end
   return endpoint.failure("auth", "the sign-in cannot be accepted: it was used already, or is older than ten minutes: sign in again",
     { reason = "state_used" })
 end
 
 -- The code of a callback that may be trusted, or nil, err, kind. What is not of this sign-in uses nothing up.
-local function code_of(account, callback, pending)
-  local code, refused, kind, ours = core.callback(callback, pending.state, account.auth_url, account.token_url)
+local function code_of(context, callback, pending)
+  local code, refused, kind, ours = core.callback(callback, pending.state, context.auth_url, context.token_url)
   if not code and not ours then return nil, refused, kind end
-  local used, err, used_kind = use_state(account, pending.state)
+  local used, err, used_kind = use_state(context, pending.state)
   if not used then return nil, err, used_kind end
   return code, refused, kind
 end
@@ -100,24 +100,24 @@ end
 --- state_mismatch, state_used, code_missing, issuer, nonce, or the server's own word (access_denied,
 --- invalid_auth_code, login_required ...); `protocol` with reason malformed for an address that names a
 --- field twice or is badly encoded. state_missing, state_mismatch and malformed leave the sign-in open.
-function M.authorize(account, callback, pending)
+function M.authorize(context, callback, pending)
   if type(callback) ~= "string" then errors.usage("bad argument #1 to 'authorize': the callback address expected") end
   check_pending(pending)
-  local code, err, kind = code_of(account, callback, pending)
+  local code, err, kind = code_of(context, callback, pending)
   if not code then return nil, err, kind end
   local done, unsaved
-  done, unsaved, kind = tokens.exchange_code(account, {
+  done, unsaved, kind = tokens.exchange_code(context, {
     code = code, redirect_uri = pending.redirect_uri, code_verifier = pending.code_verifier, nonce = pending.nonce,
   })
-  if done then region.follow_hint(account, tokens.info(account).user) end
+  if done then region.follow_hint(context, tokens.info(context).user) end
   return done, unsaved, kind
 end
 
 -- ---- other addresses ----
 
 --- Where the person changes or withdraws what the application may do. options: back_url, or nothing.
-function M.consent_url(account, options)
-  return core.consent_address(account.auth_url .. account.vendor.consent_path, account.config.client_id, options and options.back_url)
+function M.consent_url(context, options)
+  return core.consent_address(context.auth_url .. context.vendor.consent_path, context.config.client_id, options and options.back_url)
 end
 
 local function joined(...)
@@ -133,24 +133,24 @@ end
 
 --- An authorize address that asks for further scopes, besides those of fleet.new. options: scopes, a list.
 --- Returns url, pending as authorize_url does.
-function M.add_scopes_url(account, options)
+function M.add_scopes_url(context, options)
   if type(options) ~= "table" or type(options.scopes) ~= "table" or #options.scopes == 0 then
     errors.usage("add_scopes_url: 'scopes' must be a list of scopes")
   end
-  local all = joined(account.config.scopes or default_scopes, options.scopes)
-  return M.authorize_url(account, { scopes = all, prompt_missing_scopes = true })
+  local all = joined(context.config.scopes or default_scopes, options.scopes)
+  return M.authorize_url(context, { scopes = all, prompt_missing_scopes = true })
 end
 
 --- The address that a person opens on the phone to pair the application's key with a car.
 --- options: domain, where the key is hosted ("example.com"; default: that of fleet.new); vin, to choose the
 --- car (may be left out).
-function M.pairing_url(account, options)
-  local domain, vin = options and options.domain or account.config.domain, options and options.vin
+function M.pairing_url(context, options)
+  local domain, vin = options and options.domain or context.config.domain, options and options.vin
   hostname.check("pairing_url", domain)
   if vin ~= nil and not core.is_vin(vin) then
     errors.usage("pairing_url: 'vin' is not a VIN: " .. core.vin_spelling)
   end
-  return account.vendor.pairing_url .. domain .. (vin and "?vin=" .. vin or "")
+  return context.vendor.pairing_url .. domain .. (vin and "?vin=" .. vin or "")
 end
 
 return M

@@ -9,14 +9,14 @@ local M = {}
 local headers = { "Content-Type: application/x-www-form-urlencoded", "Accept: application/json" }
 
 --- Whether the application has no secret (doc/protocol.md#token-kinds).
-function M.open_source(account)
-  return account.config.client_secret == nil
+function M.open_source(context)
+  return context.config.client_secret == nil
 end
 
 --- Where token calls of this application go: open-source apps at the authorization server, the others at a host of their
 --- own.
-function M.address(account)
-  return (M.open_source(account) and account.auth_url or account.token_url) .. account.vendor.token_path
+function M.address(context)
+  return (M.open_source(context) and context.auth_url or context.token_url) .. context.vendor.token_path
 end
 
 --- nil, err, kind, as the call that needed the token reports it.
@@ -27,13 +27,13 @@ end
 --- Sends exchange.form and fills exchange.token (see token_cache.expect). Returns true; or nil, err, kind and what is known
 --- of the code or refresh token that was sent: "refused" (it is no longer good), "unanswered" (it may have been used: the
 --- same may be sent once more), "kept" (it is as good as before).
-function M.send(account, exchange, seconds)
-  local request = { method = "POST", url = M.address(account), body = exchange.form, headers = headers, answer = false }
+function M.send(context, exchange, seconds)
+  local request = { method = "POST", url = M.address(context), body = exchange.form, headers = headers, answer = false }
   exchange.request, exchange.reply = request, false
-  local reply, err, kind = account.send(request, seconds)
+  local reply, err, kind = context.send(request, seconds)
   if not reply then return nil, err, kind, "kept" end
   exchange.reply = reply
-  exchange.mono, exchange.wall = account.clock()
+  exchange.mono, exchange.wall = context.clock()
   local known
   exchange.issued, err, kind, known = exchange.token:take(exchange)
   if exchange.issued then return true end

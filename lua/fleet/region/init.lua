@@ -7,40 +7,36 @@ local core = require "fleet.core"
 
 local M = {}
 
-local function hosts_of(account)
-  if account.config.base_url then return account.config.hosts or {} end
-  return account.vendor.host_endings
+local function hosts_of(context)
+  if context.config.base_url then return context.config.hosts or {} end
+  return context.vendor.host_endings
 end
 
 --- The base address that a 421 names, or nil when it names none that may be trusted, or the one that was asked.
-function M.named(account, reply)
-  local base_url = core.other_host(reply, hosts_of(account))
-  return base_url ~= M.base(account) and base_url or nil
+function M.named(context, reply)
+  local base_url = core.other_host(reply, hosts_of(context))
+  return base_url ~= M.base(context) and base_url or nil
 end
 
 --- The base address of the account.
-function M.base(account)
-  return account.base_url
+function M.base(context)
+  return context.base_url
 end
 
 --- Takes a base address for this account and keeps it in the store, so that the next process starts with it.
-function M.remember(account, base_url)
-  account.base_url = base_url
-  account.store:put("region/" .. account.config.account, base_url, {})
+function M.remember(context, base_url)
+  context.base_url = base_url
+  context.store:put("region/" .. context.config.account, base_url, {})
 end
 
 --- An address that somebody named, if it may be trusted as one that a 421 names; else nil.
-function M.accepted(account, base_url)
-  if type(base_url) ~= "string" then return nil end
-  local named = core.reply { status = 421, body = "use base URL: " .. base_url, headers = {} }
-  local found = core.other_host(named, hosts_of(account))
-  named:close()
-  return found
+function M.accepted(context, base_url)
+  return type(base_url) == "string" and core.accepted_host(base_url, hosts_of(context)) or nil
 end
 
 --- Reads what an earlier process learned. Only a host that would be accepted now counts.
-function M.recall(account)
-  account.base_url = M.accepted(account, (account.store:get("region/" .. account.config.account))) or account.base_url
+function M.recall(context)
+  context.base_url = M.accepted(context, (context.store:get("region/" .. context.config.account))) or context.base_url
 end
 
 -- ---- names and hints ----
@@ -53,9 +49,9 @@ function M.of_address(vendor, base_url)
 end
 
 --- The region in use, for a sentence: "region eu, https://…".
-function M.describe(account)
-  local row = M.of_address(account.vendor, account.base_url)
-  return (row and "region " .. row.name .. ", " or "") .. account.base_url
+function M.describe(context)
+  local row = M.of_address(context.vendor, context.base_url)
+  return (row and "region " .. row.name .. ", " or "") .. context.base_url
 end
 
 -- Of the base addresses that a token names, the one of its own region, or the only one (doc/protocol.md#region-of-a-token).
@@ -85,27 +81,27 @@ local function of_name(vendor, name)
 end
 
 --- After a sign-in: starts in the region that the tokens hint at, unless the caller chose one. A 421 corrects it.
-function M.follow_hint(account, info)
-  local row = info and of_name(account.vendor, info.region)
-  if not row or rawget(account.config, "region") or account.config.base_url then return end
-  if row.auth_url == account.auth_url and row.base_url ~= account.base_url then M.remember(account, row.base_url) end
+function M.follow_hint(context, info)
+  local row = info and of_name(context.vendor, info.region)
+  if not row or rawget(context.config, "region") or context.config.base_url then return end
+  if row.auth_url == context.auth_url and row.base_url ~= context.base_url then M.remember(context, row.base_url) end
 end
 
 --- The addresses where the account may live, the likeliest first: what its tokens hint at, the address in use, and the
 --- vendor's others with the same sign-in. With a custom base_url only that one.
-function M.candidates(account, info)
+function M.candidates(context, info)
   local list, seen = {}, {}
   local function add(base_url)
     if base_url and not seen[base_url] then list[#list + 1] = base_url end
     if base_url then seen[base_url] = true end
   end
-  if not account.config.base_url then
-    local hinted = of_name(account.vendor, info and info.region)
-    add(hinted and hinted.auth_url == account.auth_url and hinted.base_url)
+  if not context.config.base_url then
+    local hinted = of_name(context.vendor, info and info.region)
+    add(hinted and hinted.auth_url == context.auth_url and hinted.base_url)
   end
-  add(account.base_url)
-  for _, row in ipairs(not account.config.base_url and account.vendor.regions or {}) do
-    if row.auth_url == account.auth_url then add(row.base_url) end
+  add(context.base_url)
+  for _, row in ipairs(not context.config.base_url and context.vendor.regions or {}) do
+    if row.auth_url == context.auth_url then add(row.base_url) end
   end
   return list
 end

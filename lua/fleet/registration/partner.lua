@@ -192,7 +192,7 @@ end
 --- gives them }; raises for a wrong option. An open-source app has no partner token: its registration is not looked at.
 function M.check(partner, options)
   check_options.names("check", "option", options, { "domain", "key_url" })
-  local context = core.account(partner)
+  local context = core.context(partner)
   local domain = options and options.domain or context.config.domain
   hostname.check("check", domain)
   local facts = { domain = domain, region = region.describe(context), key = own_key(context) }

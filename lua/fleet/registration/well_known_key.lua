@@ -27,10 +27,6 @@ local transport = {
 }
 local other_transport = { "the answer did not arrive whole", "look at the server" }
 
-local function header(headers, name)
-  return string.match("\n" .. (headers or ""), "\n" .. name .. ":%s*([^\n]*)")
-end
-
 local function printable(text)
   return string.sub(string.gsub(text, "[^\32-\126]", " "), 1, 120)
 end
@@ -39,7 +35,7 @@ end
 local function of_status(answer)
   local status = answer.status
   if status >= 300 and status < 400 then
-    local to = header(answer.headers, "location")
+    local to = core.header(answer.headers or "", "location")
     return "it answers with a redirect" .. (to and " to " .. printable(to) or ""),
       "serve the file at this very address: redirects are not followed"
   end

@@ -23,7 +23,7 @@ end
 --- A loop over the vehicles gives handles with their records.
 function M.each.vehicles(client, record)
   local car = core.handle("vehicle", client, record.vin or record.id_s or record.id)
-  local context, _, id = core.account(car)
+  local context, _, id = core.context(car)
   context.states[id] = record.state
   return car, record
 end
@@ -62,7 +62,7 @@ local of_context = {
 local function with_context(module, name)
   local call = on_demand.call(module, name)
   return function(client, ...)
-    return call((core.account(client)), ...)
+    return call((core.context(client)), ...)
   end
 end
 

@@ -53,7 +53,7 @@ function M.ask(plain, client, params, options, ...)
   for first = 1, math.max(#vins, 1), size do
     local part, err, kind = plain(client, with_part(params, vins, first, size), options, ...)
     if err then return nil, err, kind end
-    status_cache.remember(core.account(client), part)
+    status_cache.remember(core.context(client), part)
     all = all and join(all, part) or part
   end
   return all

@@ -68,7 +68,7 @@ end
 
 -- The proxy takes the plain form and signs it with its own key.
 local function through_proxy(client, params, options)
-  local call = run.new_call(row, core.plan(row.pointer, client, params, options), core.account(client), nil, client)
+  local call = run.new_call(row, core.plan(row.pointer, client, params, options), core.context(client), nil, client)
   call.proxied = true
   return run.guarded(call, run.attempts)
 end
@@ -78,7 +78,7 @@ end
 --- err.problems; the result carries the check's warnings. options.force = true sends what the check refuses.
 function M.create(plain, client, params, options, ...)
   core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
-  local context = core.account(client)
+  local context = core.context(client)
   if params.audience and (not context.keys or context.config.commands == "proxy") then
     errors.usage(row.method .. ": audience is said in a token that is signed here, with a key and without a proxy")
   end

@@ -9,7 +9,7 @@ local M = { around = {}, methods = {} }
 -- The state that a record tells decides what an unclear 408 means.
 local function remember_state(car, value)
   if type(value) ~= "table" or type(value.state) ~= "string" then return end
-  local context, _, id = core.account(car)
+  local context, _, id = core.context(car)
   context.states[id] = value.state
 end
 

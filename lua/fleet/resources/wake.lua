@@ -23,20 +23,20 @@ local function look(car, left)
   return record.state
 end
 
-local passing_at_start = { asleep = true, offline = true, timeout = true }
-local passing = { timeout = true, network = true, service = true }
+local transient_at_start = { asleep = true, offline = true, timeout = true }
+local transient = { timeout = true, network = true, service = true }
 
 -- One wake-up call, then looking. The deadline moves on when somebody joins who waits longer. Among many vehicles only the
 -- requests take a place of fleet.map's width, not the pauses.
 local function wake(car, shared)
   local record, err, kind = tasks.inside(shared.width, car.wake_up, car, { timeout = shared.pauses:left(), idempotent = true })
-  if err and not passing_at_start[kind] then return nil, err, kind end
+  if err and not transient_at_start[kind] then return nil, err, kind end
   shared.state = record and record.state
   while shared.state ~= "online" do
     if not shared.pauses:again() then return false end
     local seen
     seen, err, kind = tasks.inside(shared.width, look, car, math.max(shared.pauses:left(), 1))
-    if err and not passing[kind] then return nil, err, kind end
+    if err and not transient[kind] then return nil, err, kind end
     shared.state = seen or shared.state
   end
   return true
@@ -72,7 +72,7 @@ end
 --- wake_up even if the vehicle is known to be online. Returns true, or nil, err, kind with err.state, the last state seen.
 function M.wake(car, options)
   local timeout, force = read_options(options)
-  local context, _, id = core.account(car)
+  local context, _, id = core.context(car)
   local deadline = tasks.now() + timeout
   if context.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
   local shared = join(context, car, id, deadline)

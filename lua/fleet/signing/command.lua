@@ -45,7 +45,7 @@ local function handshake_with(call, slot, which)
   local ok, err, kind
   for try = 1, 2 do
     if try == 2 or slot.which ~= which then
-      ok, err, kind = session_pool.renew(call.account, slot, which)
+      ok, err, kind = session_pool.renew(call.context, slot, which)
       if not ok then return nil, err, kind end
     end
     ok, err, kind = one_handshake(call, slot)
@@ -57,7 +57,7 @@ end
 -- Every key of the account is tried, the new one first (key rotation).
 local function handshake(call, slot)
   local ok, err, kind
-  for which = 1, #call.account.keys do
+  for which = 1, #call.context.keys do
     ok, err, kind = handshake_with(call, slot, which)
     if ok or kind ~= "key_not_paired" then break end
   end
@@ -67,7 +67,7 @@ end
 -- A session goes on with the key it was made with, as long as that is on the vehicle.
 local function confirm(call, slot)
   local ok, err, kind = handshake_with(call, slot, slot.which)
-  if kind ~= "key_not_paired" or #call.account.keys == 1 then return ok, err, kind end
+  if kind ~= "key_not_paired" or #call.context.keys == 1 then return ok, err, kind end
   return handshake(call, slot)
 end
 
@@ -84,14 +84,14 @@ end
 
 -- Returns the envelope's call, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
 local function sign(call, slot)
-  local now, wall = call.account.clock()
+  local now, wall = call.context.clock()
   local due = slot.session:due(call.facts.idempotent, now)
   local ok, err, kind = true, nil, nil
   if due then
     ok, err, kind = exchange_keys(call, slot, due)
-    now, wall = call.account.clock()
+    now, wall = call.context.clock()
   end
-  if ok then ok, err, kind = session_pool.reserve(call.account, slot, now, wall) end
+  if ok then ok, err, kind = session_pool.reserve(call.context, slot, now, wall) end
   if not ok then return nil, err, kind end
   local session = slot.session
   local request, id
@@ -123,7 +123,7 @@ local function exchange(call, slot)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
-  call.answered, call.answered_wall = call.account.clock()
+  call.answered, call.answered_wall = call.context.clock()
   local value
   value, err, kind = session:read(bytes, id, call.answered, not call.payload and call.request or nil)
   if err then judge_session(call, slot, session, err) end
@@ -135,13 +135,13 @@ local function visit(call, act)
   call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
   call.answered, call.answered_wall = nil, nil
   local real, now = tasks.times()
-  local slot, err, kind = session_pool.enter(call.account, call.id, call.domain, now + math.max(call.deadline - real, 0), now)
+  local slot, err, kind = session_pool.enter(call.context, call.id, call.domain, now + math.max(call.deadline - real, 0), now)
   if not slot then return not_sent(err, kind) end
   local ran, value
   ran, value, err, kind = pcall(act, call, slot)
-  session_pool.leave(call.account, slot, call.counter_drawn, call.answered, call.answered_wall)
+  session_pool.leave(call.context, slot, call.counter_drawn, call.answered, call.answered_wall)
   if ran then return value, err, kind end
-  call.doubt = call.doubt or call.envelope_call and call.envelope_call.doubt
+  call.outcome_unknown = call.outcome_unknown or call.envelope_call and call.envelope_call.outcome_unknown
   error(value, 0)
 end
 
@@ -174,7 +174,7 @@ local function may_repeat(call, err)
   if call.facts.repeats >= most_repeats then return false end
   if may_start_again(call, err) then return true end
   if not call.facts.idempotent or err.final then return false end
-  if err.kind == "key_not_paired" then return err.fault ~= nil and #call.account.keys > 1 end
+  if err.kind == "key_not_paired" then return err.fault ~= nil and #call.context.keys > 1 end
   return err.outcome == "unknown" or err.kind == "busy"
 end
 
@@ -203,7 +203,7 @@ local function annotate(call, err)
   local message = string.gsub(err.message, "^" .. envelope_row.name .. ": ", "")
   if string.sub(message, 1, #name) ~= name then message = name .. message end
   err.message = message
-  return run.dress(call, err)
+  return run.annotate(call, err)
 end
 
 --- Performs a command in signed form. Returns its result, or nil, err, kind; call.facts.trait is "plain" when the vehicle
@@ -212,7 +212,7 @@ function M.perform(call)
   while true do
     local value, err, kind = visit(call, exchange)
     if not err then return value end
-    call.doubt = call.doubt or err.outcome == "unknown"
+    call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
     if call.unfit and err.kind ~= "key_not_paired" then tell_why(call, err) end
     if call.facts.trait == "plain" then
       err.message = err.message .. " (the vehicle does not speak the command protocol)"

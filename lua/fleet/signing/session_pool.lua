@@ -72,27 +72,27 @@ end
 -- ---- the lease ----
 
 -- Nobody else can reach a store that the client made for itself.
-local function is_private(account)
-  return account.config.store == nil
+local function is_private(context)
+  return context.config.store == nil
 end
 
 -- In place of a lease where there is nobody to keep out, or no way to.
 local no_lease = { release = function() return true end }
 
-local function tell(account, slot, message)
-  if slot.told ~= message then account.report { kind = "store", vin = string.sub(slot.vin, -4), message = message } end
+local function tell(context, slot, message)
+  if slot.told ~= message then context.report { kind = "store", vin = string.sub(slot.vin, -4), message = message } end
   slot.told = message
 end
 
-local function take_lease(account, slot, deadline, now)
-  if is_private(account) then
+local function take_lease(context, slot, deadline, now)
+  if is_private(context) then
     slot.lease = no_lease
     return true
   end
   local pauses = tasks.pauses(deadline - now, first_pause, longest_pause)
   while true do
-    local lease, err, kind = account.store:lease(slot.key, math.max(shortest_lease, pauses:left() + 10))
-    if not lease and kind ~= "busy" then tell(account, slot, err.message) end
+    local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, pauses:left() + 10))
+    if not lease and kind ~= "busy" then tell(context, slot, err.message) end
     if lease or kind ~= "busy" then
       slot.lease = lease or no_lease
       return true
@@ -102,8 +102,8 @@ local function take_lease(account, slot, deadline, now)
 end
 
 -- Under steady load from this process the others would wait for ever.
-local function let_others_in(account, slot, deadline, now)
-  if is_private(account) then return true end
+local function let_others_in(context, slot, deadline, now)
+  if is_private(context) then return true end
   if not slot.turn or (slot.users == 0 and now - (slot.used or -math.huge) >= lease_gap) then slot.turn = now end
   if now - slot.turn < longest_turn then return true end
   local ok, err, kind = wait_for_fewer(slot, 0, deadline)
@@ -116,15 +116,15 @@ end
 -- ---- the session and its state in the store ----
 
 -- behind: others may see it later. What was reserved they must see before the first of it is used.
-local function save(account, slot, state, behind)
-  local generation, err, kind = account.store:put(slot.key, state, { lease = slot.lease, behind = behind })
+local function save(context, slot, state, behind)
+  local generation, err, kind = context.store:put(slot.key, state, { lease = slot.lease, behind = behind })
   if generation then slot.generation, slot.told = generation, nil end
   return generation, err, kind
 end
 
-local function new_session(account, slot, which, state)
+local function new_session(context, slot, which, state)
   return core.session {
-    key = account.keys[which], vin = slot.vin, domain = slot.domain, state = state, clock = account.clock,
+    key = context.keys[which], vin = slot.vin, domain = slot.domain, state = state, clock = context.clock,
   }
 end
 
@@ -136,10 +136,10 @@ local function use_session(slot, session, which)
 end
 
 --- Begins anew with a key of the account: nothing is known of the vehicle, a handshake is due. The mutex is held.
-function M.renew(account, slot, which)
-  local session, err, kind = new_session(account, slot, which)
+function M.renew(context, slot, which)
+  local session, err, kind = new_session(context, slot, which)
   if not session then return nil, err, kind end
-  if slot.generation and slot.lease ~= no_lease then account.store:delete(slot.key) end
+  if slot.generation and slot.lease ~= no_lease then context.store:delete(slot.key) end
   slot.generation = nil
   return use_session(slot, session, which)
 end
@@ -151,100 +151,100 @@ local function pass_over(session)
 end
 
 -- The state says itself whose key wrote it; the first key of a list of two may not be on the vehicle yet.
-local function resume(account, slot, state)
-  for which = 1, #account.keys do
-    local session = new_session(account, slot, which, state)
+local function resume(context, slot, state)
+  for which = 1, #context.keys do
+    local session = new_session(context, slot, which, state)
     if session and session:ready() then
       pass_over(session)
       return use_session(slot, session, which)
     end
     if session then session:close() end
   end
-  tell(account, slot, "the stored session is damaged or another key's and is not used")
-  return M.renew(account, slot, 1)
+  tell(context, slot, "the stored session is damaged or another key's and is not used")
+  return M.renew(context, slot, 1)
 end
 
 -- What another process wrote since we last held the lease is newer than what is in memory.
-local function refresh(account, slot)
+local function refresh(context, slot)
   if slot.lease == no_lease and slot.session then return true end
   local state, generation
-  if not is_private(account) then state, generation = account.store:get(slot.key) end
+  if not is_private(context) then state, generation = context.store:get(slot.key) end
   if type(generation) ~= "number" then generation = slot.generation or 0 end -- the store cannot be read
   if slot.session and (generation == slot.generation or generation == 0 and slot.generation == nil) then return true end
   slot.generation = generation > 0 and generation or nil
-  if state then return resume(account, slot, state) end
-  return M.renew(account, slot, 1)
+  if state then return resume(context, slot, state) end
+  return M.renew(context, slot, 1)
 end
 
-local function save_last(account, slot, now, wall)
+local function save_last(context, slot, now, wall)
   local state = slot.session:export(0, now, wall)
-  if state then save(account, slot, state, true) end
+  if state then save(context, slot, state, true) end
 end
 
 -- What a store does wrong, or a cancelled task that yields in it, must not keep the vehicle locked.
-local function give_back(account, slot, now, wall)
+local function give_back(context, slot, now, wall)
   local lease = slot.lease
-  if not now then now, wall = account.clock() end
-  if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, account, slot, now, wall) end
+  if not now then now, wall = context.clock() end
+  if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
   slot.lease, slot.reserved, slot.used = nil, 0, now
   pcall(lease.release, lease)
 end
 
 -- ---- use ----
 
-local function slot_for(account, vin, domain)
-  local slots = account.sessions[domain] or {}
-  account.sessions[domain] = slots
+local function slot_for(context, vin, domain)
+  local slots = context.sessions[domain] or {}
+  context.sessions[domain] = slots
   local slot = slots[vin]
   if not slot then
-    local key = "session/" .. account.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
+    local key = "session/" .. context.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
     slot = { key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0 }
     slots[vin] = slot
   end
   return slot
 end
 
-local function take(account, slot, deadline, now)
-  if account.sessions_closed then return failure("closed", "the client was closed") end
-  local ok, err, kind = let_others_in(account, slot, deadline, now)
+local function take(context, slot, deadline, now)
+  if context.sessions_closed then return failure("closed", "the client was closed") end
+  local ok, err, kind = let_others_in(context, slot, deadline, now)
   if ok then ok, err, kind = wait_for_fewer(slot, most_at_once - 1, deadline) end
   if ok and not slot.lease then
-    ok, err, kind = take_lease(account, slot, deadline, now)
-    if ok then ok, err, kind = refresh(account, slot) end
+    ok, err, kind = take_lease(context, slot, deadline, now)
+    if ok then ok, err, kind = refresh(context, slot) end
   end
-  if ok and slot.session == slot.unfit then ok, err, kind = M.renew(account, slot, 1) end
+  if ok and slot.session == slot.unfit then ok, err, kind = M.renew(context, slot, 1) end
   return ok, err, kind
 end
 
 --- Enters the slot of a vehicle's domain at the time now: the mutex and the lease are held. Returns the slot, or nil, err,
 --- kind.
-function M.enter(account, vin, domain, deadline, now)
-  local slot = slot_for(account, vin, domain)
+function M.enter(context, vin, domain, deadline, now)
+  local slot = slot_for(context, vin, domain)
   local waits = slot.locked
   local ok, err, kind = lock(slot, deadline)
   if not ok then return nil, err, kind end
   if waits then now = tasks.now() end
   local ran
-  ran, ok, err, kind = pcall(take, account, slot, deadline, now)
+  ran, ok, err, kind = pcall(take, context, slot, deadline, now)
   if ran and ok then
     slot.users = slot.users + 1
     return slot
   end
-  if slot.lease and slot.users == 0 then give_back(account, slot) end
+  if slot.lease and slot.users == 0 then give_back(context, slot) end
   unlock(slot)
   if not ran then error(ok, 0) end -- the task was cancelled
   return nil, err, kind
 end
 
 --- Makes sure that the next counter was reserved in the store.
-function M.reserve(account, slot, now, wall)
+function M.reserve(context, slot, now, wall)
   if slot.lease == no_lease then return true end
   local state, beyond, kind = slot.session:reserve(slot.reserved, block, now, wall)
   if not state then return beyond == nil or nil, beyond, kind end
   local ok, err
-  ok, err, kind = save(account, slot, state)
+  ok, err, kind = save(context, slot, state)
   if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
-  if not ok then tell(account, slot, err.message) end
+  if not ok then tell(context, slot, err.message) end
   slot.reserved = beyond
   return true
 end
@@ -266,23 +266,23 @@ end
 
 --- Leaves the slot; the last one gives the lease back. signed: whether M.signed was called. now, wall: the clock, where it
 --- was just read.
-function M.leave(account, slot, signed, now, wall)
+function M.leave(context, slot, signed, now, wall)
   slot.users = slot.users - 1
-  if slot.users == 0 and slot.lease then give_back(account, slot, now, wall) end
+  if slot.users == 0 and slot.lease then give_back(context, slot, now, wall) end
   if slot.watcher then tasks.wake(slot.watcher, true) end
   slot.watcher = nil
   if slot.in_order or not signed then unlock(slot) end
 end
 
 --- The client is closed: nobody enters any more; who is inside leaves as usual.
-function M.close(account)
-  account.sessions_closed = true
-  for _, slots in pairs(account.sessions) do
+function M.close(context)
+  context.sessions_closed = true
+  for _, slots in pairs(context.sessions) do
     for _, slot in pairs(slots) do
       if slot.users == 0 and slot.session then slot.session:close() end
     end
   end
-  account.sessions = {}
+  context.sessions = {}
 end
 
 return M

@@ -15,29 +15,29 @@ local function store_key(vin)
   return "plain/" .. vin
 end
 
--- account -> { vin = true }: it obeyed a signed command of this client, so that the store need not be asked again.
+-- context -> { vin = true }: it obeyed a signed command of this client, so that the store need not be asked again.
 local obedient = setmetatable({}, { __mode = "k" })
 
-local function note_signed(account, vin, obeyed)
-  obedient[account] = obedient[account] or {}
-  obedient[account][vin] = obeyed
+local function note_signed(context, vin, obeyed)
+  obedient[context] = obedient[context] or {}
+  obedient[context][vin] = obeyed
 end
 
-local function has_obeyed(account, vin)
-  return obedient[account] ~= nil and obedient[account][vin] == true
+local function has_obeyed(context, vin)
+  return obedient[context] ~= nil and obedient[context][vin] == true
 end
 
-local function remember(account, vin, plain)
-  if plain then note_signed(account, vin, nil) end
-  account.store:put(store_key(vin), plain and "1" or "0", { ttl = remembered })
+local function remember(context, vin, plain)
+  if plain then note_signed(context, vin, nil) end
+  context.store:put(store_key(vin), plain and "1" or "0", { ttl = remembered })
 end
 
 -- What the vehicle itself answered lately counts more than what fleet_status said.
-local function known_as_plain(account, vin)
-  if has_obeyed(account, vin) then return false end
-  local answered = account.store:get(store_key(vin))
+local function known_as_plain(context, vin)
+  if has_obeyed(context, vin) then return false end
+  local answered = context.store:get(store_key(vin))
   if answered then return answered == "1" end
-  local info = status_cache.recall(account, vin)
+  local info = status_cache.recall(context, vin)
   return info ~= nil and info.vehicle_command_protocol_required == false
 end
 
@@ -52,15 +52,15 @@ end
 
 -- "signed", "plain" or "proxy"; nil, text when nothing can carry it. The proxy knows the published forms only
 -- (doc/protocol.md#plain-or-signed).
-local function choose(account, row, request, vin)
-  local wanted = account.config.commands
+local function choose(context, row, request, vin)
+  local wanted = context.config.commands
   if wanted == "proxy" then return row.message and not row.flags.either_form and "proxy" or "plain" end
-  if not account.keys then
+  if not context.keys then
     if wanted == "signed" then return nil, "commands = \"signed\" needs a key" end
     return "plain"
   end
   if wanted == "plain" or row.flags.plain_first or not signed_form(row, request) then return "plain" end
-  if wanted == "auto" and not row.flags.needs_protocol and known_as_plain(account, vin) then return "plain" end
+  if wanted == "auto" and not row.flags.needs_protocol and known_as_plain(context, vin) then return "plain" end
   return "signed"
 end
 
@@ -75,7 +75,7 @@ end
 
 local function perform_signed(call)
   call.signed, call.domain = true, call.row.domain
-  if not has_obeyed(call.account, call.id) and not core.is_vin(call.id) then
+  if not has_obeyed(call.context, call.id) and not core.is_vin(call.id) then
     return run.fail(call, "unsupported", "a signed command needs the VIN, not an id")
   end
   return run.guarded(call, command.perform)
@@ -87,8 +87,8 @@ local unknown_command = { [8] = true, [9] = true }
 
 -- Whether the plain form may follow: the signed one certainly did nothing, and the vehicle may take the other.
 local function plain_may_follow(call, err)
-  local config, row = call.account.config, call.row
-  if call.doubt and not call.facts.idempotent then return false end
+  local config, row = call.context.config, call.row
+  if call.outcome_unknown and not call.facts.idempotent then return false end
   if call.facts.trait == "plain" then
     return (config.commands == "auto" or row.flags.either_form) and not row.flags.needs_protocol
   end
@@ -96,20 +96,20 @@ local function plain_may_follow(call, err)
 end
 
 local function signed_may_follow(call)
-  local commands = call.account.config.commands
-  if not call.account.keys or not signed_form(call.row, call.request) then return false end
+  local commands = call.context.config.commands
+  if not call.context.keys or not signed_form(call.row, call.request) then return false end
   return commands == "auto" or commands == "signed" and call.row.flags.either_form
 end
 
 -- What would help, where the plain form was refused and the signed one does not follow.
 local function advice(call)
-  local account, row = call.account, call.row
+  local context, row = call.context, call.row
   local form, why = signed_form(row, call.request)
   if not form then return "unsupported", why and why.message or "this command has no signed form" end
-  if account.config.commands == "proxy" then
+  if context.config.commands == "proxy" then
     return "unsupported", "the proxy does not know this command; with a key and commands = \"auto\" it is signed here"
   end
-  if not account.keys then return "key_not_paired", "set a key, which the owner adds at the address of client:pairing_url" end
+  if not context.keys then return "key_not_paired", "set a key, which the owner adds at the address of client:pairing_url" end
   return "key_not_paired", "commands = \"plain\" forbids that; use \"auto\""
 end
 
@@ -130,7 +130,7 @@ local function plain_then_signed(call, transport, refused)
   if not err or call.facts.trait ~= "sign" or transport ~= "plain" then return value, err, kind end
   if refused then return neither_form(call, refused, err) end
   if not signed_may_follow(call) then return must_be_signed(call, err) end
-  if not call.row.flags.plain_first then remember(call.account, call.id, false) end
+  if not call.row.flags.plain_first then remember(call.context, call.id, false) end
   local plain_err = err
   value, err, kind = perform_signed(call)
   if err and plain_may_follow(call, err) then return neither_form(call, err, plain_err) end
@@ -140,10 +140,10 @@ end
 local function signed_then_plain(call)
   local value, err, kind = perform_signed(call)
   if not err then
-    note_signed(call.account, call.id, true)
+    note_signed(call.context, call.id, true)
     return value
   end
-  if call.facts.trait == "plain" and call.account.config.commands == "auto" then remember(call.account, call.id, true) end
+  if call.facts.trait == "plain" and call.context.config.commands == "auto" then remember(call.context, call.id, true) end
   if not plain_may_follow(call, err) then return nil, err, kind end
   local last = call.row.flags.either_form or call.facts.trait ~= "plain"
   return plain_then_signed(call, "plain", last and err or nil)
@@ -151,9 +151,9 @@ end
 
 --- Performs a planned command. One certain refusal that the other way may mend is followed by the other way, once.
 function M.perform(row, request, handle)
-  local account, _, id = core.account(handle)
-  local call = run.new_call(row, request, account, id, handle)
-  local transport, why = choose(account, row, request, id)
+  local context, _, id = core.context(handle)
+  local call = run.new_call(row, request, context, id, handle)
+  local transport, why = choose(context, row, request, id)
   if not transport then return run.fail(call, "unsupported", why) end
   if transport == "signed" then return signed_then_plain(call) end
   return plain_then_signed(call, transport)

@@ -32,9 +32,9 @@ end
 local function check_kind(row, token)
   if row.third_party and token.open_source then reply.fail(403, "forbidden", "not available to open-source apps") end
   if row.no_business and token.kind == "business" then reply.fail(403, "forbidden", "a business token has no user context") end
-  if not row.slots[token.kind] then
+  if not row.tokens[token.kind] then
     local kinds = {}
-    for kind in pairs(row.slots) do kinds[#kinds + 1] = kind end
+    for kind in pairs(row.tokens) do kinds[#kinds + 1] = kind end
     table.sort(kinds)
     reply.fail(403, "forbidden", ("this call needs a %s token"):format(table.concat(kinds, " or ")))
   end

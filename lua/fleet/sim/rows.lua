@@ -1,4 +1,4 @@
--- The rows of the service as the simulator needs them. A row is what fleet.core gives: name, verb, path, query, slots, scope,
+-- The rows of the service as the simulator needs them. A row is what fleet.core gives: name, verb, path, query, tokens, scope,
 -- params and flags; nothing here knows an endpoint by name.
 local text = require("fleet.sim.text")
 
@@ -57,7 +57,7 @@ end
 local function normal(row)
   local out = {
     name = row.name, verb = row.verb, path = row.path, segments = segments(row.path), query = text.form(row.query or ""),
-    slots = text.set(row.slots or {}), scope = row.scope, params = row.params or {}, wrap = row.wrap, billing = row.billing,
+    tokens = text.set(row.tokens or {}), scope = row.scope, params = row.params or {}, wrap = row.wrap, billing = row.billing,
     vin_in_query = row.path:find("^/api/1/dx/vehicles") ~= nil or row.path:find("^/api/1/dx/warranty") ~= nil,
     who = row.who, since = row.since, reply = row.reply, paging = row.paging, items = row.items, value = row.value,
   }

@@ -155,7 +155,7 @@ end
 -- ---- vehicles ----
 
 local function anybody(row)
-  return row.slots.partner == true
+  return row.tokens.partner == true
 end
 
 local function find_vehicle(self, context, id)
@@ -187,7 +187,7 @@ local function bind_vehicle(self, context)
   if not id then return end
   context.vehicle, context.role, context.hidden = find_vehicle(self, context, id)
   if not context.vehicle then
-    if context.row.slots.partner and context.token.kind == "partner" then return end
+    if context.row.tokens.partner and context.token.kind == "partner" then return end
     reply.fail(404, "not_found", "no such vehicle, or not yours")
   end
   physics.advance(context.vehicle, context.now)

@@ -68,7 +68,7 @@ local function secret_values(call)
   end
   local params = call.request and call.request:params() or {}
   for name in pairs(call.row.secrets) do add(params[name]) end
-  local config = call.account and call.account.config or {}
+  local config = call.context and call.context.config or {}
   for _, name in ipairs { "token", "client_secret", "store_key" } do add(config[name]) end
   add(call.token)
   add(call.rejected)

@@ -370,8 +370,8 @@ static void push_verdict(lua_State *L, const struct verdict *v) {
   lua_setfield(L, -2, "kind");
   lua_pushstring(L, outcome_name(v->outcome)); /* nil for none */
   lua_setfield(L, -2, "outcome");
-  lua_pushboolean(L, v->passing);
-  lua_setfield(L, -2, "passing");
+  lua_pushboolean(L, v->transient);
+  lua_setfield(L, -2, "transient");
   lua_pushnumber(L, v->retry_after);
   lua_setfield(L, -2, "retry_after");
   if (!v->row) return;

@@ -125,12 +125,12 @@ static int l_handle_index(lua_State *L) {
   return 1;
 }
 
-/* core.client(account) -> client */
+/* core.client(context) -> client */
 static int l_client(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   box_new(L, &client_type, 1, 1);
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, -2, CLIENT_ACCOUNT);
+  lua_setiuservalue(L, -2, CLIENT_CONTEXT);
   box_open(L, -1);
   return 1;
 }
@@ -154,8 +154,8 @@ static int l_methods(lua_State *L) {
   return 2;
 }
 
-/* core.account(handle) -> account table, client, id or nil. Raises for what is no handle. */
-static int l_account(lua_State *L) {
+/* core.context(handle) -> account table, client, id or nil. Raises for what is no handle. */
+static int l_context(lua_State *L) {
   if (!handle_kind(L, 1)) return luaL_typeerror(L, 1, "fleet handle");
   lua_settop(L, 1);
   bool client = box_test(L, 1, &client_type) != NULL;
@@ -163,7 +163,7 @@ static int l_account(lua_State *L) {
     lua_pushvalue(L, 1);
   else
     lua_getiuservalue(L, 1, HANDLE_CLIENT);
-  lua_getiuservalue(L, 2, CLIENT_ACCOUNT);
+  lua_getiuservalue(L, 2, CLIENT_CONTEXT);
   lua_insert(L, 2);
   handle_push_id(L, 1);
   return 3;
@@ -231,7 +231,7 @@ void open_handle(lua_State *L) {
   static const luaL_Reg functions[] = {{"client", l_client},
                                        {"handle", l_handle},
                                        {"methods", l_methods},
-                                       {"account", l_account},
+                                       {"context", l_context},
                                        {"close", l_close},
                                        {"is_handle", l_is_handle},
                                        {"is_vin", l_is_vin},

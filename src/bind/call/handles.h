@@ -7,7 +7,7 @@
 #include "tables/rows.h"
 
 /* User values: a client's account table; a handle's client and its id. */
-enum { CLIENT_ACCOUNT = 1, HANDLE_CLIENT = 1, HANDLE_ID = 2 };
+enum { CLIENT_CONTEXT = 1, HANDLE_CLIENT = 1, HANDLE_ID = 2 };
 
 extern const struct box_type client_type;
 

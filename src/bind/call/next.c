@@ -31,7 +31,7 @@ static int l_next(lua_State *L) {
                       .refreshes = count(L, 3, "refreshes"),
                       .regions = count(L, 3, "regions"),
                       .repeats = count(L, 3, "repeats")};
-  v.passing = fact(L, 3, "passing");
+  v.transient = fact(L, 3, "transient");
   lua_getfield(L, 3, "left");
   h.left = luaL_optnumber(L, -1, 0);
   lua_getfield(L, 3, "retry_after");

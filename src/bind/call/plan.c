@@ -1,6 +1,6 @@
+#include "bind/call/call_options.h"
 #include "bind/call/handles.h"
 #include "bind/lua/json.h"
-#include "bind/call/params.h"
 
 #include <string.h>
 
@@ -206,87 +206,6 @@ static void add_path(struct plan *p, int *argument) {
   }
 }
 
-/* ---- options ---- */
-
-enum { MOST_OPTIONS = 20 };
-
-static bool flag_option(const struct plan *p, const char *name, bool fallback) {
-  bool value = fallback;
-  if (lua_getfield(p->L, p->options, name) != LUA_TNIL) {
-    if (!lua_isboolean(p->L, -1)) mistake(p, "option '%s' must be true or false", name);
-    value = lua_toboolean(p->L, -1);
-  }
-  lua_pop(p->L, 1);
-  return value;
-}
-
-static double timeout_option(const struct plan *p) {
-  double value = 0;
-  if (lua_getfield(p->L, p->options, "timeout") != LUA_TNIL) {
-    const struct option *o = call_option_rows; /* the first */
-    value = lua_type(p->L, -1) == LUA_TNUMBER ? lua_tonumber(p->L, -1) : 0;
-    if (!(value >= o->min && value <= o->max))
-      mistake(p, "option 'timeout' must be seconds, %f to %f", o->min, o->max);
-  }
-  lua_pop(p->L, 1);
-  return value;
-}
-
-static enum slot slot_named(const char *name) {
-  for (int i = SLOT_USER; i <= SLOT_BUSINESS; i++)
-    if (strcmp(slot_names[i], name) == 0) return (enum slot)i;
-  return SLOT_END;
-}
-
-static enum slot auth_option(const struct plan *p) {
-  enum slot value = SLOT_END;
-  if (lua_getfield(p->L, p->options, "auth") != LUA_TNIL) {
-    if (lua_type(p->L, -1) == LUA_TSTRING) value = slot_named(lua_tostring(p->L, -1));
-    if (value == SLOT_END) mistake(p, "option 'auth' must be 'user', 'partner' or 'business'");
-  }
-  lua_pop(p->L, 1);
-  return value;
-}
-
-static void check_option_names(const struct plan *p) {
-  const char *names[MOST_OPTIONS];
-  size_t count = 0;
-  for (const struct option *o = call_option_rows; o->name && count < MOST_OPTIONS; o++)
-    names[count++] = o->name;
-  for (lua_pushnil(p->L); lua_next(p->L, p->options); lua_pop(p->L, 1)) {
-    const char *given = lua_type(p->L, -2) == LUA_TSTRING ? lua_tostring(p->L, -2) : "?";
-    bool known = false;
-    for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
-    if (!known) unknown_name(p, "option", given, names, count);
-  }
-}
-
-static bool idempotent_by_id(const struct plan *p) {
-  if (!(p->row->flags & ROW_IDEMPOTENT_WITH_ID) || !p->params) return false;
-  bool given = lua_getfield(p->L, p->params, "id") != LUA_TNIL;
-  lua_pop(p->L, 1);
-  return given;
-}
-
-static void read_options(struct plan *p) {
-  struct request *r = p->request;
-  r->idempotent = p->row->flags & ROW_IDEMPOTENT || !request_is_write(r) || idempotent_by_id(p);
-  if (!p->options) return;
-  check_option_names(p);
-  r->timeout = timeout_option(p);
-  r->slot = auth_option(p);
-  r->idempotent = flag_option(p, "idempotent", r->idempotent);
-  r->strict = flag_option(p, "strict", false);
-  r->raw = flag_option(p, "raw", false);
-  r->wake = flag_option(p, "wake", false);
-  r->force = flag_option(p, "force", false);
-  r->read_back = flag_option(p, "read_back", false);
-  if (r->read_back && !(p->row->flags & ROW_SETTING))
-    mistake(p, "option 'read_back' is for energy settings: this call is not read back");
-  if (r->raw && p->row->paging != PAGED_NO)
-    mistake(p, "option 'raw' is not for pages, which are put together here");
-}
-
 /* ---- core.plan(row, handle, ...) -> request ---- */
 
 static bool stands_in(const void *given, const struct row *rows, size_t count) {
@@ -344,7 +263,7 @@ static int params_at(const struct plan *p, int index) {
 }
 
 static void write_down(struct plan *p) {
-  read_options(p);
+  read_call_options(p);
   add_query(p);
   add_body(p);
   check_locals(p);
@@ -354,6 +273,18 @@ static void write_down(struct plan *p) {
   }
   if (!buf_ok(&p->request->target) || !buf_ok(&p->request->body)) luaL_error(p->L, "out of memory");
   lua_settop(p->L, p->box);
+}
+
+/* core.row_options(row) -> the names of the options that say something for its calls */
+static int l_row_options(lua_State *L) {
+  const struct row *row = row_at(L, 1);
+  lua_newtable(L);
+  for (const struct option *o = call_option_rows; o->name; o++) {
+    if (!option_concerns(o, row)) continue;
+    lua_pushstring(L, o->name);
+    lua_seti(L, -2, luaL_len(L, -2) + 1);
+  }
+  return 1;
 }
 
 static int l_plan(lua_State *L) {
@@ -405,7 +336,10 @@ static int l_days(lua_State *L) {
 void open_plan(lua_State *L) {
   box_define(L, &request_type);
   lua_pop(L, 1);
-  static const luaL_Reg functions[] = {
-      {"plan", l_plan}, {"check_id", l_check_id}, {"days", l_days}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"plan", l_plan},
+                                       {"row_options", l_row_options},
+                                       {"check_id", l_check_id},
+                                       {"days", l_days},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -1,5 +1,7 @@
 #include "bind/call/reply.h"
 
+#include "http/header.h"
+
 #include <string.h>
 
 /* ---- the reply box ---- */
@@ -62,18 +64,29 @@ static int l_seconds(lua_State *L) {
   return 1;
 }
 
+static int push_header(lua_State *L, struct bytes headers, const char *name) {
+  struct bytes value = header_value(headers, name);
+  if (!value.data) return 0;
+  lua_pushlstring(L, (const char *)value.data, value.size);
+  return 1;
+}
+
 /* reply:header(name) -> value or nil; name in lower case */
 static int l_header(lua_State *L) {
-  const struct http_response *r = check_reply(L, 1)->response;
-  size_t size;
-  const char *name = luaL_checklstring(L, 2, &size);
-  for (const char *at = buf_text(&r->headers); *at; at += strcspn(at, "\n"), at += *at == '\n') {
-    if (strncmp(at, name, size) != 0 || at[size] != ':') continue;
-    const char *value = at + size + 1 + strspn(at + size + 1, " ");
-    lua_pushlstring(L, value, strcspn(value, "\n"));
-    return 1;
-  }
-  return 0;
+  return push_header(L, buf_bytes(&check_reply(L, 1)->response->headers), luaL_checkstring(L, 2));
+}
+
+/* core.header(headers, name) -> value or nil; headers: text as reply:headers() gives it */
+static int l_header_of(lua_State *L) {
+  return push_header(L, check_bytes(L, 1), luaL_checkstring(L, 2));
+}
+
+/* core.http_date(text) -> UTC seconds, or nothing */
+static int l_http_date(lua_State *L) {
+  double seconds = header_date(check_bytes(L, 1));
+  if (seconds < 0) return 0;
+  lua_pushnumber(L, seconds);
+  return 1;
 }
 
 static const luaL_Reg reply_methods[] = {{"status", l_status},   {"body", l_body}, {"headers", l_headers},
@@ -132,6 +145,7 @@ static int l_reply(lua_State *L) {
 void open_reply(lua_State *L) {
   box_define(L, &reply_type);
   lua_pop(L, 1);
-  lua_pushcfunction(L, l_reply);
-  lua_setfield(L, -2, "reply");
+  static const luaL_Reg functions[] = {
+      {"reply", l_reply}, {"header", l_header_of}, {"http_date", l_http_date}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const char *const slot_names[] = {NULL, "user", "partner", "business"};
+const char *const token_kind_names[] = {NULL, "user", "partner", "business"};
 
 static void release_request(void *object) {
   struct request *r = object;
@@ -38,7 +38,7 @@ static int l_settings(lua_State *L) {
   else
     lua_pushnil(L);
   lua_pushboolean(L, r->idempotent);
-  lua_pushstring(L, slot_names[r->slot]);
+  lua_pushstring(L, token_kind_names[r->token_kind]);
   return 3;
 }
 

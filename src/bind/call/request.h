@@ -20,14 +20,14 @@ struct request {
   double timeout;  /* option, seconds, 0: the client's */
   bool idempotent; /* the row's, or the caller's word for it */
   bool strict, raw, wake, force, read_back;
-  enum slot slot; /* option auth, SLOT_END: the row's */
+  enum token_kind token_kind; /* option auth, TOKEN_END: the row's */
 };
 
 /* User value of a request box: the parameters as given, a table or nil. */
 enum { REQUEST_PARAMS = 1 };
 
 extern const struct box_type request_type;
-extern const char *const slot_names[]; /* by enum slot; the first is NULL */
+extern const char *const token_kind_names[]; /* by enum token_kind; the first is NULL */
 
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);
@@ -36,8 +36,12 @@ static inline const char *request_name(const struct request *r) {
   return r->label ? r->label : r->row->name;
 }
 
+static inline bool row_is_write(const struct row *row) {
+  return row->verb[0] != 'G' && !(row->flags & ROW_READ);
+}
+
 static inline bool request_is_write(const struct request *r) {
-  return r->row->verb[0] != 'G' && !(r->row->flags & ROW_READ);
+  return row_is_write(r->row);
 }
 
 #endif

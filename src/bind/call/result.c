@@ -127,7 +127,8 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   return true;
 }
 
-/* ---- core.result(request, reply, wall, state, proxied) -> value, or nil, err, kind, passing, trait ---- */
+/* ---- core.result(request, reply, wall, state, proxied) -> value, or nil, err, kind, transient, trait ----
+ */
 
 static enum vehicle_state state_named(const char *name) {
   if (strcmp(name, "online") == 0) return STATE_ONLINE;
@@ -175,7 +176,7 @@ static int l_result(lua_State *L) {
     failed_result(L, request, r, &v, &e);
   }
   push_failure(L, &e);
-  lua_pushboolean(L, v.passing);
+  lua_pushboolean(L, v.transient);
   lua_pushstring(L, v.row ? trait_names[v.row->trait] : NULL);
   return 5;
 }
@@ -189,26 +190,43 @@ static struct bytes error_text(lua_State *L, const struct http_response *r) {
   return s.error ? bytes_of(s.error) : buf_bytes(&r->body);
 }
 
-/* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see
- * outcome.h */
-static int l_other_host(lua_State *L) {
-  const struct http_response *r = ((struct reply *)box_check(L, 1, &reply_type))->response;
-  luaL_checktype(L, 2, LUA_TTABLE);
-  size_t count = lua_rawlen(L, 2);
+/* The list of hosts at this index, ended by NULL; pushes what holds it. */
+static const char *const *push_hosts(lua_State *L, int index) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  size_t count = lua_rawlen(L, index);
   const char **hosts = lua_newuserdatauv(L, (count + 1) * sizeof *hosts, 0);
   for (size_t i = 0; i < count; i++) {
-    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    lua_rawgeti(L, index, (lua_Integer)i + 1);
     hosts[i] = luaL_checkstring(L, -1);
     lua_pop(L, 1);
   }
   hosts[count] = NULL;
+  return hosts;
+}
+
+/* core.other_host(reply, hosts) -> the base address that a 421 names, if one of the hosts accepts it; see
+ * outcome.h */
+static int l_other_host(lua_State *L) {
+  const struct http_response *r = ((struct reply *)box_check(L, 1, &reply_type))->response;
+  const char *const *hosts = push_hosts(L, 2);
   struct buf *base_url = push_scratch(L);
   if (!outcome_other_host(buf_bytes(&r->headers), error_text(L, r), hosts, base_url)) return 0;
   push_buf(L, base_url);
   return 1;
 }
 
+/* core.accepted_host(address, hosts) -> its base address, if one of the hosts accepts it; see outcome.h */
+static int l_accepted_host(lua_State *L) {
+  struct bytes address = check_bytes(L, 1);
+  const char *const *hosts = push_hosts(L, 2);
+  struct buf *base_url = push_scratch(L);
+  if (!outcome_accepts(address, hosts, base_url)) return 0;
+  push_buf(L, base_url);
+  return 1;
+}
+
 void open_result(lua_State *L) {
-  static const luaL_Reg functions[] = {{"result", l_result}, {"other_host", l_other_host}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"result", l_result}, {"other_host", l_other_host}, {"accepted_host", l_accepted_host}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -40,6 +40,7 @@ static const struct flag row_flags[] = {{ROW_COMMAND, "command"},
                                         {ROW_READ, "read"},
                                         {ROW_IDEMPOTENT_WITH_ID, "idempotent_with_id"},
                                         {ROW_ANY_OF, "any_of"},
+                                        {ROW_CHECKED, "checked"},
                                         {0, NULL}};
 
 static const struct flag value_flags[] = {
@@ -159,13 +160,13 @@ static void set_params(lua_State *L, const struct row *row) {
 
 /* ---- rows ---- */
 
-static void set_slots(lua_State *L, const enum slot *slot) {
+static void set_tokens(lua_State *L, const enum token_kind *kind) {
   lua_newtable(L);
-  for (lua_Integer i = 1; *slot != SLOT_END; slot++, i++) {
-    lua_pushstring(L, slot_names[*slot]);
+  for (lua_Integer i = 1; *kind != TOKEN_END; kind++, i++) {
+    lua_pushstring(L, token_kind_names[*kind]);
     lua_seti(L, -2, i);
   }
-  lua_setfield(L, -2, "slots");
+  lua_setfield(L, -2, "tokens");
 }
 
 static void set_address(lua_State *L, const struct row *r) {
@@ -200,7 +201,7 @@ static void push_row(lua_State *L, const struct row *r) {
   set_address(L, r);
   set_command(L, r);
   set_params(L, r);
-  set_slots(L, r->slots);
+  set_tokens(L, r->tokens);
   set_text(L, "scope", r->scope);
   set_text(L, "billing", billing_names[r->billing]);
   lua_createtable(L, 0, 13);

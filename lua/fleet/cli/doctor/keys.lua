@@ -16,7 +16,7 @@ end
 
 -- Without a domain nothing is signed for vehicles: only the file here can be told.
 function M.key_places(report, context, key_url)
-  local account = core.account(context:client())
+  local account = core.context(context:client())
   local domain = account.config.domain
   report.key_lines = {}
   if not domain then
@@ -53,7 +53,7 @@ function M.registrations(report, domain, found)
 end
 
 function M.other_regions(report, context, names)
-  local account = core.account(context:client())
+  local account = core.context(context:client())
   if not names or not account.config.domain or not account.config.client_secret or account.config.base_url then return end
   local found = {}
   for _, name in ipairs(names) do
@@ -86,7 +86,7 @@ function M.vehicles(report, context, given)
   if not vins[1] then return add(report, "vehicles", nil, "the account has none") end
   local status, status_err = context:check(client.fleet_status, client, vins)
   if status_err then return failed(report, "vehicles", status_err, "see the lines above") end
-  local domain = core.account(client).config.domain
+  local domain = core.context(client).config.domain
   for _, vin in ipairs(vins) do
     local facts = { scopes = report.user.scopes, link = domain and client:pairing_url { domain = domain, vin = vin } }
     add_lines(report, { partner.pairing(vin, status, report.key_lines, facts) })

@@ -11,19 +11,9 @@ local add, failed = lines.add, lines.failed
 
 local CLOCK_TOLERANCE = 60 -- seconds
 
-local months = {
-  Jan = 1, Feb = 2, Mar = 3, Apr = 4, May = 5, Jun = 6, Jul = 7, Aug = 8, Sep = 9, Oct = 10, Nov = 11, Dec = 12,
-}
-
---- UTC seconds of a Date header (RFC 9110 5.6.7, the form that is sent today), or nil.
-function M.date_of(headers)
-  local day, month, year, time = string.match("\n" .. headers, "\ndate: %a+, (%d%d) (%a%a%a) (%d%d%d%d) (%d%d:%d%d:%d%d) GMT")
-  if not day or not months[month] then return nil end
-  return core.time(string.format("%s-%02d-%sT%sZ", year, months[month], day, time))
-end
-
 local function clock(report, headers, before, after)
-  local there = M.date_of(headers)
+  local date = core.header(headers, "date")
+  local there = date and core.http_date(date)
   if not there then return add(report, "clock", nil, "the service sent no date to compare with") end
   local off = there < before - 1 and there - before or there > after and there - after or 0
   if math.abs(off) <= CLOCK_TOLERANCE then return add(report, "clock", true, "agrees with the service's") end
@@ -32,7 +22,7 @@ local function clock(report, headers, before, after)
 end
 
 function M.service(report, context)
-  local account = core.account(context:client())
+  local account = core.context(context:client())
   if account.unix_path then return add(report, "service", nil, "a Unix socket is not looked at") end
   local base = require("fleet.region").describe(account)
   local _, before = core.clock()
@@ -82,7 +72,7 @@ function M.region(report, context)
   if not report.user or not report.reached then return end
   local client = context:client()
   local _, err, kind = client.user:region()
-  if not err then return add(report, "account", true, "answers at " .. require("fleet.region").describe(core.account(client))) end
+  if not err then return add(report, "account", true, "answers at " .. require("fleet.region").describe(core.context(client))) end
   local fixes = {
     auth = "run 'fleet login'", scope = "run '" .. granting.ask_again(report.given, err.scope) .. "'",
     unregistered = "run 'fleet setup'; 'fleet region --discover' looks in all regions",

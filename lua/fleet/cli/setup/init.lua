@@ -61,7 +61,7 @@ end
 
 local function hosting(s)
   if not s.options.domain then return "skipped", "no domain: commands are sent unsigned, which most vehicles refuse" end
-  local found = well_known_key.fetch(core.account(s.client), s.options.domain, { url = s.given.key_url })
+  local found = well_known_key.fetch(core.context(s.client), s.options.domain, { url = s.given.key_url })
   if found.bytes == s.key.bytes then return "skipped", "the key is at " .. found.url end
   local why = found.problem or "another key stands there"
   return "todo", found.url .. ": " .. why,
@@ -79,7 +79,7 @@ end
 
 -- One region: is it there, is it this key, else register. Returns "done" or "skipped", or nil and what is wrong.
 local function register_in(s, client)
-  local place = require("fleet.region").describe(core.account(client))
+  local place = require("fleet.region").describe(core.context(client))
   local known = partner.registered(client.partner:public_key { domain = s.options.domain })
   if known.bytes == s.key.bytes then return "skipped", place end
   local done, err = client.partner:register { domain = s.options.domain }

@@ -11,9 +11,9 @@ local usage_error = require "fleet.cli.usage_error"
 local times = { expires_at = true, refreshed_at = true, refresh_by = true }
 
 -- Times as people read them; JSON keeps the seconds.
-local function readable(slot)
+local function readable(token)
   local copy = {}
-  for name, value in pairs(slot) do
+  for name, value in pairs(token) do
     copy[name] = times[name] and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value)) or value
   end
   copy.expires_in = nil -- expires_at says it
@@ -22,38 +22,38 @@ end
 
 -- No token is what every call would end with, too.
 local function token_info(context)
-  local slots, err, kind = context:client():token_info()
+  local found, err, kind = context:client():token_info()
   if err then return nil, err, kind end
-  if next(slots) then return slots end
+  if next(found) then return found end
   err = core.err { kind = "auth", message = "there is no token" }
   return nil, err, err.kind
 end
 
-local function show_tokens(out, slots)
+local function show_tokens(out, tokens)
   local copies = {}
-  for name, slot in pairs(slots) do copies[name] = readable(slot) end
+  for name, token in pairs(tokens) do copies[name] = readable(token) end
   show.value(out, copies)
 end
 
 -- ---- refresh, keep_alive ----
 
-local slot = {
-  name = "slot", type = "string", placeholder = "SLOT", choices = { { name = "user" }, { name = "business" } },
+local whose = {
+  name = "auth", type = "string", placeholder = "KIND", choices = { { name = "user" }, { name = "business" } },
   doc = "whose token, user when left out",
 }
 
-local function given_slot(context, line)
-  local given = options.given(context.environment, { slot }, line.options)
-  for _, choice in ipairs(slot.choices) do
-    if given.slot == nil or choice.name == given.slot then return given.slot end
+local function given_kind(context, line)
+  local given = options.given(context.environment, { whose }, line.options)
+  for _, choice in ipairs(whose.choices) do
+    if given.auth == nil or choice.name == given.auth then return given.auth end
   end
-  usage_error.raise("'--slot' must be user or business")
+  usage_error.raise("'--auth' must be user or business")
 end
 
 -- The process ends here, and an unsaved pair with it: what is a remark in a program is a failure on the command line.
 local function refresh(context, line)
-  local wanted = given_slot(context, line)
-  local done, err, kind = context:check(context:client().refresh, context:client(), { slot = wanted })
+  local wanted = given_kind(context, line)
+  local done, err, kind = context:check(context:client().refresh, context:client(), { auth = wanted })
   if err then return nil, err, kind or err.kind end
   return { refreshed = done }
 end
@@ -77,16 +77,16 @@ local auth_code = {
 
 local function business_login(context, line)
   local client = context:client()
-  if not core.account(client).config.scopes then
+  if not core.context(client).config.scopes then
     usage_error.raise("'business_login' needs --scopes: what the token is for", { "business_login" })
   end
   local environment = context.environment
   local code = options.given(environment, { auth_code }, line.options).auth_code or secrets.find(environment, auth_code, "--auth-code")
   local _, err, kind = context:check(client.business_login, client, { auth_code = code })
   if err then return nil, err, kind or err.kind end
-  local slots
-  slots, err, kind = client:token_info()
-  return slots and slots.business, err, kind
+  local tokens
+  tokens, err, kind = client:token_info()
+  return tokens and tokens.business, err, kind
 end
 
 local function show_business(out, business)
@@ -104,7 +104,7 @@ local function region(context, line)
   local found, err, kind = client.user:region()
   if err then return nil, err, kind end
   if type(found) ~= "table" then found = {} end
-  found.base_url_in_use = require("fleet.region").base((core.account(client)))
+  found.base_url_in_use = require("fleet.region").base((core.context(client)))
   return found
 end
 
@@ -114,7 +114,7 @@ return {
     doc = "Tells what is known of the stored tokens: scopes, ends, the day by which they must be refreshed. Never the tokens.",
   },
   {
-    name = "refresh", words = {}, takes = { slot }, run = refresh, show = show_refresh,
+    name = "refresh", words = {}, takes = { whose }, run = refresh, show = show_refresh,
     doc = "Exchanges the refresh token now. Calls do so by themselves when it is due.",
   },
   {

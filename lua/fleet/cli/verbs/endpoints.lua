@@ -13,7 +13,7 @@ local function as_json(list)
       if type(value) ~= "userdata" then copies[i][name] = value end
     end
   end
-  return core.json_encode(copies, "value params slots ids secrets choices lists")
+  return core.json_encode(copies, "value params tokens ids secrets choices lists")
 end
 
 local function chosen(commands)

@@ -47,7 +47,7 @@ local function run(context, line)
   if type(claims.config) == "table" then claims = claims.config end
   local good, err, kind = check_configuration(context, claims, given.force)
   if not good then return nil, err, kind end
-  local account = core.account(context:client())
+  local account = core.context(context:client())
   if not account.keys then usage_error.raise("'jws' needs --key: the file of the virtual key", { "jws" }) end
   return sign(context, account.keys[1], claims, given)
 end

@@ -26,7 +26,7 @@ local function show(out, slots, context)
   out:write("signed in; ", granted ~= "" and "granted: " .. granted or "the token does not say what was granted", "\n")
   if not user.not_granted or not user.not_granted[1] then return end
   out:write("not granted: ", table.concat(user.not_granted, " "), ": calls that need one of these are refused. To ask again: ",
-    scopes.ask_again(core.account(context:client()).config), "\n")
+    scopes.ask_again(core.context(context:client()).config), "\n")
 end
 
 local takes = { paste }

@@ -20,7 +20,7 @@ local function run(context, line)
     vin, unfound, why = vehicles.find(context, vin, { vin_only = true })
     if not vin then return nil, unfound, why end
   end
-  if not core.account(client).config.domain then usage_error.raise("'pair' needs --domain: where the public key is hosted", { "pair" }) end
+  if not core.context(client).config.domain then usage_error.raise("'pair' needs --domain: where the public key is hosted", { "pair" }) end
   local result = { url = context:check(client.pairing_url, client, { vin = vin }), vin = vin }
   if not given.wait then return result end
   local out = context.json and context.environment.stderr or context.out

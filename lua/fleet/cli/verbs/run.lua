@@ -15,7 +15,7 @@ local takes = {
 
 -- What an automation is about: the VIN of its vehicle or the id of its site.
 local function subject_of(one)
-  local _, _, id = core.account(one.handle)
+  local _, _, id = core.context(one.handle)
   return (one.config.car and "vehicle " or "site ") .. tostring(id)
 end
 
