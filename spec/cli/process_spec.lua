@@ -180,7 +180,9 @@ describe("the command with the simulator", function()
     for _, product in ipairs(products) do site = site or product.energy_site_id end
     out, status = shell(env .. sims.fleet .. " chart " .. site .. " day=2026-01-01")
     assert.equal(0, status, out)
-    assert.truthy(string.find(out, "solar", 1, true), out)
+    assert.truthy(string.find(out, " 00    03    06    09    12    15    18    21", 1, true), out)
+    local bars = assert(string.match(out, "\nsolar +(.-)  +[%d.]+ kWh"), out)
+    assert.is_true(utf8.len(bars) >= 12, out)
   end)
 
   it("wakes a vehicle and says that it is online", function()

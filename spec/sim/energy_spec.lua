@@ -188,8 +188,18 @@ describe("a simulated energy site", function()
         from:gsub("+", "%%2B"), to:gsub("+", "%%2B"), period)
     end
 
-    it("has one entry per day, and every balance closes", function()
-      local list = energy(range("2026-03-01T00:00:00+01:00", "2026-03-08T00:00:00+01:00", "day")).time_series
+    it("has quarter hours of a day, days of a week and a month, months of a year, years of a lifetime", function()
+      local from, day, month = "2026-02-01T00:00:00+01:00", "2026-02-02T00:00:00+01:00", "2026-03-01T00:00:00+01:00"
+      local function count(to, period) return #energy(range(from, to, period)).time_series end
+      assert.same({ 96, 1, 1 }, { count(day, "day"), count(day, "week"), count(day, "lifetime") })
+      assert.same({ 28, 28, 1 }, { count(month, "week"), count(month, "month"), count(month, "year") })
+      local list = energy(range(from, day, "day")).time_series
+      assert.same({ from, "2026-02-01T00:15:00+01:00", "2026-02-01T23:45:00+01:00" },
+        { list[1].timestamp, list[2].timestamp, list[96].timestamp })
+    end)
+
+    it("has every balance closed", function()
+      local list = energy(range("2026-03-01T00:00:00+01:00", "2026-03-08T00:00:00+01:00", "month")).time_series
       assert.equal(7, #list)
       for _, e in ipairs(list) do
         assert.near(e.solar_energy_exported, e.grid_energy_exported_from_solar + e.battery_energy_imported_from_solar +
@@ -201,8 +211,8 @@ describe("a simulated energy site", function()
     end)
 
     it("sums to the same by day and by month", function()
-      local days = energy(range("2026-02-01T00:00:00+01:00", "2026-03-01T00:00:00+01:00", "day")).time_series
-      local months = energy(range("2026-02-01T00:00:00+01:00", "2026-03-01T00:00:00+01:00", "month")).time_series
+      local days = energy(range("2026-02-01T00:00:00+01:00", "2026-03-01T00:00:00+01:00", "month")).time_series
+      local months = energy(range("2026-02-01T00:00:00+01:00", "2026-03-01T00:00:00+01:00", "year")).time_series
       local sum = 0
       for _, e in ipairs(days) do sum = sum + e.solar_energy_exported end
       assert.same({ 28, 1 }, { #days, #months })
@@ -214,7 +224,7 @@ describe("a simulated energy site", function()
     -- A member, or several, summed over the entries of a range.
     local function total(names, from, to, period)
       local sum = 0
-      for _, e in ipairs(energy(range(from, to, period or "day")).time_series) do
+      for _, e in ipairs(energy(range(from, to, period or "month")).time_series) do
         for _, name in ipairs(names) do sum = sum + e[name] end
       end
       return sum
@@ -227,6 +237,7 @@ describe("a simulated energy site", function()
         for _, name in ipairs({ "solar_energy_exported", "grid_energy_imported", "battery_energy_exported" }) do
           assert.near(total({ name }, from, to), total({ name }, from, cut) + total({ name }, cut, to), 0.01)
           assert.near(total({ name }, from, to), total({ name }, from, to, "lifetime"), 0.01)
+          assert.near(total({ name }, from, to), total({ name }, from, cut, "day") + total({ name }, cut, to, "day"), 0.01)
         end
       end
     end)
@@ -259,7 +270,7 @@ describe("a simulated energy site", function()
     it("knows time zones by name and refuses others, in the query and in the garage", function()
       local offsets = { ["Asia/Kathmandu"] = 20700, ["Europe/Berlin"] = 3600 }
       local real = simulated.new(nil, { zone = function(name) return offsets[name] end })
-      local day = "/calendar_history?kind=energy&start_date=2026-03-01T00:00:00%2B05:45&end_date=2026-03-03T00:00:00%2B05:45&time_zone="
+      local day = "/calendar_history?kind=energy&start_date=2026-03-01T00:00:00%2B05:45&end_date=2026-03-03T00:00:00%2B05:45&period=month&time_zone="
       local reply = real:get(SITE .. day .. "Asia%2FKathmandu")
       assert.equal(2, #reply.response.time_series)
       assert.equal("2026-03-02T00:00:00+05:45", reply.response.time_series[2].timestamp)
@@ -277,13 +288,14 @@ describe("a simulated energy site", function()
 
     it("knows days of 23 hours", function()
       sim:advance(30 * 86400)
-      local list = energy(range("2026-03-28T00:00:00+01:00", "2026-03-31T00:00:00+02:00", "day")).time_series
+      local list = energy(range("2026-03-28T00:00:00+01:00", "2026-03-31T00:00:00+02:00", "month")).time_series
       assert.equal(3, #list)
+      assert.equal(92, #energy(range("2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00", "day")).time_series)
       assert.same({ "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00" }, { list[2].timestamp, list[3].timestamp })
     end)
 
     it("grows with what happens and ends now", function()
-      local today = range("2026-03-10T00:00:00+01:00", "2026-03-11T00:00:00+01:00", "day")
+      local today = range("2026-03-10T00:00:00+01:00", "2026-03-11T00:00:00+01:00", "month")
       local before = energy(today).time_series[1].solar_energy_exported
       sim:advance(2 * 3600)
       assert.is_true(energy(today).time_series[1].solar_energy_exported > before + 5000)
@@ -291,11 +303,14 @@ describe("a simulated energy site", function()
       assert.equal(json.null, energy(future))
     end)
 
-    it("refuses dates without offset, ranges backwards and unknown periods", function()
+    it("refuses dates without offset, ranges backwards, more entries than a month of quarter hours has and unknown periods", function()
       local function status(query) return sim:get(SITE .. "/calendar_history?kind=energy&" .. query).status end
       assert.equal(400, status("start_date=2026-03-01"))
       assert.equal(400, status(range("2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z", "day")))
       assert.equal(400, status("period=hour"))
+      local from = "2026-01-01T00:00:00Z"
+      assert.same({ 200, 400, 200 }, { status(range(from, "2026-02-01T00:00:00Z", "day")), status(range(from, "2026-02-03T00:00:00Z", "day")),
+        status(range(from, "2026-02-03T00:00:00Z", "month")) })
     end)
 
     it("of the wall connector holds what a vehicle charged at home, and the load shows it", function()

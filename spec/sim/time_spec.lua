@@ -111,7 +111,7 @@ describe("virtual time", function()
     assert.same({ "asleep", "Complete", 80 }, { car.record.state, car.sections.charge_state.charging_state,
       car.sections.charge_state.battery_level })
     local site, now = client:energy_site("1000001"), sim:state().now
-    local days = assert(site:energy_history({ period = "day", time_zone = "Etc/UTC",
+    local days = assert(site:energy_history({ period = "month", time_zone = "Etc/UTC",
       start_date = os.date("!%Y-%m-%dT00:00:00Z", math.floor(now) - 30 * DAY),
       end_date = os.date("!%Y-%m-%dT23:59:59Z", math.floor(now)) }))
     assert.equal(31, #days.time_series)

@@ -1,4 +1,5 @@
--- Histories of a site: one entry per period, cut at midnight of the zone, so that days have 23, 24 or 25 hours.
+-- Histories of a site: a day in quarter hours, a month in days, a year in months, cut at midnight of the zone, so that days have 23,
+-- 24 or 25 hours.
 -- What the simulator has lived through is summed from its quarter hours; what lies before is modelled day by day with the site
 -- as it was at the start, so that every past day has numbers and the same ones each time.
 local calendar = require("fleet.sim.calendar")
@@ -78,30 +79,29 @@ local function first_of_month(zone, at, months)
   return calendar.midnight(days * calendar.DAY + calendar.DAY / 2 - zone(at), zone)
 end
 
-local NEXT = {}
+-- Where the entry that begins at a moment ends. A period is cut into smaller ones: how small is not published
+-- (doc/protocol.md#energy-history).
+local function next_slot(_, at) return (math.floor(at / energy.SLOT) + 1) * energy.SLOT end
 
-function NEXT.day(zone, at) return calendar.midnight(at, zone, 1) end
+local function next_day(zone, at) return calendar.midnight(at, zone, 1) end
 
-function NEXT.week(zone, at)
-  local weekday = calendar.date(at + zone(at)).weekday
-  return calendar.midnight(at, zone, 7 - (weekday + 6) % 7)
-end
+local function next_month(zone, at) return first_of_month(zone, at, 1) end
 
-function NEXT.month(zone, at) return first_of_month(zone, at, 1) end
-
-function NEXT.year(zone, at)
+local function next_year(zone, at)
   return first_of_month(zone, at, 13 - calendar.date(at + zone(at)).month)
 end
 
-function NEXT.lifetime() return math.huge end
-
-M.PERIODS = NEXT
+M.ENTRIES = {
+  day = { ends = next_slot, seconds = energy.SLOT }, week = { ends = next_day, seconds = calendar.DAY },
+  month = { ends = next_day, seconds = calendar.DAY }, year = { ends = next_month, seconds = 28 * calendar.DAY },
+  lifetime = { ends = next_year, seconds = 365 * calendar.DAY },
+}
 
 -- energy(site, from, to, period, zone) → list of entries, oldest first; to is excluded.
 function M.energy(site, from, to, period, zone)
   local list, at = json.list(), from
   while at < to do
-    local stop = math.min(NEXT[period](zone, at), to)
+    local stop = math.min(M.ENTRIES[period].ends(zone, at), to)
     local sum = sum_of(site, at, stop)
     if sum then list[#list + 1] = shown(sum, at, zone(at)) end
     at = stop

@@ -154,15 +154,16 @@ local function range(context)
   return from, math.min(to, context.now), zone
 end
 
-local MOST_ENTRIES = 1000
+local MOST_ENTRIES = 3000 -- a month of quarter hours
 
 function handlers.energy_history(context)
   local period = context.query.period or "day"
-  if not history.PERIODS[period] then
+  local entries = history.ENTRIES[period]
+  if not entries then
     context.fail(400, "invalid_request", "period is day, week, month, year or lifetime")
   end
   local from, to, zone = range(context)
-  if to - from > MOST_ENTRIES * calendar.DAY then context.fail(400, "invalid_request", "the range is too long") end
+  if to - from > MOST_ENTRIES * entries.seconds then context.fail(400, "invalid_request", "the range is too long") end
   local list = history.energy(context.site, from, to, period, zone)
   if #list == 0 then return json.null end
   return { period = period, time_series = list, installation_time_zone = context.site.info.installation_time_zone,
