@@ -237,7 +237,8 @@ describe("a simulated energy site", function()
         for _, name in ipairs({ "solar_energy_exported", "grid_energy_imported", "battery_energy_exported" }) do
           assert.near(total({ name }, from, to), total({ name }, from, cut) + total({ name }, cut, to), 0.01)
           assert.near(total({ name }, from, to), total({ name }, from, to, "lifetime"), 0.01)
-          assert.near(total({ name }, from, to), total({ name }, from, cut, "day") + total({ name }, cut, to, "day"), 0.01)
+          assert.near(total({ name }, from, to),
+            total({ name }, from, cut, "day") + total({ name }, cut, to, "day"), 0.01)
         end
       end
     end)
@@ -309,8 +310,9 @@ describe("a simulated energy site", function()
       assert.equal(400, status(range("2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z", "day")))
       assert.equal(400, status("period=hour"))
       local from = "2026-01-01T00:00:00Z"
-      assert.same({ 200, 400, 200 }, { status(range(from, "2026-02-01T00:00:00Z", "day")), status(range(from, "2026-02-03T00:00:00Z", "day")),
-        status(range(from, "2026-02-03T00:00:00Z", "month")) })
+      local month, more = "2026-02-01T00:00:00Z", "2026-02-03T00:00:00Z"
+      assert.same({ 200, 400, 200 },
+        { status(range(from, month, "day")), status(range(from, more, "day")), status(range(from, more, "month")) })
     end)
 
     it("of the wall connector holds what a vehicle charged at home, and the load shows it", function()
