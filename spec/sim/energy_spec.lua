@@ -271,7 +271,8 @@ describe("a simulated energy site", function()
     it("knows time zones by name and refuses others, in the query and in the garage", function()
       local offsets = { ["Asia/Kathmandu"] = 20700, ["Europe/Berlin"] = 3600 }
       local real = simulated.new(nil, { zone = function(name) return offsets[name] end })
-      local day = "/calendar_history?kind=energy&start_date=2026-03-01T00:00:00%2B05:45&end_date=2026-03-03T00:00:00%2B05:45&period=month&time_zone="
+      local day = "/calendar_history?kind=energy&start_date=2026-03-01T00:00:00%2B05:45&end_date=2026-03-03T00:00:00%2B05:45&period=month"
+        .. "&time_zone="
       local reply = real:get(SITE .. day .. "Asia%2FKathmandu")
       assert.equal(2, #reply.response.time_series)
       assert.equal("2026-03-02T00:00:00+05:45", reply.response.time_series[2].timestamp)
