@@ -1,0 +1,23 @@
+# What a release is made of: the source archive, the Debian package, the rock.
+
+VERSION := $(shell sed -n 's/.*_VERSION = "fleet \([^"]*\)".*/\1/p' $(ROOT)/lua/fleet/init.lua)
+DIST     = build/dist
+
+.PHONY: dist deb rock
+
+# The committed tree; the same commit gives the same bytes.
+dist:
+	@mkdir -p $(DIST)
+	git archive --format=tar --prefix=fleet-$(VERSION)/ HEAD | gzip -n9 >$(DIST)/fleet-$(VERSION).tar.gz
+	@echo "$(DIST)/fleet-$(VERSION).tar.gz"
+
+# A Debian package of the committed tree, built in a copy.
+deb: dist
+	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS) debhelper lintian fakeroot"
+	@rm -rf build/deb && mkdir -p build/deb
+	@cp $(DIST)/fleet-$(VERSION).tar.gz build/deb/fleet_$(VERSION).orig.tar.gz
+	@tar -C build/deb -xzf $(DIST)/fleet-$(VERSION).tar.gz
+	@cp -r build/deb/fleet-$(VERSION)/doc/packaging/debian build/deb/fleet-$(VERSION)/debian
+	cd build/deb/fleet-$(VERSION) && dpkg-buildpackage -us -uc
+	lintian --fail-on error,warning --profile debian build/deb/*.changes
+	@ls build/deb/*.deb
