@@ -1,7 +1,6 @@
 #!/bin/sh
 # install.sh install | uninstall | list: the files of an installation. make gives the folders (LUADIR LIBDIR BINDIR DATADIR PREFIX), DESTDIR, the Lua
-# (LUA LUA_ABI), the folder of the build (B) and its optional parts (PARTS). What install writes, uninstall removes, and
-# folders that are empty then.
+# (LUA LUA_ABI), the folder of the build (B) and its optional parts (PARTS). What install writes, uninstall removes.
 set -eu
 made=$B/install
 
@@ -46,9 +45,13 @@ put() {
   chmod "$1" "$2"
 }
 
+# Folders of our own go when they are empty; those of the system stay.
 remove() {
   rm -f "$2"
-  rmdir -p "${2%/*}" 2>/dev/null || true
+  folder=${2%/*}
+  while case ${folder#"${DESTDIR:-}"} in */fleet | */fleet/*) true ;; *) false ;; esac && rmdir "$folder" 2>/dev/null; do
+    folder=${folder%/*}
+  done
 }
 
 show() {
