@@ -5,8 +5,8 @@ local quote = process.quote
 local variant = string.match(process.build, "[^/]*$")
 
 local function shell(line)
-  local pipe = io.popen("unset LD_PRELOAD FLEET_BUILD LUA_PATH LUA_CPATH MAKEFLAGS MAKELEVEL; cd " .. quote(process.root) .. " && { " .. line
-    .. "; } 2>&1; echo; echo $?")
+  local pipe = io.popen("unset LD_PRELOAD FLEET_BUILD LUA_PATH LUA_CPATH MAKEFLAGS MAKELEVEL; cd " .. quote(process.root)
+    .. " && { " .. line .. "; } 2>&1; echo; echo $?")
   local text = pipe:read "a"
   pipe:close()
   local out, status = string.match(text, "^(.-)\n*(%d+)\n$")

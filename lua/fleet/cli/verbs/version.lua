@@ -23,8 +23,8 @@ return {
   {
     name = "version", words = {}, local_only = true,
     doc = "Prints the version of the module and of Lua; with --verbose all that a report of a fault needs.",
-    details = "--verbose adds the libraries that are loaded, how the module was built, which optional parts can be loaded, and the files that"
-      .. " it came from.",
+    details = "--verbose adds the libraries that are loaded, how the module was built, which optional parts can be loaded, and"
+      .. " the files that it came from.",
     run = function(_, line) return line.options.verbose and whole() or brief() end,
   },
 }
