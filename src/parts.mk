@@ -32,7 +32,7 @@ $(B)/lib/fleet/core.so: $(OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ $(LIBS)
 
-# For hosts that carry the core inside their program (src/fleet.h).
+# For hosts that carry the core inside their program (src/bind/lua/fleet.h).
 $(B)/lib/libfleet.a: $(OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^

@@ -14,7 +14,7 @@ files() {
 
 # What a folder of LuaRocks has no place for.
 shared_files() {
-  echo "644|$PREFIX/include/fleet/fleet.h|src/fleet.h"
+  echo "644|$PREFIX/include/fleet/fleet.h|src/bind/lua/fleet.h"
   echo "644|$PREFIX/lib/fleet-lua$LUA_ABI.a|$B/lib/libfleet.a"
   echo "644|$DATADIR/pkgconfig/fleet-lua$LUA_ABI.pc|$made/fleet.pc"
   echo "644|$DATADIR/man/man1/fleet.1|$made/fleet.1"

@@ -1,4 +1,5 @@
 #include "bind/lua/bind.h"
+#include "bind/lua/fleet.h"
 
 #include "http/multi.h"
 #include "signing/wire/codec.h"
