@@ -13,8 +13,8 @@ static void (*const openers[])(lua_State *) = {
     open_counters, open_seals,    open_crypto,   open_certificates, open_oauth,  open_signals, open_keys,
     open_commands, open_messages, open_sessions, open_receiver,     open_tariffs};
 
-/* core.versions() -> { libcurl =, tls =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need not be
- * those of the build; tls is what libcurl does TLS with. */
+/* core.versions() -> { libcurl =, tls =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need
+ * not be those of the build; tls is what libcurl does TLS with. */
 static int l_versions(lua_State *L) {
   lua_createtable(L, 0, 4);
   lua_pushstring(L, http_version());
