@@ -5,6 +5,7 @@ local errors = require "fleet.util.errors"
 local task = require "fleet.async.task"
 local turns = require "fleet.async.loop"
 local widths = require "fleet.async.width"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local map_options = { "concurrency", "progress", "skip", "longest_pause" }
 local default_longest_pause = 300

@@ -9,7 +9,7 @@ local turns = require "fleet.async.loop"
 
 local M = {}
 
-local unpack, close_coroutine = compat.unpack, compat.close_coroutine
+local unpack, close_coroutine, running = compat.unpack, compat.close_coroutine, compat.running
 local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
 local alive = 0 -- tasks that have not ended
 
@@ -20,7 +20,7 @@ local function cancelled_error()
 end
 
 function M.current()
-  return task_of[coroutine.running()]
+  return task_of[running()]
 end
 local current = M.current
 
@@ -86,7 +86,7 @@ local function was_cancelled(task)
 end
 
 local function make_report(task)
-  task.report = setmetatable({
+  task.report = compat.finalised({
     seen = false, failure = task.failure, name = name_of(task),
     traceback = (string.gsub(debug.traceback(task.coroutine), "\n[^\n]*fleet/async/task%.lua[^\n]*$", "")), -- our own frame
   }, report_mt)
@@ -188,6 +188,30 @@ end
 
 task_methods.close = task_methods.cancel
 task_mt.__close = task_methods.cancel
+
+local iterating, most_iterating = 0, 20 -- in Lua 5.1, which has 200 calls of C functions inside each other
+local too_many = "more than %d tasks stand in a for loop over pages at once, which Lua 5.1 cannot carry: use list:collect()"
+
+local function turn_until_ended(task, caller)
+  while task.state == "running" do
+    if caller.cancelled then task:cancel() end
+    turns.wait_and_turn()
+  end
+end
+
+--- Calls fn(...), which may wait, for an iterator that a generic for calls: Lua 5.1 cannot yield there, so that there a task of
+--- its own runs it, and the caller turns the loop meanwhile.
+function M.iterate(fn, ...)
+  local caller = current()
+  if compat.yields_everywhere or not caller then return fn(...) end
+  if iterating >= most_iterating then errors.usage(string.format(too_many, most_iterating)) end
+  local task = M.spawn(fn, ...)
+  iterating = iterating + 1
+  local ran, failure = pcall(turn_until_ended, task, caller)
+  iterating = iterating - 1
+  if not ran then error(failure, 0) end
+  return task:wait()
+end
 
 --- Runs fn(...) as a task and turns the loop until all tasks have ended. Returns what fn returned; its error is raised.
 function M.run(fn, ...)

@@ -3,6 +3,7 @@
 
 local task = require "fleet.async.task"
 local turns = require "fleet.async.loop"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

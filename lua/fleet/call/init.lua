@@ -11,6 +11,7 @@ local status_cache = require "fleet.call.vehicle_status_cache"
 local tokens = require "fleet.oauth.tokens"
 local region = require "fleet.region"
 local redact = require "fleet.util.redact"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

@@ -4,6 +4,7 @@
 -- page brings nothing new: some servers ignore the page number and would be walked for ever (doc/protocol.md#paging).
 
 local run = require "fleet.call"
+local tasks = require "fleet.async"
 local errors = require "fleet.util.errors"
 
 local M = {}
@@ -70,6 +71,13 @@ local function walk(row, handle, request)
   end
 end
 
+local function following_page(following, in_for)
+  local records, err
+  if in_for then records, err = tasks.iterate(following) else records, err = following() end
+  if err then errors.raise(err) end
+  return records
+end
+
 local methods = {}
 local mt = { __name = "fleet.pages", __index = methods }
 function mt.__tostring(self)
@@ -79,10 +87,8 @@ end
 --- Walks page by page: for records in list:pages() do … end. Raises err.
 function methods:pages()
   local following = walk(self.row, self.handle, self.plan())
-  return function()
-    local records, err = following()
-    if err then errors.raise(err) end
-    return records
+  return function(...)
+    return following_page(following, select("#", ...) > 0) -- a generic for gives its state and its control
   end
 end
 
@@ -105,10 +111,10 @@ end
 
 --- Generic for over all records of all pages; raises err. Each loop is a walk of its own from the first page.
 function mt.__call(self, _, control)
-  local state = control ~= nil and self.walks[control] or { pages = methods.pages(self), i = 0, records = {} }
+  local state = control ~= nil and self.walks[control] or { walk = walk(self.row, self.handle, self.plan()), i = 0, records = {} }
   if control ~= nil then self.walks[control] = nil end
   while state.i >= #state.records do
-    state.records, state.i = state.pages(), 0
+    state.records, state.i = following_page(state.walk, true), 0
     if not state.records then return nil end
   end
   state.i = state.i + 1

@@ -6,6 +6,7 @@
 local run = require "fleet.call"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

@@ -5,6 +5,7 @@
 local cache = require "fleet.oauth.token_cache"
 local endpoint = require "fleet.oauth.token_endpoint"
 local poll = require "fleet.async.poll"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local exchange_seconds = 30 -- an exchange that has begun is given this long, whatever the caller's time
 local lease_seconds = 2 * exchange_seconds + 30

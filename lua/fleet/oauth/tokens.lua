@@ -10,6 +10,7 @@ local cache = require "fleet.oauth.token_cache"
 local endpoint = require "fleet.oauth.token_endpoint"
 local region = require "fleet.region"
 local refresh_under_lease = require "fleet.oauth.refresh"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

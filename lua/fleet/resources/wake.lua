@@ -4,6 +4,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

@@ -8,6 +8,7 @@ local rows = require "fleet.call.rows"
 local run = require "fleet.call"
 local session_pool = require "fleet.signing.session_pool"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

@@ -3,6 +3,7 @@
 local errors = require "fleet.util.errors"
 local auth = require("fleet.sim.auth")
 local control = require("fleet.sim.control")
+local compat = require "fleet.util.compat"
 local core = require("fleet.core")
 local json = require("fleet.sim.json")
 local log = require("fleet.sim.log")
@@ -212,7 +213,7 @@ function M.new(options)
   if not options.loop then
     options = members.copy(options, { loop = require("fleet.async").loop })
   end
-  local self = setmetatable({ servers = {}, on_stop = options.on_stop, called_at = core.clock() }, Sim)
+  local self = compat.finalised({ servers = {}, on_stop = options.on_stop, called_at = core.clock() }, Sim)
   self.log = log.open(options.log)
   local ok, err, kind = open_servers(self, options)
   if not ok then return nil, err, kind end

@@ -4,6 +4,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local object = require "fleet.store.object"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local failure = errors.failure
 

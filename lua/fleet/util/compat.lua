@@ -1,9 +1,62 @@
--- The few names that differ between the Lua versions that this source may one day run on.
+-- What differs between the versions of Lua that this source runs on (doc/manual/versions.md). luacheck holds all other files
+-- to what every version has.
+
+-- luacheck: std max
+
+local M = { unpack = table.unpack or unpack, pcall = pcall, running = coroutine.running }
 
 local function nothing()
 end
+M.close_coroutine = coroutine.close or nothing
 
-return {
-  close_coroutine = coroutine.close or nothing,
-  unpack = table.unpack or unpack, -- luacheck: ignore
-}
+-- ---- finalisers of tables: before 5.2 userdata alone have them ----
+
+--- setmetatable for a metatable with __gc.
+M.finalised = setmetatable
+
+if newproxy then
+  function M.finalised(object, metatable)
+    local proxy = newproxy(true)
+    getmetatable(proxy).__gc = function() metatable.__gc(object) end
+    object.finaliser = proxy
+    return setmetatable(object, metatable)
+  end
+end
+
+-- ---- yields across pcall: 5.1 has none, nor across a generic for ----
+
+--- Whether a function that waits may be called by pcall, by the for statement and as a metamethod.
+M.yields_everywhere = coroutine.wrap(function() return pcall(coroutine.yield, true) end)() == true
+
+if M.yields_everywhere then return M end
+
+local outer_of = setmetatable({}, { __mode = "k" }) -- coroutine of a protected call -> the coroutine that called
+
+local function begin(fn, outer)
+  local inner = coroutine.create(fn)
+  outer_of[inner] = outer
+  return inner
+end
+
+local function go_on(inner, ran, ...)
+  if coroutine.status(inner) ~= "suspended" then return ran, ... end
+  return go_on(inner, coroutine.resume(inner, coroutine.yield(...)))
+end
+
+--- pcall of a function that may wait: it runs in a coroutine of its own.
+function M.pcall(fn, ...)
+  local outer = coroutine.running()
+  if not outer then return pcall(fn, ...) end
+  local begun, inner = pcall(begin, fn, outer)
+  if not begun then return pcall(fn, ...) end -- a function in C, or no memory
+  return go_on(inner, coroutine.resume(inner, ...))
+end
+
+--- The running coroutine, seen from outside of M.pcall.
+function M.running()
+  local thread = coroutine.running()
+  while thread and outer_of[thread] do thread = outer_of[thread] end
+  return thread
+end
+
+return M

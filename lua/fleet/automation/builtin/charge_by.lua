@@ -10,6 +10,7 @@ local tables = require "fleet.util.tables"
 local options = require "fleet.automation.options"
 local tariffs = require "fleet.tariff"
 local poll_schedule = require "fleet.automation.poll_schedule"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {
   doc = "Charges a car to a level by a local time, in the cheapest hours.",

@@ -4,6 +4,7 @@
 -- (doc/protocol.md#rate-limits): an unchanged tariff costs no call, a changed one waits for its turn.
 
 local tariffs = require "fleet.tariff"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {
   doc = "Keeps the tariff of an energy site equal to prices from elsewhere.",
