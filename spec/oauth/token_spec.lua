@@ -78,6 +78,16 @@ describe("a stored record", function()
     end)
   end
 
+  it("is to be kept alive after 30 days, and where its refresh lies more than a day in the future of the clock", function()
+    local now, day = 1.7e9, 86400
+    local function stale(at, refresh)
+      return read(('{"access_token":"a","refresh_token":%s,"refreshed_at":%d}'):format(refresh or '"r"', at)):stale(0, now)
+    end
+    assert.same({ false, true }, { stale(now - 30 * day + 1), stale(now - 30 * day - 1) })
+    assert.same({ false, true }, { stale(now + day - 1), stale(now + day + 1) })
+    assert.is_false(stale(now + 9 * day, "null")) -- nothing to refresh with
+  end)
+
   it("whose access token would break a header is refreshed", function()
     assert.equal("refresh", read('{"access_token":"a\\r\\nX: 1","refresh_token":"r"}'):choose(0, 1000))
     assert.equal("login", read('{"access_token":"a\\u0000"}'):choose(0, 1000))

@@ -203,10 +203,12 @@ enum {
   ROW_READ = 1024,         /* a POST that changes nothing: no outcome, may be repeated like a GET */
   ROW_IDEMPOTENT_WITH_ID = 2048, /* ROW_IDEMPOTENT when the parameter id is given */
   ROW_ANY_OF = 4096,             /* at least one parameter besides those of the path */
-  ROW_EITHER_FORM = 8192, /* published in plain form only: what certainly refuses one form gets the other,
-                             once */
-  ROW_CHECKED = 32768,    /* what is wrong with its content, or needless, is not sent unless force = true */
-  ROW_PLAIN_FIRST = 16384 /* the service itself carries it out, also for vehicles that require signing */
+  ROW_EITHER_FORM = 8192,  /* published in plain form only: what certainly refuses one form gets the other,
+                              once */
+  ROW_CHECKED = 32768,     /* what is wrong with its content, or needless, is not sent unless force = true */
+  ROW_PLAIN_FIRST = 16384, /* the service itself carries it out, also for vehicles that require signing */
+  ROW_UNPUBLISHED =
+      65536 /* beyond the published interface: nothing written down apart from the row says it */
 };
 
 struct row {

@@ -41,6 +41,7 @@ static const struct flag row_flags[] = {{ROW_COMMAND, "command"},
                                         {ROW_IDEMPOTENT_WITH_ID, "idempotent_with_id"},
                                         {ROW_ANY_OF, "any_of"},
                                         {ROW_CHECKED, "checked"},
+                                        {ROW_UNPUBLISHED, "unpublished"},
                                         {0, NULL}};
 
 static const struct flag value_flags[] = {
