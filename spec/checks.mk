@@ -3,7 +3,7 @@
 
 TEST_DEPS = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales procps \
             clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git zsh fish \
-            libmosquitto-dev mosquitto
+            libmosquitto-dev mosquitto libhiredis-dev redis-server
 DEPS      = $(BUILD_DEPS) $(TEST_DEPS)
 
 # ---- specs ----
@@ -114,11 +114,15 @@ build/fuzz-obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(INCLUDES) -c -o $@ $<
 
+# What a target needs that is no part of the core.
+FUZZ_LIBS_redis = $(shell $(PKG) --libs hiredis)
+build/fuzz/redis: build/fuzz-obj/redis/replies.o build/fuzz-obj/redis/push.o
+
 build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)
 	@mkdir -p $(@D)
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(INCLUDES) -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG) --libs lua$(LUA_VERSION))
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(INCLUDES) -o $@ $(filter %.c %.o,$^) $(LIBS) $(FUZZ_LIBS_$*) $(shell $(PKG) --libs lua$(LUA_VERSION))
 
--include $(FUZZ_OBJECTS:.o=.d)
+-include $(FUZZ_OBJECTS:.o=.d) $(wildcard build/fuzz-obj/redis/*.d)
 
 # ---- checks that need no run ----
 

@@ -2,7 +2,7 @@
 
 # The folders of the optional parts; each is built where pkg-config finds its libraries.
 LIBRARIES_server = libmicrohttpd gnutls
-LIBRARIES_redis  = hiredis hiredis_ssl
+LIBRARIES_redis  = hiredis libssl libcrypto
 LIBRARIES_mqtt   = libmosquitto
 # A module that is Lua has its name already: its part goes by another.
 NAME_mqtt = mosquitto
@@ -31,11 +31,6 @@ $(B)/obj/%.o: src/%.c
 $(B)/lib/fleet/core.so: $(OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ $(LIBS)
-
-# For hosts that carry the core inside their program (src/bind/lua/fleet.h).
-$(B)/lib/libfleet.a: $(OBJECTS)
-	@rm -f $@
-	$(AR) rcs $@ $^
 
 define part
 $(B)/lib/fleet/$(call name_of,$1).so: $(call part_objects,$1) $(SHARED_BINDING)

@@ -119,6 +119,35 @@ describe("the doctor", function()
     assert.is_nil(string.find(result.out, "canary", 1, true))
   end)
 
+  local redis = require "spec.support.servers.redis"
+  local missing = redis.missing()
+  local look_at_redis = missing and function(name) pending(name .. ": " .. missing) end or it
+
+  look_at_redis("asks a Redis store how durable it is", function()
+    local server = redis.start { settings = { "appendonly yes", "appendfsync always" } }
+    finally(server.stop)
+    configured { store = server.address }
+    local lines = examine()
+    for _, name in ipairs { "store", "store durability", "store eviction", "store clock" } do
+      assert.is_true(lines[name].ok, lines[name].message)
+    end
+    server.cli("config set appendfsync everysec")
+    server.cli("config set maxmemory-policy allkeys-lru")
+    lines = examine()
+    assert.is_false(lines["store durability"].ok)
+    assert.matches("the last second", lines["store durability"].message)
+    assert.matches("maxmemory%-policy noeviction", lines["store eviction"].fix)
+  end)
+
+  look_at_redis("says that a Redis store does not answer, and why", function()
+    configured { store = "redis+unix:" .. directory .. "/nothing?timeout=0.2" }
+    local lines = examine()
+    assert.is_false(lines.store.ok)
+    assert.matches("No such file", lines.store.message)
+    configured { store = "redis://10.0.0.1" }
+    assert.matches("plain TCP", examine().store.message)
+  end)
+
   -- what is wrong, the line that says so, its cause, what to do
   local cases = {
     { "nobody is signed in", "sign-in", nil, "fleet login", prepare = function() configured() end },

@@ -23,6 +23,8 @@ local runs = {
     "Maple Street\tsolar %-?[%d%.]+ W\tbattery %-?[%d%.]+ W\n$" },
   ["keys.lua"] = { "without the passphrase:\tnil\t%S", "fingerprint:\t%x+\n%-%-%-%-%-BEGIN PUBLIC KEY",
     "existing file:\tnil\t%S" },
+  ["many_machines.lua"] = { "told\tbusy\n", "late write\tconflict\nstored\tthe newer pair\ncalls of both\t3\n",
+    "store durability\ttrue\t", "store eviction\ttrue\t", "store clock\ttrue\t[^\n]*\n$" },
   ["outcome.lua"] = { needs = "token", "^the door is open\tnow\n$" },
   ["server.lua"] = { "^GET /api/1/vehicles/5YJ3E1EA7KF000001\nonline\n$" },
   ["sign_in.lua"] = { needs = "app", "/oauth2/v3/authorize%?response_type=code&client_id=app",

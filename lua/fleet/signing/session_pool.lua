@@ -3,8 +3,9 @@
 -- One slot per vehicle and domain. Its mutex is fair; in the security domain it is held from the counter to the answer,
 -- because vehicles want those commands strictly in order, elsewhere only while a message is signed. The store's lease
 -- keeps other processes out while the slot is in use; counters are reserved in the store before the first of them is
--- used, and the true one is written back when the lease is given back (doc/manual/stores.md). A store that fails is told,
--- not obeyed: what a stale counter costs is one more exchange.
+-- used, and the true one is written back when the lease is given back (doc/manual/stores.md). A store of this machine that
+-- fails is told, not obeyed: what a stale counter costs is one more exchange. Where machines share a store that cannot be
+-- reached, each would go on from the same counter: nobody signs until it is back.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -94,6 +95,7 @@ local function take_lease(context, slot, deadline, now)
   while true do
     local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, pauses:left() + 10))
     if not lease and kind ~= "busy" then tell(context, slot, err.message) end
+    if not lease and kind ~= "busy" and context.store:shared() then return failure(kind, err.message) end
     if lease or kind ~= "busy" then
       slot.lease = lease or no_lease
       return true
@@ -245,6 +247,7 @@ function M.reserve(context, slot, now, wall)
   local ok, err
   ok, err, kind = save(context, slot, state)
   if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
+  if not ok and context.store:shared() then return failure(kind, err.message) end
   if not ok then tell(context, slot, err.message) end
   slot.reserved = beyond
   return true

@@ -54,9 +54,12 @@ function M.seal(store, key)
   return require("fleet.store.sealed")(store, key)
 end
 
---- Opens by text, as the command line and FLEET_STORE say it: "memory", "file:/path", or a path.
+local by_scheme = { redis = true, rediss = true, ["redis+unix"] = true } -- an address is given whole
+
+--- Opens by text, as the command line and FLEET_STORE say it: "memory", "file:/path", a path, or the address of a Redis.
 function M.open(text, options)
   if text == "memory" then return M.memory(options) end
+  if by_scheme[string.match(text, "^([%l+]+):")] then return M.redis(text, options) end
   local name, rest = string.match(text, "^(%l+):(.+)$")
   if name then return M[name](rest, options) end
   return M.file(text, options)

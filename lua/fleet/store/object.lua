@@ -147,6 +147,20 @@ function Store.due(store)
   return acts.due and acts:due()
 end
 
+--- Whether machines rely on it that know nothing of each other.
+function Store.shared(store)
+  local acts = acts_of(store, "shared")
+  return acts ~= nil and acts.shared ~= nil and acts:shared()
+end
+
+--- What an operator must know of a store that others run: a list of { name =, ok =, message =, fix = }, or nil, err, kind.
+function Store.findings(store)
+  local acts, err, kind = acts_of(store, "findings")
+  if not acts then return nil, err, kind end
+  if not acts.findings then return {} end
+  return acts:findings()
+end
+
 function Store.close(store)
   if store.closed then return true end
   local acts = acts_of(store, "close")

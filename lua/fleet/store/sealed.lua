@@ -83,6 +83,14 @@ function Sealed.due(self)
   return self.inner:due()
 end
 
+function Sealed.shared(self)
+  return self.inner:shared()
+end
+
+function Sealed.findings(self)
+  return self.inner:findings()
+end
+
 function Sealed.close(self)
   return self.inner:close()
 end

@@ -75,9 +75,27 @@ local function store_files(directory, warnings)
   end
 end
 
+-- One that machines share: what its operator must know.
+local function shared_store(report, text)
+  local ran, opened, err = pcall(require("fleet.store").open, text)
+  if not ran then opened, err = nil, { message = tostring(opened) } end
+  local found
+  if opened then
+    found, err = opened:findings()
+    opened:close()
+  end
+  if not found then
+    report.given.store = nil
+    return failed(report, "store", err, "try the same address with redis-cli; doc/manual/many_machines.md says how to write it")
+  end
+  add(report, "store", true, text .. " answers")
+  for _, line in ipairs(found) do add(report, line.name, line.ok, line.message, line.fix) end
+end
+
 function M.store(report)
   local directory = report.given.store
   if type(directory) ~= "string" then return add(report, "store", nil, "none: the token is given from outside") end
+  if string.find(directory, "^rediss?[:+]") then return shared_store(report, directory) end
   if string.find(directory, "^%l+:") or directory == "memory" then
     return add(report, "store", nil, directory .. " is not looked at")
   end

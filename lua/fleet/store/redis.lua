@@ -1,0 +1,340 @@
+-- fleet.store.redis(address): one Redis server for any number of processes on any number of machines.
+--
+-- What happens on the server is redis/scripts.lua, how commands get there redis/link.lua. Here is what saves round trips: a
+-- lease brings the record with it, and what is put behind leaves with the lease's release, for which nobody waits.
+
+local address = require "fleet.store.redis.address"
+local async = require "fleet.async"
+local compat = require "fleet.util.compat"
+local contract = require "fleet.store"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local findings = require "fleet.store.redis.findings"
+local new_link = require "fleet.store.redis.link"
+local scripts = require "fleet.store.redis.scripts"
+local tables = require "fleet.util.tables"
+
+local failure, unpack = errors.failure, compat.unpack
+
+local largest = 1048576
+local defaults = {
+  prefix = "fleet/", replicas = 0,
+  settle = 2, -- seconds in which those who held leases take them again, when Redis came back without its data
+}
+local snapshot_seconds = 1 -- for which what a lease brought with it is taken for what is stored
+
+local refusals = {
+  lease = { "conflict", "the lease was lost to somebody else" },
+  generation = { "conflict", "somebody else wrote the key" },
+  counters = { "store", "what stands under the key is no set of counters" },
+  busy = { "busy", "the lease is held by somebody else" },
+}
+
+-- An answer of a script: what it gave, or nil, err, kind for a word that says no.
+local function answer(value, err, kind)
+  local refusal = refusals[value]
+  if refusal then return failure(refusal[1], refusal[2]) end
+  return value, err, kind
+end
+
+local function text_of(number)
+  return string.format("%.0f", number)
+end
+
+local function milliseconds(seconds)
+  return text_of(math.max(math.min(seconds, 1e9), 0) * 1000)
+end
+
+-- ---- the store ----
+
+local Redis = {}
+Redis.__index = Redis
+
+-- Milliseconds that a clock of the caller's has moved since the store was opened: the server's moves by itself.
+local function moved(self)
+  if not self.clock then return "0" end
+  local _, wall = self.clock()
+  return text_of((wall - self.opened_at) * 1000)
+end
+
+local function script_key(self, key)
+  return self.place.prefix .. key
+end
+
+local function run(self, script, key, ...)
+  return answer(self.link:call(script, script_key(self, key), moved(self), ...))
+end
+
+-- A name that no other write, lease or reservation of any process has.
+local function fresh_name(self)
+  self.drawn = self.drawn + 1
+  return self.client .. ":" .. text_of(self.drawn)
+end
+
+-- ---- leases ----
+
+local Lease = {}
+Lease.__index = Lease
+
+local function seconds_left(lease)
+  return lease.ends - async.real()
+end
+
+local function forget(lease)
+  local leases = lease.store.leases
+  if leases[lease.key] == lease then leases[lease.key] = nil end
+end
+
+function Lease.renew(lease)
+  if lease.released then return failure("conflict", "the lease was released") end
+  local before = async.real()
+  local done, err, kind = run(lease.store, scripts.renew, lease.key, lease.owner, milliseconds(lease.ttl))
+  if not done then return nil, err, kind end
+  lease.ends = before + lease.ttl
+  return true
+end
+
+-- What was put behind, and the release if it is one.
+local function post_behind(lease, release)
+  local self, behind = lease.store, lease.behind
+  lease.behind = nil
+  self.link:post(math.max(seconds_left(lease), 1), scripts.put, script_key(self, lease.key), moved(self), behind.write, behind.value,
+    "", behind.ttl, lease.owner, "", text_of(behind.generation), release)
+end
+
+function Lease.release(lease)
+  if lease.released then return true end
+  lease.released = true
+  forget(lease)
+  if lease.behind then
+    post_behind(lease, "1")
+    return true
+  end
+  local done, err, kind = run(lease.store, scripts.release, lease.key, lease.owner)
+  if not done then return nil, err, kind end
+  return true
+end
+
+-- The commands with which leases that the server has forgotten are taken again.
+local function resume_words(self)
+  local words = {}
+  for key, lease in pairs(self.leases) do
+    local left = seconds_left(lease)
+    if left > 0 then
+      words[#words + 1] = {
+        "EVALSHA", scripts.resume.sha, "1", script_key(self, key), moved(self), lease.owner, text_of(lease.fence), milliseconds(left),
+      }
+    end
+  end
+  return words
+end
+
+-- While others may still hold leases that the server has forgotten, nobody gets a new one.
+local function is_quiet(self)
+  local ready, err, kind = self.link:ready()
+  if not ready then return nil, err, kind end
+  if async.real() >= self.link.quiet_until then return true end
+  return failure("busy", "Redis has just begun without data: those who held leases have their turn first")
+end
+
+function Redis.lease(self, key, ttl)
+  local ready, err, kind = is_quiet(self)
+  if not ready then return nil, err, kind end
+  local before, owner = async.real(), fresh_name(self)
+  local found
+  found, err, kind = run(self, scripts.lease, key, owner, milliseconds(ttl))
+  if not found then return nil, err, kind end
+  local lease = setmetatable({
+    key = key, fence = found[1], ttl = ttl, ends = before + ttl, owner = owner, store = self, released = false,
+    generation = found[3], snapshot = { value = found[2] or nil, generation = found[3], taken = async.real() },
+  }, Lease)
+  self.leases[key] = lease
+  return lease
+end
+
+-- ---- values ----
+
+-- What is known here of a key under a lease: what was put behind, or, once, what came with the lease.
+local function held_value(self, key)
+  local lease = self.leases[key]
+  if not lease then return nil end
+  if lease.behind then return lease.behind end
+  local snapshot = lease.snapshot
+  lease.snapshot = nil
+  return snapshot and async.real() - snapshot.taken < snapshot_seconds and snapshot or nil
+end
+
+function Redis.get(self, key)
+  local held = held_value(self, key)
+  if held then return held.value, held.generation end
+  local found, err, kind = run(self, scripts.get, key)
+  if not found then return nil, err, kind end
+  return found[1] or nil, found[2]
+end
+
+-- Generations go on from the server's clock, and so does the fence: beyond both is beyond whatever was.
+local function put_behind(lease, value, ttl)
+  lease.snapshot = nil
+  lease.generation = math.max(lease.generation, lease.fence) + 1
+  lease.behind = { value = value, ttl = ttl, generation = lease.generation, write = fresh_name(lease.store) }
+  return lease.generation
+end
+
+-- How many replicas have what was just written.
+local function put_replicated(self, words)
+  local wait = { false, "WAIT", text_of(self.place.replicas), milliseconds(self.link.timeout / 2) }
+  local generation, copies, err, kind = self.link:call_both(words, wait)
+  generation, err, kind = answer(generation, err or copies, kind or err)
+  if not generation then return nil, err, kind end
+  if type(copies) == "number" and copies >= self.place.replicas then return generation end
+  local text = "%s wrote it, but %s of %d replicas have it"
+  return failure("store", string.format(text, self.place.label, tostring(copies), self.place.replicas))
+end
+
+function Redis.put(self, key, value, put)
+  local lease, ticket = put.lease, put.ticket
+  local ttl = put.ttl and milliseconds(put.ttl) or ""
+  if #value > largest then return failure("store", "the value is too large to be stored") end
+  if lease and lease.released then return failure(refusals.lease[1], refusals.lease[2]) end
+  if put.behind and lease and not (put.durable or put.generation or ticket) then return put_behind(lease, value, ttl) end
+  local held = self.leases[key]
+  if held then held.snapshot, held.behind = nil, held == lease and nil or held.behind end
+  local words = {
+    scripts.put, script_key(self, key), moved(self), fresh_name(self), value, put.generation and text_of(put.generation) or "", ttl,
+    lease and lease.owner or "", ticket and ticket.name or "", "", "",
+  }
+  if put.durable and self.place.replicas > 0 then return put_replicated(self, words) end
+  local generation, err, kind = answer(self.link:call(unpack(words)))
+  if not generation then return nil, err, kind end
+  if lease then lease.generation = generation end
+  return generation
+end
+
+function Redis.delete(self, key, generation)
+  local held = self.leases[key]
+  if held then held.snapshot, held.behind = nil, nil end
+  local done, err, kind = run(self, scripts.delete, key, generation and text_of(generation) or "")
+  if not done then return nil, err, kind end
+  return true
+end
+
+-- ---- reservations ----
+
+local Ticket = {}
+Ticket.__index = Ticket
+
+function Ticket.close(ticket)
+  if ticket.closed then return true end
+  ticket.closed = true
+  ticket.store.link:post(60, scripts.unreserve, script_key(ticket.store, ticket.key), moved(ticket.store), ticket.name)
+  return true
+end
+
+--- Takes the room on the server: neither a full memory nor a server that takes no writes shows only after an exchange.
+function Redis.reserve(self, key, bytes)
+  if bytes > largest then return failure("store", "the value is too large to be stored") end
+  local name = fresh_name(self)
+  local done, err, kind = run(self, scripts.reserve, key, name, text_of(bytes))
+  if not done then return nil, err, kind end
+  return setmetatable({ key = key, name = name, store = self, closed = false }, Ticket)
+end
+
+-- ---- counters ----
+
+local function totals_of(list)
+  local totals = {}
+  for i = 1, #list, 2 do totals[list[i]] = tonumber(list[i + 1]) end
+  return totals
+end
+
+--- Adds once, also where the answer is lost and asked for again.
+function Redis.add(self, key, amounts, options)
+  self.additions = self.additions + 1
+  local words = {
+    scripts.add, script_key(self, key), moved(self), self.client, text_of(self.additions), options.ttl and milliseconds(options.ttl) or "",
+  }
+  for name, amount in pairs(amounts) do
+    words[#words + 1] = name
+    words[#words + 1] = text_of(amount)
+  end
+  local list, err, kind = answer(self.link:call(unpack(words)))
+  if not list then return nil, err, kind end
+  return totals_of(list)
+end
+
+-- ---- what is held back ----
+
+function Redis.flush(self)
+  for _, lease in pairs(self.leases) do
+    if lease.behind then post_behind(lease, "") end
+  end
+  return self.link:settle()
+end
+
+function Redis.due(self)
+  for _, lease in pairs(self.leases) do
+    if lease.behind then return 1 end
+  end
+  return self.link:owes() and 0 or nil
+end
+
+function Redis.close(self)
+  local done, err, kind = Redis.flush(self)
+  self.link:close()
+  return done, err, kind
+end
+
+--- Machines that know nothing of each other rely on it: without it, nobody may sign.
+function Redis.shared()
+  return true
+end
+
+--- What an operator must know of the server, see redis/findings.lua.
+function Redis.findings(self)
+  return findings.look(self.link)
+end
+
+local M = {}
+
+-- Says each thing once.
+local function warner(warn)
+  local said = {}
+  return function(text)
+    if warn and not said[text] then warn(text) end
+    said[text] = true
+  end
+end
+
+--- Opens the store at an address (redis+unix:/path, rediss://host:port/database, redis://127.0.0.1:port/database) with
+--- options, or with a table of options that holds it; see doc/manual/many_machines.md. It connects when it is first used.
+--- Returns a store, or nil, err, kind; raises for what is no address, and for plain TCP beyond this machine.
+function M.open(given, options)
+  local place = address.read(given, options)
+  place = tables.copy(defaults, place)
+  place.warn = warner(place.warn)
+  local client, err, kind = core.random_text(12)
+  if not client then return nil, err, kind end
+  local self = setmetatable({
+    place = place, client = client, drawn = 0, additions = 0, leases = setmetatable({}, { __mode = "v" }),
+  }, Redis)
+  if place.clock then
+    self.clock = place.clock
+    self.opened_at = select(2, place.clock())
+  end
+  self.link, err, kind = new_link(place, function() return resume_words(self) end, function(settings)
+    findings.warn_of(settings, place)
+  end)
+  if not self.link then return nil, err, kind end
+  return contract.object("fleet.store.redis (" .. place.label .. ")", self)
+end
+
+--- For specs: an empty store at options.address; how to open it again.
+function M.sample(options)
+  local own = tables.copy(options, { prefix = "sample/" .. core.random_text(12) .. "/", settle = 0 })
+  local function again()
+    return assert(M.open(own))
+  end
+  return again(), again
+end
+
+return M

@@ -1,0 +1,413 @@
+-- The connection of a store to its server, shared by all tasks: commands leave in the order in which they were given, many
+-- in one write, and are answered in that order. A connection that breaks is made anew by whoever waits, and what was not
+-- answered is sent again: every script does the same write once only.
+
+local address = require "fleet.store.redis.address"
+local async = require "fleet.async"
+local compat = require "fleet.util.compat"
+local errors = require "fleet.util.errors"
+local scripts = require "fleet.store.redis.scripts"
+
+local unpack = compat.unpack
+local failure = errors.failure
+
+local few = 2 -- commands under way: with more, those that follow gather until the loop's next turn
+local first_pause, longest_pause = 0.02, 0.5 -- seconds between attempts to connect
+local default_timeout = 5 -- seconds for an answer, connecting again included
+
+-- What a server says that will soon serve again, or of which another has taken the place.
+local passing = { "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY " }
+
+local Link = {}
+Link.__index = Link
+
+-- ---- the queue: first .. last are not answered; those up to sent have left on this connection ----
+
+local function push(self, entry)
+  self.last = self.last + 1
+  self.queue[self.last] = entry
+end
+
+local function shift(self)
+  local entry = self.queue[self.first]
+  self.queue[self.first] = nil
+  self.first = self.first + 1
+  return entry
+end
+
+-- What nobody waits for any more must not be done later; what nobody ever waited for is done in its time.
+local function drop_abandoned(self)
+  local kept, now = {}, async.real()
+  for i = self.first, self.last do
+    local entry = self.queue[i]
+    if not entry.abandoned and not (entry.posted and entry.deadline <= now) then kept[#kept + 1] = entry end
+  end
+  self.queue, self.first, self.last, self.sent = kept, 1, #kept, 0
+end
+
+local function finish(entry, value, err)
+  entry.done, entry.value, entry.err = true, value, err
+  if entry.waiter then async.wake(entry.waiter, true) end
+end
+
+-- ---- the end of a connection ----
+
+local function hang_up(self)
+  if self.watch then self.watch:close() end
+  if self.connection then self.connection:close() end
+  self.watch, self.connection, self.state = nil, nil, "down"
+end
+
+-- Waiting tasks look again; the first of them connects.
+local function lost(self, err)
+  hang_up(self)
+  self.problem = err
+  self.retry_at = async.real() + self.pause
+  self.pause = math.min(self.pause * 2, longest_pause)
+  drop_abandoned(self)
+  for i = self.first, self.last do
+    local waiter = self.queue[i].waiter
+    if waiter then async.wake(waiter, true) end
+  end
+end
+
+local function fail_all(self, err)
+  while self.first <= self.last do finish(shift(self), nil, err) end
+  self.sent = self.last
+end
+
+-- Nothing is gained by asking again: the password is wrong, or what is there is no such server.
+local function refused(self, text)
+  local err = errors.new("store", self.place.label .. " refuses: " .. text)
+  lost(self, err)
+  fail_all(self, err)
+end
+
+-- ---- sending ----
+
+local function send_entry(self, entry)
+  return self.connection:send(unpack(entry.words))
+end
+
+local function rearm(self)
+  local mode = self.gathers and "rw" or self.connection:mode()
+  if self.watch and self.mode == mode then return true end
+  local watch, err = async.loop.watch(self.connection:fd(), mode, self.on_ready)
+  if not watch then return nil, err end
+  self.watch, self.mode = watch, mode
+  return true
+end
+
+local function send_queue(self)
+  while self.sent < self.last do
+    self.sent = self.sent + 1
+    local sent, err = send_entry(self, self.queue[self.sent])
+    if not sent then return nil, err end
+  end
+  return true
+end
+
+-- ---- receiving ----
+
+local function says(text, word)
+  return string.find(text, word, 1, true) ~= nil
+end
+
+local function is_passing(text)
+  for _, word in ipairs(passing) do
+    if says(text, word) then return true end
+  end
+  return false
+end
+
+-- The scripts were thrown away: they are loaded, and the one that was asked for is asked for again.
+local function reload(self, entry)
+  push(self, { words = { "SCRIPT", "LOAD", entry.script.text }, posted = true, deadline = async.real() + self.timeout })
+  push(self, entry)
+  return send_queue(self)
+end
+
+local function explain(text)
+  if says(text, "MOVED ") or says(text, "CROSSSLOT") then
+    return "it is a node of a Redis Cluster, which is not supported: name a server of its own, or one per group of accounts"
+  end
+  return string.sub(text, 1, 200)
+end
+
+-- Returns nil, err when the connection is of no more use.
+local function take_error(self, entry, text)
+  if says(text, "NOSCRIPT") and entry.script then return reload(self, entry) end
+  if is_passing(text) then
+    self.first = self.first - 1
+    self.queue[self.first] = entry
+    return nil, errors.new("store", self.place.label .. " says " .. string.sub(text, 1, 200))
+  end
+  finish(entry, nil, errors.new("store", self.place.label .. " refused: " .. explain(text)))
+  return true
+end
+
+local function take_reply(self, reply)
+  if self.first > self.sent then return nil, errors.new("store", "Redis answers what was not asked") end
+  local entry = shift(self)
+  if type(reply) == "table" and reply.error then return take_error(self, entry, reply.error) end
+  finish(entry, reply)
+  return true
+end
+
+-- ---- the greeting: who we are, the scripts, what the server promises ----
+
+local function greet(self)
+  local words, place = {}, self.place
+  local password, err = address.password(place)
+  if password == nil then return nil, err end
+  local function add(...)
+    words[#words + 1] = { ... }
+  end
+  if password then add("AUTH", unpack(place.username and { place.username, password } or { password })) end
+  if place.database and place.database > 0 then add("SELECT", string.format("%d", place.database)) end
+  for _, script in ipairs(scripts.all) do add("SCRIPT", "LOAD", script.text) end
+  for _, name in ipairs { "appendonly", "appendfsync", "save", "maxmemory-policy" } do add("CONFIG", "GET", name) end
+  add("EVAL", scripts.greeting, "1", place.prefix .. "began")
+  for _, sent in ipairs(words) do
+    local ok, send_err = self.connection:send(unpack(sent))
+    if not ok then return nil, send_err end
+  end
+  self.state, self.greeting, self.settings = "greeting", words, {}
+  return true
+end
+
+-- The leases that are held are taken again before anybody else may have them: Redis came back without its data.
+local function resume_leases(self)
+  for _, words in ipairs(self.leases_to_resume()) do
+    local sent, err = self.connection:send(unpack(words))
+    if not sent then return nil, err end
+    self.greeting[#self.greeting + 1] = words
+  end
+  return true
+end
+
+local function learn_beginning(self, reply)
+  local now, began = tonumber(reply[1]), reply[2]
+  local quiet = (tonumber(began) - now) / 1e6 + self.place.settle
+  self.quiet_until = async.real() + quiet
+  local forgot = self.began and self.began ~= began
+  self.began = began
+  if not forgot then return true end
+  self.warn(self.place.label .. " came back without its data: what was stored there is lost")
+  return resume_leases(self)
+end
+
+local function ready(self)
+  self.state, self.problem, self.pause = "ready", nil, first_pause
+  self.on_settings(self.settings)
+  return send_queue(self)
+end
+
+local function take_greeting(self, reply)
+  local words = table.remove(self.greeting, 1)
+  local problem = type(reply) == "table" and reply.error
+  if problem and is_passing(problem) then return nil, errors.new("store", self.place.label .. " says " .. problem) end
+  if problem and words[1] ~= "CONFIG" then
+    refused(self, explain(problem))
+    return true
+  end
+  local went, err = true
+  if words[1] == "CONFIG" and not problem then self.settings[words[3]] = reply[2] end
+  if words[1] == "EVAL" then went, err = learn_beginning(self, reply) end
+  if went and not self.greeting[1] then return ready(self) end
+  return went, err
+end
+
+-- ---- progress ----
+
+local function take_replies(self)
+  while self.connection do
+    local reply, err = self.connection:take()
+    if reply == nil then return err == nil or nil, err end
+    local good
+    if self.state == "greeting" then good, err = take_greeting(self, reply) else good, err = take_reply(self, reply) end
+    if not good then return nil, err end
+  end
+  return true
+end
+
+local function progress(self)
+  local stepped, step_err = self.connection:step()
+  local good, err = take_replies(self)
+  if good and not stepped then good, err = nil, step_err end
+  if good and self.connection then
+    self.gathers = false
+    good, err = rearm(self)
+  end
+  if not good then lost(self, err) end
+end
+
+local function connect(self)
+  local place = self.place
+  self.attempt = self.attempt + 1
+  local connection, err = self.redis.connect {
+    host = place.host, port = place.port, path = place.path, tls = place.tls, ca_file = place.ca_file, attempt = self.attempt,
+  }
+  if not connection then return lost(self, err) end
+  self.connection, self.mode, self.gathers = connection, nil, false
+  local greeted, greet_err = greet(self)
+  if not greeted then
+    lost(self, greet_err)
+    return fail_all(self, greet_err)
+  end
+  progress(self)
+end
+
+-- Sends now, or, where answers are on their way, together with what comes in this turn of the loop.
+local function leave(self)
+  if self.state == "down" then
+    if async.real() >= self.retry_at then connect(self) end
+    return
+  end
+  if self.state ~= "ready" then return end
+  local many = self.last - self.first >= few
+  local sent, err = send_queue(self)
+  if sent and many then
+    self.gathers = true
+    sent, err = rearm(self)
+  elseif sent then
+    sent, err = self.connection:flush()
+    if sent then sent, err = rearm(self) end
+  end
+  if not sent then lost(self, err) end
+end
+
+-- ---- waiting ----
+
+local function give_up(self, entry)
+  local label = self.place.label
+  entry.abandoned = true
+  if self.state ~= "down" then
+    lost(self, errors.new("store", label .. " did not answer within " .. self.timeout .. " s"))
+  end
+  local why = self.problem and self.problem.message or "no answer"
+  return failure("store", string.format("%s does not answer: %s", label, why))
+end
+
+-- A waiter is woken by the answer, by a broken connection, and when it is time to connect again.
+local function wait_once(self, entry, left)
+  local pause = self.state == "down" and math.max(self.retry_at - async.real(), 0) or left
+  entry.waiter = async.waiter(false)
+  local ran, raised = pcall(async.await_for, entry.waiter, math.min(pause, left))
+  entry.waiter = nil
+  if ran then return end
+  entry.abandoned = true
+  error(raised, 0)
+end
+
+local function await(self, entry)
+  while not entry.done do
+    local left = entry.deadline - async.real()
+    if left <= 0 then return give_up(self, entry) end
+    if self.state == "down" then leave(self) end
+    if not entry.done then wait_once(self, entry, left) end
+  end
+  if entry.err then return nil, entry.err, entry.err.kind end
+  return entry.value
+end
+
+local function usable(self)
+  if async.usable(self.generation) then return true end
+  return failure("closed", "the store was opened before fork: open a new one")
+end
+
+-- ---- what a store asks ----
+
+local function entry_of(self, script, key, ...)
+  if not script then return { words = { key, ... }, deadline = async.real() + self.timeout } end
+  return { script = script, words = { "EVALSHA", script.sha, "1", key, ... }, deadline = async.real() + self.timeout }
+end
+
+--- Runs a script (of scripts.lua) for a key, or, with false, a command of these words; waits for its answer. Returns it, or
+--- nil, err, kind.
+function Link.call(self, script, key, ...)
+  local ok, err, kind = usable(self)
+  if not ok then return nil, err, kind end
+  local entry = entry_of(self, script, key, ...)
+  push(self, entry)
+  leave(self)
+  return await(self, entry)
+end
+
+--- The same for two at once; returns the answer to both.
+function Link.call_both(self, first, second)
+  local ok, err, kind = usable(self)
+  if not ok then return nil, err, kind end
+  local one, two = entry_of(self, unpack(first)), entry_of(self, unpack(second))
+  push(self, one)
+  push(self, two)
+  leave(self)
+  local value
+  value, err, kind = await(self, one)
+  if value == nil then
+    two.abandoned = true
+    return nil, err, kind
+  end
+  local other
+  other, err, kind = await(self, two)
+  return value, other, err, kind
+end
+
+--- Runs a script whose answer nobody waits for, at the latest before the deadline.
+function Link.post(self, seconds, script, key, ...)
+  if not async.usable(self.generation) then return end
+  local entry = entry_of(self, script, key, ...)
+  entry.posted, entry.deadline = true, async.real() + seconds
+  push(self, entry)
+  leave(self)
+end
+
+--- Whether something was posted that has not been answered.
+function Link.owes(self)
+  for i = self.first, self.last do
+    if self.queue[i].posted then return true end
+  end
+  return false
+end
+
+--- Waits until all is answered that was posted: true, or nil, err, kind.
+function Link.settle(self)
+  if not self:owes() then return true end
+  local answer, err, kind = self:call(false, "PING")
+  if not answer then return nil, err, kind end
+  return true
+end
+
+--- Waits until there is a connection: true, or nil, err, kind.
+function Link.ready(self)
+  if self.state == "ready" and async.usable(self.generation) then return true end
+  local answer, err, kind = self:call(false, "PING")
+  if not answer then return nil, err, kind end
+  return true
+end
+
+function Link.close(self)
+  hang_up(self)
+  fail_all(self, errors.new("closed", "the store is closed"))
+end
+
+-- ---- making one ----
+
+local needs_hiredis = "a Redis store needs fleet/redis.so, which is built where hiredis is found: install libhiredis-dev and build again"
+
+--- A link to a place (of address.lua), which connects when it is first used. leases_to_resume() gives the commands that take
+--- the held leases again; on_settings(settings) is told what the server says of itself. Returns the link, or nil, err, kind.
+return function(place, leases_to_resume, on_settings)
+  local found, redis = pcall(require, "fleet.redis")
+  if not found then return failure("store", needs_hiredis) end
+  local self = setmetatable({
+    redis = redis, place = place, state = "down", queue = {}, first = 1, last = 0, sent = 0, attempt = -1,
+    retry_at = 0, pause = first_pause, quiet_until = 0, timeout = place.timeout or default_timeout,
+    generation = async.generation(), warn = place.warn or function() end,
+    leases_to_resume = leases_to_resume, on_settings = on_settings,
+  }, Link)
+  self.on_ready = function()
+    if self.connection then progress(self) end
+  end
+  return self
+end

@@ -1,0 +1,207 @@
+-- What happens on the server: a script per step of the store contract, so that each is done whole or not at all, by one
+-- clock, the server's. A record is one hash; nothing is shared between records.
+--
+--   v value   g its generation   e when it ends   f the last fence   o who has the lease   u until when
+--   t, r      a reservation: its name, and bytes that take the room of the value to come
+--   w         which write was the last: one whose answer was lost is not done twice
+--   c:<name>  a counter   s:<client>  the number of that client's last addition
+--
+-- Generations and fences go on from the clock in microseconds: they grow also where nothing is left of what was before, and
+-- stay below 2^53. ARGV[1] moves the clock, in milliseconds: specs only.
+
+local core = require "fleet.core"
+
+local prelude = [[
+local key, time = KEYS[1], redis.call('TIME')
+local micro = time[1] * 1000000 + time[2]
+local shift = tonumber(ARGV[1])
+local now = math.floor(micro / 1000) + shift
+local function whole(x) return string.format('%.0f', x) end
+local function field(x) return tonumber(x or nil) or 0 end
+local function tidy()
+  local r = redis.call('HMGET', key, 'g', 'e', 'u', 'o', 't')
+  local e, u = field(r[2]), r[4] and field(r[3]) or 0
+  if r[1] and e == 0 then return redis.call('PERSIST', key) end
+  local ends = r[1] and e or 0
+  if u > ends then ends = u end
+  if r[5] and now + 600000 > ends then ends = now + 600000 end
+  if ends == 0 then return redis.call('DEL', key) end
+  return redis.call('PEXPIREAT', key, whole(ends - shift))
+end
+local function current(g, e)
+  if not g or e and field(e) <= now then return 0 end
+  return field(g)
+end
+local function counters()
+  local all, lines = redis.call('HGETALL', key), {}
+  for i = 1, #all, 2 do
+    if string.sub(all[i], 1, 2) == 'c:' then lines[#lines + 1] = string.sub(all[i], 3) .. ' ' .. all[i + 1] .. '\n' end
+  end
+  table.sort(lines)
+  return table.concat(lines)
+end
+local function found(v, g, e)
+  local generation = current(g, e)
+  if generation == 0 then return false, 0 end
+  return v or counters(), generation
+end
+local function drop(v)
+  redis.call('HDEL', key, 'v', 'g', 'e', 'w')
+  if v then return end
+  for _, name in ipairs(redis.call('HKEYS', key)) do
+    if string.find(name, '^[cs]:') then redis.call('HDEL', key, name) end
+  end
+end
+]]
+
+local texts = {}
+
+-- -> { value, generation }
+texts.get = [[
+local r = redis.call('HMGET', key, 'v', 'g', 'e')
+return { found(r[1], r[2], r[3]) }
+]]
+
+-- write, value, generation, ttl, owner, ticket, draw, release -> generation | 'lease' | 'generation'
+-- Giving up the reservation comes first: after it a full memory no longer refuses the rest.
+texts.put = [[
+local write, value, wanted, ttl, owner, ticket, draw, release = unpack(ARGV, 2, 9)
+local r = redis.call('HMGET', key, 'g', 'e', 'o', 't', 'w', 'v')
+local g = field(r[1])
+if r[5] == write then return g end
+if owner ~= '' and r[3] ~= owner then return 'lease' end
+if wanted ~= '' and current(r[1], r[2]) ~= tonumber(wanted) then return 'generation' end
+if ticket ~= '' and r[4] == ticket then redis.call('HDEL', key, 'r', 't') end
+if r[1] and not r[6] then drop(false) end
+local drawn = field(draw)
+g = drawn > g and drawn or math.max(g + 1, micro)
+redis.call('HSET', key, 'v', value, 'g', whole(g), 'w', write)
+if ttl ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ttl))) elseif r[2] then redis.call('HDEL', key, 'e') end
+if release ~= '' then redis.call('HDEL', key, 'o', 'u') end
+tidy()
+return g
+]]
+
+-- generation -> 1 | 'generation'
+texts.delete = [[
+local r = redis.call('HMGET', key, 'g', 'e', 'v')
+if ARGV[2] ~= '' and current(r[1], r[2]) ~= tonumber(ARGV[2]) then return 'generation' end
+drop(r[3])
+tidy()
+return 1
+]]
+
+-- owner, ttl -> { fence, value, generation } | 'busy'
+texts.lease = [[
+local r = redis.call('HMGET', key, 'f', 'o', 'u', 'v', 'g', 'e')
+local fence = field(r[1])
+if r[2] ~= ARGV[2] then
+  if r[2] and field(r[3]) > now then return 'busy' end
+  fence = math.max(fence + 1, micro)
+  redis.call('HSET', key, 'f', whole(fence), 'o', ARGV[2], 'u', whole(now + tonumber(ARGV[3])))
+  tidy()
+end
+return { fence, found(r[4], r[5], r[6]) }
+]]
+
+-- owner, ttl -> 1 | 'lease'
+texts.renew = [[
+if redis.call('HGET', key, 'o') ~= ARGV[2] then return 'lease' end
+redis.call('HSET', key, 'u', whole(now + tonumber(ARGV[3])))
+tidy()
+return 1
+]]
+
+-- owner -> 1
+texts.release = [[
+if redis.call('HGET', key, 'o') == ARGV[2] then
+  redis.call('HDEL', key, 'o', 'u')
+  tidy()
+end
+return 1
+]]
+
+-- owner, fence, ttl -> 1: a lease that the server has forgotten, with all else
+texts.resume = [[
+if redis.call('HEXISTS', key, 'o') == 0 then
+  redis.call('HSET', key, 'f', ARGV[3], 'o', ARGV[2], 'u', whole(now + tonumber(ARGV[4])))
+  tidy()
+end
+return 1
+]]
+
+-- ticket, bytes -> 1
+texts.reserve = [[
+redis.call('HSET', key, 't', ARGV[2], 'r', string.rep('0', tonumber(ARGV[3])))
+tidy()
+return 1
+]]
+
+-- ticket -> 1
+texts.unreserve = [[
+if redis.call('HGET', key, 't') == ARGV[2] then
+  redis.call('HDEL', key, 't', 'r')
+  tidy()
+end
+return 1
+]]
+
+-- client, number, ttl, name, amount, … -> { name, total, … } of these, or of all where none is given | 'counters'
+texts.add = [[
+local r = redis.call('HMGET', key, 'v', 'g', 'e', 's:' .. ARGV[2])
+local totals = {}
+if r[2] and current(r[2], r[3]) == 0 then
+  drop(r[1])
+  r = {}
+end
+if r[1] then
+  local rest = string.gsub(r[1], '([^%s%c]+) (%-?%d+)\n', function(name, total)
+    totals[#totals + 1] = { name, total }
+    if #name <= 128 and #total <= 16 then return '' end
+  end)
+  if rest ~= '' then return 'counters' end
+  drop(true)
+  for _, counter in ipairs(totals) do redis.call('HSET', key, 'c:' .. counter[1], counter[2]) end
+  totals = {}
+end
+local names = {}
+for i = 5, #ARGV, 2 do names[#names + 1] = ARGV[i] end
+if #names > 0 and field(r[4]) < tonumber(ARGV[3]) then
+  for i = 5, #ARGV, 2 do redis.call('HINCRBY', key, 'c:' .. ARGV[i], ARGV[i + 1]) end
+  redis.call('HSET', key, 's:' .. ARGV[2], ARGV[3], 'g', whole(math.max(field(r[2]) + 1, micro)))
+  if ARGV[4] ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ARGV[4]))) elseif r[3] then redis.call('HDEL', key, 'e') end
+  tidy()
+end
+if #names == 0 then
+  for _, name in ipairs(redis.call('HKEYS', key)) do
+    if string.sub(name, 1, 2) == 'c:' then names[#names + 1] = string.sub(name, 3) end
+  end
+end
+for _, name in ipairs(names) do
+  totals[#totals + 1] = name
+  totals[#totals + 1] = redis.call('HGET', key, 'c:' .. name)
+end
+return totals
+]]
+
+-- -> { microseconds now, microseconds when this data began }
+local greeting = [[
+local time = redis.call('TIME')
+local micro = string.format('%.0f', time[1] * 1000000 + time[2])
+redis.call('SET', KEYS[1], micro, 'NX')
+return { micro, redis.call('GET', KEYS[1]) }
+]]
+
+local M = { greeting = greeting, all = {} }
+
+local function hex(bytes)
+  return (string.gsub(bytes, ".", function(byte) return string.format("%02x", string.byte(byte)) end))
+end
+
+for name, text in pairs(texts) do
+  local whole = prelude .. text
+  local script = { name = name, text = whole, sha = hex(core.sha1(whole)) }
+  M[name], M.all[#M.all + 1] = script, script
+end
+
+return M

@@ -1,0 +1,528 @@
+-- The Redis store against a redis-server: what breaks, what comes back, what is kept, and who gets in. What it shares with
+-- other stores is in spec/contract/stores_spec.lua.
+
+local core = require "fleet.core"
+local fleet = require "fleet"
+local files = require "spec.support.harness.files"
+local redis = require "spec.support.servers.redis"
+local stores = require "spec.support.fixtures.stores"
+
+local missing = redis.missing()
+if missing then
+  pending("the Redis store is not tried: " .. missing)
+  return
+end
+
+local live = require("fleet.redis").live_objects
+local servers, opened = {}, {}
+local before -- what other specs have left open
+
+local function start(options)
+  before = before or live()
+  servers[#servers + 1] = redis.start(options)
+  return servers[#servers]
+end
+
+local function open(address, options)
+  local own = { address = address, settle = 0, prefix = "t/" }
+  for name, value in pairs(options or {}) do own[name] = value end
+  opened[#opened + 1] = assert(fleet.store.redis(own))
+  return opened[#opened]
+end
+
+local function put_away()
+  for _, store in ipairs(opened) do store:close() end
+  for _, server in ipairs(servers) do server.stop() end
+  servers, opened = {}, {}
+  local left = live()
+  assert.is_true(left <= (before or left), left .. " connections are left")
+end
+
+local function acts(store) -- below the checks of the contract
+  return store.acts
+end
+
+-- What is sent on a connection of the store's own, in place of what the store would send.
+local function link_of(store)
+  return acts(store).link
+end
+
+-- What must fail is given a short time, what must succeed a long one.
+local function be_patient(store)
+  link_of(store).timeout = 10
+end
+
+describe("the address of a Redis store", function()
+  local good = {
+    ["redis+unix:/run/redis.sock"] = "redis+unix:/run/redis.sock", ["redis+unix:///run/redis.sock"] = "redis+unix:/run/redis.sock",
+    ["redis://127.0.0.1"] = "redis://127.0.0.1:6379", ["redis://localhost:7000/3"] = "redis://localhost:7000/3",
+    ["redis://[::1]:7000"] = "redis://[::1]:7000", ["rediss://fleet@redis.example.com:6380/1"] = "rediss://redis.example.com:6380/1",
+    ["redis://10.0.0.1?insecure_plain_tcp=1"] = "redis://10.0.0.1:6379",
+  }
+  for text, label in pairs(good) do
+    it("may be " .. text, function()
+      local store = assert(fleet.store.open(text))
+      assert.equal("fleet.store.redis (" .. label .. ")", tostring(store))
+      store:close()
+    end)
+  end
+
+  local bad = {
+    ["redis://10.0.0.1"] = "plain TCP carries tokens", ["redis://redis.example.com/0"] = "use rediss://redis.example.com",
+    ["redis://127.0.0.1.example.com"] = "plain TCP", ["redis://:secret@127.0.0.1"] = "a password does not belong in an address",
+    ["redis:127.0.0.1"] = "an address is", ["redis+unix:socket"] = "an address is", ["redis://127.0.0.1/a"] = "an address is",
+    ["redis://127.0.0.1?colour=red"] = "unknown parameter 'colour'", ["redis://127.0.0.1?timeout=x"] = "'timeout' is a number",
+    ["redis://127.0.0.1?replicas=-1"] = "'replicas'",
+  }
+  for text, why in pairs(bad) do
+    it("is refused as " .. text, function()
+      assert.error_matches(function() fleet.store.open(text) end, why)
+    end)
+  end
+
+  it("keeps a mistaken password out of what it says", function()
+    local _, said = pcall(fleet.store.open, "redis://me:hush@127.0.0.1")
+    assert.is_nil(tostring(said):find("hush", 1, true))
+  end)
+
+  it("takes options beside it, and no unknown ones", function()
+    assert.error_matches(function() fleet.store.redis { address = "redis://127.0.0.1", colour = 1 } end, "unknown option 'colour'")
+    assert.error_matches(function() fleet.store.redis { prefix = "x" } end, "an address is")
+    assert.error_matches(function() fleet.store.redis("redis://127.0.0.1", { timeout = 0 }) end, "timeout")
+  end)
+end)
+
+describe("getting in", function()
+  after_each(put_away)
+
+  local function with_password(options)
+    local server = start { settings = { "requirepass hush", "save \"\"" } }
+    return open(server.address, options)
+  end
+
+  local function password_file(text, mode)
+    local path = os.tmpname()
+    files.write(path, text)
+    os.execute("chmod " .. mode .. " " .. path)
+    finally(function() os.remove(path) end)
+    return path
+  end
+
+  it("takes the password of a file that is ours alone", function()
+    assert.is_truthy(with_password({ password_file = password_file("hush\n", "600") }):put("k", "v"))
+  end)
+
+  it("refuses one that others can read", function()
+    local _, err, kind = with_password({ password_file = password_file("hush\n", "644") }):put("k", "v")
+    assert.equal("store", kind)
+    assert.matches("open to others: chmod 600", err.message)
+  end)
+
+  it("takes the password of the environment", function()
+    local server = start { settings = { "requirepass hush", "save \"\"" } }
+    local code = [[
+      local fleet = require "fleet"
+      local store = fleet.store.redis { address = ..., password_env = "FLEET_TEST_PASSWORD", settle = 0 }
+      print((assert(store:put("k", "v"))) > 0)
+    ]]
+    assert.equal("true\n", (stores.process(code, { server.address }, "FLEET_TEST_PASSWORD=hush exec %s")))
+    local output = stores.process(code, { server.address }, "exec %s")
+    assert.matches("the environment holds no password of Redis in FLEET_TEST_PASSWORD", output)
+  end)
+
+  it("says at once that the password is missing or wrong, and says no password", function()
+    local server = start { settings = { "requirepass hush", "save \"\"" } }
+    for _, options in ipairs { {}, { password = "guess" } } do
+      local _, err, kind = open(server.address, options):get("k")
+      assert.equal("store", kind)
+      assert.matches("refuses: ", err.message)
+      assert.is_nil(err.message:find("guess", 1, true))
+    end
+  end)
+
+  it("speaks TLS with a server whose certificate is believed, and with no other", function()
+    local server = start { tls = "server" }
+    local store = open(server.address, { ca_file = server.directory .. "/ca.pem" })
+    local long = ("x"):rep(200000)
+    assert.is_truthy(store:put("k", long))
+    assert.equal(long, (store:get("k")))
+    local numeric = server.address:gsub("localhost", "127.0.0.1")
+    assert.equal(long, (open(numeric, { ca_file = server.directory .. "/ca.pem" }):get("k")))
+    local _, err = open(server.address, { ca_file = server.directory .. "/stranger.pem", timeout = 0.3 }):get("k")
+    assert.matches("certificate of Redis is not believed", err.message)
+    _, err = open(server.address, { timeout = 0.3 }):get("k")
+    assert.matches("certificate of Redis is not believed", err.message)
+  end)
+
+  it("compares the name in the certificate", function()
+    local server = start { tls = "server" }
+    os.execute(("cd %s && cp other.pem server.pem && cp other.key server.key"):format(server.directory))
+    server.kill()
+    server.again()
+    local _, err = open(server.address, { ca_file = server.directory .. "/ca.pem", timeout = 0.3 }):get("k")
+    assert.matches("certificate of Redis is not believed", err.message)
+  end)
+
+  it("does not fall back to plain TCP where no TLS is spoken", function()
+    local server = start { port = true }
+    local _, err, kind = open("rediss://localhost:" .. server.port, { timeout = 0.3 }):get("k")
+    assert.equal("store", kind)
+    assert.matches("did not answer within", err.message)
+  end)
+
+  it("serves on plain TCP of this machine, in a database of its own", function()
+    local server = start { port = true }
+    open(server.tcp .. "/3"):put("k", "three")
+    assert.is_nil((open(server.tcp .. "/4"):get("k")))
+    assert.equal("three", (open(server.tcp .. "/3"):get("k")))
+  end)
+end)
+
+describe("a connection that breaks", function()
+  after_each(put_away)
+
+  it("is made anew, and what was not answered is asked again", function()
+    local server = start { settings = { "appendonly yes", "appendfsync always" } }
+    local store = open(server.address)
+    assert.is_truthy(store:put("k", "1", { durable = true }))
+    server.kill()
+    local answer
+    local task = fleet.spawn(function() answer = store:put("k", "2", { durable = true }) end)
+    fleet.spawn(function()
+      fleet.sleep(0.1)
+      server.again()
+    end):wait()
+    task:wait()
+    assert.is_truthy(answer)
+    assert.equal("2", (store:get("k")))
+  end)
+
+  it("fails what cannot be asked in time, and says why; afterwards all is well", function()
+    local server = start { settings = { "appendonly yes" } }
+    local store = open(server.address, { timeout = 0.2 })
+    assert.is_truthy(open(server.address):put("k", "1"))
+    server.kill()
+    local _, err, kind = store:get("k")
+    assert.equal("store", kind)
+    assert.matches("does not answer: ", err.message)
+    server.again()
+    be_patient(store)
+    assert.equal("1", (store:get("k")))
+  end)
+
+  it("is given up where a server stands still, and serves when that goes on", function()
+    local server = start()
+    local store = open(server.address, { timeout = 0.2 })
+    assert.is_truthy(open(server.address):put("k", "1"))
+    server.signal("STOP")
+    local put, err = store:put("k", "2", { generation = 1 })
+    assert.is_nil(put)
+    assert.matches("does not answer", err.message)
+    server.signal("CONT")
+    be_patient(store)
+    assert.equal("1", (store:get("k")))
+  end)
+
+  it("never raises SIGPIPE", function()
+    local server = start()
+    local output, how = stores.process([[
+      local fleet = require "fleet"
+      local address, pid = ...
+      local store = fleet.store.redis { address = address, settle = 0, timeout = 0.2 }
+      assert(store:put("k", "1"))
+      os.execute("kill -9 " .. pid)
+      for _ = 1, 3 do print(select(3, store:put("k", ("x"):rep(1000000)))) end
+    ]], { server.address, files.read(server.directory .. "/pid"):match("%d+") })
+    assert.same({ "store\nstore\nstore\n", "exit 0" }, { output, how })
+  end)
+
+  it("adds once when the answer to an addition is lost", function()
+    local server = start()
+    local store = open(server.address)
+    store:add("count/x", { n = 1 })
+    local link, step = link_of(store), nil
+    local connection = link.connection
+    -- the server answers, and the connection ends before that is read
+    link.connection = setmetatable({}, { __index = function(_, name)
+      if name == "step" then return function() return nil, step end end
+      if name == "take" then return function() return nil end end
+      return function(_, ...) return connection[name](connection, ...) end
+    end })
+    step = { kind = "store", message = "cut" }
+    assert.same({ n = 2 }, (store:add("count/x", { n = 1 })))
+    assert.same({ n = 2 }, (store:add("count/x", {})))
+  end)
+
+  it("goes on after the scripts were thrown away", function()
+    local server = start()
+    local store = open(server.address)
+    store:put("k", "1")
+    server.cli("script flush")
+    assert.is_truthy(store:put("k", "2"))
+    assert.equal("2", (store:get("k")))
+  end)
+
+  it("lets many tasks wait for it, and a cancelled one leaves alone", function()
+    local server = start()
+    local store = open(server.address)
+    store:put("k", "0")
+    server.signal("STOP")
+    local tasks, sum = {}, 0
+    for i = 1, 20 do
+      tasks[i] = fleet.spawn(function()
+        assert(store:add("n", { n = 1 }, { ttl = 60 }))
+        sum = sum + 1
+      end)
+    end
+    fleet.sleep(0.02)
+    tasks[7]:cancel()
+    server.signal("CONT")
+    for i, task in ipairs(tasks) do
+      if i ~= 7 then task:wait() end
+    end
+    assert.equal(19, sum)
+  end)
+end)
+
+describe("what answers", function()
+  -- One that says what the spec wants, on a Unix socket.
+  local function saying(bytes)
+    local socket = require "cqueues.socket"
+    local path = os.tmpname()
+    os.remove(path)
+    local listener = assert(socket.listen { path = path })
+    assert(listener:listen())
+    finally(function() os.remove(path) end)
+    local store = open("redis+unix:" .. path, { timeout = 0.3 })
+    local task = fleet.spawn(function() return store:get("k") end)
+    fleet.sleep(0.01)
+    local peer = assert(listener:accept(1))
+    peer:setmode("bn", "bn")
+    peer:write(bytes)
+    peer:flush()
+    local value, err, kind = task:wait()
+    peer:close()
+    listener:close()
+    return value, err, kind
+  end
+  after_each(put_away)
+
+  local nonsense = {
+    "HTTP/1.1 400 Bad Request\r\n\r\n", "*1000000000\r\n", "$99999999999\r\n", "+OK", "*-5\r\n", "*2\r\n:1\r\n",
+    ("*1\r\n"):rep(40) .. ":1\r\n", ":1\r\n:2\r\n:3\r\n", "-ERR no\r\n", "\0\0\0\0", ("+x\r\n"):rep(40),
+  }
+  for i, bytes in ipairs(nonsense) do
+    it(("may be nonsense (%d): that is a failure of the store"):format(i), function()
+      local value, err, kind = saying(bytes)
+      assert.is_nil(value)
+      assert.equal("store", kind)
+      assert.is_string(err.message)
+    end)
+  end
+end)
+
+describe("a lease", function()
+  after_each(put_away)
+
+  it("ends with its time: the stalled holder's late write conflicts", function()
+    local server = start()
+    local slow, quick = open(server.address), open(server.address)
+    local old = assert(slow:lease("k", 0.05))
+    assert.equal("busy", select(3, quick:lease("k", 60)))
+    fleet.sleep(0.06)
+    local new = assert(quick:lease("k", 60))
+    assert.is_true(new.fence > old.fence)
+    assert.is_truthy(quick:put("k", "new", { lease = new }))
+    assert.equal("conflict", select(3, slow:put("k", "late", { lease = old })))
+    assert.equal("conflict", select(3, old:renew()))
+    old:release()
+    assert.equal("new", (quick:get("k")))
+    assert.equal("busy", select(3, slow:lease("k", 60)))
+  end)
+
+  it("brings the record with it, once", function()
+    local server = start()
+    local store, other = open(server.address), open(server.address)
+    store:put("k", "1")
+    local lease = assert(store:lease("k", 60))
+    other:put("k", "2")
+    assert.equal("1", (store:get("k")))
+    assert.equal("2", (store:get("k")))
+    lease:release()
+  end)
+
+  it("keeps what is put behind until it is released, and writes it then", function()
+    local server = start()
+    local store, other = open(server.address), open(server.address)
+    local lease = assert(store:lease("k", 60))
+    local generation = assert(store:put("k", "1", { lease = lease, behind = true }))
+    assert.same({ "1", generation }, { store:get("k") })
+    assert.is_nil((other:get("k")))
+    assert.equal(1, store:due())
+    lease:release()
+    assert.is_true(store:flush())
+    assert.is_nil(store:due())
+    assert.same({ "1", generation }, { other:get("k") })
+    assert(other:lease("k", 60)):release()
+  end)
+
+  it("writes what was put behind when the store is closed", function()
+    local server = start()
+    local store = open(server.address)
+    local lease = assert(store:lease("k", 60))
+    store:put("k", "1", { lease = lease, behind = true })
+    store:close()
+    assert.equal("1", (open(server.address):get("k")))
+  end)
+
+  it("outlives a server that comes back without its data: nobody else gets it meanwhile", function()
+    local server = start()
+    local said = {}
+    local holder = open(server.address, { settle = 1, warn = function(text) said[#said + 1] = text end })
+    holder:get("k")
+    fleet.sleep(1.05) -- a server that has just begun
+    local lease = assert(holder:lease("k", 60))
+    server.kill()
+    server.again()
+    local other = open(server.address, { settle = 1 })
+    assert.equal("busy", select(3, other:lease("k", 60)))
+    assert.is_truthy(holder:put("k", "still mine", { lease = lease }))
+    assert.matches("came back without its data", said[#said])
+    fleet.sleep(1.05)
+    assert.equal("busy", select(3, other:lease("k", 60)))
+    lease:release()
+    assert.is_truthy(other:lease("k", 60))
+  end)
+end)
+
+describe("a reservation", function()
+  after_each(put_away)
+
+  it("keeps the room in a full memory: its put succeeds where no other does", function()
+    local server = start { settings = { "save \"\"", "maxmemory-policy noeviction" } }
+    local store = open(server.address)
+    local lease = assert(store:lease("token/a/user", 60))
+    local ticket = assert(store:reserve("token/a/user", 20000))
+    server.cli("config set maxmemory 1")
+    assert.matches("OOM", select(2, store:put("k", "v")).message)
+    assert.equal("store", select(3, store:reserve("token/b/user", 20000)))
+    assert.equal("store", select(3, store:put("token/c/user", ("t"):rep(20000), { durable = true })))
+    assert.is_truthy(store:put("token/a/user", ("t"):rep(20000), { durable = true, lease = lease, ticket = ticket }))
+    ticket:close()
+    lease:release()
+  end)
+end)
+
+describe("what is left of a restart", function()
+  after_each(put_away)
+
+  local function survives(settings)
+    local server = start { settings = settings }
+    local store = open(server.address)
+    assert(store:put("k", "v", { durable = true }))
+    server.kill()
+    server.again()
+    return (store:get("k")) == "v"
+  end
+
+  it("is all, where each write is synced", function()
+    assert.is_true(survives { "appendonly yes", "appendfsync always" })
+  end)
+
+  it("is nothing, where nothing is kept; the warning says so", function()
+    assert.is_false(survives { "save \"\"" })
+  end)
+
+  local function warnings(settings)
+    local said = {}
+    local store = open(start { settings = settings }.address, { warn = function(text) said[#said + 1] = text end })
+    store:get("k")
+    return table.concat(said, "\n")
+  end
+
+  it("is told as soon as the store connects", function()
+    assert.equal("", warnings { "appendonly yes", "appendfsync always" })
+    assert.matches("loses everything when", warnings { "save \"\"" })
+    assert.matches("loses everything since its last snapshot", warnings { "save 60 1" })
+    assert.matches("loses the last second or two", warnings { "appendonly yes" })
+    assert.matches("maxmemory%-policy allkeys%-lru", warnings { "maxmemory-policy allkeys-lru" })
+  end)
+
+  it("may rely on replicas: what they have not confirmed has not been written", function()
+    local first = start { port = true }
+    local store = open(first.address, { replicas = 1, timeout = 0.6 })
+    local _, err, kind = store:put("k", "1", { durable = true })
+    assert.equal("store", kind)
+    assert.matches("0 of 1 replicas", err.message)
+    local second = start { settings = { "save \"\"", "replicaof 127.0.0.1 " .. first.port } }
+    for _ = 1, 100 do
+      if second.cli("info replication"):find("master_link_status:up", 1, true) then break end
+      fleet.sleep(0.05)
+    end
+    be_patient(store)
+    assert.is_truthy(store:put("k", "2", { durable = true }))
+    first.kill()
+    second.cli("replicaof no one")
+    assert.equal("2", (open(second.address):get("k")))
+  end)
+
+  it("waits for another to take a replica's place", function()
+    local first = start { port = true }
+    local second = start { settings = { "save \"\"", "replicaof 127.0.0.1 " .. first.port } }
+    local store = open(second.address, { timeout = 0.3 })
+    local _, err = store:put("k", "1")
+    assert.matches("READONLY", err.message)
+    second.cli("replicaof no one")
+    be_patient(store)
+    assert.is_truthy(store:put("k", "1"))
+  end)
+end)
+
+describe("secrets in Redis", function()
+  after_each(put_away)
+
+  it("are sealed with the store's key", function()
+    local server = start()
+    local key = assert(core.store_key(("5a"):rep(32)))
+    local store = fleet.store.seal(open(server.address), key)
+    assert(store:put("token/a/user", "very secret"))
+    assert(store:put("region/a", "https://example.com"))
+    local seen = server.cli("--raw hgetall t/token/a/user")
+    assert.is_nil(seen:find("very secret", 1, true))
+    assert.matches("https://example.com", server.cli("--raw hgetall t/region/a"))
+    assert.equal("very secret", (store:get("token/a/user")))
+  end)
+end)
+
+describe("a Redis store in a forked child", function()
+  after_each(put_away)
+
+  it("is closed there, and the parent keeps its connection", function()
+    local server = start()
+    local output = stores.process([[
+      local fleet, fork = require "fleet", require "probe_fork"
+      local store = fleet.store.redis { address = ..., settle = 0 }
+      assert(store:put("k", "1"))
+      fork(function()
+        local _, err, kind = store:get("k")
+        print(kind, err.message)
+        store:close()
+      end)
+      print((store:get("k")))
+    ]], { server.address })
+    assert.equal("closed\tthe store was opened before fork: open a new one\n1\n", output)
+  end)
+end)
+
+describe("what an operator is told", function()
+  after_each(put_away)
+
+  it("is how durable it is, whether it forgets, and whether the clocks agree", function()
+    local good = start { settings = { "appendonly yes", "appendfsync always" } }
+    for _, found in ipairs(assert(open(good.address):findings())) do assert.is_true(found.ok, found.message) end
+    local bad = start { settings = { "save \"\"", "maxmemory-policy allkeys-random" } }
+    local found = assert(open(bad.address):findings())
+    assert.same({ false, false, true }, { found[1].ok, found[2].ok, found[3].ok })
+    for i = 1, 2 do assert.is_string(found[i].fix) end
+  end)
+end)
