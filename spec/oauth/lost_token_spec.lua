@@ -5,6 +5,7 @@ local core = require "fleet.core"
 local accounts = require "spec.support.fixtures.accounts"
 local memory = require("fleet.store").memory
 local probe = require "probe_allocation"
+local recorder = require "spec.support.servers.recorder"
 local tokens = require "fleet.oauth.tokens"
 
 local clock, store, server, account
@@ -225,13 +226,39 @@ local through_client = [[
   assert(token == (served and "new" or "a1"), "the pair is lost: " .. tostring(done))
   if not ran or err then error(served and "memory, served" or "memory", 0) end ]]
 
+-- The reply comes over a socket: between its arrival and the pair stands the loop, whoever turns it. A second use of r1 is
+-- refused. HOW: in a task, or outside.
+local on_the_wire = [[
+  local fleet, core = require "fleet", require "fleet.core"
+  local miniclient = require "spec.support.harness.miniclient"
+  local store = fleet.store.memory()
+  local _, wall = core.clock()
+  store:put("token/default/user", core.json_encode {
+    access_token = "a1", refresh_token = "r1", saved_at = wall, refreshed_at = wall, expires_at = wall + 3600 })
+  local client = fleet.new { client_id = "app", store = store, base_url = URL, auth_url = URL, token_url = URL, timeout = 5 }
+  client:token_info() -- loads the modules
+  require "fleet.oauth.refresh"
+  local ran, done, err
+  local function work() ran, done, err = pcall(client.refresh, client) end
+  arm(true)
+  if IN_TASK then pcall(fleet.run, work) else work() end
+  arm(false)
+  pcall(fleet.drain)
+  local token = require("fleet.oauth.tokens").access((core.context(client)), "user")
+  local served = #miniclient.request({ port = CONTROL }, "GET", "/", {}, nil).body > 0
+  assert(not served or token == "new", "the pair is lost: " .. tostring(done))
+  local lease = assert(store:lease("token/default/user", 5), "the lease is lost")
+  lease:release()
+  if not ran or err then error(served and "memory, served" or "memory", 0) end ]]
+
 describe("without memory", function()
   local enough = 0 -- so many allocations does a refresh make
 
   -- Fails allocations from each one on; returns how many runs said so, and how many of those had exchanged.
-  local function sweep(code, count, most)
+  local function sweep(code, count, most, prepare)
     local failures, served = 0, 0
     for limit = 0, most do
+      if prepare then prepare() end
       local result = probe(package.path, package.cpath, code, limit, count)
       if result == "done" and count < 0 then return failures, served end
       assert.is_truthy(result == "done" or result:find("memory", 1, true), limit .. ": " .. result)
@@ -256,6 +283,25 @@ describe("without memory", function()
   it("from one allocation on it is not lost by a client whose host brings its own HTTP", function()
     check("through a client", sweep(through_client, -1, 5000))
   end)
+
+  for _, how in ipairs { "outside a task", "in a task" } do
+    it("from one allocation on, and for a moment, it is not lost between the socket and the store, " .. how, function()
+      local witness = recorder.start()
+      finally(function() witness:stop() end)
+      local code = string.gsub(on_the_wire, "%u[%u_]+", {
+        URL = string.format("%q", witness.url), CONTROL = tostring(witness.control), IN_TASK = tostring(how == "in a task"),
+      })
+      local function prepare()
+        witness:script {
+          { status = 200, body = '{"access_token":"new","refresh_token":"next","expires_in":300}' },
+          { status = 401, body = '{"error":"login_required"}', times = 0 },
+        }
+      end
+      local most, after = sweep(code, -1, 5000, prepare)
+      check("on the wire " .. how, most, after)
+      if how == "in a task" then check("on the wire for a moment", sweep(code, 2, most, prepare)) end
+    end)
+  end
 
   for _, count in ipairs { 2, 6 } do -- Lua tries each twice
     it("for a moment a pair that was exchanged is neither lost nor left unsaved: " .. count // 2 .. " allocations", function()

@@ -71,6 +71,34 @@ local work = {
     local value, err, kind = core.result(request, reply, 0)
     arm(false)
     assert(value == nil and kind == "scope", kind) ]],
+  ["a signed command"] = [[
+    local fleet, core = require "fleet", require "fleet.core"
+    local VIN, carried = "5YJ30123456789ABC", 0
+    local key, vehicle = core.key.generate(), core.key.generate()
+    local receiver = core.receiver { key = vehicle, vin = VIN, domain = "infotainment", keys = { key:public_bytes() } }
+    local store = fleet.store.memory()
+    local car = fleet.new({ token = "t", key = key, store = store, base_url = "https://service.example", timeout = 2,
+      http = function(request)
+        local bytes, payload = receiver:handle((core.unbase64(request.body:match '"routable_message":"([^"]+)"')))
+        if payload then carried = carried + 1 end
+        return { status = 200, headers = {}, body = '{"response":"' .. core.base64(bytes) .. '"}' }
+      end }):vehicle(VIN)
+    assert(car:honk_horn())
+    carried = 0
+    local ran, done, err
+    arm(true)
+    pcall(fleet.run, function() ran, done, err = pcall(car.honk_horn, car) end)
+    arm(false)
+    fleet.drain()
+    assert(carried <= 1, "carried out twice")
+    assert(not (ran and done) or carried == 1, "done and not carried out")
+    assert(not err or err.outcome ~= "not_sent" or carried == 0, "carried out, and said not to be sent")
+    local before = core.clock()
+    assert(car:honk_horn())
+    assert(core.clock() - before < 1.5, "the vehicle was kept locked")
+    local lease = assert(store:lease("session/" .. key:fingerprint() .. "/" .. VIN .. "/infotainment", 5), "the lease is lost")
+    lease:release()
+    if not (ran and done) then error("no memory: " .. tostring(err or done), 0) end ]],
 }
 
 -- One allocation fails and nothing after it: what goes on must still work. Lua collects its garbage and tries once more.

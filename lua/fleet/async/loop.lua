@@ -88,13 +88,19 @@ function M.waiter(token)
   return { token = token, done = false, value = nil, task = nil, cancelled = nil, outside = nil, following = nil }
 end
 
---- Wakes a waiter; later wakes are ignored.
+--- Wakes a waiter; later wakes are ignored. It is woken and its task queued without a call, which may need memory: one
+--- that fails has done nothing, or all.
 function M.wake(waiter, value)
   if waiter.done then return end
   local task = waiter.task
   waiter.done, waiter.value = true, value
   waiter.task = nil -- its timer may stand for long, and must not keep the task alive
-  if task then M.enqueue(task) end
+  if task then
+    task.following = nil
+    if queue_last then queue_last.following = task else queue_first = task end
+    queue_last = task
+    tell_host()
+  end
   if waiter.outside then
     result_is_untaken()
     tell_host()
@@ -108,12 +114,15 @@ end
 
 -- ---- requests on the wire ----
 
---- Starts a request with the engine's method (submit or submit_raw). Returns its waiter, or nil, err, kind.
-function M.submit(method, ...)
+--- Starts a request with the engine's method (submit or submit_raw). Returns its waiter, or nil, err, kind. Who must not
+--- lose the reply, whatever raises, passes a table with waiter = false: the waiter is put there first, and has a token from
+--- the moment when the request is on its way.
+function M.submit(method, request, ...)
   local opened, id = open(), next_id + 1
   local waiter = M.waiter(false)
   replies[id], next_id = waiter, id
-  local ran, token, err, kind = pcall(opened[method], opened, id, ...)
+  if type(request) == "table" and request.waiter == false then request.waiter = waiter end
+  local ran, token, err, kind = pcall(opened[method], opened, id, request, ...)
   if ran and token then
     waiter.token = token
     return waiter
@@ -131,15 +140,27 @@ end
 
 -- ---- one turn ----
 
+-- Taken and not yet delivered. The engine makes the box of a reply before it gives the reply away, and here it stays until
+-- its waiter is woken: where memory ends in between, the next turn goes on with it.
+local hand = { id = false, reply = false }
+
+local function deliver()
+  local waiter = replies[hand.id]
+  if waiter then M.wake(waiter, hand.reply) else hand.reply:close() end -- there was no memory to wait for it
+  replies[hand.id] = nil
+  hand.id, hand.reply = false, false
+end
+
 -- A few replies at a time: what their tasks send next is on its way before the others are looked at, so that many requests
 -- neither leave nor come back in one burst.
 local function deliver_replies()
   for _ = 1, replies_per_turn do
-    local id, reply = engine:take()
-    if not id then return end
-    local waiter = replies[id]
-    replies[id] = nil
-    if waiter then M.wake(waiter, reply) else reply:close() end -- there was no memory to wait for it
+    if not hand.id then
+      local id, reply = engine:take()
+      if not id then return end
+      hand.id, hand.reply = id, reply
+    end
+    deliver()
   end
 end
 
@@ -168,20 +189,33 @@ local function wake_due()
   end
 end
 
+-- The task that is about to run: until its coroutine does it can be put back.
+local entered = false
+
 -- Only what is runnable now: a task that keeps itself runnable must not starve the descriptors. In a forked child the rest
 -- is the parent's.
 local function run_runnable()
-  local stop, generation = queue_last, M.generation
+  local stop, generation, outer = queue_last, M.generation, entered
   while queue_first do
     local entry = queue_first
+    entered = entry
     queue_first = entry.following
     if not queue_first then queue_last = nil end
     M.resume(entry)
+    entered = outer
     if entry == stop or M.generation ~= generation then return end
   end
 end
 
+-- After a failure a task may have left the queue without having run. One that is woken once more than needed waits on.
+local function put_back()
+  if not entered then return end
+  M.enqueue(entered)
+  entered = false
+end
+
 local function turn_once()
+  turning = turning + 1
   open():step()
   nudged()
   deliver_replies()
@@ -192,10 +226,11 @@ end
 
 -- It may run inside itself: a coroutine that is no task waits in the middle of one.
 local function turn()
-  turning = turning + 1
+  local before = turning
   local ok, failure = pcall(turn_once)
-  turning = turning - 1
+  turning = before
   if ok then return end
+  put_back()
   if turning == 0 and exported then loop.timeout() end
   error(failure, 0)
 end
@@ -297,7 +332,8 @@ end
 --- In a forked child: an engine of its own; what the parent waits for is forgotten.
 function M.reopen()
   engine, queue_first, queue_last, exported = nil, nil, nil, false
-  replies, watches, untaken = {}, {}, 0
+  replies, watches, untaken, entered = {}, {}, 0, false
+  hand.id, hand.reply = false, false
   timers.forget_all()
   M.generation = M.generation + 1
   open()

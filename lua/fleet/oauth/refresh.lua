@@ -76,7 +76,7 @@ local function save(context, token_kind, token, replaced, held)
   return token, err
 end
 
--- The token, with an err beside it when it could not be saved; or nil, err, kind. held.ticket is closed by the caller.
+-- The token, with an err beside it when it could not be saved; or nil, err, kind.
 local function under_lease(context, token_kind, grant, held)
   local stored, err, kind = cache.read(context, token_kind)
   if stored == nil then return nil, err, kind end
@@ -90,10 +90,19 @@ local function under_lease(context, token_kind, grant, held)
   return save(context, token_kind, token, grant.refreshes and stored or nil, held)
 end
 
+-- The same, from the lease on. What is held is closed by the caller.
+local function perform(context, token_kind, grant, seconds, held)
+  local newer, err, kind
+  held.lease, newer, err, kind = lease_or_newer(context, token_kind, grant, seconds)
+  if newer then return cache.learn(context, token_kind, newer) end
+  if not held.lease then return nil, err, kind end
+  return under_lease(context, token_kind, grant, held)
+end
+
 -- What the store raises here undoes nothing.
 local function let_go(held)
   if held.ticket then pcall(held.ticket.close, held.ticket) end
-  pcall(held.lease.release, held.lease)
+  if held.lease then pcall(held.lease.release, held.lease) end
 end
 
 --- Exchanges for the token of a kind and returns it, with an err beside it when the store refused it; or nil, err, kind.
@@ -102,16 +111,12 @@ end
 --- for. What raises after the exchange leaves the token in memory: it is returned, with an err.
 return function(context, token_kind, grant, seconds)
   local held = { lease = false, ticket = false } -- no memory is needed to note what is held
-  local newer, err, kind
-  held.lease, newer, err, kind = lease_or_newer(context, token_kind, grant, seconds)
-  if newer then return cache.learn(context, token_kind, newer) end
-  if not held.lease then return nil, err, kind end
-  local ok, token, token_err, kind_of_err = pcall(under_lease, context, token_kind, grant, held)
+  local ok, token, err, kind = pcall(perform, context, token_kind, grant, seconds, held)
   let_go(held)
-  if ok then return token, token_err, kind_of_err end
+  if ok then return token, err, kind end
   local failure = token
   cache.interrupted(context, token_kind)
-  token, token_err = cache.recover(context, token_kind, failure)
+  token, err = cache.recover(context, token_kind, failure)
   if not token then error(failure, 0) end
-  return token, token_err
+  return token, err
 end

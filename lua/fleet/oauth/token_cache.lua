@@ -7,6 +7,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local tasks = require "fleet.async"
 
 local M = {}
 
@@ -115,12 +116,13 @@ function M.learn(context, token_kind, token)
   return token
 end
 
---- The token is in the store.
+--- The token is in the store. The exchange is forgotten last: until then what raises leaves it to be recovered.
 function M.saved(context, token_kind, token)
   local state = M.state(context)
+  M.learn(context, token_kind, token)
   state.unsaved[token_kind], state.refused[token_kind] = false, false
   M.forget(context, token_kind)
-  return M.learn(context, token_kind, token)
+  return token
 end
 
 --- Something raised out of the exchange of this kind, if there is one.
@@ -129,13 +131,26 @@ function M.interrupted(context, token_kind)
   if exchange then exchange.running = false end
 end
 
--- The reply of an interrupted exchange, if one came: a host's own HTTP may have given an answer that nobody made a reply of.
+-- What came, or still comes, of a request whose waiter was left; nil where it never was on its way.
+local function reply_on_the_wire(waiter)
+  if not waiter or not waiter.token then return nil end
+  return tasks.await(waiter)
+end
+
+-- A host's own HTTP may have given an answer that nobody made a reply of.
+local function reply_of_host(request)
+  if not request.answer then return nil end
+  local read, reply = pcall(core.reply, request.answer)
+  if not read and reply == out_of_memory then error(reply, 0) end -- at another time it can be read
+  request.answer = false
+  return read and reply
+end
+
+-- The reply of an interrupted exchange, if one came.
 local function reply_of(exchange)
-  local answer = not exchange.reply and exchange.request and exchange.request.answer
-  if answer then
-    local read, reply = pcall(core.reply, answer)
-    if not read and reply == out_of_memory then error(reply, 0) end -- at another time it can be read
-    exchange.request.answer, exchange.reply = false, read and reply
+  local request = exchange.request
+  if not exchange.reply and request then
+    exchange.reply = reply_on_the_wire(request.waiter) or reply_of_host(request) or false
   end
   return exchange.reply
 end

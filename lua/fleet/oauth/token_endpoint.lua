@@ -28,7 +28,9 @@ end
 --- of the code or refresh token that was sent: "refused" (it is no longer good), "unanswered" (it may have been used: the
 --- same may be sent once more), "kept" (it is as good as before).
 function M.send(context, exchange, seconds)
-  local request = { method = "POST", url = M.address(context), body = exchange.form, headers = headers, answer = false }
+  local request = {
+    method = "POST", url = M.address(context), body = exchange.form, headers = headers, answer = false, waiter = false,
+  }
   exchange.request, exchange.reply = request, false
   local reply, err, kind = context.send(request, seconds)
   if not reply then return nil, err, kind, "kept" end

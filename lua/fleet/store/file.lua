@@ -212,10 +212,13 @@ function File.reserve(self, key, bytes)
   return setmetatable({ key = key, draft = draft }, Ticket)
 end
 
+-- The table comes first: once the lease is held, nothing may fail.
 function File.lease(self, key)
+  local lease = setmetatable({ key = key, fence = false, held = false, store = self, released = false }, Lease)
   local held, fence, kind = run(self, "lease", key)
   if not held then return nil, fence, kind end
-  return setmetatable({ key = key, fence = fence, held = held, store = self, released = false }, Lease)
+  lease.held, lease.fence = held, fence
+  return lease
 end
 
 function File.close(self)

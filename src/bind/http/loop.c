@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
-enum { LOOP_TOKENS = 1 }; /* user value of a loop: token of a request in flight -> true */
+enum { LOOP_TOKENS = 1 }; /* user value of a loop: token of a request in flight -> its transfer */
 
 struct loop {
   struct shared_http *shared;
@@ -167,16 +167,24 @@ static void read_settings(lua_State *L, int index, struct outgoing *o) {
   o->r.headers = o->headers;
 }
 
+/* The id is the token. Its place in the table is made first: once the request is on its way nothing may fail.
+ */
 static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer id) {
   struct err e = ERR_INIT;
   o->headers[o->count] = NULL;
-  struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
-  if (!t) return push_failure(L, &e);
-  transfer_set_user(t, (void *)(intptr_t)id);
   lua_getiuservalue(L, 1, LOOP_TOKENS);
-  lua_pushboolean(L, true);
-  lua_rawsetp(L, -2, t);
-  lua_pushlightuserdata(L, t);
+  lua_pushboolean(L, false);
+  lua_rawseti(L, -2, id);
+  struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
+  if (t) {
+    transfer_set_user(t, (void *)(intptr_t)id);
+    lua_pushlightuserdata(L, t);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_rawseti(L, -2, id);
+  if (!t) return push_failure(L, &e);
+  lua_pushinteger(L, id);
   return 1;
 }
 
@@ -233,9 +241,9 @@ static int l_submit_raw(lua_State *L) {
 static int l_cancel(lua_State *L) {
   struct loop *l = check_loop(L);
   lua_getiuservalue(L, 1, LOOP_TOKENS);
-  if (!lua_islightuserdata(L, 2) || lua_rawgetp(L, -1, lua_touserdata(L, 2)) == LUA_TNIL)
+  if (!lua_isinteger(L, 2) || lua_rawgeti(L, -1, lua_tointeger(L, 2)) != LUA_TLIGHTUSERDATA)
     return luaL_argerror(L, 2, "token of a request in flight expected");
-  http_cancel(l->shared->http, lua_touserdata(L, 2));
+  http_cancel(l->shared->http, lua_touserdata(L, -1));
   return 0;
 }
 
@@ -248,15 +256,16 @@ static int l_take(lua_State *L) {
   struct reply *reply = box_new(L, &reply_type, sizeof *reply, 0);
   lua_getiuservalue(L, 1, LOOP_TOKENS);
   struct http_transfer *t = http_take(l->shared->http);
+  lua_Integer id = (lua_Integer)(intptr_t)transfer_user(t);
   lua_pushnil(L);
-  lua_rawsetp(L, -2, t); /* a key that is there: takes no memory */
+  lua_rawseti(L, -2, id); /* a key that is there: takes no memory */
   lua_pop(L, 1);
   reply->transfer = t;
   reply->response = transfer_response(t);
   reply->shared = l->shared;
   l->shared->references++;
   box_open(L, -1);
-  lua_pushinteger(L, (lua_Integer)(intptr_t)transfer_user(t));
+  lua_pushinteger(L, id);
   lua_insert(L, -2);
   return 2;
 }
