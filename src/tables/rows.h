@@ -167,6 +167,14 @@ struct param {
 
 enum token_kind { TOKEN_END, TOKEN_USER, TOKEN_PARTNER, TOKEN_BUSINESS };
 enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS };
+/* per_dollar: calls for a US dollar, 0: free. per_minute: for one vehicle and account, 0: not published.
+ * A reply below 500 is billed; found_only: only one that brings something. */
+struct billing_row {
+  const char *name;
+  int per_dollar, per_minute;
+  bool found_only;
+  const char *doc;
+};
 /* The number and the size of a page are parameters in the query; the local page_size is another word for the
  * size. */
 enum paging {
@@ -249,7 +257,9 @@ static inline unsigned row_value(const struct row *row) {
 extern const struct row endpoint_rows[]; /* each table ends with a NULL name */
 extern const struct row command_rows[];
 extern const size_t endpoint_count, command_count;
-extern const struct status status_rows[]; /* ends with the row that matches everything */
+extern const struct billing_row billing_rows[];
+extern const char *const billing_date, *const billing_source; /* of the prices and limits */
+extern const struct status status_rows[];                     /* ends with the row that matches everything */
 extern const struct reason reason_rows[];
 extern const struct fault fault_rows[]; /* ends with a NULL name */
 extern const struct kind_row kind_rows[];
@@ -287,7 +297,7 @@ enum option_rows {
   FOR_LIVE,    /* the vehicle must be awake */
   FOR_WRITES,  /* changes something */
   FOR_CHANGES, /* the reply says whether anything changed */
-  FOR_FORCED,  /* refused here unless it is forced */
+  FOR_FORCED,  /* refused here unless it is forced: by a rule or by a budget */
   FOR_SETTINGS /* an energy setting */
 };
 

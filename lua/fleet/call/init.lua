@@ -7,6 +7,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local metering = require "fleet.call.metering"
 local status_cache = require "fleet.call.vehicle_status_cache"
 local tokens = require "fleet.oauth.tokens"
 local region = require "fleet.region"
@@ -157,8 +158,9 @@ local function tell(call, reply)
   for fn in pairs(listeners[call.context]) do fn(call.row, call.id, status) end
 end
 
-local function report(call, reply, err, attempt)
+local function report(call, reply, err, attempt, billed)
   tell(call, reply)
+  metering.measure(call, reply, err, billed, attempt)
   local log = call.context.config.log
   if not log then return end
   local _, wall = tasks.loop.clock()
@@ -174,6 +176,41 @@ end
 
 -- ---- one attempt ----
 
+local function explain(call, reply, err, kind)
+  if call.id and (kind == "asleep" or kind == "offline") then call.context.states[call.id] = kind end
+  M.annotate(call, err)
+  call.other_host = err.kind == "region" and region.named(call.context, reply) or nil
+  if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
+  err.raw = redact.text(reply:body(), call)
+end
+
+-- The request and its reply, and what they cost.
+local function exchange(call, token, number, left)
+  local entry, billable = nil, call.row.billing ~= "free"
+  if billable and call.context.config.budgets then
+    local kind, message, facts
+    entry, kind, message, facts = metering.admit(call)
+    if not entry then return fail(call, kind, message, facts) end
+  end
+  local reply, err, kind = send(call, call.proxied and call.context.proxy_url or region.base(call.context), token, left)
+  local _, wall = tasks.loop.clock()
+  if not reply then
+    if entry then metering.settle(call, entry, nil, err, nil, wall) end
+    return nil, M.annotate(call, err), kind
+  end
+  local value, transient, trait
+  value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied)
+  local billed = billable and metering.settle(call, entry, reply, err, value, wall)
+  if err then
+    call.facts.transient, call.facts.trait = transient, trait
+    if kind == "rate_limited" and call.context.pacer then metering.rest(call, reply, err, wall) end
+    explain(call, reply, err, kind)
+  end
+  report(call, reply, err, number, billed)
+  reply:close()
+  return value, err, kind
+end
+
 local function attempt(call, token, number)
   if call.context.closed then return fail(call, "closed", closed_text .. " before it was sent") end
   local real, now = tasks.times()
@@ -183,22 +220,7 @@ local function attempt(call, token, number)
     call.expired = true
     return fail(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
   end
-  local reply, err, kind = send(call, call.proxied and call.context.proxy_url or region.base(call.context), token, left)
-  if not reply then return nil, M.annotate(call, err), kind end
-  local _, wall = tasks.loop.clock()
-  local value, transient, trait
-  value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied)
-  if err then
-    call.facts.transient, call.facts.trait = transient, trait
-    if call.id and (kind == "asleep" or kind == "offline") then call.context.states[call.id] = kind end
-    M.annotate(call, err)
-    call.other_host = err.kind == "region" and region.named(call.context, reply) or nil
-    if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
-    err.raw = redact.text(reply:body(), call)
-  end
-  report(call, reply, err, number)
-  reply:close()
-  return value, err, kind
+  return exchange(call, token, number, left)
 end
 
 -- ---- which token ----
@@ -299,12 +321,21 @@ local function attempts(call)
     if call.context.closed then return fail(call, "closed", closed_text .. " before it was sent") end
     local token, value, err, kind
     token, err, kind = tokens.access(call.context, call.token_kind, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
-    if not token then return no_token(call, err, kind) end
+    if not token then
+      if kind == "auth" then metering.sign_in_needed(call, err) end
+      return no_token(call, err, kind)
+    end
     call.token = token -- for redact
     value, err, kind = attempt(call, token, number)
-    if not err then return value end
+    if not err then
+      metering.signed_in(call.context)
+      return value
+    end
     call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
-    if not again(call, err, token) and not wake_first(call, err) then return nil, err, kind end
+    if not again(call, err, token) and not wake_first(call, err) then
+      if kind == "auth" then metering.sign_in_needed(call, err) end
+      return nil, err, kind
+    end
   end
 end
 
@@ -327,7 +358,7 @@ end
 function M.sub_call(call, row, request, write)
   return {
     row = row, request = request, context = call.context, id = call.id, handle = call.handle, write = write,
-    proxied = false, deadline = call.deadline, token_kind = call.token_kind, envelope = true,
+    proxied = false, deadline = call.deadline, token_kind = call.token_kind, envelope = true, outer = call,
     facts = {
       write = write, idempotent = not write, own_token = call.facts.own_token, refreshes = 0, regions = 0, repeats = 0,
     },
@@ -345,6 +376,15 @@ local function admit(call, value)
   if call.outcome_unknown and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
 end
 
+-- Before a message is signed, which must not grow old.
+local function in_turn(call, act)
+  if call.row.billing ~= "free" and call.context.pacer then
+    local turn, kind, message, facts = metering.take_turn(call)
+    if not turn then return fail(call, kind, message, facts) end
+  end
+  return act(call)
+end
+
 --- Runs act(call) with what every call needs before it: a usable client, permission, a token.
 function M.guarded(call, act)
   if not tasks.usable(call.context.generation) then return fail(call, "closed", "created before fork: make a new client") end
@@ -356,7 +396,7 @@ function M.guarded(call, act)
   local ran, value
   tasks.enter()
   call.context.hold()
-  ran, value, err, kind = pcall(act, call)
+  ran, value, err, kind = pcall(in_turn, call, act)
   if not ran then err = interrupted(call, value) end
   if err then keep_unknown(call, err) else admit(call, value) end
   tasks.leave(err)
@@ -372,7 +412,13 @@ function M.perform(row, request, handle, sink)
   local context, _, id = core.context(handle)
   local call = M.new_call(row, request, context, id, handle)
   call.sink = sink
-  return M.guarded(call, attempts)
+  return M.ended(call, M.guarded(call, attempts))
+end
+
+--- Passes on the result of a whole call, of which the audit is told.
+function M.ended(call, value, err, kind)
+  metering.audit(call, value, err)
+  return value, err, kind
 end
 
 --- Calls a row with the arguments of its method: path arguments, parameters, options.

@@ -1,6 +1,7 @@
 -- The end of clients: what a store still holds back is written, for one client or, at the end of a program, for all.
 
 local core = require "fleet.core"
+local count = require "fleet.budget.count"
 local sessions = require "fleet.signing.session_pool"
 local tasks = require "fleet.async"
 
@@ -18,6 +19,7 @@ function M.finish(context)
   if rawget(context, "sessions") then sessions.close(context) end
   if rawget(context, "tokens") then require("fleet.oauth.token_cache").save(context) end
   open_contexts[context] = nil
+  if rawget(context, "meter") then count.flush(context.meter) end
   if not rawget(context, "store") then return end
   if context.owns_store then context.store:close() else context.store:flush() end
 end
@@ -37,6 +39,7 @@ end
 local function save(context)
   local saved, flushed, err, why = true, true, nil, nil
   if rawget(context, "tokens") then saved, err = require("fleet.oauth.tokens").finish(context) end
+  if rawget(context, "meter") then count.flush(context.meter) end
   if rawget(context, "store") then flushed, why = context.store:flush() end
   return not saved and err or not flushed and why or nil
 end

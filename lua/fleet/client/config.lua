@@ -3,6 +3,8 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local hostname = require "fleet.util.hostname"
+local limits = require "fleet.budget.limits"
+local prices = require "fleet.budget.prices"
 
 local M = {}
 
@@ -28,7 +30,19 @@ end
 -- Options that also take an object, or something else than their row's type says.
 local also = {
   key = { userdata = true, table = true }, store = { table = true, userdata = true }, log = { ["function"] = true },
-  http = { ["function"] = true },
+  http = { ["function"] = true }, audit = { ["function"] = true }, metrics = { ["function"] = true, table = true },
+  budgets = { table = true }, pacing = { table = true }, prices = { table = true },
+}
+
+-- What the members of an option must be.
+local members = {
+  budgets = function(value) limits.read(value) end,
+  pacing = function(value) prices.check("pacing", value, 1) end,
+  prices = function(value) prices.check("prices", value, 0) end,
+  metrics = function(value)
+    if type(value) == "function" or (getmetatable(value) or {}).__call then return end
+    errors.usage("fleet.new: option 'metrics' must be a function, or fleet.metrics.prometheus()")
+  end,
 }
 
 local function check_type(row, value)
@@ -53,14 +67,9 @@ local function check_number(row, value)
   if row.type == "integer" and value ~= math.floor(value) then errors.usage("fleet.new: option '%s' must be a whole number", row.name) end
 end
 
--- Nothing that lets a caller believe in a protection that is not there.
-local not_built = { budgets = "limits of cost and of calls" }
-
 local function check(row, value)
-  if not_built[row.name] then
-    errors.usage("fleet.new: option '%s' (%s) is not in this version", row.name, not_built[row.name])
-  end
   check_type(row, value)
+  if members[row.name] then members[row.name](value) end
   if type(value) == "string" then check_text(row, value) end
   if type(value) == "number" then check_number(row, value) end
   if row.type == "strings" then

@@ -3,6 +3,8 @@
 --
 -- Each part is made when it is first used: most of thousands of clients are idle.
 
+local count = require "fleet.budget.count"
+local pacing = require "fleet.budget.pacing"
 local run = require "fleet.call"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
@@ -36,9 +38,22 @@ function parts.report(context)
   end
 end
 
+function parts.meter(context)
+  local config = context.config
+  local by_key = config.budgets and context.keys and context.keys[1] and context.keys[1]:fingerprint() or nil
+  return count.new(config, function() return context.store end, config.client_id, by_key)
+end
+
+function parts.pacer(context)
+  local given = context.config.pacing
+  if not given then return false end
+  return pacing.new(given, context.config.account, function() return context.store end)
+end
+
 function parts.after_call(context)
   return function()
-    local store = context.store
+    local store, meter = context.store, rawget(context, "meter")
+    if meter and meter.due then count.flush(meter) end
     if store:due() == 0 then store:flush(flushed_at_once) end
   end
 end

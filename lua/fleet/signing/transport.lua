@@ -154,9 +154,9 @@ function M.perform(row, request, handle)
   local context, _, id = core.context(handle)
   local call = run.new_call(row, request, context, id, handle)
   local transport, why = choose(context, row, request, id)
-  if not transport then return run.fail(call, "unsupported", why) end
-  if transport == "signed" then return signed_then_plain(call) end
-  return plain_then_signed(call, transport)
+  if not transport then return run.ended(call, run.fail(call, "unsupported", why)) end
+  if transport == "signed" then return run.ended(call, signed_then_plain(call)) end
+  return run.ended(call, plain_then_signed(call, transport))
 end
 
 --- The method of a command row.

@@ -53,7 +53,7 @@ bool option_concerns(const struct option *o, const struct row *row) {
   case FOR_CHANGES:
     return row->flags & (ROW_COMMAND | ROW_SETTING);
   case FOR_FORCED:
-    return row->flags & (ROW_DEPRECATED | ROW_CHECKED);
+    return row->billing != BILLED_FREE || row->flags & (ROW_DEPRECATED | ROW_CHECKED);
   case FOR_SETTINGS:
     return row->flags & ROW_SETTING;
   }

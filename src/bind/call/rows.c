@@ -56,7 +56,6 @@ static const char *const type_names[] = {"string", "integer", "number", "boolean
                                          "vin",    "time",    "date",   "days",    "strings",
                                          "vins",   "object",  "tariff", "bytes"};
 static const char *const place_names[] = {"path", "query", "body", "local"};
-static const char *const billing_names[] = {"free", "data", "command", "wake", "specs"};
 static const char *const paging_names[] = {"no", "page", "page_no", "offset"};
 static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "infotainment"};
 static const char *const trait_names[] = {NULL, "by_state", "sign", "plain", "proxy"};
@@ -204,7 +203,7 @@ static void push_row(lua_State *L, const struct row *r) {
   set_params(L, r);
   set_tokens(L, r->tokens);
   set_text(L, "scope", r->scope);
-  set_text(L, "billing", billing_names[r->billing]);
+  set_text(L, "billing", billing_rows[r->billing].name);
   lua_createtable(L, 0, 13);
   set_flags(L, row_flags, r->flags);
   lua_setfield(L, -2, "flags");
@@ -236,6 +235,28 @@ static void set_failure(lua_State *L, enum kind kind, enum outcome outcome, cons
   if (kind != KIND_none) set_text(L, "kind", kind_name(kind));
   set_text(L, "outcome", outcome_name(outcome));
   set_text(L, "doc", doc);
+}
+
+/* billing() -> { date =, source =, classes = { { name =, per_dollar =, per_minute =, found_only =, doc = }, …
+ * }
+ * } */
+static int l_billing(lua_State *L) {
+  lua_createtable(L, 0, 3);
+  set_text(L, "date", billing_date);
+  set_text(L, "source", billing_source);
+  lua_newtable(L);
+  lua_Integer i = 1;
+  for (const struct billing_row *b = billing_rows; b->name; b++, i++) {
+    lua_createtable(L, 0, 5);
+    set_text(L, "name", b->name);
+    if (b->per_dollar) set_number(L, "per_dollar", b->per_dollar);
+    if (b->per_minute) set_number(L, "per_minute", b->per_minute);
+    set_boolean(L, "found_only", b->found_only);
+    set_text(L, "doc", b->doc);
+    lua_seti(L, -2, i);
+  }
+  lua_setfield(L, -2, "classes");
+  return 1;
 }
 
 static int l_reasons(lua_State *L) {
@@ -381,6 +402,7 @@ void open_rows(lua_State *L) {
   static const luaL_Reg functions[] = {{"endpoints", l_endpoints},
                                        {"commands", l_commands},
                                        {"reasons", l_reasons},
+                                       {"billing", l_billing},
                                        {"statuses", l_statuses},
                                        {"faults", l_faults},
                                        {"kinds", l_kinds},

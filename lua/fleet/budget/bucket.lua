@@ -1,0 +1,53 @@
+-- A token bucket as text in the store, and the one decision on it: when may the next call go?
+--
+-- Nothing here reads a clock or waits. A call that must wait has its turn reserved: the level goes below zero, and whoever comes
+-- next waits longer, so that all that wait go in the order in which they came, from whatever process. `at` in the future is a rest
+-- that the service asked for.
+
+local M = {}
+
+--- The state of a bucket that nobody used.
+function M.full(most, now)
+  return { level = most, at = now, most = most }
+end
+
+function M.encode(state)
+  return string.format("%.0f %.0f %.0f", state.level * 1000, state.at * 1000, state.most * 1000)
+end
+
+--- The state in a text, or a full bucket.
+function M.decode(text, most, now)
+  local level, at, kept = string.match(text or "", "^(%-?%d+) (%d+) (%d+)$")
+  if not level then return M.full(most, now) end
+  local state = { level = level / 1000, at = at / 1000, most = math.min(kept / 1000, most) }
+  if state.at > now + M.longest_rest then return M.full(most, now) end -- another machine's clock, or damage
+  return state
+end
+
+M.longest_rest = 86400 -- seconds
+
+local function filled(state, now)
+  local level, at = state.level, state.at
+  if now > at then level, at = math.min(state.most, level + (now - at) * state.most / 60), now end
+  return { level = level, at = at, most = state.most }
+end
+
+--- Takes one turn. Returns the state after it and the seconds until the turn comes: 0 where it has come.
+function M.take(state, now)
+  local after = filled(state, now)
+  after.level = after.level - 1
+  local wait = after.at - now
+  if after.level < 0 then wait = wait - after.level * 60 / after.most end
+  return after, wait
+end
+
+--- After a 429: nothing goes for so many seconds, then one at a time. most: what the reply names as the limit, or nil.
+function M.rest(state, now, seconds, most)
+  local after = filled(state, now)
+  after.at = math.max(after.at, now + math.min(seconds, M.longest_rest))
+  after.level = math.min(after.level, 1)
+  if most and most >= 1 then after.most = math.min(after.most, most) end
+  return after
+end
+
+return M

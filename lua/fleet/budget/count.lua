@@ -1,0 +1,204 @@
+-- What the service bills, counted in the store by account, vehicle, day and month.
+--
+-- Two ways lead there. Where no budget asks, a call is one addition in memory, written at most every second and at close.
+-- Where one asks, the call is counted before it is sent, in one step that every process sees: two that send at once cannot
+-- both take the last one. What turns out not to be billed is taken back.
+--
+-- Keys: count/<account>/<month> and count/<account>/<month>/<vin>, with a counter per class for the month ("data") and one for each
+-- day ("data/22"); count/<account>/<month>/vehicles/<digit> names the vehicles that were counted.
+
+local limits = require "fleet.budget.limits"
+local periods = require "fleet.budget.period"
+local prices = require "fleet.budget.prices"
+
+local M = {}
+
+local kept_for = 400 * 86400 -- seconds: a year can be compared with the one before
+local flush_every = 1 -- seconds
+local shards = 10
+
+-- ---- keys ----
+
+local function account_key(account, month)
+  return "count/" .. account .. "/" .. month
+end
+
+local function shard_of(vin)
+  return string.byte(vin, -1) % shards
+end
+
+local function vehicles_key(account, month, shard)
+  return account_key(account, month) .. "/vehicles/" .. shard
+end
+
+M.account_key, M.vehicles_key, M.shards = account_key, vehicles_key, shards
+
+--- Where the calls of one vehicle are counted.
+function M.vehicle_key(account, month, vin)
+  return account_key(account, month) .. "/" .. vin
+end
+
+-- ---- the meter of a client ----
+
+--- What a client counts with. config: its options; store(): its store; application and key: what the limits of these names
+--- count by, or nil.
+function M.new(config, store, application, key)
+  return {
+    config = config, account = config.account, store = store, application = application, key = key,
+    limits = config.budgets and limits.read(config.budgets) or nil, prices = prices.of(config.prices),
+    pending = {}, indexed = {}, written = -math.huge, period = nil, due = false,
+  }
+end
+
+-- ---- counted behind ----
+
+-- target: a VIN, or "" for the account.
+local function note(meter, target, class, amount)
+  local counts = meter.pending[target]
+  if not counts then
+    counts = {}
+    meter.pending[target] = counts
+  end
+  counts[class] = (counts[class] or 0) + amount
+end
+
+local function amounts_of(counts, suffix)
+  local amounts = {}
+  for class, count in pairs(counts) do amounts[class], amounts[class .. suffix] = count, count end
+  return amounts
+end
+
+local function index_vehicle(meter, vin, month)
+  if meter.indexed[vin] then return end
+  local key = vehicles_key(meter.account, month, shard_of(vin))
+  meter.indexed[vin] = meter.store():add(key, { [vin] = 1 }, { ttl = kept_for }) ~= nil
+end
+
+local function write_one(meter, target, counts, period)
+  local key = account_key(meter.account, period.month)
+  if target ~= "" then
+    key = M.vehicle_key(meter.account, period.month, target)
+    index_vehicle(meter, target, period.month)
+  end
+  local done, err = meter.store():add(key, amounts_of(counts, period.suffix), { ttl = kept_for })
+  if done then return true end
+  for class, count in pairs(counts) do note(meter, target, class, count) end
+  return false, err
+end
+
+--- Writes what was counted in memory; what cannot be written stays for the next time. Returns true, or nil, err, kind.
+function M.flush(meter)
+  local waiting, period, failed = meter.pending, meter.period, nil
+  meter.pending, meter.due = {}, false
+  for target, counts in pairs(waiting) do
+    local done, err = write_one(meter, target, counts, period)
+    if not done then failed = err end
+  end
+  if failed then return nil, failed, failed.kind end
+  return true
+end
+
+-- The end of a day, and of what was counted in it.
+local function period_at(meter, wall)
+  local period = meter.period
+  if period and wall < period.day_ends and wall >= period.day_ends - 86400 then return period end
+  if period then M.flush(meter) end
+  period = periods.at(wall)
+  if not meter.period or meter.period.month ~= period.month then meter.indexed = {} end
+  meter.period = period
+  return period
+end
+
+local function count_behind(meter, class, account, vin, wall)
+  period_at(meter, wall)
+  if account then note(meter, "", class, 1) end
+  if vin then note(meter, vin, class, 1) end
+  if wall - meter.written >= flush_every or wall < meter.written then meter.written, meter.due = wall, true end
+end
+
+--- Counts a call that was billed. vin: nil where it is of no vehicle.
+function M.billed(meter, class, vin, wall)
+  count_behind(meter, class, true, vin, wall)
+end
+
+-- ---- counted before it is sent ----
+
+local scopes = { "account", "vehicle", "key", "application" }
+
+-- The keys that limits ask for: { key =, limits =, scope = }.
+local function limited_keys(meter, vin, month)
+  local list, by_scope = {}, {
+    account = account_key(meter.account, month), vehicle = vin and M.vehicle_key(meter.account, month, vin),
+    key = meter.key and "count-key/" .. meter.key .. "/" .. month,
+    application = meter.application and "count-application/" .. meter.application .. "/" .. month,
+  }
+  for _, scope in ipairs(scopes) do
+    if meter.limits[scope] and by_scope[scope] then
+      list[#list + 1] = { key = by_scope[scope], limits = meter.limits[scope], scope = scope }
+    end
+  end
+  return list
+end
+
+-- Zeros for the other classes: their totals come back with it.
+local function step_of(class, suffix, amount)
+  local amounts = {}
+  for _, name in ipairs(prices.classes) do amounts[name], amounts[name .. suffix] = 0, 0 end
+  amounts[class], amounts[class .. suffix] = amount, amount
+  return amounts
+end
+
+local function take_back(meter, entry)
+  local step = step_of(entry.class, entry.period.suffix, -1)
+  for i = 1, #entry.keys do
+    local done = meter.store():add(entry.keys[i].key, step, { ttl = kept_for })
+    if not done then break end -- counted and not sent: on the safe side
+  end
+end
+
+local function facts_of(meter, entry, one, limit, totals)
+  local period = entry.period
+  local calls = {}
+  for _, class in ipairs(prices.classes) do calls[class] = totals[limit.period == "day" and class .. period.suffix or class] end
+  return {
+    limit = limit.name, scope = one.scope, period = limit.period, most = limit.most, calls = calls,
+    spent = limit.class and calls[limit.class] or prices.usd(meter.prices, calls),
+    resets_at = limit.period == "day" and period.day_ends or period.month_ends,
+  }
+end
+
+--- Counts a call that is about to be sent. forced: it is sent whatever the limits say. Returns an entry for `settle`; or nil and
+--- { limit =, scope =, period =, most =, spent =, calls = { class = n }, resets_at = } of the limit that forbids it; or nil, nil, err
+--- where it could not be counted. tell(facts) is called for a limit of which the warning's share is used up.
+function M.admit(meter, class, vin, wall, forced, tell)
+  local period = period_at(meter, wall)
+  local entry = { class = class, vin = vin, period = period, keys = {}, counted = {} }
+  for _, one in ipairs(limited_keys(meter, vin, period.month)) do
+    local totals, err = meter.store():add(one.key, step_of(class, period.suffix, 1), { ttl = kept_for })
+    if not totals and not forced then
+      take_back(meter, entry)
+      return nil, nil, err
+    end
+    if totals then
+      entry.keys[#entry.keys + 1], entry.counted[one.scope] = one, true
+      local beyond, warned = limits.judge(one.limits, totals, period.suffix, meter.prices, class)
+      if beyond and not forced then
+        take_back(meter, entry)
+        for _, name in ipairs { class, class .. period.suffix } do totals[name] = totals[name] - 1 end
+        return nil, facts_of(meter, entry, one, beyond, totals)
+      end
+      for _, limit in ipairs(warned) do tell(facts_of(meter, entry, one, limit, totals)) end
+    end
+  end
+  if entry.counted.vehicle then index_vehicle(meter, vin, period.month) end
+  return entry
+end
+
+--- Ends an entry: billed or not.
+function M.settle(meter, entry, billed, wall)
+  if not billed then return take_back(meter, entry) end
+  local account, vin = not entry.counted.account, not entry.counted.vehicle and entry.vin or nil
+  if account or vin then count_behind(meter, entry.class, account, vin, wall) end
+end
+
+return M

@@ -1,0 +1,82 @@
+-- The option `budgets`: read into limits, and the decision whether one more call stays within them. Pure: counts in, verdict out.
+
+local errors = require "fleet.util.errors"
+local prices = require "fleet.budget.prices"
+
+local M = {}
+
+local warned_at = 0.8 -- of a limit
+
+-- Names of the option: what they limit, for whom, and how long. The dollars are those of all classes together.
+local names = {
+  usd_per_month = { "account", "month" }, usd_per_day = { "account", "day" },
+  per_month = { "account", "month" }, per_day = { "account", "day" },
+  usd_per_vehicle_month = { "vehicle", "month" }, usd_per_vehicle_day = { "vehicle", "day" },
+  per_vehicle_month = { "vehicle", "month" }, per_vehicle_day = { "vehicle", "day" },
+  usd_per_key_month = { "key", "month" }, usd_per_key_day = { "key", "day" },
+  usd_per_application_month = { "application", "month" }, usd_per_application_day = { "application", "day" },
+}
+
+-- ---- reading ----
+
+local function add(limits, name, class, most)
+  local scope, period = names[name][1], names[name][2]
+  local list = limits[scope] or {}
+  limits[scope] = list
+  list[#list + 1] = { name = class and name .. "." .. class or name, period = period, class = class, most = most }
+end
+
+local function check_dollars(name, value)
+  if type(value) == "number" and value >= 0 and value < math.huge then return end
+  errors.usage("fleet.new: option 'budgets': '%s' must be dollars from 0 on, got %s", name, tostring(value))
+end
+
+local function read_one(limits, name, value)
+  if not names[name] then errors.unknown_name("fleet.new", "member of 'budgets'", name, names) end
+  if string.find(name, "^usd_") then
+    check_dollars(name, value)
+    return add(limits, name, nil, value)
+  end
+  prices.check("budgets." .. name, value, 0)
+  for _, class in ipairs(prices.classes) do
+    if value[class] then add(limits, name, class, value[class]) end
+  end
+end
+
+--- { account = { limits }, vehicle =, key =, application = } of the option. Raises for a wrong one. A limit is
+--- { name =, period = "day" | "month", class = nil or its name, most = dollars or calls }.
+function M.read(budgets)
+  local limits, sorted = {}, {}
+  for name in pairs(budgets) do sorted[#sorted + 1] = tostring(name) end
+  table.sort(sorted)
+  for _, name in ipairs(sorted) do read_one(limits, name, budgets[name]) end
+  return limits
+end
+
+-- ---- deciding ----
+
+--- What the counts say of a limit: dollars or calls. totals: by class for the month, by class and suffix for the day.
+function M.spent(limit, totals, suffix, price_list)
+  local of = limit.period == "day" and suffix or ""
+  if limit.class then return totals[limit.class .. of] or 0 end
+  return prices.usd(price_list, totals, of)
+end
+
+local enough = 1e-9 -- sums of prices are not exact
+
+--- The first limit that the totals, in which this call is counted, are beyond; nil where there is none. Then a list of the limits of
+--- which this call has used up the warning's share.
+function M.judge(limits, totals, suffix, price_list, class)
+  local warned = {}
+  for _, limit in ipairs(limits) do
+    local counts = not limit.class or limit.class == class
+    local spent = M.spent(limit, totals, suffix, price_list)
+    local step = limit.class and 1 or price_list[class]
+    if counts and spent > limit.most + enough then return limit, warned end
+    local edge = limit.most * warned_at - enough
+    if counts and spent >= edge and spent - step < edge then warned[#warned + 1] = limit end
+  end
+  return nil, warned
+end
+
+return M
