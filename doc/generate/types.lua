@@ -306,6 +306,13 @@ function client:discover_region() end
 ---@return { ok: boolean, lines: table[] }
 function partner:check(options) end
 
+---What the account has spent, as its store counted it.
+---@param options? { month?: string, vehicle?: string|fleet.vehicle }
+---@return fleet.cost? cost
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:cost(options) end
+
 ---Ends the client; may be called again.
 function client:close() end
 
@@ -357,14 +364,36 @@ local err_class = [[
 ---@field vin? string
 ---@field site? string
 ---@field request? string
----@field raw? string]]
+---@field raw? string
+---@field budget? fleet.spent where a budget forbids the call
+
+---@class fleet.spent
+---@field limit string "usd_per_month", "per_day.command"
+---@field period "day"|"month"
+---@field most number dollars or calls
+---@field spent number
+---@field calls { [string]: integer } of the period, by price class
+---@field resets_at number UTC seconds
+
+---@class fleet.cost
+---@field month string "2026-03", of UTC
+---@field account string
+---@field vin? string
+---@field usd number
+---@field calls { [string]: integer } by price class
+---@field days { date: string, usd: number, calls: table }[]
+---@field vehicles? { vin: string, usd: number, calls: table }[] the dearest first
+---@field budgets { name: string, most: number, spent: number, left: number }[]
+---@field prices { date: string, source: string, usd: table }]]
+
+local objects = { budgets = true, pacing = true, prices = true }
 
 local function option_class(name, options)
   local lines = { "---@class " .. name }
   for _, option in ipairs(options) do
     local column = option
     if option.name == "key" or option.name == "store" then column = { name = option.name, type = "any" } end
-    if option.lua_only then column = { name = option.name, type = option.name == "budgets" and "object" or "any" } end
+    if option.lua_only then column = { name = option.name, type = objects[option.name] and "object" or "any" } end
     lines[#lines + 1] = field(column, true, option.doc .. (option.fallback and " (" .. option.fallback .. ")" or ""))
   end
   return table.concat(lines, "\n")

@@ -42,6 +42,26 @@
 ---@field site? string
 ---@field request? string
 ---@field raw? string
+---@field budget? fleet.spent where a budget forbids the call
+
+---@class fleet.spent
+---@field limit string "usd_per_month", "per_day.command"
+---@field period "day"|"month"
+---@field most number dollars or calls
+---@field spent number
+---@field calls { [string]: integer } of the period, by price class
+---@field resets_at number UTC seconds
+
+---@class fleet.cost
+---@field month string "2026-03", of UTC
+---@field account string
+---@field vin? string
+---@field usd number
+---@field calls { [string]: integer } by price class
+---@field days { date: string, usd: number, calls: table }[]
+---@field vehicles? { vin: string, usd: number, calls: table }[] the dearest first
+---@field budgets { name: string, most: number, spent: number, left: number }[]
+---@field prices { date: string, source: string, usd: table }
 
 ---@class fleet.options
 ---@field region? "na"|"eu"|"cn" where the account lives; a 421 corrects it (na)
@@ -71,7 +91,11 @@
 ---@field insecure_key_mode? boolean allow a key file that others can read (false)
 ---@field store_key? string 32 bytes as hex or base64url, or @file: seals stored tokens and sessions
 ---@field log? any function that gets every redacted event
----@field budgets? table not in this version: limits of cost and of calls
+---@field budgets? table limits of cost and of calls: what is beyond them is not sent
+---@field pacing? table calls a minute for a vehicle by price class; {} takes the published rate limits
+---@field prices? table dollars a call by price class, in place of the published ones
+---@field metrics? any function that gets every event that is counted, or fleet.metrics.prometheus()
+---@field audit? any function that gets every write: who, what, outcome
 ---@field http? any function that makes the requests in place of the module
 
 ---@class fleet.call_options
@@ -1619,6 +1643,13 @@ function client:discover_region() end
 ---@param options? { domain?: string, key_url?: string }
 ---@return { ok: boolean, lines: table[] }
 function partner:check(options) end
+
+---What the account has spent, as its store counted it.
+---@param options? { month?: string, vehicle?: string|fleet.vehicle }
+---@return fleet.cost? cost
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:cost(options) end
 
 ---Ends the client; may be called again.
 function client:close() end

@@ -28,6 +28,7 @@ end
 -- The service asks for a rest: nothing new begins before its end. A longer one than the caller allows ends the list.
 local function heed(work, err)
   if type(err) ~= "table" or err.kind ~= "rate_limited" then return end
+  if err.paced then return end -- the limit of one vehicle, which a client with pacing keeps by itself
   local pause = err.retry_after or 0
   if pause > work.longest_pause then work.refused = err end
   work.paused_until = math.max(work.paused_until, turns.now() + pause)

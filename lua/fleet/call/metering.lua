@@ -143,37 +143,50 @@ end
 
 -- ---- one alarm for many ----
 
-local alarmed = setmetatable({}, { __mode = "k" }) -- account -> cause
-local accounts_of = {} -- cause -> number of accounts
+local alarmed = setmetatable({}, { __mode = "k" }) -- context of an account -> cause
+local seen = {} -- cause -> { accounts =, counted = wall }
+local recount_every, few = 60, 100
 
 local function is_round(n)
   return 10 ^ math.floor(math.log(n) / math.log(10) + 0.5) == n
 end
 
+-- Clients that were collected no longer count.
+local function count_accounts(cause, wall)
+  local entry = seen[cause] or { accounts = 0, counted = -math.huge }
+  seen[cause] = entry
+  entry.accounts = entry.accounts + 1
+  if entry.accounts > few and math.abs(wall - entry.counted) < recount_every then return entry.accounts end
+  entry.accounts, entry.counted = 0, wall
+  for _, of in pairs(alarmed) do
+    if of == cause then entry.accounts = entry.accounts + 1 end
+  end
+  return entry.accounts
+end
+
 --- Somebody must sign in again. Told for the first account and then for the tenth, the hundredth …: thousands of accounts that lose
 --- their sign-in at once are one alarm. An account counts once until its calls go through again or the cause changes.
 function M.sign_in_needed(call, err)
-  local account, cause = call.context, err.reason or "auth"
-  if alarmed[account] == cause then return end
-  M.signed_in(account)
-  local n = (accounts_of[cause] or 0) + 1
-  alarmed[account], accounts_of[cause] = cause, n
-  if not is_round(n) then return end
+  local context, cause = call.context, err.reason or "auth"
+  if alarmed[context] == cause then return end
+  M.signed_in(context)
+  alarmed[context] = cause
   local _, wall = tasks.loop.clock()
-  local whom = n == 1 and "account '" .. account.config.account .. "'" or string.format("%d accounts", n)
-  account.report {
-    time = wall, name = "sign_in_needed", account = account.config.account, accounts = n, reason = err.reason, kind = err.kind,
+  local n = count_accounts(cause, wall)
+  if not is_round(n) then return end
+  local whom = n == 1 and "account '" .. context.config.account .. "'" or string.format("%d accounts", n)
+  context.report {
+    time = wall, name = "sign_in_needed", account = context.config.account, accounts = n, reason = err.reason, kind = err.kind,
     message = whom .. " must sign in again: " .. err.message,
   }
-  emit(account, { name = "alarm", cause = cause, accounts = n })
+  emit(context, { name = "alarm", cause = cause, accounts = n })
 end
 
---- A call of the account went through.
-function M.signed_in(account)
-  local cause = alarmed[account]
+--- A call of the account went through, or its client is closed.
+function M.signed_in(context)
+  local cause = alarmed[context]
   if not cause then return end
-  alarmed[account], accounts_of[cause] = nil, accounts_of[cause] - 1
-  if accounts_of[cause] == 0 then accounts_of[cause] = nil end
+  alarmed[context], seen[cause].accounts = nil, seen[cause].accounts - 1
 end
 
 return M

@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local count = require "fleet.budget.count"
+local metering = require "fleet.call.metering"
 local sessions = require "fleet.signing.session_pool"
 local tasks = require "fleet.async"
 
@@ -19,6 +20,7 @@ function M.finish(context)
   if rawget(context, "sessions") then sessions.close(context) end
   if rawget(context, "tokens") then require("fleet.oauth.token_cache").save(context) end
   open_contexts[context] = nil
+  metering.signed_in(context)
   if rawget(context, "meter") then count.flush(context.meter) end
   if not rawget(context, "store") then return end
   if context.owns_store then context.store:close() else context.store:flush() end

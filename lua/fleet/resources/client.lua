@@ -71,6 +71,7 @@ for module, names in pairs(of_context) do
 end
 M.methods.token_info = with_context("fleet.oauth.tokens", "info")
 M.methods.discover_region = with_context("fleet.client.discovery", "discover")
+M.methods.cost = on_demand.call("fleet.resources.cost", "report")
 M.methods.close = on_demand.call("fleet.client.closing", "close")
 
 return M

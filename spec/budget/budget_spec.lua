@@ -1,0 +1,271 @@
+-- Budgets: what the service bills is counted, and what is beyond a limit is not sent.
+
+local fleet = require "fleet"
+local seam = require "spec.support.fixtures.host_http"
+local support = require "spec.support.fixtures.stores"
+local virtual = require "spec.support.harness.virtual"
+
+local WALL = 1773136800 -- 2026-03-10T10:00:00Z
+local data = '{"response":{"id_s":"1","vin":"5YJ3E1EA7KF000001","state":"online"}}'
+
+describe("budgets", function()
+  local time
+  before_each(function() time = virtual.install(WALL) end)
+  after_each(function() time.restore() end)
+
+  local function refusal(value, err, kind)
+    assert.is_nil(value)
+    assert.equal("budget", kind)
+    assert.equal("budget", err.kind)
+    return err
+  end
+
+  it("count by class, day and vehicle what the service bills, and only that", function()
+    local answers = {
+      data, { status = 404, headers = {}, body = "{}" }, { status = 500, headers = {}, body = "" }, seam.done,
+      '{"response":{"result":false,"reason":"disconnected"}}',
+    }
+    local car, _, client = seam.car(answers)
+    assert(car:vehicle_data {})
+    assert.equal("not_found", select(3, car:vehicle_data {}))
+    car:honk_horn() -- 500: not billed
+    assert(car:honk_horn())
+    assert.equal("refused", select(3, car:honk_horn()))
+    local cost = assert(client:cost {})
+    assert.same({ data = 2, command = 2 }, cost.calls)
+    assert.near(2 / 500 + 2 / 1000, cost.usd, 1e-12)
+    assert.equal("2026-03", cost.month)
+    assert.same({ { date = "2026-03-10", calls = { data = 2, command = 2 }, usd = cost.usd } }, cost.days)
+    assert.same({ { vin = seam.vin, calls = { data = 2, command = 2 }, usd = cost.usd } }, cost.vehicles)
+    assert.same({}, cost.budgets)
+    assert.equal("2026-07", cost.prices.date)
+  end)
+
+  it("count repeats, and what waking needs: each request that was answered is billed", function()
+    local asleep = true
+    local car, requests, client = seam.car(function(request)
+      if request.path:find("wake_up") then asleep = false end
+      if asleep and request.path:find("vehicle_data") then
+        return { status = 408, headers = {}, body = '{"error":"vehicle unavailable: vehicle is offline or asleep"}' }
+      end
+      return seam.answer(data)
+    end)
+    assert(car:vehicle_data({}, { wake = true }))
+    assert.is_true(#requests >= 3)
+    assert.same({ data = 2, wake = 1 }, client:cost {}.calls)
+  end)
+
+  it("bill specifications only where they are known, and energy not at all", function()
+    local car, _, client = seam.car { '{"response":{}}', '{"response":{"vin":"x"}}', '{"response":{}}' }
+    car:specs()
+    car:specs()
+    client:energy_site("1234567890"):live_status()
+    assert.same({ specs = 1 }, client:cost {}.calls)
+  end)
+
+  it("refuse what is beyond them before it is sent, and say how much and until when", function()
+    local car, requests = seam.car({ seam.done }, { budgets = { per_day = { command = 2 } } })
+    assert(car:honk_horn())
+    assert(car:honk_horn())
+    local err = refusal(car:honk_horn())
+    assert.equal(2, #requests)
+    assert.equal("not_sent", err.outcome)
+    assert.same({ data = 0, command = 2, wake = 0, specs = 0 }, err.budget.calls)
+    assert.equal("per_day.command", err.budget.limit)
+    assert.equal(2, err.budget.spent)
+    assert.equal(WALL - WALL % 86400 + 86400, err.budget.resets_at)
+    assert.equal(14 * 3600, err.retry_after)
+    assert.matches("honk_horn: the budget 'per_day.command' is used up %(2 of 2 calls%) until 2026%-03%-11T00:00:00Z", err.message)
+    time.advance(14 * 3600)
+    assert(car:honk_horn())
+  end)
+
+  it("let other classes and free calls pass", function()
+    local car, _, client = seam.car({ seam.done, '{"response":{"state":"online"}}' }, { budgets = { per_day = { command = 1 } } })
+    assert(car:honk_horn())
+    refusal(car:honk_horn())
+    assert(car:info())
+    assert(client:energy_site("1234567890"):live_status())
+  end)
+
+  it("limit dollars of a month over all classes, and begin anew with the month", function()
+    local car, requests, client = seam.car({ data, seam.done }, { budgets = { usd_per_month = 0.003 } })
+    assert(car:vehicle_data {}) -- 0.002
+    assert(car:honk_horn()) -- 0.001
+    local err = refusal(car:honk_horn())
+    assert.near(0.003, err.budget.spent, 1e-12)
+    assert.equal("month", err.budget.period)
+    assert.equal(21 * 86400 + 14 * 3600, err.retry_after)
+    assert.equal(2, #requests)
+    assert.near(0, client:cost {}.budgets[1].left, 1e-12)
+    time.advance(22 * 86400)
+    assert(car:honk_horn())
+  end)
+
+  it("limit each vehicle by itself", function()
+    local car, _, client = seam.car({ seam.done }, { budgets = { per_vehicle_day = { command = 1 } } })
+    local other = client:vehicle("5YJ3E1EA7KF000002")
+    assert(car:honk_horn())
+    refusal(car:honk_horn())
+    assert(other:honk_horn())
+    refusal(other:honk_horn())
+    assert.same({ command = 1 }, client:cost { vehicle = seam.vin }.calls)
+    assert.same({ command = 2 }, client:cost {}.calls)
+  end)
+
+  it("limit a virtual key and an application across accounts", function()
+    local key = fleet.key.generate()
+    local cases = { { "usd_per_application_day", { client_id = "app" } }, { "usd_per_key_month", { key = key, commands = "plain" } } }
+    for _, case in ipairs(cases) do
+      local store = fleet.store.memory()
+      local function car_of(account)
+        local options = { store = store, account = account, budgets = { [case[1]] = 0.001 } }
+        for name, value in pairs(case[2]) do options[name] = value end
+        return (seam.car({ seam.done }, options))
+      end
+      assert(car_of("a"):honk_horn())
+      local err = refusal(car_of("b"):honk_horn())
+      assert.equal(case[1], err.budget.limit)
+    end
+  end)
+
+  it("send beyond them with force, which is counted", function()
+    local car, requests, client = seam.car({ seam.done }, { budgets = { per_day = { command = 1 } } })
+    assert(car:honk_horn())
+    refusal(car:honk_horn())
+    assert(car:honk_horn { force = true })
+    assert.equal(2, #requests)
+    assert.same({ command = 2 }, client:cost {}.calls)
+    refusal(car:honk_horn())
+  end)
+
+  it("take back what was not billed, and keep what may have been", function()
+    local answer
+    local function http()
+      if answer == "unsent" then return nil, "no route", false end
+      if answer == "lost" then return nil, "connection lost", true end
+      return { status = answer, headers = {}, body = "{}" }
+    end
+    local car, _, client = seam.car(http, { budgets = { per_day = { data = 5 } }, timeout = 1 })
+    for _, case in ipairs { { 500, 0 }, { "unsent", 0 }, { 400, 1 }, { "lost", 2 } } do
+      answer = case[1]
+      car:vehicle_data({}, { timeout = 0.01 })
+      time.advance(2)
+      local before = client:cost {}.calls.data or 0
+      assert.is_true(before >= case[2], tostring(answer) .. " " .. before)
+      if case[2] == 0 then assert.equal(0, before) end
+    end
+  end)
+
+  it("tell at 80 %, once", function()
+    local events = {}
+    local car = seam.car({ seam.done }, { budgets = { per_day = { command = 10 } }, log = function(event)
+      if event.name then events[#events + 1] = event end
+    end })
+    for _ = 1, 7 do assert(car:honk_horn()) end
+    assert.same({}, events)
+    for _ = 1, 3 do assert(car:honk_horn()) end
+    assert.equal(1, #events)
+    assert.equal("budget_warning", events[1].name)
+    assert.equal("per_day.command", events[1].limit)
+    assert.equal(8, events[1].spent)
+  end)
+
+  it("take other prices", function()
+    local car, _, client = seam.car({ seam.done }, { budgets = { usd_per_day = 1 }, prices = { command = 0.5 } })
+    assert(car:honk_horn())
+    assert(car:honk_horn())
+    refusal(car:honk_horn())
+    assert.equal(1, client:cost {}.usd)
+  end)
+
+  it("refuse where the store cannot count, unless forced", function()
+    local own = support.own(fleet.store.memory())
+    local car, requests = seam.car({ seam.done }, { store = own, budgets = { usd_per_day = 1 } })
+    own.add = function() return nil, "out of order" end
+    local value, err, kind = car:honk_horn()
+    assert.is_nil(value)
+    assert.equal("store", kind)
+    assert.equal("not_sent", err.outcome)
+    assert.equal(0, #requests)
+    assert(car:honk_horn { force = true })
+  end)
+
+  it("outlast the client, and are read by the next", function()
+    local path = support.directory()
+    local function car_of()
+      return seam.car({ seam.done }, { store = path, budgets = { per_day = { command = 3 } } })
+    end
+    for _ = 1, 3 do
+      local car, _, client = car_of()
+      assert(car:honk_horn())
+      client:close()
+    end
+    local car, _, client = car_of()
+    refusal(car:honk_horn())
+    client:close()
+    support.remove(path)
+  end)
+
+  it("without budgets, count in memory, and write at most every second and at close", function()
+    local store = fleet.store.memory()
+    local car, _, client = seam.car({ seam.done }, { store = store })
+    local key = "count/default/2026-03"
+    assert(car:honk_horn())
+    assert.same({ command = 1, ["command/10"] = 1 }, (store:add(key, {})))
+    for _ = 1, 5 do assert(car:honk_horn()) end
+    assert.equal(1, store:add(key, {}).command)
+    time.advance(1)
+    assert(car:honk_horn())
+    assert.equal(7, store:add(key, {}).command)
+    assert(car:honk_horn())
+    client:close()
+    assert.equal(8, store:add(key, {}).command)
+  end)
+
+  it("lose no count where the store fails for a while", function()
+    local inner = fleet.store.memory()
+    local own, broken = support.own(inner), true
+    function own.add(_, ...)
+      if broken then return nil, "out of order" end
+      return inner:add(...)
+    end
+    local car, _, client = seam.car({ seam.done }, { store = own })
+    for _ = 1, 3 do
+      assert(car:honk_horn())
+      time.advance(2)
+    end
+    broken = false
+    assert.same({ command = 3 }, client:cost {}.calls)
+  end)
+
+  it("refuse wrong questions about the cost", function()
+    local _, _, client = seam.car({ seam.done })
+    assert.error_matches(function() client:cost { months = "2026-03" } end, "did you mean 'month'?")
+    assert.error_matches(function() client:cost { month = "2026-13" } end, "must be as")
+    assert.same({}, client:cost { month = "2026-02" }.days)
+    client:close()
+  end)
+end)
+
+describe("budgets of several processes", function()
+  it("are never overshot: eight processes with one store send exactly what is allowed", function()
+    local path = support.directory()
+    local outputs = support.processes(8, [[
+      local seam = require "spec.support.fixtures.host_http"
+      local car, requests, client = seam.car({ seam.done }, { store = (...), budgets = {
+        per_day = { command = 100 }, usd_per_month = 10 } })
+      local kinds = {}
+      for _ = 1, 30 do
+        local value, err, kind = car:honk_horn()
+        assert(value or kind == "budget", err)
+      end
+      client:close()
+      print(#requests)
+    ]], { path })
+    local sent = 0
+    for _, text in ipairs(outputs) do sent = sent + assert(tonumber(text), text) end
+    assert.equal(100, sent)
+    support.remove(path)
+  end)
+end)
