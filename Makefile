@@ -11,6 +11,7 @@ PREFIX   = /usr/local
 LUADIR   = $(PREFIX)/share/lua/$(LUA_ABI)
 LIBDIR   = $(PREFIX)/lib/lua/$(LUA_ABI)
 BINDIR   = $(PREFIX)/bin
+DATADIR  = $(PREFIX)/share
 ROOT    := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
 # A folder of another Lua is refused: what is built here would not load there (luarocks passes LUADIR).
@@ -28,12 +29,13 @@ VARIANT_FLAGS_tsan  = -O1 -fsanitize=thread
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
 INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
-SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now
+SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now $(LDFLAGS)
 
-.PHONY: all deps build demo test install env clean
+.PHONY: all deps build demo test install uninstall env clean
 all: build
 include $(ROOT)/src/parts.mk
 include $(ROOT)/spec/checks.mk
+include $(ROOT)/doc/packaging/packaging.mk
 
 demo:
 	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS)"
@@ -51,12 +53,15 @@ BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev 
 deps:
 	@sh spec/support/harness/deps.sh $(DEPS)
 
-LUA_FILES = $(shell cd $(ROOT)/lua && find fleet -name '*.lua' | sort)
+# The files of an installation: doc/packaging/install.sh. LuaRocks has no DATADIR.
+INSTALL = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" LUADIR="$(LUADIR)" LIBDIR="$(LIBDIR)" BINDIR="$(BINDIR)" DATADIR="$(DATADIR)" \
+  LUA="$(LUA)" LUA_ABI=$(LUA_ABI) VERSION=$(VERSION) B="$(B)" PARTS="$(PART_NAMES)" sh doc/packaging/install.sh
 
-install: build
-	for f in $(LUA_FILES); do install -D -m 644 lua/$$f "$(DESTDIR)$(LUADIR)/$$f" || exit 1; done
-	for p in core $(PART_NAMES); do install -D -m 755 $(B)/lib/fleet/$$p.so "$(DESTDIR)$(LIBDIR)/fleet/$$p.so" || exit 1; done
-	install -D -m 755 lua/fleet/cli/fleet "$(DESTDIR)$(BINDIR)/fleet"
+install: build $(B)/lib/libfleet.a
+	@$(ENV) RUN="$(LUA)" $(INSTALL) install
+
+uninstall:
+	@$(INSTALL) uninstall
 
 # eval "$$(make -s env)": require "fleet" and the command of this tree then work from any directory.
 env: build

@@ -21,6 +21,6 @@ build = {
   type = "make",
   build_target = "build",
   build_variables = { CFLAGS = "$(CFLAGS)", LUADIR = "$(LUADIR)" },
-  install_variables = { LUADIR = "$(LUADIR)", LIBDIR = "$(LIBDIR)", BINDIR = "$(BINDIR)" },
+  install_variables = { LUADIR = "$(LUADIR)", LIBDIR = "$(LIBDIR)", BINDIR = "$(BINDIR)", DATADIR = "" },
 }
 test = { type = "command", command = "make test" }

@@ -32,6 +32,11 @@ $(B)/lib/fleet/core.so: $(OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ $(LIBS)
 
+# For hosts that carry the core inside their program (src/bind/lua/fleet.h).
+$(B)/lib/libfleet.a: $(OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
 define part
 $(B)/lib/fleet/$(call name_of,$1).so: $(call part_objects,$1) $(SHARED_BINDING)
 	@mkdir -p $$(@D)

@@ -181,6 +181,10 @@ const char *http_version(void) {
   return curl_version_info(CURLVERSION_NOW)->version;
 }
 
+const char *http_tls_version(void) {
+  return curl_version_info(CURLVERSION_NOW)->ssl_version;
+}
+
 static bool set_multi(struct http *h) {
   return curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, connection_watch) == CURLM_OK &&
          curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h) == CURLM_OK &&

@@ -17,6 +17,7 @@
 
 struct http;
 const char *http_version(void);                                   /* of the libcurl that runs */
+const char *http_tls_version(void);                               /* NULL without TLS */
 bool http_open(struct http **h, struct poller *p, struct err *e); /* p must outlive it */
 /* Starts a request. The transfer belongs to h until http_drop. The caller's mistakes give KIND_invalid: an
  * odd address, a time limit that is none, a header line with control characters. */

@@ -1,4 +1,5 @@
 #include "bind/lua/bind.h"
+#include "bind/lua/fleet.h"
 
 #include "http/multi.h"
 #include "signing/wire/codec.h"
@@ -12,16 +13,40 @@ static void (*const openers[])(lua_State *) = {
     open_counters, open_seals,    open_crypto,   open_certificates, open_oauth,  open_signals, open_keys,
     open_commands, open_messages, open_sessions, open_receiver,     open_tariffs};
 
-/* core.versions() -> { libcurl =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need not be
- * those of the build. */
+/* core.versions() -> { libcurl =, tls =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need
+ * not be those of the build; tls is what libcurl does TLS with. */
 static int l_versions(lua_State *L) {
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 4);
   lua_pushstring(L, http_version());
   lua_setfield(L, -2, "libcurl");
+  lua_pushstring(L, http_tls_version());
+  lua_setfield(L, -2, "tls");
   lua_pushstring(L, crypto_version());
   lua_setfield(L, -2, "openssl");
   lua_pushstring(L, codec_version());
   lua_setfield(L, -2, "protobuf-c");
+  return 1;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+#define CHECKED_WITH "AddressSanitizer"
+#elif defined(FLEET_FAULT_POINTS)
+#define CHECKED_WITH "fault points"
+#else
+#define CHECKED_WITH NULL
+#endif
+
+/* core.build() -> { lua =, compiler =, pointer_bits =, checked_with = }: how this object was made. */
+static int l_build(lua_State *L) {
+  lua_createtable(L, 0, 4);
+  lua_pushliteral(L, LUA_RELEASE);
+  lua_setfield(L, -2, "lua");
+  lua_pushliteral(L, __VERSION__);
+  lua_setfield(L, -2, "compiler");
+  lua_pushinteger(L, (lua_Integer)sizeof(void *) * 8);
+  lua_setfield(L, -2, "pointer_bits");
+  lua_pushstring(L, CHECKED_WITH);
+  lua_setfield(L, -2, "checked_with");
   return 1;
 }
 
@@ -33,5 +58,7 @@ int luaopen_fleet_core(lua_State *L) {
   for (size_t i = 0; i < sizeof openers / sizeof *openers; i++) openers[i](L);
   lua_pushcfunction(L, l_versions);
   lua_setfield(L, -2, "versions");
+  lua_pushcfunction(L, l_build);
+  lua_setfield(L, -2, "build");
   return 1;
 }

@@ -54,7 +54,7 @@ local function connector(live, vin)
 end
 
 local function vin_of(config)
-  local _, _, id = require("fleet.core").account(config.car)
+  local _, _, id = require("fleet.core").context(config.car)
   return id
 end
 

@@ -1,14 +1,30 @@
 -- fleet version
 
 local core = require "fleet.core"
+local part = require "fleet.util.part"
 
-local M = {
+local function brief()
+  return { fleet = string.match(require("fleet")._VERSION, "%S+$"), lua = _VERSION, libraries = core.versions() }
+end
+
+-- What somebody who looks for a fault needs: this module, where it was loaded from, and what it stands on.
+local function whole()
+  local report = brief()
+  report.interpreter = jit and jit.version or nil -- luacheck: ignore
+  report.libraries["lua-cjson"] = require("cjson")._VERSION
+  report.build, report.parts = core.build(), {}
+  for name, found in pairs(part.all()) do report.parts[name] = found == true and "built" or found end
+  report.files = { lua = package.searchpath and package.searchpath("fleet", package.path),
+    core = package.searchpath and package.searchpath("fleet.core", package.cpath) }
+  return report
+end
+
+return {
   {
-    name = "version", words = {}, local_only = true, doc = "Prints the version of the module and of Lua.",
-    run = function()
-      return { fleet = string.match(require("fleet")._VERSION, "%S+$"), lua = _VERSION, libraries = core.versions and core.versions() }
-    end,
+    name = "version", words = {}, local_only = true,
+    doc = "Prints the version of the module and of Lua; with --verbose all that a report of a fault needs.",
+    details = "--verbose adds the libraries that are loaded, how the module was built, which optional parts can be loaded, and"
+      .. " the files that it came from.",
+    run = function(_, line) return line.options.verbose and whole() or brief() end,
   },
 }
-
-return M

@@ -1,0 +1,65 @@
+#!/bin/sh
+# install.sh install | uninstall | list: the files of an installation. make gives the folders (LUADIR LIBDIR BINDIR DATADIR PREFIX), DESTDIR, the Lua
+# (LUA LUA_ABI), the folder of the build (B) and its optional parts (PARTS). What install writes, uninstall removes.
+set -eu
+made=$B/install
+
+# A line per file: mode, target, source. Only the last may hold spaces, so that paths with spaces stay whole below "|".
+files() {
+  (cd lua && find fleet -name '*.lua' | sort) | sed "s#.*#644|$LUADIR/&|lua/&#"
+  for part in core $PARTS; do echo "755|$LIBDIR/fleet/$part.so|$B/lib/fleet/$part.so"; done
+  echo "755|$BINDIR/fleet|$made/fleet"
+  [ -z "$DATADIR" ] || shared_files
+}
+
+# What a folder of LuaRocks has no place for.
+shared_files() {
+  echo "644|$PREFIX/include/fleet/fleet.h|src/bind/lua/fleet.h"
+  echo "644|$PREFIX/lib/fleet-lua$LUA_ABI.a|$B/lib/libfleet.a"
+  echo "644|$DATADIR/pkgconfig/fleet-lua$LUA_ABI.pc|$made/fleet.pc"
+  echo "644|$DATADIR/man/man1/fleet.1|$made/fleet.1"
+  echo "644|$DATADIR/bash-completion/completions/fleet|$made/fleet.bash"
+  echo "644|$DATADIR/zsh/site-functions/_fleet|$made/fleet.zsh"
+  echo "644|$DATADIR/fish/vendor_completions.d/fleet.fish|$made/fleet.fish"
+  for unit in doc/packaging/systemd/*; do echo "644|$PREFIX/lib/systemd/user/${unit##*/}|$unit"; done
+}
+
+# What is written for this Lua and these folders.
+write_made() {
+  mkdir -p "$made"
+  sed -e "1s#lua5\.4#$LUA#" -e "s#/lua/5\.4#/lua/$LUA_ABI#g" lua/fleet/cli/fleet >"$made/fleet"
+  chmod 755 "$made/fleet"
+  [ -n "$DATADIR" ] || return 0
+  sed -e "s#@PREFIX@#$PREFIX#" -e "s#@LUA_ABI@#$LUA_ABI#g" -e "s#@LUA@#$LUA#" -e "s#@VERSION@#$VERSION#" doc/packaging/fleet.pc.in >"$made/fleet.pc"
+  $RUN doc/generate/manpage.lua >"$made/fleet.1"
+  for shell in bash zsh fish; do $RUN lua/fleet/cli/fleet completion "$shell" >"$made/fleet.$shell"; done
+}
+
+each() {
+  files | while IFS='|' read -r mode target source; do "$1" "$mode" "${DESTDIR:-}$target" "$source"; done
+}
+
+put() {
+  mkdir -p "${2%/*}"
+  cp "$3" "$2"
+  chmod "$1" "$2"
+}
+
+# Folders of our own go when they are empty; those of the system stay.
+remove() {
+  rm -f "$2"
+  folder=${2%/*}
+  while case ${folder#"${DESTDIR:-}"} in */fleet | */fleet/*) true ;; *) false ;; esac && rmdir "$folder" 2>/dev/null; do
+    folder=${folder%/*}
+  done
+}
+
+show() {
+  echo "$2"
+}
+
+case "$1" in
+  install) write_made && each put ;;
+  uninstall) each remove ;;
+  list) each show ;;
+esac

@@ -1,0 +1,26 @@
+# What a release is made of: the source archive, the Debian package, the rock.
+
+VERSION := $(shell sed -n 's/.*_VERSION = "fleet \([^"]*\)".*/\1/p' $(ROOT)/lua/fleet/init.lua)
+DIST     = build/dist
+
+.PHONY: dist deb
+
+# The committed tree; the same commit gives the same bytes.
+dist:
+	@mkdir -p $(DIST)
+	git archive --format=tar --prefix=fleet-$(VERSION)/ HEAD | gzip -n9 >$(DIST)/fleet-$(VERSION).tar.gz
+	@echo "$(DIST)/fleet-$(VERSION).tar.gz"
+
+# Whoever uploads the package puts an address of his own, and the number of the request that it answers.
+NOT_OURS = bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs
+
+# A Debian package of the committed tree, built in a copy.
+deb: dist
+	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS) debhelper lintian fakeroot"
+	@rm -rf build/deb && mkdir -p build/deb
+	@cp $(DIST)/fleet-$(VERSION).tar.gz build/deb/fleet_$(VERSION).orig.tar.gz
+	@tar -C build/deb -xzf $(DIST)/fleet-$(VERSION).tar.gz
+	@cp -r build/deb/fleet-$(VERSION)/doc/packaging/debian build/deb/fleet-$(VERSION)/debian
+	cd build/deb/fleet-$(VERSION) && dpkg-buildpackage -us -uc
+	lintian --fail-on error,warning --profile debian --allow-root --suppress-tags $(NOT_OURS) build/deb/*.changes
+	@ls build/deb/*.deb

@@ -1,0 +1,132 @@
+-- What an installation leaves, and that its removal leaves nothing.
+
+local process = require "spec.support.harness.process"
+local quote = process.quote
+local variant = string.match(process.build, "[^/]*$")
+
+local function shell(line)
+  local pipe = io.popen("unset LD_PRELOAD FLEET_BUILD LUA_PATH LUA_CPATH MAKEFLAGS MAKELEVEL; cd " .. quote(process.root)
+    .. " && { " .. line .. "; } 2>&1; echo; echo $?")
+  local text = pipe:read "a"
+  pipe:close()
+  local out, status = string.match(text, "^(.-)\n*(%d+)\n$")
+  return out, tonumber(status)
+end
+
+local function files(directory)
+  return (shell("find " .. quote(directory) .. " \\( -type f -o -name fleet \\) | sort"))
+end
+
+describe("make install", function()
+  local directory = process.temporary "install"
+  local destination = " VARIANT=" .. variant .. " PREFIX=/usr DESTDIR=" .. quote(directory .. "/a root")
+
+  it("writes the module, the command, and what shells, man, pkg-config and systemd look for", function()
+    local out, status = shell("make -s install" .. destination)
+    assert.equal(0, status, out)
+    local found = files(directory)
+    for _, path in ipairs { "share/lua/5.4/fleet/init.lua", "lib/lua/5.4/fleet/core.so", "lib/lua/5.4/fleet/server.so", "bin/fleet",
+      "share/man/man1/fleet.1", "share/bash-completion/completions/fleet", "share/zsh/site-functions/_fleet",
+      "share/fish/vendor_completions.d/fleet.fish", "include/fleet/fleet.h", "lib/fleet-lua5.4.a", "share/pkgconfig/fleet-lua5.4.pc",
+      "lib/systemd/user/fleet-run.service" } do
+      assert.is_truthy(string.find(found .. "\n", "/a root/usr/" .. path .. "\n", 1, true), path)
+    end
+    assert.is_nil(string.find(found, "doc/generate", 1, true))
+  end)
+
+  it("installs a command that finds its module, and a version that others can read", function()
+    local out, status = shell("cd / && " .. quote(directory .. "/a root/usr/bin/fleet") .. " version --verbose")
+    assert.equal(0, status, out)
+    assert.matches("a root/usr/bin/../share/lua/5.4/fleet/init.lua", out, 1, true)
+    local pc = assert(io.open(directory .. "/a root/usr/share/pkgconfig/fleet-lua5.4.pc")):read "a"
+    assert.matches("Version: " .. string.match(out, "fleet +(%S+)"), pc, 1, true)
+    assert.matches("prefix=/usr\n", pc, 1, true)
+  end)
+
+  it("writes a man page that has the verbs and the exit statuses", function()
+    local page = assert(io.open(directory .. "/a root/usr/share/man/man1/fleet.1")):read "a"
+    for _, text in ipairs { ".TH FLEET 1", ".SS doctor", "key_not_paired", ".SH EXIT STATUS" } do
+      assert.is_truthy(string.find(page, text, 1, true), text)
+    end
+    for line in string.gmatch(page, "[^\n]+") do
+      local request = string.match(line, "^([.']%S*)")
+      assert.is_truthy(not request or string.find(" .TH .SH .SS .TP .B .I .nf .fi ", " " .. request .. " ", 1, true), line)
+    end
+  end)
+
+  it("is undone by make uninstall, which leaves what others put there", function()
+    local other = directory .. "/a root/usr/share/lua/5.4/other.lua"
+    process.execute("touch " .. quote(other))
+    local out, status = shell("make -s uninstall" .. destination)
+    assert.equal(0, status, out)
+    assert.equal(other, files(directory))
+  end)
+end)
+
+describe("make dist", function()
+  it("writes the same bytes for the same commit", function()
+    local git = select(2, shell "git rev-parse HEAD")
+    if git ~= 0 then return pending("not a git checkout: there is nothing to write an archive from") end
+    local function archive(name)
+      local directory = process.temporary("dist-" .. name)
+      local out, status = shell("make -s dist DIST=" .. quote(directory))
+      assert.equal(0, status, out)
+      return directory .. "/fleet-" .. string.match(require("fleet")._VERSION, "%S+$") .. ".tar.gz"
+    end
+    local first, second = archive "a", archive "b"
+    assert.equal(0, select(2, shell("cmp " .. first .. " " .. second)))
+    local listed = shell("tar -tzf " .. first)
+    assert.matches("/Makefile\n", listed)
+    assert.is_nil(string.find(listed, "/build/", 1, true))
+  end)
+end)
+
+describe("a rockspec", function()
+  local function read(path)
+    local values = {}
+    assert(loadfile(process.root .. "/" .. path, "t", values))()
+    return values
+  end
+
+  it("of the release says the same as that of the checkout, but for version and source", function()
+    local release, checkout = read "fleet-1.0.0-1.rockspec", read "fleet-scm-1.rockspec"
+    assert.equal("fleet " .. string.match(release.version, "^[%d.]+"), require("fleet")._VERSION)
+    assert.are_not.same(release.source, checkout.source)
+    release.version, release.source = checkout.version, checkout.source
+    assert.are.same(checkout, release)
+  end)
+
+  it("passes the linter of LuaRocks", function()
+    for _, path in ipairs { "fleet-1.0.0-1.rockspec", "fleet-scm-1.rockspec" } do
+      local out, status = shell("luarocks lint " .. path)
+      assert.equal(0, status, out)
+    end
+  end)
+end)
+
+describe("the recipes of other systems", function()
+  local version = string.match(require("fleet")._VERSION, "%S+$")
+
+  local function content(path)
+    return assert(io.open(process.root .. "/doc/packaging/" .. path)):read "a"
+  end
+
+  it("name this version", function()
+    assert.matches("\nPKG_VERSION:=" .. version .. "\n", content "openwrt/Makefile", 1, true)
+    assert.matches("\npkgver=" .. version .. "\n", content "alpine/APKBUILD", 1, true)
+    assert.matches("^fleet %(" .. version:gsub("%.", "%%.") .. "%-1%) ", content "debian/changelog")
+  end)
+
+  it("have the fields that their systems ask for, and shell that parses", function()
+    for _, field in ipairs { "pkgname", "pkgver", "pkgrel", "pkgdesc", "url", "arch", "license", "source" } do
+      assert.is_truthy(string.find(content "alpine/APKBUILD", "\n" .. field .. "=", 1, true), field)
+    end
+    for _, field in ipairs { "PKG_NAME", "PKG_VERSION", "PKG_RELEASE", "PKG_LICENSE" } do
+      assert.is_truthy(string.find(content "openwrt/Makefile", "\n" .. field .. ":=", 1, true), field)
+    end
+    for _, path in ipairs { "alpine/APKBUILD", "install.sh", "debian/tests/demo" } do
+      local out, status = shell("sh -n doc/packaging/" .. path)
+      assert.equal(0, status, out)
+    end
+  end)
+end)
