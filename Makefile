@@ -36,6 +36,7 @@ all: build
 include $(ROOT)/src/parts.mk
 include $(ROOT)/spec/checks.mk
 include $(ROOT)/doc/packaging/packaging.mk
+include $(ROOT)/doc/generate/pages/pages.mk
 
 demo:
 	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS)"

@@ -2,7 +2,7 @@
 # below build/: plain, asan, tsan, and fault, whose file steps can be made to kill the process.
 
 TEST_DEPS = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl curl binutils locales procps \
-            clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git zsh fish \
+            clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git zsh fish pandoc \
             libmosquitto-dev mosquitto libhiredis-dev redis-server
 DEPS      = $(BUILD_DEPS) $(TEST_DEPS)
 
@@ -183,6 +183,7 @@ doc: build
 	mv $(B)/architecture.svg doc/architecture.svg
 	mv $(B)/reference.md doc/reference.md
 	mv $(B)/types.lua lua/fleet/types.lua
+	@if command -v pandoc >/dev/null; then $(MAKE) --no-print-directory -s pages; else echo "no HTML: install pandoc" >&2; fi
 
 # Our message definitions to C; the result is committed, so that a user needs no generator.
 proto:

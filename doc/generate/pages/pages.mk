@@ -1,0 +1,31 @@
+# The manual as HTML in build/manual: plain static pages that need no server. pandoc reads the same Markdown that people read.
+
+PAGES    = $(patsubst doc/%,%,$(filter-out doc/packaging/%,$(wildcard doc/*.md doc/manual/*.md)))
+PICTURES = $(patsubst doc/%,%,$(wildcard doc/*.svg doc/manual/pictures/*))
+HTML     = build/manual
+MAKER    = doc/generate/pages
+
+.PHONY: pages
+pages: $(PAGES:%.md=$(HTML)/%.html) $(HTML)/README.html $(HTML)/CHANGELOG.html $(PICTURES:%=$(HTML)/%) $(HTML)/manual.css $(HTML)/search.js $(HTML)/index.js
+
+PANDOC = pandoc -f gfm -t html5 --template $(MAKER)/template.html --lua-filter $(MAKER)/links.lua -M pagetitle=fleet
+
+$(HTML)/%.html: doc/%.md $(MAKER)/template.html $(MAKER)/links.lua
+	@mkdir -p $(@D)
+	@$(PANDOC) -V root=$(if $(findstring /,$*),../) -o $@ $<
+
+$(HTML)/README.html $(HTML)/CHANGELOG.html: $(HTML)/%.html: %.md $(MAKER)/template.html $(MAKER)/links.lua
+	@mkdir -p $(@D)
+	@$(PANDOC) -o $@ $<
+
+$(HTML)/manual.css $(HTML)/search.js: $(HTML)/%: $(MAKER)/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(PICTURES:%=$(HTML)/%): $(HTML)/%: doc/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(HTML)/index.js: $(PAGES:%=doc/%) $(MAKER)/index.lua
+	@mkdir -p $(@D)
+	@$(ENV) $(LUA) $(MAKER)/index.lua $(PAGES) >$@
