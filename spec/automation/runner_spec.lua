@@ -134,7 +134,8 @@ describe("a dry run", function()
     local rehearsal_report
     months.of { days = 1, habits = { { "00:10", "plug" } }, start = fleet.time("2026-03-02T00:00:00+01:00"), vehicle = state,
       automation = function(own)
-        local automation = fleet.automation.charge_by { car = own, ready_by = "07:00", level = 80, tariff = months.tariff }
+        local automation = fleet.automation.charge_by { car = own, ready_by = "07:00", level = 80, tariff = months.tariff,
+          schedules = false }
         rehearsal_report = assert(automation:dry_run())
         return {}
       end }

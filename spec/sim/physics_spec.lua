@@ -156,6 +156,32 @@ describe("a simulated vehicle", function()
       assert.equal("Stopped", sim:section("charge_state").charging_state)
       assert.near(7.68, sim:section("charge_state").charge_energy_added, 0.2)
     end)
+
+    it("by schedule over midnight: the end belongs to the day of the start", function()
+      local sim = plugged({ charging_state = "Stopped" })
+      sim:command("add_charge_schedule", { days_of_week = "Tues", enabled = true, start_enabled = true, end_enabled = true,
+        start_time = 23 * 60, end_time = 60, one_time = true, lat = 1, lon = 2 })
+      sim:advance(12 * 3600 + 300) -- Tuesday 10:00 UTC to 23:05 local
+      assert.equal("Charging", sim:section("charge_state").charging_state)
+      assert.equal(1, #sim:section("charge_schedule_data").charge_schedules)
+      sim:advance(2 * 3600)
+      assert.equal("Stopped", sim:section("charge_state").charging_state)
+      assert.equal(0, #sim:section("charge_schedule_data").charge_schedules)
+    end)
+
+    it("when it is plugged in, unless a schedule of its own begins within a day", function()
+      local function after_plug(schedule)
+        local sim = car()
+        schedule.enabled, schedule.start_enabled, schedule.lat, schedule.lon = true, true, 1, 2
+        sim:command("add_charge_schedule", schedule)
+        control.event(sim.service, "plug", simulated.OLD)
+        return sim:section("charge_state").charging_state
+      end
+      assert.equal("Stopped", after_plug { days_of_week = "Wed", start_time = 60, end_enabled = false }) -- it is Tuesday 11:00
+      assert.equal("Charging", after_plug { days_of_week = "Fri", start_time = 60, end_enabled = false })
+      assert.equal("Charging", after_plug { days_of_week = "Tues", start_time = 600, end_time = 720, end_enabled = true })
+      assert.equal("Stopped", after_plug { days_of_week = "All", start_time = 540, end_time = 600, end_enabled = true })
+    end)
   end)
 
   describe("keeps a climate", function()

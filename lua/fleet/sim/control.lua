@@ -4,6 +4,7 @@ local computers = require("fleet.sim.signed.computers")
 local energy = require("fleet.sim.energy")
 local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
+local schedules = require("fleet.sim.schedules")
 local telemetry = require("fleet.sim.api.telemetry")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -43,10 +44,8 @@ function events.plug(vehicle, options, service)
   physics.rouse(vehicle, service:now())
   c.conn_charge_cable, c.charge_port_door_open, c.charge_port_latch = options.cable or "IEC", true, "Engaged"
   c.charging_state = options.power == false and "NoPower" or "Stopped"
-  if options.start ~= false and c.charging_state == "Stopped" and c.scheduled_charging_mode == "Off" and
-    #vehicle.sections.charge_schedule_data.charge_schedules == 0 then
-    physics.start_charging(vehicle)
-  end
+  local waits = schedules.waits(vehicle, service:now())
+  if options.start ~= false and c.charging_state == "Stopped" and not waits then physics.start_charging(vehicle) end
 end
 
 function events.unplug(vehicle, _, service)

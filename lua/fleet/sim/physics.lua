@@ -231,18 +231,24 @@ end
 local function quiet(vehicle)
   local climate = vehicle.sections.climate_state
   return not busy(vehicle) and not vehicle.wake_at and vehicle.sections.vehicle_state.software_update.status == "" and
-    math.abs(climate.inside_temp - climate.outside_temp) < 0.01 and not schedules.any(vehicle) and
+    math.abs(climate.inside_temp - climate.outside_temp) < 0.01 and
     not (vehicle.sleep_after and vehicle.record.state == "online")
 end
 
 local INSTANT = 0.1 -- seconds in which nothing happens: many reads in one moment see one state
+
+-- A step in which a schedule acts is a short one.
+local function end_of_step(vehicle, at)
+  local minute = (math.floor(at / STEP) + 1) * STEP
+  return quiet(vehicle) and math.max(minute, schedules.next_at(vehicle, at) - STEP) or minute
+end
 
 -- Brings the vehicle to this moment.
 function M.advance(vehicle, now)
   if now - vehicle.updated < INSTANT then return end
   local at = vehicle.updated
   while at < now do
-    local to = math.min(now, quiet(vehicle) and now or (math.floor(at / STEP) + 1) * STEP)
+    local to = math.min(now, end_of_step(vehicle, at))
     step(vehicle, at, to)
     at = to
   end

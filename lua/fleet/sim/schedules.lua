@@ -14,11 +14,12 @@ local function offset(vehicle)
 end
 
 -- Whether so many minutes after local midnight, on one of the days, lie in (from, to]. Sunday is bit 1 (doc/protocol.md#days-of-the-week).
-local function passes(vehicle, minutes, days, from, to)
+-- later: how many days after the day of the schedule.
+local function passes(vehicle, minutes, days, from, to, later)
   local shift = offset(vehicle)
   for day = math.floor((from + shift) / DAY), math.floor((to + shift) / DAY) do
     local moment = day * DAY + minutes * MINUTE - shift
-    local bit = 2 ^ ((day + 4) % 7)
+    local bit = 2 ^ ((day - (later or 0) + 4) % 7)
     if moment > from and moment <= to and math.floor((days or EVERY_DAY) / bit) % 2 == 1 then return true end
   end
   return false
@@ -31,6 +32,11 @@ local function done_once(list, schedule)
   end
 end
 
+-- An end that is not after its start belongs to the following day.
+local function end_day(s)
+  return s.start_enabled and s.end_time <= s.start_time and 1 or 0
+end
+
 local function run_charging(vehicle, from, to, physics)
   local list = vehicle.sections.charge_schedule_data.charge_schedules
   for i = #list, 1, -1 do
@@ -39,7 +45,7 @@ local function run_charging(vehicle, from, to, physics)
       physics.start_charging(vehicle)
       if not s.end_enabled then done_once(list, s) end
     end
-    if s.enabled and s.end_enabled and passes(vehicle, s.end_time, s.days_of_week, from, to) then
+    if s.enabled and s.end_enabled and passes(vehicle, s.end_time, s.days_of_week, from, to, end_day(s)) then
       physics.stop_charging(vehicle)
       done_once(list, s)
     end
@@ -81,10 +87,44 @@ function M.run(vehicle, from, to, physics)
   run_older(vehicle, from, to, physics)
 end
 
-function M.any(vehicle)
-  return #vehicle.sections.charge_schedule_data.charge_schedules > 0 or
-    #vehicle.sections.preconditioning_schedule_data.precondition_schedules > 0 or
-    vehicle.sections.charge_state.scheduled_charging_mode ~= "Off"
+-- Between a start and its end.
+local function under_way(vehicle, s, now)
+  local length = (s.end_time - s.start_time) % 1440 * MINUTE
+  return s.end_enabled and passes(vehicle, s.start_time, s.days_of_week, now - length, now)
+end
+
+--- Whether a vehicle that is plugged in now waits: one of its schedules begins within a day, and none is under way.
+function M.waits(vehicle, now)
+  local waits = vehicle.sections.charge_state.scheduled_charging_mode ~= "Off"
+  for _, s in ipairs(vehicle.sections.charge_schedule_data.charge_schedules) do
+    if s.enabled and s.start_enabled then
+      if under_way(vehicle, s, now) then return false end
+      waits = waits or passes(vehicle, s.start_time, s.days_of_week, now, now + DAY)
+    end
+  end
+  return waits
+end
+
+-- ---- when it must be looked at ----
+
+local function next_moment(shift, minutes, from)
+  local moment = math.floor((from + shift) / DAY) * DAY - shift + minutes * MINUTE
+  while moment <= from do moment = moment + DAY end
+  return moment
+end
+
+--- The next moment at which the clock of a vehicle may do something; math.huge where it has no schedule.
+function M.next_at(vehicle, from)
+  if vehicle.sections.charge_state.scheduled_charging_mode ~= "Off" then return from + MINUTE end
+  local shift, earliest = offset(vehicle), math.huge
+  for _, s in ipairs(vehicle.sections.charge_schedule_data.charge_schedules) do
+    earliest = math.min(earliest, next_moment(shift, s.start_time, from), next_moment(shift, s.end_time, from))
+  end
+  for _, s in ipairs(vehicle.sections.preconditioning_schedule_data.precondition_schedules) do
+    local over = next_moment(shift, s.precondition_time, from)
+    earliest = math.min(earliest, over, next_moment(shift, s.precondition_time, from + LEAD) - LEAD)
+  end
+  return earliest
 end
 
 -- UTC seconds of the next time that so many minutes after local midnight come, for scheduled_charging_start_time.

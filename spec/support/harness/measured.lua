@@ -2,6 +2,7 @@
 
 local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
+local optimum = require "spec.support.fixtures.optimum"
 
 local M = { names = { "charge_by", "surplus_charge", "tariff_sync", "ensure" } }
 
@@ -48,16 +49,32 @@ end
 
 local tables = {}
 
+local four_prices = {}
+for hour = 0, 23 do four_prices[hour] = hour < 5 and 0.19 or hour < 17 and 0.31 or hour < 21 and 0.42 or 0.26 end
+
+local function by_commands(given)
+  local automation = given.automation
+  given.automation = function(car, ...)
+    local made = automation(car, ...)
+    made.config.schedules = false
+    return made
+  end
+  return given
+end
+
 function tables.charge_by(month)
   local list = {
-    row("March 2026", "kWh", "EUR", "cent per kWh", "ready at 07:00", "calls"), row("---", "---:", "---:", "---:", "---:", "---"),
+    row("March 2026", "kWh", "EUR", "cent per kWh", "of the optimum", "ready at 07:00", "calls"),
+    row("---", "---:", "---:", "---:", "---:", "---:", "---"),
   }
   local function add(what, m)
     local ready, of = m:ready_days(80)
+    local paid, least = optimum.of(m, optimum.by_hour(m.zone, four_prices), 3.84)
     list[#list + 1] = row(what, number("%.1f", m.kwh), number("%.2f", m.price), number("%.1f", m.price / m.kwh * 100),
-      string.format("%d of %d", ready, of), m.usd > 0 and number("%.2f USD", m.usd) or "none")
+      number("%.0f %%", paid / least * 100), string.format("%d of %d", ready, of), m.usd > 0 and number("%.2f USD", m.usd) or "none")
   end
-  add("charge_by", month)
+  add("charge_by, by schedules in the car", month)
+  add("charge_by, by start and stop", varied("charge_by", by_commands))
   add("at once when plugged in", varied("charge_by", without))
   add("every day at 23:00", varied("charge_by", at_hour("23:00")))
   return list

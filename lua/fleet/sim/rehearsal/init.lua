@@ -67,6 +67,7 @@ end
 local function fill(world, given)
   world.service = service.new(given)
   world.car, world.site = world.service.vehicles[1], world.service.sites[1]
+  world.car.sections.vehicle_config.utc_offset = world.zone:offset(math.floor(world.from))
   function world.event(name, more)
     require("fleet.sim.control").event(world.service, name, world.car.vin, more)
   end

@@ -25,6 +25,7 @@ end
 function M.energy(world)
   local at = clock.now()
   world.service:catch_up()
+  world.car.sections.vehicle_config.utc_offset = world.zone:offset(math.floor(at)) -- the car's clock follows the place
   local kwh = (world.car.charged_kwh or 0) - world.charged
   world.charged = world.car.charged_kwh or 0
   local seconds = at - world.measured

@@ -95,7 +95,7 @@ function M.client(world, given)
     base_url = base, auth_url = auth_host, token_url = token_host, client_id = "rehearsal", client_secret = "rehearsal",
     redirect_uri = "http://localhost:1/callback", store = given.store,
     scopes = {
-      "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds",
+      "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds", "vehicle_location",
       "energy_device_data", "energy_cmds",
     },
     http = http,

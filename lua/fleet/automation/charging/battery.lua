@@ -1,0 +1,58 @@
+-- The battery of a car as an automation knows it: how fast it charges, and its level now.
+
+local manual_override = require "fleet.automation.manual_override"
+
+local M = {}
+
+local function number(value)
+  return type(value) == "number" and value or nil
+end
+
+M.number = number
+
+--- Options of an automation that needs to know the rate.
+M.options = {
+  amps = { type = "number", min = 1, max = 80, doc = "asked for while it charges; left as it is without it" },
+  capacity_kwh = { type = "number", min = 5, max = 300, default = 75, doc = "of the battery, until charging has shown its rate" },
+  power_kw = { type = "number", min = 0.5, max = 50, doc = "of the cable, until charging has shown its rate" },
+}
+
+--- The limit of the charge in percent.
+function M.limit(charge)
+  return number(charge.charge_limit_soc) or 100
+end
+
+-- Percent per hour as the car shows it while it charges.
+local function shown_rate(charge)
+  local minutes, limit = number(charge.minutes_to_full_charge), number(charge.charge_limit_soc)
+  if not manual_override.is_charging(charge) or not minutes or minutes <= 0 or not limit then return nil end
+  local missing = limit - charge.battery_level
+  return missing > 0 and missing / minutes * 60 or nil
+end
+
+local function assumed_rate(config, charge)
+  local amps = math.min(number(charge.charge_current_request) or 16, number(charge.charger_pilot_current) or 16)
+  if config.amps then amps = math.min(config.amps, number(charge.charge_current_request_max) or config.amps) end
+  local kw = config.power_kw or math.max(1.4, 230 * amps * math.max(1, number(charge.charger_phases) or 1) / 1000)
+  return kw / config.capacity_kwh * 100
+end
+
+--- Percent per hour; at: when the car was seen. The rate belongs to the amps at which it was shown.
+function M.rate(config, memory, charge, at)
+  local shown = memory.rate_at ~= at and shown_rate(charge)
+  if shown then memory.rate, memory.rate_amps, memory.rate_at = shown, charge.charge_current_request, at end
+  local amps = config.amps or charge.charge_current_request
+  if not memory.rate then return assumed_rate(config, charge) end
+  if memory.rate_amps and memory.rate_amps > 0 and amps and amps ~= memory.rate_amps then return memory.rate * amps / memory.rate_amps end
+  return memory.rate
+end
+
+--- The level now: what was last seen, and what has been charged since then; or since we began it later.
+function M.level(now, state, charge, rate)
+  local did, seen_at = state.did.charging, state.at.charge_state
+  if not manual_override.is_charging(charge) then return charge.battery_level end
+  local from = did and did.want == "on" and did.at > seen_at and did.at or seen_at
+  return math.min(charge.battery_level + (now - from) / 3600 * rate, math.max(M.limit(charge), charge.battery_level))
+end
+
+return M

@@ -1,0 +1,157 @@
+-- Charging with start and stop: for a car that keeps no schedules, and while none of ours is in it.
+--
+-- The plan is made anew at every decision, from the level, the rate and the prices as they are known then: what changes,
+-- changes the plan, and nothing of it has to survive a restart.
+
+local actions = require "fleet.automation.charging.actions"
+local battery = require "fleet.automation.charging.battery"
+local local_time = require "fleet.automation.local_time"
+local manual_override = require "fleet.automation.manual_override"
+local plans = require "fleet.automation.charging.plan"
+local poll_schedule = require "fleet.automation.poll_schedule"
+local session = require "fleet.automation.charging.session"
+local stays = require "fleet.automation.charging.stays"
+
+local M = {}
+
+local least_rest = 300 -- a level shows whole percents: what should be reached is looked at again after this
+
+-- ---- what is to be done ----
+
+-- In one of the planned stretches.
+local function charge_now(config, now, state, f)
+  local slot, charge = f.slots[1], state.seen.charge_state
+  local why = string.format("charges until %s: %d %% now, %d %% wanted by %s%s", actions.at_text(config, slot.to), math.floor(f.level),
+    config.level, actions.at_text(config, f.deadline), f.late and ", for which the time is short" or "")
+  local reached = now + (config.level - f.level) / f.rate * 3600
+  local again = math.min(slot.to, math.max(reached, now + least_rest), now + config.recheck)
+  return actions.decision(config, now, state, why, actions.start(config, charge, why), again, actions.hold(now, slot.to))
+end
+
+-- Between now and the first stretch.
+local function wait(config, now, state, f)
+  local first, charge = f.slots[1], state.seen.charge_state
+  local why = string.format("waits until %s, when it is cheaper: %d %% now, %d %% wanted by %s", actions.at_text(config, first.from),
+    math.floor(f.level), config.level, actions.at_text(config, f.deadline))
+  local again = math.min(first.from, actions.next_look(config, now, state))
+  local running = manual_override.is_charging(charge) and not session.others_charge(config, now, state)
+  return actions.decision(config, now, state, why, running and { actions.stop(why) } or {}, again, {})
+end
+
+local function enough(config, now, state, f)
+  local charge = state.seen.charge_state
+  local why = string.format("%d %% is reached, %d %% was wanted", math.floor(f.level), config.level)
+  local own = manual_override.is_charging(charge) and not session.others_charge(config, now, state)
+  return actions.decision(config, now, state, why, own and { actions.stop(why) } or {}, actions.next_look(config, now, state), {})
+end
+
+-- Facts for a plan.
+local function facts(config, now, state, deadline)
+  local charge, m = state.seen.charge_state, state.memory
+  local f = { deadline = deadline }
+  f.rate = battery.rate(config, m, charge, state.at.charge_state)
+  f.level = battery.level(now, state, charge, f.rate)
+  f.missing = config.level - f.level
+  f.slots, f.late = plans.of(state.inputs and state.inputs.tariff, now, deadline, f.missing / f.rate, false)
+  local first = f.slots[1]
+  if manual_override.is_charging(charge) and first.from > now and first.from - now <= plans.bridge then first.from = now end
+  return f
+end
+
+-- ---- what is no longer known ----
+
+-- After a crash, or a command that ended unknown, the car must be seen before anything is decided.
+local function lost_sight(config, now, state)
+  if state.at.charge_state or not state.seen.charge_state then return nil end
+  if config.wake and state.seen.info.state == "asleep" then return { actions = { poll_schedule.live(config.sections) }, claims = {} } end
+  return actions.idle(config, now, state, "what became of the last command is not known: the car is " .. state.seen.info.state)
+end
+
+-- A car that charges does not sleep: one that sleeps has ended what was last seen of it, full or by hand.
+local function slept_over_it(config, now, state, f)
+  if not manual_override.is_charging(state.seen.charge_state) or not poll_schedule.away(state, now) then return nil end
+  if state.seen.info.state ~= "asleep" then return nil end
+  if config.wake and f.missing > 1 and f.slots[1].from <= now then
+    return { actions = { poll_schedule.live(config.sections) }, claims = {} }
+  end
+  local why = f.missing <= 1 and string.format("%d %% should be reached, and the car sleeps", math.floor(f.level))
+    or "charging has ended before it should, and the car sleeps"
+  return actions.idle(config, now, state, why)
+end
+
+-- The end of a stretch, and the level that should be reached, are looked at before they are believed.
+local function to_verify(state, now, f)
+  local charge = state.seen.charge_state
+  if not manual_override.is_charging(charge) then return nil end
+  local ended = f.slots[1].from > now
+  if f.missing <= 0 and charge.battery_level < math.floor(f.level) or ended then return now end
+end
+
+-- When at the latest somebody must look, so that what is usually missing can still be charged in the cheapest hours. Once it
+-- has come, it stays.
+local function latest_look(config, now, state, deadline)
+  local m, charge = state.memory, state.seen.charge_state or {}
+  if m.latest and m.latest.deadline == deadline then return m.latest.at end
+  local rate = battery.rate(config, m, charge, state.at.charge_state)
+  local slots = plans.of(state.inputs and state.inputs.tariff, now, deadline, stays.missing(config, m) / rate, false)
+  if slots[1].from <= now then m.latest = { deadline = deadline, at = now } end
+  return slots[1].from
+end
+
+local function nobody_knows(config, state, deadline)
+  local at = state.at.charge_state
+  local seen = at and "it was last seen at " .. actions.at_text(config, at) or "it has never been seen"
+  local why = string.format("nobody knows whether the car is plugged in: it is %s, and %s; wake = true lets it be woken",
+    state.seen.info.state, seen)
+  return why, { key = "unseen " .. local_time.date(config.local_zone, deadline), severity = "warning", text = why }
+end
+
+-- What was seen before says nothing of where the car stands now: it can have moved and been plugged in since. One look while there
+-- is still time, or the sentence that nobody knows. nil: what is known holds.
+local function before_it_is_late(config, now, state, deadline, why)
+  local latest = latest_look(config, now, state, deadline)
+  if now < latest then
+    local idle = actions.idle(config, now, state, why)
+    idle.again_at = math.min(idle.again_at, latest)
+    return idle
+  end
+  local looks = poll_schedule.due(config, now, state, config.sections, latest)
+  if #looks > 0 then return { actions = looks, claims = {} } end
+  if (state.at.charge_state or -1) >= latest or state.seen.info.state == "online" then return nil end
+  if config.wake and state.seen.info.state == "asleep" and state.memory.woken_for ~= deadline then
+    state.memory.woken_for = deadline
+    return { actions = { poll_schedule.live(config.sections) }, claims = {} }
+  end
+  local sentence, notice = nobody_knows(config, state, deadline)
+  local idle = actions.idle(config, now, state, sentence)
+  idle.notices = { notice }
+  return idle
+end
+
+function M.decide(config, now, state, deadline)
+  local looks = poll_schedule.due(config, now, state, config.sections)
+  if #looks > 0 then return { actions = looks, claims = {} } end
+  local lost = lost_sight(config, now, state)
+  if lost then return lost end
+  local m = session.read(config, now, state, deadline)
+  local obstacle = session.obstacle(config, state, m)
+  if obstacle then
+    local look = not m.manual and before_it_is_late(config, now, state, deadline, obstacle)
+    return look or actions.idle(config, now, state, obstacle)
+  end
+  local f = facts(config, now, state, deadline)
+  local slept = slept_over_it(config, now, state, f)
+  if slept then return slept end
+  if to_verify(state, now, f) and now - state.at.charge_state >= least_rest then
+    looks = poll_schedule.due(config, now, state, config.sections, now)
+    if #looks > 0 then return { actions = looks, claims = actions.hold(now, now + 600) } end
+  end
+  if f.missing <= 0 then
+    local decision = enough(config, now, state, f)
+    return #decision.actions == 0 and before_it_is_late(config, now, state, deadline, decision.why) or decision
+  end
+  if f.slots[1].from <= now then return charge_now(config, now, state, f) end
+  return wait(config, now, state, f)
+end
+
+return M

@@ -1,0 +1,196 @@
+-- Charging by schedules in the car: the plan of the night is written into it, so that it waits and begins by itself, also while the
+-- service is down or the house has no network.
+--
+-- Where the car does not charge at its check-in (see entries.lua), it is not at the plug, and nobody has to wake it to know that.
+
+local actions = require "fleet.automation.charging.actions"
+local battery = require "fleet.automation.charging.battery"
+local entries = require "fleet.automation.charging.entries"
+local local_time = require "fleet.automation.local_time"
+local manual_override = require "fleet.automation.manual_override"
+local plans = require "fleet.automation.charging.plan"
+local poll_schedule = require "fleet.automation.poll_schedule"
+local session = require "fleet.automation.charging.session"
+local stays = require "fleet.automation.charging.stays"
+
+local M = {}
+
+local look_after = 60 -- seconds after which the car has begun
+
+-- Looks are far apart: a car that has less than its plan had given it has been away.
+local function was_away(config, state)
+  local m, plan = state.memory.session, state.memory.plan
+  local last = plan and plan[#plan]
+  local over = m and last and last.to < state.at.charge_state
+  if over and state.seen.charge_state.battery_level < config.level - 2 then m.plugged = false end
+end
+
+-- A car that has shown that it waits for our schedules does not begin before them by itself.
+local function read_session(config, now, state, deadline)
+  was_away(config, state)
+  local by_itself, before = entries.began_by_itself(config, state), (state.memory.session or {}).since
+  local s = session.read(config, now, state, deadline, by_itself, entries.arrival_of(config, state))
+  local new = s.plugged and s.since ~= before
+  if new and state.memory.proven and not by_itself and manual_override.is_charging(state.seen.charge_state) then
+    s.manual = { what = "start", at = stays.began(state.seen.charge_state, state.at.charge_state), ends = deadline }
+  end
+  return s
+end
+
+-- ---- the facts of a look ----
+
+local function facts(config, now, state, deadline)
+  local m, charge = state.memory, state.seen.charge_state
+  local f = { deadline = deadline, tariff = state.inputs and state.inputs.tariff, charging = manual_override.is_charging(charge) }
+  f.rate = battery.rate(config, m, charge, state.at.charge_state)
+  f.level = battery.level(now, state, charge, f.rate)
+  f.missing = config.level - f.level
+  f.bounded = math.max(battery.limit(charge), config.level) <= config.level + 1
+  local s = read_session(config, now, state, deadline)
+  f.session, f.manual, f.known = s, s.manual ~= nil, s.plugged == true
+  f.slots, f.late = {}, false
+  if f.known and f.missing > 0 then
+    f.slots, f.late = plans.of(f.tariff, now, deadline, f.missing / f.rate, f.bounded)
+    plans.few(f.slots)
+  end
+  return f
+end
+
+-- ---- when to look next ----
+
+local function next_minute(config, now, minutes)
+  return local_time.next(config.local_zone, now, minutes) + look_after
+end
+
+-- The next look, { at =, stage = }: at the check-in, or when the plan begins.
+local function next_look(config, now, state, f)
+  local check = entries.seen(state, entries.check_in)
+  local look = check and { at = next_minute(config, now, check.start_time), stage = "check" }
+    or { at = now + config.look_every, stage = "poll" }
+  local first = f.known and (f.slots[#f.slots] or {}).from
+  if f.known and f.slots[1] and f.slots[1].from > now then first = f.slots[1].from end
+  local had = not f.known and entries.stretches(state)[1]
+  if had then first = next_minute(config, now, had.start_time) - look_after end
+  if f.manual then return { at = f.session.manual.ends + look_after, stage = "poll" } end
+  if first and first > now and first + look_after < look.at then look = { at = first + look_after, stage = "start" } end
+  if f.known and state.seen.charge_state.charging_state == "NoPower" then look = { at = now + config.look_every, stage = "poll" } end
+  look.known = look.stage == "start" and f.known and f.missing > 0
+  return look
+end
+
+-- ---- what is said ----
+
+local function describe(config, now, f, state)
+  if not f.known then return "the car is not plugged in; it has its plan, and is looked at when it begins" end
+  local obstacle = session.obstacle(config, state, f.session)
+  if obstacle then return obstacle end
+  if f.missing <= 0 then return string.format("%d %% is reached, %d %% was wanted", math.floor(f.level), config.level) end
+  local slot = f.slots[1]
+  local wanted = string.format("%d %% now, %d %% wanted by %s", math.floor(f.level), config.level, actions.at_text(config, f.deadline))
+  if slot.from <= now then
+    return string.format("charges until %s: %s%s", actions.at_text(config, slot.to), wanted,
+      f.late and ", for which the time is short" or "")
+  end
+  return string.format("waits by a schedule in the car until %s, when it is cheaper: %s", actions.at_text(config, slot.from), wanted)
+end
+
+-- ---- after a look ----
+
+-- What the car does now is corrected: it charges in its stretches and not outside of them.
+local function charging_actions(config, now, state, f, why)
+  local charge = state.seen.charge_state
+  if not f.known or f.manual or charge.charging_state == "NoPower" or session.others_charge(config, now, state) then return {} end
+  local slot = f.slots[1]
+  if f.charging and (f.missing <= 0 or slot.from - now > plans.bridge) then return { actions.stop(why) } end
+  if f.missing <= 0 then return {} end
+  return slot.from <= now and actions.begin(charge, why) or {}
+end
+
+local function setting_actions(config, state, f, why)
+  if not f.known or f.manual or f.missing <= 0 then return {} end
+  return actions.settings(config, state.seen.charge_state, why)
+end
+
+local function joined(a, b)
+  for _, one in ipairs(b) do a[#a + 1] = one end
+  return a
+end
+
+local function claims_of(state, now)
+  local plan = state.memory.plan
+  if not plan then return {} end
+  for _, slot in ipairs(plan) do
+    if slot.from <= now and now < slot.to then return actions.hold(now, slot.to) end
+  end
+  return {}
+end
+
+local function rest(now, state, why)
+  local at = state.memory.look.at
+  for _, slot in ipairs(state.memory.plan or {}) do
+    if slot.from > now then at = math.min(at, slot.from) end
+    if slot.to > now then at = math.min(at, slot.to) end
+  end
+  return { why = why, actions = {}, again_at = math.max(at, now + 1), claims = claims_of(state, now) }
+end
+
+local function settle(config, now, state, deadline)
+  local f = facts(config, now, state, deadline)
+  local why = describe(config, now, f, state)
+  state.memory.plan = f.known and not f.manual and f.slots or nil
+  local wanted, keep = entries.wanted(config, now, state, f)
+  local list = joined(joined(setting_actions(config, state, f, why), entries.actions(state, wanted, keep, why)),
+    charging_actions(config, now, state, f, why))
+  if #list == 0 then
+    entries.keep(state)
+    state.memory.look, state.memory.why = next_look(config, now, state, f), why
+    return rest(now, state, why)
+  end
+  return { why = why, actions = list, again_at = now + 60, claims = claims_of(state, now) }
+end
+
+-- ---- a car that cannot be looked at ----
+
+local function unseen(config, state, look, deadline)
+  local why = string.format("the car should be charging, but it is %s: nobody knows why; wake = true lets it be woken",
+    state.seen.info.state)
+  if not look.known then why = "the car does not charge at its time: it is not plugged in" end
+  local notice = look.known and { {
+    key = "unseen " .. local_time.date(config.local_zone, deadline), severity = "warning", text = why,
+  } }
+  return why, notice
+end
+
+-- Asleep when it should have begun: it is not at the plug, or its schedules do not work and it is woken once.
+local function away(config, now, state, deadline)
+  local m, look = state.memory, state.memory.look
+  local surprising = look.stage ~= "poll" and (look.known or not m.proven)
+  if surprising and config.wake and state.seen.info.state == "asleep" and not look.woken then
+    look.woken = true
+    return { actions = { poll_schedule.live(config.sections) }, claims = {} }
+  end
+  local why, notices = unseen(config, state, look, deadline)
+  m.look = next_look(config, now, state, { known = false, slots = {}, missing = 0 })
+  m.why = why
+  local decision = rest(now, state, why)
+  decision.notices = notices
+  return decision
+end
+
+function M.decide(config, now, state, deadline)
+  local m = state.memory
+  m.look = m.look or { at = now, stage = "poll" }
+  if now < m.look.at then return rest(now, state, m.why) end
+  local known_at = state.at.charge_state or -1
+  if known_at >= m.look.at and now - known_at < 300 then
+    if manual_override.is_charging(state.seen.charge_state) and m.look.stage ~= "poll" then m.proven = true end
+    return settle(config, now, state, deadline)
+  end
+  if poll_schedule.awake(state, now) then return { actions = { poll_schedule.live(config.sections) }, claims = claims_of(state, now) } end
+  if not poll_schedule.away(state, now) or state.at.info < m.look.at then
+    return { actions = { { call = "info" } }, claims = claims_of(state, now) }
+  end
+  return away(config, now, state, deadline)
+end
+
+return M

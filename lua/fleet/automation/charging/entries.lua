@@ -1,0 +1,219 @@
+-- What charge_by keeps in a car, and what the car does by it.
+--
+-- Two kinds of entries, every day anew: the check-in, a few minutes of charging after the car usually comes home, which wake it and show
+-- that it is at the plug; and the stretches of the plan. The plan of the last night stays until there is a better one.
+
+local commands = require "fleet.automation.charging.actions"
+local local_time = require "fleet.automation.local_time"
+local manual_override = require "fleet.automation.manual_override"
+local plans = require "fleet.automation.charging.plan"
+local schedules = require "fleet.automation.schedules"
+local stays = require "fleet.automation.charging.stays"
+
+local M = {}
+
+local check_in_minutes = 5
+local after_arrival = 15 -- minutes between the usual arrival and the check-in
+local close_minutes, close_check_in = 5, 20 -- what differs by less stays as it is
+local late_arrival = 60 -- minutes after the check-in at which a car is taken to have come that came after it
+
+local check_in, first_stretch = schedules.id(0), schedules.id(1)
+
+local function minutes_of(config, at)
+  local t = config.local_zone:localtime(math.floor(at))
+  return t.hour * 60 + t.min
+end
+
+local function entry(m, id, from, to)
+  return {
+    id = id, lat = m.place.lat, lon = m.place.lon, days_of_week = "All", enabled = true, one_time = false,
+    start_enabled = true, start_time = math.floor(from % 1440), end_enabled = true, end_time = math.floor(to % 1440),
+  }
+end
+
+local function list_of(state)
+  return (state.seen.charge_schedule_data or {}).charge_schedules
+end
+
+function M.seen(state, id)
+  for _, one in ipairs(type(list_of(state)) == "table" and list_of(state) or {}) do
+    if tonumber(one.id) == id then return one end
+  end
+end
+
+local function distance(a, b)
+  local d = (a - b) % 1440
+  return math.min(d, 1440 - d)
+end
+
+-- Times that differ by little stay as they are: a command costs.
+local function steady(state, wanted)
+  local seen = M.seen(state, wanted.id)
+  if not seen or not seen.enabled or not seen.end_enabled then return wanted end
+  if distance(seen.start_time, wanted.start_time) <= close_minutes then wanted.start_time = seen.start_time end
+  if distance(seen.end_time, wanted.end_time) <= close_minutes then wanted.end_time = seen.end_time end
+  return wanted
+end
+
+local function is_check_in(id) return id == check_in end
+local function is_ours(id) return id >= check_in and id < check_in + 10 end
+
+-- The minute of the check-in: after the usual arrival, and while what is usually missing can still be charged.
+local function check_in_at(config, state, rate)
+  local m = state.memory
+  local hours = stays.missing(config, m) / rate * 1.15 + 0.5
+  local latest = config.ready_minutes - math.floor(hours * 60)
+  local arrival = math.floor(stays.arrival(m) or 0) + after_arrival
+  local noon = (config.ready_minutes + 300) % 1440 -- a day at the plug begins some hours after the car must be ready
+  if (arrival - noon) % 1440 > (latest - noon) % 1440 then arrival = latest end
+  return arrival % 1440
+end
+
+-- The stretches of a plan as entries. bounded: the limit ends the last one, which may last until the car must be ready.
+local function entries_of(config, m, slots, bounded)
+  local list = {}
+  for i, slot in ipairs(slots) do
+    local to = bounded and i == #slots and config.ready_minutes or minutes_of(config, slot.to + 59)
+    list[i] = entry(m, first_stretch + i - 1, minutes_of(config, slot.from), to)
+  end
+  return list
+end
+
+-- The end of the check-in ends charging: a stretch that is under way begins again a minute later.
+local function after_check_in(config, now, state, list, slots)
+  local check = M.seen(state, check_in)
+  if not check or not slots[1] or slots[1].from > now then return list end
+  local since = (minutes_of(config, now) - check.start_time) % 1440
+  if since <= check_in_minutes then list[1].start_time = (check.start_time + check_in_minutes + 1) % 1440 end
+  return list
+end
+
+-- What stands in the car for a night that nobody has seen yet.
+local function usual_entries(config, state, f)
+  local following = local_time.next(config.local_zone, f.deadline, config.ready_minutes)
+  local hours = stays.missing(config, state.memory) / f.rate
+  local home = local_time.next(config.local_zone, f.deadline, math.floor(stays.arrival(state.memory) or 0))
+  local slots = plans.few((plans.of(f.tariff, math.min(home, following - 7200), following, hours, f.bounded)))
+  return entries_of(config, state.memory, slots, f.bounded)
+end
+
+local function begins_earlier(a, b, noon)
+  return (a.start_time - noon) % 1440 + 15 < (b.start_time - noon) % 1440
+end
+
+-- The last stretch is under way and nothing ends it but the limit: its entry is free for the following night.
+local function is_running(config, now, state, f)
+  local first, check = f.slots[1], M.seen(state, check_in)
+  if check and (minutes_of(config, now) - check.start_time) % 1440 <= check_in_minutes then return false end
+  return first and #f.slots == 1 and f.bounded and first.from <= now and f.charging
+end
+
+function M.stretches(state)
+  local list = {}
+  for i = 0, 8 do
+    local seen = M.seen(state, first_stretch + i)
+    if seen then list[#list + 1] = { id = first_stretch + i, seen = seen, start_time = seen.start_time } end
+  end
+  return list
+end
+
+local function stretch_entries(config, now, state, f)
+  local usual, had = usual_entries(config, state, f), M.stretches(state)
+  local noon = (config.ready_minutes + 300) % 1440
+  if f.known and f.missing > 0 and not is_running(config, now, state, f) then
+    return after_check_in(config, now, state, entries_of(config, state.memory, f.slots, f.bounded), f.slots)
+  end
+  if f.known and f.missing <= 0 and not f.bounded then return {} end
+  if #had > 0 and not begins_earlier(usual[1], had[1], noon) then return nil end
+  return usual
+end
+
+--- The entries that are wanted; nil entries of the plan: those in the car stay.
+function M.wanted(config, now, state, f)
+  if f.manual then return {}, false end -- an entry that ends would end what the owner began
+  local list, stretches = {}, stretch_entries(config, now, state, f)
+  local from, had = check_in_at(config, state, f.rate), M.seen(state, check_in)
+  if had and distance(had.start_time, from) <= close_check_in then from = had.start_time end
+  list[1] = steady(state, entry(state.memory, check_in, from, from + check_in_minutes))
+  for _, one in ipairs(stretches or {}) do list[#list + 1] = steady(state, one) end
+  return list, stretches == nil
+end
+
+function M.actions(state, wanted, keep_stretches, why)
+  local list = {}
+  local add, remove = schedules.difference(list_of(state), wanted, function(id)
+    return is_ours(id) and (is_check_in(id) or not keep_stretches)
+  end)
+  local after = list_of(state)
+  for _, params in ipairs(add) do
+    after = schedules.replaced(after, params.id, schedules.as_read(params))
+    list[#list + 1] = commands.command("add_charge_schedule", why, {
+      params = params, subject = "schedule " .. params.id, effect = { charge_schedule_data = { charge_schedules = after } },
+    })
+  end
+  for _, id in ipairs(remove) do
+    after = schedules.replaced(after, id)
+    list[#list + 1] = commands.command("remove_charge_schedule", why, {
+      params = { id = id }, subject = "schedule " .. id, effect = { charge_schedule_data = { charge_schedules = after } },
+    })
+  end
+  return list
+end
+
+-- ---- what the car does by our schedules ----
+
+
+-- Whether one of our entries began or ended between two moments, or is under way.
+function M.by_our_schedule(config, state, from, to)
+  local m = state.memory
+  for _, one in ipairs(m.entries or {}) do
+    local length = (one.to - one.from) % 1440
+    local since = (minutes_of(config, to) - one.from) % 1440
+    if since <= length or to - from >= 86400 then return true end
+    if since * 60 < to - from or (since - length) * 60 < to - from then return true end
+  end
+  return false
+end
+
+function M.keep(state)
+  local list = {}
+  for _, one in ipairs(M.stretches(state)) do
+    list[#list + 1] = { from = one.seen.start_time, to = one.seen.end_time }
+  end
+  local check = M.seen(state, check_in)
+  if check then list[#list + 1] = { from = check.start_time, to = check.end_time, check = true } end
+  state.memory.entries = list
+end
+
+-- Charging that began well before any of our entries could have begun it is the owner's.
+function M.began_by_itself(config, state)
+  local charge, at = state.seen.charge_state, state.at.charge_state
+  local m = state.memory.session
+  if not m or not m.at or not at then return true end
+  if not manual_override.is_charging(charge) then return M.by_our_schedule(config, state, m.at, at) end
+  local began = math.max(stays.began(charge, at), m.at)
+  for _, one in ipairs(state.memory.entries or {}) do
+    local length = (one.to - one.from) % 1440
+    if (minutes_of(config, began + 180) - one.from) % 1440 <= length + 3 then return true end
+  end
+  return false
+end
+
+-- Charging that one of our entries began does not tell when the car came: before its check-in, or after it.
+function M.arrival_of(config, state)
+  local check
+  for _, one in ipairs(state.memory.entries or {}) do
+    if one.check then check = one.from end
+  end
+  return check and function(began)
+    local minute = minutes_of(config, began)
+    if distance(minute, check) <= 2 then return (check - after_arrival) % 1440 end
+    for _, one in ipairs(state.memory.entries) do
+      if distance(minute, one.from) <= 2 then return (check + late_arrival) % 1440 end
+    end
+  end
+end
+
+M.check_in = check_in
+
+return M

@@ -1,0 +1,58 @@
+-- What an automation has learned of a car's days: when it comes to the plug, and how much is missing then.
+
+local manual_override = require "fleet.automation.manual_override"
+
+local M = {}
+
+local kept = 10 -- stays
+local number = require("fleet.automation.charging.battery").number
+
+--- When the charging that is under way began, from what it has added; the power in kW as the car shows it.
+function M.began(charge, at)
+  local added, amps, volts = number(charge.charge_energy_added), number(charge.charger_actual_current), number(charge.charger_voltage)
+  local kw = (amps or 0) * (volts or 0) * math.max(1, number(charge.charger_phases) or 1) / 1000
+  if not manual_override.is_charging(charge) or not added or kw <= 0 then return at end
+  return at - added / kw * 3600
+end
+
+local function minutes_of(zone, at)
+  local t = zone:localtime(math.floor(at))
+  return t.hour * 60 + t.min
+end
+
+--- Notes that a stay was found to have begun. since: when the car was last seen without the cable, or nil. rate: percent per hour.
+--- arrival(began): minutes after midnight at which the car came, where charging that began then does not tell it.
+function M.note(config, memory, charge, at, since, rate, arrival)
+  local list = memory.stays or {}
+  memory.stays = list
+  local from = math.max(M.began(charge, at), since or 0)
+  local charged = manual_override.is_charging(charge) and (at - from) / 3600 * rate or 0
+  list[#list + 1] = {
+    at = arrival and arrival(from) or minutes_of(config.local_zone, from),
+    missing = math.max(0, config.level - charge.battery_level + charged),
+  }
+  while #list > kept do table.remove(list, 1) end
+end
+
+local function quantile(list, member, share)
+  local values = {}
+  for i, one in ipairs(list) do values[i] = one[member] end
+  table.sort(values)
+  return values[math.max(1, math.ceil(#values * share))]
+end
+
+--- Minutes after midnight by which the car is usually at the plug, or nil.
+function M.arrival(memory)
+  local list = memory.stays or {}
+  if #list == 0 then return nil end
+  return quantile(list, "at", 0.8)
+end
+
+--- Percent that must be expected to be missing: what was, and more while little is known.
+function M.missing(config, memory)
+  local list = memory.stays or {}
+  if #list == 0 then return config.level - 20 end
+  return math.max(10, math.min(config.level - 5, quantile(list, "missing", 1) * 1.1 + 15 / #list))
+end
+
+return M

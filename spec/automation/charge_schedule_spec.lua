@@ -1,0 +1,136 @@
+-- charge_by where the car keeps schedules: what it costs against the least that it could have cost, and what it does not know.
+
+local fleet = require "fleet"
+local months = require "spec.support.fixtures.month"
+local optimum = require "spec.support.fixtures.optimum"
+
+local prices = {}
+for hour = 0, 23 do prices[hour] = hour < 5 and 0.19 or hour < 17 and 0.31 or hour < 21 and 0.42 or 0.26 end
+
+local function rehearse(options, more)
+  local own = { schedules = true }
+  for name, value in pairs(options or {}) do own[name] = value end
+  return months.charge_by(own, more)
+end
+
+local function ratio(month, count)
+  local paid, least = optimum.of(month, optimum.by_hour(month.zone, prices), 3.84, count)
+  return paid / least
+end
+
+local function level_on(month, date)
+  for _, ready in ipairs(month.ready) do
+    if string.sub(months.local_text(month, ready.at), 1, 10) == date then return ready.level end
+  end
+end
+
+-- A car that waits when it is plugged in, instead of charging at once.
+local patient = {}
+for i, habit in ipairs(months.commuting) do
+  patient[i] = {}
+  for name, value in pairs(habit) do patient[i][name] = value end
+  if habit[2] == "plug" then patient[i].start = false end
+end
+
+describe("charge_by with schedules in the car", function()
+  for _, case in ipairs {
+    { "the month in which the clock goes forward", { from = "2026-03-01" } },
+    { "the month in which the clock goes back", { from = "2026-10-01" } },
+    { "a car that does not start by itself", { from = "2026-05-01", habits = patient }, { place = { lat = 52.52, lon = 13.405 } } },
+    { "a car that never sleeps", { from = "2026-06-01", vehicle = { sleep_after = 1e9,
+      charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } } } },
+    { "a limit above the wanted level", { from = "2026-06-01", vehicle = {
+      charge_state = { battery_level = 80, charge_limit_soc = 90, charge_current_request_max = 16 } } } },
+    { "late arrivals", { from = "2026-06-01", also = {
+      { "17:46", "leave", date = "2026-06-10", miles = 20 }, { "22:10", "plug", date = "2026-06-10" },
+      { "17:46", "leave", date = "2026-06-18", miles = 10 }, { "23:40", "plug", date = "2026-06-18" } } } },
+    { "a service that is down in the evening", { from = "2026-06-01", also = {
+      { "17:30", "service_down", date = "2026-06-09" }, { "22:30", "service_up", date = "2026-06-09" },
+      { "18:30", "service_down", date = "2026-06-16" }, { "06:30", "service_up", date = "2026-06-17" } } } },
+  } do
+    it("is ready every day in " .. case[1] .. ", within 3 % of the optimum and for at most 0.60 USD", function()
+      local month = rehearse(case[3], case[2])
+      local ready, of = month:ready_days(80)
+      assert.equal(of, ready)
+      assert.is_true(ratio(month) <= 1.03, tostring(ratio(month)))
+      assert.is_true(month.usd <= 0.60, tostring(month.usd))
+      assert.same({}, months.wasted(month))
+      for _, call in ipairs(month.refused) do assert.not_equal(408, call.status) end
+    end)
+  end
+
+  it("says that the car waits by itself, and what it does on older firmware", function()
+    assert.matches("waits by a schedule in the car until Tue 00:00", months.said(rehearse(nil, { days = 3 })))
+    local older = rehearse(nil, { days = 3, vehicle = { firmware_version = "2024.20.9",
+      charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } } })
+    assert.equal(0, older:sent("add_charge_schedule"))
+    assert.is_true(older:sent("charge_start") > 0)
+  end)
+
+  it("leaves the schedules of others alone", function()
+    local own = { id = 7, name = "", days_of_week = 127, start_enabled = true, start_time = 90, end_enabled = false, end_time = 0,
+      one_time = false, enabled = false, latitude = 52.52, longitude = 13.405 }
+    local seen
+    local month = rehearse(nil, { days = 6, vehicle = { charge_schedule_data = { charge_schedules = { own } },
+      charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } }, also = {
+      { "08:00", function(world) seen = world.car.sections.charge_schedule_data.charge_schedules end, date = "2026-03-06" } } })
+    local ids = {}
+    for _, one in ipairs(seen) do ids[one.id] = true end
+    assert.is_true(ids[7] and ids[7700000] and ids[7700001])
+    assert.same({ 6, 6 }, { month:ready_days(80) })
+  end)
+
+  it("charges once, by command, when the car refuses a schedule", function()
+    local handlers = require "fleet.sim.commands"
+    local add = handlers.add_charge_schedule
+    handlers.add_charge_schedule = function() return "not_supported" end
+    local ok, month = pcall(rehearse, nil, { days = 3 })
+    handlers.add_charge_schedule = add
+    assert(ok, month)
+    assert.same({ 3, 3 }, { month:ready_days(80) })
+    assert.is_true(month:sent("charge_start") > 0)
+  end)
+end)
+
+describe("the owner's hand at a car with schedules", function()
+  it("that starts charging before the check-in is not stopped", function()
+    local month = rehearse(nil, { days = 14, also = { { "17:50", "start_by_hand", date = "2026-03-11" } } })
+    for _, name in ipairs(months.on(month, "2026-03-11")) do assert.not_equal("charge_stop", name) end
+    assert.matches("the owner started charging by hand at Wed", months.said(month))
+    assert.is_true(level_on(month, "2026-03-12") >= 80)
+    assert.is_true(level_on(month, "2026-03-14") >= 80)
+  end)
+end)
+
+describe("knowledge has an age: a car that was asleep when last seen, is plugged in and dozes off", function()
+  local days = { days = 5, habits = patient }
+
+  it("is looked at once, while there is still time, and is ready", function()
+    for _, way in ipairs { true, false } do
+      local month = months.charge_by({ schedules = way, look_every = 7200 }, days)
+      assert.same({ 5, 5 }, { month:ready_days(80) })
+      assert.is_true(month.calls.wake <= (way and 2 or 9)) -- a second one where it is to be started
+    end
+  end)
+
+  it("is not woken without leave, and it is said that nobody knows", function()
+    local month = months.charge_by({ wake = false, look_every = 7200 }, days)
+    assert.is_nil(month.calls.wake)
+    assert.matches("nobody knows whether the car is plugged in", months.said(month))
+  end)
+end)
+
+it("a place that is known lets the plan be written before the car comes home", function()
+  local month = rehearse({ place = { lat = 52.52, lon = 13.405 } }, { days = 3, habits = patient })
+  assert.same({ "add_charge_schedule", "add_charge_schedule" }, months.on(month, "2026-03-01"))
+  assert.same({ 3, 3 }, { month:ready_days(80) })
+end)
+
+it("a place that is none raises", function()
+  months.of { days = 1, habits = {}, automation = function(car)
+    local ok, err = pcall(fleet.automation.charge_by, { car = car, ready_by = "07:00", zone = "Europe/Berlin", place = { 1, 2 } })
+    assert.is_false(ok)
+    assert.matches("option 'place' must be { lat =, lon = } in degrees", err)
+    return {}
+  end }
+end)
