@@ -180,6 +180,8 @@ doc: build
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.reference").markdown())' >$(B)/reference.md
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.types").definitions())' >$(B)/types.lua
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.drawing").svg())' >$(B)/architecture.svg
+	$(ENV) $(LUA) -e 'io.write(require("doc.generate.mqtt").page())' >$(B)/mqtt.md
+	mv $(B)/mqtt.md doc/manual/mqtt.md
 	mv $(B)/architecture.svg doc/architecture.svg
 	mv $(B)/reference.md doc/reference.md
 	mv $(B)/types.lua lua/fleet/types.lua

@@ -30,7 +30,7 @@ describe("the link to an MQTT broker", function()
     local options = { host = "127.0.0.1", port = broker and broker.port, client_id = "spec-" .. tostring(#open + 1), keepalive = 30 }
     for name, value in pairs(given.broker or {}) do options[name] = value end
     local l = links.new {
-      library = library, broker = options, topics = given.topics or {},
+      library = library, broker = options,
       on_message = function(topic, payload, retained)
         heard.messages[#heard.messages + 1] = { topic = topic, payload = payload, retained = retained }
         heard[topic] = payload
@@ -39,6 +39,7 @@ describe("the link to an MQTT broker", function()
         heard.states[#heard.states + 1], heard.state, heard.err = state, state, err or heard.err
       end,
     }
+    l:listen(given.topics or {})
     open[#open + 1] = { link = l, task = fleet.spawn(function() l:run() end) }
     return l, heard
   end
@@ -249,7 +250,7 @@ describe("the link to an MQTT broker", function()
   end)
 
   it("checks its options", function()
-    assert.has_error(function() library.open { host = "h" } end)
+    assert.has_error(function() library.open { port = 1 } end)
     assert.has_error(function() library.open { host = "h", client_id = "c", portt = 1 } end)
     assert.has_error(function() library.open { host = "h", client_id = "c", port = 70000 } end)
     assert.has_error(function() library.open { host = "h", client_id = "c", will_topic = "t" } end)

@@ -26,7 +26,8 @@ struct event {
 struct broker_options {
   const char *host; /* or the path of a Unix socket, with port 0 */
   int port, keepalive;
-  const char *client_id, *user, *password;
+  const char *client_id; /* NULL: a random one */
+  const char *user, *password;
   bool tls;
   const char *ca_file, *cert_file, *key_file; /* NULL: the system's authorities; no certificate of our own */
   const char *will_topic;                     /* NULL: none; retained, QoS 1 */

@@ -79,7 +79,7 @@ static void read_options(lua_State *L, struct broker_options *o) {
   o->key_file = text_option(L, "key_file");
   o->will_topic = text_option(L, "will_topic");
   o->will = text_option(L, "will");
-  if (!o->host || !o->client_id) usage_error(L, "options 'host' and 'client_id' are needed");
+  if (!o->host) usage_error(L, "option 'host' is missing");
   if (o->will_topic && !o->will) usage_error(L, "option 'will' is missing");
   o->port = number_option(L, "port", 0, 0, 65535);
   o->keepalive = number_option(L, "keepalive", 30, 5, 3600);
@@ -89,7 +89,7 @@ static void read_options(lua_State *L, struct broker_options *o) {
   lua_pop(L, 1);
 }
 
-/* open { host =, port = or 0 for a Unix socket, client_id =, … } -> broker | nil, err, kind */
+/* open { host =, port = or 0 for a Unix socket, … } -> broker | nil, err, kind */
 static int l_open(lua_State *L) {
   struct broker_options o = {0};
   struct err e = ERR_INIT;

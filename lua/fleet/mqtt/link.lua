@@ -7,6 +7,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tasks = require "fleet.async"
+local compat = require "fleet.util.compat"
 
 local M = {}
 
@@ -26,11 +27,11 @@ function M.library()
     "the MQTT bridge needs libmosquitto: install libmosquitto-dev (Debian's name) and build fleet again")
 end
 
---- given: broker = options of fleet.mosquitto.open, library, topics = what to subscribe to, on_message(topic, payload, retained),
+--- given: broker = options of fleet.mosquitto.open, library, on_message(topic, payload, retained),
 --- on_state(state, err): "connected" or "lost".
 function M.new(given)
   return setmetatable({
-    broker = given.broker, library = given.library, topics = given.topics, on_message = given.on_message,
+    broker = given.broker, library = given.library, topics = {}, on_message = given.on_message,
     on_state = given.on_state, wanted = {}, dirty = {}, dirty_first = 1, dirty_last = 0, marked = {}, answers = {},
     in_flight = {}, dropped = 0, sent = 0,
   }, link_mt)
@@ -87,7 +88,7 @@ local rewatch
 local events = {}
 
 function events.connected(self)
-  self.connected = true
+  self.connected, self.was_connected = true, true
   for _, topic in ipairs(self.topics) do self.connection:subscribe(topic) end
   for topic in pairs(self.wanted) do mark(self, topic) end
   self.on_state("connected")
@@ -102,7 +103,7 @@ function events.subscribed(self, id)
 end
 
 function events.ended(self, err)
-  self.err = err
+  self.err, self.connected = err, false
   if self.ending then tasks.wake(self.ending) end
 end
 
@@ -181,35 +182,43 @@ local function serve(self, connection, opened)
 end
 
 local function connect_once(self)
-  self.err = nil
+  self.err, self.was_connected = nil, false
   local connection, err = self.library.open(self.broker, function() drain(self, self.connection) end)
   if not connection then
     self.err = err
-    return false
+    return
   end
   self.connection = connection
   rewatch(self)
-  local ok, failure = pcall(serve, self, connection, (core.clock()))
-  local was_connected = self.connected
+  local ok, failure = compat.pcall(serve, self, connection, (core.clock()))
   if not ok or self.stopped then self:goodbye() end
   shut(self)
   if not ok then error(failure, 0) end
-  return was_connected
 end
 
 --- Keeps a connection until stop() or the end of the task.
 function Link:run()
   local pause = first_pause
   while not self.stopped do
-    local was_connected = connect_once(self)
+    connect_once(self)
     if self.stopped then break end
     self.on_state("lost", self.err)
-    if was_connected then pause = first_pause end
+    if self.was_connected then pause = first_pause end
     self.resting = tasks.waiter()
     tasks.await_for(self.resting, pause)
     self.resting = nil
     pause = math.min(pause * 2, longest_pause)
   end
+end
+
+-- ---- hearing ----
+
+--- Subscribes to these topics, now and with every new connection.
+function Link:listen(topics)
+  self.topics = topics
+  if not self.connected then return end
+  for _, topic in ipairs(topics) do self.connection:subscribe(topic) end
+  rewatch(self)
 end
 
 -- ---- saying something ----

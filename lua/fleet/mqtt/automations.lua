@@ -1,0 +1,139 @@
+-- Automations in the bridge's process, each an entity of its car or site: a switch, its reasons as a sensor, and its plan as
+-- attributes. What is switched off stays off over a restart.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
+local things = require "fleet.mqtt.things"
+
+local M = {}
+
+local check_every = 30 -- seconds between two looks at what an automation says
+
+local function key(bridge)
+  return "mqtt/" .. bridge.account.config.account .. "/automations"
+end
+
+local function switched_off(bridge)
+  local text = bridge.account.store:get(key(bridge))
+  local set = text and core.json_decode(text)
+  return type(set) == "table" and set or {}
+end
+
+local function keep(bridge)
+  local off = {}
+  for _, one in ipairs(bridge.automations) do
+    if not one.on then off[one.name] = true end
+  end
+  local done, err = bridge.account.store:put(key(bridge), core.json_encode(off), {})
+  if not done then bridge.tell("automations: " .. err.message) end
+end
+
+-- ---- what is told ----
+
+local function attributes_of(one)
+  local automation = one.automation
+  local state = automation.state or {}
+  local cost = automation:cost()
+  return {
+    kind = automation.kind, next_decision = state.again_at and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(state.again_at)) or nil,
+    commands_today = state.day and state.day.commands or nil, cost = cost.text, plan = state.memory and state.memory.plan or nil,
+  }
+end
+
+local function tell(bridge, one)
+  local thing = bridge.things[one.id]
+  if not thing then return end
+  local data = { on = one.on, why = one.on and one.automation:explain() or "switched off" }
+  local text = core.json_encode(tables.copy(attributes_of(one), data))
+  if text == one.told then return end
+  one.told = text
+  things.learn(bridge, thing, one.section, data, bridge.now(), attributes_of(one))
+end
+
+-- ---- running ----
+
+local function run(bridge, one)
+  one.running = true
+  local done, err = one.automation:run { progress = function() tell(bridge, one) end }
+  one.running = false
+  if not done and err then bridge.tell(one.name .. ": " .. err.message) end
+  if not done and one.on then tasks.sleep(check_every) end -- it runs elsewhere, or the store fails
+  tell(bridge, one)
+end
+
+local function keep_running(bridge, one)
+  while not bridge.stopped do
+    if one.on then run(bridge, one) else tell(bridge, one) end
+    if not one.on then bridge.rest("automation " .. one.name, check_every) end
+  end
+end
+
+local function switch(bridge, one, value)
+  if value ~= "ON" and value ~= "OFF" then return nil, "'" .. tostring(value) .. "' is none of OFF, ON" end
+  one.on = value == "ON"
+  if not one.on and one.running then one.automation:stop() end
+  bridge.spawn(function() keep(bridge) end)
+  bridge.rouse("automation " .. one.name)
+  tell(bridge, one)
+  return true
+end
+
+-- ---- their rows ----
+
+local function rows_of(bridge, one)
+  return {
+    { name = one.section, component = "switch", label = "Automation " .. one.name, from = one.section .. ".on",
+      act = function(value) return switch(bridge, one, value) end },
+    { name = one.section .. "_why", component = "sensor", label = "Why " .. one.name, from = one.section .. ".why" },
+  }
+end
+
+--- The automations of the bridge as { automation =, id =, name =, section =, on = }; raises for what is none.
+function M.read(given, is)
+  local list, seen = {}, {}
+  for _, automation in ipairs(given) do
+    if not is(automation) then errors.usage("fleet.mqtt.new: option 'automations' holds something that is no automation") end
+    local name = automation.config.name
+    local id = name .. "/" .. automation.id
+    if seen[id] then errors.usage("fleet.mqtt.new: two automations are called '%s': give one another 'name'", name) end
+    seen[id] = true
+    list[#list + 1] = {
+      automation = automation, id = automation.id, name = name, section = "automation_" .. string.gsub(name, "[^%w]", "_"), on = true,
+    }
+  end
+  return list
+end
+
+--- Gives a new car or site the rows of its automations.
+function M.join(bridge, thing)
+  thing.more = thing.more or {}
+  for _, one in ipairs(bridge.automations) do
+    if one.id == thing.id then
+      for _, row in ipairs(rows_of(bridge, one)) do thing.more[#thing.more + 1] = row end
+      one.told = nil
+    end
+  end
+end
+
+--- Runs them until the bridge ends.
+function M.start(bridge)
+  local off = switched_off(bridge)
+  for _, one in ipairs(bridge.automations) do
+    one.on = not off[one.name]
+    bridge.spawn(function() keep_running(bridge, one) end)
+  end
+  while not bridge.stopped do
+    for _, one in ipairs(bridge.automations) do tell(bridge, one) end
+    bridge.rest("automations", check_every)
+  end
+end
+
+function M.stop(bridge)
+  for _, one in ipairs(bridge.automations) do
+    if one.running then one.automation:stop() end
+  end
+end
+
+return M

@@ -1,0 +1,230 @@
+-- What a host is told of a car, a site or the account so that its entities appear by themselves: one retained message per
+-- device, as Home Assistant documents it for devices. Hosts that know one message per entity only are told it in that form.
+-- Pure.
+
+local core = require "fleet.core"
+local entities = require "fleet.mqtt.entities"
+local values = require "fleet.mqtt.values"
+
+local M = {}
+
+-- A request that can be told from its copy, and a new one from one that lay somewhere.
+local template = '{"value": {{ value | tojson }}, "id": "{{ now().timestamp() }}", "at": {{ now().timestamp() }}}'
+
+local function safe(text)
+  return (string.gsub(text, "[^%w_-]", "_"))
+end
+
+--- The name under which hosts know a thing: an account may share the broker with others.
+function M.device_id(config, thing)
+  return safe(config.topic) .. "_" .. safe(thing.id)
+end
+
+-- ---- the topics of one thing ----
+
+function M.state_topic(config, thing, row)
+  return config.topic .. "/" .. thing.id .. "/" .. values.topic(row)
+end
+
+function M.command_topic(config, thing, row)
+  return M.state_topic(config, thing, row) .. "/set"
+end
+
+function M.attributes_topic(config, thing, section)
+  return config.topic .. "/" .. thing.id .. "/attributes/" .. section
+end
+
+--- Where the bridge says whether it is there.
+function M.availability_topic(config)
+  return config.topic .. "/bridge/" .. safe(config.account) .. "/availability"
+end
+
+-- ---- one component ----
+
+local function name_of(config, thing, row)
+  return config.names[thing.id .. "/" .. row.name] or config.names[row.name] or row.label
+end
+
+-- Whether all that a row sends may be asked for.
+local function commands_allowed(config, row)
+  if row.act then return config.commands ~= false end
+  for _, call in pairs(row.calls or {}) do
+    if not config.allowed(call[1]) then return false end
+  end
+  return values.writes(row) and (row.call == nil or config.allowed(row.call))
+end
+
+local builders = {}
+
+function builders.number(component, row, thing)
+  local most = row.most_from and values.at(thing.data, row.most_from)
+  component.min, component.max, component.step = row.least, type(most) == "number" and most > 0 and most or row.most, row.step
+  component.command_template = template
+end
+
+function builders.select(component, row)
+  component.options, component.command_template = row.options, template
+end
+
+function builders.button(component)
+  component.payload_press, component.command_template, component.state_topic = "PRESS", template, nil
+end
+
+function builders.switch(component)
+  component.payload_on, component.payload_off, component.command_template = "ON", "OFF", template
+end
+
+function builders.binary_sensor(component)
+  component.payload_on, component.payload_off = "ON", "OFF"
+end
+
+function builders.lock(component)
+  component.command_template = template
+end
+
+function builders.sensor(component, row)
+  if row.class == "enum" then component.options = row.options end
+end
+
+function builders.update(component)
+  component.payload_install = "INSTALL"
+end
+
+function builders.device_tracker(component)
+  component.source_type, component.state_topic = "gps", nil
+end
+
+-- A climate entity has a topic for each of its parts.
+local function add_climate(config, thing, row, component)
+  local topic = M.state_topic(config, thing, row)
+  local part = row.topic
+  if part == "current_temperature" then
+    component.current_temperature_topic = topic
+    return
+  end
+  if part == "preset_mode" and not commands_allowed(config, row) then return end -- hosts take it with its command only
+  component[part .. "_state_topic"] = topic
+  if commands_allowed(config, row) then
+    component[part .. "_command_topic"], component[part .. "_command_template"] = topic .. "/set", template
+  end
+  if part == "mode" then component.modes = row.options end
+  if part == "preset_mode" then component.preset_modes = row.options end
+  if part == "temperature" then
+    component.min_temp, component.max_temp, component.temp_step = row.least, row.most, row.step
+    component.temperature_unit, component.precision = "C", 0.1
+  end
+end
+
+local expiring = { sensor = true, binary_sensor = true }
+
+local function new_component(config, thing, row)
+  local section = values.section(row)
+  return {
+    platform = row.component, name = name_of(config, thing, row), unique_id = M.device_id(config, thing) .. "_" .. row.name,
+    object_id = nil, unit_of_measurement = row.component ~= "climate" and row.unit or nil, device_class = row.class,
+    state_class = row.state, entity_category = row.category, qos = 1,
+    expire_after = expiring[row.component] and section and config.expire_after[section] or nil,
+    json_attributes_topic = section and M.attributes_topic(config, thing, section) or nil,
+  }
+end
+
+local function add_topics(config, thing, row, component)
+  if row.from then component.state_topic = M.state_topic(config, thing, row) end
+  if values.writes(row) then component.command_topic = M.command_topic(config, thing, row) end
+  local build = builders[row.component]
+  if build then build(component, row, thing) end
+end
+
+-- What must not be changed is shown all the same: a number becomes a sensor.
+local function read_only(row, component)
+  component.command_topic, component.command_template, component.payload_install = nil, nil, nil
+  local shown = { number = "sensor", select = "sensor", switch = "binary_sensor", lock = "sensor" }
+  component.platform = shown[row.component] or row.component
+  if row.component == "number" then component.min, component.max, component.step = nil, nil, nil end
+  if row.component == "select" then component.options = nil end
+  return component
+end
+
+local function one_currency(row, thing)
+  local unit = row.unit
+  local currency = unit and string.find(unit, "$", 1, true) and values.at(thing.data, "tariff.currency")
+  if not currency then return unit end
+  return (string.gsub(unit, "%$", currency))
+end
+
+-- ---- which rows a thing has ----
+
+--- Whether there is such an entity.
+function M.has(config, thing, row)
+  if row.option and not config[row.option] then return false end
+  if row.needs then
+    local value = values.at(thing.data, row.needs)
+    if not value then return false end
+  end
+  return row.component ~= "button" or commands_allowed(config, row)
+end
+
+--- The rows of a thing. thing: { kind = "car", "site" or "account", id =, data = { section = … }, more = rows of its own }.
+function M.rows(config, thing)
+  local list = {}
+  for _, source in ipairs { entities[thing.kind], thing.more or {} } do
+    for _, row in ipairs(source) do
+      if M.has(config, thing, row) then list[#list + 1] = row end
+    end
+  end
+  return list
+end
+
+local function components_of(config, thing)
+  local components = {}
+  for _, row in ipairs(M.rows(config, thing)) do
+    local component = components[row.name] or new_component(config, thing, row)
+    component.unit_of_measurement = component.unit_of_measurement and one_currency(row, thing)
+    if row.component == "climate" then
+      add_climate(config, thing, row, component)
+    else
+      add_topics(config, thing, row, component)
+      if not commands_allowed(config, row) and values.writes(row) then component = read_only(row, component) end
+    end
+    components[row.name] = component
+  end
+  return components
+end
+
+-- ---- the message ----
+
+local function device_of(config, thing)
+  return {
+    identifiers = { M.device_id(config, thing) }, name = config.names[thing.id] or thing.name, model = thing.model,
+    serial_number = thing.kind == "car" and thing.id or nil, sw_version = thing.version, suggested_area = config.areas[thing.id],
+  }
+end
+
+local origin = { name = "fleet", sw_version = "0.1" }
+
+local function whole(config, thing)
+  return { [config.discovery_prefix .. "/device/" .. M.device_id(config, thing) .. "/config"] = core.json_encode {
+    device = device_of(config, thing), origin = origin, qos = 1, components = components_of(config, thing),
+    availability = { { topic = M.availability_topic(config) } },
+  } }
+end
+
+local function apart(config, thing)
+  local messages = {}
+  for name, component in pairs(components_of(config, thing)) do
+    local platform = component.platform
+    component.platform, component.device, component.origin = nil, device_of(config, thing), origin
+    component.availability = { { topic = M.availability_topic(config) } }
+    messages[table.concat({ config.discovery_prefix, platform, M.device_id(config, thing), name, "config" }, "/")] =
+      core.json_encode(component)
+  end
+  return messages
+end
+
+--- The discovery messages of a thing: { topic = payload }.
+function M.messages(config, thing)
+  if config.discovery == false then return {} end
+  return (config.discovery == "component" and apart or whole)(config, thing)
+end
+
+return M

@@ -1,0 +1,336 @@
+-- The bridge between an account and an MQTT broker: new{ client =, broker =, … }, and run() in a task.
+--
+-- Of several bridges of one account on one store one publishes, the holder of a lease; the others wait.
+-- doc/manual/mqtt.md.
+
+local core = require "fleet.core"
+local automations = require "fleet.mqtt.automations"
+local check_options = require "fleet.util.check_options"
+local commands = require "fleet.mqtt.commands"
+local compat = require "fleet.util.compat"
+local discovery = require "fleet.mqtt.discovery"
+local errors = require "fleet.util.errors"
+local links = require "fleet.mqtt.link"
+local looks = require "fleet.mqtt.looks"
+local options = require "fleet.mqtt.options"
+local schedule = require "fleet.mqtt.schedule"
+local tasks = require "fleet.async"
+local things = require "fleet.mqtt.things"
+
+local M = {}
+
+local Bridge = {}
+local bridge_mt = { __index = Bridge, __name = "fleet.mqtt" }
+
+local lease_seconds, renew_every, try_every = 60, 20, 10
+local finish_seconds, farewell_seconds = 30, 3
+
+function bridge_mt.__tostring(self)
+  return "fleet.mqtt (" .. (self.state or "closed") .. ")"
+end
+
+-- ---- making one ----
+
+local function broker_options(config)
+  local address = config.address
+  return {
+    host = address.host, port = address.port, tls = address.tls, keepalive = 60, user = config.user, password = config.password,
+    ca_file = config.broker_ca_file, cert_file = config.cert_file, key_file = config.key_file,
+    client_id = config.mqtt_id,
+    will_topic = discovery.availability_topic(config), will = "offline",
+  }
+end
+
+--- A bridge, or nil, err, kind where the library is missing. Raises for a wrong option. Nothing is opened yet.
+function M.new(given)
+  local config = options.read(given)
+  local library, err, kind = M.library()
+  if not library then return nil, err, kind end
+  local account = core.context(given.client)
+  config.account = account.config.account
+  return setmetatable({
+    config = config, client = given.client, account = account, library = library, state = "closed",
+    automations = automations.read(config.automations, require("fleet.automation").is),
+  }, bridge_mt)
+end
+
+--- How connections are opened; specs bring a broker of their own.
+M.library = links.library
+
+--- The options as rows, for the command line and the manual.
+M.options = options.list
+
+-- ---- what the parts of a running bridge use ----
+
+local function new_session(self, progress)
+  local session = {
+    config = self.config, client = self.client, account = self.account, automations = self.automations, things = {},
+    looking = 0, tasks = {}, rests = {}, stopped = false,
+  }
+  function session.now() return (select(2, tasks.loop.clock())) end
+  function session.tell(text) if progress then progress(text) end end
+  function session.rest(name, seconds)
+    if session.stopped then return end
+    session.rests[name] = tasks.waiter()
+    tasks.await_for(session.rests[name], seconds)
+    session.rests[name] = nil
+  end
+  function session.rouse(name)
+    if session.rests[name] then tasks.wake(session.rests[name]) end
+  end
+  function session.fail(failure)
+    session.failure = session.failure or failure
+    session.rouse "end"
+  end
+  function session.spawn(fn)
+    local task = tasks.spawn(function()
+      local ok, failure = compat.pcall(fn)
+      session.tasks[(compat.running())] = nil
+      if not ok and not session.stopped then session.fail(failure) end
+    end)
+    session.tasks[task.coroutine] = task
+  end
+  return session
+end
+
+local function published_key(session)
+  return "mqtt/" .. session.account.config.account .. "/published"
+end
+
+-- What was told of a thing outlives this process: what has left meanwhile must be removed, too.
+local function keep_published(session)
+  local list = {}
+  for id, thing in pairs(session.things) do list[id] = thing.kind end
+  local done, err = session.account.store:put(published_key(session), core.json_encode(list), {})
+  if not done then session.tell("the list of what is published: " .. err.message) end
+end
+
+local function withdraw_departed(session)
+  local text = session.account.store:get(published_key(session))
+  local list = text and core.json_decode(text)
+  for id, kind in pairs(type(list) == "table" and list or {}) do
+    if not session.things[id] and (kind == "car" or kind == "site") then
+      things.withdraw(session, things.new(kind, id, nil, id))
+    end
+  end
+end
+
+local function add_thing(session, thing)
+  session.things[thing.id] = thing
+  automations.join(session, thing)
+  local done, err = commands.answer_abandoned(session, thing)
+  if not done then session.tell(thing.name .. ": " .. err.message) end
+  if session.listed then keep_published(session) end
+end
+
+local function remove_thing(session, thing)
+  session.tell(thing.name .. " has left the account")
+  things.withdraw(session, thing)
+  session.things[thing.id] = nil
+  if session.listed then keep_published(session) end
+end
+
+-- ---- the account as a thing ----
+
+local function count_cars(session)
+  local count = 0
+  for _, thing in pairs(session.things) do
+    if thing.kind == "car" then count = count + 1 end
+  end
+  return count
+end
+
+local function token_age(session)
+  local info = session.client:token_info().user
+  if not info or not info.refreshed_at then return nil end
+  return math.max(0, session.now() - info.refreshed_at) / 86400
+end
+
+local function learn_account(session)
+  local month = schedule.month(session.config, count_cars(session))
+  if session.plan ~= month.text then
+    session.plan = month.text
+    session.tell(month.text)
+  end
+  local thing, began = session.account_thing, session.now()
+  things.learn(session, thing, "account", {
+    token_age = token_age(session), schedule = month.text, schedule_cost = month.usd,
+  }, began, { most = month.most, looks = month.looks })
+  things.announce(session, thing)
+end
+
+local function add_account(session)
+  local name = session.account.config.account
+  local id = "account_" .. string.gsub(name, "[^%w_-]", "_")
+  session.account_thing = things.new("account", id, nil, "Fleet " .. name)
+  session.things[id] = session.account_thing
+end
+
+-- ---- one term as the bridge that publishes ----
+
+local function on_state(self, session)
+  return function(state, err)
+    if state == "lost" then session.tell("the broker: " .. (err and err.message or "lost")) end
+    if state == "refused" then session.tell("the broker refuses a subscription: nothing can be commanded") end
+    if state == "connected" then session.link:set(discovery.availability_topic(self.config), "online", true) end
+    self.connected = state == "connected"
+  end
+end
+
+local function open_link(self, session)
+  return links.new {
+    library = self.library, broker = broker_options(self.config),
+    on_message = function(...) commands.take(session, ...) end, on_state = on_state(self, session),
+  }
+end
+
+local function hold_lease(session, lease)
+  while not session.stopped do
+    session.rest("lease", renew_every)
+    if session.stopped then return end
+    local held, err = lease:renew()
+    if not held then
+      session.lost = err
+      return session.rouse "end"
+    end
+  end
+end
+
+local function start_workers(session, lease)
+  session.spawn(function() session.link:run() end)
+  session.spawn(function() hold_lease(session, lease) end)
+  session.spawn(function()
+    looks.keep_listing(session)
+  end)
+  session.spawn(function() looks.keep_looking(session) end)
+  session.spawn(function() automations.start(session) end)
+end
+
+-- Nothing more is begun; what rests, ends.
+local function abandon(session)
+  session.stopped = true
+  automations.stop(session)
+  session.link:stop()
+  for name in pairs(session.rests) do session.rouse(name) end
+end
+
+-- Commands that are under way are answered; then the hosts are told that nobody is here.
+local function wind_up(self, session)
+  session.stopped = true
+  if not session.lost then
+    commands.finish(session, finish_seconds)
+    session.link:set(discovery.availability_topic(self.config), "offline", true)
+    session.link:flush(farewell_seconds)
+  end
+  abandon(session)
+  local pauses = tasks.pauses(farewell_seconds, 0.005, 0.1)
+  while next(session.tasks) and pauses:again() do end
+  for _, task in pairs(session.tasks) do task:cancel() end
+end
+
+-- Not before the cars are known: a command to one that is not would go unanswered.
+local function listen(session)
+  local topic = session.config.topic
+  if session.config.commands == false then return end
+  session.link:listen { topic .. "/+/command/+", topic .. "/+/+/set", topic .. "/+/+/+/set" }
+end
+
+local function bind(session)
+  function session.add(thing) add_thing(session, thing) end
+  function session.remove(thing) remove_thing(session, thing) end
+  function session.look_soon(thing) looks.look_soon(session, thing) end
+  function session.learn_account() learn_account(session) end
+  function session.after_list()
+    if session.listed then return end
+    session.listed = true
+    withdraw_departed(session)
+    keep_published(session)
+    listen(session)
+  end
+end
+
+local function serve(self, lease, progress)
+  local session = new_session(self, progress)
+  self.session = session
+  bind(session)
+  add_account(session)
+  session.link = open_link(self, session)
+  start_workers(session, lease)
+  local ok, failure = compat.pcall(function()
+    while not self.stopping and not session.failure and not session.lost do session.rest("end", 3600) end
+    wind_up(self, session)
+  end)
+  if not ok then
+    abandon(session)
+    session.failure = failure
+  end
+  self.session, self.connected = nil, false
+  if session.failure then error(session.failure, 0) end
+  if session.lost then session.tell("another bridge has taken over: " .. session.lost.message) end
+end
+
+-- ---- running ----
+
+local function lease_key(self)
+  return "mqtt/" .. self.account.config.account .. "/bridge"
+end
+
+local function rest(self, seconds)
+  self.waiter = tasks.waiter()
+  tasks.await_for(self.waiter, seconds)
+  self.waiter = nil
+end
+
+local function wait_for_lease(self, progress)
+  while not self.stopping do
+    local lease, err, kind = self.account.store:lease(lease_key(self), lease_seconds)
+    if lease then return lease end
+    if kind ~= "busy" then return nil, err, kind end
+    if self.state ~= "waiting" and progress then progress("another bridge publishes for this account: waiting for it to end") end
+    self.state = "waiting"
+    rest(self, try_every)
+  end
+end
+
+local function cycle(self, progress)
+  while not self.stopping do
+    local lease, err, kind = wait_for_lease(self, progress)
+    if err then return nil, err, kind end
+    if not lease then break end
+    self.state = "publishing"
+    local ok, failure = compat.pcall(serve, self, lease, progress)
+    lease:release()
+    if not ok then error(failure, 0) end
+  end
+  return true
+end
+
+--- Runs until stop() or the end of its task, in a task. given.progress(text) is told what happens. Returns true once
+--- stopped, or nil, err, kind when the store fails.
+function Bridge:run(given)
+  check_options.names("run", "option", given, { "progress" })
+  if self.running then errors.usage("run: it runs already") end
+  self.running, self.stopping = true, false
+  local ok, value, err, kind = compat.pcall(cycle, self, given and given.progress)
+  self.running, self.state = false, "closed"
+  if ok then return value, err, kind end
+  if type(value) == "table" and value.kind and value.kind ~= "cancelled" then return nil, value, value.kind end
+  error(value, 0)
+end
+
+--- Ends run() when the commands that are under way have been answered.
+function Bridge:stop()
+  self.stopping = true
+  if self.waiter then tasks.wake(self.waiter) end
+  if self.session then self.session.rouse "end" end
+end
+
+Bridge.close = Bridge.stop
+bridge_mt.__close = Bridge.stop
+
+--- The schedule and what a month of it costs, for so many cars: { usd =, most =, looks =, text = }.
+function Bridge:month(cars)
+  return schedule.month(self.config, cars)
+end
+
+return M

@@ -1,0 +1,297 @@
+-- Looking: the free list of all cars and sites on a schedule that backs off, live data of a car that is awake anyway, and
+-- the free status and settings of sites.
+
+local errors = require "fleet.util.errors"
+local compat = require "fleet.util.compat"
+local schedule = require "fleet.mqtt.schedule"
+local things = require "fleet.mqtt.things"
+local values = require "fleet.mqtt.values"
+
+local M = {}
+
+local most_at_once = 16 -- looks under way
+local first_retry, longest_retry = 60, 3600
+local look_after_command = 30 -- seconds: what a command changes shows then
+local longest_rest = 300
+local fresh = 60 -- seconds for which the list counts as now
+local missing_lists = 2 -- lists without a thing before it is taken for gone
+
+local live_sections = { "charge_state", "climate_state", "vehicle_state", "drive_state" }
+
+-- Only a person can mend these.
+local hopeless = { auth = true, scope = true, forbidden = true, unregistered = true, limit_exceeded = true, unsupported = true,
+  budget = true }
+
+local function retry_pause(holder, err)
+  holder.failures = (holder.failures or 0) + 1
+  local pause = hopeless[err.kind] and longest_retry or math.min(first_retry * 2 ^ (holder.failures - 1), longest_retry)
+  return math.max(pause, err.retry_after or 0)
+end
+
+-- ---- the list ----
+
+local function wanted(list, id)
+  if list == nil then return true end
+  for _, one in ipairs(list) do
+    if tostring(one) == id then return true end
+  end
+  return false
+end
+
+local function new_thing(bridge, record)
+  local config, client = bridge.config, bridge.client
+  if record.vin and wanted(config.vehicles, record.vin) then
+    return things.new("car", record.vin, client:vehicle(record.vin), record.display_name or record.vin)
+  end
+  local id = record.energy_site_id and tostring(record.energy_site_id)
+  if id and wanted(config.sites, id) then
+    return things.new("site", id, client:energy_site(id), record.site_name or "Site " .. id)
+  end
+end
+
+local function id_of(record)
+  return record.vin or record.energy_site_id and tostring(record.energy_site_id)
+end
+
+local function see_car(bridge, car, record, began)
+  local changed = car.state ~= record.state
+  if record.state == "online" and changed then car.awake_since, car.next_live, car.live_pause = began, nil, nil end
+  car.state = record.state
+  things.learn(bridge, car, "info", { state = record.state }, began)
+  return changed
+end
+
+local function see_site(_, site, record)
+  site.data.components = record.components or {}
+  return false
+end
+
+local function take_up(bridge, record)
+  local thing = new_thing(bridge, record)
+  if not thing then return nil end
+  bridge.add(thing)
+  return thing
+end
+
+local function see(bridge, record, began)
+  local id = id_of(record)
+  local thing = id and bridge.things[id]
+  local is_new = not thing
+  thing = thing or id and take_up(bridge, record)
+  if not thing or thing.kind == "account" then return false end
+  thing.missing = 0
+  local changed = (thing.kind == "car" and see_car or see_site)(bridge, thing, record, began)
+  if is_new then things.announce(bridge, thing) end
+  return changed or is_new
+end
+
+local function drop_missing(bridge, seen)
+  local gone = {}
+  for id, thing in pairs(bridge.things) do
+    if thing.kind ~= "account" and not seen[id] then
+      thing.missing = (thing.missing or 0) + 1
+      if thing.missing >= missing_lists then gone[#gone + 1] = thing end
+    end
+  end
+  for _, thing in ipairs(gone) do bridge.remove(thing) end
+  return #gone > 0
+end
+
+--- One look at the list. Returns whether anything changed, or nil, err.
+function M.list(bridge)
+  local began = bridge.now()
+  local records, err = bridge.client:products()
+  if not records then return nil, err end
+  local changed, seen = false, {}
+  for _, record in ipairs(records) do
+    if id_of(record) then seen[id_of(record)] = true end
+    changed = see(bridge, record, began) or changed
+  end
+  bridge.list_at = began
+  return drop_missing(bridge, seen) or changed
+end
+
+--- Looks at the list until the bridge ends.
+function M.keep_listing(bridge)
+  local state, pause = {}, nil
+  while not bridge.stopped do
+    local changed, err = M.list(bridge)
+    if err then
+      bridge.tell("the list of cars and sites: " .. err.message)
+      pause = retry_pause(state, err)
+      bridge.list_fails = true
+    else
+      state.failures, bridge.list_fails = 0, false
+      bridge.after_list()
+      pause = schedule.list_pause(bridge.config, pause, changed)
+    end
+    bridge.learn_account()
+    bridge.rouse "work"
+    bridge.rest("list", pause)
+  end
+end
+
+-- ---- live data of a car ----
+
+local function learn_car(bridge, car, data, began)
+  for _, section in ipairs(live_sections) do
+    if type(data[section]) == "table" then things.learn(bridge, car, section, data[section], began) end
+  end
+  if bridge.config.location then
+    local place = values.location(data)
+    car.data.location = place
+    if place then things.learn(bridge, car, "location", place, began, place) end
+  end
+  local version = values.at(data, "vehicle_state.car_version")
+  car.version = version and string.match(version, "^%S+") or car.version
+  things.announce(bridge, car)
+end
+
+local function seen_away(bridge, car, state, began)
+  see_car(bridge, car, { state = state }, began)
+end
+
+local function sections_of(config)
+  local list = { live_sections[1], live_sections[2], live_sections[3], live_sections[4] }
+  if config.location then list[#list + 1] = "location_data" end
+  return list
+end
+
+local function look_at_car(bridge, car)
+  local began = bridge.now()
+  local data, err = car.handle:vehicle_data { endpoints = sections_of(bridge.config) }
+  if data and (data.state == "asleep" or data.state == "offline") then return seen_away(bridge, car, data.state, began) end
+  if data then
+    car.failures, car.retry_at, car.data_at = 0, nil, began
+    car.live_pause = schedule.live_pause(bridge.config, car.live_pause, schedule.busy(data))
+    car.next_live = began + car.live_pause
+    return learn_car(bridge, car, data, began)
+  end
+  if err.kind == "asleep" or err.kind == "offline" then return seen_away(bridge, car, err.kind, began) end
+  bridge.tell(car.name .. ": " .. err.message)
+  local pause = retry_pause(car, err)
+  car.retry_at, car.next_live = bridge.now() + pause, bridge.now() + pause
+end
+
+-- ---- a site ----
+
+local function price_now(bridge, info)
+  local content, zone = info.tariff_content_v2, info.installation_time_zone
+  if type(content) ~= "table" or type(zone) ~= "string" then return nil end
+  local ok, tariff = pcall(require("fleet.tariff").new, content, { time_zone = zone })
+  if not ok or not tariff then return nil end
+  local priced, price = pcall(tariff.price, tariff, math.floor(bridge.now()))
+  if not priced or type(price) ~= "table" then return nil end
+  local buy, sell = price.buy or {}, price.sell or {}
+  return { buy = buy.price, sell = sell.price, label = buy.label, season = buy.season, currency = content.currency or "USD" }
+end
+
+local function learn_site(bridge, site, section, data, began)
+  things.learn(bridge, site, section, data, began)
+  local info = site.data.site_info
+  local price = info and price_now(bridge, info)
+  if price then things.learn(bridge, site, "tariff", price, began, { season = price.season }) end
+  if section == "site_info" then
+    site.version = values.at(data, "version")
+    site.data.components = data.components or site.data.components
+    things.announce(bridge, site)
+  end
+end
+
+local function look_at_site(bridge, site, section)
+  local began = bridge.now()
+  local data, err = site.handle[section](site.handle)
+  local every = section == "live_status" and bridge.config.site_every or bridge.config.site_info_every
+  if data then
+    site.failures = 0
+    site.next[section] = began + every
+    return learn_site(bridge, site, section, data, began)
+  end
+  bridge.tell(site.name .. ": " .. err.message)
+  site.next[section] = bridge.now() + math.max(every, retry_pause(site, err))
+end
+
+-- ---- what is due ----
+
+local function due_of_site(site, now)
+  site.next = site.next or {}
+  for _, section in ipairs { "site_info", "live_status" } do
+    if now >= (site.next[section] or 0) then return section end
+  end
+end
+
+local function start(bridge, thing, fn, ...)
+  thing.looking = true
+  bridge.looking = bridge.looking + 1
+  local arguments = { ... }
+  bridge.spawn(function()
+    local ok, failure = compat.pcall(fn, bridge, thing, arguments[1])
+    thing.looking = false
+    bridge.looking = bridge.looking - 1
+    bridge.rouse "work"
+    if not ok then errors.raise(failure) end
+  end)
+end
+
+-- The look that wakes nobody comes before each that is live: the car may have fallen asleep.
+local function start_car(bridge, car, now)
+  if car.looking or not schedule.live_due(car, now) then return end
+  if now - (bridge.list_at or 0) > fresh then
+    bridge.wants_list = true
+  else
+    start(bridge, car, look_at_car)
+  end
+end
+
+local function start_due(bridge, now)
+  bridge.wants_list = false
+  for _, thing in pairs(bridge.things) do
+    if bridge.looking >= most_at_once then return end
+    if thing.kind == "car" then start_car(bridge, thing, now) end
+    local section = not thing.looking and thing.kind == "site" and due_of_site(thing, now)
+    if section then start(bridge, thing, look_at_site, section) end
+  end
+end
+
+local function next_of(bridge, thing)
+  if thing.looking or thing.kind == "car" and bridge.wants_list then return nil end
+  if thing.kind == "site" then
+    local next_at = thing.next or {}
+    return math.min(next_at.live_status or 0, next_at.site_info or 0)
+  end
+  if thing.kind ~= "car" or thing.state ~= "online" then return nil end
+  if not thing.data_at or thing.data_at < (thing.awake_since or 0) then return thing.retry_at or 0 end
+  return thing.next_live or 0
+end
+
+local function seconds_to_next(bridge, now)
+  local at = now + longest_rest
+  for _, thing in pairs(bridge.things) do
+    local own = next_of(bridge, thing)
+    if own and own < at then at = own end
+  end
+  return math.max(at - now, 0.05)
+end
+
+--- Makes the looks that are due until the bridge ends.
+function M.keep_looking(bridge)
+  while not bridge.stopped do
+    local now = bridge.now()
+    start_due(bridge, now)
+    if bridge.wants_list and not bridge.list_fails then bridge.rouse "list" end
+    bridge.rest("work", bridge.looking >= most_at_once and longest_rest or seconds_to_next(bridge, now))
+  end
+end
+
+--- After a command: a look when it shows.
+function M.look_soon(bridge, thing)
+  local at = bridge.now() + look_after_command
+  if thing.kind == "car" then thing.next_live = math.min(thing.next_live or at, at) end
+  if thing.kind == "site" then
+    thing.next = thing.next or {}
+    thing.next.site_info = math.min(thing.next.site_info or at, at)
+  end
+  bridge.rouse "work"
+end
+
+return M

@@ -1,0 +1,164 @@
+-- The options of the bridge, as rows, and how they are checked and completed. The broker's address is read here.
+
+local check_options = require "fleet.util.check_options"
+local entities = require "fleet.mqtt.entities"
+local errors = require "fleet.util.errors"
+local rows = require "fleet.call.rows"
+local tables = require "fleet.util.tables"
+
+local M = {}
+
+local where = "fleet.mqtt.new"
+
+M.list = {
+  { name = "broker", type = "string", doc = "mqtt://host[:port], mqtts://host[:port] with TLS, or mqtt+unix:/path" },
+  { name = "user", type = "string", doc = "the name at the broker" },
+  { name = "password", type = "string", doc = "its password" },
+  { name = "broker_ca_file", type = "string", doc = "the authority of the broker's certificate; left out, those of the system" },
+  { name = "cert_file", type = "string", doc = "a certificate of one's own for the broker" },
+  { name = "key_file", type = "string", doc = "its key" },
+  { name = "mqtt_id", type = "string", doc = "client id at the broker; left out, a random one" },
+  { name = "topic", type = "string", default = "fleet", doc = "the beginning of every topic but those of discovery" },
+  { name = "discovery_prefix", type = "string", default = "homeassistant", doc = "the beginning of the topics of discovery" },
+  { name = "discovery", choices = { "device", "component", false }, default = "device",
+    doc = "one message per device, or one per entity, or none" },
+  { name = "vehicles", type = "table", doc = "VINs; left out, all of the account" },
+  { name = "sites", type = "table", doc = "ids of energy sites; left out, all of the account" },
+  { name = "names", type = "table", default = {}, doc = "names by VIN, site, entity, or VIN/entity" },
+  { name = "areas", type = "table", default = {}, doc = "areas by VIN or site" },
+  { name = "location", type = "boolean", default = false, doc = "tell where cars are" },
+  { name = "commands", doc = "\"entities\" (what entities send), \"all\", a list of names, or false: nothing can be changed" },
+  { name = "wake", choices = { false, true, "always" }, default = false,
+    doc = "whether a command may wake a car: never, when the message says so, or always" },
+  { name = "max_age", type = "seconds", default = 60, doc = "seconds after which a request that says its time is too old" },
+  { name = "look_every", type = "seconds", default = 120, doc = "seconds between looks at the list, which is free" },
+  { name = "longest_look", type = "seconds", default = 600, doc = "the same while nothing changes" },
+  { name = "live_every", type = "seconds", default = 300, doc = "seconds between live looks at a car that is busy" },
+  { name = "idle_every", type = "seconds", default = 1200, doc = "seconds to the second live look at a car that is not" },
+  { name = "longest_idle", type = "seconds", default = 14400, doc = "the longest pause between them" },
+  { name = "site_every", type = "seconds", default = 60, doc = "seconds between looks at a site, which are free" },
+  { name = "site_info_every", type = "seconds", default = 600, doc = "seconds between looks at its settings, which are free" },
+  { name = "live_expires", type = "seconds", default = 259200, doc = "seconds after which live data of a car no longer counts" },
+  { name = "automations", type = "table", default = {}, doc = "automations that run in the same process" },
+}
+
+-- ---- the address ----
+
+local function refuse_address(text)
+  errors.usage("%s: option 'broker' cannot be '%s': write mqtt://host[:port], mqtts://host[:port] or mqtt+unix:/path", where, text)
+end
+
+local function port_of(text, digits, fallback)
+  if digits == "" then return fallback end
+  local port = tonumber(digits)
+  if not port or port < 1 or port > 65535 then refuse_address(text) end
+  return port
+end
+
+--- { host =, port =, tls = } of an address; port 0 is a Unix socket. Raises for what is none; a password does not belong there.
+function M.address(text)
+  local path = string.match(text, "^mqtt%+unix:(/.+)$")
+  if path then return { host = path, port = 0 } end
+  local scheme, rest = string.match(text, "^(mqtts?)://([^/?#]+)/?$")
+  if not scheme then refuse_address((string.gsub(text, "//[^/]*@", "//…@"))) end
+  if string.find(rest, "@", 1, true) then
+    errors.usage("%s: option 'broker' holds a user or password: they have options of their own", where)
+  end
+  local host, digits = string.match(rest, "^%[([%x:]+)%]:?(%d*)$")
+  if not host then host, digits = string.match(rest, "^([%w%.%-_]+):?(%d*)$") end
+  if not host then refuse_address(text) end
+  return { host = host, port = port_of(text, digits, scheme == "mqtts" and 8883 or 1883), tls = scheme == "mqtts" or nil }
+end
+
+-- ---- which commands ----
+
+local function add_calls(set, row)
+  for _, call in pairs(row.calls or {}) do set[call[1]] = true end
+  if row.call then set[row.call] = true end
+end
+
+local function of_entities()
+  local set = {}
+  for _, kind in ipairs { entities.car, entities.site } do
+    for _, row in ipairs(kind) do add_calls(set, row) end
+  end
+  return set
+end
+
+local function of_list(list)
+  local set = {}
+  for _, name in ipairs(list) do
+    local row = type(name) == "string" and rows.by_name[name]
+    if not row then errors.unknown_name(where, "command", tostring(name), rows.by_name) end
+    set[name] = true
+  end
+  return set
+end
+
+-- A function that tells whether a call may be asked for.
+local function allowed(commands)
+  if commands == false then return function() return false end end
+  if commands == "all" then return function() return true end end
+  if type(commands) ~= "table" and commands ~= "entities" then
+    errors.usage("%s: option 'commands' must be \"entities\", \"all\", a list of names, or false", where)
+  end
+  local set = type(commands) == "table" and of_list(commands) or of_entities()
+  return function(name) return set[name] == true end
+end
+
+-- ---- checking ----
+
+local function check(option, value)
+  if option.type == "seconds" then return check_options.seconds(where, option.name, value) end
+  if option.choices then
+    for _, choice in ipairs(option.choices) do
+      if choice == value then return end
+    end
+    local names = {}
+    for i, choice in ipairs(option.choices) do names[i] = tostring(choice) end
+    errors.unknown_choice(where, option.name, tostring(value), names)
+  end
+  if option.type and type(value) ~= option.type then
+    errors.usage("%s: option '%s' must be a %s, got %s", where, option.name, option.type, type(value))
+  end
+end
+
+local function check_topic(name, text)
+  if string.find(text, "[+#%z\1-\31]") or text == "" or string.find(text, "^/") or string.find(text, "/$") then
+    errors.usage("%s: option '%s' must be the beginning of a topic, without + and #", where, name)
+  end
+end
+
+-- Seconds after which what is told no longer counts: three looks that were missed.
+local function expiry(config)
+  local live = math.floor(config.live_expires)
+  return {
+    info = math.floor(config.longest_look * 3 + 600), charge_state = live, climate_state = live, vehicle_state = live,
+    drive_state = live, location = live, live_status = math.floor(config.site_every * 3 + 600),
+    site_info = math.floor(config.site_info_every * 3 + 600), tariff = math.floor(config.site_info_every * 3 + 600),
+  }
+end
+
+--- The options as given, checked and completed. Raises what is wrong.
+function M.read(given)
+  local names = { "client" }
+  for _, option in ipairs(M.list) do names[#names + 1] = option.name end
+  if type(given) ~= "table" then errors.usage("%s: the options must be a table, got %s", where, type(given)) end
+  check_options.names(where, "option", given, names)
+  if not given.client then errors.usage("%s: option 'client' is missing", where) end
+  if not given.broker then errors.usage("%s: option 'broker' is missing", where) end
+  local config = {}
+  for _, option in ipairs(M.list) do
+    local value = given[option.name]
+    if value == nil then value = option.default else check(option, value) end
+    config[option.name] = value
+  end
+  check_topic("topic", config.topic)
+  check_topic("discovery_prefix", config.discovery_prefix)
+  if config.commands == nil then config.commands = "entities" end
+  config.allowed, config.expire_after = allowed(config.commands), expiry(config)
+  tables.add(config, { address = M.address(config.broker) })
+  return config
+end
+
+return M

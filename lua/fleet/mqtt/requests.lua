@@ -1,0 +1,93 @@
+-- Requests that were taken up, in the store: each is claimed before its command is sent, so that a message which comes
+-- again, or again after a crash, is never sent again. One record per car or site, the newest requests only.
+
+local core = require "fleet.core"
+local tables = require "fleet.util.tables"
+
+local M = {}
+
+local most_kept = 100
+local tries = 5
+local same_for = 10 -- seconds in which a message without an id is taken for a copy of the one before it
+
+local function key(account, id)
+  return "mqtt/" .. account.config.account .. "/requests/" .. id
+end
+
+local function read(account, id)
+  local text, generation = account.store:get(key(account, id))
+  local list = text and core.json_decode(text)
+  return type(list) == "table" and list or {}, generation
+end
+
+-- Changes the record, again where somebody else wrote it meanwhile. change(list) -> what to return, whether to write.
+local function update(account, id, change)
+  local err, kind
+  for _ = 1, tries do
+    local list, generation = read(account, id)
+    local value, write = change(list)
+    if not write then return value end
+    while #list > most_kept do table.remove(list, 1) end
+    local done
+    done, err, kind = account.store:put(key(account, id), core.json_encode(list), { generation = generation, durable = true })
+    if done then return value end
+    if kind ~= "conflict" then break end
+  end
+  return nil, err, kind
+end
+
+local function by_id(list, id)
+  for i = #list, 1, -1 do
+    if list[i].id == id then return list[i] end
+  end
+end
+
+-- A message without an id: the same as the one before it at that topic, a moment ago.
+local function copy_of_last(list, request, now)
+  for i = #list, 1, -1 do
+    local entry = list[i]
+    if entry.topic == request.topic then
+      local same = entry.bare and entry.id == request.id and now - entry.at <= same_for
+      return same and entry or nil
+    end
+  end
+end
+
+--- Claims a request { id =, topic =, command =, bare = } for a car or site. Returns true where it is new, the entry of the one
+--- that was claimed before, or nil, err, kind: then it must not be sent.
+function M.claim(account, id, request, now)
+  return update(account, id, function(list)
+    local entry
+    if request.bare then entry = copy_of_last(list, request, now) else entry = by_id(list, request.id) end
+    if entry then return entry, false end
+    list[#list + 1] = { id = request.id, topic = request.topic, command = request.command, bare = request.bare, at = now }
+    return true, true
+  end)
+end
+
+--- Keeps the answer of a claimed request.
+function M.finish(account, id, request, result)
+  return update(account, id, function(list)
+    local entry = by_id(list, request.id)
+    if not entry then return true, false end
+    entry.result = result
+    return true, true
+  end)
+end
+
+--- Requests that were claimed and have no answer: the process died between. They get the answer of result_of(entry).
+--- Returns the list of { entry, result }.
+function M.abandoned(account, id, result_of)
+  return update(account, id, function(list)
+    local found = {}
+    for _, entry in ipairs(list) do
+      if not entry.result then
+        entry.result = result_of(entry)
+        found[#found + 1] = { entry = tables.copy(entry), result = entry.result }
+      end
+    end
+    return found, #found > 0
+  end)
+end
+
+return M

@@ -1,0 +1,77 @@
+-- When to look, and what that costs. Pure.
+--
+-- The state of all cars and sites comes with one list, which is free, wakes nobody and keeps nobody awake. A live look at a
+-- car is billed and keeps it awake: one is made when the car has come awake by itself, and then after pauses. While it is
+-- busy (charges, is driven, keeps its climate, somebody sits in it) it is awake anyway, and the pause is short; while it is
+-- not, the pause is longer than the time after which it falls asleep, and doubles.
+
+local cost = require "fleet.automation.cost"
+local values = require "fleet.mqtt.values"
+
+local M = {}
+
+-- ---- the list ----
+
+--- The pause after a look at the list: doubles while nothing changes.
+function M.list_pause(config, before, changed)
+  if changed or not before then return config.look_every end
+  return math.min(before * 2, config.longest_look)
+end
+
+-- ---- live looks ----
+
+local charging = { Charging = true, Starting = true }
+local driving = { D = true, R = true, N = true }
+
+--- Whether a car that was seen so stays awake by itself.
+function M.busy(data)
+  local at = values.at
+  return charging[at(data, "charge_state.charging_state") or ""] or at(data, "climate_state.is_climate_on") == true
+    or driving[at(data, "drive_state.shift_state") or ""] or at(data, "vehicle_state.is_user_present") == true or false
+end
+
+--- The pause after a live look.
+function M.live_pause(config, before, busy)
+  if busy then return config.live_every end
+  if not before or before < config.idle_every then return config.idle_every end
+  return math.min(before * 2, config.longest_idle)
+end
+
+--- Whether a live look is due. car: { state =, data_at =, next_live =, awake_since = }.
+function M.live_due(car, now)
+  if car.state ~= "online" then return false end
+  if not car.data_at or car.awake_since and car.data_at < car.awake_since then return now >= (car.retry_at or 0) end
+  return now >= (car.next_live or 0)
+end
+
+-- ---- what it costs ----
+
+local month = 30
+
+-- A day as it may be: so many hours in which a car is busy, so often it comes awake for an hour.
+local day = { busy_hours = 2, awakenings = 4 }
+
+local function looks_of_awakening(config)
+  local looks, at, pause = 1, 0, nil
+  while true do
+    pause = M.live_pause(config, pause, false)
+    at = at + pause
+    if at > 3600 then return looks end
+    looks = looks + 1
+  end
+end
+
+--- { usd =, most =, text = lines }: a month of so many cars, as assumed and at most.
+function M.month(config, cars)
+  local busy, awakening = 3600 / config.live_every, looks_of_awakening(config)
+  local looks = cars * month * (day.busy_hours * busy + day.awakenings * awakening)
+  local most = cars * month * 24 * busy
+  local usd, most_usd = cost.usd { data = looks }, cost.usd { data = most }
+  return { looks = looks, usd = usd, most = most_usd, text = string.format(
+    "state of all: every %d to %d s, free; live data of a car that is awake anyway: every %d s while it is busy, else after %d s "
+      .. "and pauses that double; %d cars: about %.2f USD a month (a day with %d busy hours and %d awakenings), at most %.2f USD",
+    config.look_every, config.longest_look, config.live_every, config.idle_every, cars, usd, day.busy_hours, day.awakenings,
+    most_usd) }
+end
+
+return M

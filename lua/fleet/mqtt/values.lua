@@ -1,0 +1,156 @@
+-- From what was read to what a host is told, and from what a host asks for to a call. Pure.
+
+local core = require "fleet.core"
+local rows = require "fleet.call.rows"
+
+local M = {}
+
+M.UNKNOWN = "None" -- what hosts take for "not known"
+
+local longest_text = 255 -- bytes that hosts take for a state
+
+-- ---- out ----
+
+--- The value at a path of tables, or nil: for what is absent, null, or written as "<invalid>".
+function M.at(data, path)
+  for name in string.gmatch(path, "[^.]+") do
+    if type(data) ~= "table" then return nil end
+    data = data[name]
+  end
+  if data == core.null or data == "<invalid>" or data == "" then return nil end
+  return data
+end
+
+local function number_text(value)
+  if value ~= value or value == math.huge or value == -math.huge then return nil end
+  if value == math.floor(value) and math.abs(value) < 1e15 then return string.format("%d", value) end
+  return (string.gsub(string.format("%.3f", value), "%.?0+$", ""))
+end
+
+-- Cut between characters.
+local function cut(text)
+  text = string.gsub(text, "%c", " ")
+  if #text <= longest_text then return text end
+  local stop = longest_text
+  while stop > 0 and string.find(string.sub(text, stop + 1, stop + 1), "[\128-\191]") do stop = stop - 1 end
+  return string.sub(text, 1, stop)
+end
+
+local function plain(value)
+  if type(value) == "number" then return number_text(value) end
+  if type(value) == "string" then return cut(value) end
+  if type(value) == "boolean" then return tostring(value) end
+end
+
+-- The version that is installed is not told with the update: it stands beside it.
+local function software(data)
+  local state = data.vehicle_state or {}
+  local installed = M.at(state, "car_version")
+  if not installed then return nil end
+  installed = string.match(installed, "^%S+")
+  local latest = M.at(state, "software_update.version")
+  latest = latest and string.match(latest, "%S+") or installed
+  local status = M.at(state, "software_update.status")
+  return core.json_encode {
+    installed_version = installed, latest_version = latest, in_progress = status == "installing" or status == "downloading",
+  }
+end
+
+-- A tracker has attributes and no text of its own.
+local forms = { software = software, location = function() return nil end }
+
+--- What a host is told of a row, from { section = data }; nil where it is not known.
+function M.text(row, data)
+  if row.form then return forms[row.form](data) end
+  local value = M.at(data, row.from or "")
+  if value == nil or row.from == nil then return nil end
+  if row.values then return row.values[plain(value)] or row.otherwise end
+  if row.component == "binary_sensor" or row.component == "switch" then
+    if type(value) == "table" then return nil end
+    return (value == true or type(value) == "number" and value ~= 0) and "ON" or "OFF"
+  end
+  if row.class == "enum" then
+    for _, option in ipairs(row.options) do
+      if option == value then return value end
+    end
+    return nil
+  end
+  return plain(value)
+end
+
+--- Where a car is, as the attributes of a tracker; nil where it is not known or hidden.
+function M.location(data)
+  local place = data.location_data or data.drive_state or {}
+  local latitude, longitude = M.at(place, "latitude"), M.at(place, "longitude")
+  if type(latitude) ~= "number" or type(longitude) ~= "number" then return nil end
+  return { latitude = latitude, longitude = longitude, gps_accuracy = 10 }
+end
+
+-- ---- in ----
+
+local function parameter(call, name)
+  for _, param in ipairs(rows.by_name[call].params) do
+    if param.name == name then return param end
+  end
+end
+
+local function number_of(row, text)
+  local value = tonumber(text)
+  if not value or value ~= value or value < row.least or value > row.most then
+    return nil, string.format("'%s' is not a number from %s to %s", cut(text), plain(row.least), plain(row.most))
+  end
+  if parameter(row.call, row.param).type == "integer" then
+    if value ~= math.floor(value) then return nil, "'" .. cut(text) .. "' is not a whole number" end
+    value = math.floor(value)
+  end
+  return value
+end
+
+local function chosen(row, text)
+  for _, option in ipairs(row.options) do
+    if option == text then return text end
+  end
+  return nil, string.format("'%s' is none of %s", cut(text), table.concat(row.options, ", "))
+end
+
+local function names_of(map)
+  local list = {}
+  for name in pairs(map) do list[#list + 1] = name end
+  table.sort(list)
+  return table.concat(list, ", ")
+end
+
+--- The call that a payload asks for: { name =, params = or nil, becomes = text or nil }, or nil and why there is none.
+function M.call(row, payload)
+  if row.calls then
+    local call = row.calls[payload]
+    if not call then return nil, string.format("'%s' is none of %s", cut(payload), names_of(row.calls)) end
+    local becomes = row.becomes and row.becomes[payload] or row.from and not row.form and payload or nil
+    return { name = call[1], params = call[2], becomes = becomes }
+  end
+  if not row.call then return nil, "it can only be read" end
+  local value, why
+  if row.options then value, why = chosen(row, payload) else value, why = number_of(row, payload) end
+  if value == nil then return nil, why end
+  local params = { [row.param] = value }
+  if row.also then params[row.also] = value end
+  for name, fixed in pairs(row.with or {}) do params[name] = fixed end
+  return { name = row.call, params = params, becomes = plain(value) }
+end
+
+--- Whether a row can be asked to change something.
+function M.writes(row)
+  return row.calls ~= nil or row.call ~= nil or row.act ~= nil
+end
+
+--- The last part of a row's topic: "battery", "climate/mode".
+function M.topic(row)
+  return row.topic and row.name .. "/" .. row.topic or row.name
+end
+
+--- The section that a row reads, or nil.
+function M.section(row)
+  return row.from and string.match(row.from, "^[^.]+")
+end
+
+return M

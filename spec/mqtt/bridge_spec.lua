@@ -1,0 +1,361 @@
+-- The bridge in virtual time: when it looks, what it costs, several of them, and automations in its process.
+
+local fleet = require "fleet"
+local core = require "fleet.core"
+local control = require "fleet.sim.control"
+local houses = require "spec.support.fixtures.mqtt_house"
+local options = require "fleet.mqtt.options"
+local schedule = require "fleet.mqtt.schedule"
+
+local vin = houses.vin
+
+local function run(given, fn)
+  houses.new(given):run(fn)
+end
+
+local function seen_at(house, section)
+  local text = house:says("attributes/" .. section)
+  return text and core.json_decode(text)
+end
+
+describe("looks", function()
+  it("at a car that sleeps tell its state, and nothing else is known", function()
+    run({ vehicle = { state = "asleep" } }, function(house)
+      house:start()
+      fleet.sleep(7200)
+      assert.equal("asleep", house:says "state")
+      assert.is_nil(house:says "battery")
+      assert.is_nil(house:says "lock")
+      assert.same({}, house.calls)
+    end)
+  end)
+
+  it("at a car that is awake and idle are so few that it falls asleep", function()
+    run({}, function(house)
+      house:start()
+      fleet.sleep(4 * 3600)
+      assert.equal("asleep", house:says "state")
+      assert.equal("60", house:says "battery")
+      assert.same({ data = 1 }, house.calls)
+    end)
+  end)
+
+  it("come at once when the car has come awake, and close together while it charges", function()
+    run({ vehicle = { state = "asleep", charge_state = { battery_level = 40, charge_limit_soc = 80 } } }, function(house)
+      house:start()
+      fleet.sleep(3600)
+      assert.same({}, house.calls)
+      control.event(house.service, "online", vin)
+      control.event(house.service, "plug", vin)
+      fleet.sleep(700)
+      assert.equal("ON", house:says "charging")
+      assert.is_true(house.calls.data <= 3)
+      fleet.sleep(3600)
+      assert.is_true(house.calls.data >= 11 and house.calls.data <= 15, tostring(house.calls.data))
+      assert.is_true(tonumber(house:says "battery") > 40)
+    end)
+  end)
+
+  it("say when they were made, and a look that only repeats is not said again", function()
+    run({}, function(house)
+      house:start()
+      fleet.sleep(10)
+      local attributes = seen_at(house, "charge_state")
+      assert.equal("2026-06-01T10:00:00Z", attributes.seen_at)
+      assert.equal("charge_state", attributes.source)
+      fleet.sleep(1500)
+      assert.equal(1, #house.broker.said("fleet/" .. vin .. "/battery"))
+    end)
+  end)
+
+  it("at the list back off while nothing changes, and wait longer after failures", function()
+    run({ vehicle = { state = "asleep" } }, function(house)
+      local lists = 0
+      house.before = function(request)
+        if string.find(request.url, "/products", 1, true) then lists = lists + 1 end
+      end
+      house:start()
+      fleet.sleep(3600)
+      assert.is_true(lists >= 7 and lists <= 9, tostring(lists))
+      house.down = true
+      lists = 0
+      fleet.sleep(7200)
+      assert.is_true(lists >= 3 and lists <= 24, tostring(lists))
+      house.down = false
+      fleet.sleep(3700)
+      assert.equal("asleep", house:says "state")
+    end)
+  end)
+
+  it("are told unknown what was known and is not there any more", function()
+    run({}, function(house)
+      house:start { idle_every = 100 }
+      fleet.sleep(10)
+      assert.equal("60", house:says "battery")
+      house.after = function(request, answer)
+        if not string.find(request.url, "/vehicle_data", 1, true) then return nil end
+        local body = core.json_decode(answer.body)
+        body.response.charge_state.battery_level = nil
+        return { status = 200, headers = answer.headers, body = core.json_encode(body) }
+      end
+      fleet.sleep(150)
+      assert.equal("None", house:says "battery")
+    end)
+  end)
+
+  it("at a site are free", function()
+    run({ vehicle = { state = "asleep" } }, function(house)
+      house:start()
+      fleet.sleep(600)
+      local topic = "fleet/" .. houses.site .. "/"
+      assert.is_truthy(tonumber(house.broker.retained[topic .. "solar_power"]))
+      assert.equal("0.4", house.broker.retained[topic .. "price_buy"]) -- noon has passed in Berlin
+      assert.same({}, house.calls)
+    end)
+  end)
+end)
+
+describe("a day of a house", function()
+  -- Asleep at midnight, driven to work and home, charged in the evening.
+  local function day(house)
+    local function at(hour) fleet.sleep(hour * 3600 - ((select(2, fleet.loop.clock())) - houses.DAY)) end
+    local function event(name, more) control.event(house.service, name, vin, more) end
+    at(7.5)
+    event "online" event "unplug" event("drive", { miles = 20 })
+    at(8.25)
+    event "park"
+    at(17)
+    event "online" event("drive", { miles = 20 })
+    at(17.75)
+    event "park" event "plug"
+    at(24)
+  end
+
+  it("costs what it should, wakes nobody, and says little", function()
+    houses.DAY = 1780264800 -- 2026-06-01T00:00 in Berlin
+    run({ start = houses.DAY, vehicle = { state = "asleep", charge_state = { conn_charge_cable = "IEC", battery_level = 78,
+      charge_limit_soc = 80, charging_state = "Stopped" } } }, function(house)
+      house:start()
+      day(house)
+      local of_car = 0
+      for _, message in ipairs(house.broker.log) do
+        if string.find(message.topic, "fleet/" .. vin, 1, true) then of_car = of_car + 1 end
+      end
+      assert.is_nil(house.calls.wake)
+      assert.is_nil(house.calls.command)
+      assert.same({}, house.commands)
+      assert.is_true(house.calls.data >= 15 and house.calls.data <= 60, tostring(house.calls.data))
+      local month = schedule.month(options.read { client = house.client, broker = "mqtt://b" }, 1)
+      assert.is_true(house.calls.data <= month.looks / 30 * 2, house.calls.data .. " of " .. month.looks / 30)
+      assert.is_true(of_car <= 1500, tostring(of_car))
+      assert.is_truthy(house:says "battery")
+    end)
+  end)
+end)
+
+describe("the cost of the schedule", function()
+  it("is told at the start and shown", function()
+    run({}, function(house)
+      local bridge = house:start()
+      fleet.sleep(2)
+      local text = table.concat(bridge.told, "\n")
+      assert.matches("1 cars: about %d+%.%d%d USD a month", text)
+      local shown = house.broker.retained["fleet/account_default/schedule_cost"]
+      assert.matches("^%d+%.%d+$", shown)
+      assert.is_truthy(string.find(text, "about " .. string.format("%.2f", shown), 1, true))
+    end)
+  end)
+
+  it("follows the options", function()
+    local function month(more)
+      local given = { client = true, broker = "mqtt://b" }
+      for name, value in pairs(more) do given[name] = value end
+      return schedule.month(options.read(given), 1)
+    end
+    local usual = month {}
+    assert.is_true(month({ live_every = 60 }).usd > usual.usd)
+    assert.is_true(month({ idle_every = 7200 }).usd < usual.usd)
+    assert.equal(usual.usd * 3, schedule.month(options.read { client = true, broker = "mqtt://b" }, 3).usd)
+    assert.is_true(usual.most > usual.usd)
+  end)
+end)
+
+describe("several bridges", function()
+  it("of one account publish one at a time; the other takes over", function()
+    run({}, function(house)
+      local first = house:start()
+      fleet.sleep(5)
+      local messages = #house.broker.log
+      local second = house:start({}, house:new_client())
+      fleet.sleep(30)
+      assert.equal("publishing", first.state)
+      assert.equal("waiting", second.state)
+      assert.matches("another bridge publishes", second.told[1])
+      assert.is_true(#house.broker.log - messages <= 20, "nothing is doubled")
+      house:ask(vin .. "/horn/set", "PRESS")
+      assert.equal(1, house:sent "honk_horn")
+      house:stop(first)
+      fleet.sleep(15)
+      assert.equal("publishing", second.state)
+      assert.equal("online", house.broker.retained["fleet/bridge/default/availability"])
+      house:ask(vin .. "/horn/set", { value = "PRESS", id = "n" })
+      assert.equal(2, house:sent "honk_horn")
+    end)
+  end)
+
+  it("stop publishing when the lease is lost", function()
+    run({}, function(house)
+      local bridge = house:start()
+      fleet.sleep(5)
+      local renew = bridge.account.store.lease
+      assert.is_truthy(renew)
+      local taken = assert(house.store:lease("mqtt/default/other", 10))
+      taken:release()
+      bridge.session.lost = { message = "the lease was lost to somebody else" }
+      bridge.session.rouse "end"
+      fleet.sleep(3)
+      assert.matches("another bridge has taken over", table.concat(bridge.told, "\n"))
+      assert.equal("publishing", bridge.state) -- nobody else was there: it took the lease again
+    end)
+  end)
+
+  it("refuse to run twice", function()
+    run({}, function(house)
+      local bridge = house:start()
+      fleet.sleep(1)
+      assert.has_error(function() bridge:run() end)
+      assert.has_error(function() bridge:run { progres = print } end)
+    end)
+  end)
+end)
+
+describe("a broker that goes away", function()
+  it("finds everything again when it is back, and the looks go on", function()
+    run({}, function(house)
+      house:start()
+      fleet.sleep(5)
+      house.broker.down = true
+      house.broker.drop()
+      house.broker.retained = {}
+      fleet.sleep(60)
+      house.broker.down = false
+      fleet.sleep(70)
+      assert.equal("60", house:says "battery")
+      assert.equal("online", house.broker.retained["fleet/bridge/default/availability"])
+      assert.is_string(house.broker.retained["homeassistant/device/fleet_" .. vin .. "/config"])
+    end)
+  end)
+
+  it("gets the answers of meanwhile", function()
+    run({}, function(house)
+      house:start()
+      fleet.sleep(5)
+      house.broker.deaf = true
+      house.broker.publish("fleet/" .. vin .. "/horn/set", "PRESS", false)
+      fleet.sleep(5)
+      assert.equal(0, #house.broker.said("fleet/" .. vin .. "/horn/set/result"))
+      house.broker.deaf = false
+      house.broker.drop()
+      fleet.sleep(5)
+      assert.equal(1, #house.broker.said("fleet/" .. vin .. "/horn/set/result"))
+      assert.equal(1, house:sent "honk_horn")
+    end)
+  end)
+end)
+
+describe("automations", function()
+  local function with_ensure(fn)
+    run({ vehicle = { charge_state = { charge_limit_soc = 90 }, sleep_after = 1e9 } }, function(house)
+      local car = house.client:vehicle(vin)
+      local ensure = fleet.automation.ensure { car = car, name = "limit", settings = { set_charge_limit = { percent = 70 } } }
+      local bridge = house:start { automations = { ensure } }
+      fn(house, bridge, ensure)
+    end)
+  end
+
+  it("run in the process, say why, and are switched", function()
+    with_ensure(function(house)
+      fleet.sleep(60)
+      assert.equal(1, house:sent "set_charge_limit")
+      assert.equal("ON", house:says "automation_limit")
+      assert.matches("limit, .*: ", house:says "automation_limit_why")
+      local attributes = seen_at(house, "automation_limit")
+      assert.equal("ensure", attributes.kind)
+      assert.equal(1, attributes.commands_today)
+      local config = core.json_decode(house.broker.retained["homeassistant/device/fleet_" .. vin .. "/config"])
+      assert.equal("switch", config.components.automation_limit.platform)
+      assert.equal("done", house:ask(vin .. "/automation_limit/set", "OFF").outcome)
+      assert.equal("OFF", house:says "automation_limit")
+      assert.equal("switched off", house:says "automation_limit_why")
+      control.set(house.service, vin, { charge_state = { charge_limit_soc = 90 }, state = "online" })
+      fleet.sleep(5 * 3600)
+      assert.equal(1, house:sent "set_charge_limit")
+      assert.equal("not_sent", house:ask(vin .. "/automation_limit/set", "MAYBE").outcome)
+      assert.equal("done", house:ask(vin .. "/automation_limit/set", "ON").outcome)
+      control.event(house.service, "online", vin)
+      fleet.sleep(4 * 3600)
+      assert.equal(2, house:sent "set_charge_limit")
+    end)
+  end)
+
+  it("that were switched off stay off over a restart", function()
+    with_ensure(function(house, bridge, ensure)
+      fleet.sleep(5)
+      assert.equal("done", house:ask(vin .. "/automation_limit/set", "OFF").outcome)
+      local before = house:sent "set_charge_limit"
+      house:stop(bridge)
+      control.set(house.service, vin, { charge_state = { charge_limit_soc = 90 } })
+      house:start { automations = { ensure } }
+      fleet.sleep(7200)
+      assert.equal("OFF", house:says "automation_limit")
+      assert.equal(before, house:sent "set_charge_limit")
+    end)
+  end)
+
+  it("must be automations, with names of their own", function()
+    run({}, function(house)
+      assert.has_error(function() house:bridge { automations = { {} } } end)
+      local car = house.client:vehicle(vin)
+      local function one() return fleet.automation.ensure { car = car, settings = { set_charge_limit = { percent = 70 } } } end
+      assert.has_error(function() house:bridge { automations = { one(), one() } } end)
+    end)
+  end)
+end)
+
+describe("options", function()
+  local function read(more)
+    local given = { client = true, broker = "mqtt://b" }
+    for name, value in pairs(more) do given[name] = value end
+    return options.read(given)
+  end
+
+  it("are checked", function()
+    for _, wrong in ipairs {
+      { brokr = 1 }, { topic = "a/+" }, { topic = "" }, { discovery = "both" }, { wake = "sometimes" }, { look_every = 0 },
+      { commands = "some" }, { commands = { "no_such" } }, { vehicles = "5YJ" }, { location = 1 }, { names = "x" },
+    } do
+      assert.has_error(function() read(wrong) end, nil, core.json_encode(wrong))
+    end
+    assert.has_error(function() options.read { broker = "mqtt://b" } end)
+    assert.has_error(function() options.read { client = true } end)
+  end)
+
+  it("have a broker's address", function()
+    assert.same({ host = "b", port = 1883 }, options.address "mqtt://b")
+    assert.same({ host = "b.example", port = 8883, tls = true }, options.address "mqtts://b.example/")
+    assert.same({ host = "::1", port = 1 }, options.address "mqtt://[::1]:1")
+    assert.same({ host = "/run/mosquitto.sock", port = 0 }, options.address "mqtt+unix:/run/mosquitto.sock")
+    for _, wrong in ipairs { "b", "http://b", "mqtt://", "mqtt://b:99999", "mqtt://b:0", "mqtt://a b", "mqtt+unix:relative" } do
+      assert.has_error(function() options.address(wrong) end)
+    end
+  end)
+
+  it("never hold a password in the address, and do not show one", function()
+    local ok, text = pcall(options.address, "mqtt://anna:s3cret@b")
+    assert.is_false(ok)
+    assert.not_matches("s3cret", text)
+    ok, text = pcall(options.address, "mqt://anna:s3cret@b")
+    assert.is_false(ok)
+    assert.not_matches("s3cret", text)
+  end)
+end)

@@ -1,0 +1,319 @@
+-- Commands over MQTT: each message is carried out at most once, and answered.
+
+local fleet = require "fleet"
+local core = require "fleet.core"
+local houses = require "spec.support.fixtures.mqtt_house"
+
+local vin, site = houses.vin, houses.site
+
+-- A house whose bridge has looked once.
+local function with_house(given, fn)
+  houses.new(given):run(function(house)
+    local bridge = house:start(given and given.bridge)
+    fleet.sleep(1)
+    fn(house, bridge)
+  end)
+end
+
+describe("a command of an entity", function()
+  it("is sent and answered, and the entity says so", function()
+    with_house({}, function(house)
+      local answer = house:ask(vin .. "/charge_limit/set", "70")
+      assert.equal("done", answer.outcome)
+      assert.is_true(answer.changed)
+      assert.equal("set_charge_limit", answer.command)
+      assert.equal("70", house:says "charge_limit")
+      assert.equal(70, house.car.sections.charge_state.charge_limit_soc)
+      assert.equal(1, house:sent "set_charge_limit")
+    end)
+  end)
+
+  it("may be any of those that the rows have", function()
+    with_house({ vehicle = { charge_state = { conn_charge_cable = "IEC", charging_state = "Stopped" } } }, function(house)
+      local asked = {
+        { "charging", "ON", "ON" }, { "lock", "UNLOCK", "UNLOCKED" }, { "sentry", "ON", "ON" }, { "climate/mode", "auto", "auto" },
+        { "climate/temperature", "22.5", "22.5" }, { "climate/preset_mode", "dog", "dog" }, { "seat_heater_left", "high", "high" },
+        { "defrost", "ON", "ON" }, { "charging_amps", "8", "8" }, { "horn", "PRESS" }, { "trunk", "PRESS" }, { "frunk", "PRESS" },
+        { "lights", "PRESS" }, { "windows_vent", "PRESS" }, { "charge_port_close", "PRESS", nil, "refused" },
+      }
+      for _, one in ipairs(asked) do
+        local answer = house:ask(vin .. "/" .. one[1] .. "/set", one[2])
+        assert.equal(one[4] or "done", answer and answer.outcome, one[1] .. ": " .. tostring(answer and answer.message))
+        if one[3] then assert.equal(one[3], house:says(one[1]), one[1]) end
+      end
+      assert.equal(22.5, house.car.sections.climate_state.driver_temp_setting)
+      assert.equal(22.5, house.car.sections.climate_state.passenger_temp_setting)
+    end)
+  end)
+
+  it("of a site goes to the site", function()
+    with_house({}, function(house)
+      assert.equal("done", house:ask(site .. "/reserve/set", "35").outcome)
+      assert.equal("done", house:ask(site .. "/mode/set", "autonomous").outcome)
+      assert.equal("done", house:ask(site .. "/storm/set", "OFF").outcome)
+      local info = house.service.sites[1].info
+      assert.same({ 35, "autonomous", false },
+        { info.backup_reserve_percent, info.default_real_mode, info.user_settings.storm_mode_enabled })
+      assert.equal("35", house.broker.retained["fleet/" .. site .. "/reserve"])
+    end)
+  end)
+
+  it("is refused where its value is none, and nothing is sent", function()
+    with_house({}, function(house)
+      for topic, payload in pairs {
+        [vin .. "/charge_limit/set"] = "120", [vin .. "/charging_amps/set"] = "7.5", [vin .. "/lock/set"] = "OPEN",
+        [vin .. "/seat_heater_left/set"] = "max", [vin .. "/nothing/set"] = "1", [vin .. "/battery/set"] = "50",
+        [vin .. "/climate/temperature/set"] = "nan",
+      } do
+        local answer = house:ask(topic, payload)
+        assert.equal("not_sent", answer.outcome, topic)
+        assert.is_false(answer.changed)
+      end
+      assert.same({}, house.commands)
+    end)
+  end)
+
+  it("to a car that sleeps is refused and wakes nobody; what was shown meanwhile is withdrawn", function()
+    with_house({ vehicle = { vehicle_state = { sentry_mode = false } } }, function(house)
+      assert.equal("OFF", house:says "sentry")
+      house.service:advance(0)
+      require("fleet.sim.control").event(house.service, "sleep", vin)
+      local answer = house:ask(vin .. "/sentry/set", "ON")
+      assert.equal("refused", answer.outcome)
+      assert.is_truthy(answer.reason == "asleep" or answer.reason == "offline")
+      assert.equal("asleep", house:says "state")
+      assert.same({ "OFF", "ON", "OFF" }, house.broker.said("fleet/" .. vin .. "/sentry"))
+      assert.equal(0, house.calls.wake or 0)
+    end)
+  end)
+
+  it("wakes the car where the bridge was given leave and the message asks for it", function()
+    with_house({ bridge = { wake = true } }, function(house)
+      require("fleet.sim.control").event(house.service, "sleep", vin)
+      assert.equal("refused", house:ask(vin .. "/sentry/set", "ON").outcome)
+      assert.equal("refused", house:ask(vin .. "/sentry/set", { value = "ON", id = "w0" }).outcome)
+      assert.equal(0, house.calls.wake or 0)
+      local answer = house:ask(vin .. "/sentry/set", { value = "ON", wake = true, id = "w1" }, nil, 120)
+      assert.equal("done", answer and answer.outcome)
+      assert.equal(1, house.calls.wake)
+    end)
+  end)
+
+  it("is not possible where nothing may be changed", function()
+    with_house({ bridge = { commands = false } }, function(house)
+      assert.is_nil(house:ask(vin .. "/sentry/set", "ON"))
+      assert.is_nil(house:ask(vin .. "/command/honk_horn", "{}"))
+      assert.same({}, house.commands)
+    end)
+  end)
+end)
+
+describe("a command by its name", function()
+  it("takes parameters and an id, and answers with it", function()
+    with_house({}, function(house)
+      local answer = house:ask(vin .. "/command/set_charge_limit", { id = "r-1", at = houses.START, params = { percent = 66 } })
+      assert.same({ "r-1", "done", true, "set_charge_limit" }, { answer.id, answer.outcome, answer.changed, answer.command })
+      local same = house:ask(vin .. "/command/set_charge_limit", { id = "r-2", params = { percent = 66 } })
+      assert.same({ "r-2", "done", false }, { same.id, same.outcome, same.changed })
+      assert.equal("already_set", same.reason)
+    end)
+  end)
+
+  it("says what is wrong with it", function()
+    with_house({}, function(house)
+      local asked = {
+        { "set_charge_limit", { id = "a", params = { percentage = 66 } }, "percentage" },
+        { "set_charge_limit", { id = "b", percent = 66 }, "unknown member" },
+        { "no_such_thing", { id = "c" }, "no command" }, { "set_charge_limit", "66", "JSON object" },
+        { "set_charge_limit", { id = "d", params = 5 }, "params" }, { "set_charge_limit", { id = "e", at = "now" }, "'at'" },
+        { "vehicle_data", { id = "f" }, "no command" },
+      }
+      for _, one in ipairs(asked) do
+        local answer = house:ask(vin .. "/command/" .. one[1], one[2])
+        assert.equal("not_sent", answer.outcome)
+        assert.matches(one[3], answer.message, 1, true)
+      end
+      assert.same({}, house.commands)
+    end)
+  end)
+
+  it("must be among those that the bridge takes", function()
+    with_house({}, function(house)
+      local answer = house:ask(vin .. "/command/media_next_track", { id = "a" })
+      assert.same({ "not_sent", "not_allowed" }, { answer.outcome, answer.reason })
+      assert.equal(0, house:sent "media_next_track")
+    end)
+    with_house({ bridge = { commands = { "media_next_track" } } }, function(house)
+      house:ask(vin .. "/command/media_next_track", { id = "a" })
+      assert.equal(1, house:sent "media_next_track")
+      assert.equal("not_allowed", house:ask(vin .. "/command/honk_horn", { id = "b" }).reason)
+      assert.matches("no entity 'horn'", house:ask(vin .. "/horn/set", "PRESS").message)
+      assert.matches("not among", house:ask(vin .. "/sentry/set", "ON").message)
+      assert.equal(0, house:sent "honk_horn")
+    end)
+  end)
+end)
+
+describe("a message that comes again", function()
+  it("is not carried out again: by its id, for as long as it is remembered", function()
+    with_house({}, function(house)
+      local first = house:ask(vin .. "/command/honk_horn", { id = "h1" })
+      assert.equal("done", first.outcome)
+      fleet.sleep(3600)
+      local second = house:ask(vin .. "/command/honk_horn", { id = "h1" })
+      assert.same({ "done", true, "h1" }, { second.outcome, second.duplicate, second.id })
+      assert.equal(1, house:sent "honk_horn")
+      house:ask(vin .. "/command/honk_horn", { id = "h2" })
+      assert.equal(2, house:sent "honk_horn")
+    end)
+  end)
+
+  it("is not carried out twice while it is under way", function()
+    with_house({}, function(house)
+      local topic = "fleet/" .. vin .. "/command/honk_horn"
+      for _ = 1, 3 do house.broker.publish(topic, '{"id":"same"}', false) end
+      fleet.sleep(5)
+      assert.equal(1, house:sent "honk_horn")
+    end)
+  end)
+
+  it("without an id counts as a copy for ten seconds, unless another came between", function()
+    with_house({}, function(house)
+      house:ask(vin .. "/horn/set", "PRESS")
+      assert.is_true(house:ask(vin .. "/horn/set", "PRESS").duplicate)
+      assert.equal(1, house:sent "honk_horn")
+      fleet.sleep(11)
+      house:ask(vin .. "/horn/set", "PRESS")
+      assert.equal(2, house:sent "honk_horn")
+      for _, value in ipairs { "ON", "OFF", "ON" } do assert.is_nil(house:ask(vin .. "/sentry/set", value).duplicate) end
+      assert.equal(3, house:sent "set_sentry_mode")
+    end)
+  end)
+
+  it("is refused where it was retained", function()
+    with_house({}, function(house)
+      house.broker.publish("fleet/" .. vin .. "/command/honk_horn", '{"id":"later"}', true)
+      fleet.sleep(1)
+      assert.equal(1, house:sent "honk_horn")
+      house.broker.drop()
+      fleet.sleep(5)
+      local said = house.broker.said("fleet/" .. vin .. "/command/honk_horn/result")
+      assert.equal("retained", core.json_decode(said[#said]).reason)
+      assert.equal(1, house:sent "honk_horn")
+    end)
+  end)
+
+  it("is refused where it is old, or from ahead", function()
+    with_house({}, function(house)
+      local now = houses.START
+      assert.equal("old", house:ask(vin .. "/command/honk_horn", { id = "a", at = now - 100 }).reason)
+      assert.equal("old", house:ask(vin .. "/command/honk_horn", { id = "b", at = now + 1000 }).reason)
+      assert.equal(0, house:sent "honk_horn")
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "c", at = now - 20 }).outcome)
+    end)
+  end)
+
+  it("finds its answer after a restart", function()
+    houses.new():run(function(house)
+      local bridge = house:start()
+      fleet.sleep(1)
+      house:ask(vin .. "/command/honk_horn", { id = "h1" })
+      house:stop(bridge)
+      house:start()
+      fleet.sleep(1)
+      assert.is_true(house:ask(vin .. "/command/honk_horn", { id = "h1" }).duplicate)
+      assert.equal(1, house:sent "honk_horn")
+    end)
+  end)
+end)
+
+describe("an outcome that nobody knows", function()
+  local function lose_answer(house, name, done)
+    house.before = function(request)
+      if not string.find(request.url, "/command/" .. name, 1, true) then return nil end
+      house.before = nil
+      if done then require("fleet.sim.rehearsal.service").serve(house, request) end
+      return nil, "the answer was lost", true
+    end
+  end
+
+  -- A command that may not be repeated by itself.
+  it("is said as unknown and not sent again", function()
+    with_house({}, function(house)
+      lose_answer(house, "actuate_trunk", true)
+      local answer = house:ask(vin .. "/trunk/set", { id = "t", value = "PRESS" })
+      assert.same({ "unknown", "t" }, { answer.outcome, answer.id })
+      assert.is_nil(answer.changed)
+      assert.equal("unknown", house:ask(vin .. "/trunk/set", { id = "t", value = "PRESS" }).outcome)
+      assert.equal(1, house:sent "actuate_trunk")
+    end)
+  end)
+
+  it("makes the entity unknown until a look has settled it", function()
+    for _, done in ipairs { true, false } do
+      with_house({}, function(house)
+        local topic = vin .. "/lock/set"
+        lose_answer(house, "door_unlock", done)
+        house:ask(topic, { id = "u", value = "UNLOCK" })
+        fleet.sleep(5)
+        local results = house.broker.said("fleet/" .. topic .. "/result")
+        assert.equal("unknown", core.json_decode(results[1]).outcome)
+        local last = core.json_decode(results[2])
+        assert.same({ done and "done" or "not_done", done, true }, { last.outcome, last.changed, last.settled })
+        assert.same({ "LOCKED", "UNLOCKED", "None", done and "UNLOCKED" or "LOCKED" }, house.broker.said("fleet/" .. vin .. "/lock"))
+      end)
+    end
+  end)
+end)
+
+describe("the store", function()
+  it("that cannot note a request keeps it from being sent", function()
+    with_house({}, function(house, bridge)
+      local put = bridge.account.store.put
+      local requests = require "fleet.mqtt.requests"
+      local claim = requests.claim
+      requests.claim = function() return nil, { message = "the disk is full" }, "store" end
+      local answer = house:ask(vin .. "/horn/set", "PRESS")
+      requests.claim = claim
+      assert.is_truthy(put)
+      assert.same({ "not_sent", "store" }, { answer.outcome, answer.reason })
+      assert.equal(0, house:sent "honk_horn")
+    end)
+  end)
+
+  it("with a claim that has no answer answers unknown, and the command is never sent", function()
+    houses.new():run(function(house)
+      local requests = require "fleet.mqtt.requests"
+      local account = core.context(house.client)
+      local request = { id = "c1", topic = "fleet/" .. vin .. "/command/honk_horn", command = "honk_horn" }
+      assert.is_true(requests.claim(account, vin, request, houses.START))
+      house:start()
+      fleet.sleep(2)
+      local said = house.broker.said(request.topic .. "/result")
+      assert.equal(1, #said)
+      local answer = core.json_decode(said[1])
+      assert.same({ "unknown", "c1", "crash" }, { answer.outcome, answer.id, answer.reason })
+      assert.equal("unknown", house:ask(vin .. "/command/honk_horn", { id = "c1" }).outcome)
+      assert.equal(0, house:sent "honk_horn")
+    end)
+  end)
+end)
+
+describe("many commands", function()
+  it("of one car are carried out one after the other, and beyond a number refused", function()
+    with_house({}, function(house)
+      local topic = "fleet/" .. vin .. "/command/honk_horn"
+      for i = 1, 30 do house.broker.publish(topic, core.json_encode { id = "m" .. i }, false) end
+      fleet.sleep(10)
+      local outcomes = {}
+      for _, text in ipairs(house.broker.said(topic .. "/result")) do
+        local answer = core.json_decode(text)
+        local word = answer.outcome .. (answer.reason == "busy" and " busy" or "")
+        outcomes[word] = (outcomes[word] or 0) + 1
+      end
+      assert.equal(30, (outcomes["done"] or 0) + (outcomes["not_sent busy"] or 0))
+      assert.is_true((outcomes["not_sent busy"] or 0) >= 1)
+      assert.equal(outcomes["done"], house:sent "honk_horn")
+    end)
+  end)
+end)
