@@ -114,9 +114,27 @@ describe("the doctor", function()
       assert.is_true(line.ok, name .. ": " .. line.message)
     end
     table.sort(names)
-    assert.same({ "account", "certificates", "clock", "comparison", "configuration", "domain", "hosted key", "key",
+    assert.same({ "account", "budget", "certificates", "clock", "comparison", "configuration", "domain", "hosted key", "key",
       "pairing " .. vin, "pairing " .. other_vin, "registration", "scopes", "service", "sign-in", "store" }, names)
     assert.is_nil(string.find(result.out, "canary", 1, true))
+  end)
+
+  it("tells what was spent, and which budget is used up", function()
+    configured { budgets = { usd_per_month = 10, per_day = { command = 2 } } }
+    sign_in()
+    local lines = examine()
+    assert.is_true(lines.budget.ok)
+    assert.matches("^0%.00%d USD spent in %d%d%d%d%-%d%d$", lines.budget.message)
+    assert.is_true(lines["budget usd_per_month"].ok)
+    assert.matches("of 10%.000 USD used$", lines["budget usd_per_month"].message)
+    assert.equal("0 calls of 2 calls used", lines["budget per_day.command"].message)
+    local store = assert(require("fleet.store").file(directory .. "/store"))
+    local wall = os.time()
+    assert(store:add(os.date("!count/default/%Y-%m", wall), { [os.date("!command/%d", wall)] = 2 }))
+    store:close()
+    lines = examine()
+    assert.is_false(lines["budget per_day.command"].ok)
+    assert.equal("2 calls of 2 calls used: such calls are refused", lines["budget per_day.command"].message)
   end)
 
   local redis = require "spec.support.servers.redis"

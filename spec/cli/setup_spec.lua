@@ -114,6 +114,19 @@ describe("setting up against the simulator", function()
     assert.equal(before, content "person/config/fleet/config.json")
   end)
 
+  at_terminal("keeps the budgets that its owner wrote into the configuration", function()
+    enter "person"
+    local name = "person/config/fleet/config.json"
+    local members = core.json_decode(content(name))
+    members.budgets = { usd_per_month = 5 }
+    local file = assert(io.open(directory .. "/" .. name, "wb"))
+    file:write(core.json_encode(members, "scopes"))
+    file:close()
+    local out, status = shell(environment .. sims.fleet .. " setup --yes </dev/null 2>&1")
+    assert.equal(0, status, out)
+    assert.same({ usd_per_month = 5 }, core.json_decode(content(name)).budgets)
+  end)
+
   -- `consent` reads what setup prints and pastes where the browser went.
   local function unattended(words)
     local input, consent = directory .. "/input", ours .. "lua5.4 " .. quote(process.root .. "/spec/support/fixtures/consent.lua")

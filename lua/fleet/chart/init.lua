@@ -121,16 +121,6 @@ local light = style("#ffffff", "#1b2a2e", "#5f6f75", { solar = "#e0a100", batter
 local dark = style("#11181b", "#e8eef0", "#93a3a9", { solar = "#ffc83d", battery = "#49b97c", grid = "#9aa8b5",
   generator = "#d08a55", home = "#5c9be0", charge = "#2c6b49", export = "#8d5283" })
 
--- 1, 2 or 5 times a power of ten, so that about four lines fit.
-local function nice(value)
-  local rough = value / 4
-  local power = 10 ^ math.floor(math.log(rough) / math.log(10))
-  for _, times in ipairs { 1, 2, 5 } do
-    if rough <= times * power then return times * power end
-  end
-  return 10 * power
-end
-
 local function stack_heights(flow)
   local up, down = 1, 1
   for i = 1, #flow.steps do
@@ -176,7 +166,7 @@ local function draw_step(out, flow, f, i)
 end
 
 local function draw_scale(out, f)
-  local step = nice(math.max(f.up, f.down))
+  local step = svg.scale_step(math.max(f.up, f.down))
   for value = math.ceil(-f.down / step) * step, f.up, step do
     local y = f.zero - value * f.scale
     out[#out + 1] = svg.line(f.x, y, f.x + f.width, y, "grid-line")

@@ -34,6 +34,16 @@ function M.line(x1, y1, x2, y2, class)
     number(y2))
 end
 
+--- The step of a scale that ends at value: 1, 2 or 5 times a power of ten, so that about four lines fit.
+function M.scale_step(value)
+  local rough = value / 4
+  local power = 10 ^ math.floor(math.log(rough) / math.log(10))
+  for _, times in ipairs { 1, 2, 5 } do
+    if rough <= times * power then return times * power end
+  end
+  return 10 * power
+end
+
 --- The whole picture. light and dark are style rules; the dark ones hold where the reader prefers dark.
 function M.document(width, height, title, light, dark, elements)
   return table.concat({

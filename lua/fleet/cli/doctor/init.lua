@@ -6,6 +6,7 @@ local machine = require "fleet.cli.doctor.machine"
 local service = require "fleet.cli.doctor.service"
 local keys = require "fleet.cli.doctor.keys"
 local lines = require "fleet.cli.doctor.lines"
+local spending = require "fleet.cli.doctor.spending"
 
 local M = {}
 
@@ -28,6 +29,7 @@ function M.examine(context, texts, given)
   machine.store(report)
   if not usable_options(report, context) then return report.lines end
   for _, part in ipairs {
+    { "the budgets", spending.budgets },
     { "the service", service.service }, { "the sign-in", service.tokens }, { "the scopes", service.scopes },
     { "the account", service.region }, { "the key", keys.key_places, given.key_url },
     { "the regions", keys.other_regions, given.regions }, { "the vehicles", keys.vehicles, given.vehicles },

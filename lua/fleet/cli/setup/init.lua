@@ -44,7 +44,7 @@ local function key(s)
   return state, s.options.key .. ", fingerprint " .. string.sub(partner.fingerprint(s.key.bytes), 1, 16)
 end
 
-local not_kept = { token = true, log = true, http = true, budgets = true }
+local not_kept = { token = true, log = true, http = true, metrics = true, audit = true }
 
 local function configuration(s)
   local members = {}
