@@ -135,7 +135,7 @@ describe("a day of a house", function()
     houses.DAY = 1780264800 -- 2026-06-01T00:00 in Berlin
     run({ start = houses.DAY, vehicle = { state = "asleep", charge_state = { conn_charge_cable = "IEC", battery_level = 78,
       charge_limit_soc = 80, charging_state = "Stopped" } } }, function(house)
-      house:start()
+      house:start { site_every = 60 }
       day(house)
       local of_car = 0
       for _, message in ipairs(house.broker.log) do
@@ -180,7 +180,46 @@ describe("the cost of the schedule", function()
   end)
 end)
 
+describe("a budget", function()
+  it("holds: no look is made beyond it, and what is left is shown", function()
+    local busy = { charge_state = { battery_level = 20, charge_limit_soc = 80, conn_charge_cable = "IEC", charging_state = "Charging" } }
+    run({ vehicle = busy, client = { budgets = { per_day = { data = 3 }, usd_per_month = 5 } } }, function(house)
+      local bridge = house:start()
+      fleet.sleep(3 * 3600)
+      assert.same({ data = 3 }, house.calls)
+      assert.matches("budget", table.concat(bridge.told, "\n"))
+      assert.equal("0.006", house.broker.retained["fleet/account_default/cost_month"])
+      assert.equal("4.994", house.broker.retained["fleet/account_default/budget_left"])
+      local attributes = core.json_decode(house.broker.retained["fleet/account_default/attributes/account"])
+      assert.equal(0, attributes.budgets["per_day.data"].left)
+      assert.equal("online", house:says "state")
+    end)
+  end)
+
+  it("that there is none is no entity", function()
+    run({}, function(house)
+      house:start()
+      fleet.sleep(200)
+      local config = core.json_decode(house.broker.retained["homeassistant/device/fleet_account_default/config"])
+      assert.is_nil(config.components.budget_left)
+      assert.is_table(config.components.cost_month)
+      assert.equal("0.002", house.broker.retained["fleet/account_default/cost_month"])
+    end)
+  end)
+end)
+
 describe("several bridges", function()
+  it("of which one is cut off and leaves its will late: the one that publishes says that it is there", function()
+    run({}, function(house)
+      house:start()
+      fleet.sleep(5)
+      local topic = "fleet/bridge/default/availability"
+      house.broker.publish(topic, "offline", true)
+      fleet.sleep(1)
+      assert.equal("online", house.broker.retained[topic])
+    end)
+  end)
+
   it("of one account publish one at a time; the other takes over", function()
     run({}, function(house)
       local first = house:start()

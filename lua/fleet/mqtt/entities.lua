@@ -150,9 +150,9 @@ of_site("price_sell", "sensor", "Price of selling", { from = "tariff.sell", unit
 local function of_account(...) add(M.account, ...) end
 
 of_account("cost_month", "sensor", "Cost of the month", { from = "account.cost", unit = "USD", class = "monetary", state = "total",
-  category = "diagnostic", needs = "account.cost", doc = "of billed calls since the first of the month, UTC" })
+  category = "diagnostic", doc = "of billed calls since the first of the month, UTC" })
 of_account("budget_left", "sensor", "Budget left", { from = "account.budget_left", unit = "USD", class = "monetary",
-  category = "diagnostic", needs = "account.budget", doc = "where the client has a budget of dollars" })
+  category = "diagnostic", needs = "account.budget_left", doc = "the least that a budget of dollars leaves; all budgets are attributes" })
 of_account("token_age", "sensor", "Age of the token", { from = "account.token_age", unit = "d", class = "duration", state = "measurement",
   category = "diagnostic", doc = "days since the pair was refreshed" })
 of_account("schedule", "sensor", "Schedule", { from = "account.schedule", category = "diagnostic" })

@@ -146,16 +146,33 @@ local function token_age(session)
   return math.max(0, session.now() - info.refreshed_at) / 86400
 end
 
+-- What was spent in the month, the least that a budget of dollars leaves, and all budgets by name.
+local function what_was_spent(session)
+  local report, err = session.client:cost()
+  if not report then
+    session.tell("the account's cost: " .. err.message)
+    return {}
+  end
+  local left, budgets
+  for _, one in ipairs(report.budgets or {}) do
+    if string.find(one.name, "^usd_") then left = math.min(left or one.left, one.left) end
+    budgets = budgets or {}
+    budgets[one.name] = { most = one.most, spent = one.spent, left = one.left }
+  end
+  return { usd = report.usd, left = left }, budgets
+end
+
 local function learn_account(session)
-  local month = schedule.month(session.config, count_cars(session))
+  local month = schedule.month(session.config, count_cars(session), session.account.config.prices)
   if session.plan ~= month.text then
     session.plan = month.text
     session.tell(month.text)
   end
   local thing, began = session.account_thing, session.now()
+  local spent, budgets = what_was_spent(session)
   things.learn(session, thing, "account", {
-    token_age = token_age(session), schedule = month.text, schedule_cost = month.usd,
-  }, began, { most = month.most, looks = month.looks })
+    token_age = token_age(session), schedule = month.text, schedule_cost = month.usd, cost = spent.usd, budget_left = spent.left,
+  }, began, { most = month.most, looks = month.looks, budgets = budgets })
   things.announce(session, thing)
 end
 
@@ -177,10 +194,19 @@ local function on_state(self, session)
   end
 end
 
+-- The will of a bridge that was cut off may come when another has long taken over.
+local function on_message(self, session)
+  local availability = discovery.availability_topic(self.config)
+  return function(topic, payload, retained)
+    if topic ~= availability then return commands.take(session, topic, payload, retained) end
+    if payload ~= "online" and not session.stopped then session.link:set(availability, "online", true) end
+  end
+end
+
 local function open_link(self, session)
   return links.new {
     library = self.library, broker = broker_options(self.config),
-    on_message = function(...) commands.take(session, ...) end, on_state = on_state(self, session),
+    on_message = on_message(self, session), on_state = on_state(self, session),
   }
 end
 
@@ -230,9 +256,9 @@ end
 
 -- Not before the cars are known: a command to one that is not would go unanswered.
 local function listen(session)
-  local topic = session.config.topic
-  if session.config.commands == false then return end
-  session.link:listen { topic .. "/+/command/+", topic .. "/+/+/set", topic .. "/+/+/+/set" }
+  local topic, availability = session.config.topic, discovery.availability_topic(session.config)
+  if session.config.commands == false then return session.link:listen { availability } end
+  session.link:listen { availability, topic .. "/+/command/+", topic .. "/+/+/set", topic .. "/+/+/+/set" }
 end
 
 local function bind(session)
@@ -330,7 +356,7 @@ bridge_mt.__close = Bridge.stop
 
 --- The schedule and what a month of it costs, for so many cars: { usd =, most =, looks =, text = }.
 function Bridge:month(cars)
-  return schedule.month(self.config, cars)
+  return schedule.month(self.config, cars, self.account.config.prices)
 end
 
 return M

@@ -5,7 +5,7 @@
 -- busy (charges, is driven, keeps its climate, somebody sits in it) it is awake anyway, and the pause is short; while it is
 -- not, the pause is longer than the time after which it falls asleep, and doubles.
 
-local cost = require "fleet.automation.cost"
+local prices = require "fleet.budget.prices"
 local values = require "fleet.mqtt.values"
 
 local M = {}
@@ -61,12 +61,13 @@ local function looks_of_awakening(config)
   end
 end
 
---- { usd =, most =, text = lines }: a month of so many cars, as assumed and at most.
-function M.month(config, cars)
+--- { looks =, usd =, most =, text = }: a month of so many cars, as assumed and at most. own_prices: the client's, or nil.
+function M.month(config, cars, own_prices)
+  local list = prices.of(own_prices)
   local busy, awakening = 3600 / config.live_every, looks_of_awakening(config)
   local looks = cars * month * (day.busy_hours * busy + day.awakenings * awakening)
   local most = cars * month * 24 * busy
-  local usd, most_usd = cost.usd { data = looks }, cost.usd { data = most }
+  local usd, most_usd = prices.usd(list, { data = looks }), prices.usd(list, { data = most })
   return { looks = looks, usd = usd, most = most_usd, text = string.format(
     "state of all: every %d to %d s, free; live data of a car that is awake anyway: every %d s while it is busy, else after %d s "
       .. "and pauses that double; %d cars: about %.2f USD a month (a day with %d busy hours and %d awakenings), at most %.2f USD",

@@ -88,7 +88,7 @@ local function sign_in(client, http)
   assert(client:authorize(answer.headers.location, pending))
 end
 
---- A client that is signed in to it.
+--- A client that is signed in to it. given: http, store, options of fleet.new.
 function M.client(world, given)
   local http = given.http or function(request) return M.serve(world, request) end
   local options = {
@@ -100,6 +100,7 @@ function M.client(world, given)
     },
     http = http,
   }
+  tables.add(options, given.options)
   local client = assert(require("fleet.client").new(options))
   if not client:token_info().user then sign_in(client, http) end
   return client
