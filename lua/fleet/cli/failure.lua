@@ -84,7 +84,11 @@ local function write_text(out, err, context)
   else
     add(hints[err.kind] and hints[err.kind](err, context))
   end
-  if err.help then add(string.gsub("See 'fleet help " .. table.concat(err.help, " "), "%s*$", "'.")) end
+  if type(err.help) == "table" then
+    add(string.gsub("See 'fleet help " .. table.concat(err.help, " "), "%s*$", "'."))
+  elseif err.help then
+    add("More: " .. err.help)
+  end
   if #lines > 0 then out:write(table.concat(lines, "\n"), "\n") end
 end
 

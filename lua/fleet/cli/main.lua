@@ -14,10 +14,11 @@ local M = {}
 
 -- ---- what a verb gets ----
 
--- Calls are told when asked for; what is not a call (tokens that could not be saved, an unsafe store) always.
+-- Calls are told when asked for; what is not a call (tokens that could not be saved, an unsafe store) always, but for what the failure
+-- of this command says itself.
 local function log_to(environment, verbose)
   return function(event)
-    if not verbose and (event.method or not event.message) then return end
+    if not verbose and (event.method or not event.message or event.name == "sign_in_needed") then return end
     local parts = {
       event.method, event.path, event.method and (event.status or event.kind or "-"), event.ms and string.format("%.0f ms", event.ms),
       event.billing, event.request_id, event.name, not event.method and event.message,

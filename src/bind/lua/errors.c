@@ -16,10 +16,22 @@ static int l_err_tostring(lua_State *L) {
   return 1;
 }
 
+/* err.help: where cause and cure of its kind stand. */
+static int l_err_index(lua_State *L) {
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (lua_type(L, 1) != LUA_TTABLE || strcmp(name, "help") != 0) return 0;
+  lua_getfield(L, 1, "kind");
+  if (lua_type(L, -1) != LUA_TSTRING) return 0;
+  lua_pushfstring(L, "fleet explain %s", lua_tostring(L, -1));
+  return 1;
+}
+
 static void push_err_metatable(lua_State *L) {
   if (!luaL_newmetatable(L, "fleet.err")) return;
   lua_pushcfunction(L, l_err_tostring);
   lua_setfield(L, -2, "__tostring");
+  lua_pushcfunction(L, l_err_index);
+  lua_setfield(L, -2, "__index");
 }
 
 void push_err(lua_State *L, const struct err *e) {

@@ -1,0 +1,76 @@
+-- fleet explain: cause and cure of a kind of error, a reason, a fault or an HTTP status.
+
+local core = require "fleet.core"
+local cures = require "fleet.cli.cures"
+local usage_error = require "fleet.cli.usage_error"
+
+local function kind_entry(name)
+  for _, kind in ipairs(core.kinds()) do
+    if kind.name == name then return kind end
+  end
+end
+
+-- Rows of a table that bear this word, as { what it is, its row }.
+local function rows_named(word)
+  local found = {}
+  local function look(list, title, is_it)
+    for _, row in ipairs(list) do
+      if is_it(row) then found[#found + 1] = { title = title(row), row = row } end
+    end
+  end
+  look(core.reasons(), function(row) return "reason '" .. row.text .. "'" end, function(row) return row.text == word end)
+  look(core.faults(), function(row) return string.format("fault %d, %s", row.number, row.name) end,
+    function(row) return row.name == word or tostring(row.number) == word end)
+  return found
+end
+
+local function explained(word)
+  local kind = kind_entry(word)
+  if kind then return { { title = word, row = kind, causes = cures[word] } } end
+  return rows_named(word)
+end
+
+local function every_word()
+  local words = {}
+  for _, kind in ipairs(core.kinds()) do words[#words + 1] = kind.name end
+  for _, reason in ipairs(core.reasons()) do words[#words + 1] = reason.text end
+  for _, fault in ipairs(core.faults()) do words[#words + 1] = fault.name end
+  return words
+end
+
+local function plain(text)
+  return (string.gsub(text, "`", ""))
+end
+
+local function show(out, found)
+  for _, entry in ipairs(found) do
+    out:write(entry.title, "\n  ", entry.row.doc, "\n")
+    for _, case in ipairs(entry.causes or {}) do out:write("\n  ", plain(case[1]), "\n    ", plain(case[2]), "\n") end
+    if entry.row.kind then out:write("  It is of the kind ", entry.row.kind, ": fleet explain ", entry.row.kind, "\n") end
+  end
+end
+
+local function as_json(found)
+  local list = {}
+  for i, entry in ipairs(found) do
+    local causes = {}
+    for j, case in ipairs(entry.causes or {}) do causes[j] = { cause = plain(case[1]), cure = plain(case[2]) } end
+    list[i] = { title = entry.title, kind = entry.row.kind or entry.row.name, doc = entry.row.doc, causes = causes }
+  end
+  return core.json_encode(list, "causes")
+end
+
+return {
+  {
+    name = "explain", usage = "explain KIND | REASON | FAULT", local_only = true, show = show, json = as_json,
+    doc = "Tells cause and cure of a kind of error, a vehicle's reason, or a fault by name or number.",
+    details = "fleet explain key_not_paired\nfleet explain could_not_wake_buses\nfleet explain 6",
+    run = function(_, line)
+      local word = table.concat(line.words, " ")
+      if word == "" then usage_error.raise("'explain' needs a kind, a reason or a fault", { "explain" }) end
+      local found = explained(word)
+      if #found == 0 then usage_error.unknown("kind, reason or fault", word, every_word(), { "explain" }) end
+      return found
+    end,
+  },
+}
