@@ -30,8 +30,9 @@ end
 local head = [[
 # When something fails
 
-A call that fails returns `nil, err, kind`. The kind is one of those below; `err.message` is the sentence, `err.reason` what the car, the site or the
-authorization server said, `err.outcome` whether a command was `not_sent`, `refused`, or is `unknown`, and `err.help` the command that shows this text in a terminal:
+A call that fails returns `nil, err, kind`. The kind is one of those below; `err.message` is the sentence,
+`err.reason` what the car, the site or the authorization server said, `err.outcome` whether a command was `not_sent`, `refused`, or is
+`unknown`, and `err.help` the command that shows this text in a terminal:
 
 ```sh
 fleet explain key_not_paired

@@ -5,12 +5,18 @@ return {
   network = {
     { "the machine has no network, or a name is not found", "try `fleet doctor`: it tells name, address and certificate apart" },
     { "a proxy is needed", "`proxy =` or `--proxy`" },
-    { "the connection broke while a command was under way", "`err.outcome` is `unknown` then: `car:settle(err)` looks where the row can" },
+    {
+      "the connection broke while a command was under way",
+      "`err.outcome` is `unknown` then: `car:settle(err)` looks where the row can",
+    },
   },
   tls = {
     { "the machine does not know the authorities", "install the package ca-certificates, or name a file with `ca_file =`" },
     { "the clock is wrong", "`fleet doctor` compares it with the service's" },
-    { "something on the way reads along (a company's proxy)", "name its authority with `ca_file =`; there is no switch to go on without checking" },
+    {
+      "something on the way reads along (a company's proxy)",
+      "name its authority with `ca_file =`; there is no switch to go on without checking",
+    },
   },
   timeout = {
     { "the vehicle has a bad connection", "repeat a read; for a command look first: `car:settle(err)`" },
@@ -36,7 +42,10 @@ return {
     { "the record is gone", "list again" },
   },
   rate_limited = {
-    { "too many calls in a minute or a day", "wait `err.retry_after` seconds; poll `car:info()`, which is free of charge and wakes nobody" },
+    {
+      "too many calls in a minute or a day",
+      "wait `err.retry_after` seconds; poll `car:info()`, which is free of charge and wakes nobody",
+    },
     { "several programs share the account", "give them one store: they share the pace then" },
   },
   asleep = {
@@ -55,7 +64,10 @@ return {
     { "the key at the domain's well-known address was moved", "host it again: `fleet doctor` fetches it and compares" },
   },
   limit_exceeded = {
-    { "the month's bill has reached its limit", "raise it on the vendor's developer site, or wait for the next month; `fleet cost` shows what was spent" },
+    {
+      "the month's bill has reached its limit",
+      "raise it on the vendor's developer site, or wait for the next month; `fleet cost` shows what was spent",
+    },
     { "the car holds as many keys or telemetry configurations as it can", "remove one" },
   },
   unsupported = {
@@ -64,7 +76,10 @@ return {
     { "firmware that does not know the command", "the reference names the firmware" },
   },
   key_not_paired = {
-    { "the owner has not added the key", "`fleet pair VIN` prints the address; the owner opens it on the phone that has the vendor's app" },
+    {
+      "the owner has not added the key",
+      "`fleet pair VIN` prints the address; the owner opens it on the phone that has the vendor's app",
+    },
     { "another key file than the one that was paired", "compare the fingerprint: `fleet doctor VIN`" },
     { "the key was removed in the car", "pair again" },
   },
@@ -73,10 +88,16 @@ return {
     { "the state changed meanwhile", "read it, then decide" },
   },
   busy = {
-    { "a part of the car is still waking, or carries out another command", "try again in some seconds; commands that set a state are repeated for you" },
+    {
+      "a part of the car is still waking, or carries out another command",
+      "try again in some seconds; commands that set a state are repeated for you",
+    },
   },
   protocol = {
-    { "a reply that is cut, too large, of another kind than promised, or not signed by the car", "repeat a read; for a command look first" },
+    {
+      "a reply that is cut, too large, of another kind than promised, or not signed by the car",
+      "repeat a read; for a command look first",
+    },
     { "a proxy or a portal in between answers", "`fleet --verbose …` shows status and address" },
     { "`max_response =` is too small", "raise it" },
   },
@@ -84,7 +105,10 @@ return {
     { "the service is disturbed", "try later; a command's outcome is `unknown`, so look before you repeat it" },
   },
   store = {
-    { "the directory cannot be written, or the disk is full", "mend it soon: a fresh pair of tokens stays in memory until it can be kept" },
+    {
+      "the directory cannot be written, or the disk is full",
+      "mend it soon: a fresh pair of tokens stays in memory until it can be kept",
+    },
     { "`store_key` is not the one that sealed the record", "bring the right key; nothing was overwritten" },
     { "Redis cannot be reached", "`fleet doctor` looks at address, password and durability" },
   },
@@ -92,7 +116,10 @@ return {
     { "another process wrote the record first", "read again and decide again" },
   },
   budget = {
-    { "a budget of yours is used up", "`fleet cost` shows what was spent, `err.retry_after` when it begins anew; `force = true` goes on and is counted" },
+    {
+      "a budget of yours is used up",
+      "`fleet cost` shows what was spent, `err.retry_after` when it begins anew; `force = true` goes on and is counted",
+    },
   },
   cancelled = {
     { "the task was cancelled", "a command that was on its way may have been done: `err.outcome`" },
