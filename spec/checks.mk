@@ -177,6 +177,7 @@ look: build
 	@ls build/look
 
 doc: build
+	$(ENV) $(LUA) -e 'require("doc.generate.automations").write()'
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.reference").markdown())' >$(B)/reference.md
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.types").definitions())' >$(B)/types.lua
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.drawing").svg())' >$(B)/architecture.svg

@@ -302,8 +302,12 @@ describe("the simulator", function()
     end
   end)
 
-  it("is asked here for every endpoint", function()
-    assert.are.same(names(core.endpoints()), names(endpoints))
+  it("is asked here for every published endpoint", function()
+    local published = {}
+    for _, row in ipairs(core.endpoints()) do
+      if not row.flags.unpublished then published[#published + 1] = row end
+    end
+    assert.are.same(names(published), names(endpoints))
   end)
 
   it("obeys every command in plain form, or says why not", function()

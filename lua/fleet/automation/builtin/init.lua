@@ -1,4 +1,4 @@
--- The names of all automations; the file of each stands beside this one. Adding one is a file and a line.
+-- The names of all automations; the file of each stands beside this one. The last line is made by `make doc`.
 --
 -- A file returns {
 --   doc =           one sentence
@@ -10,4 +10,4 @@
 --   decide =        function(config, now, state) -> { why =, actions =, claims =, again_at = }; pure but for state.memory
 --   month =         function(config) -> billed calls of an ordinary month by class, for the estimate
 -- }
-return { "charge_by", "surplus_charge", "tariff_sync", "ensure" }
+return { "charge_by", "surplus_charge", "ensure", "tariff_sync" }

@@ -1,0 +1,60 @@
+-- Where automations are listed: the names that the module loads, the table of their page, the links of the manual. Made from the
+-- files in lua/fleet/automation/builtin, so that adding one is its file and its page.
+
+local read = require("spec.support.harness.files").read
+
+local M = {}
+
+local folder = "lua/fleet/automation/builtin"
+
+local function definitions()
+  local list = {}
+  local pipe = assert(io.popen("ls " .. folder))
+  for line in pipe:lines() do
+    local name = string.match(line, "^(.*)%.lua$")
+    if name and name ~= "init" then list[#list + 1] = { name = name, is = require("fleet.automation.builtin." .. name) } end
+  end
+  pipe:close()
+  table.sort(list, function(a, b)
+    if a.is.precedence ~= b.is.precedence then return a.is.precedence > b.is.precedence end
+    return a.name < b.name
+  end)
+  return list
+end
+
+local function each(text)
+  local out = {}
+  for i, one in ipairs(definitions()) do out[i] = text(one.name, one.is) end
+  return out
+end
+
+-- The text with what stands between the two marks replaced; each mark stands in it.
+local function replaced(text, before, after, middle)
+  local _, from = string.find(text, before, 1, true)
+  local to = assert(string.find(text, after, assert(from, before), true), after)
+  return string.sub(text, 1, from) .. middle .. string.sub(text, to)
+end
+
+--- file name -> what should stand in it.
+function M.files()
+  local found = {}
+  local function put(path, before, after, middle) found[path] = replaced(assert(read(path)), before, after, middle) end
+  put(folder .. "/init.lua", "\nreturn { ", " }", table.concat(each(function(name) return '"' .. name .. '"' end), ", "))
+  put("doc/manual/automations.md", "|---|---|---|\n", "\n\n", table.concat(each(function(name, is)
+    return string.format("| [%s](automation-%s.md) | %s | %d |", name, name, is.doc, is.precedence)
+  end), "\n"))
+  put("doc/manual.md", "[Automations](manual/automations.md): ", " |", table.concat(each(function(name)
+    return string.format("[%s](manual/automation-%s.md)", name, name)
+  end), ", "))
+  return found
+end
+
+function M.write()
+  for path, text in pairs(M.files()) do
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+  end
+end
+
+return M
