@@ -48,7 +48,7 @@ test:
 	@$(MAKE) --no-print-directory checked-specs
 
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
-             libmicrohttpd-dev ca-certificates tzdata
+             libmicrohttpd-dev ca-certificates tzdata curl
 
 # Installs what is missing, as root or with sudo; on a system without apt-get it prints what is needed.
 deps:

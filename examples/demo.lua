@@ -97,6 +97,29 @@ local function signed(car, unsigned)
   say("signed charge limit:   %s", outcome(limit))
 end
 
+-- A program that can sign nothing, here curl, before a proxy that can.
+local function proxied(client)
+  local directory = os.tmpname()
+  os.remove(directory)
+  assert(core.directory_make(directory))
+  local proxy = assert(require("fleet.proxy").new { client = client, listen = "unix:" .. directory .. "/socket" })
+  local path = "/api/1/vehicles/5YJ3FLEE9RF000001/command/honk_horn"
+  os.execute(string.format("(curl -s --unix-socket %s/socket -X POST http://localhost%s >%s/answer; mv %s/answer %s/done) &",
+    directory, path, directory, directory, directory))
+  local file
+  repeat
+    fleet.loop.wait(0.05)
+    fleet.loop.step()
+    file = io.open(directory .. "/done")
+  until file
+  say("curl, POST %s", path)
+  say("is answered %s", file:read("a"))
+  file:close()
+  proxy:close()
+  os.remove(directory .. "/done")
+  os.remove(directory)
+end
+
 local function energy(client)
   local site = client:energy_site(1000001)
   local live = assert(site:live_status())
@@ -205,6 +228,8 @@ local function main(addresses, key)
   plain(client:vehicle("5YJSFLEE9KF000002"))
   step "Signed commands to a vehicle that takes nothing else"
   signed(cars[1], without_key:vehicle("5YJ3FLEE9RF000001"))
+  step "A command sent by curl, through a signing proxy"
+  proxied(client)
   step "An energy site"
   energy(client)
   step "A tariff with a gap, and without"

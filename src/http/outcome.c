@@ -115,10 +115,19 @@ static enum kind kind_by_state(const struct status *row, enum vehicle_state stat
   return row->kind;
 }
 
+/* What the signing proxy says of a write, where it says it (doc/protocol.md#proxy-replies): it knows what
+ * left for the vehicle, a status alone does not. */
+static enum outcome outcome_said(const struct exchange *x, enum outcome otherwise) {
+  struct bytes said = header_value(x->headers, "x-fleet-outcome");
+  if (!x->proxied || !said.data) return otherwise;
+  if (bytes_equal(said, bytes_of("not_sent"))) return OUTCOME_NOT_SENT;
+  return bytes_equal(said, bytes_of("refused")) ? OUTCOME_REFUSED : OUTCOME_UNKNOWN;
+}
+
 static struct verdict judge_status(const struct exchange *x) {
   struct bytes text = cut(x->text, TEXT_LIMIT);
   const struct status *row = find_row(x, text);
-  struct verdict v = {.kind = row->kind, .outcome = row->outcome, .row = row};
+  struct verdict v = {.kind = row->kind, .outcome = outcome_said(x, row->outcome), .row = row};
   if (row->trait == TRAIT_BY_STATE) v.kind = kind_by_state(row, x->state);
   v.transient = v.kind == KIND_service || v.kind == KIND_timeout;
   v.retry_after = outcome_retry_after(x->headers, text, x->wall);

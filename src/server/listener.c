@@ -43,12 +43,18 @@ static socklen_t parse(union address *a, const char *host, int port) {
   return sizeof a->v6;
 }
 
-static bool read_port(struct listener *l) {
+static bool read_address(struct listener *l) {
   union address a;
   socklen_t size = sizeof a;
   if (getsockname(l->fd, &a.any, &size)) return false;
-  if (a.any.sa_family == AF_INET) l->port = ntohs(a.v4.sin_port);
-  if (a.any.sa_family == AF_INET6) l->port = ntohs(a.v6.sin6_port);
+  l->host[0] = '\0';
+  if (a.any.sa_family == AF_INET) {
+    l->port = ntohs(a.v4.sin_port);
+    inet_ntop(AF_INET, &a.v4.sin_addr, l->host, sizeof l->host);
+  } else if (a.any.sa_family == AF_INET6) {
+    l->port = ntohs(a.v6.sin6_port);
+    inet_ntop(AF_INET6, &a.v6.sin6_addr, l->host, sizeof l->host);
+  }
   return true;
 }
 
@@ -63,7 +69,7 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
   l->fd = open_socket(a.any.sa_family);
   if (l->fd < 0) return refuse(l, host, e);
   setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(l->fd, &a.any, size) || listen(l->fd, l->backlog) || !read_port(l)) return refuse(l, host, e);
+  if (bind(l->fd, &a.any, size) || listen(l->fd, l->backlog) || !read_address(l)) return refuse(l, host, e);
   return true;
 }
 
@@ -133,7 +139,7 @@ bool listener_adopt(struct listener *l, int fd, struct err *e) {
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
     return err_set(e, KIND_network, "cannot take descriptor %d over", fd);
   l->fd = fd;
-  return read_port(l);
+  return read_address(l);
 }
 
 int listener_duplicate(const struct listener *l) {

@@ -12,8 +12,9 @@
 #include <sys/un.h>
 
 struct listener {
-  int fd;   /* -1: none; close-on-exec, non-blocking */
-  int port; /* the real one, 0 for a Unix socket */
+  int fd;        /* -1: none; close-on-exec, non-blocking */
+  int port;      /* the real one, 0 for a Unix socket */
+  char host[46]; /* numeric, "" for a Unix socket */
   int backlog;
   char path[sizeof((struct sockaddr_un *)0)->sun_path]; /* "" for TCP */
   dev_t device;

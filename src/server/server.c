@@ -16,6 +16,7 @@ static int l_close(lua_State *L);
 static int l_step(lua_State *L);
 static int l_port(lua_State *L);
 static int l_quiet(lua_State *L);
+static int l_address(lua_State *L);
 static int l_connections(lua_State *L);
 
 static const luaL_Reg server_methods[] = {{"close", l_close},
@@ -23,6 +24,7 @@ static const luaL_Reg server_methods[] = {{"close", l_close},
                                           {"port", l_port},
                                           {"quiet", l_quiet},
                                           {"connections", l_connections},
+                                          {"address", l_address},
                                           {NULL, NULL}};
 static const luaL_Reg server_metamethods[] = {{"__close", l_close}, {NULL, NULL}};
 static const struct box_type server_type = {"fleet.server", release_server, server_methods,
@@ -83,6 +85,13 @@ static int l_ready(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
   return box_is_open(L, 1) ? l_step(L) : 0;
+}
+
+/* server:address() -> numeric address of the listening socket, nil for a Unix socket */
+static int l_address(lua_State *L) {
+  const struct listener *l = &check_server(L, 1)->daemon.listener;
+  lua_pushstring(L, l->host[0] ? l->host : NULL);
+  return 1;
 }
 
 static int l_port(lua_State *L) {

@@ -207,6 +207,7 @@ local function exchange(call, token, number, left)
     explain(call, reply, err, kind)
   end
   report(call, reply, err, number, billed)
+  if call.on_reply then call.on_reply(reply) end
   reply:close()
   return value, err, kind
 end

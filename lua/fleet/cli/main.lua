@@ -43,11 +43,16 @@ end
 local context_mt = {}
 context_mt.__index = context_mt
 
+--- What tells calls where they are asked for, and anything else always.
+function context_mt:log()
+  return log_to(self.environment, self.options.verbose ~= nil)
+end
+
 --- The client of this command, made when it is first needed: of the given options, else of those of the command line.
 function context_mt:client(given)
   if not self.made then
     given = given or options.for_client(self.environment, self.options)
-    given.log = log_to(self.environment, self.options.verbose ~= nil)
+    given.log = self:log()
     self.given = given
     local made, err = self:check(self.environment.new, given)
     self.unmade = not made

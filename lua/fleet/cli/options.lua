@@ -119,6 +119,11 @@ local function default_store(environment, found)
   return directory(environment, "XDG_STATE_HOME", "/.local/state")
 end
 
+--- Where the command keeps what outlasts it; nil without a home directory.
+function M.state_directory(environment)
+  return directory(environment, "XDG_STATE_HOME", "/.local/state")
+end
+
 --- The options of fleet.new. texts: the options of the command line by name; writes_config: a named file may be absent.
 function M.for_client(environment, texts, writes_config)
   local found = from_file(environment, texts.config, texts.config and not writes_config)

@@ -14,7 +14,7 @@ local M = { list = {}, by_name = {}, rows = {} }
 
 -- The files, in the order in which `fleet help` names them.
 local files = { "help", "explain", "version", "endpoints", "setup", "login", "account", "keygen", "jws", "pair", "doctor", "sim",
-  "wake", "tariff", "chart", "cost", "run", "mqtt", "completion" }
+  "wake", "tariff", "chart", "cost", "run", "mqtt", "proxy", "completion" }
 
 local of_rows = options.by_name(options.own, options.client, options.call)
 

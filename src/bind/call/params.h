@@ -33,6 +33,10 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
 
 void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed", "All" */
 
+/* The row that core.row gave (plan.c); anything else raises. */
+const struct row *row_at(lua_State *L, int index);
+const struct param *param_named(const struct row *row, const char *name, size_t size); /* NULL: none */
+
 /* The table of parameters against the row (plan.c): unknown names raise, and so does a parameter that is
  * missing. */
 void check_names(const struct plan *p);

@@ -168,7 +168,7 @@ static void check_locals(const struct plan *p) {
 
 /* ---- the path ---- */
 
-static const struct param *param_named(const struct row *row, const char *name, size_t size) {
+const struct param *param_named(const struct row *row, const char *name, size_t size) {
   for (const struct param *q = row->params; q && q->name; q++)
     if (strlen(q->name) == size && memcmp(q->name, name, size) == 0) return q;
   return NULL;
@@ -214,7 +214,7 @@ static bool stands_in(const void *given, const struct row *rows, size_t count) {
 }
 
 /* Only what core.row gave is a row: any other pointer is somebody else's. */
-static const struct row *row_at(lua_State *L, int index) {
+const struct row *row_at(lua_State *L, int index) {
   const void *given = lua_islightuserdata(L, index) ? lua_touserdata(L, index) : NULL;
   if (!stands_in(given, endpoint_rows, endpoint_count) && !stands_in(given, command_rows, command_count))
     luaL_typeerror(L, index, "row");

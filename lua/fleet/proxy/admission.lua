@@ -1,0 +1,87 @@
+-- What is decided of a request before its path is looked at: whether a web page may have sent it, whether its body is what it
+-- says, and who asks. On a Unix socket the file's mode has decided most of it already.
+
+local replies = require "fleet.proxy.replies"
+
+local M = {}
+
+local names_of_loopback = { ["127.0.0.1"] = true, ["localhost"] = true, ["[::1]"] = true }
+
+-- "name:port" → name in lower case.
+local function host_name(host)
+  return string.lower((string.gsub(host, ":%d+$", "")))
+end
+
+local function is_our_name(self, host)
+  if host == nil or host == "" then return false end
+  local name = host_name(host)
+  return names_of_loopback[name] and self.loopback or self.names[name] == true
+end
+
+local function is_json(content_type)
+  return content_type ~= nil and string.find(string.lower(content_type), "^application/json%s*%f[;\0]") ~= nil
+end
+
+-- A page in a browser can make a request to this machine, in its own name (Origin), by a name that it has made to point here
+-- (Host), or as a form.
+local function objection(self, asked)
+  local headers = asked.headers
+  if headers.origin then return replies.error(403, "forbidden", "requests of web pages are refused") end
+  if not is_our_name(self, headers.host) then
+    return replies.error(403, "forbidden", "this proxy has another name: see --host")
+  end
+  if asked.body ~= "" and not is_json(headers["content-type"]) then
+    return replies.error(415, "unsupported_media_type", "a body is application/json")
+  end
+end
+
+local who_are_you = { ["WWW-Authenticate"] = 'Bearer realm="fleet proxy"' }
+
+local function unauthorized(text)
+  return replies.error(401, "unauthorized", text, who_are_you)
+end
+
+local function on_tcp(self, request, asked)
+  local callers, authorization = self.callers, asked.headers.authorization
+  if self.pass_through then
+    local token = callers.bearer(authorization)
+    if token then return callers:by_token(token), token end
+    return nil, unauthorized("a token of the service is needed: it is passed on")
+  end
+  local caller = callers:by_bearer(authorization)
+  if not caller and self.asks_certificates then
+    local _, _, name = request:peer()
+    caller = callers:by_common_name(name)
+  end
+  if caller then return caller end
+  return nil, unauthorized("the proxy's secret is needed as bearer token")
+end
+
+local function on_socket(self, request, asked)
+  local _, uid = request:peer()
+  local authorization = asked.headers.authorization
+  local caller = self.callers:on_socket(authorization, uid)
+  if not self.pass_through then return caller end
+  local token = self.callers.bearer(authorization)
+  if token then return caller, token end
+  return nil, unauthorized("a token of the service is needed: it is passed on")
+end
+
+--- new { socket = on a Unix socket, loopback = , names = set of further host names, pass_through =, asks_certificates =, callers = }
+function M.new(facts)
+  return setmetatable(facts, { __index = M })
+end
+
+--- Whether a browser's page may have sent it: status, headers, body of the refusal, or nothing.
+function M:objection(asked)
+  if self.socket then return nil end
+  return objection(self, asked)
+end
+
+--- The caller of a request, and the service token to pass through, if any; or nil, status, headers, body.
+function M:caller(request, asked)
+  if self.socket then return on_socket(self, request, asked) end
+  return on_tcp(self, request, asked)
+end
+
+return M

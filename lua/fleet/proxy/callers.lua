@@ -1,0 +1,176 @@
+-- Who may ask for what: secrets, client certificates and users as callers; the rows and vehicles that each may use; and how
+-- many calls a minute.
+--
+-- Secrets are kept as digests: a look-up by digest says nothing about the secret in the time that it takes.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local rows = require "fleet.call.rows"
+local tables = require "fleet.util.tables"
+
+local M = {}
+M.__index = M
+
+local shortest_secret = 16 -- bytes
+local where = "fleet.proxy.new"
+
+-- ---- the table of callers ----
+
+local members = {
+  secret = "string", secret_sha256 = "string", certificate = "string", uid = "number", rows = "table", vins = "table",
+  per_minute = "number",
+}
+
+local function check_rows(name, list)
+  for _, row in ipairs(list) do
+    if not rows.by_name[row] then errors.unknown_name(where .. ": caller '" .. name .. "'", "row", tostring(row), rows.by_name) end
+  end
+end
+
+local function check_vins(name, list)
+  for _, vin in ipairs(list) do
+    if type(vin) ~= "string" or not core.is_vin(vin) then
+      errors.usage("%s: caller '%s': '%s' is not a VIN", where, name, tostring(vin))
+    end
+  end
+end
+
+local function check_member(name, member, value)
+  local wanted = members[member]
+  if not wanted then errors.unknown_name(where .. ": caller '" .. name .. "'", "member", tostring(member), members) end
+  if type(value) ~= wanted then errors.usage("%s: caller '%s': '%s' is a %s", where, name, member, wanted) end
+end
+
+local function check(name, given)
+  if type(name) ~= "string" or not string.find(name, "^[%w_%.%-]+$") or #name > 64 then
+    errors.usage("%s: a caller's name is 1 to 64 letters, digits, '_', '.' or '-', not '%s'", where, tostring(name))
+  end
+  if type(given) ~= "table" then errors.usage("%s: caller '%s' is a table", where, name) end
+  for member, value in pairs(given) do check_member(name, member, value) end
+  if given.rows then check_rows(name, given.rows) end
+  if given.vins then check_vins(name, given.vins) end
+  if given.secret and #given.secret < shortest_secret then
+    errors.usage("%s: caller '%s': a secret has %d bytes or more", where, name, shortest_secret)
+  end
+  if given.secret_sha256 and not string.find(given.secret_sha256, "^%x+$") or given.secret_sha256 and #given.secret_sha256 ~= 64 then
+    errors.usage("%s: caller '%s': 'secret_sha256' is 64 hexadecimal digits", where, name)
+  end
+  if given.per_minute and not (given.per_minute > 0 and given.per_minute < 1e6) then
+    errors.usage("%s: caller '%s': 'per_minute' is a number above 0", where, name)
+  end
+end
+
+local function new_caller(name, given, per_minute)
+  return {
+    name = name, rows = given.rows and tables.set(given.rows), vins = given.vins and tables.set(given.vins),
+    per_minute = given.per_minute or per_minute, credit = nil, seen = nil,
+  }
+end
+
+local function add(self, name, given, per_minute)
+  local caller = new_caller(name, given, per_minute)
+  local digest = given.secret and core.sha256(given.secret) or given.secret_sha256 and string.lower(given.secret_sha256)
+  if digest then self.by_secret[digest] = caller end
+  if given.certificate then self.by_certificate[given.certificate] = caller end
+  if given.uid then self.by_uid[given.uid] = caller end
+  self.by_name[name] = caller
+end
+
+--- new { callers = { name = … } or nil, secret = one for whoever may do everything, or nil, per_minute = for each, or nil }
+function M.new(options)
+  local self = setmetatable({ by_secret = {}, by_certificate = {}, by_uid = {}, by_name = {}, tokens = 0 }, M)
+  self.per_minute, self.named = options.per_minute, options.callers ~= nil
+  for name, given in pairs(options.callers or {}) do
+    check(name, given)
+    add(self, name, given, options.per_minute)
+  end
+  if options.secret then
+    check("secret", { secret = options.secret })
+    add(self, "secret", { secret = options.secret }, options.per_minute)
+  end
+  self.anybody = self.by_name["local"] or new_caller("local", {}, options.per_minute)
+  return self
+end
+
+--- Whether anybody can identify himself at all.
+function M:has_secrets()
+  return next(self.by_secret) ~= nil
+end
+
+-- ---- who it is ----
+
+local function bearer(authorization)
+  return authorization and string.match(authorization, "^[Bb]earer +([%w%-%._~%+/]+=*) *$")
+end
+M.bearer = bearer
+
+--- The caller of a request by his secret, or nil.
+function M:by_bearer(authorization)
+  local secret = bearer(authorization)
+  return secret and self.by_secret[core.sha256(secret)]
+end
+
+--- The caller whom a verified client certificate names: all of them are one where no callers are listed.
+function M:by_common_name(name)
+  if not name then return nil end
+  if not self.named then
+    self.certified = self.certified or new_caller("certificate", {}, self.per_minute)
+    return self.certified
+  end
+  return self.by_certificate[name]
+end
+
+--- The caller on a Unix socket: one who says a listed secret, a listed user, else anybody who may open the socket.
+function M:on_socket(authorization, uid)
+  return self:by_bearer(authorization) or self.by_uid[uid] or self.anybody
+end
+
+local most_tokens = 256
+
+--- The caller of a service token that is passed through: known by its digest.
+function M:by_token(token)
+  local name = "token-" .. string.sub(core.sha256(token), 1, 16)
+  local caller = self.by_name[name]
+  if caller then return caller end
+  if self.tokens >= most_tokens then -- callers come and go: the table begins anew
+    for known in pairs(self.by_name) do
+      if string.find(known, "^token%-") then self.by_name[known] = nil end
+    end
+    self.tokens = 0
+  end
+  caller = new_caller(name, {}, self.per_minute)
+  self.by_name[name], self.tokens = caller, self.tokens + 1
+  return caller
+end
+
+-- ---- what he may ----
+
+--- Whether the caller may use the row with these vehicles (a list, empty where the row is about none). Returns true, or nil
+--- and why not.
+function M.allowed(caller, row, vins)
+  if caller.rows and not caller.rows[row.name] then
+    return nil, string.format("the caller '%s' may not call %s", caller.name, row.name)
+  end
+  if not caller.vins then return true end
+  if #vins == 0 and not (caller.rows and row.handle ~= "vehicle") then
+    return nil, string.format("the caller '%s' may not call %s: it is not about a vehicle of the list", caller.name, row.name)
+  end
+  for _, vin in ipairs(vins) do
+    if not caller.vins[vin] then return nil, string.format("the caller '%s' may not use this vehicle", caller.name) end
+  end
+  return true
+end
+
+--- Takes one call of the caller's minute. Returns true, or nil and the seconds until he has one.
+function M.take(caller, now)
+  local rate = caller.per_minute
+  if not rate then return true end
+  local burst = math.max(rate, 1)
+  caller.credit = math.min((caller.credit or burst) + (now - (caller.seen or now)) * rate / 60, burst)
+  caller.seen = now
+  if caller.credit < 1 then return nil, (1 - caller.credit) * 60 / rate end
+  caller.credit = caller.credit - 1
+  return true
+end
+
+return M

@@ -1,0 +1,110 @@
+-- The clients that the proxy calls with: one per account, and, where callers bring tokens of their own, one per token.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+
+local M = {}
+M.__index = M
+
+local most_tokens = 256
+
+local function check(name, client)
+  local known, context = pcall(core.context, client)
+  if not known or type(context) ~= "table" then errors.usage("fleet.proxy.new: '%s' is not a client", name) end
+  if not context.keys then
+    errors.usage("fleet.proxy.new: the client has no key, and nothing could be signed: set 'key'")
+  end
+  if context.config.commands == "proxy" then
+    errors.usage("fleet.proxy.new: the client sends its commands to a proxy itself: commands = \"auto\" signs them")
+  end
+  return context
+end
+
+-- One vehicle has one session with one key in this process, whichever account a command comes from.
+local function share_sessions(first, other)
+  if first.keys[1]:fingerprint() == other.keys[1]:fingerprint() then other.sessions = first.sessions end
+end
+
+--- new(client, accounts): the client of callers who name no account, and further ones by name, or nil.
+function M.new(client, accounts)
+  local first = check("client", client)
+  local self = setmetatable({ first = client, by_account = {}, by_token = {}, tokens = 0, users = 0 }, M)
+  self.by_account[first.config.account] = client
+  self.key, self.store = first.keys[1], first.store
+  for name, other in pairs(accounts or {}) do
+    share_sessions(first, check(name, other))
+    self.by_account[name] = other
+  end
+  return self
+end
+
+--- The client of an account, or nil for one that is not served; of no name, the first one.
+function M:of_account(name)
+  if name == nil or name == "" then return self.first end
+  return self.by_account[name]
+end
+
+-- All that the base client has but its token: nothing of the caller's is stored.
+local function with_token(base, token)
+  local context = core.context(base)
+  local config = setmetatable({ token = token, account = "pass-through" }, { __index = context.config })
+  return core.client(setmetatable({ config = config }, { __index = context }))
+end
+
+--- The client that sends a caller's own token.
+function M:of_token(token)
+  local digest = core.sha256(token)
+  local client = self.by_token[digest]
+  if client then return client end
+  if self.tokens >= most_tokens then self.by_token, self.tokens = {}, 0 end
+  client = with_token(self.first, token)
+  self.by_token[digest], self.tokens = client, self.tokens + 1
+  return client
+end
+
+-- ---- their end ----
+
+local function close(self)
+  for name, client in pairs(self.by_account) do
+    if not self.successor or self.successor.by_account[name] ~= client then client:close() end
+  end
+end
+M.close = close
+
+--- A request begins to use them, and has ended; the last one of retired clients closes them.
+function M:enter()
+  self.users = self.users + 1
+end
+
+function M:leave()
+  self.users = self.users - 1
+  if self.successor and self.users == 0 then close(self) end
+end
+
+--- Others take their place: they are closed as soon as nobody uses them.
+function M:retire(successor)
+  self.successor = successor
+  if self.users == 0 then close(self) end
+end
+
+-- ---- what is known of their tokens ----
+
+--- { { account =, slot =, age = seconds, left = seconds }, … }, in order of the names.
+function M:tokens_known(wall)
+  local names, list = {}, {}
+  for name in pairs(self.by_account) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local info = self.by_account[name]:token_info()
+    for _, slot in ipairs(info and { "user", "partner", "business" } or {}) do
+      local token = info[slot]
+      if token then
+        local age = token.refreshed_at and wall - token.refreshed_at
+        list[#list + 1] = { account = name, slot = slot, age = age, left = token.expires_in }
+      end
+    end
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,62 @@
+-- Calls that the proxy passes on: the row's request with the caller's values, query and body, and the service's own answer.
+-- Telemetry configurations are signed on the way.
+
+local core = require "fleet.core"
+local replies = require "fleet.proxy.replies"
+local rows = require "fleet.call.rows"
+local run = require "fleet.call"
+local telemetry_check = require "fleet.resources.telemetry_check"
+
+local M = {}
+
+local passed_headers = {
+  ["content-type"] = "Content-Type", ["retry-after"] = "Retry-After", ["ratelimit-limit"] = "RateLimit-Limit",
+  ["ratelimit-remaining"] = "RateLimit-Remaining", ["ratelimit-reset"] = "RateLimit-Reset", ["x-txid"] = "X-Txid",
+}
+
+-- The last answer of the service, as it is to be passed on; nil where an attempt brought none.
+local function taken(reply)
+  local status = reply:status()
+  if not status or status < 200 or status > 599 then return nil end
+  local headers = {}
+  for name, written in pairs(passed_headers) do
+    local value = reply:header(name)
+    if value and not string.find(value, "%c") then headers[written] = value end
+  end
+  return { status = status, headers = headers, body = reply:body() }
+end
+
+--- Calls the row with the caller's values. Returns status, headers, body, and the err of a call that failed.
+function M.call(client, row, values, query, body, seconds)
+  local planned, request = pcall(core.forward, row.pointer, values, query, body, seconds)
+  if not planned then return replies.error(400, "invalid_request", request) end
+  local last
+  local call = run.new_call(row, request, core.context(client), values.vin or values.energy_site_id, client)
+  call.on_reply = function(reply) last = taken(reply) end
+  local _, err = run.guarded(call, run.attempts)
+  if not last then return replies.failure(err) end
+  if err and err.outcome then last.headers["x-fleet-outcome"] = err.outcome end
+  return last.status, last.headers, last.body, err
+end
+
+local jws_row = rows.by_name.create_fleet_telemetry_config_jws
+
+local function telemetry_problems(config, wall)
+  if type(config) ~= "table" then return "'config' is missing" end
+  local lines = {}
+  for i, problem in ipairs(telemetry_check.check(config, wall).problems) do lines[i] = problem.where .. " " .. problem.message end
+  return lines[1] and table.concat(lines, "; ")
+end
+
+--- Signs a telemetry configuration and sends it. body: the decoded body of the plain row.
+function M.telemetry(client, key, body, seconds)
+  if type(body.vins) ~= "table" then return replies.error(400, "invalid_request", "'vins' is missing") end
+  local _, wall = core.context(client).clock()
+  local problems = telemetry_problems(body.config, wall)
+  if problems then return replies.error(400, "invalid_request", problems) end
+  local token, err = telemetry_check.sign(key, body.config)
+  if not token then return replies.failure(err) end
+  return M.call(client, jws_row, {}, "", core.json_encode({ vins = body.vins, token = token }, "vins"), seconds)
+end
+
+return M

@@ -1,0 +1,50 @@
+-- What the proxy counts, for GET /metrics. Every label is a name of our own, so that nobody outside can make the tables grow.
+
+local registry = require "fleet.util.metrics"
+
+local M = {}
+M.__index = M
+
+local rows = {
+  { name = "fleet_proxy_commands_total", kind = "counter", doc = "Vehicle commands by outcome and kind of failure.",
+    labels = { "outcome", "kind" } },
+  { name = "fleet_proxy_requests_total", kind = "counter", doc = "Requests by status of the answer.", labels = { "status" } },
+  { name = "fleet_proxy_in_flight", kind = "gauge", doc = "Requests that are being served." },
+  { name = "fleet_proxy_queue", kind = "gauge", doc = "Commands that wait for their vehicle." },
+  { name = "fleet_proxy_connections", kind = "gauge", doc = "Open connections of callers." },
+  { name = "fleet_proxy_command_seconds", kind = "histogram", doc = "Seconds from the arrival of a command to its answer." },
+  { name = "fleet_proxy_token_age_seconds", kind = "gauge", doc = "Seconds since the token of an account was exchanged.",
+    labels = { "account", "slot" } },
+  { name = "fleet_proxy_token_expires_seconds", kind = "gauge", doc = "Seconds until the token of an account expires.",
+    labels = { "account", "slot" } },
+}
+
+function M.new()
+  return setmetatable({ registry = registry.new(rows), in_flight = 0 }, M)
+end
+
+--- A request of any kind was answered.
+function M:answered(status)
+  self.registry:add("fleet_proxy_requests_total", { status = status })
+end
+
+--- A command has ended. outcome: "done", "refused", "not_sent" or "unknown"; kind: of its error, or "".
+function M:command(outcome, kind, seconds)
+  self.registry:add("fleet_proxy_commands_total", { outcome = outcome, kind = kind })
+  self.registry:observe("fleet_proxy_command_seconds", nil, seconds)
+end
+
+--- The text. facts: { waiting =, connections =, tokens = { { account, slot, age, left }, … } }
+function M:text(facts)
+  local figures = self.registry
+  figures:set("fleet_proxy_in_flight", nil, self.in_flight)
+  figures:set("fleet_proxy_queue", nil, facts.waiting)
+  figures:set("fleet_proxy_connections", nil, facts.connections)
+  for _, token in ipairs(facts.tokens) do
+    if token.age then figures:set("fleet_proxy_token_age_seconds", token, token.age) end
+    if token.left then figures:set("fleet_proxy_token_expires_seconds", token, token.left) end
+  end
+  return figures:text()
+end
+
+return M

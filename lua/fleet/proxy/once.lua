@@ -1,0 +1,98 @@
+-- A caller's Idempotency-Key: the first result for ten minutes, whichever proxy of one store is asked.
+--
+-- The record is a claim before anything is sent, and becomes the result after it. Who holds its lease is at work; a claim that
+-- nobody holds belongs to one who died, and nobody knows what he had sent: that is answered as unknown, and never sent again.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local kept_for = 600 -- seconds
+local first_pause, longest_pause = 0.02, 0.25
+
+local function key_of(caller, key)
+  return "proxy/" .. core.sha256(caller .. "\n" .. key)
+end
+
+--- Whether the text can be a key.
+function M.is_key(text)
+  return #text > 0 and #text <= 255 and not string.find(text, "%c")
+end
+
+local function failure(kind, message, outcome)
+  return errors.new(kind, message, { outcome = outcome })
+end
+
+local function not_sent(err)
+  err.outcome = "not_sent"
+  return nil, err
+end
+
+local function abandoned()
+  return failure("service", "another proxy began this command and ended before it said what came of it", "unknown")
+end
+
+local function read(record, digest)
+  local known = core.json_decode(record)
+  if type(known) ~= "table" then return nil, failure("store", "the record of this Idempotency-Key cannot be read", "unknown") end
+  if known.digest ~= digest then
+    return nil, failure("invalid", "this Idempotency-Key was used for another request", "not_sent")
+  end
+  return known
+end
+
+-- Runs with the lease: what is stored now is what the last holder left.
+local function settle(store, name, lease, digest, act)
+  local record, generation, kind = store:get(name)
+  if record == nil and kind then return not_sent(generation) end
+  if record then
+    local known, err = read(record, digest)
+    if err then return nil, err end
+    if known.answer then return known.answer end
+    return nil, abandoned()
+  end
+  local claim = { generation = 0, ttl = kept_for, lease = lease, durable = true }
+  local claimed, err = store:put(name, core.json_encode { digest = digest }, claim)
+  if not claimed then return not_sent(err) end
+  local answer = act()
+  store:put(name, core.json_encode { digest = digest, answer = answer }, { ttl = kept_for, lease = lease })
+  return answer
+end
+
+local function holding(store, name, lease, digest, act)
+  local ran, answer, err = pcall(settle, store, name, lease, digest, act)
+  lease:release()
+  if not ran then error(answer, 0) end
+  return answer, err
+end
+
+-- The result of somebody who is at work, or nil.
+local function finished(store, name, digest)
+  local record = store:get(name)
+  if not record then return nil end
+  local known, err = read(record, digest)
+  if err then return nil, err end
+  return known.answer
+end
+
+--- The answer that goes with a caller's key: that of act(), which is called once at most, or the stored one.
+-- digest: of the request, so that a key which is used twice for different things is refused; seconds: how long to wait for
+-- another who is at work. Returns a table, or nil, err.
+function M.perform(store, caller, key, digest, seconds, act)
+  local name = key_of(caller, key)
+  local pauses = tasks.pauses(seconds, first_pause, longest_pause)
+  while true do
+    local lease, err, kind = store:lease(name, seconds + 30)
+    if lease then return holding(store, name, lease, digest, act) end
+    if kind ~= "busy" then return not_sent(err) end
+    local answer, why = finished(store, name, digest)
+    if answer or why then return answer, why end
+    if not pauses:again() then
+      return nil, failure("timeout", "another request with this Idempotency-Key is under way", "unknown")
+    end
+  end
+end
+
+return M

@@ -1,0 +1,103 @@
+-- What the proxy answers, in the shapes of the service (doc/protocol.md#envelope, #proxy-replies), so that a client cannot tell
+-- it from the service but for what signing adds.
+
+local core = require "fleet.core"
+
+local M = {}
+
+local JSON = "application/json; charset=utf-8"
+local json_headers = { ["Content-Type"] = JSON, ["Cache-Control"] = "no-store" }
+
+local function headers_with(more)
+  local headers = { ["Content-Type"] = JSON, ["Cache-Control"] = "no-store" }
+  for name, value in pairs(more) do headers[name] = value end
+  return headers
+end
+
+--- A reply: status, headers, body.
+function M.text(status, text)
+  return status, { ["Content-Type"] = "text/plain; charset=utf-8" }, text
+end
+
+--- A refusal of the proxy's own. more: headers.
+function M.error(status, text, description, more)
+  local body = core.json_encode { response = core.null, error = text, error_description = description or "" }
+  return status, more and headers_with(more) or json_headers, body
+end
+
+-- ---- commands that were answered ----
+
+local DONE = '{"response":{"result":true,"reason":""}}'
+local ours = { changed = true, reason = true, via = true, authenticated = true, perhaps_changed = true }
+
+--- The result of a command, as the service says it.
+function M.command(value)
+  local plain = value.changed and value.reason == ""
+  local response = { result = value.changed, reason = value.reason }
+  for name, member in pairs(value) do
+    if not ours[name] then response[name], plain = member, false end
+  end
+  if plain then return 200, json_headers, DONE end
+  return 200, json_headers, core.json_encode { response = response }
+end
+
+-- ---- failures ----
+
+local statuses = {
+  network = 502, tls = 502, timeout = 504, auth = 401, forbidden = 403, scope = 403, not_found = 404, rate_limited = 429,
+  asleep = 408, offline = 408, region = 421, unregistered = 412, limit_exceeded = 403, refused = 502, unsupported = 400,
+  key_not_paired = 500, busy = 503, protocol = 502, service = 502, store = 503, conflict = 503, budget = 429, cancelled = 503,
+  closed = 503, invalid = 400,
+}
+
+-- Other clients know these by their text.
+local texts = {
+  asleep = "vehicle unavailable: vehicle is offline or asleep",
+  offline = "vehicle unavailable: vehicle is offline or asleep",
+  key_not_paired = "vehicle rejected request: your public key has not been paired with the vehicle",
+}
+
+local soon = { busy = 1, closed = 1, conflict = 1 } -- seconds: it passes
+
+local function failure_headers(err)
+  local more = {}
+  if err.outcome then more["x-fleet-outcome"] = err.outcome end
+  local wait = err.retry_after and err.retry_after > 0 and err.retry_after or soon[err.kind]
+  if wait then more["Retry-After"] = string.format("%d", math.ceil(wait)) end
+  return headers_with(more)
+end
+
+-- The vehicle's own no, with its reason; a protocol fault that means no is one too.
+local function is_refusal(err, command)
+  if not command or err.outcome ~= "refused" or err.status ~= nil and err.status ~= 200 then return false end
+  return err.kind == "refused" or err.reason ~= nil and not texts[err.kind]
+end
+
+-- What the service said, as it said it; of an unknown outcome the proxy speaks itself.
+local function as_it_came(err)
+  return err.outcome ~= "unknown" and err.status ~= nil and err.status >= 400 and type(err.raw) == "string"
+end
+
+local function status_for(err)
+  if err.status and err.status >= 400 and err.status <= 599 then return err.status end
+  return statuses[err.kind] or 502
+end
+
+--- The answer to a call that failed. command: whether it is a vehicle command.
+function M.failure(err, command)
+  local headers = failure_headers(err)
+  if is_refusal(err, command) then
+    return 200, headers, core.json_encode { response = { result = false, reason = err.reason or err.message } }
+  end
+  if as_it_came(err) then
+    if not string.find(err.raw, "^%s*[{%[]") then headers["Content-Type"] = "text/plain; charset=utf-8" end
+    return err.status, headers, err.raw
+  end
+  local body = {
+    response = core.null, error = err.outcome ~= "unknown" and texts[err.kind] or err.reason or err.kind,
+    error_description = err.message, outcome = err.outcome,
+  }
+  return status_for(err), headers, core.json_encode(body)
+end
+
+return M

@@ -1,0 +1,86 @@
+-- Which row a request means: its path against the templates of the rows, its verb, and the fixed query of rows that share a path.
+
+local rows = require "fleet.call.rows"
+
+local M = {}
+
+local function new_node()
+  return { fixed = {}, any = nil, rows = {} }
+end
+
+local function child(node, part)
+  if string.sub(part, 1, 1) == "{" then
+    node.any = node.any or new_node()
+    return node.any
+  end
+  node.fixed[part] = node.fixed[part] or new_node()
+  return node.fixed[part]
+end
+
+local root = new_node()
+for _, row in ipairs(rows.list) do
+  local node = root
+  for part in string.gmatch(row.path, "[^/]+") do node = child(node, part) end
+  node.rows[#node.rows + 1] = row
+end
+
+-- The values of the placeholders of a row's path, by name.
+local function values_of(row, parts)
+  local values, i = {}, 0
+  for part in string.gmatch(row.path, "[^/]+") do
+    i = i + 1
+    local name = string.match(part, "^{(.+)}$")
+    if name then values[name] = parts[i] end
+  end
+  return values
+end
+
+local function node_at(parts)
+  local node = root
+  for _, part in ipairs(parts) do
+    node = node.fixed[part] or node.any
+    if not node then return nil end
+  end
+  return node.rows[1] and node or nil
+end
+
+local function has_field(query, field)
+  return string.find("&" .. query .. "&", "&" .. field .. "&", 1, true) ~= nil
+end
+
+local function verbs_of(list)
+  local found, verbs = {}, {}
+  for _, row in ipairs(list) do
+    if not found[row.verb] then verbs[#verbs + 1] = row.verb end
+    found[row.verb] = true
+  end
+  return table.concat(verbs, ", ")
+end
+
+-- Nothing but plain path characters: a byte that is escaped there has no place in a VIN or an id.
+local function parts_of(path)
+  if not string.find(path, "^[%w%-%._~/]+$") or string.find(path, "//", 1, true) or string.sub(path, -1) == "/" then return nil end
+  local parts = {}
+  for part in string.gmatch(path, "[^/]+") do
+    if part == "." or part == ".." then return nil end
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
+--- find(method, path, query) → row, values of its placeholders by name; nil when there is no such path; nil, verbs when there
+--- is one, but not with this method.
+function M.find(method, path, query)
+  local parts = parts_of(path)
+  local node = parts and node_at(parts)
+  if not node then return nil end
+  for _, row in ipairs(node.rows) do
+    if row.verb == method and (not row.query or has_field(query, row.query)) then return row, values_of(row, parts) end
+  end
+  for _, row in ipairs(node.rows) do
+    if row.verb == method then return nil end -- the path exists with another query
+  end
+  return nil, verbs_of(node.rows)
+end
+
+return M

@@ -1,0 +1,293 @@
+-- The proxy without a socket: a caller and a request go in, an answer comes out. Routes come from the rows; commands are signed,
+-- everything else is forwarded.
+
+local callers = require "fleet.proxy.callers"
+local core = require "fleet.core"
+local forward = require "fleet.proxy.forward"
+local metrics = require "fleet.proxy.metrics"
+local once = require "fleet.proxy.once"
+local queues = require "fleet.proxy.queue"
+local replies = require "fleet.proxy.replies"
+local routes = require "fleet.proxy.routes"
+local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
+
+local M = {}
+M.__index = M
+
+local largest_command = 4096 -- bytes of its body
+local telemetry = "create_fleet_telemetry_config"
+
+--- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil }
+function M.new(options)
+  return setmetatable({
+    clients = options.clients, timeout = options.timeout, audit = options.audit, queue = queues.new(options.limits),
+    metrics = metrics.new(),
+  }, M)
+end
+
+-- ---- what a request is about ----
+
+-- "/account/<name>/api/…" → name, "/api/…"; a header says it as well.
+local function account_of(asked)
+  local name, rest = string.match(asked.path, "^/account/([^/]+)(/.*)$")
+  if name then return name, rest end
+  return asked.headers["x-fleet-account"], asked.path
+end
+
+local function has_param(row, place, kind)
+  for _, param in ipairs(row.params) do
+    if param.place == place and param.type == kind then return param.name end
+  end
+end
+
+-- The vehicles of a query; nil where a name is written so that it may mean another one.
+local function add_query_vins(list, query)
+  for field in string.gmatch(query, "[^&]+") do
+    local name, value = string.match(field, "^([^=]*)=?(.*)$")
+    if string.find(name, "[%%+]") then return nil end
+    if name == "vin" or name == "vins" then list[#list + 1] = value end
+  end
+  return list
+end
+
+local function decoded(call)
+  if call.asked.body == "" then return {} end
+  local body = core.json_decode(call.asked.body)
+  if type(body) ~= "table" or body == core.null or body[1] ~= nil then return nil end
+  return body
+end
+
+-- All vehicles that a request names; nil when it cannot be told. A body that names vehicles is written anew, so that what was
+-- checked is what is sent.
+local function vins_of(call)
+  local row, list = call.row, { call.values.vin }
+  if not add_query_vins(list, call.asked.query) then return nil end
+  if not has_param(row, "body", "vins") then return list end
+  call.body = decoded(call)
+  if not call.body or type(call.body.vins) ~= "table" then return nil end
+  local kept = {}
+  for _, param in ipairs(row.params) do kept[param.name] = call.body[param.name] end
+  call.asked = tables.copy(call.asked, { body = core.json_encode(kept, "vins") })
+  for _, vin in ipairs(call.body.vins) do list[#list + 1] = tostring(vin) end
+  return list
+end
+
+-- ---- refusals ----
+
+local function check_route(call)
+  local asked = call.asked
+  local row, found = routes.find(asked.method, call.path, asked.query)
+  call.row, call.values = row, row and found
+  local verbs = not row and found
+  if verbs then return replies.error(405, "Method Not Allowed", verbs .. " is possible here", { Allow = verbs }) end
+  if row then return nil end
+  if string.find(call.path, "^/api/1/vehicles/[^/]+/command/[^/]+$") and asked.method == "POST" then
+    return replies.error(400, "invalid_command", "there is no such command")
+  end
+  return replies.error(404, "not_found", "there is no such path")
+end
+
+local function check_size(call)
+  if not call.row.flags.command then return nil end
+  if #call.asked.body > largest_command then
+    return replies.error(413, "body too large", string.format("a command has %d bytes at most", largest_command))
+  end
+  if not core.is_vin(call.values.vin) then
+    return replies.error(404, "not_found", "a command needs the vehicle's VIN: 17 characters")
+  end
+end
+
+local function check_permission(call)
+  local caller, vins = call.caller, {}
+  if caller.vins then
+    vins = vins_of(call)
+    if not vins then return replies.error(403, "forbidden", "it cannot be told which vehicles the request is about") end
+  end
+  local allowed, why = callers.allowed(caller, call.row, vins)
+  if not allowed then return replies.error(403, "forbidden", why) end
+end
+
+local function too_many(text, seconds)
+  return replies.error(429, "too_many_requests", text,
+    { ["Retry-After"] = string.format("%d", math.ceil(seconds)), ["x-fleet-outcome"] = "not_sent" })
+end
+
+local function check_rate(call)
+  local taken, seconds = callers.take(call.caller, tasks.now())
+  if not taken then return too_many("the caller's calls of this minute are used up", seconds) end
+end
+
+local function check_room(call)
+  if call.row.flags.command and not call.service.queue:has_room(call.values.vin) then
+    return too_many("too many commands wait for this vehicle", 1)
+  end
+end
+
+local function find_client(call)
+  local clients = call.service.clients
+  if call.token then
+    call.client = clients:of_token(call.token)
+  else
+    call.client = clients:of_account(call.account)
+  end
+  if not call.client then return replies.error(404, "not_found", "this proxy holds no such account") end
+end
+
+local checks = { check_route, check_size, check_permission, check_rate, check_room, find_client }
+
+-- ---- commands ----
+
+local takes_params = setmetatable({}, {
+  __mode = "k",
+  __index = function(known, row)
+    local found = false
+    for _, param in ipairs(row.params) do found = found or param.place ~= "path" end
+    known[row] = found
+    return found
+  end,
+})
+
+-- What the row knows of the caller's body: other members are nothing to the service either.
+local function params_of(row, body)
+  local params = {}
+  for _, param in ipairs(row.params) do
+    if param.place == "body" then params[param.name] = body[param.name] end
+  end
+  return params
+end
+
+local function refuse_text(raised)
+  local text = type(raised) == "string" and string.gsub(raised, "^[^\n:]+:%d+: ", "")
+  if not text or string.find(raised, "attempt to ", 1, true) or raised == "not enough memory" then error(raised, 0) end
+  return text
+end
+
+local function send_command(call)
+  local row = call.row
+  local body = decoded(call)
+  if not body then return { replies.error(400, "invalid_request", "the body is not a JSON object") } end
+  local car = call.client:vehicle(call.values.vin)
+  local options = { timeout = math.max(call.deadline - tasks.now(), 0.001), force = true }
+  local ran, value, err
+  if takes_params[row] then
+    ran, value, err = pcall(car[row.method], car, params_of(row, body), options)
+  else
+    ran, value, err = pcall(car[row.method], car, options)
+  end
+  if not ran then
+    call.err = { kind = "invalid", outcome = "not_sent" }
+    return { replies.error(400, "invalid_request", refuse_text(value), { ["x-fleet-outcome"] = "not_sent" }) }
+  end
+  call.err = err
+  if err then return { replies.failure(err, true) } end
+  return { replies.command(value) }
+end
+
+local function in_turn(call)
+  local queue, vin = call.service.queue, call.values.vin
+  if not queue:enter(vin, call.caller.name, call.deadline - tasks.now()) then
+    call.err = { kind = "busy", outcome = "not_sent" }
+    return { too_many("other commands for this vehicle took all the time", 1) }
+  end
+  local ran, answer = pcall(send_command, call)
+  queue:leave(vin)
+  if not ran then error(answer, 0) end
+  return answer
+end
+
+-- ---- everything else ----
+
+local function pass_on(call)
+  local asked = call.asked
+  if call.row.name == telemetry then
+    local body = call.body or decoded(call)
+    if not body then return { replies.error(400, "invalid_request", "the body is not a JSON object") } end
+    return { forward.telemetry(call.client, call.service.clients.key, body, call.deadline - tasks.now()) }
+  end
+  local body = asked.body ~= "" and asked.body or nil
+  local seconds = math.max(call.deadline - tasks.now(), 0.001)
+  return { forward.call(call.client, call.row, call.values, asked.query, body, seconds) }
+end
+
+local function act(call)
+  if call.row.flags.command then return in_turn(call) end
+  return pass_on(call)
+end
+
+-- ---- idempotency keys ----
+
+-- A digest of a short secret is as good as the secret: bodies that may hold one are left out.
+local function digest_of(call)
+  local asked = call.asked
+  local body = next(call.row.secrets) == nil and asked.body or ""
+  return core.sha256(table.concat({ asked.method, asked.path, asked.query, body }, "\n"))
+end
+
+local function first_result(call, key)
+  if not once.is_key(key) then return { replies.error(400, "invalid_request", "an Idempotency-Key has 1 to 255 characters") } end
+  local fresh = false
+  local answer, err = once.perform(call.service.clients.store, call.caller.name, key, digest_of(call), call.deadline - tasks.now(),
+    function()
+      fresh = true
+      local made = act(call)
+      return { made[1], made[2], core.base64(made[3]) }
+    end)
+  if not answer then
+    call.err = err
+    return { replies.failure(err, call.row.flags.command) }
+  end
+  if not fresh then call.repeated = true end
+  return { answer[1], answer[2], core.unbase64(answer[3]) }
+end
+
+-- ---- one request ----
+
+local function outcome_of(call, answer)
+  local err = call.err
+  if err then return err.outcome or "refused", err.kind end
+  return answer[1] == 200 and "done" or "refused", ""
+end
+
+local function tell(call, answer)
+  local seconds = tasks.now() - call.began
+  local outcome, kind = outcome_of(call, answer)
+  local service = call.service
+  service.metrics:command(outcome, kind, seconds)
+  if not service.audit then return end
+  local _, wall = tasks.loop.clock()
+  service.audit {
+    time = wall, who = call.caller.name, account = call.account, vin = string.sub(call.values.vin, -4), command = call.row.name,
+    outcome = outcome, kind = kind ~= "" and kind or nil, status = answer[1], ms = math.floor(seconds * 1000 + 0.5),
+    repeated = call.repeated,
+  }
+end
+
+local kinds_of_refusal = { [403] = "forbidden", [404] = "not_found", [429] = "rate_limited" }
+
+local function refusal_of(call)
+  for _, check in ipairs(checks) do
+    local status, headers, body = check(call)
+    if status then return { status, headers, body } end
+  end
+end
+
+--- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil.
+--- Runs in a task. Returns status, headers, body.
+function M:handle(caller, asked, token)
+  local now = tasks.now()
+  local call = { service = self, caller = caller, asked = asked, token = token, began = now, deadline = now + self.timeout }
+  call.account, call.path = account_of(asked)
+  local answer = refusal_of(call)
+  local command = call.row and call.row.flags.command
+  if answer then
+    if command then call.err = { kind = kinds_of_refusal[answer[1]] or "invalid", outcome = "not_sent" } end
+  else
+    local key = call.row.write and asked.headers["idempotency-key"]
+    answer = key and first_result(call, key) or act(call)
+  end
+  if command then tell(call, answer) end
+  return answer[1], answer[2], answer[3]
+end
+
+return M

@@ -1,0 +1,155 @@
+-- Idempotency-Key: the first result, whichever proxy of one store is asked, while the first is under way as well; and nothing is
+-- ever sent again for a key whose first holder died.
+local callers = require "fleet.proxy.callers"
+local clients = require "fleet.proxy.clients"
+local core = require "fleet.core"
+local fleet = require "fleet"
+local services = require "fleet.proxy.service"
+local signed_world = require "spec.support.fixtures.signed_world"
+
+describe("an Idempotency-Key", function()
+  local world, store, opened, audited, first, second
+
+  local function serving()
+    local made = clients.new(world:client { store = store })
+    opened[#opened + 1] = made
+    return services.new { clients = made, timeout = 30, audit = function(entry) audited[#audited + 1] = entry end }
+  end
+
+  local function ask(service, name, body, key, caller)
+    local status, headers, text = service:handle(caller or callers.new({}).anybody, {
+      method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/" .. name, query = "",
+      headers = { ["idempotency-key"] = key }, body = body or "",
+    })
+    return { status = status, outcome = headers["x-fleet-outcome"], body = text }
+  end
+
+  local function honk(service, key, more)
+    return fleet.run(ask, service, "honk_horn", more, key)
+  end
+
+  before_each(function()
+    world, store, opened, audited = signed_world.new(), fleet.store.memory(), {}, {}
+    first, second = serving(), serving()
+  end)
+
+  after_each(function()
+    for _, made in ipairs(opened) do made:close() end
+    first, second, opened = nil, nil, nil
+    store:close()
+    world:close()
+  end)
+
+  it("gives the first result again, from this proxy and from another", function()
+    local reply = honk(first, "k1")
+    assert.equal(200, reply.status)
+    assert.same(reply, honk(first, "k1"))
+    assert.same(reply, honk(second, "k1"))
+    assert.equal(1, #world.ran)
+    assert.same({ true, true }, { audited[2].repeated, audited[3].repeated })
+    assert.is_nil(audited[1].repeated)
+  end)
+
+  it("that differs is another command, and so is another caller's", function()
+    honk(first, "k1")
+    honk(first, "k2")
+    fleet.run(ask, first, "honk_horn", nil, "k1", callers.new({ callers = { other = {} } }).by_name.other)
+    assert.equal(3, #world.ran)
+  end)
+
+  it("holds for ten minutes", function()
+    honk(first, "k1")
+    world.time.advance(599)
+    honk(second, "k1")
+    assert.equal(1, #world.ran)
+    world.time.advance(2)
+    honk(second, "k1")
+    assert.equal(2, #world.ran)
+  end)
+
+  it("gives an unknown outcome again, and sends nothing", function()
+    world:fault("executed_503", 1, { row = "signed_command", message = "command" })
+    local reply = honk(first, "k1")
+    assert.equal("unknown", reply.outcome)
+    assert.same(reply, honk(second, "k1"))
+    assert.equal(1, #world.ran)
+  end)
+
+  it("waits for another proxy that is at work, and gives what came of it", function()
+    world.before = function(_, kind) if kind == "command" then fleet.sleep(3) end end
+    local replies = {}
+    fleet.run(function()
+      local tasks = {}
+      for i, service in ipairs { first, second, first, second } do
+        tasks[i] = fleet.spawn(function() replies[i] = ask(service, "honk_horn", nil, "k1") end)
+      end
+      for _, task in ipairs(tasks) do task:wait() end
+    end)
+    assert.equal(1, #world.ran)
+    for i = 1, 4 do assert.same({ status = 200, body = '{"response":{"result":true,"reason":""}}' }, replies[i]) end
+  end)
+
+  it("whose holder has died is unknown, and never sent again", function()
+    local killed
+    world.before = function(_, kind)
+      if kind == "command" and not killed then
+        killed = true
+        error(core.err { kind = "cancelled", message = "the process has died" }, 0)
+      end
+    end
+    local put = first.clients.store.put
+    local dead = { put = function(_, name, value, options) -- it dies after the claim: no result is ever written
+      if value:find("answer", 1, true) then return nil, core.err { kind = "store", message = "dead" }, "store" end
+      return put(store, name, value, options)
+    end }
+    first.clients.store = setmetatable(dead, { __index = function(_, name) return function(_, ...) return store[name](store, ...) end end })
+    pcall(honk, first, "k1")
+    world.before = nil
+    local reply = honk(second, "k1")
+    assert.same({ "unknown", 502 }, { reply.outcome, reply.status })
+    assert.matches("ended before it said", reply.body)
+    assert.same(reply, honk(second, "k1"))
+    assert.equal(0, #world.ran)
+  end)
+
+  it("used for another request is refused, and nothing is sent", function()
+    assert.equal(200, fleet.run(ask, first, "set_charge_limit", '{"percent":70}', "k1").status)
+    local reply = fleet.run(ask, second, "set_charge_limit", '{"percent":80}', "k1")
+    assert.same({ 400, "not_sent" }, { reply.status, reply.outcome })
+    assert.equal(1, #world.ran)
+  end)
+
+  it("that cannot be kept sends nothing", function()
+    store.put = function() return nil, core.err { kind = "store", message = "the disk is full" }, "store" end
+    local reply = honk(first, "k1")
+    assert.same({ 503, "not_sent" }, { reply.status, reply.outcome })
+    assert.equal(0, #world.ran)
+  end)
+
+  it("leaves no PIN in the store, nor what it could be found from", function()
+    local body = '{"on":true,"password":"4711"}'
+    assert.equal(200, fleet.run(ask, first, "set_valet_mode", body, "k1").status)
+    local name = "proxy/" .. core.sha256("local\nk1")
+    local record = assert(store:get(name))
+    assert.is_nil(record:find("4711", 1, true))
+    local path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/set_valet_mode"
+    assert.is_nil(record:find(core.sha256("POST\n" .. path .. "\n\n" .. body), 1, true))
+  end)
+
+  it("of no length, or too long, or with control characters is refused", function()
+    for _, key in ipairs { "", ("k"):rep(256), "a\1b" } do assert.equal(400, honk(first, key).status) end
+    assert.equal(0, #world.ran)
+  end)
+
+  it("of a read is nothing", function()
+    local function read()
+      return fleet.run(function()
+        return (first:handle(callers.new({}).anybody, { method = "GET", path = "/api/1/vehicles/" .. signed_world.VIN, query = "",
+          headers = { ["idempotency-key"] = "k1" }, body = "" }))
+      end)
+    end
+    assert.equal(200, read())
+    assert.equal(200, read())
+    assert.equal(2, #world.messages)
+  end)
+end)

@@ -1,0 +1,322 @@
+-- The proxy without a socket, before the simulated service: what it signs, refuses and answers.
+local callers = require "fleet.proxy.callers"
+local clients = require "fleet.proxy.clients"
+local core = require "fleet.core"
+local fleet = require "fleet"
+local services = require "fleet.proxy.service"
+local signed_world = require "spec.support.fixtures.signed_world"
+
+describe("the proxy's service", function()
+  local world, service, caller, audited, opened
+
+  local function serving(options)
+    audited, options = {}, options or {}
+    local made = clients.new(options.client or world:client(options.of_client), options.accounts)
+    opened[#opened + 1] = made
+    return services.new {
+      clients = made, timeout = options.timeout or 30,
+      limits = options.limits, audit = function(entry) audited[#audited + 1] = entry end,
+    }
+  end
+
+  local function ask(method, path, body, more)
+    more = more or {}
+    local asked = { method = method, path = path, query = more.query or "", headers = more.headers or {}, body = body or "" }
+    return fleet.run(function()
+      local status, headers, text = service:handle(more.caller or caller, asked, more.token)
+      return { status = status, headers = headers, body = text, json = core.json_decode(text) }
+    end)
+  end
+
+  local function command(name, body, more)
+    return ask("POST", "/api/1/vehicles/" .. signed_world.VIN .. "/command/" .. name, body, more)
+  end
+
+  before_each(function()
+    world, opened = signed_world.new(), {}
+    caller = callers.new({}).anybody
+    service = serving()
+  end)
+
+  after_each(function()
+    for _, made in ipairs(opened) do made:close() end
+    service, opened = nil, nil
+    world:close()
+  end)
+
+  describe("answers", function()
+    it("a command that was done as the service does", function()
+      local reply = command("honk_horn")
+      assert.same({ 200, '{"response":{"result":true,"reason":""}}' }, { reply.status, reply.body })
+      assert.same({ "honk_horn" }, world.ran)
+      assert.equal(1, world:sent("command"))
+    end)
+
+    it("a vehicle's refusal as the service does", function()
+      local reply = command("charge_stop")
+      assert.same({ 200, false, "not_charging" }, { reply.status, reply.json.response.result, reply.json.response.reason })
+    end)
+
+    it("a sleeping vehicle with 408, and says that nothing was done", function()
+      world:fault("asleep", 1)
+      local reply = command("honk_horn")
+      assert.same({ 408, "not_sent" }, { reply.status, reply.headers["x-fleet-outcome"] })
+      assert.matches("vehicle unavailable: vehicle is offline or asleep", reply.body, 1, true)
+      assert.same({}, world.ran)
+    end)
+
+    it("429 with Retry-After as the service gives it", function()
+      world:fault("rate_limit", 1, { retry_after = 60 })
+      local reply = command("honk_horn")
+      assert.same({ 429, "60" }, { reply.status, reply.headers["Retry-After"] })
+    end)
+
+    it("412 as the service does", function()
+      world:fault("unregistered", 1)
+      assert.equal(412, command("honk_horn").status)
+    end)
+
+    it("a key that is not on the vehicle in the words that clients know", function()
+      world:fault("unpaired", 5)
+      local reply = command("honk_horn")
+      assert.equal(500, reply.status)
+      assert.matches("your public key has not been paired with the vehicle", reply.json.error, 1, true)
+    end)
+
+    it("an unknown outcome as such, with the reason in the body", function()
+      world:fault("executed_503", 1, { row = "signed_command", message = "command" })
+      local reply = command("honk_horn")
+      assert.same({ 503, "unknown", "unknown" }, { reply.status, reply.headers["x-fleet-outcome"], reply.json.outcome })
+      assert.matches("honk_horn", reply.json.error_description)
+      assert.same({ "honk_horn" }, world.ran)
+      assert.equal(1, world:sent("command"))
+    end)
+
+    it("404 for an unknown path, 405 with Allow for a wrong method, 400 for an unknown command", function()
+      assert.equal(404, ask("GET", "/api/1/vehicle").status)
+      assert.equal(404, ask("GET", "/api/1/vehicles/../users/me").status)
+      assert.equal(404, ask("GET", "/api/1//vehicles").status)
+      assert.equal(404, ask("GET", "/api/1/vehicles/%2e%2e").status)
+      assert.equal(404, ask("GET", "/api/1/energy_sites/1/calendar_history", nil, { query = "kind=unheard" }).status)
+      local reply = ask("DELETE", "/api/1/vehicles/" .. signed_world.VIN .. "/drivers/")
+      assert.equal(404, reply.status)
+      reply = ask("PUT", "/api/1/vehicles/" .. signed_world.VIN .. "/drivers")
+      assert.same({ 405, "GET, DELETE" }, { reply.status, reply.headers.Allow })
+      reply = command("honk_hron")
+      assert.same({ 400, "invalid_command" }, { reply.status, reply.json.error })
+      assert.same({}, world.messages)
+    end)
+
+    it("404 for a command whose vehicle is no VIN", function()
+      assert.equal(404, ask("POST", "/api/1/vehicles/1492931520123457/command/honk_horn").status)
+    end)
+
+    it("413 for a command above 4 KiB, and takes one of just that", function()
+      assert.equal(413, command("honk_horn", "{" .. (" "):rep(4095) .. "}").status)
+      assert.equal(200, command("honk_horn", "{" .. (" "):rep(4094) .. "}").status)
+    end)
+
+    it("400 for a body that is no object, or misses a parameter", function()
+      for _, body in ipairs { "[1]", "nonsense", "3", "null" } do
+        assert.equal(400, command("set_charge_limit", body).status, body)
+      end
+      local reply = command("set_charge_limit", "{}")
+      assert.equal(400, reply.status)
+      assert.matches("'percent'.*missing", reply.json.error_description)
+      assert.same({}, world.messages)
+    end)
+
+    it("what a body holds besides is nothing to the command", function()
+      assert.equal(200, command("set_charge_limit", '{"percent":70,"else":1}').status)
+    end)
+
+    it("a mistake of ours with an error that is not the caller's", function()
+      local honk = core.methods("vehicle").honk_horn
+      core.methods("vehicle").honk_horn = function(_, options) return options.timeout.x.y end
+      local ok, raised = pcall(command, "honk_horn")
+      core.methods("vehicle").honk_horn = honk
+      assert.is_false(ok)
+      assert.matches("attempt to index", raised)
+    end)
+  end)
+
+  describe("a PIN", function()
+    it("reaches the vehicle and nothing else", function()
+      local reply = command("set_valet_mode", '{"on":true,"password":"4711"}')
+      assert.equal(200, reply.status)
+      reply = command("set_valet_mode", '{"on":true,"password":"47110"}')
+      assert.equal(400, reply.status)
+      assert.is_nil(reply.body:find("4711", 1, true))
+      assert.is_nil(core.json_encode(audited):find("4711", 1, true))
+    end)
+  end)
+
+  describe("the audit", function()
+    it("has one line per command: who, the VIN's end, the name, the outcome", function()
+      command("honk_horn")
+      command("charge_start")
+      command("set_charge_limit", "{}")
+      world:fault("executed_503", 1, { row = "signed_command", message = "command" })
+      command("honk_horn")
+      local seen = {}
+      for i, entry in ipairs(audited) do
+        seen[i] = ("%s %s %s %s %s"):format(entry.who, entry.vin, entry.command, entry.outcome, entry.kind or "-")
+      end
+      assert.same({
+        "local 0001 honk_horn done -", "local 0001 charge_start refused refused", "local 0001 set_charge_limit not_sent invalid",
+        "local 0001 honk_horn unknown service",
+      }, seen)
+    end)
+
+    it("has none for what is no command", function()
+      ask("GET", "/api/1/vehicles/" .. signed_world.VIN)
+      assert.same({}, audited)
+    end)
+  end)
+
+  describe("a caller", function()
+    local function named(rules)
+      return callers.new({ callers = { one = rules } }).by_name.one
+    end
+
+    it("may use the rows and vehicles of his list only", function()
+      local one = named { rows = { "honk_horn", "info", "fleet_status" }, vins = { signed_world.VIN } }
+      assert.equal(200, command("honk_horn", nil, { caller = one }).status)
+      assert.equal(403, command("flash_lights", nil, { caller = one }).status)
+      assert.equal(200, ask("GET", "/api/1/vehicles/" .. signed_world.VIN, nil, { caller = one }).status)
+      assert.equal(403, ask("GET", "/api/1/vehicles/5YJ3E1EA7KF000009", nil, { caller = one }).status)
+      assert.equal(403, ask("GET", "/api/1/vehicles/1492931520123457", nil, { caller = one }).status)
+    end)
+
+    it("who may use some vehicles may not list all", function()
+      local some, listing = named { vins = { signed_world.VIN } }, named { rows = { "vehicles" }, vins = { signed_world.VIN } }
+      assert.equal(403, ask("GET", "/api/1/vehicles", nil, { caller = some }).status)
+      assert.equal(200, ask("GET", "/api/1/vehicles", nil, { caller = listing }).status)
+    end)
+
+    it("may not slip a vehicle in by body or query", function()
+      local one = named { rows = { "fleet_status", "options" }, vins = { signed_world.VIN } }
+      local function status(body)
+        return ask("POST", "/api/1/vehicles/fleet_status", body, { caller = one }).status
+      end
+      assert.equal(200, status('{"vins":["' .. signed_world.VIN .. '"]}'))
+      assert.equal(403, status('{"vins":["' .. signed_world.VIN .. '","5YJ3E1EA7KF000009"]}'))
+      assert.equal(403, status('{"vins":["5YJ3E1EA7KF000009"],"vins":["5YJ3E1EA7KF000009"]}'))
+      assert.equal(403, status("{}"))
+      local function option(query)
+        return ask("GET", "/api/1/dx/vehicles/options", nil, { caller = one, query = query }).status
+      end
+      assert.equal(200, option("vin=" .. signed_world.VIN))
+      assert.equal(403, option("vin=5YJ3E1EA7KF000009"))
+      assert.equal(403, option("vin=" .. signed_world.VIN .. "&vin=5YJ3E1EA7KF000009"))
+      assert.equal(403, option("vin=" .. signed_world.VIN .. "&%76in=5YJ3E1EA7KF000009"))
+    end)
+
+    it("has so many calls a minute", function()
+      local one = named { per_minute = 2 }
+      assert.equal(200, command("honk_horn", nil, { caller = one }).status)
+      assert.equal(200, command("honk_horn", nil, { caller = one }).status)
+      local reply = command("honk_horn", nil, { caller = one })
+      assert.same({ 429, "not_sent" }, { reply.status, reply.headers["x-fleet-outcome"] })
+      assert.is_true(tonumber(reply.headers["Retry-After"]) >= 1 and tonumber(reply.headers["Retry-After"]) <= 30)
+      world.time.advance(31)
+      assert.equal(200, command("honk_horn", nil, { caller = one }).status)
+    end)
+  end)
+
+  describe("accounts", function()
+    it("are chosen by header or by path; one that is not held is 404", function()
+      local other = world:client { account = "other" }
+      service = serving { accounts = { other = other } }
+      assert.equal(200, command("honk_horn", nil, { headers = { ["x-fleet-account"] = "other" } }).status)
+      assert.equal(200, ask("POST", "/account/other/api/1/vehicles/" .. signed_world.VIN .. "/command/honk_horn").status)
+      assert.equal(404, command("honk_horn", nil, { headers = { ["x-fleet-account"] = "third" } }).status)
+      assert.same({ "other", "other", "third" }, { audited[1].account, audited[2].account, audited[3].account })
+      assert.equal(2, #world.ran)
+    end)
+
+    it("with one key share the session of a vehicle", function()
+      service = serving { accounts = { other = world:client { account = "other" } } }
+      command("honk_horn")
+      command("honk_horn", nil, { headers = { ["x-fleet-account"] = "other" } })
+      assert.equal(1, world:sent("handshake"))
+    end)
+  end)
+
+  describe("a token that is passed through", function()
+    it("goes to the service in place of the held one, and is not kept in the store", function()
+      local store = fleet.store.memory()
+      service = serving { of_client = { token = nil, client_id = "c", store = store } }
+      assert.equal(200, command("honk_horn", nil, { token = world.token }).status)
+      assert.equal(401, command("honk_horn", nil, { token = "another" }).status)
+      assert.equal(1, world:sent("handshake"))
+      assert.is_nil((store:get("token/default/user")))
+      assert.is_nil((store:get("token/pass-through/user")))
+    end)
+
+    it("is not refreshed after a 401, nor is the held one used", function()
+      local reply = command("honk_horn", nil, { token = "another" })
+      assert.equal(401, reply.status)
+      assert.same({}, world.ran)
+    end)
+  end)
+
+  describe("a telemetry configuration", function()
+    local config = '{"vins":["%s"],"config":{"hostname":"telemetry.example.com","port":443,"ca":"%s",'
+      .. '"fields":{"Soc":{"interval_seconds":60}}}}'
+
+    it("with a mistake is refused before it is sent", function()
+      local reply = ask("POST", "/api/1/vehicles/fleet_telemetry_config", config:format(signed_world.VIN, "no chain"))
+      assert.equal(400, reply.status)
+      assert.matches("ca", reply.json.error_description)
+      assert.same({}, world.messages)
+    end)
+
+    it("without vehicles or configuration is refused", function()
+      assert.equal(400, ask("POST", "/api/1/vehicles/fleet_telemetry_config", "{}").status)
+      assert.equal(400, ask("POST", "/api/1/vehicles/fleet_telemetry_config", '{"vins":["x"]}').status)
+      assert.equal(400, ask("POST", "/api/1/vehicles/fleet_telemetry_config", "[]").status)
+    end)
+  end)
+
+  describe("the queue of a vehicle", function()
+    it("that is full is told at once, and nothing is sent", function()
+      service = serving { limits = { per_vin = 1, waiting_per_vin = 2, waiting = 100 } }
+      world.before = function(_, kind) if kind == "command" then fleet.sleep(1) end end
+      local statuses = {}
+      fleet.run(function()
+        local tasks = {}
+        for i = 1, 5 do
+          tasks[i] = fleet.spawn(function()
+            local status, headers = service:handle(caller, {
+              method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/honk_horn", query = "", headers = {}, body = "",
+            })
+            statuses[#statuses + 1] = status .. (headers["Retry-After"] and " later" or "")
+          end)
+        end
+        for _, task in ipairs(tasks) do task:wait() end
+      end)
+      table.sort(statuses)
+      assert.same({ "200", "200", "200", "429 later", "429 later" }, statuses)
+      assert.equal(3, #world.ran)
+    end)
+
+    it("that took all the time is told, and nothing is sent", function()
+      service = serving { timeout = 2 }
+      world.before = function(_, kind) if kind == "command" then fleet.sleep(5) end end
+      local second
+      fleet.run(function()
+        local path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/honk_horn"
+        local first = fleet.spawn(function()
+          service:handle(caller, { method = "POST", path = path, query = "", headers = {}, body = "" })
+        end)
+        fleet.sleep(0.1)
+        local status, headers = service:handle(caller, { method = "POST", path = path, query = "", headers = {}, body = "" })
+        second = { status, headers["x-fleet-outcome"] }
+        first:wait()
+      end)
+      assert.same({ 429, "not_sent" }, second)
+      assert.equal(1, #world.ran)
+    end)
+  end)
+end)

@@ -1,0 +1,141 @@
+-- The simulator in this process and in fleet's own loop, signed in to and with a paired key, for what stands in front of it: and
+-- clients that say exactly what they are told, while that loop turns.
+--
+--   local sim = signed_sim.start(garage)     sim:client(options)  a client with key and tokens     sim:token()  its access token
+--   sim:fault(name, times, options)  sim:clear()  sim:close()     sim.ran  names of the commands that were carried out
+--   signed_sim.raw(proxy, lines, body)       one request, outside of tasks → { status, headers, body } or nil
+--   signed_sim.raw_in_task(proxy, lines, body)
+--   signed_sim.curl(arguments)               → status as text, body
+--   signed_sim.wait(condition)               turns the loop until it holds
+
+local core = require "fleet.core"
+local cqueues = require "cqueues"
+local files = require "spec.support.harness.files"
+local fleet = require "fleet"
+local miniclient = require "spec.support.harness.miniclient"
+local process = require "spec.support.harness.process"
+local sims = require "fleet.sim"
+
+local M = { VIN = "5YJ3FLEE9RF000001" }
+
+local methods = {}
+methods.__index = methods
+
+-- ---- the simulator ----
+
+local function public_hex(key)
+  return (key:public_bytes():gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+local function count_what_runs(self)
+  local obey = self.sim.service.obey
+  function self.sim.service.obey(service, vehicle, name, ...)
+    local reason = obey(service, vehicle, name, ...)
+    if not reason then self.ran[#self.ran + 1] = name end
+    return reason
+  end
+end
+
+local function sign_in(self)
+  local client = self:client { key = false }
+  local url, pending = client:authorize_url()
+  local _, headers = self.sim.service.oauth:authorize(require("fleet.sim.text").form(url:match("%?(.*)$")), false)
+  assert(client:authorize(headers.Location, pending))
+  client:close()
+end
+
+--- vehicles: a list of further VINs, or nil.
+function M.start(vehicles)
+  local self = setmetatable({ key = core.key.generate(), store = fleet.store.memory(), ran = {} }, methods)
+  local list = {}
+  for i, vin in ipairs { M.VIN, table.unpack(vehicles or {}) } do
+    list[i] = { vin = vin, keys = { public_hex(self.key) }, charge_state = { charging_state = "Disconnected" } }
+  end
+  self.sim = assert(sims.new { garage = { vehicles = list } })
+  count_what_runs(self)
+  sign_in(self)
+  return self
+end
+
+--- options: over the usual ones of fleet.new; key = false: none.
+function methods:client(options)
+  local all = {
+    base_url = self.sim.base_url, auth_url = self.sim.auth_url, token_url = self.sim.token_url, client_id = "c", client_secret = "s",
+    redirect_uri = "http://localhost/cb", store = self.store, key = self.key,
+    scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds", "vehicle_charging_cmds" },
+  }
+  for name, value in pairs(options or {}) do all[name] = value end
+  all.key = all.key or nil
+  return fleet.new(all)
+end
+
+function methods:token()
+  return core.json_decode((self.store:get("token/default/user"))).access_token
+end
+
+function methods:fault(...) self.sim:fault(...) end
+function methods:clear() self.sim.service.faults:clear() end
+
+function methods:close()
+  self.sim:close()
+  self.store:close()
+  self.key:close()
+end
+
+-- ---- clients ----
+
+local function bytes_of(lines, body)
+  local text = table.concat(lines, "\r\n")
+  if body then text = text .. "\r\nContent-Length: " .. #body end
+  return text .. "\r\n\r\n" .. (body or "")
+end
+
+-- The exchange as a coroutine of cqueues; turn() lets everything else happen.
+local function exchange(proxy, bytes, turn)
+  local where = { path = proxy.place.unix, port = not proxy.place.unix and proxy.server:port() or nil }
+  local controller, done, reply = cqueues.new(), false, nil
+  controller:wrap(function()
+    local connected, connection = pcall(miniclient.connect, where)
+    if connected then
+      reply = miniclient.exchange(connection, bytes)
+      connection:close()
+    end
+    done = true
+  end)
+  while not done do
+    assert(controller:step(0))
+    turn()
+  end
+  return reply
+end
+
+local function turn_loop()
+  fleet.loop.wait(0.002)
+  fleet.loop.step()
+end
+
+function M.raw(proxy, lines, body)
+  return exchange(proxy, bytes_of(lines, body), turn_loop)
+end
+
+function M.raw_in_task(proxy, lines, body)
+  return exchange(proxy, bytes_of(lines, body), function() fleet.sleep(0.002) end)
+end
+
+function M.wait(condition)
+  for _ = 1, 10000 do
+    if condition() then return end
+    turn_loop()
+  end
+  error("it does not become true", 2)
+end
+
+function M.curl(arguments)
+  local directory = process.temporary("curl")
+  os.execute(("(cd %s; curl -s -o body -w '%%{http_code}' --max-time 20 %s >code 2>error; mv code done) &")
+    :format(process.quote(directory), arguments))
+  M.wait(function() return files.find(directory .. "/done") ~= nil end)
+  return files.read(directory .. "/done"), files.find(directory .. "/body") or ""
+end
+
+return M
