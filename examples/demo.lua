@@ -99,25 +99,20 @@ end
 
 -- A program that can sign nothing, here curl, before a proxy that can.
 local function proxied(client)
-  local directory = os.tmpname()
-  os.remove(directory)
-  assert(core.directory_make(directory))
-  local proxy = assert(require("fleet.proxy").new { client = client, listen = "unix:" .. directory .. "/socket" })
-  local path = "/api/1/vehicles/5YJ3FLEE9RF000001/command/honk_horn"
-  os.execute(string.format("(curl -s --unix-socket %s/socket -X POST http://localhost%s >%s/answer; mv %s/answer %s/done) &",
-    directory, path, directory, directory, directory))
-  local file
+  local socket, answer, path = os.tmpname(), temporary "", "/api/1/vehicles/5YJ3FLEE9RF000001/command/honk_horn"
+  os.remove(socket)
+  local proxy = assert(require("fleet.proxy").new { client = client, listen = "unix:" .. socket })
+  os.execute("curl -s --unix-socket " .. socket .. " -X POST http://localhost" .. path .. " >" .. answer .. " &")
   repeat
     fleet.loop.wait(0.05)
     fleet.loop.step()
-    file = io.open(directory .. "/done")
-  until file
-  say("curl, POST %s", path)
-  say("is answered %s", file:read("a"))
-  file:close()
+    local file = io.open(answer)
+    local text = file:read("a")
+    file:close()
+  until text ~= ""
+  say("curl, POST %s\nis answered %s", path, io.open(answer):read("a"))
   proxy:close()
-  os.remove(directory .. "/done")
-  os.remove(directory)
+  os.remove(answer)
 end
 
 local function energy(client)
