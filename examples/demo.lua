@@ -104,13 +104,10 @@ local function proxied(client)
   local proxy = assert(require("fleet.proxy").new { client = client, listen = "unix:" .. socket })
   os.execute("curl -s --unix-socket " .. socket .. " -X POST http://localhost" .. path .. " >" .. answer .. " &")
   repeat
-    fleet.loop.wait(0.05)
-    fleet.loop.step()
-    local file = io.open(answer)
-    local text = file:read("a")
-    file:close()
-  until text ~= ""
-  say("curl, POST %s\nis answered %s", path, io.open(answer):read("a"))
+    fleet.sleep(0.02)
+    local text = io.lines(answer)()
+  until text
+  say("curl, POST %s\nis answered %s", path, io.lines(answer)())
   proxy:close()
   os.remove(answer)
 end
