@@ -48,6 +48,7 @@ function M.after(verb)
   add_options(found, verb.takes or {})
   if verb.row then
     add_options(found, options.of_row(verb.row))
+    add_options(found, options.bulk_of_row(verb.row))
     local _, named = row_verb.parameters(verb.row)
     for _, param in ipairs(named) do add(found, param.name .. "=", param) end
   end

@@ -208,6 +208,7 @@ end
 
 local function row_page(row)
   return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", options.of_row(row)),
+    options_section("For many vehicles, in place of the VIN", options.bulk_of_row(row)),
     facts_section(row), "Example\n  " .. examples.text(row),
     "'fleet help flags' tells the options of every verb, 'fleet help statuses' the exit statuses.")
 end
@@ -245,7 +246,7 @@ end
 
 local function options_page()
   return page(options_section("Options of every verb", options.own), options_section("Options of the client", options.client),
-    options_section("Options of one call", options.call),
+    options_section("Options of one call", options.call), options_section("Options for many vehicles", options.bulk),
     wrapped("What counts is, in this order: the option, the environment, the configuration file, the default. The store is "
       .. "$XDG_STATE_HOME/fleet (~/.local/state/fleet) unless one is named or a token is brought along.", ""))
 end

@@ -41,6 +41,14 @@ function M.of_row(row)
   return list
 end
 
+--- Those that make a vehicle's verb one for many vehicles.
+M.bulk = require("fleet.cli.bulk.options").list
+
+--- Those of many vehicles, where the row is a vehicle's.
+function M.bulk_of_row(row)
+  return row.handle == "vehicle" and M.bulk or {}
+end
+
 --- Lists of options as one table by name.
 function M.by_name(...)
   local found = {}

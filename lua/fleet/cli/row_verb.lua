@@ -1,5 +1,7 @@
 -- A row as a verb: the words and name=value pairs of the command line become the arguments of the row's call.
 
+local argv = require "fleet.cli.argv"
+local bulk = require "fleet.cli.bulk"
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
@@ -82,10 +84,10 @@ local function names_vehicle(bare, words)
   return #words > others
 end
 
-local function bind_words(environment, row, words, args)
+local function bind_words(environment, row, words, args, many)
   local bare, named = M.parameters(row)
   local i = 1
-  for number = is_vehicle(row, bare[1]) and not names_vehicle(bare, words) and 2 or 1, #bare do
+  for number = many and 2 or is_vehicle(row, bare[1]) and not names_vehicle(bare, words) and 2 or 1, #bare do
     if words[i] == nil then break end
     local value, last = take_words(environment, bare[number], words, i)
     set(args, bare[number], value)
@@ -129,10 +131,11 @@ local function check_complete(environment, row, args)
   end
 end
 
---- The arguments by name that a command line gives. A vehicle stands there as it was named, or not at all: see `run`.
-function M.arguments(environment, row, line)
+--- The arguments by name that a command line gives. A vehicle stands there as it was named, or not at all: see `run`. many: no
+--- vehicle is named, the options say which.
+function M.arguments(environment, row, line, many)
   local args = {}
-  bind_words(environment, row, line.words, args)
+  bind_words(environment, row, line.words, args, many)
   bind_pairs(environment, row, line.pairs, args)
   check_complete(environment, row, args)
   return args
@@ -168,10 +171,20 @@ local function find_vehicles(context, row, args, call_options)
   return true
 end
 
+local function check_stray(row, line)
+  local name = bulk.stray(line.options)
+  if not name then return end
+  usage_error.raise(string.format("option '%s' is for many vehicles: add --all, --vins FILE, --state or --model", argv.written(name)),
+    { row.name })
+end
+
 --- Makes the row's call. Returns its value, or nil, err, kind.
 function M.run(context, row, line)
-  local args = M.arguments(context.environment, row, line)
+  local many = bulk.asked(line.options)
+  if not many then check_stray(row, line) end
+  local args = M.arguments(context.environment, row, line, many)
   local call_options = options.given(context.environment, options.call, line.options)
+  if many then return bulk.run(context, row, args, line, call_options) end
   local client = context:client()
   local found, err, kind = find_vehicles(context, row, args, call_options)
   if not found then return nil, err, kind end

@@ -19,8 +19,8 @@ local function described(records)
   return #list > 0 and table.concat(list, ", ") or "no vehicle"
 end
 
--- Asked for once in a command line.
-local function records_of(context, options)
+--- The records of all vehicles, asked for once in a command line.
+function M.records(context, options)
   if context.vehicles then return context.vehicles end
   local records, err, kind = context:client():vehicles({}, { auth = options and options.auth }):collect()
   context.vehicles = records
@@ -42,7 +42,7 @@ end
 --- id of a record does not serve. Looking through the account is one read, priced as data. Returns the VIN, or nil, err, kind.
 function M.find(context, text, options)
   if text and (options and options.vin_only and core.is_vin or is_id)(text) then return text end
-  local records, err, kind = records_of(context, options)
+  local records, err, kind = M.records(context, options)
   if not records then return nil, err, kind end
   local found = {}
   for _, record in ipairs(records) do

@@ -17,6 +17,7 @@ local files = { "help", "explain", "version", "endpoints", "setup", "login", "ac
   "wake", "tariff", "chart", "cost", "run", "mqtt", "proxy", "completion" }
 
 local of_rows = options.by_name(options.own, options.client, options.call)
+local of_vehicle_rows = options.by_name(options.own, options.client, options.call, options.bulk)
 
 local function add(verb)
   if M.by_name[verb.name] then error("two verbs are called '" .. verb.name .. "'") end
@@ -33,7 +34,7 @@ end
 
 for _, row in ipairs(rows.list) do
   local verb = {
-    name = row.name, doc = row.doc, row = row, options = of_rows,
+    name = row.name, doc = row.doc, row = row, options = row.handle == "vehicle" and of_vehicle_rows or of_rows,
     run = function(context, line) return require("fleet.cli.row_verb").run(context, row, line) end,
     show = function(out, value) require("fleet.cli.show").result(out, row, value) end,
   }
@@ -46,7 +47,7 @@ M.options = {}
 for _, verb in ipairs(M.list) do
   for name, option in pairs(verb.options) do M.options[name] = option end
 end
-for name, option in pairs(of_rows) do M.options[name] = option end
+for name, option in pairs(of_vehicle_rows) do M.options[name] = option end
 
 -- ---- finding one by the words of a command line ----
 

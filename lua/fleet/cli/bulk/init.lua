@@ -1,0 +1,184 @@
+-- A vehicle's verb for many vehicles: chosen, estimated, called so many at once, told one by one, and recorded so that a run
+-- that was stopped goes on without doing anything twice.
+
+local bulk_options = require "fleet.cli.bulk.options"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local estimate = require "fleet.cli.bulk.estimate"
+local journals = require "fleet.cli.bulk.journal"
+local options = require "fleet.cli.options"
+local output = require "fleet.cli.bulk.output"
+local selection = require "fleet.cli.bulk.selection"
+local tables = require "fleet.util.tables"
+
+local M = { options = bulk_options.list, asked = bulk_options.asked, stray = bulk_options.stray }
+
+local default_concurrency = 8
+
+-- ---- one vehicle ----
+
+local function interrupted(raised)
+  return type(raised) == "string" and string.find(raised, "interrupted!", 1, true) ~= nil
+end
+
+-- A read that failed did nothing; its outcome has no name of its own.
+local function entry_of(work, vehicle, value, err)
+  local entry = { vin = vehicle.vin, name = vehicle.name, outcome = "done" }
+  if err then
+    entry.outcome = work.row.write and err.outcome or "failed"
+    entry.kind, entry.message, entry.reason = err.kind, err.message, err.reason
+  elseif work.row.write and type(value) == "table" then
+    entry.changed, entry.reason = value.changed, value.reason
+  else
+    entry.value = value
+  end
+  return entry
+end
+
+local function call_one(work, vehicle)
+  local args = tables.copy(work.args, { [work.implied] = vehicle.vin })
+  local ran, value, err = pcall(work.client.call, work.client, work.row.name, args, work.call_options)
+  if ran then return entry_of(work, vehicle, value, err) end
+  -- a mistake in the parameters is everybody's: nothing was sent
+  work.stopped = work.stopped or value
+  if interrupted(value) then error(value, 0) end
+  return { vin = vehicle.vin, name = vehicle.name, outcome = "not_sent", message = "the command line is wrong" }
+end
+
+local function perform_one(work, vehicle)
+  if work.journal then work.journal:begin(vehicle.vin) end
+  local entry = call_one(work, vehicle)
+  if work.journal then work.journal:finish(entry) end
+  return entry
+end
+
+-- ---- all of them ----
+
+local function tell(work, entry)
+  work.entries[#work.entries + 1] = entry
+  if entry.outcome ~= "done" then work.failed = work.failed + 1 end
+  if not work.stopped then output.add(work.out, work.form, entry) end
+end
+
+local bar_width = 24
+
+local function bar(done, total)
+  local full = math.floor(done / total * bar_width)
+  return "[" .. string.rep("#", full) .. string.rep(".", bar_width - full) .. "]"
+end
+
+local function progress(work, context)
+  return function(done, total, result)
+    if result.skipped then return end
+    if not result.ok then
+      work.stopped = work.stopped or result.err
+      return
+    end
+    tell(work, result.value)
+    local failed = work.failed > 0 and string.format(", %d not done", work.failed) or ""
+    context.progress(string.format("%s %s %d of %d%s", work.row.name, bar(done, total), done, total, failed))
+  end
+end
+
+-- What an earlier run did is left out; what it left in doubt is told.
+local function still_to_do(work, list)
+  local left = {}
+  for _, vehicle in ipairs(list) do
+    local known = work.journal and work.journal:of(vehicle.vin)
+    if known and known.outcome == "unknown" and work.row.write then
+      tell(work, {
+        vin = vehicle.vin, name = vehicle.name, outcome = "unknown", kind = known.kind, earlier = true,
+        message = "unknown since an earlier run, not repeated: " .. tostring(known.message),
+      })
+    elseif not known or known.outcome ~= "done" then
+      left[#left + 1] = vehicle
+    end
+  end
+  return left
+end
+
+local badness = { done = 0, failed = 1, not_sent = 1, refused = 2, unknown = 3 }
+
+-- nil, err, kind of the worst outcome; its kind gives the exit status.
+local function verdict(work)
+  local worst, counts = nil, {}
+  for _, entry in ipairs(work.entries) do
+    counts[entry.outcome] = (counts[entry.outcome] or 0) + 1
+    if badness[entry.outcome] > (worst and badness[worst.outcome] or 0) then worst = entry end
+  end
+  if not worst then return nil end
+  local parts = {}
+  for _, outcome in ipairs { "unknown", "refused", "not_sent", "failed", "done" } do
+    if counts[outcome] then parts[#parts + 1] = counts[outcome] .. " " .. string.gsub(outcome, "_", " ") end
+  end
+  local kind = worst.kind or "service"
+  local text = string.format("%s: %d vehicles: %s", work.row.name, #work.entries, table.concat(parts, ", "))
+  return errors.failure(kind, text, { outcome = worst.outcome ~= "failed" and worst.outcome or nil })
+end
+
+local function call_all(context, work, list, concurrency)
+  output.begin(work.out, work.form)
+  local left = still_to_do(work, list)
+  require("fleet").map(left, function(vehicle) return perform_one(work, vehicle) end, {
+    concurrency = concurrency or default_concurrency, progress = progress(work, context),
+    skip = function() return work.stopped ~= nil end,
+  })
+  context.progress()
+  if work.journal then work.journal:close() end
+  if work.stopped then context:check(error, work.stopped, 0) end
+  output.finish(work.out, work.form, work.entries)
+  return verdict(work)
+end
+
+-- ---- the verb ----
+
+local function client_of(context)
+  local given = options.for_client(context.environment, context.options)
+  given.pacing = given.pacing or {} -- many calls at once keep the rate limits
+  return context:client(given)
+end
+
+local function implied_name(row)
+  for _, param in ipairs(row.params) do
+    if param.implied then return param.name end
+  end
+end
+
+-- Those that a record says are done cost nothing.
+local function count_left(list, journal)
+  local count = 0
+  for _, vehicle in ipairs(list) do
+    local known = journal and journal:of(vehicle.vin)
+    if not known or known.outcome ~= "done" and known.outcome ~= "unknown" then count = count + 1 end
+  end
+  return count
+end
+
+local function tell_estimate(context, found)
+  if not context.json then return context.out:write(estimate.text(found), "\n") end
+  context.out:write(core.json_encode(found, "beyond"), "\n")
+end
+
+--- Makes the row's call for the vehicles that the options of the command line name. args: the arguments but the vehicle. Prints the
+--- results; returns nil, or nil, err, kind of the worst.
+function M.run(context, row, args, line, call_options)
+  local given = options.given(context.environment, bulk_options.list, line.options)
+  local client = client_of(context)
+  local list, err, kind = selection.find(context, given, call_options)
+  if not list then return nil, err, kind end
+  local journal = given.resume and journals.open(given.resume, row, args, given.dry_run)
+  if given.dry_run then
+    local found
+    found, err, kind = estimate.of(client, row, count_left(list, journal), call_options, context.given)
+    if not found then return nil, err, kind end
+    tell_estimate(context, found)
+    return nil
+  end
+  local work = {
+    row = row, args = args, implied = implied_name(row), client = client, call_options = call_options, journal = journal,
+    out = context.out, form = context.json and "json" or given.csv and "csv" or "table", entries = {}, failed = 0,
+  }
+  return call_all(context, work, list, given.concurrency)
+end
+
+return M

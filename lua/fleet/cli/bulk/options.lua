@@ -1,0 +1,39 @@
+-- The options that make a vehicle's verb one for many vehicles.
+
+local M = {}
+
+M.models = { ms = "S", m3 = "3", mx = "X", my = "Y" } -- the fourth character of a VIN
+
+local states = { { name = "online" }, { name = "asleep" }, { name = "offline" } }
+local models = { { name = "ms" }, { name = "m3" }, { name = "mx" }, { name = "my" } }
+
+M.list = {
+  { name = "all", type = "boolean", doc = "for every vehicle of the account" },
+  { name = "vins", type = "string", placeholder = "FILE", doc = "for the VINs of a file, one a line; - is standard input" },
+  { name = "state", type = "string", choices = states, doc = "for the vehicles that are in this state; none is woken to find out" },
+  { name = "model", type = "string", choices = models, doc = "for the vehicles of this model" },
+  { name = "concurrency", type = "integer", min = 1, max = 256, doc = "how many vehicles at once, 8 when left out" },
+  { name = "dry_run", type = "boolean", doc = "tell for how many vehicles and what it would cost, and send nothing" },
+  { name = "resume", type = "string", placeholder = "FILE",
+    doc = "keep a record in the file; what it says is done is left out, what it says is unknown is told and not repeated" },
+  { name = "csv", type = "boolean", doc = "print a line of comma-separated values for each vehicle" },
+}
+
+M.selecting = { "all", "vins", "state", "model" }
+
+--- Whether the options on a command line ask for many vehicles.
+function M.asked(texts)
+  for _, name in ipairs(M.selecting) do
+    if texts[name] ~= nil then return true end
+  end
+  return false
+end
+
+--- The first option that says nothing without one of those, or nil.
+function M.stray(texts)
+  for _, option in ipairs(M.list) do
+    if texts[option.name] ~= nil then return option.name end
+  end
+end
+
+return M
