@@ -1,0 +1,101 @@
+-- Every block of Lua of the cookbook runs as it stands, with what its first lines promise, and prints what it should.
+
+local process = require "spec.support.harness.process"
+local services = require "spec.support.servers.service"
+local files = require "spec.support.harness.files"
+local fleet = require "fleet"
+
+local vin, second = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
+
+-- heading → what its block prints
+local prints = {
+  ["Poll without waking"] = { "online\n", "battery\t%d+ %%\n" },
+  ["Charge at night, in the cheapest hours"] = { "%a" },
+  ["Be told when charging stops"] = { "last seen:\t%u%a+\n" },
+  ["The invoices of a month into a folder"] = { "saved\t%S+\n" },
+  ["The energy of a month as CSV, day by day"] = { "^day,solar Wh,", "\n2026%-10%-25,%d+" },
+  ["Send a tariff made from spot prices"] = { "^changed\ttrue\nchanged\tfalse\n$" },
+  ["The same command to many cars of a spreadsheet"] = { vin .. "\tset\n" .. second .. "\tset\n" },
+  ["A link that lets somebody drive the car"] = { "^https://", "pending\n$" },
+  ["Take a driver off the car"] = { "^%a+\t%d+\n" },
+  ["A telemetry configuration from a template"] = { "^nil\t%S" },
+  ["A command, and certainty"] = { "^sentry\ton\n$" },
+  ["A warm car at the time of leaving"] = { "^climate\t%a+\n$" },
+  ["Doors and windows that were left open"] = { "^open:\tnothing\n$" },
+  ["The home battery kept full before a storm"] = { "^reserve\t%d+\t%->\t100\n$" },
+  ["What the sun, the battery and the grid give now"] = { "^solar %-?%d+ W, battery %d+ %%, grid %-?%d+ W\n$" },
+  ["Two accounts in one program"] = { "mine\tfleet explain auth\n", "yours\tfleet explain auth\n" },
+  ["A new key in the place of the old one"] = { "^fingerprint\t%x+\n", "https://%S+\n$" },
+  ["Every call in a file of JSON lines"] = { '^{"call":"GET /api/1/vehicles/{vin}","status":200}\n$' },
+  ["Send a destination to the car"] = { "^sent\ttrue\n$" },
+  ["Cars for the rest of the house"] = { "^plain\n$" },
+}
+
+local function blocks()
+  local list, heading, lines = {}, nil, nil
+  for line in string.gmatch(files.read(process.root .. "/doc/manual/cookbook.md"), "(.-)\n") do
+    heading = string.match(line, "^## (.+)$") or heading
+    if line == "```" and lines then
+      list[#list + 1] = { heading = heading, text = table.concat(lines, "\n") }
+      lines = nil
+    elseif lines then
+      lines[#lines + 1] = line
+    elseif line == "```lua" then
+      lines = {}
+    end
+  end
+  return list
+end
+
+describe("the cookbook", function()
+  local service, client, given, written
+  local found = blocks()
+
+  setup(function()
+    service = services.start {
+      vehicles = { { vin = vin, vehicle_command_protocol_required = false, drivers = { { email = "jo@example.com" } } }, { vin = second, vehicle_command_protocol_required = false } },
+      energy_sites = { { energy_site_id = 1000001 } },
+      charging_history = { { vin = vin, chargeStartDateTime = "2026-10-10T10:00:00Z" } },
+    }
+    local store = fleet.store.memory()
+    client = service:sign_in(service:client { store = store })
+    local token = require("cjson").decode((store:get "token/default/user")).access_token
+    given = {
+      fleet = fleet, client = client, vin = vin, second_vin = second, site_id = "1000001", folder = process.temporary "cookbook",
+      store = fleet.store.memory(), base_url = service.addresses.base_url, token = token,
+      print = function(...)
+        for i = 1, select("#", ...) do written[#written + 1] = (i > 1 and "\t" or "") .. tostring((select(i, ...))) end
+        written[#written + 1] = "\n"
+      end,
+    }
+  end)
+  teardown(function()
+    client:close()
+    service:stop()
+  end)
+
+  it("has twenty tasks, each with a block that is run here", function()
+    local headings = {}
+    for _, block in ipairs(found) do
+      headings[block.heading] = true
+      assert.is_truthy(prints[block.heading], block.heading)
+    end
+    for heading in pairs(prints) do assert.is_true(headings[heading], heading) end
+    assert.equal(20, #found)
+  end)
+
+  for _, block in ipairs(found) do
+    it("runs: " .. block.heading, function()
+      written = {}
+      local environment = setmetatable({}, { __index = function(_, name) return given[name] or _G[name] end })
+      local chunk = assert(load(block.text, "=" .. block.heading, "t", environment))
+      local sleep = fleet.sleep
+      given.fleet = setmetatable({ sleep = function() end }, { __index = fleet })
+      chunk()
+      given.fleet = fleet
+      assert.equal(sleep, fleet.sleep)
+      local text = table.concat(written)
+      for _, pattern in ipairs(prints[block.heading] or {}) do assert.matches(pattern, text) end
+    end)
+  end
+end)
