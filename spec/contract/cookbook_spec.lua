@@ -53,7 +53,8 @@ describe("the cookbook", function()
 
   setup(function()
     service = services.start {
-      vehicles = { { vin = vin, vehicle_command_protocol_required = false, drivers = { { email = "jo@example.com" } } }, { vin = second, vehicle_command_protocol_required = false } },
+      vehicles = { { vin = vin, vehicle_command_protocol_required = false, drivers = { { email = "jo@example.com" } } },
+        { vin = second, vehicle_command_protocol_required = false } },
       energy_sites = { { energy_site_id = 1000001 } },
       charging_history = { { vin = vin, chargeStartDateTime = "2026-10-10T10:00:00Z" } },
     }
