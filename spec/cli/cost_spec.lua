@@ -79,4 +79,10 @@ Prices: the vendor's page on billing and limits, 2026-07
     local _, bars = picture:gsub('<rect class="data"[^>]*><title>', "")
     assert.equal(2, bars)
   end)
+
+  it("draws the picture of the manual", function()
+    local read = require("spec.support.harness.files").read
+    local drawn = require("fleet.chart.cost").svg(require("spec.support.fixtures.cost_month")())
+    assert.is_true(read "doc/manual/pictures/cost.svg" == drawn, "make look")
+  end)
 end)

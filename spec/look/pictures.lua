@@ -18,6 +18,10 @@ local function picture(name, text)
   write(name .. "-dark.svg", (string.gsub(string.gsub(text, "@media %(prefers%-color%-scheme: dark%) {", ""), "\n}\n", "\n")))
 end
 
+local cost = require("fleet.chart.cost").svg(require("spec.support.fixtures.cost_month")())
+picture("cost", cost)
+require("spec.support.harness.files").write("doc/manual/pictures/cost.svg", cost)
+
 for _, name in ipairs { "01-flat-all", "02-two-season-tou", "03-four-season-weekday-weekend", "04-solar-export-sell-tariff",
   "05-demand-charges", "06-as-read-back-zero-fields-omitted" } do
   local file = assert(io.open("spec/vectors/tariffs/" .. name .. ".json", "rb"))
