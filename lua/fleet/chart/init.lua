@@ -2,7 +2,7 @@
 
 local errors = require "fleet.util.errors"
 local number_format = require "fleet.util.number_format"
-local flows = require "fleet.energy.series"
+local energy_series = require "fleet.energy.series"
 local svg = require "fleet.chart.svg"
 
 local M = {}
@@ -21,25 +21,25 @@ local function span_text(seconds)
   return string.format("%d min", seconds / 60)
 end
 
-local function title_of(flow)
-  local first = flow.steps[1].text
-  if flow.seconds < 20 * 3600 then return string.sub(first, 1, 10) end
-  return string.sub(first, 1, 10) .. " to " .. string.sub(flow.steps[#flow.steps].text, 1, 10)
+local function title_of(series)
+  local first = series.steps[1].text
+  if series.seconds < 20 * 3600 then return string.sub(first, 1, 10) end
+  return string.sub(first, 1, 10) .. " to " .. string.sub(series.steps[#series.steps].text, 1, 10)
 end
 
-local function largest(flow)
+local function largest(series)
   local most = 0
-  for _, row in ipairs(flow.rows) do
-    for i = 1, #flow.steps do most = math.max(most, row[i] or 0) end
+  for _, row in ipairs(series.rows) do
+    for i = 1, #series.steps do most = math.max(most, row[i] or 0) end
   end
   return most
 end
 
 -- What stands under a step: its hour where it is a third one, or its day.
-local function mark(flow, step)
+local function mark(series, step)
   if not step.text then return nil end
-  if flow.seconds >= 27 * DAY then return string.sub(step.text, 6, 7) end
-  if flow.seconds >= 20 * 3600 then return string.sub(step.text, 9, 10) end
+  if series.seconds >= 27 * DAY then return string.sub(step.text, 6, 7) end
+  if series.seconds >= 20 * 3600 then return string.sub(step.text, 9, 10) end
   local hour, minute = string.sub(step.text, 12, 13), string.sub(step.text, 15, 16)
   if tonumber(hour) and tonumber(hour) % 3 == 0 and minute == "00" then return hour end
 end
@@ -64,10 +64,10 @@ local function text_row(row, count, width, most, glyphs)
   return string.format("%-12s", row.name) .. table.concat(out) .. "  " .. total
 end
 
-local function text_marks(flow, width)
+local function text_marks(series, width)
   local line, length = { string.rep(" ", 12) }, 0
-  for i, step in ipairs(flow.steps) do
-    local text, place = mark(flow, step), (i - 1) * width
+  for i, step in ipairs(series.steps) do
+    local text, place = mark(series, step), (i - 1) * width
     if text and place >= length then
       line[#line + 1] = string.rep(" ", place - length) .. text .. " "
       length = place + #text + 1
@@ -79,19 +79,19 @@ end
 --- Energy flow as text: a line of bars per source and use, its sum behind it. history: the result of energy_history.
 --- Options: ascii. Returns the text, or nil, err, "invalid" where there is nothing to draw.
 function M.text(history, options)
-  local whole, problem = flows.read(history)
+  local whole, problem = energy_series.read(history)
   if not whole then return errors.failure("invalid", problem) end
-  local flow = flows.joined(whole, math.ceil(#whole.steps / COLUMNS))
+  local series = energy_series.joined(whole, math.ceil(#whole.steps / COLUMNS))
   local glyphs = options and options.ascii and ascii or unicode
-  local count, most = #flow.steps, largest(flow)
+  local count, most = #series.steps, largest(series)
   local width = math.max(1, math.floor(COLUMNS / count))
   local out = { string.format("%s: a full bar is %s kWh in %s, '%s' is no data", title_of(whole), number_format.fixed(most / 1000, 2),
-    span_text(flow.seconds), glyphs.missing), "" }
-  for r, row in ipairs(flow.rows) do
+    span_text(series.seconds), glyphs.missing), "" }
+  for r, row in ipairs(series.rows) do
     row.missing = whole.rows[r].missing
     out[#out + 1] = text_row(row, count, width, math.max(most, 1), glyphs)
   end
-  out[#out + 1] = text_marks(flow, width)
+  out[#out + 1] = text_marks(series, width)
   return table.concat(out, "\n") .. "\n"
 end
 
@@ -121,11 +121,11 @@ local light = style("#ffffff", "#1b2a2e", "#5f6f75", { solar = "#e0a100", batter
 local dark = style("#11181b", "#e8eef0", "#93a3a9", { solar = "#ffc83d", battery = "#49b97c", grid = "#9aa8b5",
   generator = "#d08a55", home = "#5c9be0", charge = "#2c6b49", export = "#8d5283" })
 
-local function stack_heights(flow)
+local function stack_heights(series)
   local up, down = 1, 1
-  for i = 1, #flow.steps do
+  for i = 1, #series.steps do
     local above, below = 0, 0
-    for _, row in ipairs(flow.rows) do
+    for _, row in ipairs(series.rows) do
       local value = math.max(row[i] or 0, 0)
       if row.up then above = above + value else below = below + value end
     end
@@ -134,31 +134,31 @@ local function stack_heights(flow)
   return up, down
 end
 
-local function is_gap(flow, i)
-  for _, row in ipairs(flow.rows) do
+local function is_gap(series, i)
+  for _, row in ipairs(series.rows) do
     if not row[i] then return true end
   end
   return false
 end
 
-local function frame(flow, width)
-  local up, down = stack_heights(flow)
+local function frame(series, width)
+  local up, down = stack_heights(series)
   local inner = HEIGHT - TOP - BOTTOM
   local scale = inner / (up + down)
   return {
     x = LEFT, width = width - LEFT - RIGHT, top = TOP, bottom = TOP + inner, zero = TOP + up * scale,
-    scale = scale, up = up, down = down, step = (width - LEFT - RIGHT) / #flow.steps,
+    scale = scale, up = up, down = down, step = (width - LEFT - RIGHT) / #series.steps,
   }
 end
 
-local function draw_step(out, flow, f, i)
+local function draw_step(out, series, f, i)
   local x, above, below = f.x + (i - 1) * f.step, f.zero, f.zero
-  for _, row in ipairs(flow.rows) do
+  for _, row in ipairs(series.rows) do
     local height = math.max(row[i] or 0, 0) * f.scale
     if height > 0 then
       local y = row.up and above - height or below
       if row.up then above = y else below = below + height end
-      local amount, at = number_format.fixed(row[i] / 1000, 2), string.sub(flow.steps[i].text or "", 1, 16)
+      local amount, at = number_format.fixed(row[i] / 1000, 2), string.sub(series.steps[i].text or "", 1, 16)
       local tip = string.format("%s %s: %s kWh", at, row.name, amount)
       out[#out + 1] = svg.rect(x + f.step * 0.06, y, f.step * 0.88, height, classes[row.name], tip)
     end
@@ -175,10 +175,10 @@ local function draw_scale(out, f)
 end
 
 -- One band for neighbouring steps, named where the name fits.
-local function draw_gaps(out, flow, f)
+local function draw_gaps(out, series, f)
   local first
-  for i = 1, #flow.steps + 1 do
-    local gap = flow.steps[i] and is_gap(flow, i)
+  for i = 1, #series.steps + 1 do
+    local gap = series.steps[i] and is_gap(series, i)
     if gap and not first then first = i end
     if first and not gap then
       local x, width = f.x + (first - 1) * f.step, (i - first) * f.step
@@ -189,12 +189,12 @@ local function draw_gaps(out, flow, f)
   end
 end
 
-local function draw_marks(out, flow, f)
+local function draw_marks(out, series, f)
   out[#out + 1] = svg.line(f.x, f.zero, f.x + f.width, f.zero, "zero")
   local free = 0
-  for i, one in ipairs(flow.steps) do
-    local text, x = mark(flow, one), f.x + (i - 1) * f.step
-    if flow.seconds >= 20 * 3600 then x = x + f.step / 2 end
+  for i, one in ipairs(series.steps) do
+    local text, x = mark(series, one), f.x + (i - 1) * f.step
+    if series.seconds >= 20 * 3600 then x = x + f.step / 2 end
     if text and x >= free then
       out[#out + 1] = svg.text(x, f.bottom + 16, "faint", "middle", text)
       free = x + 20
@@ -202,9 +202,9 @@ local function draw_marks(out, flow, f)
   end
 end
 
-local function draw_legend(out, flow, y, width)
+local function draw_legend(out, series, y, width)
   local x = LEFT
-  for _, row in ipairs(flow.rows) do
+  for _, row in ipairs(series.rows) do
     local text = string.format("%s %s", row.name, kwh(row.total))
     if row.missing > 0 then text = string.format("%s (%d missing)", text, row.missing) end
     local wide = 38 + #text * 6.8
@@ -218,20 +218,20 @@ end
 --- The same as an SVG picture: sources above the line, uses below it, in kWh per step; grey where not all data arrived.
 --- Options: width in pixels (default 960), title. Returns the text, or nil, err, "invalid" where there is nothing to draw.
 function M.svg(history, options)
-  local flow, problem = flows.read(history)
-  if not flow then return errors.failure("invalid", problem) end
+  local series, problem = energy_series.read(history)
+  if not series then return errors.failure("invalid", problem) end
   local width = options and options.width or 960
   if type(width) ~= "number" or not (width >= 480 and width <= 10000) then
     errors.usage("fleet.chart.svg: 'width' must be 480 to 10000 pixels")
   end
-  local title = options and options.title or string.format("Energy %s, kWh per %s", title_of(flow), span_text(flow.seconds))
-  local f = frame(flow, width)
+  local title = options and options.title or string.format("Energy %s, kWh per %s", title_of(series), span_text(series.seconds))
+  local f = frame(series, width)
   local out = { svg.rect(0, 0, width, HEIGHT, "page"), svg.text(LEFT, 28, "head", "start", title) }
   draw_scale(out, f)
-  draw_gaps(out, flow, f)
-  for i = 1, #flow.steps do draw_step(out, flow, f, i) end
-  draw_marks(out, flow, f)
-  draw_legend(out, flow, HEIGHT - 52, width)
+  draw_gaps(out, series, f)
+  for i = 1, #series.steps do draw_step(out, series, f, i) end
+  draw_marks(out, series, f)
+  draw_legend(out, series, HEIGHT - 52, width)
   return svg.document(width, HEIGHT, title, light, dark, out)
 end
 

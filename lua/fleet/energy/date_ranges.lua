@@ -50,17 +50,17 @@ local function text(zone, instant)
   return core.time_text(instant, zone:offset(instant))
 end
 
-local function piece(zone, first, after)
+local function range_of(zone, first, after)
   local begins, ends = zone:day(core.days_date(first)), zone:day(core.days_date(after))
   if begins == ends then return nil end -- a day that the zone skipped
   return { start_date = text(zone, begins), end_date = text(zone, ends - 1) }
 end
 
-local function pieces(zone, first, after, next_day)
+local function ranges_between(zone, first, after, next_day)
   local list = {}
   while first < after do
     local stop = math.min(next_day(first), after)
-    list[#list + 1] = piece(zone, first, stop)
+    list[#list + 1] = range_of(zone, first, stop)
     first = stop
   end
   return list
@@ -115,7 +115,7 @@ function M.ranges(params, zone)
   local first, after = dates(params)
   if not first then return single(params, zone) end
   local next_day = params.split and after_days(params.split) or reach[params.period] or reach_without_period
-  return pieces(zone, first, after, next_day)
+  return ranges_between(zone, first, after, next_day)
 end
 
 -- ---- joining ----

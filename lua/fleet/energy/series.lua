@@ -104,25 +104,25 @@ function M.read(history)
   if not items then return nil, problem end
   if #items == 0 then return nil, "the history is empty" end
   local seconds = smallest_step(items) or DAY
-  local flow = { steps = with_empty_steps(items, seconds), seconds = seconds, rows = {} }
+  local series = { steps = with_empty_steps(items, seconds), seconds = seconds, rows = {} }
   for _, quantity in ipairs(quantities) do
-    local row = row_of(quantity, flow.steps)
-    if row.any then flow.rows[#flow.rows + 1] = row end
+    local row = row_of(quantity, series.steps)
+    if row.any then series.rows[#series.rows + 1] = row end
   end
-  if #flow.rows == 0 then return nil, "the history holds no energy" end
-  return flow
+  if #series.rows == 0 then return nil, "the history holds no energy" end
+  return series
 end
 
 --- The same with `count` steps in one; a sum in which a value is missing is missing.
-function M.joined(flow, count)
-  if count <= 1 then return flow end
-  local out = { steps = {}, seconds = flow.seconds * count, rows = {} }
-  for i = 1, #flow.steps, count do out.steps[#out.steps + 1] = flow.steps[i] end
-  for r, row in ipairs(flow.rows) do
+function M.joined(series, count)
+  if count <= 1 then return series end
+  local out = { steps = {}, seconds = series.seconds * count, rows = {} }
+  for i = 1, #series.steps, count do out.steps[#out.steps + 1] = series.steps[i] end
+  for r, row in ipairs(series.rows) do
     local joined = { name = row.name, up = row.up, total = row.total, missing = row.missing }
-    for i = 1, #flow.steps, count do
+    for i = 1, #series.steps, count do
       local sum = 0
-      for j = i, math.min(i + count - 1, #flow.steps) do sum = sum and row[j] and sum + row[j] end
+      for j = i, math.min(i + count - 1, #series.steps) do sum = sum and row[j] and sum + row[j] end
       joined[#joined + 1] = sum
     end
     out.rows[r] = joined

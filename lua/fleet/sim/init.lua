@@ -8,7 +8,7 @@ local core = require("fleet.core")
 local json = require("fleet.sim.json")
 local log = require("fleet.sim.log")
 local garage_page = require("fleet.sim.garage_page")
-local members = require("fleet.util.tables")
+local tables = require("fleet.util.tables")
 local overview = require("fleet.sim.overview")
 local reply = require("fleet.sim.reply")
 local services = require("fleet.sim.service")
@@ -211,7 +211,7 @@ function M.new(options)
   options = options or {}
   check_options(options)
   if not options.loop then
-    options = members.copy(options, { loop = require("fleet.async").loop })
+    options = tables.copy(options, { loop = require("fleet.async").loop })
   end
   local self = compat.finalised({ servers = {}, on_stop = options.on_stop, called_at = core.clock() }, Sim)
   self.log = log.open(options.log)

@@ -1,7 +1,7 @@
 -- Replies in the envelope of the service (doc/protocol.md#envelope), and the way out of a handler: reply.fail raises a refusal that
 -- the service turns into its answer.
 local json = require("fleet.sim.json")
-local members = require("fleet.util.tables")
+local tables = require("fleet.util.tables")
 
 local M = {}
 
@@ -79,7 +79,7 @@ function M.of(result, beside)
     if result.bytes then return 200, { ["Content-Type"] = result.content_type }, result.bytes end
     return M.json(200, result.body)
   end
-  return M.json(200, members.add({ response = result }, beside))
+  return M.json(200, tables.add({ response = result }, beside))
 end
 
 return M

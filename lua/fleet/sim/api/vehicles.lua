@@ -1,7 +1,7 @@
 -- Vehicles: records, live data, status. doc/protocol.md#vehicles
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
-local members = require("fleet.util.tables")
+local tables = require("fleet.util.tables")
 local paging = require("fleet.sim.paging")
 local physics = require("fleet.sim.physics")
 local sites = require("fleet.sim.charging_sites")
@@ -11,7 +11,7 @@ local M = {}
 
 -- The record as this account sees it.
 local function record(vehicle, role, hidden)
-  local out = members.copy(vehicle.record)
+  local out = tables.copy(vehicle.record)
   out.access_type = role == "PARTNER" and "OWNER" or role
   out.granular_access = { hide_private = hidden }
   return out
@@ -97,7 +97,7 @@ local function may_show_location(context, set)
 end
 
 local function drive_state(context, set)
-  local shown, show_location = members.copy(context.vehicle.sections.drive_state), may_show_location(context, set)
+  local shown, show_location = tables.copy(context.vehicle.sections.drive_state), may_show_location(context, set)
   if not set.drive_state and not show_location then return nil end
   if not show_location then
     for _, name in ipairs(defaults.location_fields) do shown[name] = nil end
@@ -146,7 +146,7 @@ function handlers.fleet_status(context)
     local vehicle = context.service:find_vehicle(context, vin)
     if not vehicle then context.fail(404, "not_found", "no such vehicle, or not yours: " .. tostring(vin)) end
     physics.advance(vehicle, context.now)
-    local status = members.copy(vehicle.status)
+    local status = tables.copy(vehicle.status)
     status.total_number_of_keys = vehicle:key_count()
     if #vins > 1 then status.discounted_device_data = nil end
     info[vehicle.vin] = status
@@ -202,7 +202,7 @@ function handlers.specs(context)
     equipmentPrice = json.list({ { code = "PPSB", name = "Deep Blue Metallic" } }), batterySoH = 96.5,
     batteryCapacityKwh = physics.PACK_KWH, batterySoHTimestamp = "2026-01-15T08:00:00Z",
   }
-  return members.add(out, vehicle.specs)
+  return tables.add(out, vehicle.specs)
 end
 
 -- ---- eligibility and the like: not wrapped in `response` (doc/protocol.md#product-data) ----

@@ -1,5 +1,5 @@
 -- The people of the house, who plug in, leave and interfere by the local clock. A habit is { "17:45", action, days = "mon-fri",
--- date =, … }; the action is a name from here or a function(world, habit).
+-- date =, … }; the action is a name from here or a function(stage, habit).
 
 local core = require "fleet.core"
 local calendar = require "fleet.automation.local_time"
@@ -9,25 +9,25 @@ local M = {}
 
 local actions = {}
 
-function actions.plug(world, habit)
-  world.event("park")
-  world.event("plug", { start = habit.start })
+function actions.plug(stage, habit)
+  stage.event("park")
+  stage.event("plug", { start = habit.start })
 end
 
-function actions.leave(world, habit)
-  world.event("unplug")
-  world.event("drive", { miles = habit.miles or 0 })
-  world.event("park")
+function actions.leave(stage, habit)
+  stage.event("unplug")
+  stage.event("drive", { miles = habit.miles or 0 })
+  stage.event("park")
 end
 
-function actions.unplug(world) world.event("unplug") end
-function actions.start_by_hand(world) require("fleet.sim.physics").start_charging(world.car) end
-function actions.stop_by_hand(world) require("fleet.sim.physics").stop_charging(world.car) end
-function actions.service_down(world) world.down = true end
-function actions.service_up(world) world.down = false end
-function actions.offline(world) world.event("offline") end
-function actions.online(world) world.event("online") end
-function actions.fault(world, habit) world.service.faults:add(habit.fault, habit.times or 1, habit) end
+function actions.unplug(stage) stage.event("unplug") end
+function actions.start_by_hand(stage) require("fleet.sim.physics").start_charging(stage.car) end
+function actions.stop_by_hand(stage) require("fleet.sim.physics").stop_charging(stage.car) end
+function actions.service_down(stage) stage.down = true end
+function actions.service_up(stage) stage.down = false end
+function actions.offline(stage) stage.event("offline") end
+function actions.online(stage) stage.event("online") end
+function actions.fault(stage, habit) stage.service.faults:add(habit.fault, habit.times or 1, habit) end
 
 local day_sets = {
   all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06",
@@ -49,15 +49,15 @@ local function check_habit(i, habit)
 end
 
 --- All that will happen, in the order of time: { at =, habit = }.
-function M.agenda(world, given)
+function M.agenda(stage, given)
   local list = {}
   for i, habit in ipairs(given.habits) do
     check_habit(i, habit)
-    local at = world.from - 1
+    local at = stage.from - 1
     while true do
-      at = calendar.next(world.zone, at, calendar.minutes(habit[1]))
-      if at >= world.to then break end
-      if holds_on(habit, calendar.date(world.zone, at)) then list[#list + 1] = { at = at, habit = habit, order = i } end
+      at = calendar.next(stage.zone, at, calendar.minutes(habit[1]))
+      if at >= stage.to then break end
+      if holds_on(habit, calendar.date(stage.zone, at)) then list[#list + 1] = { at = at, habit = habit, order = i } end
     end
   end
   table.sort(list, function(a, b) return a.at < b.at or a.at == b.at and a.order < b.order end)
@@ -65,9 +65,9 @@ function M.agenda(world, given)
 end
 
 --- Does what stands in an entry of the agenda.
-function M.act(world, entry)
+function M.act(stage, entry)
   local action = entry.habit[2]
-  if type(action) == "function" then action(world, entry.habit) else actions[action](world, entry.habit) end
+  if type(action) == "function" then action(stage, entry.habit) else actions[action](stage, entry.habit) end
 end
 
 return M

@@ -20,19 +20,19 @@ local M = { vin = service.vin, site = service.site, serve = service.serve }
 
 local sample_every = 300
 
-local function act(world, entry)
-  if entry.habit == "ready" then return measure.ready(world) end
-  habits.act(world, entry)
+local function act(stage, entry)
+  if entry.habit == "ready" then return measure.ready(stage) end
+  habits.act(stage, entry)
 end
 
 -- The people's task: sleeps from one action to the next, measuring on the way.
-local function live(world, list)
+local function live(stage, list)
   for _, entry in ipairs(list) do
     while clock.now() < entry.at do
-      tasks.sleep(math.max(0.001, math.min(entry.at - clock.now(), sample_every - (clock.now() - world.from) % sample_every)))
-      measure.energy(world)
+      tasks.sleep(math.max(0.001, math.min(entry.at - clock.now(), sample_every - (clock.now() - stage.from) % sample_every)))
+      measure.energy(stage)
     end
-    act(world, entry)
+    act(stage, entry)
   end
 end
 
@@ -51,97 +51,97 @@ local function check(given)
   if tasks.current() then errors.usage("rehearse: it brings its own time, call it outside of tasks") end
 end
 
-local function new_world(given)
+local function new_stage(given)
   local zone = assert(calendar.zone(given.zone))
   local from = given.start or zone:day(given.from)
-  local world = {
+  local stage = {
     zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {},
     kwh = 0, sun_kwh = 0, price = 0,
     charged = 0, measured = from, tariff = given.tariff,
   }
   local last = core.days_date(core.date_days(calendar.date(zone, from)) + given.days)
-  world.to = zone:day(last)
-  return world
+  stage.to = zone:day(last)
+  return stage
 end
 
-local function fill(world, given)
-  world.service = service.new(given)
-  world.car, world.site = world.service.vehicles[1], world.service.sites[1]
-  world.car.sections.vehicle_config.utc_offset = world.zone:offset(math.floor(world.from))
-  function world.event(name, more)
-    require("fleet.sim.control").event(world.service, name, world.car.vin, more)
+local function fill(stage, given)
+  stage.service = service.new(given)
+  stage.car, stage.site = stage.service.vehicles[1], stage.service.sites[1]
+  stage.car.sections.vehicle_config.utc_offset = stage.zone:offset(math.floor(stage.from))
+  function stage.event(name, more)
+    require("fleet.sim.control").event(stage.service, name, stage.car.vin, more)
   end
 end
 
-local function add_ready(world, given, list)
+local function add_ready(stage, given, list)
   if not given.ready_by then return list end
-  local at = world.from
+  local at = stage.from
   while true do
-    at = calendar.next(world.zone, at, calendar.minutes(given.ready_by))
-    if at >= world.to then break end
+    at = calendar.next(stage.zone, at, calendar.minutes(given.ready_by))
+    if at >= stage.to then break end
     list[#list + 1] = { at = at, habit = "ready", order = 0 } -- before the actions of that minute
   end
   table.sort(list, function(a, b) return a.at < b.at or a.at == b.at and a.order < b.order end)
   return list
 end
 
-local function run_all(world, given, automations)
+local function run_all(stage, given, automations)
   local running = {}
-  local list = add_ready(world, given, habits.agenda(world, given))
-  list[#list + 1] = { at = world.to, habit = { "00:00", function() end } }
+  local list = add_ready(stage, given, habits.agenda(stage, given))
+  list[#list + 1] = { at = stage.to, habit = { "00:00", function() end } }
   for i, automation in ipairs(automations) do
     running[i] = tasks.spawn(function()
       assert(automation:run {
-        progress = function(text) world.notes[#world.notes + 1] = { at = clock.now(), by = automation.config.name, text = text } end,
+        progress = function(text) stage.notes[#stage.notes + 1] = { at = clock.now(), by = automation.config.name, text = text } end,
       })
     end)
   end
-  local ok, failure = pcall(live, world, list)
+  local ok, failure = pcall(live, stage, list)
   for _, automation in ipairs(automations) do automation:stop() end
   for _, task in ipairs(running) do task:wait() end
   if not ok then error(failure, 0) end
 end
 
-local function report_of(world)
+local function report_of(stage)
   return setmetatable({
-    zone = world.zone, from = world.from, to = world.to, kwh = world.kwh, sun_kwh = world.sun_kwh,
-    grid_kwh = world.kwh - world.sun_kwh,
-    price = world.price, calls = world.calls, usd = cost.usd(world.calls), refused = world.refused,
-    commands = world.commands, ready = world.ready,
-    samples = world.samples, notes = world.notes,
+    zone = stage.zone, from = stage.from, to = stage.to, kwh = stage.kwh, sun_kwh = stage.sun_kwh,
+    grid_kwh = stage.kwh - stage.sun_kwh,
+    price = stage.price, calls = stage.calls, usd = cost.usd(stage.calls), refused = stage.refused,
+    commands = stage.commands, ready = stage.ready,
+    samples = stage.samples, notes = stage.notes,
   }, require("fleet.sim.rehearsal.report"))
 end
 
---- The world of a rehearsal without the automations: for what reaches it from another process. world.reach(at) lets time
---- pass until then, world.finish() until the end and returns the report. given as for run.
+--- The car, the site and the clock of a rehearsal without the automations: for what reaches it from another process.
+--- stage.reach(at) lets time pass until then, stage.finish() until the end and returns the report. given as for run.
 function M.stage(given)
   local options = tables.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
-  local world, loop = new_world(options), tasks.loop
-  local real, at = loop.clock, world.from
-  loop.clock = function() return 1000 + at - world.from, at end
-  fill(world, options)
-  local list, following = add_ready(world, options, habits.agenda(world, options)), 1
+  local stage, loop = new_stage(options), tasks.loop
+  local real, at = loop.clock, stage.from
+  loop.clock = function() return 1000 + at - stage.from, at end
+  fill(stage, options)
+  local list, following = add_ready(stage, options, habits.agenda(stage, options)), 1
   local function pass(to)
     while at < to do
-      at = math.min(to, at + sample_every - (at - world.from) % sample_every)
-      measure.energy(world)
+      at = math.min(to, at + sample_every - (at - stage.from) % sample_every)
+      measure.energy(stage)
     end
   end
-  function world.reach(to)
+  function stage.reach(to)
     while list[following] and list[following].at <= to do
       local entry = list[following]
       following = following + 1
       pass(entry.at)
-      act(world, entry)
+      act(stage, entry)
     end
     pass(to)
   end
-  function world.finish()
-    world.reach(world.to)
+  function stage.finish()
+    stage.reach(stage.to)
     loop.clock = real
-    return report_of(world)
+    return report_of(stage)
   end
-  return world
+  return stage
 end
 
 --- Rehearses automations. given: automation = function(car, site, client) that returns one or a list of them (an empty
@@ -152,21 +152,21 @@ end
 function M.run(given, is_automation)
   check(given)
   local options = tables.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
-  local world = new_world(options)
-  local restore = clock.install(world.from)
+  local stage = new_stage(options)
+  local restore = clock.install(stage.from)
   local ok, failure = pcall(function()
-    fill(world, options)
+    fill(stage, options)
     tasks.run(function()
-      local client = service.client(world, options)
-      world.client = client
+      local client = service.client(stage, options)
+      stage.client = client
       local made = options.automation(client:vehicle(M.vin), client:energy_site(M.site), client)
-      run_all(world, options, is_automation(made) and { made } or made)
+      run_all(stage, options, is_automation(made) and { made } or made)
       client:close()
     end)
   end)
   restore()
   if not ok then error(failure, 0) end
-  return report_of(world)
+  return report_of(stage)
 end
 
 return M

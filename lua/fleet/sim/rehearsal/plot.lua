@@ -3,10 +3,12 @@
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
-local decimal = require "fleet.util.number_format"
+local number_format = require "fleet.util.number_format"
 local svg = require "fleet.chart.svg"
 
 local M = {}
+
+local fixed = number_format.fixed
 
 local LEFT, RIGHT, TOP, ROW, BOTTOM, WIDTH = 74, 64, 66, 15, 74, 960
 
@@ -18,7 +20,7 @@ local function style(page, ink, faint, colors)
   }
   for name, color in pairs(colors) do out[#out + 1] = string.format(".%s { fill: %s }", name, color) end
   for step = 1, 5 do
-    out[#out + 1] = string.format(".dear%d { fill: %s; fill-opacity: %s }", step, colors.dear, decimal.short(step * 0.09, 2))
+    out[#out + 1] = string.format(".dear%d { fill: %s; fill-opacity: %s }", step, colors.dear, number_format.short(step * 0.09, 2))
   end
   table.sort(out)
   return table.concat(out, "\n")
@@ -141,15 +143,15 @@ local function draw_legend(out, f, report)
   end
   if #report.commands > 0 then entry(svg.line(x + 6, y, x + 6, y + 12, "mark"), "a command") end
   if f.high > f.low then
-    entry(svg.rect(x, y, 12, 12, "dear5"), string.format("price: %s to %s per kWh", decimal.fixed(f.low, 2), decimal.fixed(f.high, 2)))
+    entry(svg.rect(x, y, 12, 12, "dear5"), string.format("price: %s to %s per kWh", fixed(f.low, 2), fixed(f.high, 2)))
   end
 end
 
 local function totals(report)
   local parts = { "calls: " .. cost.text(report.calls) }
   if report.kwh > 0 then
-    table.insert(parts, 1, string.format("%s kWh charged, %s from the roof; %s paid for %s kWh from the grid", decimal.fixed(report.kwh, 1),
-      decimal.fixed(report.sun_kwh, 1), decimal.fixed(report.price, 2), decimal.fixed(report.grid_kwh, 1)))
+    table.insert(parts, 1, string.format("%s kWh charged, %s from the roof; %s paid for %s kWh from the grid", fixed(report.kwh, 1),
+      fixed(report.sun_kwh, 1), fixed(report.price, 2), fixed(report.grid_kwh, 1)))
   end
   return table.concat(parts, "; ")
 end

@@ -2,9 +2,11 @@
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
-local decimal = require "fleet.util.number_format"
+local number_format = require "fleet.util.number_format"
 
 local M = {}
+local fixed = number_format.fixed
+
 M.__index, M.__name = M, "fleet.report"
 
 --- How many of the noted days had at least this level; and of how many.
@@ -29,8 +31,8 @@ end
 function M:text()
   local lines = { string.format("%s to %s", calendar.date(self.zone, self.from), calendar.date(self.zone, self.to - 1)) }
   if self.kwh > 0 then
-    lines[2] = string.format("charged     %s kWh, of which %s from the roof", decimal.fixed(self.kwh, 1), decimal.fixed(self.sun_kwh, 1))
-    lines[3] = string.format("paid        %s for %s kWh from the grid", decimal.fixed(self.price, 2), decimal.fixed(self.grid_kwh, 1))
+    lines[2] = string.format("charged     %s kWh, of which %s from the roof", fixed(self.kwh, 1), fixed(self.sun_kwh, 1))
+    lines[3] = string.format("paid        %s for %s kWh from the grid", fixed(self.price, 2), fixed(self.grid_kwh, 1))
   end
   lines[#lines + 1] = "calls       " .. cost.text(self.calls)
   return table.concat(lines, "\n") .. "\n"

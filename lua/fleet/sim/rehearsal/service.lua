@@ -41,27 +41,27 @@ end
 
 local hosts = { [base] = "base", [auth_host] = "auth", [token_host] = "token" }
 
-local function record(world, request, status, body)
+local function record(stage, request, status, body)
   local row = request.row
   if not row or status == 401 then return end
   local at, billing = clock.now(), row.billing or "free"
-  if cost.billed(status) and billing ~= "free" then world.calls[billing] = (world.calls[billing] or 0) + 1 end
-  if at >= world.to then return end
-  if status >= 400 then world.refused[#world.refused + 1] = { at = at, name = row.name, status = status } end
-  if not row.command and not (request.method == "POST" and world.site and string.find(request.path, "energy_sites", 1, true)) then
+  if cost.billed(status) and billing ~= "free" then stage.calls[billing] = (stage.calls[billing] or 0) + 1 end
+  if at >= stage.to then return end
+  if status >= 400 then stage.refused[#stage.refused + 1] = { at = at, name = row.name, status = status } end
+  if not row.command and not (request.method == "POST" and stage.site and string.find(request.path, "energy_sites", 1, true)) then
     return
   end
   local reply = core.json_decode(body or "")
   local response = type(reply) == "table" and type(reply.response) == "table" and reply.response or {}
-  world.commands[#world.commands + 1] = {
+  stage.commands[#stage.commands + 1] = {
     at = at, name = row.name, params = core.json_decode(request.body or "") or {}, status = status,
     result = response.result, reason = response.reason,
   }
 end
 
 --- Serves a request { method, url, headers, body } of a client: the `http` option. Returns what that option returns.
-function M.serve(world, request)
-  if world.down then return nil, "the service is down", false end
+function M.serve(stage, request)
+  if stage.down then return nil, "the service is down", false end
   local host, path = string.match(request.url, "^(http://[^/]+)(.*)$")
   local plain, query = string.match(path, "^([^?]*)%??(.*)$")
   local asked = {
@@ -69,10 +69,10 @@ function M.serve(world, request)
   }
   local status, headers, body, manner
   if asked.host == "base" then
-    status, headers, body, manner = world.service:handle(asked)
-    record(world, asked, status, body)
+    status, headers, body, manner = stage.service:handle(asked)
+    record(stage, asked, status, body)
   else
-    status, headers, body, manner = require("fleet.sim.auth").handle(world.service, asked)
+    status, headers, body, manner = require("fleet.sim.auth").handle(stage.service, asked)
   end
   if manner and manner.drop then return nil, "the connection was dropped", true end
   local lower = {}
@@ -89,8 +89,8 @@ local function sign_in(client, http)
 end
 
 --- A client that is signed in to it. given: http, store, options of fleet.new.
-function M.client(world, given)
-  local http = given.http or function(request) return M.serve(world, request) end
+function M.client(stage, given)
+  local http = given.http or function(request) return M.serve(stage, request) end
   local options = {
     base_url = base, auth_url = auth_host, token_url = token_host, client_id = "rehearsal", client_secret = "rehearsal",
     redirect_uri = "http://localhost:1/callback", store = given.store,
