@@ -59,3 +59,35 @@ describe("fleet explain", function()
     assert.equal(2, run("explain").status)
   end)
 end)
+
+describe("fleet help", function()
+  local argv, verbs, options = require "fleet.cli.argv", require "fleet.cli.verbs", require "fleet.cli.options"
+  local examples = require "fleet.cli.examples"
+
+  local function words_of(line)
+    local words = {}
+    for word in string.gmatch(line, "%S+") do words[#words + 1] = word end
+    return words
+  end
+
+  it("gives an example for every verb that is no row, which names that verb and options that it has", function()
+    for _, verb in ipairs(verbs.list) do
+      local words = words_of(examples.of_verb(verb))
+      assert.equal("fleet", table.remove(words, 1))
+      local line = argv.split(words, verbs.options)
+      assert.equal(verb, (verbs.find(line.words)), verb.name)
+      assert.has_no.errors(function() options.check(line.options, verb.options, verb.name) end)
+    end
+  end)
+
+  it("groups the verbs by task, and keeps its columns where letters have several bytes", function()
+    local page = require("fleet.cli.help").page {}
+    local set_up, services = string.find(page, "Set up and sign in", 1, true), string.find(page, "Services that go on running", 1, true)
+    assert.is_true(set_up < string.find(page, "  login", 1, true) and string.find(page, "  login", 1, true) < services)
+    local function column(start)
+      local line = string.match(page, "\n(  " .. start .. "[^\n]+)")
+      return #string.gsub(string.match(line, "^(.-%S)%s%s+%S"), "[\128-\191]", "") + #string.match(line, "^.-%S(%s%s+)%S")
+    end
+    assert.equal(column "sim stop", column "sim set")
+  end)
+end)

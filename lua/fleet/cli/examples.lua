@@ -5,6 +5,34 @@ local row_verb = require "fleet.cli.row_verb"
 
 local M = {}
 
+--- What `fleet help` shows of a beginning.
+M.first_steps = {
+  "  fleet setup                                        from nothing to a first read",
+  "  eval \"$(fleet sim --env)\"                          or: a simulator for this shell",
+  "  fleet vehicles",
+  "  fleet set_charge_limit 000001 percent=80 --wake",
+  "  fleet set_charge_limit --all percent=80 --dry-run  what it would cost",
+}
+
+-- The verbs that are no row, by name.
+local of_verbs = {
+  help = "help set_charge_limit", explain = "explain key_not_paired", version = "version --verbose",
+  endpoints = "endpoints --json", commands = "commands", setup = "setup", login = "login", ["token.info"] = "token info",
+  refresh = "refresh", keep_alive = "keep_alive", business_login = "business_login --scopes vehicle_device_data",
+  region = "region --discover", keygen = "keygen fleet-key.pem", jws = "jws @claims.json", pair = "pair 000001 --wait 300",
+  doctor = "doctor 000001", sim = "sim --port 0", ["sim.event"] = "sim event plug 000001", ["sim.fault"] = "sim fault asleep:2",
+  ["sim.advance"] = "sim advance 3600", ["sim.set"] = "sim set 000001 charge_state.battery_level=20", ["sim.stop"] = "sim stop",
+  wake = "wake 000001 --timeout 90", ["tariff.check"] = "tariff check tariff.json", ["tariff.show"] = "tariff show tariff.json",
+  ["tariff.plot"] = "tariff plot tariff.json --output tariff.svg", ["tariff.diff"] = "tariff diff old.json new.json",
+  chart = "chart 1234567890 month=2026-10 --output october.svg", cost = "cost --month 2026-10", run = "run automations.lua",
+  mqtt = "mqtt --broker mqtt://localhost", proxy = "proxy", completion = "completion zsh",
+}
+
+--- The sample command line of a verb that is no row.
+function M.of_verb(verb)
+  return "fleet " .. of_verbs[verb.name]
+end
+
 M.vin, M.site = "5YJ3E1EA7KF000001", "1234567890"
 
 -- The example's arguments: the text is ours, from the row.

@@ -18,11 +18,21 @@ local spoken = verbs.spoken
 
 -- ---- lines ----
 
+-- Columns: a letter of several bytes is one.
+local function width(text)
+  local _, count = string.gsub(text, "[^\128-\191]", "")
+  return count
+end
+
+local function padded(text, columns)
+  return text .. string.rep(" ", columns - width(text))
+end
+
 -- Text in lines of the page, each behind the indent.
 local function wrapped(text, indent)
   local lines, line = {}, ""
   for word in string.gmatch(text, "%S+") do
-    if line ~= "" and #indent + #line + 1 + #word > page_width then
+    if line ~= "" and #indent + width(line) + 1 + width(word) > page_width then
       lines[#lines + 1] = indent .. line
       line = word
     else
@@ -36,11 +46,11 @@ end
 -- Pairs of term and text, the texts aligned.
 local function aligned(pairs_of, widest)
   local columns, lines = 0, {}
-  for _, pair in ipairs(pairs_of) do columns = math.max(columns, math.min(#pair[1], widest or 28)) end
+  for _, pair in ipairs(pairs_of) do columns = math.max(columns, math.min(width(pair[1]), widest or 28)) end
   for _, pair in ipairs(pairs_of) do
-    local term = string.format("  %-" .. columns .. "s  ", pair[1])
+    local term = padded("  " .. pair[1], columns + 2) .. "  "
     local text = wrapped(pair[2], string.rep(" ", columns + 4))
-    if #term > columns + 4 then
+    if width(term) > columns + 4 then
       lines[#lines + 1] = (string.gsub(term, " +$", "")) .. "\n" .. text
     else
       lines[#lines + 1] = (string.gsub(term .. string.sub(text, columns + 5), " +$", ""))
@@ -216,7 +226,8 @@ end
 -- ---- the other pages ----
 
 local function verb_page(verb)
-  return page("  fleet " .. verbs.usage(verb), wrapped(verb.doc, ""), verb.details, options_section("Options", verb.takes or {}))
+  return page("  fleet " .. verbs.usage(verb), wrapped(verb.doc, ""), verb.details, options_section("Options", verb.takes or {}),
+    "Example\n  " .. examples.of_verb(verb))
 end
 
 local groups = {
@@ -234,12 +245,26 @@ local function group_of_rows(title, handles, commands)
   return title .. "\n" .. wrapped(table.concat(names, ", "), "  ")
 end
 
+-- The verbs of each task with the first sentence of what they do.
+local function task_sections(parts)
+  local of_task
+  for i, verb in ipairs(verbs.list) do
+    of_task = of_task or {}
+    of_task[#of_task + 1] = { verbs.usage(verb), (string.match(verb.doc, "^.-%.%f[%s\0]") or verb.doc) }
+    local next_verb = verbs.list[i + 1]
+    if not next_verb or next_verb.task ~= verb.task then
+      parts[#parts + 1] = section(verb.task, of_task, 40)
+      of_task = nil
+    end
+  end
+end
+
 local function general_page()
-  local pairs_of = {}
-  for _, verb in ipairs(verbs.list) do pairs_of[#pairs_of + 1] = { verbs.usage(verb), verb.doc } end
-  local parts = { "  fleet VERB [VIN | SITE] [name=value …] [--option …]", section("Verbs", pairs_of, 40) }
+  local parts = { "  fleet VERB [VIN | SITE] [name=value …] [--option …]" }
+  task_sections(parts)
   for _, group in ipairs(groups) do parts[#parts + 1] = group_of_rows(group[1], group[2], false) end
   parts[#parts + 1] = group_of_rows("Vehicle commands, followed by the VIN", { vehicle = true }, true)
+  parts[#parts + 1] = "Examples\n" .. table.concat(examples.first_steps, "\n")
   parts[#parts + 1] = "'fleet help VERB' explains one; --json prints results and failures as JSON."
   return page(unpack(parts))
 end

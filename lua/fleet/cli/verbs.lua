@@ -12,9 +12,14 @@ local unpack = require("fleet.util.compat").unpack
 
 local M = { list = {}, by_name = {}, rows = {} }
 
--- The files, in the order in which `fleet help` names them.
-local files = { "help", "explain", "version", "endpoints", "setup", "login", "account", "keygen", "jws", "pair", "doctor", "sim",
-  "wake", "tariff", "chart", "cost", "run", "mqtt", "proxy", "completion" }
+-- The files by task, in the order in which `fleet help` names them.
+local tasks = {
+  { "Set up and sign in", { "setup", "login", "account", "keygen", "jws", "pair", "doctor" } },
+  { "Vehicles, energy and money", { "wake", "chart", "tariff", "cost" } },
+  { "Services that go on running", { "run", "proxy", "mqtt" } },
+  { "Try without a car", { "sim" } },
+  { "Look things up", { "help", "explain", "endpoints", "version", "completion" } },
+}
 
 local of_rows = options.by_name(options.own, options.client, options.call)
 local of_vehicle_rows = options.by_name(options.own, options.client, options.call, options.bulk)
@@ -24,12 +29,17 @@ local function add(verb)
   M.by_name[verb.name] = verb
 end
 
-for _, file in ipairs(files) do
+local function add_file(file, task)
   for _, verb in ipairs(require("fleet.cli.verbs." .. file)) do
     verb.options = options.by_name(options.own, verb.local_only and {} or options.client, verb.takes or {})
+    verb.task = task
     M.list[#M.list + 1] = verb
     add(verb)
   end
+end
+
+for _, task in ipairs(tasks) do
+  for _, file in ipairs(task[2]) do add_file(file, task[1]) end
 end
 
 for _, row in ipairs(rows.list) do
