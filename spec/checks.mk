@@ -167,6 +167,13 @@ bench:
 	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request
 	@$(ENV) $(LUA) spec/bench/run.lua
 
+# Instruction counts of the hot paths: written, and compared with what is written.
+.PHONY: bench-counts check-counts
+bench-counts check-counts:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -s build
+	@$(ENV) $(LUA) spec/bench/counts.lua $(if $(filter check-counts,$@),check,write)
+
 # Pictures for the eye: every one that the module draws and every page of the simulator, for light and for dark.
 look: build
 	@mkdir -p build/look

@@ -181,17 +181,21 @@ static bool unbase64(struct buf *b, struct bytes in, bool url) {
   if (in.size % 4 == 1 || !buf_reserve(b, in.size / 4 * 3 + 3)) return false;
   uint32_t v = 0;
   unsigned bits = 0;
+  unsigned char *out = b->data + b->size;
   for (size_t i = 0; i < in.size; i++) {
     int digit = base64_value(in.data[i], url);
-    if (digit < 0) return false;
+    if (digit < 0) break;
     v = v << 6 | (uint32_t)digit;
     bits += 6;
     if (bits < 8) continue;
     bits -= 8;
-    buf_put(b, (unsigned char)(v >> bits));
+    *out++ = (unsigned char)(v >> bits);
     v &= (1u << bits) - 1;
   }
-  return v == 0 && buf_ok(b);
+  bool whole = (size_t)(out - b->data) - b->size == in.size * 3 / 4;
+  b->size = (size_t)(out - b->data);
+  *out = '\0';
+  return whole && v == 0;
 }
 
 bool buf_unbase64(struct buf *b, struct bytes in) {

@@ -4,6 +4,10 @@
 
 enum { EXACT_DIGITS = 15, ESCAPE = 6 /* \uXXXX */ };
 
+static bool is_digit(unsigned char c) {
+  return c >= '0' && c <= '9';
+}
+
 static bool number_byte(unsigned char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
@@ -16,6 +20,28 @@ static bool too_long(const unsigned char *at, const unsigned char *end) {
   for (; at < end; at++)
     if (*at < '0' || *at > '9') return false;
   return true;
+}
+
+/* ---- plain text, eight bytes together ---- */
+
+/* A bit for every byte that is zero, and perhaps for those above it. */
+static uint64_t zero_bytes(uint64_t word) {
+  return (word - 0x0101010101010101u) & ~word & 0x8080808080808080u;
+}
+
+static bool has_special(uint64_t word) {
+  uint64_t control = (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
+  return control | zero_bytes(word ^ 0x2222222222222222u) | zero_bytes(word ^ 0x5C5C5C5C5C5C5C5Cu);
+}
+
+size_t json_plain_run(const unsigned char *at, const unsigned char *end) {
+  const unsigned char *start = at;
+  for (uint64_t word; end - at >= 8; at += 8) {
+    memcpy(&word, at, 8);
+    if (has_special(word)) break;
+  }
+  while (at < end && *at >= 0x20 && *at != '"' && *at != '\\') at++;
+  return (size_t)(at - start);
 }
 
 /* ---- surrogates ---- */
@@ -59,7 +85,7 @@ static size_t escape_size(const unsigned char *at, const unsigned char *end, boo
 static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end, bool *lone) {
   bool half = false;
   if (lone) *lone = false;
-  for (at++; at < end && *at != '"';) {
+  for (at++; (at += json_plain_run(at, end)) < end && *at != '"';) {
     size_t size = *at == '\\' ? escape_size(at, end, &half) : 1;
     if (lone && half) {
       *lone = true;
@@ -87,6 +113,22 @@ struct json_repair json_next_repair(const unsigned char *at, const unsigned char
     }
   }
   return (struct json_repair){{end, 0}, false};
+}
+
+/* A run of more than EXACT_DIGITS digits has one at every EXACT_DIGITS-th place. */
+static bool has_long_run(struct bytes text) {
+  for (size_t i = EXACT_DIGITS; i < text.size; i += EXACT_DIGITS + 1) {
+    if (!is_digit(text.data[i])) continue;
+    size_t from = i, to = i;
+    while (from > 0 && is_digit(text.data[from - 1])) from--;
+    while (to < text.size && is_digit(text.data[to])) to++;
+    if (to - from > EXACT_DIGITS) return true;
+  }
+  return false;
+}
+
+bool json_may_need_repair(struct bytes text) {
+  return text.size && (memchr(text.data, '\\', text.size) || has_long_run(text));
 }
 
 /* The rest of a string whose beginning is copied already: what is left of it before the closing quote. */

@@ -9,6 +9,10 @@
 
 #include "base/buf.h"
 
+/* How many bytes from at on are ordinary in a string: neither a quote nor a backslash nor a control
+ * character. At least none; eight are looked at together. */
+size_t json_plain_run(const unsigned char *at, const unsigned char *end);
+
 struct json_repair {
   struct bytes found; /* empty: nothing to mend is left */
   bool quote;         /* an integer that becomes a string; else an escape that becomes \ufffd */
@@ -17,6 +21,7 @@ struct json_repair {
 /* The next place from at on that has to be mended: an integer literal of more than 15 digits, or the escape
  * of a surrogate without its other half (RFC 8259 section 8.2 lets such text through, Unicode gives it no
  * meaning). */
+bool json_may_need_repair(struct bytes text); /* false: json_next_repair would find nothing */
 struct json_repair json_next_repair(const unsigned char *at, const unsigned char *end);
 /* Copies text to out with everything mended; first is the first repair, found already. */
 void json_repair(struct bytes text, struct json_repair first, struct buf *out);

@@ -1,5 +1,7 @@
 #include "oauth/json_object.h"
 
+#include "base/json_scan.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -32,9 +34,9 @@ static bool take(struct cursor *c, int byte) {
 
 static bool skip_string(struct cursor *c) {
   if (!take(c, '"')) return false;
-  for (; c->at < c->end && *c->at != '"'; c->at++) {
+  for (; (c->at += json_plain_run(c->at, c->end)) < c->end && *c->at != '"'; c->at++) {
     if (*c->at < 0x20) return false;
-    if (*c->at == '\\' && c->at + 1 < c->end) c->at++;
+    if (c->at + 1 < c->end) c->at++; /* behind a backslash */
   }
   return c->at < c->end && *c->at++ == '"';
 }
@@ -148,10 +150,11 @@ static bool decode(struct bytes quoted, struct buf *out) {
   struct cursor c = {quoted.data + 1, quoted.data + quoted.size - 1};
   bool good = true;
   while (good && c.at < c.end) {
-    if (*c.at != '\\')
-      buf_put(out, *c.at++);
-    else
-      c.at++, good = put_escape(out, &c);
+    const unsigned char *escape = memchr(c.at, '\\', (size_t)(c.end - c.at));
+    const unsigned char *stop = escape ? escape : c.end;
+    buf_add(out, c.at, (size_t)(stop - c.at));
+    c.at = stop;
+    if (escape) c.at++, good = put_escape(out, &c);
   }
   return good && buf_ok(out);
 }
@@ -159,6 +162,8 @@ static bool decode(struct bytes quoted, struct buf *out) {
 /* ---- members ---- */
 
 static bool is_named(struct bytes quoted, const char *name) {
+  if (!memchr(quoted.data, '\\', quoted.size))
+    return bytes_equal((struct bytes){quoted.data + 1, quoted.size - 2}, bytes_of(name));
   struct buf decoded = BUF_INIT;
   bool same = decode(quoted, &decoded) && bytes_equal(buf_bytes(&decoded), bytes_of(name));
   buf_free(&decoded);

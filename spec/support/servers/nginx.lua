@@ -4,7 +4,7 @@
 --   tls        "server" or "other": serves https with this certificate, see nginx.certificates
 --   body       what /file gives, 1 KB of JSON by default
 --   keepalive  how long an idle connection lives, "60s" by default
--- Paths: /file, /connection (the number of the connection and that of the request on it).
+-- Paths: /file, /api/… (the same), …/command/… (a command that was done), /connection (the number of the connection and that of the request on it).
 
 local process = require "spec.support.harness.process"
 
@@ -62,6 +62,7 @@ http {
   server {
     listen 127.0.0.1:PORT SSL; listen unix:DIRECTORY/socket; server_name localhost; CERTIFICATE
     location = /file { alias DIRECTORY/file.json; open_file_cache max=10; }
+    location ~ /command/ { return 200 '{"response":{"result":true,"reason":""}}'; }
     location ~ ^/api/ { alias DIRECTORY/file.json; open_file_cache max=10; }
     location = /connection { return 200 "$connection $connection_requests"; }
   }

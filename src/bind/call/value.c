@@ -6,13 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A value on its way through the door stands at the top of the stack; text is where it stands in the reply.
- */
+enum { DEEPEST = 2 }; /* response, and the row's own member */
+
+/* A value on its way through the door stands at the top of the stack; text is the reply, entered the members
+ * that lead to the value. Only where its table does not tell what it is, is it looked up in the text. */
 struct door {
   lua_State *L;
   const struct row *row;
   struct bytes text;
+  const char *entered[DEEPEST];
+  int depth;
 };
+
+/* The first character of the value in the reply. */
+static char first_of(const struct door *d) {
+  struct bytes text = d->text;
+  for (int i = 0; i < d->depth; i++)
+    if (!json_member(&text, d->entered[i])) return '\0';
+  return json_first(text);
+}
 
 /* Replaces the table at the top by its member. */
 static bool enter(struct door *d, const char *name) {
@@ -22,7 +34,7 @@ static bool enter(struct door *d, const char *name) {
     lua_pop(d->L, 1);
     return false;
   }
-  if (!json_member(&d->text, name)) d->text.size = 0;
+  d->entered[d->depth++] = name;
   lua_remove(d->L, -2);
   return true;
 }
@@ -30,7 +42,9 @@ static bool enter(struct door *d, const char *name) {
 /* A member that is null is gone from the table, but the service did wrap its reply. */
 static void unwrap(struct door *d) {
   if (enter(d, "response") || lua_type(d->L, -1) != LUA_TTABLE) return;
-  if (!json_member(&d->text, "response")) return;
+  struct bytes text = d->text;
+  if (!json_member(&text, "response")) return;
+  d->entered[d->depth++] = "response";
   lua_pop(d->L, 1);
   lua_pushlightuserdata(d->L, NULL);
 }
@@ -67,8 +81,8 @@ static bool is_empty(lua_State *L, int table) {
 static unsigned kind_of_table(const struct door *d) {
   int table = lua_gettop(d->L);
   bool empty = is_empty(d->L, table);
-  if (empty ? json_first(d->text) == '[' : has_element(d->L, table)) return VALUE_LIST | VALUE_TEXTS;
-  return !empty || json_first(d->text) == '{' ? VALUE_OBJECT : 0;
+  if (empty ? first_of(d) == '[' : has_element(d->L, table)) return VALUE_LIST | VALUE_TEXTS;
+  return !empty || first_of(d) == '{' ? VALUE_OBJECT : 0;
 }
 
 static unsigned kind_of_value(const struct door *d) {
@@ -76,7 +90,7 @@ static unsigned kind_of_value(const struct door *d) {
   case LUA_TTABLE:
     return kind_of_table(d);
   case LUA_TSTRING: /* a long integer is a string by now */
-    return json_first(d->text) == '"' ? VALUE_TEXT | VALUE_BASE64 : 0;
+    return first_of(d) == '"' ? VALUE_TEXT | VALUE_BASE64 : 0;
   case LUA_TBOOLEAN:
     return VALUE_BOOLEAN;
   case LUA_TLIGHTUSERDATA:
@@ -158,7 +172,7 @@ static bool take_page(struct door *d, char what[static 64]) {
 }
 
 bool take_value(lua_State *L, const struct row *row, struct bytes text, char what[static 64]) {
-  struct door d = {L, row, text};
+  struct door d = {.L = L, .row = row, .text = text};
   luaL_checkstack(L, 8, "reply");
   if (row->paging != PAGED_NO) return take_page(&d, what);
   unwrap(&d);

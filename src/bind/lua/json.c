@@ -10,10 +10,12 @@
 enum { MAX_DEPTH = 64 };
 
 bool word_in(const char *words, const char *name, size_t size) {
-  for (const char *at = words; at && *at;) {
-    size_t length = strcspn(at, " ");
-    if (length == size && memcmp(at, name, size) == 0) return true;
-    at += length + (at[length] == ' ');
+  for (const char *at = words; at && *at; at++) {
+    size_t same = 0;
+    while (same < size && at[same] == name[same] && name[same]) same++;
+    if (same == size && (at[same] == ' ' || !at[same])) return true;
+    while (*at && *at != ' ') at++;
+    if (!*at) return false;
   }
   return false;
 }
@@ -51,8 +53,8 @@ static bool is_id(const struct tidier *t, int key) {
 /* Pushes what Lua shall see of the number at the top; false when that is the number itself. */
 static bool push_tidy_number(struct tidier *t, bool id) {
   lua_Number value = lua_tonumber(t->L, -1);
-  if (!isfinite(value)) t->overflow = true;
-  bool integral = value == floor(value) && fabs(value) < 1e15;
+  bool integral = value > -1e15 && value < 1e15 && value == (lua_Number)(lua_Integer)value;
+  if (!integral && !isfinite(value)) t->overflow = true;
   if (!integral && !id) return false;
   if (integral)
     lua_pushinteger(t->L, (lua_Integer)value);
@@ -136,6 +138,7 @@ static bool decode_mended(lua_State *L, struct bytes text, struct json_repair fi
 static bool decode_text(lua_State *L, struct bytes text) {
   if (text.size == 0 || memchr(text.data, 0, text.size))
     return false; /* lua-cjson takes a zero byte for the end */
+  if (!json_may_need_repair(text)) return decode(L, text);
   struct json_repair first = json_next_repair(text.data, text.data + text.size);
   return first.found.size ? decode_mended(L, text, first) : decode(L, text);
 }
