@@ -391,3 +391,41 @@ describe("the caller's table", function()
     assert.equal('{"percent":80}', requests[1].body)
   end)
 end)
+
+describe("the parameters of a command", function()
+  local VIN = "5YJ30123456789ABC"
+
+  -- Sends set_charge_limit{ percent = 80 } signed; the caller's table is changed while the handshake waits.
+  local function carried_with(change)
+    local key, vehicle = core.key.generate(), core.key.generate()
+    local receiver = core.receiver { key = vehicle, vin = VIN, domain = "infotainment", keys = { key:public_bytes() } }
+    local params, carried = { percent = 80 }, {}
+    local client = fleet.new { token = "t", key = key, base_url = "https://service.example", http = function(request)
+      change(params)
+      local bytes, payload = receiver:handle((core.unbase64(string.match(request.body, '"routable_message":"([^"]+)"'))))
+      if payload then carried[#carried + 1] = select(2, core.decode_command("infotainment", payload)) end
+      return { status = 200, headers = {}, body = '{"response":"' .. core.base64(bytes) .. '"}' }
+    end }
+    assert(client:vehicle(VIN):set_charge_limit(params))
+    return carried
+  end
+
+  it("are those of the moment of the call, whatever becomes of the caller's table meanwhile", function()
+    assert.same({ { percent = 80 } }, carried_with(function() end))
+    assert.same({ { percent = 80 } }, carried_with(function(params) params.percent = 55 end))
+    assert.same({ { percent = 80 } }, carried_with(function(params) params.percent = "no number" end))
+  end)
+
+  it("are read through a metatable, and checked before anything is sent", function()
+    local requests = 0
+    local client = fleet.new { token = "t", base_url = "https://service.example", http = function(request)
+      requests = requests + 1
+      assert.equal('{"percent":70}', request.body)
+      return { status = 200, headers = {}, body = '{"response":{"result":true,"reason":""}}' }
+    end }
+    local car = client:vehicle(VIN)
+    assert(car:set_charge_limit(setmetatable({}, { __index = { percent = 70 } })))
+    assert.error_matches(function() car:set_charge_limit(setmetatable({}, { __index = { percent = 700 } })) end, "'percent' must be")
+    assert.equal(1, requests)
+  end)
+end)

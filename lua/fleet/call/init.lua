@@ -343,8 +343,8 @@ end
 M.attempts = attempts
 
 --- What one call knows about itself.
-function M.new_call(row, request, context, id, handle)
-  local timeout, idempotent, wanted_token = request:settings()
+function M.new_call(row, request, handle)
+  local timeout, idempotent, wanted_token, context, id = request:settings(handle)
   return {
     row = row, request = request, context = context, id = id, handle = handle, write = row.write,
     proxied = false, deadline = tasks.real() + (timeout or context.config.timeout), wanted_token = wanted_token,
@@ -410,8 +410,7 @@ end
 --- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil.
 --- Returns the value or nil, err, kind.
 function M.perform(row, request, handle, sink)
-  local context, _, id = core.context(handle)
-  local call = M.new_call(row, request, context, id, handle)
+  local call = M.new_call(row, request, handle)
   call.sink = sink
   return M.ended(call, M.guarded(call, attempts))
 end

@@ -31,7 +31,8 @@ function M.call(client, row, values, query, body, seconds)
   local planned, request = pcall(core.forward, row.pointer, values, query, body, seconds)
   if not planned then return replies.error(400, "invalid_request", request) end
   local last
-  local call = run.new_call(row, request, core.context(client), values.vin or values.energy_site_id, client)
+  local call = run.new_call(row, request, client)
+  call.id = values.vin or values.energy_site_id
   call.on_reply = function(reply) last = taken(reply) end
   local _, err = run.guarded(call, run.attempts)
   if not last then return replies.failure(err) end

@@ -68,7 +68,7 @@ end
 
 -- The proxy takes the plain form and signs it with its own key.
 local function through_proxy(client, params, options)
-  local call = run.new_call(row, core.plan(row.pointer, client, params, options), core.context(client), nil, client)
+  local call = run.new_call(row, core.plan(row.pointer, client, params, options), client)
   call.proxied = true
   return run.guarded(call, run.attempts)
 end

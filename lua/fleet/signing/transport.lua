@@ -151,9 +151,8 @@ end
 
 --- Performs a planned command. One certain refusal that the other way may mend is followed by the other way, once.
 function M.perform(row, request, handle)
-  local context, _, id = core.context(handle)
-  local call = run.new_call(row, request, context, id, handle)
-  local transport, why = choose(context, row, request, id)
+  local call = run.new_call(row, request, handle)
+  local transport, why = choose(call.context, row, request, call.id)
   if not transport then return run.ended(call, run.fail(call, "unsupported", why)) end
   if transport == "signed" then return run.ended(call, signed_then_plain(call)) end
   return run.ended(call, plain_then_signed(call, transport))

@@ -39,12 +39,11 @@ end
 --- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
 function M.method(car, wanted, options)
   local payload = message_for(wanted)
-  local context, _, id = core.context(car)
-  local call = run.new_call(row, core.plan(row.pointer, car, "", options), context, id, car)
+  local call = run.new_call(row, core.plan(row.pointer, car, "", options), car)
   call.payload, call.domain, call.signed = payload, "infotainment", true
   call.facts.idempotent, call.facts.write = true, false
-  if not context.keys then return run.fail(call, "unsupported", "it needs a key") end
-  if not core.is_vin(id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
+  if not call.context.keys then return run.fail(call, "unsupported", "it needs a key") end
+  if not core.is_vin(call.id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
   return run.guarded(call, command.perform)
 end
 

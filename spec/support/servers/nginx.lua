@@ -4,7 +4,8 @@
 --   tls        "server" or "other": serves https with this certificate, see nginx.certificates
 --   body       what /file gives, 1 KB of JSON by default
 --   keepalive  how long an idle connection lives, "60s" by default
--- Paths: /file, /api/… (the same), …/command/… (a command that was done), /connection (the number of the connection and that of the request on it).
+-- Paths: /file, /api/… (the same), …/command/… (a command that was done),
+-- /connection (the number of the connection and that of the request on it).
 
 local process = require "spec.support.harness.process"
 

@@ -49,7 +49,7 @@ static int l_forward(lua_State *L) {
   double seconds = seconds_at(L, 5);
   p.request = request_new(L, p.row);
   p.box = lua_gettop(L);
-  p.request->raw = p.request->force = true;
+  p.request->raw = p.request->force = p.request->written = true;
   p.request->timeout = seconds;
   p.request->idempotent = p.row->flags & ROW_IDEMPOTENT || !request_is_write(p.request);
   add_places(&p, 2);

@@ -51,6 +51,18 @@ void handle_push_id(lua_State *L, int index) {
     lua_getiuservalue(L, index, HANDLE_ID);
 }
 
+void handle_push_context(lua_State *L, int index) {
+  const struct box_type *type = type_at(L, index);
+  if (!type) luaL_typeerror(L, index, "fleet handle");
+  if (type == &client_type) {
+    lua_getiuservalue(L, index, CLIENT_CONTEXT);
+    return;
+  }
+  lua_getiuservalue(L, index, HANDLE_CLIENT);
+  lua_getiuservalue(L, -1, CLIENT_CONTEXT);
+  lua_remove(L, -2);
+}
+
 bool handle_implies(const struct row *row, const struct param *q) {
   if (q->place != IN_PATH && q->place != IN_QUERY) return false;
   if (strcmp(row->handle, "vehicle") == 0) return q->type == TYPE_VIN;
@@ -156,15 +168,12 @@ static int l_methods(lua_State *L) {
 
 /* core.context(handle) -> account table, client, id or nil. Raises for what is no handle. */
 static int l_context(lua_State *L) {
-  if (!handle_kind(L, 1)) return luaL_typeerror(L, 1, "fleet handle");
   lua_settop(L, 1);
-  bool client = box_test(L, 1, &client_type) != NULL;
-  if (client)
+  handle_push_context(L, 1);
+  if (box_test(L, 1, &client_type))
     lua_pushvalue(L, 1);
   else
     lua_getiuservalue(L, 1, HANDLE_CLIENT);
-  lua_getiuservalue(L, 2, CLIENT_CONTEXT);
-  lua_insert(L, 2);
   handle_push_id(L, 1);
   return 3;
 }

@@ -6,7 +6,7 @@
 #include "bind/lua/bind.h"
 #include "tables/rows.h"
 
-/* User values: a client's account table; a handle's client and its id. */
+/* User values: a client's context; a handle's client and its id. */
 enum { CLIENT_CONTEXT = 1, HANDLE_CLIENT = 1, HANDLE_ID = 2 };
 
 extern const struct box_type client_type;
@@ -14,6 +14,8 @@ extern const struct box_type client_type;
 /* The name of the handle at index ("client", "vehicle", "site", ...), or NULL. Raises when its client is
  * closed. */
 const char *handle_kind(lua_State *L, int index);
+/* Pushes the context of the handle's client; raises for what is no handle. */
+void handle_push_context(lua_State *L, int index);
 /* Pushes the id of the handle: a string, or nil for those without. */
 void handle_push_id(lua_State *L, int index);
 /* Whether the handle of a row knows this parameter: it then stands neither in the signature nor in the table.

@@ -37,8 +37,20 @@ void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed
 const struct row *row_at(lua_State *L, int index);
 const struct param *param_named(const struct row *row, const char *name, size_t size); /* NULL: none */
 
-/* The table of parameters against the row (plan.c): unknown names raise, and so does a parameter that is
- * missing. */
+enum { MOST_PARAMS = 40 };
+
+bool in_param_table(const struct plan *p, const struct param *q);
+/* The names that may stand in the table of parameters; returns how many. */
+size_t param_names(const struct plan *p, const char **names);
+void check_any(const struct plan *p, size_t given); /* whether the row is content with so many parameters */
+
+/* The plain form of the call (write.c): the path, whose further values are the arguments from *argument on;
+ * then query and body. */
+void write_path(struct plan *p, int *argument);
+void write_content(struct plan *p);
+
+/* The table of parameters against the row (param_table.c): unknown names raise, and so does a parameter that
+ * is missing. */
 void check_names(const struct plan *p);
 bool push_param(const struct plan *p,
                 const struct param *q); /* pushes the value, true; pushes nothing, false */

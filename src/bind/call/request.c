@@ -1,20 +1,8 @@
 #include "bind/call/request.h"
 
+#include "bind/call/handles.h"
+
 #include <string.h>
-
-const char *const token_kind_names[] = {NULL, "user", "partner", "business"};
-
-static void release_request(void *object) {
-  struct request *r = object;
-  buf_free(&r->target);
-  buf_free(&r->body);
-}
-
-static int l_request_tostring(lua_State *L) {
-  const struct request *r = box_any(L, 1, &request_type);
-  lua_pushfstring(L, "fleet.request (%s %s)", r->row->verb, r->row->path);
-  return 1;
-}
 
 static struct request *check_request(lua_State *L) {
   return box_check(L, 1, &request_type);
@@ -29,17 +17,21 @@ static int l_flag(lua_State *L) {
   return 1;
 }
 
-/* request:settings() -> timeout or nil, whether it may be repeated, the token kind that was asked for or nil
- */
+/* request:settings(handle or nil) -> timeout or nil, whether it may be repeated, the token kind that was
+ * asked for or nil, the handle's context, its id or nil */
 static int l_settings(lua_State *L) {
   const struct request *r = check_request(L);
+  lua_settop(L, 2);
   if (r->timeout > 0)
     lua_pushnumber(L, r->timeout);
   else
     lua_pushnil(L);
   lua_pushboolean(L, r->idempotent);
   lua_pushstring(L, token_kind_names[r->token_kind]);
-  return 3;
+  if (lua_isnil(L, 2)) return 3;
+  handle_push_context(L, 2);
+  handle_push_id(L, 2);
+  return 5;
 }
 
 static int l_params(lua_State *L) {
@@ -62,7 +54,7 @@ static int l_query(lua_State *L) {
 /* request:table(base, authorization line or nil) -> { method, url, headers = { name = value }, body } for a
  * host's own HTTP */
 static int l_table(lua_State *L) {
-  const struct request *r = check_request(L);
+  const struct request *r = check_written(L, 1);
   static const char line[] = "Authorization: ";
   const char *base = luaL_checkstring(L, 2), *authorization = luaL_optstring(L, 3, NULL);
   lua_newtable(L);
@@ -88,5 +80,9 @@ static int l_table(lua_State *L) {
 
 static const luaL_Reg request_methods[] = {{"flag", l_flag},   {"settings", l_settings}, {"params", l_params},
                                            {"query", l_query}, {"table", l_table},       {NULL, NULL}};
-static const luaL_Reg request_metamethods[] = {{"__tostring", l_request_tostring}, {NULL, NULL}};
-const struct box_type request_type = {"fleet.request", release_request, request_methods, request_metamethods};
+void open_request(lua_State *L) {
+  box_define(L, &request_type);
+  lua_getfield(L, -1, "__index");
+  luaL_setfuncs(L, request_methods, 0);
+  lua_pop(L, 2);
+}

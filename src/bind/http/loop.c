@@ -193,7 +193,7 @@ static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer 
 static int l_submit(lua_State *L) {
   struct loop *l = check_loop(L);
   lua_Integer id = luaL_checkinteger(L, 2);
-  const struct request *request = box_check(L, 3, &request_type);
+  const struct request *request = check_written(L, 3);
   const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
   struct outgoing o = {.r = {.method = request->row->verb}};
   lua_settop(L, 8); /* what is left out is nil, not what is pushed below */

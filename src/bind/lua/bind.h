@@ -50,6 +50,7 @@ void open_json(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);
 void open_forward(lua_State *L);
+void open_request(lua_State *L);
 void open_reply(lua_State *L);
 void open_result(lua_State *L);
 void open_next(lua_State *L);

@@ -178,7 +178,7 @@ static void push_envelope(lua_State *L, const struct session_box *h, const struc
   buf_text_add(&envelope->body, "{\"routable_message\":\"");
   buf_base64(&envelope->body, message);
   buf_text_add(&envelope->body, "\"}");
-  envelope->has_body = true;
+  envelope->has_body = envelope->written = true;
   envelope->label = label;
   if (!buf_ok(&envelope->target) || !buf_ok(&envelope->body)) luaL_error(L, "out of memory");
 }

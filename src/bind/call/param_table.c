@@ -1,0 +1,72 @@
+#include "bind/call/handles.h"
+#include "bind/call/params.h"
+
+#include <string.h>
+
+/* The table of parameters as a whole: its names, what is missing, one value after the other. */
+
+bool in_param_table(const struct plan *p, const struct param *q) {
+  return q->place != IN_PATH && !handle_implies(p->row, q);
+}
+
+size_t param_names(const struct plan *p, const char **names) {
+  size_t count = 0;
+  for (const struct param *q = p->row->params; q && q->name && count < MOST_PARAMS; q++)
+    if (in_param_table(p, q)) names[count++] = q->name;
+  return count;
+}
+
+void check_names(const struct plan *p) {
+  const char *names[MOST_PARAMS];
+  size_t count = param_names(p, names);
+  if (!p->params || p->row->flags & ROW_BODY_AS_GIVEN) return;
+  for (lua_pushnil(p->L); lua_next(p->L, p->params); lua_pop(p->L, 1)) {
+    if (lua_type(p->L, -2) != LUA_TSTRING)
+      mistake(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
+    const char *given = lua_tostring(p->L, -2);
+    bool known = false;
+    for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
+    if (!known) unknown_name(p, "parameter", given, names, count);
+  }
+}
+
+static bool switched_on(const struct plan *p) {
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (!(q->flags & SWITCH)) continue;
+    lua_getfield(p->L, p->params, q->name);
+    bool on = lua_toboolean(p->L, -1);
+    lua_pop(p->L, 1);
+    return on;
+  }
+  return false;
+}
+
+static void missing(const struct plan *p, const struct param *q) {
+  const char *about = q->unit ? q->unit : q->doc;
+  mistake(p, "'%s' is missing%s%s%s", q->name, about ? " (" : "", about ? about : "", about ? ")" : "");
+}
+
+/* Pushes the value of a parameter and says whether one was given. */
+bool push_param(const struct plan *p, const struct param *q) {
+  if (handle_implies(p->row, q)) {
+    handle_push_id(p->L, p->handle);
+    return true;
+  }
+  if (p->params && lua_getfield(p->L, p->params, q->name) != LUA_TNIL) return true;
+  if (p->params) lua_pop(p->L, 1);
+  if (q->flags & (REQUIRED | FROM_STATE) || (q->flags & REQUIRED_ON && p->params && switched_on(p)))
+    missing(p, q);
+  return false;
+}
+
+void check_any(const struct plan *p, size_t given) {
+  const char *names[MOST_PARAMS];
+  if (p->row->flags & ROW_ANY_OF && given == 0 && param_names(p, names) > 0)
+    mistake(p, "at least one parameter is needed, such as '%s'", names[0]);
+}
+
+const struct param *param_named(const struct row *row, const char *name, size_t size) {
+  for (const struct param *q = row->params; q && q->name; q++)
+    if (strlen(q->name) == size && memcmp(q->name, name, size) == 0) return q;
+  return NULL;
+}
