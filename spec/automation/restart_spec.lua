@@ -12,7 +12,7 @@ local function spawn(directory, world_now, left)
   local preload = os.getenv "LD_PRELOAD" -- a sanitizer's: the child loads what was built with it
   local sanitizer = preload and "LD_PRELOAD=" .. process.quote(preload) .. " " or ""
   local paths = string.format("LUA_PATH=%s LUA_CPATH=%s", process.quote(package.path), process.quote(package.cpath))
-  local line = string.format("%s%s lua5.4 %s/spec/support/fixtures/automation_child.lua "
+  local line = string.format("%s%s " .. process.lua .. " %s/spec/support/fixtures/automation_child.lua "
     .. "%s/requests %s/replies %s/store %.6f %d", sanitizer, paths,
     process.root, directory, directory, directory, world_now, left)
   process.execute(string.format("sh -c 'echo $$ > %s/pid; exec env \"$@\"' sh %s >>%s/output 2>&1 &", directory,

@@ -493,6 +493,7 @@ describe("a closed client", function()
   end)
 
   it("is what a to-be-closed variable leaves", function()
+    if _VERSION < "Lua 5.4" then return pending "to-be-closed variables begin with 5.4" end
     local kept
     do
       local client <close> = seam.client("{}")

@@ -1,9 +1,10 @@
 local core = require "fleet.core"
 local process = require "spec.support.harness.process"
+local signing = require "spec.support.fixtures.signing"
 
 -- Runs Lua text in a process of its own and returns what it prints.
 local function run(environment, text)
-  local pipe = io.popen(environment .. " lua5.4 -e " .. process.quote(text) .. " 2>&1")
+  local pipe = io.popen(environment .. " " .. process.lua .. " -e " .. process.quote(text) .. " 2>&1")
   local out = pipe:read("a")
   pipe:close()
   return out
@@ -122,10 +123,14 @@ describe("what is written", function()
     { { daily_charges = {}, daily_demand_charges = {} }, '{"daily_charges":[],"daily_demand_charges":{}}' },
     { core.null, "null" }, { { core.null, 1 }, "[null,1]" }, { { a = core.null }, '{"a":null}' },
     { 21, "21" }, { 21.0, "21" }, { 0.1, "0.1" }, { -0.0, "-0" }, { 1 / 3, "0.3333333333333333" }, { 1e300, "1e+300" },
-    { math.maxinteger, "9223372036854775807" }, { math.mininteger, "-9223372036854775808" }, { 2^53, "9007199254740992" },
+    { 2^53, "9007199254740992" },
     { 'a"\\\n\1\127/', '"a\\"\\\\\\n\\u0001\\u007f/"' }, { "\u{20AC}", '"\u{20AC}"' }, { "a\0b", '"a\\u0000b"' },
     { { ["k\"y"] = 1 }, '{"k\\"y":1}' },
   }
+  if _VERSION >= "Lua 5.3" then -- before it all numbers are doubles
+    cases[#cases + 1] = { math.maxinteger, "9223372036854775807" }
+    cases[#cases + 1] = { math.mininteger, "-9223372036854775808" }
+  end
   for _, case in ipairs(cases) do
     it("is " .. case[2]:gsub("%c", "?"), function()
       assert.equal(case[2], core.json_encode(case[1], list_of_names))
@@ -133,10 +138,11 @@ describe("what is written", function()
   end
 
   it("reads back as the same number, whatever number", function()
-    local seed = 12345
+    local draw = signing.generator(12345)
     for _ = 1, 2000 do
-      seed = (seed * 6364136223846793005 + 1442695040888963407)
-      local value = string.unpack("d", string.pack("i8", seed))
+      local value = 0
+      for _ = 1, 4 do value = value / 32768 + draw(32768) end
+      value = (draw(2) == 1 and 1 or -1) * value * 2 ^ (draw(2000) - 1000)
       if value == value and math.abs(value) < math.huge then
         assert.equal(value, tonumber(core.json_encode(value)))
       end
@@ -157,7 +163,7 @@ describe("what is written", function()
     { { 0 / 0 }, "not finite" }, { { a = math.huge }, "not finite.*'a'" }, { { a = { -math.huge } }, "not finite.*'a'" },
     { { 1, 2, x = 3 }, "both list elements and members" }, { { x = 3, [5] = 1 }, "both" }, { { [1] = 1, [3] = 2 }, "%a" },
     { { [1.5] = 1 }, "both" }, { { [true] = 1 }, "both" }, { { a = print }, "function.*'a'" },
-    { { a = io.stdout }, "userdata" }, { { coroutine.create(print) }, "thread" }, { cycle(), "deep.*'again'" },
+    { { a = io.stdout }, "userdata" }, { { coroutine.create(function() end) }, "thread" }, { cycle(), "deep.*'again'" },
     { { ["a\0b"] = 1 }, "zero byte" }, { { [2] = 1 }, "both" },
   }
   for i, case in ipairs(refused) do

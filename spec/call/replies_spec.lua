@@ -227,7 +227,7 @@ describe("429", function()
   it("takes a date as the time until then", function()
     local _, wall = fleet.loop.clock()
     local _, err = ask("command", { status = 429,
-      headers = { "Retry-After: " .. os.date("!%a, %d %b %Y %H:%M:%S GMT", wall // 1 + 100) } })
+      headers = { "Retry-After: " .. os.date("!%a, %d %b %Y %H:%M:%S GMT", math.floor(wall) + 100) } })
     assert.is_true(err.retry_after > 80 and err.retry_after <= 101)
     _, err = ask("command", { status = 429, headers = { "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT" } })
     assert.is_true((err.retry_after or 0) == 0)

@@ -243,7 +243,7 @@ describe("a configuration file", function()
       io.write(require("fleet.client.config_file").path())
     ]]
     local function path(environment)
-      local pipe = io.popen("env " .. environment .. " lua5.4 -e " .. process.quote(text))
+      local pipe = io.popen("env " .. environment .. " " .. process.lua .. " -e " .. process.quote(text))
       local out = pipe:read("a")
       pipe:close()
       return out

@@ -88,11 +88,18 @@ describe("a throwing view", function()
     assert.equal("fleet.vehicle (...0001)", tostring(client:vehicle(seam.vin)))
     assert.is_nil(client.nothing)
     assert.equal(client, fleet.throwing(client))
-    do
-      local _ <close> = client
-    end
+    client:close()
     assert.equal("fleet.client (closed)", tostring(plain))
     client:close()
+  end)
+
+  it("is closed at the end of its block", function()
+    if _VERSION < "Lua 5.4" then return pending "to-be-closed variables begin with 5.4" end
+    local plain = seam.client(seam.done)
+    do
+      local _ <close> = fleet.throwing(plain)
+    end
+    assert.equal("fleet.client (closed)", tostring(plain))
   end)
 
   it("is of a client or handle only", function()

@@ -84,11 +84,11 @@ local content = require("spec.support.harness.files").read
 local function run(name, needs)
   local directory = process.temporary("example")
   local out = process.quote(directory .. "/out")
-  local command = exported(environment[needs] or {}) .. "timeout 60 lua5.4 examples/" .. name
+  local command = exported(environment[needs] or {}) .. "timeout 60 " .. process.lua .. " examples/" .. name
   if needs == "app" then
     local back = process.quote(directory .. "/back")
     process.execute("mkfifo " .. back)
-    command = "set -o pipefail; " .. command .. " <" .. back .. " 2>&1 | lua5.4 spec/support/fixtures/consent.lua " ..
+    command = "set -o pipefail; " .. command .. " <" .. back .. " 2>&1 | " .. process.lua .. " spec/support/fixtures/consent.lua " ..
       out .. " 1<>" .. back
   else
     command = command .. " </dev/null >" .. out .. " 2>&1"
@@ -126,7 +126,7 @@ describe("the first script of README.md", function()
     files.write(directory .. "/script.lua", blocks("README.md")[1])
     process.execute("chmod 600 " .. process.quote(directory .. "/fleet/config.json"))
     local out = directory .. "/out"
-    local command = "XDG_CONFIG_HOME=%s timeout 60 lua5.4 %s </dev/null >%s 2>&1"
+    local command = "XDG_CONFIG_HOME=%s timeout 60 " .. process.lua .. " %s </dev/null >%s 2>&1"
     local ok = os.execute(string.format(command, process.quote(directory), process.quote(directory .. "/script.lua"), process.quote(out)))
     local text = content(out)
     process.execute("rm -r " .. process.quote(directory))

@@ -6,7 +6,7 @@ local process = require "spec.support.harness.process"
 local function sweep()
   local directory = process.temporary("foreign")
   local script = process.root .. "/spec/support/fixtures/foreign_values.lua"
-  local pipe = assert(io.popen(string.format("cd %s && timeout -s KILL 240 lua5.4 %s progress 2>&1; echo status $?",
+  local pipe = assert(io.popen(string.format("cd %s && timeout -s KILL 240 " .. process.lua .. " %s progress 2>&1; echo status $?",
     process.quote(directory), process.quote(script))))
   local out = pipe:read("a")
   pipe:close()

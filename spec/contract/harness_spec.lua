@@ -10,7 +10,8 @@ local function run(seconds, texts)
   local directory = process.temporary("harness")
   local paths = {}
   for i, text in ipairs(texts) do paths[i] = quote(files.write(directory .. "/file" .. i .. "_spec.lua", text)) end
-  local pipe = io.popen(string.format("FLEET_SPEC_LIMIT=%d timeout 120 lua5.4 /usr/bin/busted -o TAP %s 2>&1; echo status $?", seconds,
+  local busted = process.lua .. " /usr/bin/busted"
+  local pipe = io.popen(string.format("FLEET_SPEC_LIMIT=%d timeout 120 " .. busted .. " -o TAP %s 2>&1; echo status $?", seconds,
     table.concat(paths, " ")))
   local out = pipe:read("a")
   pipe:close()

@@ -277,7 +277,7 @@ describe("every call of the interface", function()
     local script = string.format([[
       local client = require("fleet").new { base_url = "%s", token = "t0ken" }
       assert(client.user:me())]], server.url)
-    process.execute(environment .. "lua5.4 -e " .. process.quote(script))
+    process.execute(environment .. process.lua .. " -e " .. process.quote(script))
     assert.are.equal(1, #server:records())
   end)
 

@@ -1,5 +1,6 @@
 local core = require "fleet.core"
 local probe = require "probe_signing"
+local process = require "spec.support.harness.process"
 local signing = require "spec.support.fixtures.signing"
 local stores = require "spec.support.fixtures.stores"
 local unhex, hex = signing.unhex, signing.hex
@@ -298,7 +299,7 @@ describe("fleet.key", function()
   end)
 
   it("does in the example what its manual page says", function()
-    local text = run("lua5.4 examples/keys.lua")
+    local text = run(process.lua .. " examples/keys.lua")
     assert.matches("without the passphrase:%s+nil%s+.*give its passphrase", text)
     assert.matches("fingerprint:%s+%x+\n%-%-%-%-%-BEGIN PUBLIC KEY", text)
     assert.matches("over an existing file:%s+nil%s+.*is there already", text)

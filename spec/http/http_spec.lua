@@ -56,7 +56,7 @@ end
 
 -- The failure and the message of a request that another process makes.
 local function elsewhere(before, chunk, url, ca_file)
-  local pipe = io.popen(before .. " exec lua5.4 -e " .. process.quote(([[
+  local pipe = io.popen(before .. " exec " .. process.lua .. " -e " .. process.quote(([[
     local http = require("probe_http").http()
     %s
     assert(http:submit { url = %q, ca_file = %q })

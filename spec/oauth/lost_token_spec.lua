@@ -304,8 +304,8 @@ describe("without memory", function()
   end
 
   for _, count in ipairs { 2, 6 } do -- Lua tries each twice
-    it("for a moment a pair that was exchanged is neither lost nor left unsaved: " .. count // 2 .. " allocations", function()
-      check(count // 2 .. " allocations", sweep(refresh, count, enough))
+    it("for a moment a pair that was exchanged is neither lost nor left unsaved: " .. math.floor(count / 2) .. " allocations", function()
+      check(math.floor(count / 2) .. " allocations", sweep(refresh, count, enough))
     end)
   end
 end)

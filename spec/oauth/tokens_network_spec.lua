@@ -28,8 +28,10 @@ describe("a process that starts with an expired access token", function()
   after_each(function() stores.remove(directory) end)
 
   local function stored()
-    local store <close> = assert(require("fleet.store").file(directory))
-    return core.json_decode((store:get "token/default/user"))
+    local store = assert(require("fleet.store").file(directory))
+    local text = store:get "token/default/user"
+    store:close()
+    return core.json_decode(text)
   end
 
   -- Runs `fleet user me`; returns the error kind or "done".

@@ -10,7 +10,8 @@ teardown(function() server.stop() end)
 -- Runs Lua text in a process of its own; returns what it printed on both channels, and how it ended.
 local function run(text, environment)
   local prelude = "local URL = " .. string.format("%q", server.url) .. "\n"
-  local pipe = io.popen((environment or "") .. " lua5.4 -e " .. process.quote(prelude .. text) .. " 2>&1; echo \" status $?\"")
+  local command = process.lua .. " -e " .. process.quote(prelude .. text)
+  local pipe = io.popen((environment or "") .. " " .. command .. " 2>&1; echo \" status $?\"")
   local out = pipe:read("a")
   pipe:close()
   local printed, status = out:match("^(.*) status (%d+)\n$")

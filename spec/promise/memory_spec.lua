@@ -21,7 +21,7 @@ describe("memory", function()
 
   it("stays flat over 100,000 requests", function()
     local script = process.quote(process.root .. "/spec/support/harness/flat.lua")
-    local pipe = io.popen("lua5.4 " .. script .. " " .. server.url .. " " .. (slow and 2000 or 100000))
+    local pipe = io.popen(process.lua .. " " .. script .. " " .. server.url .. " " .. (slow and 2000 or 100000))
     local live, lua, resident = pipe:read("n", "n", "n")
     assert.is_true(pipe:close())
     assert.equal(0, live)

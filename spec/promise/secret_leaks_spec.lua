@@ -27,7 +27,7 @@ end
 -- A part long enough to be of use counts: texts are cut.
 local function shows(text, canary)
   for _, form in ipairs(forms(canary)) do
-    if string.find(text, string.sub(form, 1, math.max(4, #form // 2)), 1, true) then return true end
+    if string.find(text, string.sub(form, 1, math.max(4, math.floor(#form / 2))), 1, true) then return true end
   end
   return #canary == 4 and string.sub(text, -3) == string.sub(canary, 1, 3)
 end

@@ -1,6 +1,7 @@
 local server = require("fleet.server")
 local client = require("spec.support.harness.miniclient")
 local miniloop = require("spec.support.harness.miniloop")
+local process = require "spec.support.harness.process"
 
 describe("fleet.server", function()
   local loop, opened
@@ -435,7 +436,7 @@ describe("fleet.server", function()
         while not held do loop.controller:step(0.1) end
       ]], text)
       f:close()
-      local pipe = io.popen((os.getenv("SPEC_LUA") or "lua5.4") .. " " .. path .. " 2>&1; echo $?")
+      local pipe = io.popen(process.lua .. " " .. path .. " 2>&1; echo $?")
       local out = pipe:read("a")
       pipe:close()
       os.remove(path)

@@ -30,7 +30,7 @@ describe("an envelope", function()
 
   it("is refused beyond 100000 bytes", function()
     local function padded(n) -- an unknown member of n bytes
-      local length = string.char(0x80 | n & 127, n >> 7 & 127 | 0x80, n >> 14)
+      local length = string.char(128 + n % 128, 128 + math.floor(n / 128) % 128, math.floor(n / 16384))
       return unhex(vectors.requests[3].routable_message) .. "\234\6" .. length .. ("x"):rep(n)
     end
     assert.is_table(probe.read(padded(90000)))

@@ -48,7 +48,7 @@ describe("one vehicle, several processes", function()
     write(directory .. "/garage.json", core.json_encode {
       vehicles = { { vin = VIN, keys = { hex(key:public_bytes()) } } },
     })
-    pipe = io.popen(("echo $$; exec lua5.4 lua/fleet/cli/fleet sim --port 0 --garage %s --log %s"):format(
+    pipe = io.popen(("echo $$; exec " .. process.lua .. " lua/fleet/cli/fleet sim --port 0 --garage %s --log %s"):format(
       process.quote(directory .. "/garage.json"), process.quote(directory .. "/log")))
     pid = pipe:read("l")
     local addresses = assert(core.json_decode(pipe:read("l") or ""), "the simulator did not start")

@@ -177,7 +177,7 @@ static lua_Integer integer_option(lua_State *L, const char *name, lua_Integer ma
   lua_getfield(L, 1, name);
   lua_Integer value = lua_isnil(L, -1) ? 0 : lua_tointegerx(L, -1, &whole);
   if (!whole || value < 0 || value > max)
-    luaL_error(L, "option '%s' is an integer from 0 to %I", name, (LUAI_UACINT)max);
+    luaL_error(L, "option '%s' is an integer from 0 to %d", name, (int)max);
   lua_pop(L, 1);
   return value;
 }

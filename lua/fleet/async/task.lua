@@ -113,6 +113,7 @@ local function finish(task, ok, failure)
     waiter = following
   end
   task.waiters = nil
+  task_of[task.coroutine] = nil -- before 5.2 a weak key that its value knows is not weak
 end
 
 local function pack(...)

@@ -11,6 +11,7 @@ local look = require "fleet.automation.look"
 local shared_looks = require "fleet.automation.shared_looks"
 local states = require "fleet.automation.state"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

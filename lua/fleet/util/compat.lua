@@ -30,6 +30,7 @@ M.yields_everywhere = coroutine.wrap(function() return pcall(coroutine.yield, tr
 
 if M.yields_everywhere then return M end
 
+local pcall = pcall
 local outer_of = setmetatable({}, { __mode = "k" }) -- coroutine of a protected call -> the coroutine that called
 
 local function begin(fn, outer)
@@ -39,7 +40,10 @@ local function begin(fn, outer)
 end
 
 local function go_on(inner, ran, ...)
-  if coroutine.status(inner) ~= "suspended" then return ran, ... end
+  if coroutine.status(inner) ~= "suspended" then
+    outer_of[inner] = nil
+    return ran, ...
+  end
   return go_on(inner, coroutine.resume(inner, coroutine.yield(...)))
 end
 

@@ -5,6 +5,7 @@ local core = require "fleet.core"
 local tables = require "fleet.util.tables"
 
 local _, file = ...
+if file == nil and debug then file = string.sub(debug.getinfo(1, "S").source, 2) end -- Lua 5.1 does not say it
 
 -- All that lies beside this file is the library's. A host that loads its modules in another way gets the first line.
 local library = type(file) == "string" and string.match(file, "^(.*)util[/\\]errors%.lua$")

@@ -30,8 +30,8 @@ local function figures()
 end
 
 total = math.tointeger(total)
-requests(total // 10)
+requests(math.floor(total / 10))
 local live, lua, resident = figures()
-requests(total - total // 10)
+requests(total - math.floor(total / 10))
 local live_after, lua_after, resident_after = figures()
 print(live_after - live, lua_after - lua, resident_after - resident)

@@ -7,6 +7,10 @@ M.build = assert(os.getenv("FLEET_BUILD"), "run the specs through make")
 M.root = M.build:gsub("/build/[^/]*$", "")
 M.directory = M.build .. "/run"
 
+--- The Lua of the specs, for the programs that they start.
+M.lua = jit and "luajit" or "lua" .. string.match(_VERSION, "%d%.%d") -- luacheck: ignore
+if _VERSION < "Lua 5.3" then M.lua = M.lua .. " -l spec.support.harness.dialect" end
+
 function M.quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end

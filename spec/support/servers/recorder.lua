@@ -1,6 +1,6 @@
 -- An HTTP server in a process of its own that writes down what it received and answers as it was told: the
 -- witness of every spec that asks what reached the service, and how often. It knows nothing of the service
--- and shares no code with the simulator or with fleet.server.
+-- and shares no code with the simulator or with fleet.server. It runs on 5.4 whatever the specs run on.
 --
 --   local server = require("spec.support.servers.recorder").start()
 --   server:script { { status = 200, body = "{}" }, { drop = true } }     also forgets what was recorded

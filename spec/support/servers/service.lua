@@ -11,7 +11,7 @@ local M = {}
 
 local script = [[
 announce="$0"; garage="$1"
-%s lua5.4 lua/fleet/cli/fleet sim --port 0 --garage "$garage" %s >"$announce" &
+%s %s lua/fleet/cli/fleet sim --port 0 --garage "$garage" %s >"$announce" &
 simulator=$!
 cat >/dev/null
 kill $simulator 2>/dev/null
@@ -68,7 +68,7 @@ function M.start(garage, words)
   local file = assert(io.open(path, "w"))
   file:write(cjson.encode(garage or {}))
   file:close()
-  local run = "sh -c " .. process.quote(string.format(script, ours, words or ""))
+  local run = "sh -c " .. process.quote(string.format(script, ours, process.lua, words or ""))
   local child = process.start("cd " .. process.quote(process.root) .. " && " .. run, path)
   return setmetatable({ process = child, directory = directory, addresses = cjson.decode(child.line) }, methods)
 end

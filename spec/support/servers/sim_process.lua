@@ -4,6 +4,7 @@ local core = require "fleet.core"
 local process = require "spec.support.harness.process"
 
 local M = { fleet = process.quote(process.root .. "/lua/fleet/cli/fleet") }
+if _VERSION ~= "Lua 5.4" then M.fleet = process.lua .. " " .. M.fleet end -- its first line names 5.4
 
 local function first_lines(path, count)
   local lines = {}

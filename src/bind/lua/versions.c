@@ -6,6 +6,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- the wrong Lua ---- */
+
+static bool is_lua_of_build(lua_State *L) {
+#if LUA_VERSION_NUM >= 504
+  return lua_newuserdatauv && lua_version(L) == LUA_VERSION_NUM;
+#elif LUA_VERSION_NUM == 503
+  return L && lua_setuservalue && lua_isinteger;
+#elif LUA_VERSION_NUM == 502
+  return L && lua_setuservalue;
+#else
+  return L && lua_objlen;
+#endif
+}
+
+void check_lua(lua_State *L) {
+  if (!is_lua_of_build(L))
+    luaL_error(L, "fleet is built for " LUA_VERSION
+                  " here, and another Lua loads it: build it for that one with make LUA_VERSION=");
+}
+
 /* A function's name in parentheses is the one of the Lua that is there, not the macro that stands for it. */
 
 #if LUA_VERSION_NUM < 503
@@ -99,10 +119,10 @@ void *compat_testudata(lua_State *L, int index, const char *name) {
 
 /* ---- integers ---- */
 
-static const lua_Number exact_limit = 9007199254740992.0; /* 2^53: beyond it neighbours look the same */
+static const lua_Number exact_limit = 9007199254740992.0; /* 2^53: from it on neighbours look the same */
 
 static bool is_exact(lua_Number value) {
-  return value == floor(value) && fabs(value) <= exact_limit;
+  return value == floor(value) && fabs(value) < exact_limit;
 }
 
 size_t compat_rawlen(lua_State *L, int index) {
@@ -114,7 +134,9 @@ size_t compat_rawlen(lua_State *L, int index) {
 }
 
 int compat_isinteger(lua_State *L, int index) {
-  return lua_type(L, index) == LUA_TNUMBER && is_exact(lua_tonumber(L, index));
+  if (lua_type(L, index) != LUA_TNUMBER) return 0;
+  lua_Number value = lua_tonumber(L, index);
+  return is_exact(value) && !(value == 0 && signbit(value));
 }
 
 void compat_pushinteger(lua_State *L, compat_integer value) {

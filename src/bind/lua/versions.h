@@ -12,6 +12,13 @@
 #include <lualib.h>
 #include <stdio.h>
 
+#include "bind/lua/weak.h"
+
+/* Raises unless the Lua that runs is the one of the build; every opener calls it first, by the usual name. */
+void check_lua(lua_State *L);
+#undef luaL_checkversion
+#define luaL_checkversion check_lua
+
 #if LUA_VERSION_NUM < 504
 
 /* The user values stand in one table, which is made with their places: setting one takes no memory. */
@@ -37,7 +44,6 @@ int compat_typeerror(lua_State *L, int argument, const char *expected);
 
 #if LUA_VERSION_NUM < 503
 
-#undef luaL_checkversion
 #undef luaL_newlib
 #undef luaL_optinteger
 #undef lua_pushliteral
@@ -103,7 +109,6 @@ void *compat_testudata(lua_State *L, int index, const char *name);
 #define lua_tointeger(L, i) compat_tointegerx((L), (i), NULL)
 #define lua_pushliteral(L, s) lua_pushlstring((L), "" s, sizeof(s) - 1)
 #define luaL_newlib(L, l) (lua_newtable(L), compat_setfuncs((L), (l), 0))
-#define luaL_checkversion(L) ((void)(L))
 #ifndef LUA_OK
 #define LUA_OK 0
 #endif

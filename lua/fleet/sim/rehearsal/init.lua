@@ -15,6 +15,7 @@ local measure = require "fleet.sim.rehearsal.measure"
 local tables = require "fleet.util.tables"
 local service = require "fleet.sim.rehearsal.service"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = { vin = service.vin, site = service.site, serve = service.serve }
 

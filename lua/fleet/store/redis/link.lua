@@ -7,6 +7,7 @@ local async = require "fleet.async"
 local compat = require "fleet.util.compat"
 local errors = require "fleet.util.errors"
 local scripts = require "fleet.store.redis.scripts"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local unpack = compat.unpack
 local failure = errors.failure
