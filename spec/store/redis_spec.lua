@@ -395,6 +395,53 @@ describe("a lease", function()
   end)
 end)
 
+describe("a server that comes back without its data", function()
+  after_each(put_away)
+
+  it("is given back the tokens that somebody knows, the newest of them", function()
+    local server = start()
+    local writer, reader, idle = open(server.address), open(server.address), open(server.address)
+    writer:put("token/a/user", "first", { durable = true })
+    assert.equal("first", (idle:get("token/a/user")))
+    writer:put("token/a/user", "second", { durable = true })
+    writer:put("region/a", "not kept")
+    assert.equal("second", (reader:get("token/a/user")))
+    writer:close()
+    server.kill()
+    server.again()
+    assert.is_truthy(reader:put("x", "y"))
+    assert.is_truthy(idle:put("x", "z"))
+    local fresh = open(server.address)
+    assert.equal("second", (fresh:get("token/a/user")))
+    assert.is_nil((fresh:get("region/a")))
+  end)
+
+  it("is told so by somebody who just then does nothing", function()
+    local server = start()
+    local store = open(server.address)
+    store:put("token/a/user", "pair", { durable = true })
+    server.kill()
+    server.again()
+    local fresh = open(server.address)
+    for _ = 1, 200 do
+      if fresh:get("token/a/user") then break end
+      fleet.sleep(0.02)
+    end
+    assert.equal("pair", (fresh:get("token/a/user")))
+  end)
+
+  it("is not given back what was deleted", function()
+    local server = start()
+    local store = open(server.address)
+    store:put("token/a/user", "pair", { durable = true })
+    store:delete("token/a/user")
+    server.kill()
+    server.again()
+    assert.is_truthy(store:put("x", "y"))
+    assert.is_nil((store:get("token/a/user")))
+  end)
+end)
+
 describe("a reservation", function()
   after_each(put_away)
 
@@ -420,9 +467,10 @@ describe("what is left of a restart", function()
     local server = start { settings = settings }
     local store = open(server.address)
     assert(store:put("k", "v", { durable = true }))
+    store:close()
     server.kill()
     server.again()
-    return (store:get("k")) == "v"
+    return (open(server.address):get("k")) == "v"
   end
 
   it("is all, where each write is synced", function()

@@ -115,9 +115,15 @@ function Lease.release(lease)
   return true
 end
 
--- The commands with which leases that the server has forgotten are taken again.
-local function resume_words(self)
+-- The commands with which a server that came back without its data is told what this process knows: its leases, and what
+-- must last.
+local function memories(self)
   local words = {}
+  for key, kept in pairs(self.kept) do
+    words[#words + 1] = {
+      "EVALSHA", scripts.restore.sha, "1", script_key(self, key), moved(self), kept.value, text_of(kept.generation),
+    }
+  end
   for key, lease in pairs(self.leases) do
     local left = seconds_left(lease)
     if left > 0 then
@@ -127,6 +133,12 @@ local function resume_words(self)
     end
   end
   return words
+end
+
+-- Tokens are remembered as they were last seen: a server that loses them is given them back.
+local function keep(self, key, value, generation, durable)
+  if not durable and not self.kept[key] and not string.find(key, "^token/") then return end
+  self.kept[key] = value and { value = value, generation = generation } or nil
 end
 
 -- While others may still hold leases that the server has forgotten, nobody gets a new one.
@@ -144,6 +156,7 @@ function Redis.lease(self, key, ttl)
   local found
   found, err, kind = run(self, scripts.lease, key, owner, milliseconds(ttl))
   if not found then return nil, err, kind end
+  keep(self, key, found[2], found[3])
   local lease = setmetatable({
     key = key, fence = found[1], ttl = ttl, ends = before + ttl, owner = owner, store = self, released = false,
     generation = found[3], snapshot = { value = found[2] or nil, generation = found[3], taken = async.real() },
@@ -169,6 +182,7 @@ function Redis.get(self, key)
   if held then return held.value, held.generation end
   local found, err, kind = run(self, scripts.get, key)
   if not found then return nil, err, kind end
+  keep(self, key, found[1], found[2])
   return found[1] or nil, found[2]
 end
 
@@ -203,9 +217,14 @@ function Redis.put(self, key, value, put)
     scripts.put, script_key(self, key), moved(self), fresh_name(self), value, put.generation and text_of(put.generation) or "", ttl,
     lease and lease.owner or "", ticket and ticket.name or "", "", "",
   }
-  if put.durable and self.place.replicas > 0 then return put_replicated(self, words) end
-  local generation, err, kind = answer(self.link:call(unpack(words)))
+  local generation, err, kind
+  if put.durable and self.place.replicas > 0 then
+    generation, err, kind = put_replicated(self, words)
+  else
+    generation, err, kind = answer(self.link:call(unpack(words)))
+  end
   if not generation then return nil, err, kind end
+  if not put.ttl then keep(self, key, value, generation, put.durable) end
   if lease then lease.generation = generation end
   return generation
 end
@@ -213,6 +232,7 @@ end
 function Redis.delete(self, key, generation)
   local held = self.leases[key]
   if held then held.snapshot, held.behind = nil, nil end
+  self.kept[key] = nil
   local done, err, kind = run(self, scripts.delete, key, generation and text_of(generation) or "")
   if not done then return nil, err, kind end
   return true
@@ -315,15 +335,17 @@ function M.open(given, options)
   local client, err, kind = core.random_text(12)
   if not client then return nil, err, kind end
   local self = setmetatable({
-    place = place, client = client, drawn = 0, additions = 0, leases = setmetatable({}, { __mode = "v" }),
+    place = place, client = client, drawn = 0, additions = 0, leases = setmetatable({}, { __mode = "v" }), kept = {},
   }, Redis)
   if place.clock then
     self.clock = place.clock
     self.opened_at = select(2, place.clock())
   end
-  self.link, err, kind = new_link(place, function() return resume_words(self) end, function(settings)
-    findings.warn_of(settings, place)
-  end)
+  self.link, err, kind = new_link(place, {
+    memories = function() return memories(self) end,
+    has_memories = function() return next(self.leases) ~= nil or next(self.kept) ~= nil end,
+    on_settings = function(settings) findings.warn_of(settings, place) end,
+  })
   if not self.link then return nil, err, kind end
   return contract.object("fleet.store.redis (" .. place.label .. ")", self)
 end

@@ -59,6 +59,16 @@ local function hang_up(self)
   self.watch, self.connection, self.state = nil, nil, "down"
 end
 
+-- A server that forgot is told what is known here, before others decide by what it forgot: nobody may be waiting just now.
+local function come_back(self)
+  if self.returns or not self.owner.has_memories() then return end
+  self.returns = true
+  async.spawn(function()
+    pcall(self.ready, self)
+    self.returns = false
+  end)
+end
+
 -- Waiting tasks look again; the first of them connects.
 local function lost(self, err)
   hang_up(self)
@@ -70,6 +80,7 @@ local function lost(self, err)
     local waiter = self.queue[i].waiter
     if waiter then async.wake(waiter, true) end
   end
+  if self.began then come_back(self) end
 end
 
 local function fail_all(self, err)
@@ -177,9 +188,9 @@ local function greet(self)
   return true
 end
 
--- The leases that are held are taken again before anybody else may have them: Redis came back without its data.
-local function resume_leases(self)
-  for _, words in ipairs(self.leases_to_resume()) do
+-- Redis came back without its data: leases that are held are taken again before anybody else may have them.
+local function remind(self)
+  for _, words in ipairs(self.owner.memories()) do
     local sent, err = self.connection:send(unpack(words))
     if not sent then return nil, err end
     self.greeting[#self.greeting + 1] = words
@@ -194,13 +205,13 @@ local function learn_beginning(self, reply)
   local forgot = self.began and self.began ~= began
   self.began = began
   if not forgot then return true end
-  self.warn(self.place.label .. " came back without its data: what was stored there is lost")
-  return resume_leases(self)
+  self.warn(self.place.label .. " came back without its data: what others knew is lost")
+  return remind(self)
 end
 
 local function ready(self)
   self.state, self.problem, self.pause = "ready", nil, first_pause
-  self.on_settings(self.settings)
+  self.owner.on_settings(self.settings)
   return send_queue(self)
 end
 
@@ -396,16 +407,17 @@ end
 
 local needs_hiredis = "a Redis store needs fleet/redis.so, which is built where hiredis is found: install libhiredis-dev and build again"
 
---- A link to a place (of address.lua), which connects when it is first used. leases_to_resume() gives the commands that take
---- the held leases again; on_settings(settings) is told what the server says of itself. Returns the link, or nil, err, kind.
-return function(place, leases_to_resume, on_settings)
+--- A link to a place (of address.lua), which connects when it is first used. owner: memories() gives the commands that tell a
+--- server what it has forgotten, has_memories() whether there are any; on_settings(settings) is told what the server says of
+--- itself. Returns the link, or nil, err, kind.
+return function(place, owner)
   local found, redis = pcall(require, "fleet.redis")
   if not found then return failure("store", needs_hiredis) end
   local self = setmetatable({
     redis = redis, place = place, state = "down", queue = {}, first = 1, last = 0, sent = 0, attempt = -1,
     retry_at = 0, pause = first_pause, quiet_until = 0, timeout = place.timeout or default_timeout,
     generation = async.generation(), warn = place.warn or function() end,
-    leases_to_resume = leases_to_resume, on_settings = on_settings,
+    owner = owner,
   }, Link)
   self.on_ready = function()
     if self.connection then progress(self) end

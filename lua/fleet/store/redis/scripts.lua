@@ -130,6 +130,14 @@ end
 return 1
 ]]
 
+-- value, generation -> 1: a record that the server has forgotten, unless a later one stands there
+texts.restore = [[
+if field(redis.call('HGET', key, 'g')) >= tonumber(ARGV[3]) then return 1 end
+redis.call('HSET', key, 'v', ARGV[2], 'g', ARGV[3])
+tidy()
+return 1
+]]
+
 -- ticket, bytes -> 1
 texts.reserve = [[
 redis.call('HSET', key, 't', ARGV[2], 'r', string.rep('0', tonumber(ARGV[3])))
