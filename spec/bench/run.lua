@@ -10,6 +10,7 @@ local groups = {
   { script = "memory.lua", "client-memory", "request-memory" },
   { script = "require.lua", "require" },
   { script = "store_turn.lua", "store-turn", "store-cpu" },
+  { script = "redis.lua", "redis-trips" },
   { script = nil, "proxy-cpu", "proxy-memory" },
   { script = "many_vehicles.lua", "many-vehicles" },
 }

@@ -17,3 +17,21 @@ describe("some thousands of requests", function()
     sim.check({ early = 10, late = 11, statuses = { [200] = 1 } })
   end)
 end)
+
+describe("several workers on one Redis, on a bad day", function()
+  local missing = require("spec.support.servers.redis").missing()
+  for _, kind in ipairs({ "persistent", "forgetful" }) do
+    local name = "lose no token and do nothing twice: a server that is " .. kind
+    if missing then
+      pending(name .. ": " .. missing)
+    else
+      it(name, function()
+        local figures = require("spec.torture.redis").run({
+          seconds = 8, vehicles = 12, workers = 3, tasks = 3, stall = 0.5, away = 0.5, pause = 0.1, calm = 3, redis = kind,
+        })
+        assert.is_true(figures.commands > 50)
+        for _, blow in ipairs({ "faults", "stall", "restart", "kill" }) do assert.is_true(figures.blows[blow] > 0, blow) end
+      end)
+    end
+  end
+end)
