@@ -295,7 +295,7 @@ function Redis.due(self)
   for _, lease in pairs(self.leases) do
     if lease.behind then return 1 end
   end
-  return self.link:owes() and 0 or nil
+  return self.link:is_stuck() and 0 or nil
 end
 
 function Redis.close(self)

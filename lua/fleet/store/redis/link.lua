@@ -382,6 +382,11 @@ function Link.owes(self)
   return false
 end
 
+--- Whether something was posted that waits for a connection.
+function Link.is_stuck(self)
+  return self.state == "down" and self:owes()
+end
+
 --- Waits until all is answered that was posted: true, or nil, err, kind.
 function Link.settle(self)
   if not self:owes() then return true end

@@ -6,6 +6,8 @@
 --   w         which write was the last: one whose answer was lost is not done twice
 --   c:<name>  a counter   s:<client>  the number of that client's last addition
 --
+-- A hash lives as long as what is in it: tidy() sets its end. A record that is there and has no end needs none.
+--
 -- Generations and fences go on from the clock in microseconds: they grow also where nothing is left of what was before, and
 -- stay below 2^53. ARGV[1] moves the clock, in milliseconds: specs only.
 
@@ -78,7 +80,7 @@ g = drawn > g and drawn or math.max(g + 1, micro)
 redis.call('HSET', key, 'v', value, 'g', whole(g), 'w', write)
 if ttl ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ttl))) elseif r[2] then redis.call('HDEL', key, 'e') end
 if release ~= '' then redis.call('HDEL', key, 'o', 'u') end
-tidy()
+if not r[1] or r[2] or ttl ~= '' then tidy() end
 return g
 ]]
 
@@ -99,7 +101,7 @@ if r[2] ~= ARGV[2] then
   if r[2] and field(r[3]) > now then return 'busy' end
   fence = math.max(fence + 1, micro)
   redis.call('HSET', key, 'f', whole(fence), 'o', ARGV[2], 'u', whole(now + tonumber(ARGV[3])))
-  tidy()
+  if not r[5] or r[6] then tidy() end
 end
 return { fence, found(r[4], r[5], r[6]) }
 ]]
