@@ -43,12 +43,13 @@ local function build(options)
   cars, world.vins = garage(options.vehicles, key)
   world.service = services.start(cars, "--log " .. process.quote(world.directory .. "/service.log"))
   world.redis = redis.start { settings = settings[options.redis] }
+  world.store = world.redis.address .. "?settle=" .. options.settle
   return world
 end
 
 function M.client(world)
   return world.service:client {
-    store = world.redis.address, store_key = "@" .. world.directory .. "/store_key", key = world.directory .. "/key.pem",
+    store = world.store, store_key = "@" .. world.directory .. "/store_key", key = world.directory .. "/key.pem",
     commands = "signed",
   }
 end
@@ -60,7 +61,7 @@ local function start_worker(world, slot)
   local name = world.directory .. "/worker" .. world.started
   local addresses = world.service.addresses
   files.write(name .. ".json", core.json_encode {
-    base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, store = world.redis.address,
+    base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, store = world.store,
     store_key = "@" .. world.directory .. "/store_key", key = world.directory .. "/key.pem", vins = world.vins, log = name .. ".log",
     seed = world.options.seed * 1000 + world.started, tasks = world.options.tasks,
     seconds = math.max(world.stop_at - fleet.loop.clock(), 0.1),
@@ -230,7 +231,7 @@ local function check(world)
   assert(client:refresh())
   client:close()
   if world.options.redis == "persistent" then
-    local store = assert(fleet.store.open(world.redis.address))
+    local store = assert(fleet.store.open(world.store))
     figures.added = assert(store:add("count/torture", {})).n or 0
     store:close()
     assert(figures.added >= (least["- add"] or 0), "an addition was lost")
@@ -241,6 +242,7 @@ end
 
 local defaults = {
   seconds = 900, seed = 1, vehicles = 200, workers = 4, tasks = 6, redis = "persistent", stall = 3, away = 3, pause = 3, calm = 6,
+  settle = 2,
 }
 
 --- options: those of defaults. Returns figures; raises where a promise was broken.
