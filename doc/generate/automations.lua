@@ -39,7 +39,7 @@ end
 function M.files()
   local found = {}
   local function put(path, before, after, middle) found[path] = replaced(assert(read(path)), before, after, middle) end
-  put(folder .. "/init.lua", "\nreturn { ", " }", table.concat(each(function(name) return '"' .. name .. '"' end), ", "))
+  put(folder .. "/init.lua", "\nreturn {\n", "}", table.concat(each(function(name) return '  "' .. name .. '",\n' end)))
   put("doc/manual/automations.md", "|---|---|---|\n", "\n\n", table.concat(each(function(name, is)
     return string.format("| [%s](automation-%s.md) | %s | %d |", name, name, is.doc, is.precedence)
   end), "\n"))

@@ -35,6 +35,12 @@ local runs = {
     "signed in; refresh by 20%d%d%-%d%d%-%d%d\n$" },
   ["automation.lua"] = { "^$" }, -- a file for `fleet run`
   ["automation_charge_by.lua"] = { "\nready +on 31 of 31 days\n$", "charged +%d+%.%d kWh" },
+  ["automation_charge_home_battery.lua"] = { "\nsent +reserve 14 times, tariff 14 times\n$" },
+  ["automation_keep_limit.lua"] = { "\nset back +1 times\n$" },
+  ["automation_left_open.lua"] = { "\ntold +2 times\n$" },
+  ["automation_precondition_by.lua"] = { "\nwarm +on 10 of 10 mornings\n$" },
+  ["automation_storm_ready.lua"] = { "\n14 13:00\tbackup\n14 13:00\tset_charge_limit\n" },
+  ["storm_warning.lua"] = { "^gale%-force winds in Example County\t2026%-07%-16 01:00 UTC\nnil\n$" },
   ["automation_ensure.lua"] = { "\nset +%d+ times\n$" },
   ["automation_surplus_charge.lua"] = { "kWh, of which %d+%.%d from the roof" },
   ["automation_tariff_sync.lua"] = { "\nsent +%d+ tariffs\n$" },

@@ -58,6 +58,7 @@ local function permitted(self, now, state, decision)
   decision.actions = actions
 end
 
+--- notices: what a person should know, see notices.lua.
 --- Returns { actions = list of { call =, params = }, why = sentence, again_at = UTC seconds, claims =, state = }.
 function M.step(self, now, state)
   local own = states.with_own_memory(state or states.fresh())

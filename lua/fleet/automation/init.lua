@@ -74,6 +74,11 @@ end
 
 M.prices = cost.per_dollar
 
+--- Makes the schedules of a car as wanted, see lua/fleet/automation/sync_schedules.lua.
+function M.sync_schedules(car, list, given)
+  return require "fleet.automation.sync_schedules"(car, list, given)
+end
+
 return setmetatable(M, {
   __index = function(_, name)
     local definition = definition_of(name)

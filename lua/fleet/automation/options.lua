@@ -14,6 +14,7 @@ M.common = {
   look_every = { type = "number", min = 60, max = 86400, default = 1800, doc = "seconds between looks at the car's record" },
   wake = { type = "boolean", default = false, doc = "may wake the car; a wake is priced" },
   zone = { type = "string", doc = "IANA name of the local time" },
+  notify = { type = "function", doc = "function(event): told what a person should know, once" },
   dry_run = { type = "boolean", default = false, doc = "look and decide, but send no command" },
 }
 
@@ -38,6 +39,8 @@ end
 
 local words = { car = "fleet.vehicle", site = "fleet.site" }
 
+local called = { car = "a vehicle of a client", site = "an energy site of a client" }
+
 local function is_handle(value, name)
   local metatable = type(value) == "userdata" and getmetatable(value)
   return metatable and metatable.__name == words[name]
@@ -45,12 +48,16 @@ end
 
 -- "car|site" is one of the two.
 local function check_handles(where, definition, given)
+  for _, name in ipairs(definition.also or {}) do
+    local wrong = given[name] ~= nil and not is_handle(given[name], name)
+    if wrong then errors.usage("%s: option '%s' must be %s", where, name, called[name]) end
+  end
   for _, wanted in ipairs(definition.handles) do
     local found
     for name in string.gmatch(wanted, "%a+") do
       found = found or given[name] ~= nil
       if given[name] ~= nil and not is_handle(given[name], name) then
-        errors.usage("%s: option '%s' must be %s", where, name, name == "car" and "a vehicle of a client" or "an energy site of a client")
+        errors.usage("%s: option '%s' must be %s", where, name, called[name])
       end
     end
     if not found then errors.usage("%s: option '%s' is missing", where, (string.gsub(wanted, "|", "' or '"))) end

@@ -8,6 +8,7 @@ local decisions = require "fleet.automation.decision"
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
 local look = require "fleet.automation.look"
+local notices = require "fleet.automation.notices"
 local shared_looks = require "fleet.automation.shared_looks"
 local states = require "fleet.automation.state"
 local tasks = require "fleet.async"
@@ -39,6 +40,17 @@ local function troubled(self, state, err)
   local count = (state.trouble and state.trouble.count or 0) + 1
   local pause = hopeless[err.kind] and hopeless_pause or math.min(first_pause * 2 ^ (count - 1), longest_pause)
   state.trouble = { message = tostring(err), kind = err.kind, count = count, ends = now + math.max(pause, err.retry_after or 0) }
+end
+
+local told_after = 4 -- attempts: about a quarter of an hour
+
+local function lasting_trouble(state)
+  local trouble = state.trouble
+  if trouble.count < told_after and not hopeless[trouble.kind] then return nil end
+  return { {
+    key = "trouble " .. tostring(trouble.kind) .. " " .. tostring(state.day.date),
+    severity = hopeless[trouble.kind] and "error" or "warning", text = "the service could not be reached: " .. trouble.message,
+  } }
 end
 
 -- ---- rounds ----
@@ -89,6 +101,7 @@ local function decide(self, state)
     if not kept then error(err, 0) end
   end
   explain(self, decision.why, now)
+  notices.tell(self, decision.state, decision.notices, now)
   return decision, decision.state
 end
 
@@ -106,6 +119,7 @@ local function rounds(self, state)
     if state.trouble then
       state.again_at = state.trouble.ends
       explain(self, "the service could not be reached: " .. state.trouble.message, self:wall())
+      notices.tell(self, state, lasting_trouble(state), self:wall())
       return state
     end
   end
@@ -158,7 +172,7 @@ local function cycle(self)
   return true
 end
 
-local run_options = { progress = true, dry_run = true }
+local run_options = { progress = true, dry_run = true, notify = true }
 
 local function begin(self, given)
   for name in pairs(given) do
@@ -167,6 +181,9 @@ local function begin(self, given)
   if self.running then errors.usage("run: it runs already") end
   self.progress, self.dry = given.progress, given.dry_run or self.config.dry_run
   self.would, self.would_cost = {}, {}
+  self.hooks = {}
+  self.hooks[1] = self.config.notify
+  self.hooks[#self.hooks + 1] = given.notify
 end
 
 local function release(self)
@@ -177,9 +194,9 @@ local function release(self)
   self.lease, self.running, self.stopped = nil, false, false
 end
 
---- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and
---- every command; options.dry_run: looks and decides, sends no command. Returns true once stopped, or nil, err, kind
---- when the same automation runs elsewhere or the store fails.
+--- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and every
+--- command; options.notify(event): what a person should know, beside the automation's own; options.dry_run: looks and decides,
+--- sends no command. Returns true once stopped, or nil, err, kind when the same automation runs elsewhere or the store fails.
 function M.run(self, given)
   begin(self, given or {})
   local held, err, kind = hold(self)

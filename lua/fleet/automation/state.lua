@@ -6,6 +6,7 @@
 --   refused       call -> { reason =, ends = }: not tried again before that
 --   calls, day    billed calls by class since the beginning, and { date =, commands = } of today
 --   trouble       { message =, ends =, count = }: the service could not be reached
+--   told          key -> when a notification with it was given
 --   memory        what belongs to the automation alone
 
 local core = require "fleet.core"
@@ -14,7 +15,7 @@ local tables = require "fleet.util.tables"
 local M = {}
 
 function M.fresh()
-  return { seen = {}, at = {}, did = {}, refused = {}, calls = {}, day = { commands = 0 }, memory = {} }
+  return { seen = {}, at = {}, did = {}, refused = {}, calls = {}, day = { commands = 0 }, told = {}, memory = {} }
 end
 
 function M.key(account, id, name)
@@ -51,7 +52,7 @@ function M.load(account, key)
 end
 
 local kept_names = {
-  "seen", "at", "did", "refused", "calls", "day", "memory", "pending", "trouble", "awake_since", "again_at",
+  "seen", "at", "did", "refused", "calls", "day", "told", "memory", "pending", "trouble", "awake_since", "again_at",
 }
 
 function M.encode(state)

@@ -4,7 +4,7 @@ local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
 local optimum = require "spec.support.fixtures.optimum"
 
-local M = { names = { "charge_by", "surplus_charge", "tariff_sync", "ensure" } }
+local M = { names = require "fleet.automation.builtin" }
 
 local function example(name)
   local chunk = assert(loadfile("examples/automation_" .. name .. ".lua", "t", setmetatable({ print = function() end }, { __index = _G })))
@@ -106,6 +106,19 @@ function tables.ensure(month)
     row("June 2026", "commands", "looks", "calls"), row("---", "---:", "---:", "---"),
     row("ensure", tostring(month:sent()), tostring(month.calls.data), number("%.2f USD", month.usd)),
   }
+end
+
+for name, head in pairs {
+  precondition_by = "January 2026, two weeks", keep_limit = "June 2026, two weeks", left_open = "May 2026, a week",
+  storm_ready = "July 2026, five days", charge_home_battery = "November 2026, a week",
+} do
+  tables[name] = function(report)
+    return {
+      row(head, "commands", "looks", "wakes", "calls"), row("---", "---:", "---:", "---:", "---"),
+      row(name, tostring(report:sent()), tostring(report.calls.data or 0), tostring(report.calls.wake or 0),
+        number("%.2f USD", report.usd)),
+    }
+  end
 end
 
 --- The month of an example, and the table that its page shows.

@@ -77,6 +77,15 @@ function M.hold(now, to)
   return { charging = { ends = ends }, amps = { ends = ends } }
 end
 
+--- The notice that a plan comes too late.
+function M.short_notice(config, f)
+  return {
+    key = "short " .. local_time.date(config.local_zone, f.deadline), severity = "warning",
+    text = string.format("the time until %s is too short for %d %%: the car has %d %%", M.at_text(config, f.deadline), config.level,
+      math.floor(f.level)),
+  }
+end
+
 function M.next_look(config, now, state)
   return math.max((state.at.info or now) + config.look_every, now + 1)
 end

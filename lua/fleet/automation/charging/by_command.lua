@@ -25,7 +25,9 @@ local function charge_now(config, now, state, f)
     config.level, actions.at_text(config, f.deadline), f.late and ", for which the time is short" or "")
   local reached = now + (config.level - f.level) / f.rate * 3600
   local again = math.min(slot.to, math.max(reached, now + least_rest), now + config.recheck)
-  return actions.decision(config, now, state, why, actions.start(config, charge, why), again, actions.hold(now, slot.to))
+  local decision = actions.decision(config, now, state, why, actions.start(config, charge, why), again, actions.hold(now, slot.to))
+  decision.notices = f.late and { actions.short_notice(config, f) } or nil
+  return decision
 end
 
 -- Between now and the first stretch.
@@ -137,7 +139,10 @@ function M.decide(config, now, state, deadline)
   local obstacle = session.obstacle(config, state, m)
   if obstacle then
     local look = not m.manual and before_it_is_late(config, now, state, deadline, obstacle)
-    return look or actions.idle(config, now, state, obstacle)
+    if look then return look end
+    local idle = actions.idle(config, now, state, obstacle)
+    idle.notices = session.notices(config, state, m, deadline)
+    return idle
   end
   local f = facts(config, now, state, deadline)
   local slept = slept_over_it(config, now, state, f)

@@ -144,7 +144,10 @@ local function settle(config, now, state, deadline)
   if #list == 0 then
     entries.keep(state)
     state.memory.look, state.memory.why = next_look(config, now, state, f), why
-    return rest(now, state, why)
+    local decision = rest(now, state, why)
+    decision.notices = f.late and { actions.short_notice(config, f) }
+      or f.known and session.notices(config, state, f.session, deadline) or nil
+    return decision
   end
   return { why = why, actions = list, again_at = now + 60, claims = claims_of(state, now) }
 end

@@ -2,6 +2,7 @@
 
 local actions = require "fleet.automation.charging.actions"
 local battery = require "fleet.automation.charging.battery"
+local local_time = require "fleet.automation.local_time"
 local manual_override = require "fleet.automation.manual_override"
 local stays = require "fleet.automation.charging.stays"
 
@@ -32,6 +33,14 @@ function M.read(config, now, state, deadline, expected, arrival)
   if state.seen.charge_state and state.at.charge_state then learn(config, state, m, before, arrival) end
   if m.manual and not m.manual.ends then m.manual.ends = deadline end
   return m
+end
+
+--- What a person should know of the cable.
+function M.notices(config, state, m, deadline)
+  if not m.plugged or state.seen.charge_state.charging_state ~= "NoPower" then return nil end
+  return { {
+    key = "no power " .. local_time.date(config.local_zone, deadline), severity = "warning", text = "the cable has no power",
+  } }
 end
 
 --- Why nothing is planned, or nil.

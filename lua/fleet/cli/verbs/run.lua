@@ -4,11 +4,14 @@ local automation_file = require "fleet.cli.automation_file"
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
+local notify_command = require "fleet.cli.notify_command"
 local show = require "fleet.cli.show"
 
 local takes = {
   { name = "dry_run", type = "boolean", doc = "look once, tell what would be sent and what it costs, and send nothing" },
   { name = "explain", type = "boolean", doc = "tell every change of mind, not commands only" },
+  { name = "notify_command", type = "string", placeholder = "COMMAND",
+    doc = "shell command for what a person should know; FLEET_TEXT and others stand in its environment" },
 }
 
 -- ---- --dry-run ----
@@ -58,8 +61,18 @@ local function tell(context, one, text)
   context.out:flush()
 end
 
-local function run_one(context, one, explain)
-  return one:run { progress = function(text, event)
+-- What a person should know, and the shell command that passes it on.
+local function notify(context, hook)
+  return function(event)
+    context.progress()
+    context.out:write(os.date("!%Y-%m-%d %H:%M:%SZ "), event.automation, ": ", event.severity, ": ", show.clean(event.text), "\n")
+    context.out:flush()
+    if hook then notify_command.start(hook, event) end
+  end
+end
+
+local function run_one(context, one, explain, hook)
+  return one:run { notify = notify(context, hook), progress = function(text, event)
     if event or explain then tell(context, one, text) else context.progress(one.config.name .. ": " .. text) end
   end }
 end
@@ -69,14 +82,14 @@ local function stop_all(list)
 end
 
 -- Runs a list until every automation has stopped. Returns nil, or nil, err, kind of the first that failed.
-local function run_list(context, list, explain)
+local function run_list(context, list, given)
   local fleet = require "fleet"
   local failed
   fleet.run(function()
     local tasks = {}
     for i, one in ipairs(list) do
       tasks[i] = fleet.spawn(function()
-        local done, err = run_one(context, one, explain)
+        local done, err = run_one(context, one, given.explain, given.notify_command)
         if done then return end
         failed = failed or err
         stop_all(list)
@@ -98,10 +111,10 @@ local function read_again(context, path, list)
 end
 
 -- Runs the list, and the one that the file gives after each hang-up.
-local function run_until_ended(context, path, state, explain)
+local function run_until_ended(context, path, state, given)
   while true do
     state.read_again = false
-    local _, err, kind = run_list(context, state.list, explain)
+    local _, err, kind = run_list(context, state.list, given)
     if err then return nil, err, kind end
     if state.ended or not state.read_again then return nil end
     state.list = read_again(context, path, state.list)
@@ -109,7 +122,7 @@ local function run_until_ended(context, path, state, explain)
 end
 
 -- An interrupt or SIGTERM ends it after the call that is under way, a second one at once; SIGHUP reads the file again.
-local function run_all(context, path, list, explain)
+local function run_all(context, path, list, given)
   local signals, state = assert(core.signals()), { list = list }
   local watch = require("fleet").loop.watch(signals:fd(), "r", function()
     local name = signals:take()
@@ -123,7 +136,7 @@ local function run_all(context, path, list, explain)
     end
     stop_all(state.list)
   end)
-  local ok, raised, err, kind = pcall(run_until_ended, context, path, state, explain)
+  local ok, raised, err, kind = pcall(run_until_ended, context, path, state, given)
   watch:close()
   signals:close()
   if not ok then error(raised, 0) end
@@ -134,7 +147,7 @@ local function run(context, line)
   local given, path = options.given(context.environment, takes, line.options), line.words[1]
   local list = automation_file.load(path, context:client())
   if given.dry_run then return dry_run(list) end
-  return run_all(context, path, list, given.explain)
+  return run_all(context, path, list, given)
 end
 
 return {

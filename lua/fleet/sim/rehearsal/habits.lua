@@ -20,6 +20,15 @@ function actions.leave(stage, habit)
   stage.event("park")
 end
 
+function actions.limit(stage, habit) require("fleet.sim.commands").set_charge_limit(stage.car, { percent = habit.percent }) end
+
+-- Somebody leaves the car and closes what they think of: habit.open = { fd_window = 1, … } stays.
+function actions.leave_open(stage, habit)
+  require("fleet.sim.physics").rouse(stage.car, stage.service:now())
+  stage.event("park")
+  require("fleet.util.tables").add(stage.car.sections.vehicle_state, habit.open)
+end
+
 function actions.unplug(stage) stage.event("unplug") end
 function actions.start_by_hand(stage) require("fleet.sim.physics").start_charging(stage.car) end
 function actions.stop_by_hand(stage) require("fleet.sim.physics").stop_charging(stage.car) end

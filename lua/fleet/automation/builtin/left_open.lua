@@ -1,0 +1,101 @@
+-- left_open: a car that stands with a door, a window or a lid open, or unlocked, is told, and closed as far as that can be done.
+
+local poll_schedule = require "fleet.automation.poll_schedule"
+
+local M = {
+  doc = "Tells what a parked car has open, and closes what can be closed.",
+  precedence = 20,
+  handles = { "car" },
+  options = {
+    minutes = { type = "number", min = 1, max = 240, default = 10, doc = "that it must stand like that" },
+    close = { type = "boolean", default = true, doc = "close windows and lock; else only tell" },
+    look_every = { type = "number", min = 60, max = 86400, default = 900, doc = "seconds between looks at the car's record" },
+  },
+}
+
+local sections = { "vehicle_state", "drive_state" }
+
+local parts = {
+  { "driver's door", "df" }, { "door behind the driver", "dr" }, { "passenger's door", "pf" }, { "door behind the passenger", "pr" },
+  { "front trunk", "ft" }, { "trunk", "rt" },
+  { "driver's window", "fd_window", true }, { "passenger's window", "fp_window", true },
+  { "window behind the driver", "rd_window", true }, { "window behind the passenger", "rp_window", true },
+}
+
+local function is_open(value)
+  return value == true or type(value) == "number" and value ~= 0
+end
+
+-- What is open, and whether a window is among it.
+local function open_parts(vehicle)
+  local names, windows = {}, false
+  for _, part in ipairs(parts) do
+    if is_open(vehicle[part[2]]) then
+      names[#names + 1] = part[1]
+      windows = windows or part[3] == true
+    end
+  end
+  if vehicle.locked == false then names[#names + 1] = "unlocked" end
+  return names, windows
+end
+
+local function in_use(vehicle, drive)
+  local gear = drive and drive.shift_state
+  return vehicle.is_user_present == true or gear == "D" or gear == "R" or gear == "N"
+end
+
+local function close_actions(vehicle, windows, why)
+  local list = {}
+  if windows then
+    local effect = { fd_window = 0, fp_window = 0, rd_window = 0, rp_window = 0 }
+    list[1] = { call = "window_control", params = { command = "close", lat = 0, lon = 0 }, why = why, effect = { vehicle_state = effect } }
+  end
+  local door = is_open(vehicle.df) or is_open(vehicle.dr) or is_open(vehicle.pf) or is_open(vehicle.pr)
+  if vehicle.locked == false and not door then
+    list[#list + 1] = { call = "door_lock", why = why, effect = { vehicle_state = { locked = true } } }
+  end
+  return list
+end
+
+-- It has stood like this for long enough. What was closed once and is open again is somebody's wish.
+local function act(config, now, state, names, windows)
+  local m, vehicle = state.memory, state.seen.vehicle_state
+  local why = "left open: " .. table.concat(names, ", ")
+  local decision = { why = why, again_at = math.max(state.at.info + config.look_every, now + 1) }
+  decision.notices = { { key = "open " .. m.since, severity = "warning", text = why } }
+  if not config.close or m.closed == m.since then return decision end
+  local actions = close_actions(vehicle, windows, why)
+  local look = #actions > 0 and poll_schedule.before_command(state, now)
+  if look then
+    decision.actions = { look }
+  elseif not poll_schedule.away(state, now) then
+    m.closed, decision.actions = m.since, actions
+  end
+  return decision
+end
+
+function M.decide(config, now, state)
+  local m, again = state.memory, math.max((state.at.info or now) + config.look_every, now + 1)
+  local wanted = m.since and m.since + config.minutes * 60
+  local looks = poll_schedule.due(config, now, state, sections, wanted)
+  if #looks > 0 then return { actions = looks } end
+  local vehicle = state.seen.vehicle_state
+  if not vehicle then return { why = "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again } end
+  local names, windows = open_parts(vehicle)
+  if #names == 0 or in_use(vehicle, state.seen.drive_state) then
+    m.since = nil
+    return { why = #names == 0 and "everything is closed" or "somebody is in the car", again_at = again }
+  end
+  if not m.since then m.since, wanted = state.at.vehicle_state, state.at.vehicle_state + config.minutes * 60 end
+  if now < wanted then
+    return { why = "open for a moment: " .. table.concat(names, ", "), again_at = math.min(again, wanted) }
+  end
+  return act(config, now, state, names, windows)
+end
+
+--- Looks by the clock, eight live looks a day, a command now and then.
+function M.month(config)
+  return { data = math.floor(30 * (86400 / config.look_every + 8)), command = 10 }
+end
+
+return M

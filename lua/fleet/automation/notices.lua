@@ -1,0 +1,38 @@
+-- What a person should know: a sentence, a severity and a key, so that one thing is told once, also after a restart.
+
+local core = require "fleet.core"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+
+local M = {}
+
+local kept_for = 7 * 86400 -- seconds after which the same key would be told again
+
+local function forget_old(told, now)
+  for key, at in pairs(told) do
+    if now - at > kept_for then told[key] = nil end
+  end
+end
+
+-- A hook that raises must not end what it watches.
+local function give(self, hook, event)
+  local ok, raised = pcall(hook, event)
+  if not ok and self.progress then self.progress("notify raised: " .. tostring(raised)) end
+end
+
+--- Gives the notices { key =, severity = "info"|"warning"|"error", text = } that were not given yet.
+function M.tell(self, state, notices, now)
+  if self.dry or not notices then return end
+  forget_old(state.told, now)
+  for _, notice in ipairs(notices) do
+    if not state.told[notice.key] then
+      state.told[notice.key] = now
+      local _, _, id = core.context(self.handle)
+      local event = {
+        key = notice.key, severity = notice.severity, text = notice.text, at = now, automation = self.config.name, subject = tostring(id),
+      }
+      for _, hook in ipairs(self.hooks) do give(self, hook, event) end
+    end
+  end
+end
+
+return M

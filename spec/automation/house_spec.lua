@@ -1,0 +1,230 @@
+-- storm_ready, charge_home_battery, keep_limit, left_open and precondition_by: what they do, and what they leave alone.
+
+local fleet = require "fleet"
+local months = require "spec.support.fixtures.month"
+
+local zone = "Europe/Berlin"
+
+local function names(report)
+  local list = {}
+  for _, command in ipairs(report.commands) do list[#list + 1] = command.name end
+  return table.concat(list, " ")
+end
+
+local function battery_site()
+  return { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20, tariff_content_v2 = months.tariff }
+end
+
+describe("storm_ready", function()
+  local begins, ends = fleet.time("2026-07-14T15:00:00+02:00"), fleet.time("2026-07-14T21:00:00+02:00")
+
+  local function storm(more)
+    local site_at = {}
+    local function note(name)
+      return function(world)
+        site_at[name] = { world.site.info.backup_reserve_percent, world.car.sections.charge_state.charge_limit_soc }
+      end
+    end
+    local habits = { { "18:00", note("in") }, { "23:50", note("after") } }
+    for _, habit in ipairs(more and more.habits or {}) do table.insert(habits, habit) end
+    local report = months.of { from = "2026-07-14", days = 1, habits = habits, energy_site = battery_site(),
+      vehicle = { charge_state = { battery_level = 60, charge_limit_soc = 80 } }, automation = function(car, site)
+        return fleet.automation.storm_ready { site = site, car = not (more and more.no_car) and car or nil,
+          wake = not (more and more.wake == false), calm = 600, warning = more and more.warning or function(now)
+          if now >= begins and now < ends then return { text = "wind", ends = ends } end
+        end }
+      end }
+    return report, site_at
+  end
+
+  it("raises the reserve and the limit, and puts both back", function()
+    local report, at = storm()
+    assert.same({ ["in"] = { 100, 100 }, after = { 20, 80 } }, at)
+    assert.equal("backup set_charge_limit backup set_charge_limit", names(report))
+  end)
+
+  it("leaves what somebody has changed in between", function()
+    local _, at = storm { habits = { { "19:00", function(world) world.site.info.backup_reserve_percent = 60 end },
+      { "19:00", "limit", percent = 90 } } }
+    assert.same({ 60, 90 }, at.after)
+  end)
+
+  it("does without a car, and wakes none without leave", function()
+    local report, at = storm { no_car = true }
+    assert.same({ ["in"] = { 100, 80 }, after = { 20, 80 } }, at)
+    assert.same({}, report.calls)
+    assert.is_nil(storm { wake = false }.calls.wake)
+  end)
+
+  it("takes a function that raises, or a warning that is over, for none", function()
+    assert.equal("", names(storm { warning = function() error("no network") end }))
+    assert.equal("", names(storm { warning = function(now) return { text = "old", ends = now - 1 } end }))
+  end)
+end)
+
+describe("charge_home_battery", function()
+  local function nights(more)
+    local given = { from = "2026-11-02", days = 2, habits = {}, energy_site = battery_site() }
+    for name, value in pairs(more or {}) do given[name] = value end
+    given.options = nil
+    given.automation = given.automation or function(_, site)
+      local own = { site = site, from = "01:00", to = "05:00", zone = zone }
+      for name, value in pairs(more and more.options or {}) do own[name] = value end
+      return fleet.automation.charge_home_battery(own)
+    end
+    return months.of(given)
+  end
+
+  local function after(report_of)
+    local site
+    local report = report_of(function(world) site = world.site end)
+    return site.info, report
+  end
+
+  it("sets the tariff, then the reserve, and puts both back", function()
+    local info, report = after(function(take) return nights { habits = { { "06:00", take } } } end)
+    assert.equal("time_of_use_settings backup time_of_use_settings backup", table.concat(months.on(report, "2026-11-02"), " "))
+    assert.equal(20, info.backup_reserve_percent)
+    assert.is_true(fleet.tariff.new(info.tariff_content_v2, { time_zone = zone }) == months.tariff)
+  end)
+
+  it("fills the battery in between", function()
+    local stored
+    nights { days = 1, habits = { { "04:50", function(world) stored = world.site.stored / world.site.capacity end } } }
+    assert.is_true(stored > 0.95, tostring(stored))
+  end)
+
+  it("keeps its hands off the tariff with cheap = false, and off a night that does not count", function()
+    local report = nights { options = { cheap = false, when = function(now) return now < fleet.time("2026-11-03T00:00:00+01:00") end } }
+    assert.equal("backup backup", names(report))
+  end)
+
+  it("puts everything back when it is started again after a crash in between", function()
+    local site_info
+    local habits = { { "12:00", function(world) site_info = world.site.info end } }
+    local report = nights { days = 1, habits = habits, automation = function(_, site)
+      local own = { site = site, from = "01:00", to = "05:00", zone = zone }
+      local first, second = fleet.automation.charge_home_battery(own), fleet.automation.charge_home_battery(own)
+      fleet.spawn(function()
+        fleet.sleep(2 * 3600)
+        first:stop()
+        fleet.sleep(5 * 3600)
+        fleet.spawn(function()
+          fleet.sleep(3600)
+          second:stop()
+        end)
+        assert(second:run())
+      end)
+      return first
+    end }
+    assert.equal("time_of_use_settings backup time_of_use_settings backup", names(report))
+    assert.equal(20, site_info.backup_reserve_percent)
+  end)
+
+  it("raises for times that are none", function()
+    months.of { days = 1, habits = {}, automation = function(_, site)
+      assert.error_matches(function()
+        fleet.automation.charge_home_battery { site = site, from = "01:00", to = "01:00", zone = zone }
+      end, "must be two times")
+      return {}
+    end }
+  end)
+end)
+
+describe("keep_limit", function()
+  local function days(habits)
+    return months.of { from = "2026-06-05", days = 2, habits = habits,
+      vehicle = { charge_state = { battery_level = 80, charge_limit_soc = 80 }, sleep_after = 1e9 },
+      automation = function(car) return fleet.automation.keep_limit { car = car, level = 80 } end }
+  end
+
+  it("sets the limit again after the trip, and not before it", function()
+    local raise = { "20:00", "limit", percent = 95, date = "2026-06-05" }
+    assert.equal(0, days({ { "18:00", "plug", date = "2026-06-05" }, raise }):sent())
+    assert.equal(1, days({ { "18:00", "plug", date = "2026-06-05" }, raise, { "09:00", "leave", miles = 60, date = "2026-06-06" } }):sent())
+  end)
+
+  it("sends nothing where nobody has changed it", function()
+    assert.equal(0, days({ { "09:00", "leave", miles = 60 } }):sent())
+  end)
+end)
+
+describe("left_open", function()
+  local function evening(open, options, more)
+    local told = {}
+    local habits = { { "18:00", "leave_open", open = open } }
+    for _, habit in ipairs(more or {}) do habits[#habits + 1] = habit end
+    local vehicle = { charge_state = { battery_level = 70 }, sleep_after = 7200 }
+    local report = months.of { from = "2026-05-05", days = 1, habits = habits, vehicle = vehicle,
+      automation = function(car)
+        local given = { car = car, notify = function(event) told[#told + 1] = event.text end }
+        for name, value in pairs(options or {}) do given[name] = value end
+        return fleet.automation.left_open(given)
+      end }
+    return names(report), table.concat(told, "; ")
+  end
+
+  it("closes windows and locks, and tells it once", function()
+    local sent, told = evening { fd_window = 1, locked = false }
+    assert.equal("window_control door_lock", sent)
+    assert.equal("left open: driver's window, unlocked", told)
+  end)
+
+  it("tells of a door and a trunk and does not lock an open door", function()
+    local sent, told = evening { df = 1, rt = 1, locked = false }
+    assert.equal("", sent)
+    assert.equal("left open: driver's door, trunk, unlocked", told)
+  end)
+
+  it("tells only with close = false", function()
+    local sent, told = evening({ fd_window = 1 }, { close = false })
+    assert.equal("", sent)
+    assert.equal("left open: driver's window", told)
+  end)
+
+  it("says nothing of what was open for a moment, or with somebody in the car", function()
+    local _, told = evening({ fd_window = 1 }, nil, { { "18:08", "leave_open", open = { fd_window = 0 } } })
+    assert.equal("", told)
+    local sent
+    sent, told = evening { fd_window = 1, is_user_present = true }
+    assert.equal("", sent .. told)
+  end)
+end)
+
+describe("precondition_by", function()
+  local function morning(vehicle, options, habits)
+    local charge = { battery_level = 30, charge_limit_soc = 30 }
+    local given = { charge_state = charge, climate_state = { outside_temp = -5, inside_temp = -5 } }
+    for name, value in pairs(vehicle or {}) do charge[name] = value end
+    local told = {}
+    local report = months.of { from = "2026-01-12", days = 1, vehicle = given, habits = habits or {}, automation = function(car)
+      local own = { car = car, ready_by = "07:30", zone = zone, wake = true, notify = function(event) told[#told + 1] = event.text end }
+      for name, value in pairs(options or {}) do own[name] = value end
+      return fleet.automation.precondition_by(own)
+    end }
+    return names(report), table.concat(told, "; "), report
+  end
+
+  it("warms a car that is plugged in or has enough, and ends it when nobody came", function()
+    assert.equal("auto_conditioning_start auto_conditioning_stop", (morning { conn_charge_cable = "IEC", charging_state = "Stopped" }))
+    assert.equal("set_temps auto_conditioning_start auto_conditioning_stop", (morning({ battery_level = 60 }, { temp = 22.5 })))
+  end)
+
+  it("leaves one with too little alone, and says so", function()
+    local sent, told = morning()
+    assert.equal("", sent)
+    assert.equal("not plugged in, and 30 % is less than 50 %: it stays cold", told)
+  end)
+
+  it("does not begin again what somebody has ended, and wakes nobody without leave", function()
+    local off = { { "07:20", function(world) require("fleet.sim.physics").set_climate(world.car, false) end } }
+    assert.equal("auto_conditioning_start", (morning({ battery_level = 60 }, nil, off)))
+    local sent, _, report = morning({ battery_level = 60 }, { wake = false })
+    assert.equal("", sent)
+    assert.is_nil(report.calls.wake)
+  end)
+
+  it("rests on days that do not count", function()
+    assert.equal("", (morning({ battery_level = 60 }, { days = "sat-sun" })))
+  end)
+end)

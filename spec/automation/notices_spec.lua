@@ -1,0 +1,75 @@
+-- Notifications: what a person should know is told once, by every hook, and never by a dry run.
+
+local fleet = require "fleet"
+local months = require "spec.support.fixtures.month"
+local notify_command = require "fleet.cli.notify_command"
+
+-- Two days in which nobody knows where the car stands; events of every run of the automation.
+local function told(options, run_options, runs)
+  local events = {}
+  local automation
+  months.of { days = 3, habits = {}, vehicle = { charge_state = { battery_level = 40, charge_limit_soc = 80 } }, automation = function(car)
+    local given = { car = car, ready_by = "07:00", level = 80, tariff = months.tariff, schedules = false,
+      notify = function(event) events[#events + 1] = event end }
+    for name, value in pairs(options or {}) do given[name] = value end
+    automation = fleet.automation.charge_by(given)
+    fleet.spawn(function()
+      for _ = 1, runs or 1 do
+        fleet.spawn(function()
+          fleet.sleep(30 * 3600 / (runs or 1))
+          automation:stop()
+        end)
+        assert(automation:run(run_options))
+      end
+    end)
+    return {}
+  end }
+  return events
+end
+
+describe("a notification", function()
+  it("has a sentence, a severity and a key, and says what it is about", function()
+    local event = told()[1]
+    assert.matches("^nobody knows whether the car is plugged in", event.text)
+    assert.equal("warning", event.severity)
+    assert.equal("unseen 2026-03-02", event.key)
+    assert.equal("charge_by", event.automation)
+    assert.equal("5YJSFLEE9KF000002", event.subject)
+    assert.is_number(event.at)
+  end)
+
+  it("is told once a key, also when the automation is stopped and run again", function()
+    local seen = {}
+    for _, event in ipairs(told(nil, nil, 3)) do
+      assert.is_nil(seen[event.key], event.key)
+      seen[event.key] = true
+    end
+    assert.is_true(seen["unseen 2026-03-02"])
+  end)
+
+  it("goes to the hook of run as well, and a hook that raises ends nothing", function()
+    local count = 0
+    local events = told({ notify = function() error("no mail today") end }, { notify = function() count = count + 1 end })
+    assert.same({}, events)
+    assert.is_true(count > 0)
+  end)
+
+  it("is none in a dry run", function()
+    assert.same({}, told({ dry_run = true }))
+  end)
+end)
+
+describe("the shell command for a notification", function()
+  local event = { text = "it's $(touch here)\n`x`", severity = "warning", key = "k", automation = "a", subject = "s" }
+
+  it("gets the text in its environment, where it is no code", function()
+    local line = string.gsub(notify_command.line("printf %s \"$FLEET_TEXT|$FLEET_SEVERITY\"", event), " </dev/null.*$", "")
+    local pipe = assert(io.popen(line))
+    assert.equal("it's $(touch here) `x`|warning", pipe:read("a"))
+    pipe:close()
+  end)
+
+  it("is not waited for", function()
+    assert.matches("&$", notify_command.line("sleep 100", event))
+  end)
+end)
