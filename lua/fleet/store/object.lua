@@ -58,23 +58,7 @@ local function acts_of(store, method)
   return failure("closed", "the store is closed")
 end
 
-function Store.get(store, key)
-  local acts, err, kind = acts_of(store, "get")
-  check_key("get", key)
-  if not acts then return nil, err, kind end
-  return acts:get(key)
-end
-
-local no_options = {}
-
-function Store.put(store, key, value, options)
-  local acts, err, kind = acts_of(store, "put")
-  check_key("put", key)
-  if type(value) ~= "string" then bad("put", 2, "a value (string) expected, got " .. type(value)) end
-  if options ~= nil then check_put_options(key, options) end
-  if not acts then return nil, err, kind end
-  return acts:put(key, value, options or no_options)
-end
+-- ---- what is done under a key ----
 
 local function check_amounts(amounts)
   if type(amounts) ~= "table" then bad("add", 2, "a table of amounts expected, got " .. type(amounts)) end
@@ -96,41 +80,46 @@ local function check_add_options(options)
   end
 end
 
+-- What each method takes after its key: the store itself sees only what is right.
+local takes = {}
+
+function takes.get()
+end
+
+function takes.put(key, value, options)
+  if type(value) ~= "string" then bad("put", 2, "a value (string) expected, got " .. type(value)) end
+  if options ~= nil then check_put_options(key, options) end
+end
+
 --- Adds to counters that stand under one key, in one step that everybody sees at once. amounts: { name = whole number }; at most
 --- 256 of them. options.ttl: seconds that the key lives on, from now. Returns the totals of these names; those of all names where
 --- amounts is empty, which changes nothing. Or nil, err, kind.
-function Store.add(store, key, amounts, options)
-  local acts, err, kind = acts_of(store, "add")
-  check_key("add", key)
+function takes.add(_, amounts, options)
   check_amounts(amounts)
   if options ~= nil then check_add_options(options) end
-  if not acts then return nil, err, kind end
-  return acts:add(key, amounts, options or no_options)
 end
 
-function Store.delete(store, key, generation)
-  local acts, err, kind = acts_of(store, "delete")
-  check_key("delete", key)
+function takes.delete(_, generation)
   if generation ~= nil then check_count("delete", 2, generation, "a generation") end
-  if not acts then return nil, err, kind end
-  return acts:delete(key, generation)
 end
 
-function Store.reserve(store, key, bytes)
-  local acts, err, kind = acts_of(store, "reserve")
-  check_key("reserve", key)
-  check_count("reserve", 2, bytes, "a number of bytes")
-  if not acts then return nil, err, kind end
-  return acts:reserve(key, bytes)
+function takes.reserve(_, bytes) check_count("reserve", 2, bytes, "a number of bytes") end
+
+function takes.lease(_, ttl) check_count("lease", 2, ttl, "seconds") end
+
+local no_options = {}
+
+for method, check in pairs(takes) do
+  Store[method] = function(store, key, value, options)
+    local acts, err, kind = acts_of(store, method)
+    check_key(method, key)
+    check(key, value, options)
+    if not acts then return nil, err, kind end
+    return acts[method](acts, key, value, options or no_options)
+  end
 end
 
-function Store.lease(store, key, ttl)
-  local acts, err, kind = acts_of(store, "lease")
-  check_key("lease", key)
-  check_count("lease", 2, ttl, "seconds")
-  if not acts then return nil, err, kind end
-  return acts:lease(key, ttl)
-end
+-- ---- what is done to the whole ----
 
 --- Writes what is held back: all of it, or at most so many records.
 function Store.flush(store, most)

@@ -52,11 +52,6 @@ function Sealed.put(self, key, value, options)
   return self.inner:put(key, value, options)
 end
 
--- Counts are no secrets.
-function Sealed.add(self, key, amounts, options)
-  return self.inner:add(key, amounts, options)
-end
-
 function Sealed.delete(self, key, generation)
   local proved, err, kind = prove(self, key)
   if not proved then return nil, err, kind end
@@ -75,24 +70,9 @@ function Sealed.lease(self, key, ttl)
   return self.inner:lease(key, ttl)
 end
 
-function Sealed.flush(self, most)
-  return self.inner:flush(most)
-end
-
-function Sealed.due(self)
-  return self.inner:due()
-end
-
-function Sealed.shared(self)
-  return self.inner:shared()
-end
-
-function Sealed.findings(self)
-  return self.inner:findings()
-end
-
-function Sealed.close(self)
-  return self.inner:close()
+-- What sealing has no part in. Counts are no secrets.
+for _, method in ipairs { "add", "flush", "due", "shared", "findings", "close" } do
+  Sealed[method] = function(self, ...) return self.inner[method](self.inner, ...) end
 end
 
 --- A store around inner, which it closes. key: of core.store_key, or nil: then nothing is sealed, and a sealed
