@@ -186,6 +186,12 @@ describe("fleet.key", function()
     assert.is_nil((core.key.load(block("EC PARAMETERS", "BggqhkjOPQMBBw=="))))
   end)
 
+  it("has the fingerprint that its public half alone has, and half a public key has none", function()
+    local key = core.key.generate()
+    assert.equal(key:fingerprint(), core.public_fingerprint(key:public_bytes()))
+    assert.has_error(function() core.public_fingerprint(key:public_bytes():sub(1, 64)) end)
+  end)
+
   it("has the fingerprint that openssl computes over the public key", function()
     local key, path = core.key.generate(), temporary()
     assert(key:save(path))

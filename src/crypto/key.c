@@ -105,16 +105,20 @@ bool key_scalar(const struct key *k, unsigned char scalar[SCALAR_SIZE]) {
   return openssl_ok(ok);
 }
 
-bool key_fingerprint(const struct key *k, struct buf *hex) {
+bool key_public_fingerprint(struct crypto *c, const unsigned char public[PUBLIC_SIZE], struct buf *hex) {
   static const unsigned char head[] = {0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48,
                                        0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
                                        0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00};
   unsigned char der[sizeof head + PUBLIC_SIZE], hash[HASH_SIZE];
   memcpy(der, head, sizeof head);
-  memcpy(der + sizeof head, k->public, PUBLIC_SIZE);
-  if (!crypto_sha256(k->crypto, (struct bytes){der, sizeof der}, hash)) return false;
+  memcpy(der + sizeof head, public, PUBLIC_SIZE);
+  if (!crypto_sha256(c, (struct bytes){der, sizeof der}, hash)) return false;
   buf_hex(hex, (struct bytes){hash, sizeof hash});
   return buf_ok(hex);
+}
+
+bool key_fingerprint(const struct key *k, struct buf *hex) {
+  return key_public_fingerprint(k->crypto, k->public, hex);
 }
 
 /* ---- ECDH ---- */

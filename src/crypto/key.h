@@ -25,6 +25,7 @@ bool key_private_pem(const struct key *k, struct bytes passphrase, struct buf *o
 bool key_public_pem(const struct key *k, struct buf *out, struct err *e);
 /* SHA-256 of the SubjectPublicKeyInfo (RFC 5280), in hex. */
 bool key_fingerprint(const struct key *k, struct buf *hex);
+bool key_public_fingerprint(struct crypto *c, const unsigned char public[PUBLIC_SIZE], struct buf *hex);
 
 /* The session key of the vehicles' protocol: SHA-1 of the shared x, cut to 16 bytes. A peer that is not 65
  * bytes on the curve fails. */

@@ -5,6 +5,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local hostname = require "fleet.util.hostname"
 local tables = require "fleet.util.tables"
 local status_cache = require "fleet.call.vehicle_status_cache"
 
@@ -43,26 +44,10 @@ end
 
 -- ---- host and port ----
 
-local function is_host(host)
-  if #host > 253 or not host:match("^[%w.-]+$") then return false end
-  for label in (host .. "."):gmatch("([^.]*)%.") do
-    if #label == 0 or #label > 63 or label:match("^%-") or label:match("%-$") then return false end
-  end
-  return true
-end
-
 local function check_hostname(report, where, host)
-  if type(host) ~= "string" or host == "" then
-    report:problem(where, "must be the name of your telemetry server")
-  elseif host:find("://", 1, true) then
-    report:problem(where, "must be a host name without a scheme such as https://")
-  elseif host:find("[/:?#@ ]") then
-    report:problem(where, "must be a host name alone, without port, path or user")
-  elseif not is_host(host) then
-    report:problem(where, "is not a host name")
-  elseif not host:find(".", 1, true) then
-    report:warning(where, "'%s' has no dot: a vehicle will not find it", host)
-  end
+  local problem = hostname.host_problem(host)
+  if problem then return report:problem(where, "must be the name of your telemetry server: %s", problem) end
+  if not host:find(".", 1, true) then report:warning(where, "'%s' has no dot: a vehicle will not find it", host) end
 end
 
 local function check_port(report, where, port)

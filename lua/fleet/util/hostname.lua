@@ -1,27 +1,29 @@
--- The spelling of an application's domain, as the service registers it: a bare host name. Users lose hours over an
--- https://, a capital or a path (doc/protocol.md#registration), so every mistake has its own sentence.
+-- The spelling of host names: of an application's domain, as the service registers it, and of other hosts. Users lose hours
+-- over an https://, a capital or a path (doc/protocol.md#registration), so every mistake has its own sentence.
 
 local errors = require "fleet.util.errors"
 
 local M = {}
 
--- What may stand in the text, in the order in which it is looked for, and what to do.
+-- What may stand in the text, in the order in which it is looked for, and what to do. The first apply to every host.
 local mistakes = {
   { "^%s*$", "is empty" },
   { "://", "leave out the scheme" },
   { "@", "leave out what stands before the @" },
   { "[/\\]", "leave out the path" },
   { "[?#]", "leave out what follows the name" },
-  { ":", "leave out the port: the key is fetched from port 443" },
+  { ":", "leave out the port" },
   { "%s", "leave out the spaces" },
   { "%*", "name one host, without *" },
   { "[\128-\255]", "write it in its xn-- form" },
-  { "%u", "write it in small letters" },
-  { "[^%l%d%.%-]", "it may hold letters, digits, dots and hyphens only" },
-  { "^[%d%.]+$", "a name is needed, not an address" },
+  { "[^%w%.%-]", "it may hold letters, digits, dots and hyphens only" },
   { "%.$", "leave out the dot at its end" },
   { "%.%.", "a name is missing between two dots" },
   { "^%.", "leave out the dot at its beginning" },
+}
+local mistakes_of_domains = {
+  { "%u", "write it in small letters" },
+  { "^[%d%.]+$", "a name is needed, not an address" },
   { "^[^%.]*$", "a dot is missing: it must be reachable from the internet" },
 }
 
@@ -39,15 +41,23 @@ local function meant(text)
   return (string.gsub(host, "%.$", ""))
 end
 
+local function first_of(list, text)
+  for _, mistake in ipairs(list) do
+    if string.find(text, mistake[1]) then return mistake[2] end
+  end
+end
+
+--- What is wrong with the name of any host, or nil: a part of a sentence.
+function M.host_problem(text)
+  if type(text) ~= "string" then return "it must be text" end
+  return first_of(mistakes, text) or #text > 253 and "it is longer than 253 characters" or label_problem(text)
+end
+
 --- What is wrong with a domain: nil where nothing is, else a part of a sentence and the name that was meant, or nil.
 function M.problem(text)
-  if type(text) ~= "string" then return "it must be text" end
-  local found
-  for _, mistake in ipairs(mistakes) do
-    if not found and string.find(text, mistake[1]) then found = mistake[2] end
-  end
-  found = found or #text > 253 and "it is longer than 253 characters" or label_problem(text)
+  local found = M.host_problem(text) or first_of(mistakes_of_domains, text)
   if not found then return nil end
+  if type(text) ~= "string" then return found end
   local guess = meant(text)
   return found, guess ~= text and M.problem(guess) == nil and guess or nil
 end

@@ -120,6 +120,19 @@ static int l_fingerprint(lua_State *L) {
   return 1;
 }
 
+/* core.public_fingerprint(65 bytes) -> as key:fingerprint() of the key they belong to */
+static int l_public_fingerprint(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct bytes public = check_bytes(L, 1);
+  luaL_argcheck(L, public.size == PUBLIC_SIZE, 1, "65 bytes expected");
+  struct crypto *c = state_crypto(L, &e);
+  if (!c) return push_failure(L, &e);
+  struct buf *hex = push_scratch(L);
+  if (!key_public_fingerprint(c, public.data, hex)) return luaL_error(L, "out of memory");
+  push_buf(L, hex);
+  return 1;
+}
+
 /* ---- tokens ---- */
 
 static const char *string_option(lua_State *L, int index, const char *name, const char *fallback) {
@@ -225,4 +238,6 @@ void open_keys(lua_State *L) {
   lua_setfield(L, -2, "key");
   lua_pushcfunction(L, l_jws_verify);
   lua_setfield(L, -2, "jws_verify");
+  lua_pushcfunction(L, l_public_fingerprint);
+  lua_setfield(L, -2, "public_fingerprint");
 }

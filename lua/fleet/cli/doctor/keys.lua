@@ -22,7 +22,7 @@ function M.key_places(report, context, key_url)
   if not domain then
     if report.key then
       local bytes = report.key.bytes
-      add(report, "key", bytes ~= nil, report.key.problem or "fingerprint " .. string.sub(partner.fingerprint(bytes), 1, 16))
+      add(report, "key", bytes ~= nil, report.key.problem or "fingerprint " .. partner.fingerprint(bytes))
     end
     return add(report, "domain", nil, "none is set: hosting and registration are not looked at", "set it with --domain")
   end

@@ -41,7 +41,7 @@ local function key(s)
   end
   s.options.key, s.key = core.real_path(path) or path, { bytes = loaded:public_bytes(), pem = loaded:public_pem() }
   loaded:close()
-  return state, s.options.key .. ", fingerprint " .. string.sub(partner.fingerprint(s.key.bytes), 1, 16)
+  return state, s.options.key .. ", fingerprint " .. partner.fingerprint(s.key.bytes)
 end
 
 local not_kept = { token = true, log = true, http = true, metrics = true, audit = true }
