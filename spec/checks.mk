@@ -78,8 +78,8 @@ valgrind:
 	$(ENV) VALGRIND=1 valgrind -q --error-exitcode=99 --suppressions=$(HARNESS)/valgrind.supp --child-silent-after-fork=yes \
 	  $(BUSTED) $(SPECS)
 
-# ---- the long forms: REQUESTS to the server and the simulator, SECONDS of workers on a
-# Redis, STEPS in random order, kill -9 at every step of a write ----
+# ---- the long forms: REQUESTS to the server and the simulator, SECONDS of workers on a Redis, a thousand cars on a broker,
+# STEPS in random order, kill -9 at every step of a write ----
 
 .PHONY: torture
 REQUESTS = 1000000
@@ -92,6 +92,7 @@ torture:
 	$(ENV) $(LUA) spec/torture/server.lua $(REQUESTS)
 	$(ENV) $(LUA) spec/torture/sim.lua $(REQUESTS)
 	$(ENV) $(LUA) spec/torture/redis.lua $(SECONDS)
+	$(ENV) $(LUA) spec/torture/mqtt.lua 1000
 	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
 	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
 	@$(MAKE) --no-print-directory killed VARIANT=fault

@@ -268,6 +268,23 @@ describe("several bridges", function()
   end)
 end)
 
+describe("the bridge", function()
+  it("says that it is there once it hears commands, not before", function()
+    run({}, function(house)
+      local topic = "fleet/bridge/default/availability"
+      house.before = function(request)
+        if string.find(request.url, "/products", 1, true) then return nil, "the service is away", false end
+      end
+      house:start()
+      fleet.sleep(30)
+      assert.is_nil(house.broker.retained[topic])
+      house.before = nil
+      fleet.sleep(200)
+      assert.equal("online", house.broker.retained[topic])
+    end)
+  end)
+end)
+
 describe("a broker that goes away", function()
   it("finds everything again when it is back, and the looks go on", function()
     run({}, function(house)

@@ -36,6 +36,7 @@ describe("the link to an MQTT broker", function()
         heard[topic] = payload
       end,
       on_state = function(state, err)
+        if state == "listening" then return end
         heard.states[#heard.states + 1], heard.state, heard.err = state, state, err or heard.err
       end,
     }

@@ -175,6 +175,45 @@ function M.rows(config, thing)
   return list
 end
 
+-- The rows of each kind by the section they read, made once.
+local by_section = {}
+
+local function section_rows(kind, section)
+  local index = by_section[kind]
+  if not index then
+    index = {}
+    by_section[kind] = index
+    for _, row in ipairs(entities[kind]) do
+      local own = values.section(row) or ""
+      index[own] = index[own] or {}
+      table.insert(index[own], row)
+    end
+  end
+  return index[section] or {}
+end
+
+--- The rows of a thing that read one section.
+function M.rows_of(config, thing, section)
+  local list = {}
+  for _, row in ipairs(section_rows(thing.kind, section)) do
+    if M.has(config, thing, row) then list[#list + 1] = row end
+  end
+  for _, row in ipairs(thing.more or {}) do
+    if values.section(row) == section then list[#list + 1] = row end
+  end
+  return list
+end
+
+--- What the discovery messages of a thing depend on, as a text: they are made anew when it changes.
+function M.shape(thing)
+  local parts = { thing.name or "", thing.version or "", #(thing.more or {}), tostring(values.at(thing.data, "tariff.currency")) }
+  for _, row in ipairs(entities[thing.kind]) do
+    if row.needs then parts[#parts + 1] = values.at(thing.data, row.needs) and "1" or "0" end
+    if row.most_from then parts[#parts + 1] = tostring(values.at(thing.data, row.most_from)) end
+  end
+  return table.concat(parts, "|")
+end
+
 local function components_of(config, thing)
   local components = {}
   for _, row in ipairs(M.rows(config, thing)) do

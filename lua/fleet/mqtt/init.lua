@@ -189,8 +189,7 @@ local function on_state(self, session)
   return function(state, err)
     if state == "lost" then session.tell("the broker: " .. (err and err.message or "lost")) end
     if state == "refused" then session.tell("the broker refuses a subscription: nothing can be commanded") end
-    if state == "connected" then session.link:set(discovery.availability_topic(self.config), "online", true) end
-    self.connected = state == "connected"
+    if state == "listening" then session.link:set(discovery.availability_topic(self.config), "online", true) end
   end
 end
 
@@ -290,7 +289,7 @@ local function serve(self, lease, progress)
     abandon(session)
     session.failure = failure
   end
-  self.session, self.connected = nil, false
+  self.session = nil
   if session.failure then error(session.failure, 0) end
   if session.lost then session.tell("another bridge has taken over: " .. session.lost.message) end
 end

@@ -28,7 +28,8 @@ function M.library()
 end
 
 --- given: broker = options of fleet.mosquitto.open, library, on_message(topic, payload, retained),
---- on_state(state, err): "connected" or "lost".
+--- on_state(state, err): "connected", "listening" once all is subscribed to, "refused" for each topic that the broker refuses,
+--- or "lost".
 function M.new(given)
   return setmetatable({
     broker = given.broker, library = given.library, topics = {}, on_message = given.on_message,
@@ -87,9 +88,16 @@ local rewatch
 
 local events = {}
 
+local function subscribe(self)
+  self.unheard = 0
+  for _, topic in ipairs(self.topics) do
+    if self.connection:subscribe(topic) then self.unheard = self.unheard + 1 end
+  end
+end
+
 function events.connected(self)
   self.connected, self.was_connected = true, true
-  for _, topic in ipairs(self.topics) do self.connection:subscribe(topic) end
+  subscribe(self)
   for topic in pairs(self.wanted) do mark(self, topic) end
   self.on_state("connected")
 end
@@ -99,7 +107,9 @@ function events.message(self, topic, payload, retained) self.on_message(topic, p
 function events.published(self, id) confirmed(self, id) end
 
 function events.subscribed(self, id)
+  self.unheard = self.unheard - 1
   if id == 0 then self.on_state("refused") end
+  if self.unheard == 0 then self.on_state("listening") end
 end
 
 function events.ended(self, err)
@@ -217,7 +227,7 @@ end
 function Link:listen(topics)
   self.topics = topics
   if not self.connected then return end
-  for _, topic in ipairs(topics) do self.connection:subscribe(topic) end
+  subscribe(self)
   rewatch(self)
 end
 

@@ -4,11 +4,13 @@
 local errors = require "fleet.util.errors"
 local compat = require "fleet.util.compat"
 local schedule = require "fleet.mqtt.schedule"
+local tasks = require "fleet.async"
 local things = require "fleet.mqtt.things"
 local values = require "fleet.mqtt.values"
 
 local M = {}
 
+local records_at_once = 5 -- of a list, before others may have their turn
 local most_at_once = 16 -- looks under way
 local first_retry, longest_retry = 60, 3600
 local look_after_command = 30 -- seconds: what a command changes shows then
@@ -103,9 +105,10 @@ function M.list(bridge)
   local records, err = bridge.client:products()
   if not records then return nil, err end
   local changed, seen = false, {}
-  for _, record in ipairs(records) do
+  for i, record in ipairs(records) do
     if id_of(record) then seen[id_of(record)] = true end
     changed = see(bridge, record, began) or changed
+    if i % records_at_once == 0 then tasks.sleep(0) end
   end
   bridge.list_at = began
   return drop_missing(bridge, seen) or changed

@@ -18,6 +18,9 @@ end
 
 --- Tells the hosts of a thing, as it is now.
 function M.announce(bridge, thing)
+  local shape = discovery.shape(thing)
+  if thing.shape == shape then return end
+  thing.shape = shape
   local messages = discovery.messages(bridge.config, thing)
   for topic in pairs(thing.announced or {}) do
     if not messages[topic] then bridge.link:clear(topic) end
@@ -90,17 +93,14 @@ end
 function M.learn(bridge, thing, section, data, began, more)
   local now = bridge.now()
   thing.data[section], thing.at[section] = data, began
-  local shown = false
-  for _, row in ipairs(discovery.rows(bridge.config, thing)) do
+  local rows = discovery.rows_of(bridge.config, thing, section)
+  for _, row in ipairs(rows) do
     local topic = discovery.state_topic(bridge.config, thing, row)
-    if values.section(row) == section then
-      shown = true
-      if not held(thing, topic, began) then
-        M.tell(bridge, thing, topic, values.text(row, thing.data), due_again(bridge, thing, section, topic, now))
-      end
+    if not held(thing, topic, began) then
+      M.tell(bridge, thing, topic, values.text(row, thing.data), due_again(bridge, thing, section, topic, now))
     end
   end
-  if shown then tell_attributes(bridge, thing, section, more) end
+  if rows[1] then tell_attributes(bridge, thing, section, more) end
 end
 
 --- Tells again what is known of a row: after a command that was refused.

@@ -40,6 +40,7 @@ end
 
 function Connection:subscribe(filter)
   self.filters[#self.filters + 1] = filter
+  emit(self, "subscribed", #self.filters)
   for topic, payload in pairs(self.broker.retained) do
     if matches(filter, topic) then emit(self, "message", topic, payload, true) end
   end
