@@ -1,9 +1,9 @@
 -- What calls cost: a dollar buys so many of a class (doc/protocol.md#prices). Energy and account calls are free; what the
 -- service answers with 500 or more is not billed.
 
-local M = {}
+local prices = require "fleet.budget.prices"
 
-M.per_dollar = { data = 500, command = 1000, wake = 50, specs = 10 }
+local M = { per_dollar = prices.per_dollar }
 
 --- Dollars of { class = number of calls }.
 function M.usd(calls)

@@ -119,7 +119,7 @@ end
 local function call_all(context, work, list, concurrency)
   output.begin(work.out, work.form)
   local left = still_to_do(work, list)
-  require("fleet").map(left, function(vehicle) return perform_one(work, vehicle) end, {
+  local ran, raised = pcall(require("fleet").map, left, function(vehicle) return perform_one(work, vehicle) end, {
     concurrency = concurrency or default_concurrency, progress = progress(work, context),
     skip = function() return work.stopped ~= nil end,
   })
@@ -127,6 +127,7 @@ local function call_all(context, work, list, concurrency)
   if work.journal then work.journal:close() end
   if work.stopped then context:check(error, work.stopped, 0) end
   output.finish(work.out, work.form, work.entries)
+  if not ran then error(raised, 0) end -- interrupted: what is there was told
   return verdict(work)
 end
 
