@@ -79,12 +79,13 @@ valgrind:
 	  $(BUSTED) $(SPECS)
 
 # ---- the long forms: REQUESTS to the server and the simulator, SECONDS of workers on a Redis, a thousand cars on a broker,
-# STEPS in random order, kill -9 at every step of a write ----
+# STEPS in random order, KILLS of a proxy, kill -9 at every step of a write ----
 
 .PHONY: torture
 REQUESTS = 1000000
 STEPS    = 30000
 SECONDS  = 900
+KILLS    = 40
 
 torture:
 	@$(MAKE) --no-print-directory deps
@@ -94,6 +95,7 @@ torture:
 	$(ENV) $(LUA) spec/torture/redis.lua $(SECONDS)
 	$(ENV) $(LUA) spec/torture/mqtt.lua 1000
 	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
+	$(ENV) FLEET_FIGURES=1 FLEET_KILLS=$(KILLS) FLEET_KEYS=200 $(BUSTED) spec/proxy/killed_spec.lua
 	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
 	@$(MAKE) --no-print-directory killed VARIANT=fault
 

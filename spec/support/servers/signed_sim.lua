@@ -6,7 +6,7 @@
 --   signed_sim.raw(proxy, lines, body)       one request, outside of tasks → { status, headers, body } or nil
 --   signed_sim.raw_in_task(proxy, lines, body)
 --   signed_sim.curl(arguments)               → status as text, body
---   signed_sim.wait(condition)               turns the loop until it holds
+--   signed_sim.wait(condition, seconds)      turns the loop until it holds
 
 local core = require "fleet.core"
 local cqueues = require "cqueues"
@@ -44,9 +44,10 @@ local function sign_in(self)
   client:close()
 end
 
---- vehicles: a list of further VINs, or nil.
-function M.start(vehicles)
-  local self = setmetatable({ key = core.key.generate(), store = fleet.store.memory(), ran = {} }, methods)
+--- vehicles: a list of further VINs, or nil; directory: of the store, or nil for one in memory.
+function M.start(vehicles, directory)
+  local store = directory and fleet.store.file(directory) or fleet.store.memory()
+  local self = setmetatable({ key = core.key.generate(), store = store, ran = {} }, methods)
   local list = {}
   for i, vin in ipairs { M.VIN, table.unpack(vehicles or {}) } do
     list[i] = { vin = vin, keys = { public_hex(self.key) }, charge_state = { charging_state = "Disconnected" } }
@@ -84,20 +85,26 @@ end
 
 -- ---- clients ----
 
+local function turn_loop()
+  fleet.loop.wait(0.002)
+  fleet.loop.step()
+end
+
 local function bytes_of(lines, body)
   local text = table.concat(lines, "\r\n")
   if body then text = text .. "\r\nContent-Length: " .. #body end
   return text .. "\r\n\r\n" .. (body or "")
 end
 
--- The exchange as a coroutine of cqueues; turn() lets everything else happen.
-local function exchange(proxy, bytes, turn)
+-- act(connection) as a coroutine of cqueues; turn() lets everything else happen.
+local function connected(proxy, act, turn)
   local where = { path = proxy.place.unix, port = not proxy.place.unix and proxy.server:port() or nil }
-  local controller, done, reply = cqueues.new(), false, nil
+  local controller, done, result = cqueues.new(), false, nil
   controller:wrap(function()
-    local connected, connection = pcall(miniclient.connect, where)
-    if connected then
-      reply = miniclient.exchange(connection, bytes)
+    local ran, connection = pcall(miniclient.connect, where)
+    if ran then
+      connection:onerror(function(_, _, code) return code end)
+      result = act(connection)
       connection:close()
     end
     done = true
@@ -106,12 +113,11 @@ local function exchange(proxy, bytes, turn)
     assert(controller:step(0))
     turn()
   end
-  return reply
+  return result
 end
 
-local function turn_loop()
-  fleet.loop.wait(0.002)
-  fleet.loop.step()
+local function exchange(proxy, bytes, turn)
+  return connected(proxy, function(connection) return miniclient.exchange(connection, bytes) end, turn)
 end
 
 function M.raw(proxy, lines, body)
@@ -122,12 +128,31 @@ function M.raw_in_task(proxy, lines, body)
   return exchange(proxy, bytes_of(lines, body), function() fleet.sleep(0.002) end)
 end
 
-function M.wait(condition)
-  for _ = 1, 10000 do
-    if condition() then return end
+--- Bytes as they are: what is answered, or nil. leaves: go away without waiting.
+function M.say(proxy, bytes, leaves)
+  return connected(proxy, function(connection)
+    if not leaves then return miniclient.exchange(connection, bytes) end
+    connection:write(bytes)
+    connection:flush()
+    cqueues.sleep(0.05)
+  end, turn_loop)
+end
+
+--- Bytes that hold so many requests: the answers in their order.
+function M.pipeline(proxy, bytes, count)
+  return connected(proxy, function(connection)
+    local replies = { miniclient.exchange(connection, bytes) }
+    for i = 2, count do replies[i] = miniclient.exchange(connection, "") end
+    return replies
+  end, turn_loop)
+end
+
+function M.wait(condition, seconds)
+  local ends = cqueues.monotime() + (seconds or 30)
+  while not condition() do
+    assert(cqueues.monotime() < ends, "it does not become true")
     turn_loop()
   end
-  error("it does not become true", 2)
 end
 
 function M.curl(arguments)
@@ -135,7 +160,9 @@ function M.curl(arguments)
   os.execute(("(cd %s; curl -s -o body -w '%%{http_code}' --max-time 20 %s >code 2>error; mv code done) &")
     :format(process.quote(directory), arguments))
   M.wait(function() return files.find(directory .. "/done") ~= nil end)
-  return files.read(directory .. "/done"), files.find(directory .. "/body") or ""
+  local status, body = files.read(directory .. "/done"), files.find(directory .. "/body") or ""
+  process.execute("rm -rf " .. process.quote(directory))
+  return status, body
 end
 
 return M

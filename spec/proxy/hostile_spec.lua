@@ -1,0 +1,85 @@
+-- Clients that mean harm, or know no better: bytes that are no request, halves of one, many at once, and two thousand that say
+-- nothing. What is asked in time is answered all the same, in bounded memory.
+local process = require "spec.support.harness.process"
+local proxies = require "fleet.proxy"
+local signed_sim = require "spec.support.servers.signed_sim"
+local sim_process = require "spec.support.servers.sim_process"
+
+describe("the proxy, before clients that are none,", function()
+  local sim, proxy, client, directory
+
+  setup(function() sim = signed_sim.start() end)
+  teardown(function() sim:close() end)
+
+  before_each(function()
+    directory = process.temporary("proxy-hostile")
+    client = sim:client()
+    proxy = assert(proxies.new { client = client, listen = "unix:" .. directory .. "/socket" })
+    sim.ran = {}
+  end)
+
+  after_each(function()
+    proxy:close()
+    client:close()
+    process.execute("rm -rf " .. process.quote(directory))
+  end)
+
+  local honk = "POST /api/1/vehicles/" .. signed_sim.VIN .. "/command/honk_horn HTTP/1.1\r\nHost: x\r\n"
+
+  local function still_serves()
+    local reply = signed_sim.raw(proxy, { (honk:gsub("\r\n$", "")) })
+    assert.equal(200, reply and reply.status)
+  end
+
+  for name, bytes in pairs {
+    ["bytes that are no request"] = "\0\255\1\2\r\n\r\n", ["a TLS greeting"] = "\22\3\1\2\0\1\0\1\252\3\3" .. ("x"):rep(300),
+    ["a request line without end"] = "GET /" .. ("a"):rep(20000), ["a header without end"] = honk .. "X: " .. ("a"):rep(20000),
+    ["a thousand headers"] = honk .. ("X-Y: z\r\n"):rep(3000) .. "\r\n",
+    ["another protocol's greeting"] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ["a length that is none"] = honk .. "Content-Length: -5\r\n\r\nhello", ["two lengths"] = honk
+      .. "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}", ["a body far beyond its bound"] = honk
+      .. "Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n" .. (" "):rep(900000),
+    ["a path with a line break"] = honk:gsub("honk_horn", "honk_horn%%0d%%0aX:%%20y") .. "\r\n",
+  } do
+    it(name .. " honk no horn and harm nobody", function()
+      local reply = signed_sim.say(proxy, bytes)
+      assert.is_true(reply == nil or reply.status >= 400, reply and tostring(reply.status))
+      assert.same({}, sim.ran)
+      still_serves()
+    end)
+  end
+
+  it("halves of a request honk no horn", function()
+    local whole = honk .. "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    for _, size in ipairs { 1, 10, #honk - 2, #honk, #whole - 2, #whole - 1 } do
+      assert.is_nil(signed_sim.say(proxy, whole:sub(1, size), true))
+    end
+    assert.same({}, sim.ran)
+    still_serves()
+  end)
+
+  it("requests one behind the other on a connection are answered in their order", function()
+    local replies = signed_sim.pipeline(proxy, (honk .. "\r\n"):rep(3) .. "GET /health HTTP/1.1\r\nHost: x\r\n\r\n", 4)
+    assert.same({ 200, 200, 200, 200 }, { replies[1].status, replies[2].status, replies[3].status, replies[4].status })
+    assert.equal("OK", replies[4].body)
+    assert.equal(3, #sim.ran)
+  end)
+
+  it("a caller that goes away while his command is under way leaves nothing behind", function()
+    sim:fault("slow", 1, { seconds = 0.2, row = "signed_command", message = "command" })
+    signed_sim.say(proxy, honk .. "\r\n", true)
+    signed_sim.wait(function() return #sim.ran == 1 and proxy.in_flight == 0 end)
+    assert.is_nil(next(proxy.service.queue.places))
+    still_serves()
+  end)
+
+  it("two thousand silent connections keep nobody out, in bounded memory", function()
+    local out, status = sim_process.shell(("ulimit -n 4096; FLEET=%s timeout 90 bash spec/support/servers/silent_crowd.sh %s 2>&1")
+      :format(sim_process.fleet, process.quote(directory)))
+    assert.equal(0, status, out)
+    local code, kilobytes, descriptors = out:match("(%d+) (%d+) (%d+)\n$")
+    assert.equal("200", code, out)
+    assert.is_true(tonumber(kilobytes) < 40000, kilobytes .. " kB")
+    assert.is_true(tonumber(descriptors) < 600, descriptors .. " descriptors")
+  end)
+end)

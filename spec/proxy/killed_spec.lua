@@ -1,0 +1,80 @@
+-- Two proxies on one store, as processes, before vehicles of this one; one of them is killed under load, and its callers ask the
+-- other with the same Idempotency-Key. FLEET_KILLS says how often, FLEET_KEYS how many commands each caller sends.
+local files = require "spec.support.harness.files"
+local process = require "spec.support.harness.process"
+local signed_sim = require "spec.support.servers.signed_sim"
+local sim_process = require "spec.support.servers.sim_process"
+
+local kills = tonumber(os.getenv("FLEET_KILLS") or 2)
+local keys = tonumber(os.getenv("FLEET_KEYS") or 12)
+local callers = 4
+
+-- The proxies A and B; killer kills A and starts it again, so often. Each caller goes through its keys; what one proxy does not
+-- answer the other is asked.
+local script = [[
+cd "$directory" || exit 1
+trap 'kill -9 $(cat A.pid B.pid) 2>/dev/null' EXIT
+start() {
+  "$fleet" proxy --listen "unix:$directory/$1.sock" --config "$directory/config.json" >$1.first 2>>$1.err &
+  echo $! >$1.pid
+  until [ -s $1.first ]; do sleep 0.02; done
+}
+ask() { curl -s --max-time 30 -o "answer.$2" -D "head.$2" -w '%{http_code}' --unix-socket "$1.sock" -X POST -H "Idempotency-Key: $2" \
+  "http://localhost/api/1/vehicles/$3/command/honk_horn"; }
+caller() {
+  for n in $(seq $keys); do
+    key="$1-$n"
+    code=$(ask A $key $2)
+    while [ "$code" = 000 ] || [ "$code" = "" ]; do code=$(ask B $key $2); done
+    outcome=$(sed -n 's/^x-fleet-outcome: \([a-z_]*\).*/\1/p' head.$key)
+    echo "$key $code ${outcome:-done}" >>result.$1
+  done
+}
+start A; start B
+i=0
+for vin in $vins; do i=$((i + 1)); caller $i $vin & loads="$loads $!"; done
+for k in $(seq $kills); do
+  sleep 0.3
+  kill -9 $(cat A.pid)
+  : >A.first
+  sleep 0.1
+  start A
+done
+wait $loads
+cat result.* >results
+mv results done
+]]
+
+describe("a proxy that is killed under load", function()
+  it("leaves no command done twice, and every caller with an answer", function()
+    local directory = process.temporary("proxy-killed")
+    process.execute("chmod 700 " .. process.quote(directory))
+    local vins = { signed_sim.VIN, "5YJ3FLEE9RF000002", "5YJ3FLEE9RF000003", "5YJ3FLEE9RF000004" }
+    local sim = signed_sim.start({ table.unpack(vins, 2) }, directory .. "/store")
+    sim:fault("slow", 1000000, { seconds = 0.05, row = "signed_command" }) -- so that most are killed on the way
+    assert(sim.key:save(directory .. "/key.pem"))
+    files.write(directory .. "/config.json", require("fleet.core").json_encode {
+      base_url = sim.sim.base_url, auth_url = sim.sim.auth_url, token_url = sim.sim.token_url, client_id = "c", client_secret = "s",
+      key = directory .. "/key.pem", store = directory .. "/store", timeout = 20,
+    })
+    process.execute("chmod 600 " .. process.quote(directory .. "/config.json"))
+    files.write(directory .. "/script", script)
+    os.execute(("directory=%s fleet=%s keys=%d kills=%d vins=%s setsid bash %s/script >%s/said 2>&1 &"):format(process.quote(directory),
+      sim_process.fleet, keys, kills, process.quote(table.concat(vins, " ")), directory, directory))
+    signed_sim.wait(function() return files.find(directory .. "/done") ~= nil end, 60 + kills * keys)
+
+    local outcomes, answers = {}, 0
+    for key, code, outcome in files.read(directory .. "/done"):gmatch("(%S+) (%d+) (%S+)\n") do
+      outcomes[outcome], answers = (outcomes[outcome] or 0) + 1, answers + 1
+      assert.is_true(code == "200" or outcome ~= "done", key .. " " .. code)
+    end
+    assert.equal(callers * keys, answers)
+    local done, unknown = outcomes.done or 0, outcomes.unknown or 0
+    assert.is_true(#sim.ran <= answers, ("%d honks for %d keys"):format(#sim.ran, answers))
+    assert.is_true(#sim.ran >= done and #sim.ran <= done + unknown, ("%d honks: %d done, %d unknown"):format(#sim.ran, done, unknown))
+    assert.is_true(done >= callers * keys - 2 * callers * kills, ("only %d done"):format(done))
+    if os.getenv("FLEET_FIGURES") then print(("%d kills: %d done, %d unknown, %d honks"):format(kills, done, unknown, #sim.ran)) end
+    sim:close()
+    process.execute("rm -rf " .. process.quote(directory))
+  end)
+end)
