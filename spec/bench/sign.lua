@@ -51,8 +51,8 @@ local function line(name, figure, budget)
 end
 
 local y, s = yardsticks(), begun()
-line("sign", y.sign / y.hmac, 6)
-line("sign-lua", least(s) / y.hmac, 10)
+line("sign", y.sign / y.hmac, 4)
+line("sign-lua", least(s) / y.hmac, 8)
 line("sign-heap", math.max(y.heap, grown(s)), 1024)
 line("handshake", y.handshake / y.derive, 1.3)
 line("session-memory", y.session, 1024)

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-static const char magic[] = "fleet-sealed 1\n";
-enum { MAGIC_SIZE = sizeof magic - 1, HEAD_SIZE = MAGIC_SIZE + SEAL_ID_SIZE + NONCE_SIZE + GCM_TAG_SIZE };
+const char seal_mark[] = "fleet-sealed 1\n";
+enum { MAGIC_SIZE = sizeof seal_mark - 1, HEAD_SIZE = MAGIC_SIZE + SEAL_ID_SIZE + NONCE_SIZE + GCM_TAG_SIZE };
 
 /* ---- the key ---- */
 
@@ -67,7 +67,7 @@ bool seal_key_read(struct seal_key *k, struct crypto *c, struct bytes text, bool
 /* ---- values ---- */
 
 bool is_sealed(struct bytes value) {
-  return value.size >= MAGIC_SIZE && memcmp(value.data, magic, MAGIC_SIZE) == 0;
+  return value.size >= MAGIC_SIZE && memcmp(value.data, seal_mark, MAGIC_SIZE) == 0;
 }
 
 static struct bytes key_bytes(const struct seal_key *k) {
@@ -81,7 +81,7 @@ bool seal(const struct seal_key *k, struct crypto *c, struct bytes name, struct 
   if (!crypto_random(c, nonce, sizeof nonce, e)) return false;
   bool done = crypto_seal(c, key_bytes(k), nonce, name, plain, &cipher, tag) && buf_ok(&cipher);
   if (done) {
-    buf_text_add(out, magic);
+    buf_text_add(out, seal_mark);
     buf_add(out, k->id, SEAL_ID_SIZE);
     buf_add(out, nonce, sizeof nonce);
     buf_add(out, tag, sizeof tag);

@@ -21,6 +21,7 @@ bool seal_key_read(struct seal_key *k, struct crypto *c, struct bytes text, bool
                    struct err *e);
 
 bool is_sealed(struct bytes value);
+extern const char seal_mark[]; /* how a sealed value begins */
 bool seal(const struct seal_key *k, struct crypto *c, struct bytes name, struct bytes plain, struct buf *out,
           struct err *e);
 bool unseal(const struct seal_key *k, struct crypto *c, struct bytes name, struct bytes sealed,

@@ -28,6 +28,11 @@ function M.generation()
   return turns.generation
 end
 
+--- How many turns of the loop were begun: while it stays the same nobody has waited, and a time that was read is the time.
+function M.turns()
+  return turns.turns
+end
+
 --- Whether clients of this generation can still be used.
 function M.usable(generation)
   return generation == turns.generation and not turns.forked()

@@ -8,7 +8,10 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local timers = require "fleet.async.timers"
 
-local M = { generation = 1 } -- grows when a forked child makes its own engine
+local M = {
+  generation = 1, -- grows when a forked child makes its own engine
+  turns = 0, -- so many were begun: while it stays the same nobody has waited
+}
 local loop = { speed = 1, clock = core.clock } -- fleet.loop
 M.loop = loop
 
@@ -34,11 +37,11 @@ function M.real()
   return (core.clock())
 end
 
---- Real seconds, and the loop's.
+--- Real seconds, and the loop's clock: mono, wall.
 function M.times()
-  local real = core.clock()
-  if loop.clock == core.clock then return real, real end
-  return real, M.now()
+  local real, wall = core.clock()
+  if loop.clock == core.clock then return real, real, wall end
+  return real, loop.clock()
 end
 
 -- ---- what has become runnable must be seen by a host that waits on the descriptor ----
@@ -227,6 +230,7 @@ end
 -- It may run inside itself: a coroutine that is no task waits in the middle of one.
 local function turn()
   local before = turning
+  M.turns = M.turns + 1
   local ok, failure = pcall(turn_once)
   turning = before
   if ok then return end

@@ -79,12 +79,9 @@ local function host_exchange(context, request, seconds, asked)
     return host_failure("the host's http function failed: " .. tostring(answer))
   end
   if not answer then return host_failure(tostring(err), sent) end
-  local read, reply = pcall(core.reply, answer)
+  local read, reply = pcall(core.reply, answer, context.config.max_response)
   if not read and reply == out_of_memory then error(reply, 0) end -- it says nothing about the answer
   if not read then return host_failure("the host's http function returned what is no reply: " .. tostring(reply)) end
-  if #reply:body() > context.config.max_response then
-    return core.reply { status = reply:status(), failure = "too_large", message = "the reply is larger than max_response" }
-  end
   return reply
 end
 
@@ -158,6 +155,12 @@ local function tell(call, reply)
   for fn in pairs(listeners[call.context]) do fn(call.row, call.id, status) end
 end
 
+-- Whether anybody wants to know of an attempt that went well.
+local function is_watched(call)
+  local context = call.context
+  return listeners[context] or context.config.log or context.config.metrics or call.on_reply
+end
+
 local function report(call, reply, err, attempt, billed)
   tell(call, reply)
   metering.measure(call, reply, err, billed, attempt)
@@ -193,19 +196,22 @@ local function exchange(call, token, number, left)
     if not entry then return fail(call, kind, message, facts) end
   end
   local reply, err, kind = send(call, call.proxied and call.context.proxy_url or region.base(call.context), token, left)
-  local _, wall = tasks.loop.clock()
+  local now, wall = tasks.loop.clock()
+  call.answered, call.answered_wall = now, wall
   if not reply then
     if entry then metering.settle(call, entry, nil, err, nil, wall) end
     return nil, M.annotate(call, err), kind
   end
   local value, transient, trait
-  value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied)
+  local watched = is_watched(call)
+  value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, not watched)
   local billed = billable and metering.settle(call, entry, reply, err, value, wall)
   if err then
     call.facts.transient, call.facts.trait = transient, trait
     if kind == "rate_limited" and call.context.pacer then metering.rest(call, reply, err, wall) end
     explain(call, reply, err, kind)
   end
+  if not err and not watched then return value end -- and the reply was closed with its result
   report(call, reply, err, number, billed)
   if call.on_reply then call.on_reply(reply) end
   reply:close()
@@ -321,7 +327,7 @@ local function attempts(call)
     number = number + 1
     if call.context.closed then return fail(call, "closed", closed_text .. " before it was sent") end
     local token, value, err, kind
-    token, err, kind = tokens.access(call.context, call.token_kind, { seconds = call.deadline - tasks.real(), rejected = call.rejected })
+    token, err, kind = tokens.access(call.context, call.token_kind, call)
     if not token then
       if kind == "auth" then metering.sign_in_needed(call, err) end
       return no_token(call, err, kind)
@@ -342,9 +348,9 @@ end
 
 M.attempts = attempts
 
---- What one call knows about itself.
-function M.new_call(row, request, handle)
-  local timeout, idempotent, wanted_token, context, id = request:settings(handle)
+--- What one call knows about itself. What follows the handle is what core.plan gives beside the request, if that is at hand.
+function M.new_call(row, request, handle, timeout, idempotent, wanted_token, context, id)
+  if not context then timeout, idempotent, wanted_token, context, id = request:settings(handle) end
   return {
     row = row, request = request, context = context, id = id, handle = handle, write = row.write,
     proxied = false, deadline = tasks.real() + (timeout or context.config.timeout), wanted_token = wanted_token,
@@ -407,12 +413,16 @@ function M.guarded(call, act)
   return value, err, kind
 end
 
+local function perform(row, handle, sink, request, ...)
+  local call = M.new_call(row, request, handle, ...)
+  call.sink = sink
+  return M.ended(call, M.guarded(call, attempts))
+end
+
 --- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil.
 --- Returns the value or nil, err, kind.
 function M.perform(row, request, handle, sink)
-  local call = M.new_call(row, request, handle)
-  call.sink = sink
-  return M.ended(call, M.guarded(call, attempts))
+  return perform(row, handle, sink, request)
 end
 
 --- Passes on the result of a whole call, of which the audit is told.
@@ -423,7 +433,7 @@ end
 
 --- Calls a row with the arguments of its method: path arguments, parameters, options.
 function M.call(row, handle, ...)
-  return M.perform(row, core.plan(row.pointer, handle, ...), handle)
+  return perform(row, handle, nil, core.plan(row.pointer, handle, ...))
 end
 
 return M

@@ -9,6 +9,7 @@ local errors = require "fleet.util.errors"
 local cache = require "fleet.oauth.token_cache"
 local endpoint = require "fleet.oauth.token_endpoint"
 local region = require "fleet.region"
+local tasks = require "fleet.async"
 local refresh_under_lease = require "fleet.oauth.refresh"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
@@ -164,13 +165,14 @@ local function obtain(context, token_kind, token, choice, options)
   end
   local able, ready_err, ready_kind = ready(context)
   if not able then return nil, ready_err, ready_kind end
-  return apart(context, token_kind, token_kind, grant_for(context, token_kind, token, options.rejected), options.seconds)
+  return apart(context, token_kind, token_kind, grant_for(context, token_kind, token, options.rejected),
+    options.deadline and options.deadline - tasks.real())
 end
 
 --- An access token for a call: the stored one, or a newly exchanged one. token_kind: "user", "partner" or "business".
---- options: rejected, the access token that was just answered with 401; seconds, how long to wait for another process that
---- is exchanging. Returns the token, or nil, err, kind (outcome not_sent): `auth` only when there is no token or the newest
---- refresh token was refused.
+--- options: rejected, the access token that was just answered with 401; deadline, in real seconds, until when to wait for
+--- another process that is exchanging. Returns the token, or nil, err, kind (outcome not_sent): `auth` only when there is no
+--- token or the newest refresh token was refused.
 function M.access(context, token_kind, options)
   options = options or {}
   local rejected = options.rejected

@@ -84,15 +84,14 @@ local function fresh_session(call, slot)
 end
 
 -- Returns the envelope's call, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
-local function sign(call, slot)
-  local now, wall = call.context.clock()
-  local due = slot.session:due(call.facts.idempotent, now)
-  local ok, err, kind = true, nil, nil
-  if due then
-    ok, err, kind = exchange_keys(call, slot, due)
-    now, wall = call.context.clock()
+local function sign(call, slot, now, wall)
+  local context, repeatable = call.context, call.facts.idempotent
+  local ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall)
+  if ok == false then
+    ok, err, kind = exchange_keys(call, slot, err)
+    now, wall = context.clock()
+    if ok then ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall) end
   end
-  if ok then ok, err, kind = session_pool.reserve(call.context, slot, now, wall) end
   if not ok then return nil, err, kind end
   local session = slot.session
   local request, id
@@ -115,8 +114,8 @@ local function not_sent(err, kind)
   return nil, err, kind
 end
 
-local function exchange(call, slot)
-  local sub, id, session = sign(call, slot)
+local function exchange(call, slot, now, wall)
+  local sub, id, session = sign(call, slot, now, wall)
   if not sub then return not_sent(id, session) end
   session_pool.signed(slot)
   call.counter_drawn, call.envelope_call = true, sub
@@ -124,22 +123,23 @@ local function exchange(call, slot)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
-  call.answered, call.answered_wall = call.context.clock()
+  call.answered, call.answered_wall = sub.answered, sub.answered_wall
   local value
   value, err, kind = session:read(bytes, id, call.answered, not call.payload and call.request or nil)
   if err then judge_session(call, slot, session, err) end
   return value, err, kind
 end
 
--- act(call, slot) inside the slot of the vehicle's domain, which is left whatever happens in there.
+-- act(call, slot, now, wall) inside the slot of the vehicle's domain, which is left whatever happens in there.
 local function visit(call, act)
   call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
   call.answered, call.answered_wall = nil, nil
-  local real, now = tasks.times()
+  local turns, real, now, wall = tasks.turns(), tasks.times()
   local slot, err, kind = session_pool.enter(call.context, call.id, call.domain, now + math.max(call.deadline - real, 0), now)
   if not slot then return not_sent(err, kind) end
+  if tasks.turns() ~= turns then now, wall = call.context.clock() end
   local ran, value
-  ran, value, err, kind = pcall(act, call, slot)
+  ran, value, err, kind = pcall(act, call, slot, now, wall)
   session_pool.leave(call.context, slot, call.counter_drawn, call.answered, call.answered_wall)
   if ran then return value, err, kind end
   call.outcome_unknown = call.outcome_unknown or call.envelope_call and call.envelope_call.outcome_unknown

@@ -91,15 +91,16 @@ local function take_lease(context, slot, deadline, now)
     slot.lease = no_lease
     return true
   end
-  local pauses = tasks.pauses(deadline - now, first_pause, longest_pause)
+  local left, pauses = deadline - now, nil
   while true do
-    local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, pauses:left() + 10))
+    local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, left + 10))
     if not lease and kind ~= "busy" then tell(context, slot, err.message) end
     if not lease and kind ~= "busy" and context.store:shared() then return failure(kind, err.message) end
     if lease or kind ~= "busy" then
       slot.lease = lease or no_lease
       return true
     end
+    pauses = pauses or tasks.pauses(left, first_pause, longest_pause)
     if not pauses:again() then return failure("busy", "another process is using this vehicle's session") end
   end
 end
@@ -219,8 +220,7 @@ local function take(context, slot, deadline, now)
   return ok, err, kind
 end
 
---- Enters the slot of a vehicle's domain at the time now: the mutex and the lease are held. Returns the slot, or nil, err,
---- kind.
+--- Enters the slot of a vehicle's domain at the time now: the mutex and the lease are held. Returns the slot, or nil, err, kind.
 function M.enter(context, vin, domain, deadline, now)
   local slot = slot_for(context, vin, domain)
   local waits = slot.locked
@@ -239,18 +239,28 @@ function M.enter(context, vin, domain, deadline, now)
   return nil, err, kind
 end
 
---- Makes sure that the next counter was reserved in the store.
-function M.reserve(context, slot, now, wall)
-  if slot.lease == no_lease then return true end
-  local state, beyond, kind = slot.session:reserve(slot.reserved, block, now, wall)
-  if not state then return beyond == nil or nil, beyond, kind end
-  local ok, err
-  ok, err, kind = save(context, slot, state)
+-- What was reserved is in the store before the first of it is used.
+local function keep_reserved(context, slot, state, beyond)
+  local ok, err, kind = save(context, slot, state)
   if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
   if not ok and context.store:shared() then return failure(kind, err.message) end
   if not ok then tell(context, slot, err.message) end
   slot.reserved = beyond
   return true
+end
+
+--- Makes sure that the session can sign: false and "begin" or "confirm" where a handshake comes first; true when the next
+--- counter is reserved in the store; nil, err, kind.
+function M.prepare(context, slot, repeatable, now, wall)
+  local due, state, beyond, kind
+  if slot.lease == no_lease then
+    due = slot.session:due(repeatable, now)
+  else
+    due, state, beyond, kind = slot.session:prepare(repeatable, now, wall, slot.reserved, block)
+  end
+  if due then return false, due end
+  if state then return keep_reserved(context, slot, state, beyond) end
+  return beyond == nil or nil, beyond, kind
 end
 
 --- The vehicle's session info moved the counter: what was reserved is not what will be used.

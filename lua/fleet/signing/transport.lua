@@ -149,9 +149,9 @@ local function signed_then_plain(call)
   return plain_then_signed(call, "plain", last and err or nil)
 end
 
---- Performs a planned command. One certain refusal that the other way may mend is followed by the other way, once.
-function M.perform(row, request, handle)
-  local call = run.new_call(row, request, handle)
+-- A planned command. One certain refusal that the other way may mend is followed by the other way, once.
+local function perform(row, handle, request, ...)
+  local call = run.new_call(row, request, handle, ...)
   local transport, why = choose(call.context, row, request, call.id)
   if not transport then return run.ended(call, run.fail(call, "unsupported", why)) end
   if transport == "signed" then return run.ended(call, signed_then_plain(call)) end
@@ -161,7 +161,7 @@ end
 --- The method of a command row.
 function M.method(row)
   return function(car, ...)
-    return M.perform(row, core.plan(row.pointer, car, ...), car)
+    return perform(row, car, core.plan(row.pointer, car, ...))
   end
 end
 

@@ -142,14 +142,14 @@ local function ends_of(self, key, ttl, now)
   return now + ttl
 end
 
-local function put_now(self, key, value, ends, put)
+local function put_now(self, key, value, wall, ends, put)
   local held, lease, ticket = self.pending[key], put.lease, put.ticket
   if held and put.generation then
     local flushed, err, kind = flush_key(self, key)
     if not flushed then return nil, err, kind end
     held = nil
   end
-  local generation, err, kind = run(self, "put", key, value, wall_of(self), ends, put.durable, put.generation, lease and lease.held,
+  local generation, err, kind = run(self, "put", key, value, wall, ends, put.durable, put.generation, lease and lease.held,
     ticket and ticket.draft, nil, held and held.generation)
   if not generation then return nil, err, kind end
   if held then drop(self, key) end
@@ -168,24 +168,24 @@ local function next_generation(self, key, lease)
   return (type(read) == "number" and read or 0) + 1
 end
 
-local function put_behind(self, key, value, ends, put)
+local function put_behind(self, key, value, now, wall, ends, put)
   local generation = next_generation(self, key, put.lease)
-  if generation % generation_step == 0 then return put_now(self, key, value, ends, put) end
+  if generation % generation_step == 0 then return put_now(self, key, value, wall, ends, put) end
   if not self.pending[key] then self.held_back = self.held_back + 1 end
   self.pending[key] = { value = value, generation = generation, ends = ends, may_wait = put.lease ~= nil }
-  if (self.clock()) - self.written >= behind then File.flush(self, slice) end
+  if now - self.written >= behind then File.flush(self, slice) end
   return generation
 end
 
 function File.put(self, key, value, put)
-  local now, lease = wall_of(self), put.lease
-  local ends = ends_of(self, key, put.ttl, now)
+  local lease, now, wall = put.lease, self.clock()
+  local ends = ends_of(self, key, put.ttl, wall)
   if #value > largest then return failure("store", "the value is too large to be stored") end
   if lease and lease.released then return failure("conflict", "the lease was lost to somebody else") end
   -- What others decide by (a compare, a lease) they must see at once, unless the caller says otherwise.
   local may_wait = not (put.durable or put.generation or put.ticket) and (put.behind or not lease)
-  if may_wait then return put_behind(self, key, value, ends, put) end
-  return put_now(self, key, value, ends, put)
+  if may_wait then return put_behind(self, key, value, now, wall, ends, put) end
+  return put_now(self, key, value, wall, ends, put)
 end
 
 function File.add(self, key, amounts, options)

@@ -59,7 +59,7 @@ static void check_locals(const struct plan *p) {
   }
 }
 
-/* ---- core.plan(row, handle, ...) -> request ---- */
+/* ---- core.plan(row, handle, ...) -> request, and what request:settings gives ---- */
 
 static bool stands_in(const void *given, const struct row *rows, size_t count) {
   uintptr_t offset = (uintptr_t)given - (uintptr_t)rows;
@@ -156,7 +156,7 @@ static int l_plan(lua_State *L) {
   else
     write_now(&p);
   lua_settop(L, p.box);
-  return 1;
+  return 1 + push_settings(L, p.request, p.handle);
 }
 
 /* core.check_id(what, value) -> the id as a string; raises for what cannot be one (an id becomes part of an

@@ -2,6 +2,7 @@
 
 #include "http/header.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the reply box ---- */
@@ -119,9 +120,18 @@ static void take_headers(lua_State *L, int index, struct buf *out) {
   lua_pop(L, 1);
 }
 
-/* core.reply{ status =, headers = { name = value }, body =, failure =, message =, sent = } */
+static void refuse_body(struct http_response *r) {
+  static const char text[] = "the reply is larger than max_response";
+  r->failure = HTTP_TOO_LARGE;
+  memcpy(r->message, text, sizeof text);
+}
+
+/* core.reply({ status =, headers = { name = value }, body =, failure =, message =, sent = }, most or nil); a
+ * body of more bytes is a failure */
 static int l_reply(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
+  double most = luaL_optnumber(L, 2, HUGE_VAL);
+  lua_settop(L, 1);
   struct reply *r = box_new(L, &reply_type, sizeof *r, 0);
   r->response = &r->own;
   box_open(L, -1);
@@ -135,7 +145,10 @@ static int l_reply(lua_State *L) {
   r->own.sent = lua_isnil(L, -1) || lua_toboolean(L, -1);
   if (lua_getfield(L, 1, "body") != LUA_TNIL) {
     struct bytes body = check_bytes(L, -1);
-    buf_add(&r->own.body, body.data, body.size);
+    if ((double)body.size > most)
+      refuse_body(&r->own);
+    else
+      buf_add(&r->own.body, body.data, body.size);
   }
   take_headers(L, 1, &r->own.headers);
   lua_settop(L, 2);

@@ -35,6 +35,10 @@ extern const char *const token_kind_names[]; /* by enum token_kind; the first is
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);
 
+/* Pushes what the call needs to know of the request: request:settings. handle: 0 without one. Returns how
+ * many. */
+int push_settings(lua_State *L, const struct request *r, int handle);
+
 /* The request at index with target and body: write.c. */
 const struct request *check_written(lua_State *L, int index);
 

@@ -1,6 +1,8 @@
 /* What every file that makes or reads a request stands on; its methods are hung on it in request.c. */
 #include "bind/call/request.h"
 
+#include "bind/call/handles.h"
+
 const char *const token_kind_names[] = {NULL, "user", "partner", "business"};
 
 static void release_request(void *object) {
@@ -23,4 +25,17 @@ struct request *request_new(lua_State *L, const struct row *row) {
   box_open(L, -1);
   r->row = row;
   return r;
+}
+
+int push_settings(lua_State *L, const struct request *r, int handle) {
+  if (r->timeout > 0)
+    lua_pushnumber(L, r->timeout);
+  else
+    lua_pushnil(L);
+  lua_pushboolean(L, r->idempotent);
+  lua_pushstring(L, token_kind_names[r->token_kind]);
+  if (!handle) return 3;
+  handle_push_context(L, handle);
+  handle_push_id(L, handle);
+  return 5;
 }

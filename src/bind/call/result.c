@@ -168,9 +168,13 @@ static int l_result(lua_State *L) {
   x.wall = luaL_checknumber(L, 3);
   x.state = state_named(luaL_optstring(L, 4, ""));
   x.proxied = lua_toboolean(L, 5);
+  bool last = lua_toboolean(L, 6);
   struct verdict v = outcome_judge(&x);
   if (v.kind == KIND_none) {
-    if (good_result(L, request, r, &e)) return 1;
+    if (good_result(L, request, r, &e)) {
+      if (last) box_close(L, 2);
+      return 1;
+    }
     e.status = r->status;
   } else {
     failed_result(L, request, r, &v, &e);

@@ -54,11 +54,12 @@ static int l_skip(lua_State *L) {
   return 0;
 }
 
+static const char *const due_words[] = {NULL, "begin", "confirm"};
+
 /* session:due(repeatable, now) -> "begin" or "confirm" where a handshake comes first, else nil */
 static int l_due(lua_State *L) {
-  static const char *const words[] = {NULL, "begin", "confirm"};
   struct session_box *h = check_session(L);
-  lua_pushstring(L, words[session_due(h->session, lua_toboolean(L, 2), luaL_checknumber(L, 3))]);
+  lua_pushstring(L, due_words[session_due(h->session, lua_toboolean(L, 2), luaL_checknumber(L, 3))]);
   return 1;
 }
 
@@ -68,21 +69,24 @@ static int l_counter(lua_State *L) {
   return 1;
 }
 
-/* session:reserve(reserved, block, now, wall) -> nothing while the next counter is below reserved; else a
- * state that leaves so many counters out, and the first counter beyond them; or nil, err, kind */
-static int l_reserve(lua_State *L) {
+/* session:prepare(repeatable, now, wall, reserved, block) -> due, as above; else nil, and while the next
+ * counter is below reserved nothing more, then a state that leaves so many counters out and the first counter
+ * beyond them; or nil, nil, err, kind */
+static int l_prepare(lua_State *L) {
   struct err e = ERR_INIT;
   struct session_box *h = check_session(L);
-  lua_Integer reserved = luaL_checkinteger(L, 2), block = luaL_checkinteger(L, 3);
-  double now = luaL_checknumber(L, 4), wall = luaL_checknumber(L, 5);
+  double now = luaL_checknumber(L, 3), wall = luaL_checknumber(L, 4);
+  lua_Integer reserved = luaL_checkinteger(L, 5), block = luaL_checkinteger(L, 6);
+  luaL_argcheck(L, block > 0 && block <= UINT32_MAX, 6, "a number of counters is needed");
   uint32_t counter = session_counter(h->session);
-  if (counter < reserved) return 0;
-  luaL_argcheck(L, block > 0 && block <= UINT32_MAX, 3, "a number of counters is needed");
+  lua_pushstring(L, due_words[session_due(h->session, lua_toboolean(L, 2), now)]);
+  if (!lua_isnil(L, -1) || counter < reserved) return 1;
   struct buf *state = state_buffer(L);
-  if (!session_export(h->session, (uint32_t)block, now, wall, state, &e)) return push_failure(L, &e);
+  lua_pushnil(L);
+  if (!session_export(h->session, (uint32_t)block, now, wall, state, &e)) return 1 + push_failure(L, &e);
   push_whole(L, state);
   lua_pushinteger(L, counter + block);
-  return 2;
+  return 3;
 }
 
 /* session:age() -> seconds since the vehicle's last authenticated word; very many when there was none */
@@ -108,7 +112,7 @@ static const luaL_Reg session_methods[] = {{"handshake", session_l_handshake},
                                            {"counter", l_counter},
                                            {"skip", l_skip},
                                            {"due", l_due},
-                                           {"reserve", l_reserve},
+                                           {"prepare", l_prepare},
                                            {"age", l_age},
                                            {"shared", l_shared},
                                            {"handshake_request", session_l_handshake_request},
