@@ -77,7 +77,7 @@
 ---@field key? any file of the virtual key, or a key: commands are signed in process
 ---@field commands? "auto"|"signed"|"plain"|"proxy" how commands travel; proxy needs proxy_url (auto)
 ---@field proxy_url? string address of a signing proxy
----@field store? any directory, or a store; left out, memory is used
+---@field store? any directory, address of a Redis, or a store; left out, memory is used
 ---@field token? string a ready access token, managed by the caller
 ---@field timeout? number seconds for a whole call (30)
 ---@field connect_timeout? number seconds for connecting (10)

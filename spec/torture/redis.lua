@@ -1,6 +1,6 @@
--- Several workers on one Redis, many vehicles, and a bad day: workers killed, Redis killed and started again, standing still and
--- hanging up, holders of leases stalled beyond them, the service failing at random. Afterwards: no token lost, no command
--- twice, no counter drawn twice, nothing counted twice.
+-- Several workers and proxies on one Redis, many vehicles, and a bad day: workers and proxies killed, Redis killed and started
+-- again, standing still and hanging up, holders of leases stalled beyond them, the service failing at random. Afterwards: no
+-- token lost, no command twice, no counter drawn twice, nothing counted twice.
 --
 --   lua5.4 spec/torture/redis.lua [seconds] [seed]      900 seconds; with FLEET_KEEP=1 the logs stay
 
@@ -34,7 +34,7 @@ local settings = {
 }
 
 local function build(options)
-  local world = { directory = process.temporary("torture"), workers = {}, options = options, logs = {} }
+  local world = { directory = process.temporary("torture"), workers = {}, proxies = {}, options = options, logs = {} }
   local key = fleet.key.generate()
   assert(key:save(world.directory .. "/key.pem"))
   files.write(world.directory .. "/store_key", ("5a"):rep(32))
@@ -56,19 +56,40 @@ end
 
 -- ---- workers ----
 
+-- What a worker or a proxy is given, as a file.
+local function write_given(world, name, more)
+  local addresses = world.service.addresses
+  local given = {
+    base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, store = world.store,
+    store_key = "@" .. world.directory .. "/store_key", key = world.directory .. "/key.pem", tasks = world.options.tasks,
+    seconds = math.max(world.stop_at - fleet.loop.clock(), 0.1),
+  }
+  for member, value in pairs(more or {}) do given[member] = value end
+  files.write(name, core.json_encode(given))
+end
+
+local function start_process(script, arguments)
+  local pipe = assert(io.popen(("echo $$; exec lua5.4 spec/torture/%s %s 2>&1"):format(script, arguments)))
+  return { pipe = pipe, pid = pipe:read("l") }
+end
+
 local function start_worker(world, slot)
   world.started = (world.started or 0) + 1
-  local name = world.directory .. "/worker" .. world.started
-  local addresses = world.service.addresses
-  files.write(name .. ".json", core.json_encode {
-    base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, store = world.store,
-    store_key = "@" .. world.directory .. "/store_key", key = world.directory .. "/key.pem", vins = world.vins, log = name .. ".log",
-    seed = world.options.seed * 1000 + world.started, tasks = world.options.tasks,
-    seconds = math.max(world.stop_at - fleet.loop.clock(), 0.1),
+  local name, urls = world.directory .. "/worker" .. world.started, {}
+  for i = 1, world.options.proxies do urls[i] = "http+unix:" .. world.directory .. "/proxy" .. i .. ".sock" end
+  write_given(world, name .. ".json", {
+    vins = world.vins, log = name .. ".log", seed = world.options.seed * 1000 + world.started, proxies = urls,
   })
   world.logs[world.started] = name .. ".log"
-  local pipe = assert(io.popen(("echo $$; exec lua5.4 spec/torture/redis_worker.lua %s 2>&1"):format(process.quote(name .. ".json"))))
-  world.workers[slot] = { pipe = pipe, pid = pipe:read("l"), number = world.started }
+  local worker = start_process("redis_worker.lua", process.quote(name .. ".json"))
+  worker.number = world.started
+  world.workers[slot] = worker
+end
+
+local function start_proxy(world, slot)
+  local name = world.directory .. "/proxy" .. slot
+  write_given(world, name .. ".json")
+  world.proxies[slot] = start_process("redis_proxy.lua", process.quote(name .. ".json") .. " " .. process.quote(name .. ".sock"))
 end
 
 local function signal(worker, name)
@@ -81,6 +102,13 @@ local function kill_worker(world, slot)
   worker.pipe:close()
   world.killed[worker.number] = true
   start_worker(world, slot)
+end
+
+local function kill_proxy(world, slot)
+  local proxy = world.proxies[slot]
+  signal(proxy, "KILL")
+  proxy.pipe:close()
+  start_proxy(world, slot)
 end
 
 -- The leases of the sessions end, as if their time had passed.
@@ -98,6 +126,10 @@ local blows = {}
 
 function blows.kill(world)
   kill_worker(world, math.random(#world.workers))
+end
+
+function blows.kill_proxy(world)
+  if world.proxies[1] then kill_proxy(world, math.random(#world.proxies)) end
 end
 
 function blows.stall(world)
@@ -133,7 +165,7 @@ function blows.faults(world)
   end
 end
 
-local names = { "faults", "stall", "restart", "kill", "hang_up", "stand_still" }
+local names = { "faults", "stall", "restart", "kill", "kill_proxy", "hang_up", "stand_still" }
 
 -- ---- the run ----
 
@@ -241,8 +273,8 @@ local function check(world)
 end
 
 local defaults = {
-  seconds = 900, seed = 1, vehicles = 200, workers = 4, tasks = 6, redis = "persistent", stall = 3, away = 3, pause = 3, calm = 6,
-  settle = 2,
+  seconds = 900, seed = 1, vehicles = 200, workers = 4, proxies = 2, tasks = 6, redis = "persistent", stall = 3, away = 3, pause = 3,
+  calm = 6, settle = 2,
 }
 
 --- options: those of defaults. Returns figures; raises where a promise was broken.
@@ -257,13 +289,16 @@ function M.run(options)
   world.service:sign_in(signed_in)
   signed_in:close()
   world.stop_at = fleet.loop.clock() + all.seconds
+  for slot = 1, all.proxies do start_proxy(world, slot) end
   for slot = 1, all.workers do start_worker(world, slot) end
   local ok, figures = pcall(function()
     suffer(world)
     collect(world)
     return check(world)
   end)
-  for _, worker in ipairs(world.workers) do os.execute("kill -9 " .. worker.pid .. " 2>/dev/null") end
+  for _, group in ipairs { world.workers, world.proxies } do
+    for _, one in ipairs(group) do os.execute("kill -9 " .. one.pid .. " 2>/dev/null") end
+  end
   world.redis.stop()
   world.service:stop()
   if ok and not os.getenv("FLEET_KEEP") then os.execute("rm -rf " .. world.directory) end

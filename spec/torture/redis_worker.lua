@@ -1,5 +1,6 @@
--- A worker of spec/torture/redis.lua: commands to vehicles at random, refreshes and additions, until it is told to end. It writes
--- down what it is about to do, and what became of it: lines of "<number> <what> <vehicle>" and "<number> = <outcome> <kind>".
+-- A worker of spec/torture/redis.lua: commands to vehicles at random, signed here or by a proxy, refreshes and additions, for a
+-- time. It writes down what it is about to do, and what became of it: lines of "<number> <what> <vehicle>" and
+-- "<number> = <outcome> <kind>".
 --   lua5.4 spec/torture/redis_worker.lua FILE      FILE: JSON, see redis.lua
 
 local core = require "fleet.core"
@@ -28,6 +29,10 @@ local client = assert(fleet.new {
   redirect_uri = "https://app.example.com/callback", store = given.store, store_key = given.store_key, key = given.key,
   commands = "signed", timeout = 10,
 })
+local ways = { client } -- to a vehicle: signed here, or by a proxy
+for _, url in ipairs(given.proxies) do
+  ways[#ways + 1] = assert(fleet.new { base_url = url, proxy_url = url, commands = "proxy", token = "held by the proxy", timeout = 12 })
+end
 local store = assert(fleet.store.open(given.store))
 local stop_at = fleet.loop.clock() + given.seconds
 local horns = { "honk_horn", "flash_lights", "actuate_trunk" } -- none of them may run twice
@@ -35,7 +40,7 @@ local horns = { "honk_horn", "flash_lights", "actuate_trunk" } -- none of them m
 local function command()
   local vin, what = given.vins[math.random(#given.vins)], horns[math.random(#horns)]
   local id = begin(what, vin)
-  local car = client:vehicle(vin)
+  local car = ways[math.random(#ways)]:vehicle(vin)
   local done, err
   if what == "actuate_trunk" then done, err = car:actuate_trunk { which_trunk = "rear" } else done, err = car[what](car) end
   finish(id, done and "done" or err.outcome or "not_sent", err and err.kind)
@@ -65,5 +70,5 @@ fleet.run(function()
   end
 end)
 store:close()
-client:close()
+for _, way in ipairs(ways) do way:close() end
 log:write("end\n")

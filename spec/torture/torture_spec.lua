@@ -18,7 +18,7 @@ describe("some thousands of requests", function()
   end)
 end)
 
-describe("several workers on one Redis, on a bad day", function()
+describe("several workers and a proxy on one Redis, on a bad day", function()
   local missing = require("spec.support.servers.redis").missing()
   for _, kind in ipairs({ "persistent", "forgetful" }) do
     local name = "lose no token and do nothing twice: a server that is " .. kind
@@ -27,7 +27,8 @@ describe("several workers on one Redis, on a bad day", function()
     else
       it(name, function()
         local figures = require("spec.torture.redis").run({
-          seconds = 8, vehicles = 12, workers = 3, tasks = 3, stall = 0.5, away = 0.5, pause = 0.5, calm = 3, redis = kind, settle = 0.3,
+          seconds = 8, vehicles = 12, workers = 2, proxies = 1, tasks = 4, stall = 0.5,
+          away = 0.5, pause = 0.5, calm = 3, redis = kind, settle = 0.3,
         })
         assert.is_true(figures.commands > 20)
         for _, blow in ipairs({ "faults", "stall", "restart" }) do assert.is_true(figures.blows[blow] > 0, blow) end

@@ -226,7 +226,5 @@ __attribute__((visibility("default"))) int luaopen_fleet_redis(lua_State *L) {
   luaL_checkversion(L);
   box_define(L, &connection_type);
   luaL_newlib(L, functions);
-  lua_pushfstring(L, "%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
-  lua_setfield(L, -2, "version");
   return 1;
 }

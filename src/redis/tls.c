@@ -29,7 +29,7 @@ static void failure_of(const struct tls *t, struct err *e) {
     return;
   }
   ERR_clear_error();
-  err_set(e, KIND_store, "the certificate of Redis is not believed: %s",
+  err_set(e, KIND_tls, "the certificate of Redis is not believed: %s",
           X509_verify_cert_error_string(verified));
 }
 

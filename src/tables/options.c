@@ -44,7 +44,7 @@ const struct option option_rows[] = {
      .doc = "how commands travel; proxy needs proxy_url"},
     {"proxy_url", TYPE_STRING, NULL, NULL, NULL, 0, false, .doc = "address of a signing proxy"},
     {"store", TYPE_STRING, NULL, NULL, "FLEET_STORE", 0, false,
-     .doc = "directory, or a store; left out, memory is used"},
+     .doc = "directory, address of a Redis, or a store; left out, memory is used"},
     {"token", TYPE_STRING, NULL, NULL, "FLEET_TOKEN", SECRET, false,
      .doc = "a ready access token, managed by the caller"},
     {"timeout", TYPE_NUMBER, "30", NULL, "FLEET_TIMEOUT", 0, false, "seconds for a whole call", SECONDS},

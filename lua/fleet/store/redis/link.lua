@@ -88,9 +88,9 @@ local function fail_all(self, err)
   self.sent = self.last
 end
 
--- Nothing is gained by asking again: the password is wrong, or what is there is no such server.
+-- Nothing is gained by asking again: the password is wrong, a certificate is not believed.
 local function refused(self, text)
-  local err = errors.new("store", self.place.label .. " refuses: " .. text)
+  local err = errors.new("store", self.place.label .. text)
   lost(self, err)
   fail_all(self, err)
 end
@@ -220,7 +220,7 @@ local function take_greeting(self, reply)
   local problem = type(reply) == "table" and reply.error
   if problem and is_passing(problem) then return nil, errors.new("store", self.place.label .. " says " .. problem) end
   if problem and words[1] ~= "CONFIG" then
-    refused(self, explain(problem))
+    refused(self, " refuses: " .. explain(problem))
     return true
   end
   local went, err = true
@@ -251,7 +251,9 @@ local function progress(self)
     self.gathers = false
     good, err = rearm(self)
   end
-  if not good then lost(self, err) end
+  if good then return end
+  if err.kind == "tls" then return refused(self, ": " .. err.message) end
+  lost(self, err)
 end
 
 local function connect(self)
