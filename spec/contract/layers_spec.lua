@@ -118,6 +118,26 @@ describe("the layers of the C sources", function()
 end)
 
 -- A header that two files share can hide that each calls the other: what the objects define and need cannot.
+-- What makes random bytes or digests, and the only file where it may stand.
+local only_in = {
+  { "RAND_", "src/crypto/random.c" }, { "getrandom", "src/crypto/random.c" }, { "/dev/u?random", "src/crypto/random.c" },
+  { "EVP_Digest", "src/crypto/digest.c" }, { "EVP_Q_digest", "src/crypto/digest.c" }, { "%f[%w]SHA%d+%(", "src/crypto/digest.c" },
+  { "math%.random", "nowhere" }, { "%f[%w]rand%(", "nowhere" }, { "d2i_", "src/crypto/x509.c" },
+}
+
+it("one source of random bytes, one digest and one reader of certificates serve all", function()
+  local seen = {}
+  for _, path in ipairs(lines("find src lua -name '*.[ch]' -o -name '*.lua' | grep -v /proto/ | sort")) do
+    for _, one in ipairs(only_in) do
+      if string.find(read(path), one[1]) then
+        assert.are.equal(one[2], path, one[1])
+        seen[one[1]] = true
+      end
+    end
+  end
+  assert.are.same({ EVP_Digest = true, RAND_ = true, d2i_ = true }, seen)
+end)
+
 describe("the calls between C files", function()
   local defines, needs = {}, {}
   for _, path in ipairs(sources) do

@@ -151,13 +151,13 @@ static bool derive(const struct key *k, EVP_PKEY *peer, unsigned char x[SCALAR_S
 }
 
 bool key_shared(const struct key *k, struct bytes peer, unsigned char shared[SHARED_SIZE], struct err *e) {
-  unsigned char x[SCALAR_SIZE], hash[20];
+  unsigned char x[SCALAR_SIZE], hash[SHA1_SIZE];
   EVP_PKEY *p = peer_of(k, peer);
   if (!p)
     return openssl_ok(false),
            err_set(e, KIND_protocol,
                    "the other side's public key is not a point of P-256 in its 65-byte form");
-  bool ok = derive(k, p, x) && EVP_Digest(x, sizeof x, hash, NULL, k->crypto->sha1, NULL);
+  bool ok = derive(k, p, x) && crypto_sha1(k->crypto, (struct bytes){x, sizeof x}, hash);
   if (ok) memcpy(shared, hash, SHARED_SIZE);
   EVP_PKEY_free(p);
   wipe(x, sizeof x);

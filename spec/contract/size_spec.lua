@@ -1,0 +1,40 @@
+-- The layer between the core and the user is thin: it orders and waits. The rooms above it (simulator, command line, automations,
+-- budgets, proxy, bridge, charts) and what only some need (drawing, a store on another machine) are products of their own.
+
+local read = require("spec.support.harness.files").read
+
+local rooms = { "client", "call", "async", "oauth", "region", "signing", "resources", "confirm", "store", "registration", "tariff", "util" }
+local products = { "^lua/fleet/tariff/panels", "^lua/fleet/tariff/svg", "^lua/fleet/tariff/text", "^lua/fleet/store/redis" }
+local most = 6600 -- lines of code: without blank ones and comments
+
+local function is_product(path)
+  for _, pattern in ipairs(products) do
+    if string.find(path, pattern) then return true end
+  end
+end
+
+local function count(text)
+  local found = 0
+  for line in string.gmatch(text, "[^\n]+") do
+    if string.find(line, "%S") and not string.find(line, "^%s*%-%-") then found = found + 1 end
+  end
+  return found
+end
+
+it("lines of code are counted: neither blank ones nor comments", function()
+  assert.equal(2, count("-- why\n\nlocal a = 1 -- one\n  -- two\n  \nreturn a\n"))
+end)
+
+it("the layer between the core and the user stays thin", function()
+  local sum, told = 0, {}
+  for _, room in ipairs(rooms) do
+    local pipe, own = assert(io.popen("find lua/fleet/" .. room .. " -name '*.lua'")), 0
+    for path in pipe:lines() do
+      if not is_product(path) then own = own + count(read(path)) end
+    end
+    pipe:close()
+    assert.is_true(own > 0, room)
+    sum, told[#told + 1] = sum + own, room .. " " .. own
+  end
+  assert.is_true(sum <= most, sum .. " lines of " .. most .. ": " .. table.concat(told, ", "))
+end)
