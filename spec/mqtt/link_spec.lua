@@ -250,6 +250,25 @@ describe("the link to an MQTT broker", function()
     end)
   end)
 
+  it("is refused in a forked child, whose end leaves the parent's connection alone", function()
+    broker = mosquitto.start { tls = "server" }
+    local probe = require "probe_fork"
+    fleet.run(function()
+      local l = link { broker = { host = "localhost", tls = true, ca_file = broker.directory .. "/ca.pem" } }
+      settle(function() return l.connected end)
+      local status = probe(function()
+        local ok, message = pcall(l.connection.publish, l.connection, "house/a", "child", true)
+        assert(not ok and string.find(message, "before fork", 1, true), message)
+        l.connection:close()
+      end)
+      assert.equal(0, status)
+      l:set("house/a", "parent")
+      settle(function() return l:waiting() == 0 end)
+      assert.is_true(l.connected)
+      l:stop()
+    end)
+  end)
+
   it("checks its options", function()
     assert.has_error(function() library.open { port = 1 } end)
     assert.has_error(function() library.open { host = "h", client_id = "c", portt = 1 } end)

@@ -32,13 +32,26 @@ end
 
 -- ---- what is told ----
 
+local function iso(at)
+  return type(at) == "number" and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(at)) or nil
+end
+
+-- The stretches of time that an automation plans, where it keeps them.
+local function plan_of(state)
+  local plan = state.memory and state.memory.plan
+  if type(plan) ~= "table" or type(plan[1]) ~= "table" then return nil end
+  local list = {}
+  for i, slot in ipairs(plan) do list[i] = { from = iso(slot.from), to = iso(slot.to) } end
+  return list
+end
+
 local function attributes_of(one)
   local automation = one.automation
   local state = automation.state or {}
   local cost = automation:cost()
   return {
-    kind = automation.kind, next_decision = state.again_at and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(state.again_at)) or nil,
-    commands_today = state.day and state.day.commands or nil, cost = cost.text, plan = state.memory and state.memory.plan or nil,
+    kind = automation.kind, next_decision = iso(state.again_at),
+    commands_today = state.day and state.day.commands or nil, cost = cost.text, plan = plan_of(state),
   }
 end
 

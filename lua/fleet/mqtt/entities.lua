@@ -42,7 +42,7 @@ of_car("range", "sensor", "Range", { from = "charge_state.battery_range", unit =
 of_car("charge_limit", "number", "Charge limit", { from = "charge_state.charge_limit_soc", unit = "%", call = "set_charge_limit",
   param = "percent", least = 50, most = 100, step = 1 })
 of_car("charging_amps", "number", "Charging current", { from = "charge_state.charge_current_request", unit = "A", class = "current",
-  call = "set_charging_amps", param = "charging_amps", least = 0, most = 48, step = 1,
+  call = "set_charging_amps", param = "charging_amps", least = 0, most = 80, step = 1,
   most_from = "charge_state.charge_current_request_max" })
 of_car("charging", "switch", "Charging", { from = "charge_state.charging_state", values = { Charging = "ON", Starting = "ON" },
   otherwise = "OFF", calls = { ON = { "charge_start" }, OFF = { "charge_stop" } } })
