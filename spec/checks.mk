@@ -3,7 +3,9 @@
 
 TEST_DEPS = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl systemd lua-socket binutils locales procps \
             clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git zsh fish pandoc \
-            libmosquitto-dev mosquitto libhiredis-dev redis-server
+            libmosquitto-dev mosquitto libhiredis-dev redis-server \
+            lua5.3 liblua5.3-dev liblua5.1-0-dev luajit2 libluajit2-5.1-dev \
+            lua-copas lua-lgi neovim haproxy libnginx-mod-http-lua libglib2.0-dev
 DEPS      = $(BUILD_DEPS) $(TEST_DEPS)
 
 # ---- specs ----

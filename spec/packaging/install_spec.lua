@@ -6,7 +6,7 @@ local variant = string.match(process.build, "[^/]*$")
 
 local function shell(line)
   local pipe = io.popen("unset LD_PRELOAD FLEET_BUILD LUA_PATH LUA_CPATH MAKEFLAGS MAKELEVEL; cd " .. quote(process.root)
-    .. " && { " .. line .. "; } 2>&1; echo; echo $?")
+    .. " && { " .. line .. "; } 2>&1; status=$?; echo; echo $status")
   local text = pipe:read "a"
   pipe:close()
   local out, status = string.match(text, "^(.-)\n*(%d+)\n$")

@@ -1,0 +1,108 @@
+-- What every host carries out, in its own process and loop; written for every Lua from 5.1 on. A host gives every(seconds, fn) and
+-- after(seconds, fn) of its own loop, which has joined fleet's before; done(report) is called in the end.
+
+local fleet = require "fleet"
+
+local M = {}
+
+M.vin = os.getenv "FLEET_VIN"
+
+local function new_client(more)
+  local options = { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", key = os.getenv "FLEET_KEY", timeout = 30 }
+  for name, value in pairs(more or {}) do options[name] = value end
+  return fleet.new(options)
+end
+
+local function wait_all(tasks)
+  for _, task in ipairs(tasks) do task:wait() end
+end
+
+-- Reads and signed commands, all in flight at once.
+local function in_flight(report, car, n)
+  local tasks = {}
+  for _ = 1, n do
+    tasks[#tasks + 1] = fleet.spawn(function()
+      if car:info() then report.reads = report.reads + 1 end
+    end)
+    tasks[#tasks + 1] = fleet.spawn(function()
+      local done, err = car:flash_lights()
+      if done and done.via == "signed" then report.signed = report.signed + 1 else report.failed = tostring(err) end
+    end)
+  end
+  wait_all(tasks)
+end
+
+-- What is on the wire when a client closes ends with its true result, the rest with "closed".
+local function close_in_flight(report)
+  local client, tasks = new_client(), {}
+  local car = client:vehicle(M.vin)
+  for _ = 1, 5 do
+    tasks[#tasks + 1] = fleet.spawn(function()
+      local record, _, kind = car:info()
+      if record or kind == "closed" then report.closed = report.closed + 1 end
+    end)
+  end
+  fleet.sleep(0)
+  client:close()
+  wait_all(tasks)
+end
+
+local function cancelled(report)
+  local task = fleet.spawn(function()
+    fleet.sleep(60)
+    report.slept = true
+  end)
+  fleet.sleep(0.01)
+  task:cancel()
+  fleet.sleep(0.01)
+  report.cancelled = not report.slept
+end
+
+local function error_in_a_task(report)
+  local task = fleet.spawn(function() error("boom", 0) end)
+  fleet.sleep(0.02)
+  local ok, why = pcall(task.wait, task)
+  report.raised = not ok and tostring(why)
+end
+
+local function http_of_the_host(report)
+  local client = new_client { http = function()
+    fleet.sleep(0.01)
+    return { status = 200, headers = { ["content-type"] = "application/json" }, body = '{"response":{"vin":"x","state":"asleep"}}' }
+  end }
+  local record = client:vehicle(M.vin):info()
+  report.own_http = record and record.state
+end
+
+--- Begins; the work itself begins later, from a callback of the host.
+function M.begin(host, done)
+  local report = { reads = 0, signed = 0, closed = 0, ticks = 0, worst = 0 }
+  local client = new_client()
+  local last = fleet.loop.clock()
+  host.every(0.01, function()
+    local now = fleet.loop.clock()
+    report.ticks, report.worst = report.ticks + 1, math.max(report.worst, now - last - 0.01)
+    last = now
+  end)
+  host.after(0.1, function()
+    fleet.spawn(function()
+      in_flight(report, client:vehicle(M.vin), 50)
+      close_in_flight(report)
+      cancelled(report)
+      error_in_a_task(report)
+      http_of_the_host(report)
+      client:close()
+      done(report)
+    end)
+  end)
+end
+
+--- The report as one line for the spec.
+function M.line(report)
+  local names = { "reads", "signed", "closed", "ticks", "cancelled", "raised", "own_http", "failed" }
+  local parts = { string.format("worst_ms=%.1f", report.worst * 1000) }
+  for _, name in ipairs(names) do parts[#parts + 1] = name .. "=" .. tostring(report[name]) end
+  return "report " .. table.concat(parts, " ")
+end
+
+return M
