@@ -136,6 +136,37 @@ it("a client that is closed offers its store once more what it refused", functio
   assert.equal("t", core.json_decode((store:get "token/default/partner")).access_token)
 end)
 
+describe("a client that is closed", function()
+  local fleet = require "fleet"
+
+  -- A client with a token in memory, and that token.
+  local function with_token(own)
+    local client = fleet.new {
+      client_id = "app", client_secret = "s", store = own, base_url = "https://service.example",
+      http = function() return { status = 200, body = '{"access_token":"t","expires_in":300}' } end,
+    }
+    assert(client:partner_login())
+    local state = core.context(client).tokens
+    return client, (state.known.partner or { token = state.unsaved.partner }).token
+  end
+
+  it("wipes the tokens that its store has", function()
+    local client, token = with_token(store)
+    assert.equal("t", token:access())
+    client:close()
+    assert.error_matches(function() token:access() end, "closed")
+    assert.equal("t", core.json_decode((store:get "token/default/partner")).access_token)
+  end)
+
+  it("keeps the token that its store refused to the end", function()
+    local own = with { put = function() return nil, core.err { kind = "store", message = "full" }, "store" end }
+    for _, name in ipairs { "get", "delete", "reserve", "lease" } do own[name] = own[name] end
+    local client, token = with_token(own)
+    client:close()
+    assert.equal("t", token:access())
+  end)
+end)
+
 describe("the newer of two pairs is told by the order of exchange when", function()
   local function failing_put()
     return with { put = function() return nil, core.err { kind = "store", message = "full" }, "store" end }

@@ -43,10 +43,10 @@ end
 
 -- ---- sending ----
 
-local function settings_for(context, unix_path)
+local function settings_for(context, unix_path, most)
   local config = context.config
-  return {
-    connect_timeout = config.connect_timeout, max_response = config.max_response, ca_file = config.ca_file,
+  return core.settings {
+    connect_timeout = config.connect_timeout, max_response = most or config.max_response, ca_file = config.ca_file,
     unix_path = unix_path, proxy = config.proxy, agent_line = "User-Agent: " .. (config.user_agent or context.agent),
   }
 end
@@ -112,9 +112,7 @@ function M.fetch(context, url, seconds, limit)
   if context.config.http then
     reply = host_exchange(context, { method = "GET", url = url, headers = {} }, seconds)
   else
-    local limited = settings_for(context)
-    limited.max_response = limit
-    reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, limited, seconds)
+    reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, settings_for(context, nil, limit), seconds)
     if not reply then return { failure = "local", message = err.message } end
   end
   local failure, message = reply:failure()

@@ -18,7 +18,7 @@ end
 --- Nothing of a closed client is under way any more: lets go of what it held.
 function M.finish(context)
   if rawget(context, "sessions") then sessions.close(context) end
-  if rawget(context, "tokens") then require("fleet.oauth.token_cache").save(context) end
+  if rawget(context, "tokens") then require("fleet.oauth.token_cache").close(context) end
   open_contexts[context] = nil
   metering.signed_in(context)
   if rawget(context, "meter") then count.flush(context.meter) end

@@ -216,6 +216,17 @@ function M.save(context)
   return errors.failure("store", string.format("the %s token of account '%s' could not be saved", left, context.config.account))
 end
 
+--- The client is closed: offers the store what it refused, and wipes the tokens once all of them are safe there.
+function M.close(context)
+  if not M.save(context) then return end
+  local state = M.state(context)
+  for _, known in pairs(state.known) do known.token:close() end
+  for _, refused in pairs(state.refused) do
+    if refused then refused.token:close() end
+  end
+  context.tokens = nil
+end
+
 --- "use", "refresh" or "login", and the seconds that the access token has left (nil: not known). rejected: the access token
 --- that the service just answered with 401, or nil.
 function M.choose(context, token, rejected)

@@ -373,12 +373,13 @@ static void take_json(struct buf *out, const struct buf *item, lua_Integer i) {
 }
 
 static void json_text(const struct plan *p, const struct param *q, int index, struct buf *out, bool quoted) {
+  if (!quoted) {
+    plain_text(p, q, index, out);
+    return;
+  }
   struct buf *text = push_scratch(p->L);
   plain_text(p, q, index, text);
-  if (quoted)
-    buf_json_string(out, buf_bytes(text));
-  else
-    buf_add(out, text->data, text->size);
+  buf_json_string(out, buf_bytes(text));
   box_close(p->L, -1);
   lua_pop(p->L, 1);
 }

@@ -1,39 +1,9 @@
 #include "bind/call/reply.h"
-#include "bind/call/request.h"
-#include "bind/lua/secret.h"
-#include "bind/http/shared.h"
+#include "bind/http/loop.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
-enum { LOOP_TOKENS = 1 }; /* user value of a loop: token of a request in flight -> its transfer */
-
-struct loop {
-  struct shared_http *shared;
-  struct poller_event
-      events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
-  int count, next;
-  bool exported; /* a host waits on the descriptor: its timer must be armed */
-};
-
-static void release_loop(void *object) {
-  struct loop *l = object;
-  struct shared_http *s = l->shared;
-  l->shared = NULL;
-  if (s) shared_http_release(s);
-}
-
-static const luaL_Reg loop_methods[];
-static const struct box_type loop_type = {"fleet.loop", release_loop, loop_methods, NULL};
-
-static struct loop *check_loop(lua_State *L) {
-  struct loop *l = box_check(L, 1, &loop_type);
-  if (poller_forked(&l->shared->poller))
-    luaL_error(L, "the loop was created before fork: make a new client in a new state");
-  return l;
-}
 
 static int l_loop(lua_State *L) {
   struct err e = ERR_INIT;
@@ -120,122 +90,7 @@ static int l_watch(lua_State *L) {
   return 1;
 }
 
-/* ---- requests ---- */
-
-enum {
-  MOST_HEADERS = 32,
-  ONCE_IDLE_SECONDS = 10 /* a server may be about to end a connection that is idle for longer */
-};
-
-struct outgoing { /* what one submit needs; everything points into Lua strings or scratch buffers on the stack
-                   */
-  struct http_request r;
-  const char *headers[MOST_HEADERS + 1];
-  int count;
-};
-
-static void add_header(lua_State *L, struct outgoing *o, const char *line) {
-  if (o->count >= MOST_HEADERS) luaL_error(L, "too many headers");
-  if (strpbrk(line, "\r\n")) luaL_error(L, "a header must not hold a line break");
-  o->headers[o->count++] = line;
-}
-
-static const char *text_field(lua_State *L, int index, const char *name) {
-  if (lua_getfield(L, index, name) == LUA_TNIL) return NULL;
-  const char *text = luaL_checkstring(L, -1);
-  if (strlen(text) != lua_rawlen(L, -1)) luaL_error(L, "'%s' must not hold NUL", name);
-  return text;
-}
-
-static double number_field(lua_State *L, int index, const char *name, double fallback) {
-  lua_getfield(L, index, name);
-  return luaL_optnumber(L, -1, fallback);
-}
-
-/* The table of connection settings: timeout, connect_timeout, max_response, ca_file, unix_path, proxy, sink.
- */
-static void read_settings(lua_State *L, int index, struct outgoing *o) {
-  luaL_checktype(L, index, LUA_TTABLE);
-  luaL_checkstack(L, MOST_HEADERS, "request");
-  o->r.connect_timeout = number_field(L, index, "connect_timeout", 10);
-  o->r.max_response = (size_t)number_field(L, index, "max_response", 10e6);
-  o->r.ca_file = text_field(L, index, "ca_file");
-  o->r.unix_path = text_field(L, index, "unix_path");
-  o->r.proxy = text_field(L, index, "proxy");
-  const char *agent = text_field(L, index, "agent_line");
-  if (agent) add_header(L, o, agent);
-  o->r.headers = o->headers;
-}
-
-/* The id is the token. Its place in the table is made first: once the request is on its way nothing may fail.
- */
-static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer id) {
-  struct err e = ERR_INIT;
-  o->headers[o->count] = NULL;
-  lua_getiuservalue(L, 1, LOOP_TOKENS);
-  lua_pushboolean(L, false);
-  lua_rawseti(L, -2, id);
-  struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
-  if (t) {
-    transfer_set_user(t, (void *)(intptr_t)id);
-    lua_pushlightuserdata(L, t);
-  } else {
-    lua_pushnil(L);
-  }
-  lua_rawseti(L, -2, id);
-  if (!t) return push_failure(L, &e);
-  lua_pushinteger(L, id);
-  return 1;
-}
-
-/* loop:submit(id, request, base, authorization line or nil, settings, timeout, sink or nil) -> token, or nil,
- * err, kind */
-static int l_submit(lua_State *L) {
-  struct loop *l = check_loop(L);
-  lua_Integer id = luaL_checkinteger(L, 2);
-  const struct request *request = check_written(L, 3);
-  const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
-  struct outgoing o = {.r = {.method = request->row->verb}};
-  lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
-  read_settings(L, 6, &o);
-  o.r.timeout = luaL_checknumber(L, 7);
-  o.r.sink = (int)luaL_optinteger(L, 8, 0);
-  if (request_is_write(request) && !request->idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
-  if (authorization) add_header(L, &o, authorization);
-  if (request->row->verb[0] != 'G') add_header(L, &o, "Content-Type: application/json");
-  if (request->has_body) o.r.body = buf_bytes(&request->body);
-  o.r.url = lua_pushfstring(L, "%s%s", base, buf_text(&request->target)); /* no secret stands in an address */
-  return submit(L, l, &o, id);
-}
-
-static void read_headers(lua_State *L, int index, struct outgoing *o) {
-  if (lua_getfield(L, index, "headers") == LUA_TNIL) return;
-  lua_Integer count = luaL_len(L, -1);
-  int list = lua_gettop(L);
-  luaL_checkstack(L, MOST_HEADERS + 4, "request");
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_geti(L, list, i);
-    add_header(L, o, luaL_checkstring(L, -1));
-  }
-}
-
-/* loop:submit_raw(id, { method, url, headers, body }, settings, timeout) -> token, or nil, err, kind */
-static int l_submit_raw(lua_State *L) {
-  struct loop *l = check_loop(L);
-  lua_Integer id = luaL_checkinteger(L, 2);
-  luaL_checktype(L, 3, LUA_TTABLE);
-  struct outgoing o = {0};
-  lua_settop(L, 5);
-  read_settings(L, 4, &o);
-  o.r.timeout = luaL_checknumber(L, 5);
-  o.r.method = text_field(L, 3, "method");
-  o.r.url = text_field(L, 3, "url");
-  if (!o.r.method || !o.r.url) return luaL_error(L, "a request needs a method and a url");
-  if (o.r.method[0] != 'G') o.r.idle_limit = ONCE_IDLE_SECONDS;
-  read_headers(L, 3, &o);
-  if (lua_getfield(L, 3, "body") != LUA_TNIL) o.r.body = check_text(L, -1);
-  return submit(L, l, &o, id);
-}
+/* ---- replies ---- */
 
 /* loop:cancel(token): finishes as cancelled and is taken as usual. */
 static int l_cancel(lua_State *L) {
@@ -278,9 +133,9 @@ static int l_forked(lua_State *L) {
 }
 
 static const luaL_Reg loop_methods[] = {
-    {"wait", l_wait},       {"step", l_step},   {"ready", l_ready},   {"fd", l_fd},
-    {"timeout", l_timeout}, {"watch", l_watch}, {"submit", l_submit}, {"submit_raw", l_submit_raw},
-    {"cancel", l_cancel},   {"take", l_take},   {"forked", l_forked}, {NULL, NULL}};
+    {"wait", l_wait},       {"step", l_step},   {"ready", l_ready},        {"fd", l_fd},
+    {"timeout", l_timeout}, {"watch", l_watch}, {"submit", loop_l_submit}, {"submit_raw", loop_l_submit_raw},
+    {"cancel", l_cancel},   {"take", l_take},   {"forked", l_forked},      {NULL, NULL}};
 
 /* ---- time ---- */
 
@@ -304,7 +159,10 @@ static int l_clock(lua_State *L) {
 
 void open_loop(lua_State *L) {
   box_define(L, &loop_type);
-  lua_pop(L, 1);
+  lua_getfield(L, -1, "__index");
+  luaL_setfuncs(L, loop_methods, 0);
+  lua_pop(L, 2);
+  open_settings(L);
   static const luaL_Reg functions[] = {{"loop", l_loop}, {"clock", l_clock}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

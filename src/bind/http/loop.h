@@ -1,0 +1,28 @@
+/* The loop in Lua, and what its files share: its box, waiting and stepping (loop.c), requests on their way
+ * out (submit.c).
+ */
+#ifndef FLEET_BIND_HTTP_LOOP_H
+#define FLEET_BIND_HTTP_LOOP_H
+
+#include "bind/http/shared.h"
+#include "bind/lua/bind.h"
+
+enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
+enum { LOOP_TOKENS = 1 }; /* user value of a loop: token of a request in flight -> its transfer */
+
+struct loop {
+  struct shared_http *shared;
+  struct poller_event
+      events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
+  int count, next;
+  bool exported; /* a host waits on the descriptor: its timer must be armed */
+};
+
+extern const struct box_type loop_type;
+struct loop *check_loop(lua_State *L); /* the first argument */
+
+void open_settings(lua_State *L); /* core.settings */
+int loop_l_submit(lua_State *L);
+int loop_l_submit_raw(lua_State *L);
+
+#endif
