@@ -342,7 +342,23 @@ function vehicle:signed_data(sections) end
 ---@return table? config
 ---@return fleet.err? err
 ---@return fleet.kind? kind
-function vehicle:wait_telemetry_synced(options) end]]
+function vehicle:wait_telemetry_synced(options) end
+
+---Where the car stands and how old that position is, by one live look.
+---@param options? table
+---@return { lat: number, lon: number, heading?: number, at?: number, age?: number }?, fleet.Err?, string?
+function vehicle:locate(options) end
+
+---Sends an address to the navigation and looks whether a route appeared.
+---@param address string
+---@param options? { timeout?: number }
+---@return { destination: string, minutes?: number, miles?: number }?, fleet.Err?, string?
+function vehicle:navigate(address, options) end
+
+---Waits until a field of the car has a value; a live look only at a car that its record shows awake.
+---@param options { what: string, is: any, timeout?: number, every?: number }
+---@return any, fleet.Err?, string?
+function vehicle:wait_until(options) end]]
 
 local function kinds()
   local lines = { "---@alias fleet.kind" }

@@ -892,12 +892,16 @@ function vehicle:set_managed_charger_location(params, options) end
 ---@return fleet.kind? kind
 function vehicle:set_managed_scheduled_charging_time(params, options) end
 
+---@class fleet.params.auto_conditioning_start
+---@field manual_override? boolean over a manual setting
+
 ---Starts conditioning the cabin.
+---@param params? fleet.params.auto_conditioning_start
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
 ---@return fleet.err? err
 ---@return fleet.kind? kind
-function vehicle:auto_conditioning_start(options) end
+function vehicle:auto_conditioning_start(params, options) end
 
 ---Stops conditioning the cabin.
 ---@param options? fleet.call_options
@@ -1681,6 +1685,22 @@ function vehicle:signed_data(sections) end
 ---@return fleet.err? err
 ---@return fleet.kind? kind
 function vehicle:wait_telemetry_synced(options) end
+
+---Where the car stands and how old that position is, by one live look.
+---@param options? table
+---@return { lat: number, lon: number, heading?: number, at?: number, age?: number }?, fleet.Err?, string?
+function vehicle:locate(options) end
+
+---Sends an address to the navigation and looks whether a route appeared.
+---@param address string
+---@param options? { timeout?: number }
+---@return { destination: string, minutes?: number, miles?: number }?, fleet.Err?, string?
+function vehicle:navigate(address, options) end
+
+---Waits until a field of the car has a value; a live look only at a car that its record shows awake.
+---@param options { what: string, is: any, timeout?: number, every?: number }
+---@return any, fleet.Err?, string?
+function vehicle:wait_until(options) end
 
 ---"vehicle_security" (locks, trunks, keys) or "infotainment" (everything else).
 ---@alias fleet.domain "vehicle_security"|"infotainment"

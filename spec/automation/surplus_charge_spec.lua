@@ -45,6 +45,10 @@ describe("surplus_charge over April 2026 in Berlin", function()
     })
   end)
 
+  it("costs at most 0.60 USD, wakes included: the site's own meters are free", function()
+    assert.is_true(month.usd <= 0.60, tostring(month.usd))
+  end)
+
   it("keeps the minimum times between start and stop, and within the limits of the cable", function()
     local last
     for _, command in ipairs(month.commands) do
@@ -87,6 +91,31 @@ describe("a car without a wall connector that names it", function()
     local month = rehearse(nil, { days = 4, energy_site = { wall_connectors = require("fleet.sim.json").list() } })
     assert.is_true(month.sun_kwh > 20, tostring(month.sun_kwh))
     assert.same({}, months.wasted(month))
+  end)
+end)
+
+describe("a car that charges by the sun itself", function()
+  local function with(state)
+    return { days = 2, vehicle = { charge_state = { battery_level = 35, charge_limit_soc = 90, charge_current_request_max = 16,
+      managed_charging_state = { charge_on_solar_state = state } } } }
+  end
+
+  it("is left alone while that is at work, and not when the owner has switched it off", function()
+    local month = rehearse(nil, with { charging_on_excess_solar = {} })
+    assert.equal(0, month:sent())
+    assert.matches("the car charges by the sun itself", months.said(month))
+    assert.is_true(rehearse(nil, with { user_disabled = {} }):sent() > 0)
+  end)
+
+  it("is not stopped by charge_by in a dear hour, and charged by it in a cheap one", function()
+    local function sent(state, name)
+      local given = with(state)
+      given.from = "2026-04-01"
+      given.tariff, given.habits, given.also = months.tariff, { { "17:45", "plug", date = "2026-04-01" } }, {}
+      return months.charge_by(nil, given):sent(name)
+    end
+    assert.equal(0, sent({ charging_on_excess_solar = {} }, "charge_stop"))
+    assert.is_true(sent({ not_allowed = {} }, "charge_stop") > 0)
   end)
 end)
 

@@ -229,7 +229,7 @@ describe("fleet.decode_command", function()
         { on = false, password = "1234" } },
       { "a volume step of another size", { ["mediaUpdateVolume.volume_delta"] = -3 }, "media_volume_down", {} },
       { "conditioning with an override", { ["hvacAutoAction.power_on"] = true, ["hvacAutoAction.manual_override"] = true },
-        "auto_conditioning_start", {} },
+        "auto_conditioning_start", { manual_override = true } },
       { "the end of conditioning with an override", { ["hvacAutoAction.manual_override"] = true }, "auto_conditioning_stop", {} },
       { "HomeLink with a token", {
         ["vehicleControlTriggerHomelinkAction.location.latitude"] = 1.5,

@@ -287,8 +287,10 @@ const struct row command_rows[] = {
             .params = no_params, .example = "{ time = 120 }"),
 
     /* ---- climate ---- */
-    COMMAND("auto_conditioning_start", SETS, "Starts conditioning the cabin.", BARE,
-            INFO("hvacAutoAction; power_on=true"), .settle = "climate_state.is_climate_on = true"),
+    COMMAND("auto_conditioning_start", SETS, "Starts conditioning the cabin.",
+            PARAMS(FLAG("manual_override", 0, .field = "manual_override", .doc = "over a manual setting")),
+            .example = "", INFO("hvacAutoAction; power_on=true"),
+            .settle = "climate_state.is_climate_on = true"),
     COMMAND("auto_conditioning_stop", SETS, "Stops conditioning the cabin.", BARE, INFO("hvacAutoAction"),
             .settle = "climate_state.is_climate_on = false"),
     COMMAND(

@@ -18,7 +18,16 @@ function M.remember_info(state, record, now)
   state.seen.info, state.at.info = { state = record.state }, now
 end
 
-local function remember(state, action, value, now)
+-- A car that charges at a wall connector is awake: the site says so for nothing.
+local function awake_at_connector(self, state, live, now)
+  for _, entry in ipairs(self.config.car and type(live.wall_connectors) == "table" and live.wall_connectors or {}) do
+    local flows = entry.vin == self.id and (tonumber(entry.wall_connector_power) or 0) > 100
+    if flows and (state.at.info or 0) <= now then M.remember_info(state, { state = "online" }, now) end
+  end
+end
+
+local function remember(self, state, action, value, now)
+  if action.call == "live_status" then awake_at_connector(self, state, value, now) end
   if action.call == "info" then return M.remember_info(state, value, now) end
   if action.call ~= "vehicle_data" then
     state.seen[action.call], state.at[action.call] = value, now
@@ -62,7 +71,7 @@ function M.look(self, state, action)
   end
   local value, err = M.call(self, action)
   if not value then return nil, err end
-  remember(state, action, value, self:wall())
+  remember(self, state, action, value, self:wall())
   return true
 end
 

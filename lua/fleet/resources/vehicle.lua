@@ -44,6 +44,9 @@ function M.around.mobile_enabled(plain, car, options, ...)
 end
 
 M.methods.wake = on_demand.call("fleet.resources.wake", "wake")
+M.methods.locate = on_demand.call("fleet.resources.looks", "locate")
+M.methods.navigate = on_demand.call("fleet.resources.looks", "navigate")
+M.methods.wait_until = on_demand.call("fleet.resources.looks", "wait_until")
 M.methods.wait_telemetry_synced = on_demand.call("fleet.resources.telemetry", "wait_synced")
 M.methods.signed_data = on_demand.call("fleet.signing.vehicle_data", "method")
 M.methods.settle = on_demand.call("fleet.confirm", "settle")

@@ -9,6 +9,7 @@ local manual_override = require "fleet.automation.manual_override"
 local local_time = require "fleet.automation.local_time"
 local tables = require "fleet.util.tables"
 local options = require "fleet.automation.options"
+local on_solar = require "fleet.automation.charging.on_solar"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
@@ -207,9 +208,15 @@ end
 
 local words = { start = "started", stop = "stopped" }
 
+-- Whether this site names the cars at its wall connectors: then one that it does not name is not plugged in.
+local function names_cars(state, live)
+  return state.memory.names_cars or live.wall_connectors ~= nil and #live.wall_connectors > 0
+end
+
 local function obstacle(config, state, m, live)
-  local at_connector = live.wall_connectors and #live.wall_connectors > 0
+  local at_connector = names_cars(state, live)
   local charge = state.seen.charge_state
+  if on_solar.at_work(charge) then return "the car charges by the sun itself (charge on solar)" end
   if at_connector and not connector(live, vin_of(config)) then return "the car is not plugged in" end
   if not at_connector and charge and not m.plugged then return "the car is not plugged in" end
   if m.manual then
@@ -221,8 +228,8 @@ end
 
 -- The wall connector says that the car does what nobody here wants: the car itself must be asked why.
 local function surprising(state, entry)
-  local charge = state.seen.charge_state
-  if not entry or not charge then return false end
+  local charge, did = state.seen.charge_state, state.did.charging
+  if not entry or not charge or did and did.at >= state.at.live_status then return false end
   local flows = (entry.wall_connector_power or 0) > 100
   return flows ~= manual_override.is_charging(charge)
 end
@@ -239,20 +246,27 @@ end
 -- Looks at the car: when its cable is not told by a wall connector, by the clock; when one contradicts what is known, now.
 local function car_looks(config, now, state, live)
   local entry, at = connector(live, vin_of(config)), state.at.charge_state
-  local told = live.wall_connectors and #live.wall_connectors > 0
+  local told = names_cars(state, live)
   if told and not entry then return {} end
+  if entry then state.memory.names_cars = true end
   if entry and not state.memory.was_plugged then state.memory.was_plugged, at = true, nil end
   if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
     return poll_schedule.due(config, now, state, sections, now)
   end
-  if told then return {} end
+  if told or available(config, state, live) < watts(config, config.min_amps) then return {} end
   return poll_schedule.due(config, now, state, sections)
+end
+
+-- The site says that the stay is over; the next one begins anew.
+local function unplugged(m)
+  m.was_plugged = nil
+  if m.session then m.session.plugged, m.session.manual = false, nil end
 end
 
 function M.decide(config, now, state)
   local live = state.seen.live_status
   if not live or now - state.at.live_status >= config.sample_every * 0.9 then return { actions = { { call = "live_status" } } } end
-  if state.memory.was_plugged and not connector(live, vin_of(config)) then state.memory.was_plugged = nil end
+  if state.memory.was_plugged and not connector(live, vin_of(config)) then unplugged(state.memory) end
   local looks = car_looks(config, now, state, live)
   local again = rest(config, live, now)
   if #looks > 0 then return { actions = looks, again_at = again } end
@@ -274,9 +288,9 @@ function M.decide(config, now, state)
   return { why = f.why, actions = actions, again_at = again, claims = held }
 end
 
---- Looks at the site are free; a dozen looks at the car and two dozen commands a day.
+--- Looks at the site are free; a handful of looks at the car and of commands a day.
 function M.month(config)
-  return { data = 30 * 30, command = 30 * 24, wake = config.wake and 60 or 0 }
+  return { data = 30 * 8, command = 30 * 6, wake = config.wake and 10 or 0 }
 end
 
 return M

@@ -7,6 +7,7 @@ local actions = require "fleet.automation.charging.actions"
 local battery = require "fleet.automation.charging.battery"
 local local_time = require "fleet.automation.local_time"
 local manual_override = require "fleet.automation.manual_override"
+local on_solar = require "fleet.automation.charging.on_solar"
 local plans = require "fleet.automation.charging.plan"
 local poll_schedule = require "fleet.automation.poll_schedule"
 local session = require "fleet.automation.charging.session"
@@ -30,20 +31,25 @@ local function charge_now(config, now, state, f)
   return decision
 end
 
+-- Whether it charges by our own doing.
+local function runs_for_us(config, now, state)
+  local charge = state.seen.charge_state
+  return manual_override.is_charging(charge) and not session.others_charge(config, now, state) and not on_solar.at_work(charge)
+end
+
 -- Between now and the first stretch.
 local function wait(config, now, state, f)
-  local first, charge = f.slots[1], state.seen.charge_state
+  local first = f.slots[1]
   local why = string.format("waits until %s, when it is cheaper: %d %% now, %d %% wanted by %s", actions.at_text(config, first.from),
     math.floor(f.level), config.level, actions.at_text(config, f.deadline))
   local again = math.min(first.from, actions.next_look(config, now, state))
-  local running = manual_override.is_charging(charge) and not session.others_charge(config, now, state)
+  local running = runs_for_us(config, now, state)
   return actions.decision(config, now, state, why, running and { actions.stop(why) } or {}, again, {})
 end
 
 local function enough(config, now, state, f)
-  local charge = state.seen.charge_state
   local why = string.format("%d %% is reached, %d %% was wanted", math.floor(f.level), config.level)
-  local own = manual_override.is_charging(charge) and not session.others_charge(config, now, state)
+  local own = runs_for_us(config, now, state)
   return actions.decision(config, now, state, why, own and { actions.stop(why) } or {}, actions.next_look(config, now, state), {})
 end
 

@@ -8,6 +8,7 @@ local battery = require "fleet.automation.charging.battery"
 local entries = require "fleet.automation.charging.entries"
 local local_time = require "fleet.automation.local_time"
 local manual_override = require "fleet.automation.manual_override"
+local on_solar = require "fleet.automation.charging.on_solar"
 local plans = require "fleet.automation.charging.plan"
 local poll_schedule = require "fleet.automation.poll_schedule"
 local session = require "fleet.automation.charging.session"
@@ -101,7 +102,8 @@ local function charging_actions(config, now, state, f, why)
   local charge = state.seen.charge_state
   if not f.known or f.manual or charge.charging_state == "NoPower" or session.others_charge(config, now, state) then return {} end
   local slot = f.slots[1]
-  if f.charging and (f.missing <= 0 or slot.from - now > plans.bridge) then return { actions.stop(why) } end
+  local stop = f.charging and (f.missing <= 0 or slot.from - now > plans.bridge)
+  if stop then return on_solar.at_work(charge) and {} or { actions.stop(why) } end
   if f.missing <= 0 then return {} end
   return slot.from <= now and actions.begin(charge, why) or {}
 end

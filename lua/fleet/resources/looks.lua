@@ -1,0 +1,140 @@
+-- Looks at a car that answer one question: where it stands, whether a route was set, whether something has become so. None wakes it.
+
+local check_options = require "fleet.util.check_options"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
+
+local M = {}
+
+-- ---- where it stands ----
+
+local function wall(car)
+  local _, now = core.context(car).clock()
+  return now
+end
+
+--- Where the car stands, by one live look: { lat =, lon =, heading =, at = UTC seconds of the position, age = seconds }, or nil, err,
+--- kind. The position may be older than the look: age says how old.
+function M.locate(car, options)
+  local data, err, kind = car:vehicle_data({ endpoints = { "location_data", "drive_state" } }, options)
+  if not data then return nil, err, kind end
+  local place = tables.add(tables.copy(type(data.location_data) == "table" and data.location_data or {}),
+    type(data.drive_state) == "table" and data.drive_state or {})
+  if type(place.latitude) ~= "number" or type(place.longitude) ~= "number" then
+    return errors.failure("forbidden", "locate: the position was withheld: the token needs vehicle_location, and the owner may hide it")
+  end
+  local at = type(place.gps_as_of) == "number" and place.gps_as_of or nil
+  return {
+    lat = place.latitude, lon = place.longitude, heading = place.heading, at = at, age = at and math.max(0, wall(car) - at) or nil,
+  }
+end
+
+-- ---- navigate ----
+
+local function route(car, left)
+  local data, err, kind = car:vehicle_data({ endpoints = { "drive_state", "location_data" } }, { timeout = left })
+  if not data then return nil, err, kind end
+  local drive = type(data.drive_state) == "table" and data.drive_state or {}
+  local name = drive.active_route_destination
+  return {
+    destination = type(name) == "string" and name or nil, minutes = drive.active_route_minutes_to_arrival,
+    miles = drive.active_route_miles_to_arrival,
+  }
+end
+
+local function request_of(car, address)
+  return {
+    type = "share_ext_content_raw", value = { ["android.intent.extra.TEXT"] = address }, locale = "en-US",
+    timestamp_ms = string.format("%d", math.floor(wall(car) * 1000)),
+  }
+end
+
+local no_route = "navigate: the service took the address, but no new route appeared within %g s: the car may not have found it"
+
+--- Sends an address to the navigation and looks whether a route appeared, which the service's answer does not say. options.timeout:
+--- seconds to look for, 30. Returns { destination =, minutes =, miles = }, or nil, err, kind: conflict when none appeared.
+function M.navigate(car, address, options)
+  check_options.names("navigate", "option", options, { "timeout" })
+  if type(address) ~= "string" or address == "" then errors.usage("navigate: the address must be a text, got a %s", type(address)) end
+  local timeout = options and options.timeout or 30
+  check_options.seconds("navigate", "timeout", timeout)
+  local before, err, kind = route(car, timeout)
+  if not before then return nil, err, kind end
+  local done
+  done, err, kind = car:navigation_request(request_of(car, address))
+  if not done then return nil, err, kind end
+  local pauses = tasks.pauses(timeout, 1, 8)
+  while pauses:again() do
+    local found
+    found, err, kind = route(car, math.max(1, pauses:left()))
+    if not found then return nil, err, kind end
+    local new = found.destination and (found.destination ~= before.destination or before.destination == address)
+    if new then return found end
+  end
+  return errors.failure("conflict", string.format(no_route, timeout))
+end
+
+-- ---- wait_until ----
+
+local function at_path(data, path)
+  for name in string.gmatch(path, "[^.]+") do
+    if type(data) ~= "table" then return nil end
+    data = data[name]
+  end
+  return data
+end
+
+-- The record where that tells; a live look only at a car that the record shows awake.
+local function look(car, path, left)
+  local record, err, kind = car:info { timeout = left }
+  if not record then return nil, err, kind end
+  local section = string.match(path, "^([^.]+)%.")
+  if not section then return { value = at_path(record, path), state = record.state } end
+  if record.state ~= "online" then return { state = record.state, unseen = true } end
+  local data
+  data, err, kind = car:vehicle_data({ endpoints = { section } }, { timeout = left })
+  if not data then
+    if kind == "asleep" or kind == "offline" then return { state = kind, unseen = true } end
+    return nil, err, kind
+  end
+  return { value = at_path(data, path), state = record.state }
+end
+
+local function checked(given)
+  check_options.names("wait_until", "option", given, { "what", "is", "timeout", "every" })
+  if type(given.what) ~= "string" or given.what == "" then
+    errors.usage("wait_until: 'what' must name a field such as \"state\" or \"charge_state.charging_state\"")
+  end
+  if given.is == nil then errors.usage("wait_until: 'is' is missing: a value, or a function of the value") end
+  check_options.seconds("wait_until", "timeout", given.timeout)
+  check_options.seconds("wait_until", "every", given.every)
+end
+
+local function holds(given, found)
+  if found.unseen then return false end
+  if type(given.is) == "function" then return given.is(found.value) and true or false end
+  return found.value == given.is
+end
+
+--- Waits until a field of the car is a value, or what a function says: { what = "charge_state.battery_level", is = function(v) … }.
+--- A field of the record (state) costs the record only; a live look is made only at a car that the record shows awake, of the one
+--- section. every: seconds between looks, 60, growing to twenty times that; timeout: 3600. Returns the value, or nil, err, kind:
+--- timeout with err.state.
+function M.wait_until(car, given)
+  checked(given)
+  local every, timeout = given.every or 60, given.timeout or 3600
+  local pauses = tasks.pauses(timeout, every, every * 20) -- a car that is looked at more often does not fall asleep
+  local state
+  repeat
+    local found, err, kind = look(car, given.what, math.max(1, pauses:left()))
+    if not found then return nil, err, kind end
+    if holds(given, found) then return found.value end
+    state = found.state
+  until not pauses:again()
+  local text = string.format("wait_until: %s has not become so within %g s; the car is %s", given.what, timeout, tostring(state))
+  return errors.failure("timeout", text, { state = state })
+end
+
+return M
