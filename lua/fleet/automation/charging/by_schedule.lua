@@ -66,6 +66,7 @@ end
 -- The next look, { at =, stage = }: at the check-in, or when the plan begins.
 local function next_look(config, now, state, f)
   local check = entries.seen(state, entries.check_in)
+  check = check or entries.stretches(state)[1]
   local look = check and { at = next_minute(config, now, check.start_time), stage = "check" }
     or { at = now + config.look_every, stage = "poll" }
   local first = f.known and (f.slots[#f.slots] or {}).from

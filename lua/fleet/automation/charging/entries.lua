@@ -128,14 +128,40 @@ local function stretch_entries(config, now, state, f)
   return usual
 end
 
+local function begins_within(one, from, minutes)
+  return (one.start_time - from) % 1440 <= minutes
+end
+
+local function inside(one, minute)
+  return (minute - one.start_time) % 1440 < (one.end_time - one.start_time) % 1440
+end
+
+-- The end of the check-in ends charging: it must not lie in a stretch, and not end after one has begun. nil: there is none, and the
+-- stretch itself shows the car.
+local function clear_of(stretches, from)
+  for _, one in ipairs(stretches) do
+    if begins_within(one, from, check_in_minutes) then from = (one.start_time - check_in_minutes - 1) % 1440 end
+  end
+  for _, one in ipairs(stretches) do
+    if inside(one, from) or begins_within(one, from, check_in_minutes) then return nil end
+  end
+  return from
+end
+
 --- The entries that are wanted; nil entries of the plan: those in the car stay.
 function M.wanted(config, now, state, f)
   if f.manual then return {}, false end -- an entry that ends would end what the owner began
   local list, stretches = {}, stretch_entries(config, now, state, f)
   local from, had = check_in_at(config, state, f.rate), M.seen(state, check_in)
   if had and distance(had.start_time, from) <= close_check_in then from = had.start_time end
-  list[1] = steady(state, entry(state.memory, check_in, from, from + check_in_minutes))
-  for _, one in ipairs(stretches or {}) do list[#list + 1] = steady(state, one) end
+  for i, one in ipairs(stretches or {}) do list[i] = steady(state, one) end
+  local standing = list
+  if not stretches then
+    standing = {}
+    for i, one in ipairs(M.stretches(state)) do standing[i] = one.seen end
+  end
+  from = clear_of(standing, from)
+  if from then list[#list + 1] = entry(state.memory, check_in, from, from + check_in_minutes) end
   return list, stretches == nil
 end
 
