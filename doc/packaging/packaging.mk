@@ -3,7 +3,7 @@
 VERSION := $(shell sed -n 's/.*_VERSION = "fleet \([^"]*\)".*/\1/p' $(ROOT)/lua/fleet/init.lua)
 DIST     = build/dist
 
-.PHONY: dist deb
+.PHONY: dist deb newcomer
 
 # The committed tree; the same commit gives the same bytes.
 dist:
@@ -24,3 +24,8 @@ deb: dist
 	cd build/deb/fleet-$(VERSION) && dpkg-buildpackage -us -uc
 	lintian --fail-on error,warning --profile debian --allow-root --suppress-tags $(NOT_OURS) build/deb/*.changes
 	@ls build/deb/*.deb
+
+# From a clone to a first command and back, in a fresh folder and with an empty environment.
+newcomer:
+	@$(MAKE) --no-print-directory deps
+	@sh spec/packaging/newcomer.sh $(ROOT)/build/newcomer

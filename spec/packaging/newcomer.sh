@@ -1,0 +1,102 @@
+#!/bin/sh
+# newcomer.sh DIRECTORY: what somebody does who has never seen this project, in a fresh clone and with an empty environment:
+# demo, installation, simulator, first calls, a script of one's own, the proxy by curl, the rock from the source archive,
+# removal. Each step is told with its seconds; the first that fails ends the run.
+set -eu
+directory=$1
+source=$(cd "$(dirname "$0")/../.." && pwd)
+rm -rf "$directory"
+mkdir -p "$directory/home"
+exec </dev/null
+clean() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$directory/home" LANG=C.UTF-8 \
+  XDG_RUNTIME_DIR="$directory/home" "$@"; }
+
+begun=0
+step() {
+  begun=$(date +%s)
+  what=$1
+}
+done_with() { # what was printed, what it must hold
+  case $1 in
+    *"$2"*) printf '%-34s %3d s\n' "$what" "$(($(date +%s) - begun))" ;;
+    *) printf 'FAILED: %s\n%s\n(wanted: %s)\n' "$what" "$1" "$2"; exit 1 ;;
+  esac
+}
+
+step "clone"
+git clone -q "$source" "$directory/fleet"
+cd "$directory/fleet"
+done_with "$(ls)" "README.md"
+
+step "make demo"
+done_with "$(clean make demo 2>&1)" "signed command accepted"
+
+step "make install"
+prefix=$directory/prefix
+clean make -s install PREFIX="$prefix" >"$directory/log" 2>&1 || { cat "$directory/log"; exit 1; }
+done_with "$(ls "$prefix/bin")" "fleet"
+fleet() { clean $shell "$prefix/bin/fleet" "$@" 2>&1; }
+shell=
+
+step "fleet sim --env"
+eval_lines=$(fleet sim --env)
+names=$(printf '%s\n' "$eval_lines" | sed -n 's/^export \([A-Z_]*\)=.*/\1/p')
+eval "$eval_lines"
+for name in $names; do eval "shell=\"\$shell $name=\$$name\""; done
+shell="env $shell"
+trap 'fleet sim stop >/dev/null || true' EXIT
+done_with "$names" "FLEET_BASE_URL"
+
+step "fleet vehicles"
+done_with "$(fleet vehicles)" "online"
+
+step "fleet honk_horn"
+done_with "$(fleet honk_horn 000001)" "done (signed)"
+
+step "fleet setup --yes"
+done_with "$(fleet setup --yes --paste --app third_party --domain app.example.com --regions na || true)" "configuration"
+
+step "a script of ten lines"
+cat >"$directory/script.lua" <<'SCRIPT'
+local fleet = require "fleet"
+local env = os.getenv
+local client = fleet.new {
+  base_url = env "FLEET_BASE_URL", auth_url = env "FLEET_AUTH_URL", token_url = env "FLEET_TOKEN_URL",
+  client_id = env "FLEET_CLIENT_ID", client_secret = env "FLEET_CLIENT_SECRET",
+  store = fleet.store.file(env "FLEET_STORE"), key = env "FLEET_KEY",
+}
+for car, record in client:vehicles() do
+  print(record.display_name, assert(car:set_charge_limit { percent = 80 }).via)
+end
+SCRIPT
+lua_paths="LUA_PATH=$prefix/share/lua/5.4/?.lua;$prefix/share/lua/5.4/?/init.lua;; LUA_CPATH=$prefix/lib/lua/5.4/?.so;;"
+done_with "$(clean $shell $lua_paths lua5.4 "$directory/script.lua" 2>&1)" "signed"
+
+step "the proxy by curl"
+socket=$directory/home/proxy.sock
+clean $shell "$prefix/bin/fleet" proxy --listen "unix:$socket" >"$directory/proxy" 2>&1 &
+proxy=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -S "$socket" ] && break; sleep 0.2; done
+vin=$(fleet vehicles --json | sed -n 's/.*"vin":"\([A-Z0-9]*000001\)".*/\1/p')
+answer=$(clean curl -s --unix-socket "$socket" -H 'Content-Type: application/json' -d '{}' \
+  "http://localhost/api/1/vehicles/$vin/command/flash_lights" || cat "$directory/proxy")
+kill "$proxy"
+wait "$proxy" 2>/dev/null || true
+done_with "$answer" '"result":true'
+
+step "luarocks from the archive"
+clean make -s dist >/dev/null
+mkdir -p "$directory/rock" && cp fleet-*-1.rockspec "$directory/rock" && rm -f "$directory/rock/fleet-scm-1.rockspec"
+mkdir -p "$directory/rock/build/dist" && cp build/dist/*.tar.gz "$directory/rock/build/dist"
+cd "$directory/rock"
+clean luarocks --lua-version 5.4 install --deps-mode none --tree "$directory/tree" fleet-*-1.rockspec >"$directory/log" 2>&1 || true
+done_with "$(clean "$directory/tree/bin/fleet" version 2>&1; tail -n 3 "$directory/log")" "fleet  "
+
+step "make uninstall leaves nothing"
+cd "$directory/fleet"
+fleet sim stop >/dev/null
+trap - EXIT
+clean make -s uninstall PREFIX="$prefix"
+done_with "left: $(find "$prefix" -type f)" "left: "
+[ -z "$(find "$prefix" -type f)" ] || { echo "FAILED: files are left"; find "$prefix" -type f; exit 1; }
+echo "a newcomer got through"
