@@ -22,6 +22,8 @@ return {
     "", { token, tokens } },
   { "src/oauth/token.c", "left > MARGIN) return TOKEN_USE;", "left > 0) return TOKEN_USE;", { token, tokens } },
   { "src/oauth/token.c", "now->wall < t->previous_ends", "true", { token, tokens } },
+  { "src/oauth/token.c", "|| age < -DAY", "", { token } },
+  { "src/oauth/authorize.c", "if (own_nonce.size || !has_scope", "if (own_nonce.data || !has_scope", { authorize } },
   { "src/oauth/grant.c", "replace(text, buf_bytes(&encoded));", "", { token, tokens, "spec/oauth/form_spec.lua" } },
   { "lua/fleet/oauth/authorize.lua", "local taken = found and account.store:delete(key, generation)",
     "local taken = found", { authorize } },
