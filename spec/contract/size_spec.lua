@@ -5,7 +5,7 @@ local read = require("spec.support.harness.files").read
 
 local rooms = { "client", "call", "async", "oauth", "region", "signing", "resources", "confirm", "store", "registration", "tariff", "util" }
 local products = { "^lua/fleet/tariff/panels", "^lua/fleet/tariff/svg", "^lua/fleet/tariff/text", "^lua/fleet/store/redis" }
-local most = 6600 -- lines of code: without blank ones and comments
+local most = 6800 -- lines of code: without blank ones and comments
 
 local function is_product(path)
   for _, pattern in ipairs(products) do
