@@ -234,3 +234,23 @@ describe("a host that uses cjson itself", function()
     assert.equal("good\n", out)
   end)
 end)
+
+describe("an integer of many digits", function()
+  it("is a number up to 15 digits and a text from 16 on, wherever it stands and whatever is around it", function()
+    for pad = 0, 34 do
+      for _, around in ipairs { { '["', '",', "]" }, { '{"', '":', "}" }, { '["12345', '",', ',"1234567890123"]' } } do
+        local before, after = around[1] .. ("p"):rep(pad) .. around[2], around[3]
+        local short, long = ("1234567890"):rep(2):sub(1, 15), ("1234567890"):rep(2):sub(1, 16)
+        local name = around[2] == '":' and ("p"):rep(pad) or 2
+        assert.equal(tonumber(short), core.json_decode(before .. short .. after)[name])
+        assert.equal(long, core.json_decode(before .. long .. after)[name])
+        assert.equal("-" .. long, core.json_decode(before .. "-" .. long .. after)[name])
+      end
+    end
+  end)
+
+  it("in a text is left alone, and so is one with a fraction or an exponent", function()
+    local digits = ("7"):rep(40)
+    assert.same({ digits, 1e20, 12345678901234567.5 }, core.json_decode('["' .. digits .. '",100000000000000000000e0,12345678901234567.5]'))
+  end)
+end)

@@ -84,11 +84,21 @@ static void look(struct bytes text, bool good) {
   require(!good || strchr("{[\"tfn-0123456789", json_first(value)));
 }
 
+/* What looks at many bytes together sees what a look at each byte sees. */
+static void look_fast(struct bytes text) {
+  const unsigned char *end = text.data + text.size;
+  size_t plain = 0;
+  while (plain < text.size && text.data[plain] >= 0x20 && !strchr("\"\\", text.data[plain])) plain++;
+  require(json_plain_run(text.data, end) == plain);
+  require(json_may_need_repair(text) || !json_next_repair(text.data, end).found.size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static lua_State *L;
   struct err e = ERR_INIT;
   if (!L) L = begin_state();
   bool ids = size && data[0] & 1;
+  look_fast((struct bytes){data, size});
   if (size && json_decode(L, (struct bytes){data + 1, size - 1}, ids ? "id vehicle_id" : NULL, &e)) {
     require(lua_gettop(L) == 1);
     look((struct bytes){data + 1, size - 1}, true);
