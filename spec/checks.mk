@@ -174,6 +174,7 @@ bench:
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request
 	@$(ENV) $(LUA) spec/bench/run.lua
+	@$(if $(PEERS),$(ENV) $(LUA) spec/bench/peers.lua,:)
 
 # Instruction counts of the hot paths: written, and compared with what is written.
 .PHONY: bench-counts check-counts

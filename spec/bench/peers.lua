@@ -1,0 +1,68 @@
+-- What other libraries spend on the read loop of the request budgets: the same reply of the same server, decoded, one and 64 in
+-- flight, in turns of one run; the least of each counts, because what else the machine does only adds. Printed is the
+-- processor's time of the process, and how often ours goes into it. A peer that is not installed prints absent, and one that
+-- cannot have so many in flight prints one at a time: none of them is a dependency.
+--
+--   make bench PEERS=1      or      lua5.4 spec/bench/peers.lua
+
+local nginx = require "spec.support.servers.nginx"
+
+local turns, count = 3, 4000
+
+local peers = {
+  { name = "lua-http", script = "lua_http.lua", modules = { "http.client", "cjson" } },
+  { name = "lua-curl", script = "lua_curl.lua", modules = { "curl", "cjson" } },
+  { name = "luasocket", script = "luasocket.lua", modules = { "socket.http", "cjson" } },
+  { name = "python-requests", script = "python_requests.py", python = "requests" },
+}
+
+local function runs(command)
+  return (os.execute(command .. " >/dev/null 2>&1")) == true
+end
+
+local function interpreter_of(peer)
+  if peer.python then return runs("/usr/bin/python3 -c 'import " .. peer.python .. "'") and "/usr/bin/python3" end
+  local needs = "'require\"" .. table.concat(peer.modules, "\" require\"") .. "\"'"
+  for _, lua in ipairs { "lua5.4", "lua5.3", "lua5.1" } do
+    if runs(lua .. " -e " .. needs) then return lua end
+  end
+end
+
+local SERIAL = 3 -- what a script ends with that cannot have so many in flight
+
+-- Seconds of the processor per request, or nil where the peer cannot.
+local function seconds(command, url, in_flight)
+  local pipe = assert(io.popen(string.format("%s %s/file %d %d", command, url, in_flight, count), "r"))
+  local figure = tonumber(pipe:read("l"))
+  local _, _, code = pipe:close()
+  if code == SERIAL then return nil end
+  return (assert(figure, command .. " failed"))
+end
+
+local function compare(peer, command, url, in_flight)
+  local ours, theirs = math.huge, math.huge
+  for _ = 1, turns do
+    local figure = seconds(command, url, in_flight)
+    if not figure then return print(string.format("peer %s %d one at a time", peer.name, in_flight)) end
+    theirs = math.min(theirs, figure)
+    ours = math.min(ours, seconds("lua5.4 spec/bench/request.lua", url, in_flight))
+  end
+  print(string.format("peer %s %d %.2f  %.1f us against our %.1f us", peer.name, in_flight, theirs / ours, theirs * 1e6,
+    ours * 1e6))
+end
+
+local server = assert(nginx.start {})
+local ok, failure = pcall(function()
+  for _, peer in ipairs(peers) do
+    local interpreter = interpreter_of(peer)
+    for _, in_flight in ipairs { 1, 64 } do
+      if interpreter then
+        compare(peer, interpreter .. " spec/bench/peers/" .. peer.script, server.url, in_flight)
+      else
+        print(string.format("peer %s %d absent", peer.name, in_flight))
+      end
+    end
+  end
+end)
+server.stop()
+assert(ok, failure)
