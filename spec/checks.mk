@@ -166,13 +166,17 @@ $(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ $(LIBS)
 
+$(B)/bench/proxy: spec/bench/proxy.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ $(LIBS) -lmicrohttpd
+
 $(B)/bench/request: spec/bench/request.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) -o $@ $< -lcurl
 
 bench:
 	@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request
+	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request $(B)/bench/proxy
 	@$(ENV) $(LUA) spec/bench/run.lua
 	@$(if $(PEERS),$(ENV) $(LUA) spec/bench/peers.lua,:)
 

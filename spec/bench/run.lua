@@ -11,7 +11,7 @@ local groups = {
   { script = "require.lua", "require" },
   { script = "store_turn.lua", "store-turn", "store-cpu" },
   { script = "redis.lua", "redis-trips" },
-  { script = nil, "proxy-cpu", "proxy-memory" },
+  { script = "proxy.lua", "proxy-cpu", "proxy-p99", "proxy-memory" },
   { script = "many_vehicles.lua", "many-vehicles" },
 }
 
