@@ -2,11 +2,11 @@
 -- in one write, and are answered in that order. A connection that breaks is made anew by whoever waits, and what was not
 -- answered is sent again: every script does the same write once only.
 
-local address = require "fleet.store.redis.address"
 local async = require "fleet.async"
 local compat = require "fleet.util.compat"
+local complaints = require "fleet.store.redis.complaints"
 local errors = require "fleet.util.errors"
-local scripts = require "fleet.store.redis.scripts"
+local greeting = require "fleet.store.redis.greeting"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local unpack = compat.unpack
@@ -15,9 +15,6 @@ local failure = errors.failure
 local few = 2 -- commands under way: with more, those that follow gather until the loop's next turn
 local first_pause, longest_pause = 0.02, 0.5 -- seconds between attempts to connect
 local default_timeout = 5 -- seconds for an answer, connecting again included
-
--- What a server says that will soon serve again, or of which another has taken the place.
-local passing = { "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY " }
 
 local Link = {}
 Link.__index = Link
@@ -89,8 +86,7 @@ local function fail_all(self, err)
 end
 
 -- Nothing is gained by asking again: the password is wrong, a certificate is not believed.
-local function refused(self, text)
-  local err = errors.new("store", self.place.label .. text)
+local function refused(self, err)
   lost(self, err)
   fail_all(self, err)
 end
@@ -121,17 +117,6 @@ end
 
 -- ---- receiving ----
 
-local function says(text, word)
-  return string.find(text, word, 1, true) ~= nil
-end
-
-local function is_passing(text)
-  for _, word in ipairs(passing) do
-    if says(text, word) then return true end
-  end
-  return false
-end
-
 -- The scripts were thrown away: they are loaded, and the one that was asked for is asked for again.
 local function reload(self, entry)
   push(self, { words = { "SCRIPT", "LOAD", entry.script.text }, posted = true, deadline = async.real() + self.timeout })
@@ -139,22 +124,15 @@ local function reload(self, entry)
   return send_queue(self)
 end
 
-local function explain(text)
-  if says(text, "MOVED ") or says(text, "CROSSSLOT") then
-    return "it is a node of a Redis Cluster, which is not supported: name a server of its own, or one per group of accounts"
-  end
-  return string.sub(text, 1, 200)
-end
-
 -- Returns nil, err when the connection is of no more use.
 local function take_error(self, entry, text)
-  if says(text, "NOSCRIPT") and entry.script then return reload(self, entry) end
-  if is_passing(text) then
+  if complaints.lacks_script(text) and entry.script then return reload(self, entry) end
+  if complaints.is_passing(text) then
     self.first = self.first - 1
     self.queue[self.first] = entry
     return nil, errors.new("store", self.place.label .. " says " .. string.sub(text, 1, 200))
   end
-  finish(entry, nil, errors.new("store", self.place.label .. " refused: " .. explain(text)))
+  finish(entry, nil, errors.new("store", self.place.label .. " refused: " .. complaints.explain(text)))
   return true
 end
 
@@ -166,71 +144,19 @@ local function take_reply(self, reply)
   return true
 end
 
--- ---- the greeting: who we are, the scripts, what the server promises ----
+-- ---- progress ----
 
-local function greet(self)
-  local words, place = {}, self.place
-  local password, err = address.password(place)
-  if password == nil then return nil, err end
-  local function add(...)
-    words[#words + 1] = { ... }
+local function take_greeting(self, reply)
+  local went, err, is_refused = greeting.take(self, reply)
+  if is_refused then
+    refused(self, err)
+    return true
   end
-  if password then add("AUTH", unpack(place.username and { place.username, password } or { password })) end
-  if place.database and place.database > 0 then add("SELECT", string.format("%d", place.database)) end
-  for _, script in ipairs(scripts.all) do add("SCRIPT", "LOAD", script.text) end
-  for _, name in ipairs { "appendonly", "appendfsync", "save", "maxmemory-policy" } do add("CONFIG", "GET", name) end
-  add("EVAL", scripts.greeting, "1", place.prefix .. "began")
-  for _, sent in ipairs(words) do
-    local ok, send_err = self.connection:send(unpack(sent))
-    if not ok then return nil, send_err end
-  end
-  self.state, self.greeting, self.settings = "greeting", words, {}
-  return true
-end
-
--- Redis came back without its data: leases that are held are taken again before anybody else may have them.
-local function remind(self)
-  for _, words in ipairs(self.owner.memories()) do
-    local sent, err = self.connection:send(unpack(words))
-    if not sent then return nil, err end
-    self.greeting[#self.greeting + 1] = words
-  end
-  return true
-end
-
-local function learn_beginning(self, reply)
-  local now, began = tonumber(reply[1]), reply[2]
-  local quiet = (tonumber(began) - now) / 1e6 + self.place.settle
-  self.quiet_until = async.real() + quiet
-  local forgot = self.began and self.began ~= began
-  self.began = began
-  if not forgot then return true end
-  self.warn(self.place.label .. " came back without its data: what others knew is lost")
-  return remind(self)
-end
-
-local function ready(self)
+  if went ~= "done" then return went, err end
   self.state, self.problem, self.pause = "ready", nil, first_pause
   self.owner.on_settings(self.settings)
   return send_queue(self)
 end
-
-local function take_greeting(self, reply)
-  local words = table.remove(self.greeting, 1)
-  local problem = type(reply) == "table" and reply.error
-  if problem and is_passing(problem) then return nil, errors.new("store", self.place.label .. " says " .. problem) end
-  if problem and words[1] ~= "CONFIG" then
-    refused(self, " refuses: " .. explain(problem))
-    return true
-  end
-  local went, err = true
-  if words[1] == "CONFIG" and not problem then self.settings[words[3]] = reply[2] end
-  if words[1] == "EVAL" then went, err = learn_beginning(self, reply) end
-  if went and not self.greeting[1] then return ready(self) end
-  return went, err
-end
-
--- ---- progress ----
 
 local function take_replies(self)
   while self.connection do
@@ -252,7 +178,7 @@ local function progress(self)
     good, err = rearm(self)
   end
   if good then return end
-  if err.kind == "tls" then return refused(self, ": " .. err.message) end
+  if err.kind == "tls" then return refused(self, errors.new("store", self.place.label .. ": " .. err.message)) end
   lost(self, err)
 end
 
@@ -264,7 +190,8 @@ local function connect(self)
   }
   if not connection then return lost(self, err) end
   self.connection, self.mode, self.gathers = connection, nil, false
-  local greeted, greet_err = greet(self)
+  local greeted, greet_err = greeting.begin(self)
+  self.state = "greeting"
   if not greeted then
     lost(self, greet_err)
     return fail_all(self, greet_err)

@@ -1,0 +1,82 @@
+-- How a connection begins: who we are, the scripts, what the server promises, and whether it still knows what it knew. Everything
+-- leaves at once; commands follow when all is answered.
+
+local address = require "fleet.store.redis.address"
+local async = require "fleet.async"
+local compat = require "fleet.util.compat"
+local complaints = require "fleet.store.redis.complaints"
+local errors = require "fleet.util.errors"
+local scripts = require "fleet.store.redis.scripts"
+
+local unpack = compat.unpack
+
+local M = {}
+
+local settings = { "appendonly", "appendfsync", "save", "maxmemory-policy" }
+local dispensable = { CONFIG = true, EVALSHA = true } -- what may be refused: settings are not known, a memory is full
+
+local function send(link, words)
+  local sent, err = link.connection:send(unpack(words))
+  if not sent then return nil, err end
+  link.greeting[#link.greeting + 1] = words
+  return true
+end
+
+local function words_of(place, password)
+  local list = {}
+  local function add(...)
+    list[#list + 1] = { ... }
+  end
+  if password then add("AUTH", unpack(place.username and { place.username, password } or { password })) end
+  if place.database and place.database > 0 then add("SELECT", string.format("%d", place.database)) end
+  for _, script in ipairs(scripts.all) do add("SCRIPT", "LOAD", script.text) end
+  for _, name in ipairs(settings) do add("CONFIG", "GET", name) end
+  add("EVAL", scripts.greeting, "1", place.prefix .. "began")
+  return list
+end
+
+local function send_all(link, list)
+  for _, words in ipairs(list) do
+    local sent, err = send(link, words)
+    if not sent then return nil, err end
+  end
+  return true
+end
+
+--- Begins on the connection of a link. Returns true, or nil, err.
+function M.begin(link)
+  local password, err = address.password(link.place)
+  if password == nil then return nil, err end
+  link.greeting, link.settings = {}, {}
+  return send_all(link, words_of(link.place, password))
+end
+
+-- Redis came back without its data: leases that are held are taken again before anybody else may have them.
+local function learn_beginning(link, reply)
+  local now, began = tonumber(reply[1]), reply[2]
+  link.quiet_until = async.real() + (tonumber(began) - now) / 1e6 + link.place.settle
+  local forgot = link.began and link.began ~= began
+  link.began = began
+  if not forgot then return true end
+  link.warn(link.place.label .. " came back without its data: what others knew is lost")
+  return send_all(link, link.owner.memories())
+end
+
+--- Takes an answer. Returns "done" after the last, true before; or nil, err when the connection is of no use, and with "refused"
+--- behind that when another would be of none.
+function M.take(link, reply)
+  local words = table.remove(link.greeting, 1)
+  local problem = type(reply) == "table" and reply.error
+  if problem and complaints.is_passing(problem) then return nil, errors.new("store", link.place.label .. " says " .. problem) end
+  if problem and not dispensable[words[1]] then
+    return nil, errors.new("store", link.place.label .. " refuses: " .. complaints.explain(problem)), "refused"
+  end
+  if words[1] == "CONFIG" and not problem then link.settings[words[3]] = reply[2] end
+  if words[1] == "EVAL" then
+    local learnt, err = learn_beginning(link, reply)
+    if not learnt then return nil, err end
+  end
+  return link.greeting[1] == nil and "done" or true
+end
+
+return M
