@@ -20,23 +20,40 @@ local rows = {
 }
 
 function M.new()
-  return setmetatable({ registry = registry.new(rows), in_flight = 0 }, M)
+  return setmetatable({ registry = registry.new(rows), in_flight = 0, statuses = {}, ended = {} }, M)
+end
+
+-- Counted here, and handed to the registry when somebody asks: a request costs no label.
+local function count(table_of, key)
+  table_of[key] = (table_of[key] or 0) + 1
 end
 
 --- A request of any kind was answered.
 function M:answered(status)
-  self.registry:add("fleet_proxy_requests_total", { status = status })
+  count(self.statuses, status)
 end
 
 --- A command has ended. outcome: "done", "refused", "not_sent" or "unknown"; kind: of its error, or "".
 function M:command(outcome, kind, seconds)
-  self.registry:add("fleet_proxy_commands_total", { outcome = outcome, kind = kind })
+  self.ended[outcome] = self.ended[outcome] or {}
+  count(self.ended[outcome], kind)
   self.registry:observe("fleet_proxy_command_seconds", nil, seconds)
+end
+
+local function hand_over(self)
+  for status, times in pairs(self.statuses) do self.registry:add("fleet_proxy_requests_total", { status = status }, times) end
+  for outcome, kinds in pairs(self.ended) do
+    for kind, times in pairs(kinds) do
+      self.registry:add("fleet_proxy_commands_total", { outcome = outcome, kind = kind }, times)
+    end
+  end
+  self.statuses, self.ended = {}, {}
 end
 
 --- The text. facts: { waiting =, connections =, tokens = { { account, slot, age, left }, … } }
 function M:text(facts)
   local figures = self.registry
+  hand_over(self)
   figures:set("fleet_proxy_in_flight", nil, self.in_flight)
   figures:set("fleet_proxy_queue", nil, facts.waiting)
   figures:set("fleet_proxy_connections", nil, facts.connections)

@@ -68,14 +68,31 @@ local function parts_of(path)
   return parts
 end
 
---- find(method, path, query) → row, values of its placeholders by name; nil when there is no such path; nil, verbs when there
---- is one, but not with this method.
+-- Paths that were found, so that the next request for them costs one look-up. Rows that share a path are told apart by the
+-- query, and are not kept. Callers cannot make it grow.
+local most_known = 2048
+local known, known_count = {}, 0
+
+local function keep(method, path, row, values)
+  if row.query then return end
+  if known_count >= most_known then known, known_count = {}, 0 end
+  known[method .. path], known_count = { row, values }, known_count + 1
+end
+
+--- find(method, path, query) → row, values of its placeholders by name, which are only read; nil when there is no such path;
+--- nil, verbs when there is one, but not with this method.
 function M.find(method, path, query)
+  local found = known[method .. path]
+  if found then return found[1], found[2] end
   local parts = parts_of(path)
   local node = parts and node_at(parts)
   if not node then return nil end
   for _, row in ipairs(node.rows) do
-    if row.verb == method and (not row.query or has_field(query, row.query)) then return row, values_of(row, parts) end
+    if row.verb == method and (not row.query or has_field(query, row.query)) then
+      local values = values_of(row, parts)
+      keep(method, path, row, values)
+      return row, values
+    end
   end
   for _, row in ipairs(node.rows) do
     if row.verb == method then return nil end -- the path exists with another query

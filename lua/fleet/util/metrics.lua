@@ -25,12 +25,27 @@ end
 
 local escapes = { ["\\"] = "\\\\", ["\""] = "\\\"", ["\n"] = "\\n" }
 
+local function written(label, value)
+  return string.format('%s="%s"', label, (string.gsub(tostring(value), '[\\"\n]', escapes)))
+end
+
+-- The same few values come again and again; the table is emptied before it grows beyond what series there may be.
+local function remembered(family, label, value)
+  local known = family.written[label]
+  if not known or family.remembered >= most_series then
+    known, family.remembered = {}, known and 0 or family.remembered
+    family.written[label] = known
+  end
+  known[value], family.remembered = written(label, value), family.remembered + 1
+  return known[value]
+end
+
 -- Labels as text: {class="data",kind="timeout"}
 local function label_text(family, labels, other)
   local parts = {}
   for i, label in ipairs(family.labels) do
-    local value = other and "other" or tostring(labels and labels[label] or "")
-    parts[i] = string.format('%s="%s"', label, (string.gsub(value, '[\\"\n]', escapes)))
+    local value, known = other and "other" or labels and labels[label] or "", family.written[label]
+    parts[i] = known and known[value] or remembered(family, label, value)
   end
   return table.concat(parts, ",")
 end
@@ -133,7 +148,7 @@ local function new_family(row)
   if not string.find(row.name, "^[%a_][%w_]*$") then errors.usage("metrics: '%s' is no name of a metric", row.name) end
   return {
     name = row.name, kind = row.kind, doc = row.doc, labels = row.labels or {}, buckets = row.buckets or default_buckets,
-    series = {}, order = {}, count = 0,
+    series = {}, order = {}, count = 0, written = {}, remembered = 0,
   }
 end
 
