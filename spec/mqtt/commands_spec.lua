@@ -137,6 +137,36 @@ describe("a command by its name", function()
     end)
   end)
 
+  it("with numbers beyond all bounds is refused as any other", function()
+    with_house({}, function(house)
+      for payload, part in pairs {
+        ['{"at":1e300}'] = "ahead", ['{"at":-1e300}'] = "old", ['{"value":1e300}'] = "is not a number",
+        ['{"value":-1e308}'] = "is not a number",
+      } do
+        local answer = house:ask(vin .. "/charge_limit/set", payload)
+        assert.equal("not_sent", answer and answer.outcome, payload)
+        assert.matches(part, answer.message, 1, true)
+      end
+      assert.equal("done", house:ask(vin .. "/charge_limit/set", '{"value":7.2e1}').outcome)
+      assert.equal(1, house:sent "set_charge_limit")
+    end)
+  end)
+
+  it("neither fills the store nor writes lines of its own into the log", function()
+    with_house({}, function(house, bridge)
+      local topic = vin .. "/charge_limit/set"
+      assert.matches("128 bytes", house:ask(topic, { id = string.rep("x", 129), value = "70" }).message, 1, true)
+      assert.equal("done", house:ask(topic, { id = string.rep("x", 128), value = "70" }).outcome)
+      assert.equal("done", house:ask(topic, "71" .. string.rep(" ", 60000)).outcome)
+      assert.matches("unknown member ' [31mx '", house:ask(topic, '{"\\u001b[31mx\\n":1}').message, 1, true)
+      assert.is_nil(house:ask(vin .. "/" .. string.rep("x", 65480) .. "/set", "1"))
+      assert.equal("not_sent", house:ask(vin .. "/" .. string.rep("x", 124) .. "/set", "1").outcome)
+      assert.is_true(#house.store:get("mqtt/" .. core.context(house.client).config.account .. "/requests/" .. vin) < 2000)
+      assert.is_true(#bridge.told > 3)
+      for _, text in ipairs(bridge.told) do assert.is_nil(string.find(text, "%c")) end
+    end)
+  end)
+
   it("must be among those that the bridge takes", function()
     with_house({}, function(house)
       local answer = house:ask(vin .. "/command/media_next_track", { id = "a" })
@@ -278,6 +308,19 @@ describe("the store", function()
       assert.is_truthy(put)
       assert.same({ "not_sent", "store" }, { answer.outcome, answer.reason })
       assert.equal(0, house:sent "honk_horn")
+    end)
+  end)
+
+  it("that cannot be read keeps a request from being sent, and the bridge goes on", function()
+    with_house({}, function(house, bridge)
+      local account = bridge.account
+      local store = account.store
+      local function get() return nil, { kind = "store", message = "the server is away" }, "store" end
+      account.store = setmetatable({ get = get, put = function(_, ...) return store:put(...) end }, { __index = store })
+      assert.same("store", house:ask(vin .. "/horn/set", "PRESS").reason)
+      account.store = store
+      assert.equal("done", house:ask(vin .. "/horn/set", "PRESS").outcome)
+      assert.equal(1, house:sent "honk_horn")
     end)
   end)
 

@@ -119,6 +119,25 @@ describe("an Idempotency-Key", function()
     assert.equal(1, #world.ran)
   end)
 
+  it("used for another account, or with another's token, is refused, and nothing is sent", function()
+    local made = clients.new(world:client { store = store }, { b = world:client { account = "b" } })
+    opened[#opened + 1] = made
+    local service = services.new { clients = made, timeout = 30 }
+    local function of(key, account, token)
+      return fleet.run(function()
+        return service:handle(callers.new({}).anybody, {
+          method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/honk_horn", query = "", body = "",
+          headers = { ["idempotency-key"] = key, ["x-fleet-account"] = account },
+        }, token)
+      end)
+    end
+    assert.same({ 200, 400, 200 }, { (of("k1")), (of("k1", "b")), (of("k1")) })
+    local first_answer, other = of("k2", nil, "token-of-one"), of("k2", nil, "token-of-another")
+    assert.is_true(first_answer ~= 400)
+    assert.equal(400, other)
+    assert.equal(first_answer, (of("k2", nil, "token-of-one")))
+  end)
+
   it("that cannot be kept sends nothing", function()
     store.put = function() return nil, core.err { kind = "store", message = "the disk is full" }, "store" end
     local reply = honk(first, "k1")

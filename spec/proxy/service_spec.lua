@@ -168,6 +168,11 @@ describe("the proxy's service", function()
       }, seen)
     end)
 
+    it("writes a foreign account in plain characters and bounds", function()
+      command("honk_horn", nil, { headers = { ["x-fleet-account"] = "\255\254" .. string.rep("x", 8000) } })
+      assert.same({ "not_found", "??" .. string.rep("x", 62) }, { audited[1].kind, audited[1].account })
+    end)
+
     it("has none for what is no command", function()
       ask("GET", "/api/1/vehicles/" .. signed_world.VIN)
       assert.same({}, audited)

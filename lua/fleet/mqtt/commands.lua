@@ -17,6 +17,7 @@ local M = {}
 
 local most_waiting = 20 -- commands of one car or site
 local clock_slack = 60 -- seconds that a sender's clock may be ahead
+local longest_id, longest_topic = 128, 128 -- bytes; the store keeps the one, the answer's topic is longer than the other
 
 -- ---- reading a message ----
 
@@ -28,22 +29,31 @@ end
 
 local known_members = { id = true, at = true, value = true, params = true, wake = true }
 
+-- What a request without an id is known by: its text may be long.
+local function bare_id(topic, payload)
+  return core.sha256(topic .. "\n" .. payload)
+end
+
+local function value_text(value)
+  if value == nil then return nil end
+  return values.plain(value) or tostring(value)
+end
+
 -- The members that every request has: { id =, at =, bare =, wake =, value =, params = }, or nil and why not.
 local function envelope(topic, payload)
   local given = decoded(payload)
-  if not given then return { id = topic .. "\n" .. payload, bare = true, value = payload } end
+  if not given then return { id = bare_id(topic, payload), bare = true, value = payload } end
   for name in pairs(given) do
     if not known_members[name] then
-      return nil, "unknown member '" .. tostring(name) .. "': there are id, at, params, value and wake"
+      return nil, "unknown member '" .. values.cut(tostring(name)) .. "': there are id, at, params, value and wake"
     end
   end
   local id = given.id
   local named = type(id) == "string" and id ~= "" or type(id) == "number"
-  local value = given.value
-  if type(value) == "number" and value == math.floor(value) then value = string.format("%d", value) end
+  if named and #tostring(id) > longest_id then return nil, "'id' has more than " .. longest_id .. " bytes" end
   return {
-    id = named and tostring(id) or topic .. "\n" .. payload, bare = not named or nil, at = given.at, params = given.params,
-    value = value ~= nil and tostring(value) or nil, wake = given.wake,
+    id = named and tostring(id) or bare_id(topic, payload), bare = not named or nil, at = given.at, params = given.params,
+    value = value_text(given.value), wake = given.wake,
   }
 end
 
@@ -52,8 +62,8 @@ local function check_times(bridge, request)
   if at == nil then return true end
   if type(at) ~= "number" then return nil, "'at' must be UTC seconds" end
   local age = bridge.now() - at
-  if age > bridge.config.max_age then return nil, string.format("it is %d seconds old", math.floor(age)), "old" end
-  if age < -clock_slack then return nil, string.format("it is from %d seconds ahead", math.floor(-age)), "old" end
+  if age > bridge.config.max_age then return nil, string.format("it is %.0f seconds old", age), "old" end
+  if age < -clock_slack then return nil, string.format("it is from %.0f seconds ahead", -age), "old" end
   return true
 end
 
@@ -240,7 +250,7 @@ end
 --- A message has come; never waits.
 function M.take(bridge, topic, payload, retained)
   local thing, rest = target(bridge, topic)
-  if not thing then return end
+  if not thing or #rest > longest_topic then return end
   local name = string.match(rest, "^command/([%w_.]+)$")
   local suffix = not name and string.match(rest, "^([%w_/]+)/set$")
   if not name and not suffix then return end

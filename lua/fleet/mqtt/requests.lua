@@ -15,7 +15,8 @@ local function key(account, id)
 end
 
 local function read(account, id)
-  local text, generation = account.store:get(key(account, id))
+  local text, generation, kind = account.store:get(key(account, id))
+  if text == nil and kind then return nil, generation, kind end
   local list = text and core.json_decode(text)
   return type(list) == "table" and list or {}, generation
 end
@@ -24,7 +25,8 @@ end
 local function update(account, id, change)
   local err, kind
   for _ = 1, tries do
-    local list, generation = read(account, id)
+    local list, generation, failed = read(account, id)
+    if not list then return nil, generation, failed end
     local value, write = change(list)
     if not write then return value end
     while #list > most_kept do table.remove(list, 1) end

@@ -27,20 +27,23 @@ local function number_text(value)
   return (string.gsub(string.format("%.3f", value), "%.?0+$", ""))
 end
 
--- Cut between characters.
-local function cut(text)
+--- Text of others as one line of bounded length, cut between characters.
+function M.cut(text)
   text = string.gsub(text, "%c", " ")
   if #text <= longest_text then return text end
   local stop = longest_text
   while stop > 0 and string.find(string.sub(text, stop + 1, stop + 1), "[\128-\191]") do stop = stop - 1 end
   return string.sub(text, 1, stop)
 end
+local cut = M.cut
 
-local function plain(value)
+--- A value as text; nil for what has none.
+function M.plain(value)
   if type(value) == "number" then return number_text(value) end
   if type(value) == "string" then return cut(value) end
   if type(value) == "boolean" then return tostring(value) end
 end
+local plain = M.plain
 
 -- The version that is installed is not told with the update: it stands beside it.
 local function software(data)

@@ -217,11 +217,13 @@ end
 
 -- ---- idempotency keys ----
 
--- A digest of a short secret is as good as the secret: bodies that may hold one are left out.
+-- A digest of a short secret is as good as the secret: bodies that may hold one are left out. Whose token it is sent with is part
+-- of the request: callers of one socket may have one name.
 local function digest_of(call)
   local asked = call.asked
   local body = next(call.row.secrets) == nil and asked.body or ""
-  return core.sha256(table.concat({ asked.method, asked.path, asked.query, body }, "\n"))
+  local sender = call.token and core.sha256(call.token) or call.account or ""
+  return core.sha256(table.concat({ asked.method, asked.path, asked.query, sender, body }, "\n"))
 end
 
 local function first_result(call, key)
@@ -249,6 +251,12 @@ local function outcome_of(call, answer)
   return answer[1] == 200 and "done" or "refused", ""
 end
 
+-- As the caller wrote it, where it is none of ours: in plain characters, and not without bounds.
+local function told_account(call)
+  local name = call.account
+  return name and (string.gsub(string.sub(name, 1, 64), "[^\32-\126]", "?"))
+end
+
 local function tell(call, answer)
   local seconds = tasks.now() - call.began
   local outcome, kind = outcome_of(call, answer)
@@ -257,7 +265,7 @@ local function tell(call, answer)
   if not service.audit then return end
   local _, wall = tasks.loop.clock()
   service.audit {
-    time = wall, who = call.caller.name, account = call.account, vin = string.sub(call.values.vin, -4), command = call.row.name,
+    time = wall, who = call.caller.name, account = told_account(call), vin = string.sub(call.values.vin, -4), command = call.row.name,
     outcome = outcome, kind = kind ~= "" and kind or nil, status = answer[1], ms = math.floor(seconds * 1000 + 0.5),
     repeated = call.repeated,
   }
