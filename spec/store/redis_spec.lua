@@ -457,6 +457,23 @@ describe("a server that comes back without its data", function()
     assert.equal("pair", (fresh:get("token/a/user")))
   end)
 
+  it("is given back the newest token where it came back with an older one, and nothing that was deleted since", function()
+    local server = start { settings = { "save 3600 1000000" } }
+    local store, other = open(server.address), open(server.address)
+    for _, name in ipairs { "a", "b" } do store:put("token/" .. name .. "/user", "first", { durable = true }) end
+    link_of(store):call(false, "SAVE")
+    store:put("token/a/user", "second", { durable = true })
+    other:delete("token/b/user")
+    link_of(store):call(false, "SAVE")
+    store:put("token/a/user", "third", { durable = true })
+    server.kill()
+    server.again()
+    assert.is_truthy(store:put("x", "y"))
+    local fresh = open(server.address)
+    assert.equal("third", (fresh:get("token/a/user")))
+    assert.is_nil((fresh:get("token/b/user")))
+  end)
+
   it("is not given back what was deleted", function()
     local server = start()
     local store = open(server.address)

@@ -116,15 +116,15 @@ function Lease.release(lease)
 end
 
 -- The commands with which a server that came back without its data is told what this process knows: its leases, and what
--- must last.
-local function memories(self)
+-- must last. One that came back with older data, a snapshot or a replica's, is told what must last.
+local function memories(self, forgot)
   local words = {}
   for key, kept in pairs(self.kept) do
     words[#words + 1] = {
-      "EVALSHA", scripts.restore.sha, "1", script_key(self, key), moved(self), kept.value, text_of(kept.generation),
+      "EVALSHA", scripts.restore.sha, "1", script_key(self, key), moved(self), kept.value, text_of(kept.generation), forgot and "1" or "",
     }
   end
-  for key, lease in pairs(self.leases) do
+  for key, lease in pairs(forgot and self.leases or {}) do
     local left = seconds_left(lease)
     if left > 0 then
       words[#words + 1] = {
@@ -342,7 +342,7 @@ function M.open(given, options)
     self.opened_at = select(2, place.clock())
   end
   self.link, err, kind = new_link(place, {
-    memories = function() return memories(self) end,
+    memories = function(forgot) return memories(self, forgot) end,
     has_memories = function() return next(self.leases) ~= nil or next(self.kept) ~= nil end,
     on_settings = function(settings) findings.warn_of(settings, place) end,
   })

@@ -52,14 +52,14 @@ function M.begin(link)
 end
 
 -- Redis came back without its data: leases that are held are taken again before anybody else may have them.
+-- What it lost since a snapshot, or what a replica had not received, it cannot say: what must last is told at each new connection.
 local function learn_beginning(link, reply)
   local now, began = tonumber(reply[1]), reply[2]
   link.quiet_until = async.real() + (tonumber(began) - now) / 1e6 + link.place.settle
   local forgot = link.began and link.began ~= began
   link.began = began
-  if not forgot then return true end
-  link.warn(link.place.label .. " came back without its data: what others knew is lost")
-  return send_all(link, link.owner.memories())
+  if forgot then link.warn(link.place.label .. " came back without its data: what others knew is lost") end
+  return send_all(link, link.owner.memories(forgot))
 end
 
 --- Takes an answer. Returns "done" after the last, true before; or nil, err when the connection is of no use, and with "refused"

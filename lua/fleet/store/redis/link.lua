@@ -341,9 +341,9 @@ end
 
 local needs_hiredis = "a Redis store needs fleet/redis.so, which is built where hiredis is found: install libhiredis-dev and build again"
 
---- A link to a place (of address.lua), which connects when it is first used. owner: memories() gives the commands that tell a
---- server what it has forgotten, has_memories() whether there are any; on_settings(settings) is told what the server says of
---- itself. Returns the link, or nil, err, kind.
+--- A link to a place (of address.lua), which connects when it is first used. owner: memories(forgot) gives the commands that
+--- tell a server what it has forgotten, all of it or since some time, has_memories() whether there are any; on_settings(settings) is
+--- told what the server says of itself. Returns the link, or nil, err, kind.
 return function(place, owner)
   local found, redis = pcall(require, "fleet.redis")
   if not found then return failure("store", needs_hiredis) end

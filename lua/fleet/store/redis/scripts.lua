@@ -132,9 +132,11 @@ end
 return 1
 ]]
 
--- value, generation -> 1: a record that the server has forgotten, unless a later one stands there
+-- value, generation, forgot -> 1: a record that the server has forgotten, unless a later one stands there. Where the server has
+-- not forgotten all, one that is not there was deleted.
 texts.restore = [[
-if field(redis.call('HGET', key, 'g')) >= tonumber(ARGV[3]) then return 1 end
+local g = redis.call('HGET', key, 'g')
+if field(g) >= tonumber(ARGV[3]) or not g and ARGV[4] == '' then return 1 end
 redis.call('HSET', key, 'v', ARGV[2], 'g', ARGV[3])
 tidy()
 return 1
