@@ -7,7 +7,7 @@ local tasks = require "fleet.async"
 
 local M = {}
 
-local settings = { agent_line = "User-Agent: fleet-test-browser/0.1" }
+local settings = core.settings { agent_line = "User-Agent: fleet-test-browser/0.1" }
 
 local function send(request)
   local reply = assert(tasks.exchange("submit_raw", request, settings, 30))
