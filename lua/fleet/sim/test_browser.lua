@@ -7,9 +7,8 @@ local tasks = require "fleet.async"
 
 local M = {}
 
-local settings = core.settings { agent_line = "User-Agent: fleet-test-browser/0.1" }
-
 local function send(request)
+  local settings = core.settings { agent_line = "User-Agent: fleet-test-browser/0.1" }
   local reply = assert(tasks.exchange("submit_raw", request, settings, 30))
   local status, location, body = reply:status(), reply:header("location"), reply:body()
   local failure, message = reply:failure()

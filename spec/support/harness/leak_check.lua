@@ -1,4 +1,4 @@
--- A leak hunt beside every spec file (set in .busted): when a file has ended, what the core had opened for it must be gone,
+-- A leak check beside every spec file (set in .busted): when a file has ended, what the core had opened for it must be gone,
 -- collected or closed. The JSON reader and one loop stay: they live as long as the state. A few objects more are no leak:
 -- the loop of a file that loads fleet anew and is still held by its own locals, zones that are kept once they were read.
 -- What leaks leaks with every case, and so leaves more.
