@@ -39,6 +39,7 @@ describe("virtual time", function()
     client:close()
     sim:close()
     time.restore()
+    client, sim = nil, nil
   end)
 
   it("is the time of the loop: a client that sleeps eight hours finds its token expired and gets another", function()
