@@ -34,9 +34,13 @@ static double earlier(double a, double b) {
  * have passed. */
 static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
+  struct http *http = l->shared->http;
   double seconds = luaL_optnumber(L, 2, -1);
   if (l->next < l->count) return 0;
+  bool only_timer = seconds == l->told && http_timeout(http) == 0 && !http_finished(http);
   take_events(l, seconds);
+  /* A new request starts with a timer of libcurl's: that is no reason yet for a turn in Lua. */
+  if (only_timer && l->count == 0 && !http_finished(http)) take_events(l, l->own);
   return 0;
 }
 
@@ -70,8 +74,10 @@ static int l_fd(lua_State *L) {
  * descriptor. */
 static int l_timeout(lua_State *L) {
   struct loop *l = check_loop(L);
-  double seconds = earlier(luaL_optnumber(L, 2, -1), http_timeout(l->shared->http));
+  l->own = luaL_optnumber(L, 2, -1);
+  double seconds = earlier(l->own, http_timeout(l->shared->http));
   if (l->next < l->count) seconds = 0;
+  l->told = seconds;
   if (l->exported) poller_arm(&l->shared->poller, seconds);
   if (seconds < 0) return 0;
   lua_pushnumber(L, seconds);

@@ -15,7 +15,8 @@ struct loop {
   struct poller_event
       events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
   int count, next;
-  bool exported; /* a host waits on the descriptor: its timer must be armed */
+  double own, told; /* seconds that loop:timeout was last given, and what it answered; negative: none */
+  bool exported;    /* a host waits on the descriptor: its timer must be armed */
 };
 
 extern const struct box_type loop_type;

@@ -58,8 +58,7 @@ static int l_settings(lua_State *L) {
                        .proxy = text_field(L, 1, "proxy"),
                        .agent_line = text_field(L, 1, "agent_line")};
   struct settings *box = box_new(L, &settings_type, sizeof *box, 1);
-  *box = s;
-  box_open(L, -1);
+  *box = s; /* it holds nothing that could be let go, and is never open */
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, SETTINGS_TABLE);
   return 1;
@@ -73,7 +72,7 @@ void open_settings(lua_State *L) {
 }
 
 static void take_settings(lua_State *L, int index, struct outgoing *o) {
-  const struct settings *s = box_check(L, index, &settings_type);
+  const struct settings *s = box_any(L, index, &settings_type);
   o->r.connect_timeout = s->connect_timeout;
   o->r.max_response = s->max_response;
   o->r.ca_file = s->ca_file;
