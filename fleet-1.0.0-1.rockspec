@@ -5,13 +5,13 @@ source = { url = "file://build/dist/fleet-1.0.0.tar.gz", dir = "fleet-1.0.0" } -
 description = {
   summary = "Client for a vehicle, energy and account service, with in-process command signing and a simulator",
   detailed = [[
-    OAuth, vehicles, signed vehicle commands, energy sites, tariffs and automations for Lua 5.4, with a C core. It
+    OAuth, vehicles, signed vehicle commands, energy sites, tariffs and automations for Lua 5.1 to 5.5, with a C core. It
     blocks, runs in its own tasks or in a host's event loop, and ships a simulator of the whole service.
   ]],
   license = "MIT",
   labels = { "client", "energy", "vehicle", "oauth", "async" },
 }
-dependencies = { "lua >= 5.4, < 5.6", "lua-cjson >= 2.1" }
+dependencies = { "lua >= 5.1, < 5.6", "lua-cjson >= 2.1" }
 external_dependencies = {
   CURL = { library = "curl" }, -- the header may stand in a multiarch directory; pkg-config finds it
   CRYPTO = { header = "openssl/crypto.h", library = "crypto" },

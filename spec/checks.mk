@@ -44,6 +44,29 @@ probes: $(PROBES)
 killed:
 	$(ENV) FLEET_FIGURES=1 $(BUSTED) spec/store/file_spec.lua spec/store/damage_spec.lua spec/oauth/tokens_process_spec.lua
 
+# ---- the other versions of Lua: `make test-versions`, or test-jit and the like; doc/manual/versions.md ----
+
+.PHONY: test-versions portable-specs test-5.1 test-5.3 test-jit
+VERSIONS = 5.1 5.3 jit
+VERSION_DEPS = lua5.1 liblua5.1-0-dev lua5.3 liblua5.3-dev luajit2 libluajit2-5.1-dev
+# Left out: what is bound to 5.4 (the command, packages, examples), and months or many processes, which 5.4 goes through.
+PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energy http registration resources server tables tariff time util \
+  $(addprefix contract/,foreign_values_spec.lua interface_spec.lua stores_spec.lua versions_spec.lua) \
+  $(addprefix oauth/,authorize_spec.lua form_spec.lua token_spec.lua tokens_spec.lua) \
+  $(addprefix signing/,codec_spec.lua command_spec.lua jws_spec.lua message_spec.lua metadata_spec.lua receiver_spec.lua \
+    session_api_spec.lua session_pool_spec.lua session_spec.lua transport_spec.lua) \
+  $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua sealed_spec.lua))
+
+test-versions: $(VERSIONS:%=test-%)
+
+$(VERSIONS:%=test-%): test-%:
+	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"
+	@$(MAKE) --no-print-directory -s build probes LUA_VERSION=$*
+	@$(MAKE) --no-print-directory portable-specs LUA_VERSION=$*
+
+portable-specs:
+	@$(ENV) $(BUSTED) $(PORTABLE)
+
 # ---- sanitizers: the same suite, built with them ----
 
 .PHONY: asan sanitized-specs tsan threads run-threads valgrind

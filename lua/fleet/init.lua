@@ -30,6 +30,9 @@ end
 --- The tables as data: fresh lists of rows.
 fleet.endpoints, fleet.commands, fleet.reasons = core.endpoints, core.commands, core.reasons
 
+--- pcall of a function that may wait: where tasks of Lua 5.1 need it, see doc/manual/versions.md. Elsewhere it is pcall.
+fleet.pcall = require("fleet.util.compat").pcall
+
 --- The same handle or client, whose calls raise err instead of returning nil, err, kind.
 function fleet.throwing(object)
   return require("fleet.client.raising").wrap(object)

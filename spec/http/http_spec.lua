@@ -540,6 +540,7 @@ describe("the client", function()
   end)
 
   it("opens nothing that a child process inherits", function()
+    if _VERSION < "Lua 5.3" then return pending "the shell that looks is not this process's child there" end
     exchange { "/ok" }
     local ours = { ["anon_inode:[eventpoll]"] = "epoll", ["anon_inode:[timerfd]"] = "timer" }
     for line in io.lines("/proc/net/tcp") do

@@ -177,8 +177,9 @@ describe("a time zone file", function()
 
   -- A version 2 file with one local time and the given footer.
   local function with_footer(footer, leaps)
-    local header = "TZif2" .. ("\0"):rep(15) .. (">I4I4I4I4I4I4"):pack(0, 0, leaps or 0, 0, 1, 4)
-    local body = (">i4BB"):pack(0, 0, 0) .. "XXX\0"
+    local function number(n) return "\0\0\0" .. string.char(n) end
+    local header = "TZif2" .. ("\0"):rep(15 + 8) .. number(leaps or 0) .. number(0) .. number(1) .. number(4)
+    local body = ("\0"):rep(6) .. "XXX\0"
     local narrow, wide = ("\0"):rep(8 * (leaps or 0)), ("\0"):rep(12 * (leaps or 0))
     return header .. body .. narrow .. header .. body .. wide .. "\n" .. footer .. "\n"
   end

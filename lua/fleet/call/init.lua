@@ -137,26 +137,25 @@ end
 
 -- ---- logging ----
 
-local listeners = setmetatable({}, { __mode = "k" }) -- context -> { function = true }
-
 --- Calls fn(row, id, status) after every attempt of the calls of a context, repeated ones too: what counts is what was sent.
 --- status is nil where no answer came. Returns a function that ends it.
 function M.listen(context, fn)
-  local list = listeners[context] or {}
-  listeners[context], list[fn] = list, true
+  local list = context.listeners or {} -- not in a weak table: the functions know the context
+  context.listeners, list[fn] = list, true
   return function() list[fn] = nil end
 end
 
 local function tell(call, reply)
-  if not listeners[call.context] then return end
+  local list = call.context.listeners
+  if not list then return end
   local status = reply and reply:status() ~= 0 and reply:status() or nil
-  for fn in pairs(listeners[call.context]) do fn(call.row, call.id, status) end
+  for fn in pairs(list) do fn(call.row, call.id, status) end
 end
 
 -- Whether anybody wants to know of an attempt that went well.
 local function is_watched(call)
   local context = call.context
-  return listeners[context] or context.config.log or context.config.metrics or call.on_reply
+  return context.listeners or context.config.log or context.config.metrics or call.on_reply
 end
 
 local function report(call, reply, err, attempt, billed)

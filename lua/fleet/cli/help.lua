@@ -250,7 +250,7 @@ local function task_sections(parts)
   local of_task
   for i, verb in ipairs(verbs.list) do
     of_task = of_task or {}
-    of_task[#of_task + 1] = { verbs.usage(verb), (string.match(verb.doc, "^.-%.%f[%s\0]") or verb.doc) }
+    of_task[#of_task + 1] = { verbs.usage(verb), (string.match(verb.doc, "^.-%.%f[%s%z]") or verb.doc) }
     local next_verb = verbs.list[i + 1]
     if not next_verb or next_verb.task ~= verb.task then
       parts[#parts + 1] = section(verb.task, of_task, 40)

@@ -13,6 +13,7 @@ local allowed = 4
 
 -- What a finalised object held is finalised in the collection after it, and what that held in the next.
 local function live()
+  if jit then jit.flush() end -- luacheck: ignore (compiled code holds what it was compiled with)
   for _ = 1, 8 do collectgarbage() end
   return core.live()
 end

@@ -1,8 +1,5 @@
 /* One interface to every Lua from 5.1 to 5.5, and LuaJIT: that of 5.4. What an older one lacks, or does in
  * another way, is made up here and in versions.c, so that no other file asks which Lua it is compiled for.
- *
- * Before 5.3 every number is a double: lua_Integer is 64 bits here all the same, and an integer that a double
- * cannot hold is pushed as decimal text and taken as such.
  */
 #ifndef FLEET_BIND_VERSIONS_H
 #define FLEET_BIND_VERSIONS_H
@@ -18,6 +15,10 @@
 void check_lua(lua_State *L);
 #undef luaL_checkversion
 #define luaL_checkversion check_lua
+
+#if LUA_VERSION_NUM >= 505
+#define lua_newstate(allocate, data) lua_newstate((allocate), (data), 0) /* the seed */
+#endif
 
 #if LUA_VERSION_NUM < 504
 
@@ -43,75 +44,7 @@ int compat_typeerror(lua_State *L, int argument, const char *expected);
 #endif
 
 #if LUA_VERSION_NUM < 503
-
-#undef luaL_newlib
-#undef luaL_optinteger
-#undef lua_pushliteral
-
-typedef long long compat_integer;
-
-int compat_absindex(lua_State *L, int index);
-size_t compat_rawlen(lua_State *L, int index);
-
-int compat_getfield(lua_State *L, int index, const char *name);
-int compat_geti(lua_State *L, int index, compat_integer i);
-void compat_seti(lua_State *L, int index, compat_integer i);
-int compat_rawget(lua_State *L, int index);
-int compat_rawgeti(lua_State *L, int index, compat_integer i);
-void compat_rawseti(lua_State *L, int index, compat_integer i);
-int compat_rawgetp(lua_State *L, int index, const void *key);
-void compat_rawsetp(lua_State *L, int index, const void *key);
-int compat_getmetafield(lua_State *L, int index, const char *name);
-
-void compat_pushinteger(lua_State *L, compat_integer value);
-int compat_isinteger(lua_State *L, int index);
-compat_integer compat_tointegerx(lua_State *L, int index, int *whole);
-compat_integer compat_checkinteger(lua_State *L, int argument);
-compat_integer compat_optinteger(lua_State *L, int argument, compat_integer fallback);
-compat_integer compat_len(lua_State *L, int index);
-
-const char *compat_tolstring(lua_State *L, int index, size_t *size);
-const char *compat_push_text(lua_State *L, int index, size_t *size);
-const char *compat_checklstring(lua_State *L, int argument, size_t *size);
-const char *compat_optlstring(lua_State *L, int argument, const char *fallback, size_t *size);
-
-void compat_setfuncs(lua_State *L, const luaL_Reg *functions, int upvalues);
-int compat_newmetatable(lua_State *L, const char *name);
-void compat_setmetatable(lua_State *L, const char *name);
-void *compat_testudata(lua_State *L, int index, const char *name);
-
-#define lua_Integer compat_integer
-#define lua_absindex compat_absindex
-#define lua_rawlen(L, i) compat_rawlen((L), (i))
-#define lua_getfield(L, i, k) compat_getfield((L), (i), (k))
-#define lua_geti compat_geti
-#define lua_seti compat_seti
-#define lua_rawget(L, i) compat_rawget((L), (i))
-#define lua_rawgeti(L, i, n) compat_rawgeti((L), (i), (n))
-#define lua_rawseti(L, i, n) compat_rawseti((L), (i), (n))
-#define lua_rawgetp compat_rawgetp
-#define lua_rawsetp compat_rawsetp
-#define luaL_getmetafield(L, i, k) compat_getmetafield((L), (i), (k))
-#define lua_pushinteger compat_pushinteger
-#define lua_isinteger compat_isinteger
-#define lua_tointegerx compat_tointegerx
-#define luaL_checkinteger compat_checkinteger
-#define luaL_optinteger compat_optinteger
-#define luaL_len compat_len
-#define lua_tolstring(L, i, n) compat_tolstring((L), (i), (n))
-#define luaL_tolstring compat_push_text
-#define luaL_checklstring(L, i, n) compat_checklstring((L), (i), (n))
-#define luaL_optlstring(L, i, d, n) compat_optlstring((L), (i), (d), (n))
-#define luaL_setfuncs compat_setfuncs
-#define luaL_newmetatable(L, k) compat_newmetatable((L), (k))
-#define luaL_setmetatable compat_setmetatable
-#define luaL_testudata compat_testudata
-#define lua_tointeger(L, i) compat_tointegerx((L), (i), NULL)
-#define lua_pushliteral(L, s) lua_pushlstring((L), "" s, sizeof(s) - 1)
-#define luaL_newlib(L, l) (lua_newtable(L), compat_setfuncs((L), (l), 0))
-#ifndef LUA_OK
-#define LUA_OK 0
-#endif
+#include "bind/lua/before_5_3.h"
 #endif
 
 #if LUA_VERSION_NUM == 501
