@@ -231,6 +231,8 @@ doc: build
 	mv $(B)/architecture.svg doc/architecture.svg
 	mv $(B)/reference.md doc/reference.md
 	mv $(B)/types.lua lua/fleet/types.lua
+	$(ENV) $(LUA) -e 'io.write(require("doc.generate.api").markdown())' >$(B)/api.md
+	mv $(B)/api.md doc/api.md
 	@if command -v pandoc >/dev/null; then $(MAKE) --no-print-directory -s pages; else echo "no HTML: install pandoc" >&2; fi
 
 # Our message definitions to C; the result is committed, so that a user needs no generator.

@@ -134,6 +134,7 @@ local tail = [[
 ---@field wait fun(self: fleet.task): ... what the function returned; an error in it raises again
 ---@field cancel fun(self: fleet.task)
 ---@field close fun(self: fleet.task)
+local task = {}
 
 ---@class fleet.module
 ---@field _VERSION string
@@ -442,6 +443,7 @@ function M.definitions()
     end
   end
   list[#list + 1] = tail
+  list[#list + 1] = require "doc.generate.types_modules"
   list[#list + 1] = require "doc.generate.types_signing"
   list[#list + 1] = "return fleet"
   return table.concat(list, "\n\n") .. "\n"
