@@ -120,10 +120,10 @@ function M.markdown()
     end
   end
   return table.concat({ "# The Lua interface", [[
-Every public function and object but the calls of the service, which stand in [the reference](reference.md). Made from the editor types
-(`lua/fleet/types.lua`) by `make doc`. Prices are per kWh, times UTC seconds, lengths of time seconds, unless a line says otherwise. A call that
-the world refuses returns `nil, err, kind`; what the caller gets wrong raises.]], "## Functions and methods", table.concat(functions, "\n\n"),
-    "## Objects and tables", table.concat(classes, "\n\n") }, "\n\n") .. "\n"
+Every public function and object but the calls of the service, which stand in [the reference](reference.md). Made from the
+editor types (`lua/fleet/types.lua`) by `make doc`. Prices are per kWh, times UTC seconds, lengths of time seconds, unless a
+line says otherwise. A call that the world refuses returns `nil, err, kind`; what the caller gets wrong raises.]],
+    "## Functions and methods", table.concat(functions, "\n\n"), "## Objects and tables", table.concat(classes, "\n\n") }, "\n\n") .. "\n"
 end
 
 return M
