@@ -335,6 +335,18 @@ describe("names of parameters", function()
     refuses("unknown parameter 'vin'", "car", "set_charge_limit", { percent = 80, vin = seam.vin })
   end)
 
+  it("that are options of the call are told where they stand", function()
+    refuses("set_charge_limit: 'timeout' is an option of the call: it stands in the table after the parameters", "car",
+      "set_charge_limit", { percent = 80, timeout = 5 })
+    refuses("'wake' is an option of the call", "car", "auto_conditioning_start", { wake = true })
+  end)
+
+  it("may be none: an empty table is taken in their place, but no more than that", function()
+    assert.is_truthy(sent("car", "info", {}, { timeout = 5 }))
+    refuses("info: too many arguments", "car", "info", { timeout = 5 }, { timeout = 5 })
+    refuses("info: too many arguments", "car", "info", {}, {}, {})
+  end)
+
   it("that are required are missed by name", function()
     refuses("set_charge_limit: 'percent' is missing", "car", "set_charge_limit")
     refuses("set_charge_limit: 'percent' is missing", "car", "set_charge_limit", {})

@@ -598,7 +598,8 @@ describe("secrets", function()
       log = function(event) events[#events + 1] = event end,
     })
     local handle, list = handle_of(row, client), params_of(row)
-    if #list > 0 or not row.flags.body_as_given then list[#list + 1] = { timeout = 0.1, force = true } end
+    if #list == 0 then list[1] = {} end
+    list[#list + 1] = { timeout = 0.1, force = true }
     local value, err = handle[row.method](handle, table.unpack(list))
     if type(value) == "table" and value.collect then value, err = value:collect() end
     return { text = all_text { events = events, err = err or {} }, message = tostring(err), value = value, requests = requests, err = err }

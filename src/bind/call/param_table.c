@@ -16,6 +16,15 @@ size_t param_names(const struct plan *p, const char **names) {
   return count;
 }
 
+/* An option among the parameters is told where it belongs. */
+static void unknown_parameter(const struct plan *p, const char *given, const char *const *names,
+                              size_t count) {
+  for (const struct option *o = call_option_rows; o->name; o++)
+    if (strcmp(o->name, given) == 0)
+      mistake(p, "'%s' is an option of the call: it stands in the table after the parameters", given);
+  unknown_name(p, "parameter", given, names, count);
+}
+
 void check_names(const struct plan *p) {
   const char *names[MOST_PARAMS];
   size_t count = param_names(p, names);
@@ -26,7 +35,7 @@ void check_names(const struct plan *p) {
     const char *given = lua_tostring(p->L, -2);
     bool known = false;
     for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
-    if (!known) unknown_name(p, "parameter", given, names, count);
+    if (!known) unknown_parameter(p, given, names, count);
   }
 }
 

@@ -138,6 +138,16 @@ static int l_row_options(lua_State *L) {
   return 1;
 }
 
+/* Whether an empty table stands in the place of the parameters that a row has not, and something behind it.
+ */
+static bool stands_for_none(const struct plan *p, int index) {
+  if (index + 1 >= p->box || lua_isnil(p->L, index + 1) || !lua_istable(p->L, index)) return false;
+  lua_pushnil(p->L);
+  if (!lua_next(p->L, index)) return true;
+  lua_pop(p->L, 2);
+  return false;
+}
+
 static int l_plan(lua_State *L) {
   struct plan p = {.L = L, .row = row_at(L, 1), .handle = 2, .separator = ""};
   const char *kind = handle_kind(L, 2);
@@ -146,7 +156,10 @@ static int l_plan(lua_State *L) {
   p.box = lua_gettop(L);
   int argument = 3;
   if (!p.row->message) write_path(&p, &argument);
-  if (takes_params(&p)) p.params = params_at(&p, argument++);
+  if (takes_params(&p))
+    p.params = params_at(&p, argument++);
+  else if (stands_for_none(&p, argument))
+    argument++;
   p.options = optional_table(&p, argument++, "the options");
   if (argument < p.box && !lua_isnil(L, argument)) mistake(&p, "too many arguments");
   check_names(&p);
