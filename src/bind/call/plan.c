@@ -141,7 +141,7 @@ static int l_row_options(lua_State *L) {
 /* Whether an empty table stands in the place of the parameters that a row has not, and something behind it.
  */
 static bool stands_for_none(const struct plan *p, int index) {
-  if (index + 1 >= p->box || lua_isnil(p->L, index + 1) || !lua_istable(p->L, index)) return false;
+  if (index + 1 >= p->box || !lua_istable(p->L, index + 1) || !lua_istable(p->L, index)) return false;
   lua_pushnil(p->L);
   if (!lua_next(p->L, index)) return true;
   lua_pop(p->L, 2);
