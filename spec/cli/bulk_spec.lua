@@ -184,6 +184,15 @@ describe("a verb for many vehicles", function()
     assert.equal("1 unknown", outcomes(run { "honk_horn", "--all", "--json", "--resume", path }))
   end)
 
+  it("goes on where the very first line was cut", function()
+    local path = directory .. "/run"
+    write("run", '{"args":"{}","ru')
+    run { "honk_horn", "--vins", write("one", C), "--resume", path }
+    sent = {}
+    assert.equal("1 done, 2 done", outcomes(run { "honk_horn", "--all", "--json", "--resume", path }))
+    assert.equal(2, #sent)
+  end)
+
   it("does not take the record of another run for its own, and writes no secret into one", function()
     local path = directory .. "/run"
     run { "set_charge_limit", "--all", "percent=80", "--resume", path }

@@ -65,6 +65,19 @@ describe("the proxy's service", function()
       assert.same({}, world.ran)
     end)
 
+    it("502 for a status that is none", function()
+      for _, status in ipairs { 600, 999 } do
+        world:close()
+        world = signed_world.new()
+        local answered = { status = status, headers = {}, body = "{}" }
+        service = serving { client = world:client { http = function() return answered end } }
+        assert.equal(502, command("honk_horn").status)
+        assert.equal(502, ask("GET", "/api/1/vehicles").status)
+        answered.status = 599
+        assert.equal(599, ask("GET", "/api/1/vehicles").status)
+      end
+    end)
+
     it("429 with Retry-After as the service gives it", function()
       world:fault("rate_limit", 1, { retry_after = 60 })
       local reply = command("honk_horn")

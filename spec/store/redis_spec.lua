@@ -166,6 +166,19 @@ describe("getting in", function()
     assert.matches("certificate of Redis is not believed", err.message)
   end)
 
+  it("is kept whatever others left in OpenSSL's queue of errors", function()
+    local server = start { tls = "server" }
+    local store = open(server.address, { ca_file = server.directory .. "/ca.pem" })
+    require("probe_openssl_errors")()
+    assert.is_truthy(store:put("k", "v"))
+    local attempt = link_of(store).attempt
+    for _ = 1, 5 do
+      require("probe_openssl_errors")()
+      assert.equal("v", (store:get("k")))
+    end
+    assert.equal(attempt, link_of(store).attempt)
+  end)
+
   it("compares the name in the certificate", function()
     local server = start { tls = "server" }
     os.execute(("cd %s && cp other.pem server.pem && cp other.key server.key"):format(server.directory))

@@ -99,9 +99,15 @@ void tls_free(struct tls *t) {
 
 /* ---- bytes; OpenSSL writes with write(), which may raise SIGPIPE ---- */
 
+/* What somebody else left in the thread's queue of errors would be taken for this connection's. */
+static void begin(struct sigpipe *held) {
+  sigpipe_hold(held);
+  ERR_clear_error();
+}
+
 enum tls_progress tls_handshake(struct tls *t, struct err *e) {
   struct sigpipe held;
-  sigpipe_hold(&held);
+  begin(&held);
   int result = SSL_do_handshake(t->ssl);
   enum tls_progress made = result == 1 ? TLS_DONE : progress(t, result, e);
   sigpipe_release(&held);
@@ -110,7 +116,7 @@ enum tls_progress tls_handshake(struct tls *t, struct err *e) {
 
 enum tls_progress tls_read(struct tls *t, void *data, size_t size, size_t *got, struct err *e) {
   struct sigpipe held;
-  sigpipe_hold(&held);
+  begin(&held);
   int result = SSL_read_ex(t->ssl, data, size, got);
   enum tls_progress made = result == 1 ? TLS_DONE : progress(t, result, e);
   sigpipe_release(&held);
@@ -123,7 +129,7 @@ bool tls_holds_more(const struct tls *t) {
 
 enum tls_progress tls_write(struct tls *t, const void *data, size_t size, size_t *done, struct err *e) {
   struct sigpipe held;
-  sigpipe_hold(&held);
+  begin(&held);
   int result = SSL_write_ex(t->ssl, data, size, done);
   enum tls_progress made = result == 1 ? TLS_DONE : progress(t, result, e);
   sigpipe_release(&held);

@@ -91,7 +91,7 @@ function M.failure(err, command)
   end
   if as_it_came(err) then
     if not string.find(err.raw, "^%s*[{%[]") then headers["Content-Type"] = "text/plain; charset=utf-8" end
-    return err.status, headers, err.raw
+    return status_for(err), headers, err.raw
   end
   local body = {
     response = core.null, error = err.outcome ~= "unknown" and texts[err.kind] or err.reason or err.kind,

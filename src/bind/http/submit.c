@@ -29,14 +29,16 @@ static const char *text_field(lua_State *L, int index, const char *name) {
   return text;
 }
 
-static double number_field(lua_State *L, int index, const char *name, double fallback) {
+static double number_field(lua_State *L, int index, const char *name, double fallback, double most) {
   lua_getfield(L, index, name);
-  return luaL_optnumber(L, -1, fallback);
+  double value = luaL_optnumber(L, -1, fallback);
+  if (!(value >= 0 && value <= most)) luaL_error(L, "'%s' is a number from 0 to %f", name, most);
+  return value;
 }
 
 /* ---- the settings of connections, read once for many requests ---- */
 
-struct settings { /* texts stand in the table, a user value */
+struct settings { /* texts stand in a table of its own, a user value */
   double connect_timeout;
   size_t max_response;
   const char *ca_file, *unix_path, *proxy, *agent_line;
@@ -45,21 +47,31 @@ enum { SETTINGS_TABLE = 1 };
 
 static const struct box_type settings_type = {"fleet.settings", NULL, NULL, NULL};
 
-/* core.settings{ connect_timeout =, max_response =, ca_file =, unix_path =, proxy =, agent_line = }; the
- * table is kept and must stay as it is */
+/* The caller's table may change while the texts are in use. */
+static void push_texts(lua_State *L) {
+  static const char *const names[] = {"ca_file", "unix_path", "proxy", "agent_line"};
+  lua_createtable(L, 0, 4);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (lua_getfield(L, 1, names[i]) != LUA_TNIL) luaL_checkstring(L, -1); /* a number becomes text here */
+    lua_setfield(L, -2, names[i]);
+  }
+}
+
+/* core.settings{ connect_timeout =, max_response =, ca_file =, unix_path =, proxy =, agent_line = } */
 static int l_settings(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  luaL_checkstack(L, 8, "settings");
-  struct settings s = {.connect_timeout = number_field(L, 1, "connect_timeout", 10),
-                       .max_response = (size_t)number_field(L, 1, "max_response", 10e6),
-                       .ca_file = text_field(L, 1, "ca_file"),
-                       .unix_path = text_field(L, 1, "unix_path"),
-                       .proxy = text_field(L, 1, "proxy"),
-                       .agent_line = text_field(L, 1, "agent_line")};
+  luaL_checkstack(L, 10, "settings");
+  push_texts(L);
+  struct settings s = {.connect_timeout = number_field(L, 1, "connect_timeout", 10, 1e9),
+                       .max_response = (size_t)number_field(L, 1, "max_response", 10e6, 18e18),
+                       .ca_file = text_field(L, 2, "ca_file"),
+                       .unix_path = text_field(L, 2, "unix_path"),
+                       .proxy = text_field(L, 2, "proxy"),
+                       .agent_line = text_field(L, 2, "agent_line")};
   struct settings *box = box_new(L, &settings_type, sizeof *box, 1);
   *box = s; /* it holds nothing that could be let go, and is never open */
-  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, SETTINGS_TABLE);
   return 1;
 }

@@ -72,7 +72,8 @@ function M.open(path, row, args, reading)
   local file, why = io.open(path, "ab")
   if not file then usage_error.raise("--resume: " .. why) end
   journal.file = file
-  if #lines == 0 then journal:write(head) else file:write("\n") end -- behind a line that was cut
+  if file:seek("end") > 0 then file:write("\n") end -- behind a line that was cut
+  if #lines == 0 then journal:write(head) end
   return journal
 end
 
