@@ -200,3 +200,38 @@ describe("running", function()
     assert.matches("^fleet%.automation charge_by %(%.%.%.%d%d%d%d%)$", tostring(charge_by()))
   end)
 end)
+
+describe("a store that cannot be read", function()
+  -- Fails the reads whose key begins so.
+  local function failing(store, prefix)
+    local broken = setmetatable({}, { __index = store })
+    for _, name in ipairs { "put", "lease" } do
+      broken[name] = function(_, ...) return store[name](store, ...) end
+    end
+    function broken.get(_, key)
+      if key:find(prefix, 1, true) == 1 then return nil, { kind = "store", message = "away" }, "store" end
+      return store:get(key)
+    end
+    return broken
+  end
+
+  for _, prefix in ipairs { "automation/", "claims/" } do
+    it("ends the run, forgets nothing of " .. prefix .. " and leaves the automation as it was", function()
+      local automation = charge_by()
+      local account = automation.account
+      local store = account.store
+      local pending = '{"pending":{"call":"charge_start","subject":"charging","want":true,"at":1}}'
+      assert(store:put(automation.key, pending))
+      account.store = failing(store, prefix)
+      local done, _, kind = fleet.run(automation.run, automation)
+      local dry, cost = select(3, automation:dry_run()), prefix == "automation/" and select(3, automation:cost())
+      account.store = store
+      assert.same({ nil, "store" }, { done, kind })
+      if prefix == "automation/" then
+        assert.equal(pending, (store:get(automation.key)))
+        assert.same({ "store", "store" }, { dry, cost })
+      end
+      assert.is_truthy(store:lease(automation.key, 5)) -- nobody holds it
+    end)
+  end
+end)

@@ -378,6 +378,26 @@ describe("automations", function()
     end)
   end)
 
+  it("do not run where it cannot be read which of them are switched off", function()
+    houses.new():run(function(house)
+      local car = house.client:vehicle(vin)
+      local ensure = fleet.automation.ensure { car = car, name = "limit", settings = { set_charge_limit = { percent = 70 } } }
+      local bridge = house:bridge { automations = { ensure } }
+      local store = bridge.account.store
+      local function get(_, key)
+        if key:find("/automations", 1, true) then return nil, { kind = "store", message = "away" }, "store" end
+        return store:get(key)
+      end
+      bridge.account.store = setmetatable({ get = get }, { __index = function(_, name)
+        return type(store[name]) == "function" and function(_, ...) return store[name](store, ...) end or store[name]
+      end })
+      local done, _, kind = bridge:run()
+      bridge.account.store = store
+      assert.same({ nil, "store" }, { done, kind })
+      assert.same({}, house.commands)
+    end)
+  end)
+
   it("must be automations, with names of their own", function()
     run({}, function(house)
       assert.has_error(function() house:bridge { automations = { {} } } end)

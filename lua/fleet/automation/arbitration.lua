@@ -23,9 +23,10 @@ function M.key(account, id)
   return "claims/" .. account.config.account .. "/" .. id
 end
 
---- The claims of a car, { subject = { by =, rank =, ends =, why = } }, and the record's generation.
+--- The claims of a car, { subject = { by =, rank =, ends =, why = } }, and the record's generation; or nil, err, kind.
 function M.read(account, id)
-  local text, generation = account.store:get(M.key(account, id))
+  local text, generation, kind = account.store:get(M.key(account, id))
+  if text == nil and kind then return nil, generation, kind end
   return text and core.json_decode(text) or {}, generation
 end
 
@@ -62,7 +63,8 @@ local tries = 5
 function M.write(account, id, mine, me, now)
   local err, kind
   for _ = 1, tries do
-    local claims, generation = M.read(account, id)
+    local claims, generation, failed = M.read(account, id)
+    if not claims then return nil, generation, failed end
     local wanted, changed = merged(claims, mine, me, now)
     if not changed then return wanted end
     local done

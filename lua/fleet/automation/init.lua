@@ -53,9 +53,11 @@ function Automation:explain()
   return string.format("%s, %s: %s", self.config.name, decisions.time_text(self.config, self.why_at), self.why)
 end
 
---- What it has cost: { calls = billed calls by class, usd =, text = }.
+--- What it has cost: { calls = billed calls by class, usd =, text = }, or nil, err, kind where the store fails.
 function Automation:cost()
-  local state = self.state or states.load(self.account, self.key)
+  local state, err, kind = self.state, nil, nil
+  if not state then state, err, kind = states.load(self.account, self.key) end
+  if not state then return nil, err, kind end
   return cost.of(state.calls)
 end
 

@@ -94,7 +94,10 @@ local function decide(self, state)
   new_day(self, state, now)
   shared_looks.exchange(self, state)
   state.inputs = inputs(self, now)
-  if self.config.car then state.claims = arbitration.read(self.account, self.id) end
+  if self.config.car then
+    local claims, err = arbitration.read(self.account, self.id)
+    state.claims = claims or error(err, 0)
+  end
   local decision = self:step(now, state)
   if self.config.car and not self.dry then
     local kept, err = arbitration.write(self.account, self.id, decision.claims or {}, self.me, now)
@@ -194,6 +197,12 @@ local function release(self)
   self.lease, self.running, self.stopped = nil, false, false
 end
 
+-- What was raised: a failure of the store is returned, all else goes on.
+local function failed(raised)
+  if type(raised) == "table" and raised.kind and raised.kind ~= "cancelled" then return nil, raised, raised.kind end
+  error(raised, 0)
+end
+
 --- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and every
 --- command; options.notify(event): what a person should know, beside the automation's own; options.dry_run: looks and decides,
 --- sends no command. Returns true once stopped, or nil, err, kind when the same automation runs elsewhere or the store fails.
@@ -201,8 +210,13 @@ function M.run(self, given)
   begin(self, given or {})
   local held, err, kind = hold(self)
   if not held then return nil, err, kind end
+  self.state, err, kind = states.load(self.account, self.key)
+  if not self.state then
+    self.lease:release()
+    self.lease = nil
+    return nil, err, kind
+  end
   self.running = true
-  self.state = states.load(self.account, self.key)
   if self.dry then self.state.again_at = nil end
   local unlisten = count_calls(self, function() return self.state end)
   local ok, value
@@ -210,8 +224,7 @@ function M.run(self, given)
   unlisten()
   release(self)
   if ok then return value, err, kind end
-  if type(value) == "table" and value.kind and value.kind ~= "cancelled" then return nil, value, value.kind end
-  error(value, 0)
+  return failed(value)
 end
 
 --- Ends run() at its next rest, also one that is about to begin; what was sent stays sent.
@@ -224,12 +237,13 @@ end
 --- sending it, month = an estimate of a month, each { calls = by class, usd =, text = } }, or nil, err, kind.
 function M.dry_run(self)
   begin(self, { dry_run = true })
-  local state = states.load(self.account, self.key)
+  local state, err, kind = states.load(self.account, self.key)
+  if not state then return nil, err, kind end
   self.state = state
   local unlisten = count_calls(self, function() return self.state end)
   local ok, after = pcall(rounds, self, state)
   unlisten()
-  if not ok then error(after, 0) end
+  if not ok then return failed(after) end
   if after.trouble then return errors.failure(after.trouble.kind or "service", after.trouble.message) end
   return { why = self.why, actions = self.would, cost = cost.of(self.would_cost), month = cost.of(self.definition.month(self.config)) }
 end

@@ -39,8 +39,11 @@ function M.stale(state)
   end
 end
 
+--- The state of a key, fresh where there is none; nil, err, kind where the store cannot be read: what was being sent would be
+--- forgotten.
 function M.load(account, key)
-  local text = account.store:get(key)
+  local text, err, kind = account.store:get(key)
+  if text == nil and kind then return nil, err, kind end
   local kept = text and core.json_decode(text)
   local state = M.fresh()
   if type(kept) ~= "table" then return state end

@@ -15,8 +15,10 @@ local function key(bridge)
   return "mqtt/" .. bridge.account.config.account .. "/automations"
 end
 
+-- Where it cannot be read, nothing runs: what a person switched off must stay so.
 local function switched_off(bridge)
-  local text = bridge.account.store:get(key(bridge))
+  local text, err, kind = bridge.account.store:get(key(bridge))
+  if text == nil and kind then error(err, 0) end
   local set = text and core.json_decode(text)
   return type(set) == "table" and set or {}
 end
@@ -51,7 +53,7 @@ local function attributes_of(one)
   local cost = automation:cost()
   return {
     kind = automation.kind, next_decision = iso(state.again_at),
-    commands_today = state.day and state.day.commands or nil, cost = cost.text, plan = plan_of(state),
+    commands_today = state.day and state.day.commands or nil, cost = cost and cost.text, plan = plan_of(state),
   }
 end
 
