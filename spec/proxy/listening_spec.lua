@@ -164,6 +164,20 @@ describe("fleet.proxy", function()
       assert.equal("401", (curl(proxy, (with:gsub("NAME", "stranger")))))
     end)
 
+    it("another certificate is shown after it was read again", function()
+      local files_of = { secret = ("s"):rep(20) }
+      files_of.certificate, files_of.certificate_key = certificates .. "/server.pem", certificates .. "/server.key"
+      local proxy = open(files_of)
+      local with = "-H 'Authorization: Bearer " .. ("s"):rep(20) .. "'"
+      assert.equal("200", (curl(proxy, with)))
+      local client = sim:client()
+      opened[#opened + 1] = client
+      assert(proxy:reload { client = client, secret = ("s"):rep(20), certificate = certificates .. "/other.pem",
+        certificate_key = certificates .. "/other.key" })
+      assert.equal("000", (curl(proxy, with))) -- it is of another name
+      assert.equal("200", (curl(proxy, with .. " --insecure")))
+    end)
+
     it("a certificate whose key others can read is refused", function()
       os.execute("chmod 644 " .. process.quote(certificates .. "/other.key"))
       local proxy, err = open { certificate = certificates .. "/other.pem", certificate_key = certificates .. "/other.key" }
