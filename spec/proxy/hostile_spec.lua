@@ -9,7 +9,10 @@ describe("the proxy, before clients that are none,", function()
   local sim, proxy, client, directory
 
   setup(function() sim = signed_sim.start() end)
-  teardown(function() sim:close() end)
+  teardown(function()
+    sim:close()
+    sim = nil
+  end)
 
   before_each(function()
     directory = process.temporary("proxy-hostile")
@@ -21,6 +24,7 @@ describe("the proxy, before clients that are none,", function()
   after_each(function()
     proxy:close()
     client:close()
+    proxy, client = nil, nil
     process.execute("rm -rf " .. process.quote(directory))
   end)
 

@@ -59,7 +59,8 @@ describe("a proxy that is killed under load", function()
     })
     process.execute("chmod 600 " .. process.quote(directory .. "/config.json"))
     files.write(directory .. "/script", script)
-    os.execute(("directory=%s fleet=%s keys=%d kills=%d vins=%s setsid bash %s/script >%s/said 2>&1 &"):format(process.quote(directory),
+    local line = "export directory=%s fleet=%s keys=%d kills=%d vins=%s; setsid bash %s/script >%s/said 2>&1 &"
+    process.execute(line:format(process.quote(directory),
       sim_process.fleet, keys, kills, process.quote(table.concat(vins, " ")), directory, directory))
     signed_sim.wait(function() return files.find(directory .. "/done") ~= nil end, 60 + kills * keys)
 

@@ -16,7 +16,10 @@ describe("fleet.proxy", function()
     nginx.certificates(certificates)
   end)
 
-  teardown(function() sim:close() end)
+  teardown(function()
+    sim:close()
+    sim = nil
+  end)
 
   before_each(function()
     directory, opened = process.temporary("proxy"), {}

@@ -46,6 +46,7 @@ describe("a recipe of the proxy's page", function()
     proxy:close()
     client:close()
     sim:close()
+    sim, proxy, client = nil, nil, nil
     process.execute("rm -rf " .. process.quote(directory))
   end)
 
@@ -54,7 +55,7 @@ describe("a recipe of the proxy's page", function()
     local secret = files.read(directory .. "/secret"):gsub("%s", "")
     files.write(directory .. "/program.lua", ("proxy_url, vin, secret = %q, %q, %q\n"):format(proxy.url, signed_sim.VIN, secret) .. text)
     os.remove(directory .. "/done")
-    os.execute(("(cd %s; timeout 30 lua5.4 program.lua >out 2>&1; mv out done) &"):format(process.quote(directory)))
+    process.execute(("(cd %s; timeout 30 lua5.4 program.lua >out 2>&1; mv out done) &"):format(process.quote(directory)))
     signed_sim.wait(function() return files.find(directory .. "/done") ~= nil end)
     return files.read(directory .. "/done")
   end

@@ -114,7 +114,7 @@ describe("fleet.server", function()
     local function curl(where, arguments)
       local out = directory .. "/out"
       os.remove(out .. ".done")
-      os.execute(("(cd %s; curl -s -o out -w '%%{http_code}' --max-time 10 %s https://127.0.0.1:%d/ >code 2>&1; mv code out.done) &")
+      process.execute(("(cd %s; curl -s -o out -w '%%{http_code}' --max-time 10 %s https://127.0.0.1:%d/ >code 2>&1; mv code out.done) &")
         :format(process.quote(directory), arguments, where.port))
       loop:run(function()
         while not files.find(out .. ".done") do require("cqueues").poll(0.01) end

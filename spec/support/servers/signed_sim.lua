@@ -157,7 +157,7 @@ end
 
 function M.curl(arguments)
   local directory = process.temporary("curl")
-  os.execute(("(cd %s; curl -s -o body -w '%%{http_code}' --max-time 20 %s >code 2>error; mv code done) &")
+  process.execute(("(cd %s; curl -s -o body -w '%%{http_code}' --max-time 20 %s >code 2>error; mv code done) &")
     :format(process.quote(directory), arguments))
   M.wait(function() return files.find(directory .. "/done") ~= nil end)
   local status, body = files.read(directory .. "/done"), files.find(directory .. "/body") or ""
