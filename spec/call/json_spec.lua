@@ -191,7 +191,10 @@ describe("the locale of the host", function()
       assert(core.json_encode { 1 / 4, 1500000000000000000000, 3 } == "[0.25,1.5e+21,3]", when)
       assert(core.json_decode("0,25") == nil and core.json_decode("[1,5]")[2] == 5, when)
     end
-    local function german() assert(os.setlocale("de_DE.UTF-8"), "no German") assert(("%.1f"):format(1 / 2) == "0,5") end
+    local function german()
+      assert(os.setlocale("de_DE.UTF-8"), "no German")
+      assert(jit or ("%.1f"):format(1 / 2) == "0,5") -- LuaJIT writes its numbers itself
+    end
   ]]
   local orders = {
     ["set before anything is loaded"] = [[ german() check "x" ]],
@@ -212,7 +215,7 @@ describe("the locale of the host", function()
 
   it("is left as it is", function()
     local out = run(quiet .. "LOCPATH=" .. process.quote(directory), check .. [[
-      german() check "x" assert(("%.1f"):format(1 / 2) == "0,5" and os.setlocale() ~= "C") print 'good' ]])
+      german() check "x" assert(os.setlocale() ~= "C" and (jit or ("%.1f"):format(1 / 2) == "0,5")) print 'good' ]])
     assert.equal("good\n", out)
   end)
 end)
