@@ -193,6 +193,22 @@ describe("a verb for many vehicles", function()
     assert.equal(2, #sent)
   end)
 
+  it("does not go on with a record that another run is at work on", function()
+    local path = directory .. "/run"
+    run { "honk_horn", "--vins", write("one", C), "--resume", path }
+    local store = assert(require("fleet").store.file(directory .. "/store"))
+    local lease = assert(store:lease("bulk/" .. core.sha256(core.real_path(path)), 60))
+    sent = {}
+    local result = run { "honk_horn", "--all", "--resume", path }
+    assert.equal(2, result.status)
+    assert.matches("another run is at work on", result.err)
+    assert.same({}, sent)
+    lease:release()
+    store:close()
+    assert.equal(2, run({ "charge_start", "--all", "--resume", path }).status)
+    assert.equal("1 done, 2 done", outcomes(run { "honk_horn", "--all", "--json", "--resume", path }))
+  end)
+
   it("does not take the record of another run for its own, and writes no secret into one", function()
     local path = directory .. "/run"
     run { "set_charge_limit", "--all", "percent=80", "--resume", path }

@@ -72,7 +72,8 @@ describe("the address of a Redis store", function()
     ["redis://127.0.0.1.example.com"] = "plain TCP", ["redis://:secret@127.0.0.1"] = "a password does not belong in an address",
     ["redis:127.0.0.1"] = "an address is", ["redis+unix:socket"] = "an address is", ["redis://127.0.0.1/a"] = "an address is",
     ["redis://127.0.0.1?colour=red"] = "unknown parameter 'colour'", ["redis://127.0.0.1?timeout=x"] = "'timeout' is a number",
-    ["redis://127.0.0.1?replicas=-1"] = "'replicas'",
+    ["redis://127.0.0.1?replicas=-1"] = "'replicas'", ["redis://127.0.0.1:65536"] = "'port'",
+    ["redis+unix:/run/a%00b"] = "an address is", ["redis://a%0Ab@127.0.0.1"] = "an address is",
   }
   for text, why in pairs(bad) do
     it("is refused as " .. text, function()

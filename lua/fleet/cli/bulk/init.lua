@@ -10,10 +10,12 @@ local options = require "fleet.cli.options"
 local output = require "fleet.cli.bulk.output"
 local selection = require "fleet.cli.bulk.selection"
 local tables = require "fleet.util.tables"
+local usage_error = require "fleet.cli.usage_error"
 
 local M = { options = bulk_options.list, asked = bulk_options.asked, stray = bulk_options.stray }
 
 local default_concurrency = 8
+local lease_seconds = 600 -- of the record of a run; renewed with each vehicle
 
 -- ---- one vehicle ----
 
@@ -46,7 +48,11 @@ local function call_one(work, vehicle)
 end
 
 local function perform_one(work, vehicle)
-  if work.journal then work.journal:begin(vehicle.vin) end
+  if work.journal then
+    local held, err = work.lease:renew()
+    if not held then error("the record of the run is somebody else's now: " .. err.message, 0) end
+    work.journal:begin(vehicle.vin)
+  end
   local entry = call_one(work, vehicle)
   if work.journal then work.journal:finish(entry) end
   return entry
@@ -124,7 +130,10 @@ local function call_all(context, work, list, concurrency)
     skip = function() return work.stopped ~= nil end,
   })
   context.progress()
-  if work.journal then work.journal:close() end
+  if work.journal then
+    work.journal:close()
+    work.lease:release()
+  end
   if work.stopped then context:check(error, work.stopped, 0) end
   output.finish(work.out, work.form, work.entries)
   if not ran then error(raised, 0) end -- interrupted: what is there was told
@@ -143,6 +152,20 @@ local function implied_name(row)
   for _, param in ipairs(row.params) do
     if param.implied then return param.name end
   end
+end
+
+-- A record and the right to go on with it: two runs at once would each do what the other has not written yet. Raises where
+-- somebody has it.
+local function open_record(client, path, row, args)
+  local file = io.open(path, "ab")
+  if file then file:close() end
+  local lease, err, kind = core.context(client).store:lease("bulk/" .. core.sha256(core.real_path(path) or path), lease_seconds)
+  if kind == "busy" then usage_error.raise("--resume: another run is at work on " .. path) end
+  if not lease then return nil, err, kind end
+  local ran, journal = pcall(journals.open, path, row, args)
+  if ran then return journal, lease end
+  lease:release()
+  error(journal, 0)
 end
 
 -- Those that a record says are done cost nothing.
@@ -167,16 +190,21 @@ function M.run(context, row, args, line, call_options)
   local client = client_of(context)
   local list, err, kind = selection.find(context, given, call_options)
   if not list then return nil, err, kind end
-  local journal = given.resume and journals.open(given.resume, row, args, given.dry_run)
+  local journal, lease
   if given.dry_run then
+    journal = given.resume and journals.open(given.resume, row, args, true)
     local found
     found, err, kind = estimate.of(client, row, count_left(list, journal), call_options, context.given)
     if not found then return nil, err, kind end
     tell_estimate(context, found)
     return nil
   end
+  if given.resume then
+    journal, lease, kind = open_record(client, given.resume, row, args)
+    if not journal then return nil, lease, kind end
+  end
   local work = {
-    row = row, args = args, implied = implied_name(row), client = client, call_options = call_options, journal = journal,
+    row = row, args = args, implied = implied_name(row), client = client, call_options = call_options, journal = journal, lease = lease,
     out = context.out, form = context.json and "json" or given.csv and "csv" or "table", entries = {}, failed = 0,
   }
   return call_all(context, work, list, given.concurrency)

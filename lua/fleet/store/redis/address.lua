@@ -100,6 +100,8 @@ end
 
 local function check(found)
   check_texts(found)
+  if string.find((found.path or found.host) .. (found.username or ""), "%c") then not_an_address() end
+  check_whole(found, "port", 65535)
   check_whole(found, "database", 65535)
   check_whole(found, "replicas", 1000)
   check_options.seconds(where, "timeout", found.timeout)
