@@ -13,6 +13,8 @@ local groups = {
   { script = "redis.lua", "redis-trips" },
   { script = "proxy.lua", "proxy-cpu", "proxy-p99", "proxy-memory" },
   { script = "many_vehicles.lua", "many-vehicles" },
+  { script = "growth.lua", "growth-vehicles", "growth-clients", "growth-tasks", "growth-accounts", "growth-sessions", "growth-pages",
+    "growth-periods", "store-open" },
 }
 
 local function measured(script)

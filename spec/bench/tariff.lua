@@ -92,12 +92,18 @@ local function rows_ratio()
   return worst, table.concat(remarks, ", ")
 end
 
+--- A tariff of one season with so many periods.
+function M.one_season(count)
+  local t = empty_tariff()
+  add_season(t, "AllYear", { 1, 1, 12, 31 }, count, math.min(count, 100))
+  return t
+end
+
 -- How much dearer a period is among 10,000 than among 10, beyond what n log n grants. 1 is n log n exactly.
 local function growth()
   local remarks, first, figure = {}, nil, nil
   for i, count in ipairs { 10, 100, 1000, 10000 } do
-    local t = empty_tariff()
-    add_season(t, "AllYear", { 1, 1, 12, 31 }, count, math.min(count, 100))
+    local t = M.one_season(count)
     assert(tariff.check(t).valid)
     local one = seconds(function() tariff.check(t) end)
     remarks[i] = string.format("%d periods %.1f us", count, one * 1e6)
