@@ -42,6 +42,7 @@ for k in $(seq $kills); do
 done
 wait $loads
 cat result.* >results
+kill -9 $(cat A.pid B.pid)
 mv results done
 ]]
 
