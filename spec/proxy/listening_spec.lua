@@ -119,6 +119,19 @@ describe("fleet.proxy", function()
       assert.matches('fleet_proxy_token_expires_seconds{account="default",slot="user"} %d', reply.body)
     end)
 
+    it("with tokens passed through shows its figures to who knows its secret, not to an invented token", function()
+      local own = ("a"):rep(32)
+      local proxy = open { pass_through = true, secret = own }
+      local function figures(bearer)
+        local host = "Host: 127.0.0.1:" .. proxy.server:port()
+        return ask(proxy, { "GET /metrics HTTP/1.1", host, "Authorization: Bearer " .. bearer })
+      end
+      assert.equal(403, figures("invented").status)
+      local reply = figures(own)
+      assert.equal(200, reply.status)
+      assert.matches("fleet_proxy_in_flight", reply.body, 1, true)
+    end)
+
     it("passes the caller's own token on, where it is told to, and asks for no secret", function()
       local proxy = open { pass_through = true }
       assert.is_nil(files.find(directory .. "/secret"))

@@ -84,4 +84,10 @@ function M:caller(request, asked)
   return on_tcp(self, request, asked)
 end
 
+--- Whether the proxy's figures are the caller's to read. They name the accounts that are held; a token that is passed on is not
+--- known to be one.
+function M:shows_figures(asked)
+  return self.socket or not self.pass_through or self.callers:by_bearer(asked.headers.authorization) ~= nil
+end
+
 return M

@@ -104,7 +104,10 @@ local function admit(self, request, asked)
   local caller, token
   caller, token, headers, body = self.admission:caller(request, asked)
   if not caller then return respond(self, request, token, headers, body) end
-  if asked.path == "/metrics" and asked.method == "GET" then return tasks.spawn(show_metrics, self, request) end
+  if asked.path == "/metrics" and asked.method == "GET" then
+    if self.admission:shows_figures(asked) then return tasks.spawn(show_metrics, self, request) end
+    return respond(self, request, replies.error(403, "forbidden", "the figures need the proxy's own secret"))
+  end
   tasks.spawn(serve, self, request, asked, caller, token)
 end
 
