@@ -5,8 +5,8 @@ local M = {}
 
 local function read_headers(s)
   local headers = {}
-  for line in function() return s:read("*l") end do
-    line = line:gsub("\r$", "")
+  for raw in function() return s:read("*l") end do
+    local line = raw:gsub("\r$", "")
     if line == "" then return headers end
     local name, value = line:match("^([^:]+):%s*(.*)$")
     headers[name:lower()] = value

@@ -84,8 +84,8 @@ local function read_head(c)
   if not method then return nil end
   local path, query = string.match(target, "^([^?]*)%??(.*)$")
   local request = { method = method, path = path, query = query, headers = {}, body = "" }
-  for line in c:lines("*l") do
-    line = string.gsub(line, "\r$", "")
+  for raw in c:lines("*l") do
+    local line = string.gsub(raw, "\r$", "")
     if line == "" then return request end
     local name, value = string.match(line, "^([^:]+):%s*(.*)$")
     name = string.lower(name)
