@@ -109,6 +109,7 @@ valgrind:
 .PHONY: torture
 REQUESTS = 1000000
 STEPS    = 30000
+WORLDS   = 2000
 SECONDS  = 900
 KILLS    = 40
 
@@ -120,6 +121,7 @@ torture:
 	$(ENV) $(LUA) spec/torture/redis.lua $(SECONDS)
 	$(ENV) $(LUA) spec/torture/mqtt.lua 1000
 	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
+	$(ENV) FLEET_WORLDS=$(WORLDS) $(BUSTED) spec/automation/worlds_spec.lua
 	$(ENV) FLEET_FIGURES=1 FLEET_KILLS=$(KILLS) FLEET_KEYS=200 $(BUSTED) spec/proxy/killed_spec.lua
 	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
 	@$(MAKE) --no-print-directory killed VARIANT=fault

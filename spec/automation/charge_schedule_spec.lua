@@ -36,7 +36,7 @@ describe("charge_by with schedules in the car", function()
   for _, case in ipairs {
     { "the month in which the clock goes forward", { from = "2026-03-01" } },
     { "the month in which the clock goes back", { from = "2026-10-01" } },
-    { "a car that does not start by itself", { from = "2026-05-01", habits = patient }, { place = { lat = 52.52, lon = 13.405 } } },
+    { "a car that does not start by itself", { from = "2026-05-01", habits = patient }, { look_every = 3600 } },
     { "a car that never sleeps", { from = "2026-06-01", vehicle = { sleep_after = 1e9,
       charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } } } },
     { "a limit above the wanted level", { from = "2026-06-01", vehicle = {
@@ -109,7 +109,7 @@ describe("knowledge has an age: a car that was asleep when last seen, is plugged
     for _, way in ipairs { true, false } do
       local month = months.charge_by({ schedules = way, look_every = 7200 }, days)
       assert.same({ 5, 5 }, { month:ready_days(80) })
-      assert.is_true(month.calls.wake <= (way and 2 or 9)) -- a second one where it is to be started
+      assert.is_true(month.calls.wake <= (way and 3 or 10)) -- a second one where it is to be started
     end
   end)
 
@@ -120,10 +120,18 @@ describe("knowledge has an age: a car that was asleep when last seen, is plugged
   end)
 end)
 
-it("a place that is known lets the plan be written before the car comes home", function()
-  local month = rehearse({ place = { lat = 52.52, lon = 13.405 } }, { days = 3, habits = patient })
-  assert.same({ "add_charge_schedule", "add_charge_schedule" }, months.on(month, "2026-03-01"))
-  assert.same({ 3, 3 }, { month:ready_days(80) })
+it("a place that is known needs no look at where the car stands", function()
+  local asked = 0
+  local serve = require("fleet.sim.rehearsal.service").serve
+  require("fleet.sim.rehearsal.service").serve = function(stage, request)
+    if string.find(request.url, "location_data", 1, true) then asked = asked + 1 end
+    return serve(stage, request)
+  end
+  local ok, month = pcall(rehearse, { place = { lat = 52.52, lon = 13.405 } }, { days = 4 })
+  require("fleet.sim.rehearsal.service").serve = serve
+  assert(ok, month)
+  assert.equal(0, asked)
+  assert.is_true(month:sent("add_charge_schedule") > 0)
 end)
 
 it("a place that is none raises", function()

@@ -4,7 +4,7 @@ local core = require "fleet.core"
 
 local M = {}
 
-local zones = {} -- a zone is read once
+local zones = setmetatable({}, { __mode = "v" }) -- a zone is read once while somebody uses it
 
 --- The zone of an IANA name, or nil, err, kind.
 function M.zone(name)

@@ -7,9 +7,11 @@ local battery = require "fleet.automation.charging.battery"
 local by_command = require "fleet.automation.charging.by_command"
 local by_schedule = require "fleet.automation.charging.by_schedule"
 local capability = require "fleet.automation.charging.capability"
+local entries = require "fleet.automation.charging.entries"
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
 local options = require "fleet.automation.options"
+local poll_schedule = require "fleet.automation.poll_schedule"
 local tables = require "fleet.util.tables"
 local tariffs = require "fleet.tariff"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -50,12 +52,20 @@ function M.observe(config, now)
   return { tariff = ok and tariffs.is(found) and found:time_zone() and found or nil }
 end
 
+-- Whether the car was looked at a moment ago, so that something can be written into it.
+local function is_at_hand(state, now)
+  return poll_schedule.awake(state, now) and now - (state.at.charge_state or -math.huge) < 120
+end
+
 function M.decide(config, now, state)
   local deadline = local_time.next(config.local_zone, now, config.ready_minutes)
   config.sections = capability.sections(config, state, now)
   capability.learn(config, state)
-  if capability.possible(config, now, state) then return by_schedule.decide(config, now, state, deadline) end
-  return by_command.decide(config, now, state, deadline)
+  local function by_schedules() return capability.possible(config, now, state) and (entries.any(state) or is_at_hand(state, now)) end
+  if by_schedules() then return by_schedule.decide(config, now, state, deadline) end
+  local decision = by_command.decide(config, now, state, deadline)
+  if #decision.actions == 0 and by_schedules() then return by_schedule.decide(config, now, state, deadline) end
+  return decision
 end
 
 --- Looks by the clock, two live looks and three commands a night.

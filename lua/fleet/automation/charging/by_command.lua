@@ -15,6 +15,7 @@ local stays = require "fleet.automation.charging.stays"
 
 local M = {}
 
+local most_looks = 2 -- in one night, while it is not known when the car comes home
 local least_rest = 300 -- a level shows whole percents: what should be reached is looked at again after this
 
 -- ---- what is to be done ----
@@ -95,6 +96,14 @@ local function to_verify(state, now, f)
   if f.missing <= 0 and charge.battery_level < math.floor(f.level) or ended then return now end
 end
 
+-- Looking before the car usually comes home tells nothing.
+local function usually_home(config, m, deadline)
+  local arrival = stays.arrival(m)
+  if not arrival then return 0 end
+  local at = local_time.next(config.local_zone, deadline - 86400, math.floor(arrival)) + 900
+  return at < deadline - 3600 and at or 0
+end
+
 -- When at the latest somebody must look, so that what is usually missing can still be charged in the cheapest hours. Once it
 -- has come, it stays.
 local function latest_look(config, now, state, deadline)
@@ -102,8 +111,18 @@ local function latest_look(config, now, state, deadline)
   if m.latest and m.latest.deadline == deadline then return m.latest.at end
   local rate = battery.rate(config, m, charge, state.at.charge_state)
   local slots = plans.of(state.inputs and state.inputs.tariff, now, deadline, stays.missing(config, m) / rate, false)
-  if slots[1].from <= now then m.latest = { deadline = deadline, at = now } end
-  return slots[1].from
+  local at = math.max(slots[1].from, usually_home(config, m, deadline))
+  if at <= now then m.latest = { deadline = deadline, at = now, count = 1 } end
+  return at
+end
+
+-- Nobody knows yet when the car comes home, and it was not there: there will be another look in what is left of the time.
+local function look_again(state, now, deadline)
+  local m = state.memory
+  local unknown = not stays.arrival(m) and m.latest and m.latest.count < most_looks and state.at.charge_state >= m.latest.at
+  if not unknown or manual_override.is_plugged(state.seen.charge_state) then return end
+  m.latest = { deadline = deadline, at = now + (deadline - now) * 0.4, count = m.latest.count + 1 }
+  m.woken_for = nil
 end
 
 local function nobody_knows(config, state, deadline)
@@ -125,6 +144,7 @@ local function before_it_is_late(config, now, state, deadline, why)
   end
   local looks = poll_schedule.due(config, now, state, config.sections, latest)
   if #looks > 0 then return { actions = looks, claims = {} } end
+  if (state.at.charge_state or -1) >= latest then look_again(state, now, deadline) end
   if (state.at.charge_state or -1) >= latest or state.seen.info.state == "online" then return nil end
   if config.wake and state.seen.info.state == "asleep" and state.memory.woken_for ~= deadline then
     state.memory.woken_for = deadline
@@ -152,7 +172,7 @@ function M.decide(config, now, state, deadline)
   end
   local f = facts(config, now, state, deadline)
   local slept = slept_over_it(config, now, state, f)
-  if slept then return slept end
+  if slept then return #slept.actions == 0 and before_it_is_late(config, now, state, deadline, slept.why) or slept end
   if to_verify(state, now, f) and now - state.at.charge_state >= least_rest then
     looks = poll_schedule.due(config, now, state, config.sections, now)
     if #looks > 0 then return { actions = looks, claims = actions.hold(now, now + 600) } end

@@ -73,6 +73,9 @@ local function next_look(config, now, state, f)
   if f.known and f.slots[1] and f.slots[1].from > now then first = f.slots[1].from end
   local had = not f.known and entries.stretches(state)[1]
   if had then first = next_minute(config, now, had.start_time) - look_after end
+  if not f.known and not entries.seen(state, entries.check_in) and entries.under_way(config, state, now) then
+    first = now + config.look_every -- a car that comes now begins at once
+  end
   if f.manual then return { at = f.session.manual.ends + look_after, stage = "poll" } end
   if first and first > now and first + look_after < look.at then look = { at = first + look_after, stage = "start" } end
   if f.known and state.seen.charge_state.charging_state == "NoPower" then look = { at = now + config.look_every, stage = "poll" } end

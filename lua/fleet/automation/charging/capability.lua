@@ -2,6 +2,7 @@
 
 local battery = require "fleet.automation.charging.battery"
 local manual_override = require "fleet.automation.manual_override"
+local stays = require "fleet.automation.charging.stays"
 
 local M = {}
 
@@ -56,6 +57,7 @@ function M.possible(config, now, state)
   local refused = state.refused.add_charge_schedule
   if refused and refused.ends > now then m.refused = { reason = refused.reason, ends = now + away_pause } end
   if m.refused and m.refused.ends > now then return false, "the car refused a schedule: " .. m.refused.reason end
+  if not stays.arrival(m) then return false, "it is not known yet when the car comes home" end
   return state.seen.charge_schedule_data ~= nil
 end
 

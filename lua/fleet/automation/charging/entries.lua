@@ -14,10 +14,9 @@ local M = {}
 
 local check_in_minutes = 5
 local after_arrival = 15 -- minutes between the usual arrival and the check-in
-local close_minutes, close_check_in = 5, 20 -- what differs by less stays as it is
-local late_arrival = 60 -- minutes after the check-in at which a car is taken to have come that came after it
+local close_minutes, close_check_in, close_plan = 5, 20, 10 -- what differs by less stays as it is
 
-local check_in, first_stretch = schedules.id(0), schedules.id(1)
+local check_in, first_stretch, tonight_end = schedules.id(0), schedules.id(1), schedules.id(9)
 
 local function minutes_of(config, at)
   local t = config.local_zone:localtime(math.floor(at))
@@ -55,7 +54,7 @@ local function steady(state, wanted)
   return wanted
 end
 
-local function is_check_in(id) return id == check_in end
+local function is_of_the_day(id) return id == check_in or id == tonight_end end
 local function is_ours(id) return id >= check_in and id < check_in + 10 end
 
 -- The minute of the check-in: after the usual arrival, and while what is usually missing can still be charged.
@@ -63,7 +62,7 @@ local function check_in_at(config, state, rate)
   local m = state.memory
   local hours = stays.missing(config, m) / rate * 1.15 + 0.5
   local latest = config.ready_minutes - math.floor(hours * 60)
-  local arrival = math.floor(stays.arrival(m) or 0) + after_arrival
+  local arrival = math.floor(stays.arrival(m)) + after_arrival
   local noon = (config.ready_minutes + 300) % 1440 -- a day at the plug begins some hours after the car must be ready
   if (arrival - noon) % 1440 > (latest - noon) % 1440 then arrival = latest end
   return arrival % 1440
@@ -92,7 +91,7 @@ end
 local function usual_entries(config, state, f)
   local following = local_time.next(config.local_zone, f.deadline, config.ready_minutes)
   local hours = stays.missing(config, state.memory) / f.rate
-  local home = local_time.next(config.local_zone, f.deadline, math.floor(stays.arrival(state.memory) or 0))
+  local home = local_time.next(config.local_zone, f.deadline, math.floor(stays.arrival(state.memory)))
   local slots = plans.few((plans.of(f.tariff, math.min(home, following - 7200), following, hours, f.bounded)))
   return entries_of(config, state.memory, slots, f.bounded)
 end
@@ -101,26 +100,69 @@ local function begins_earlier(a, b, noon)
   return (a.start_time - noon) % 1440 + 15 < (b.start_time - noon) % 1440
 end
 
+local function in_check_in(config, now, state)
+  local check = M.seen(state, check_in)
+  return check ~= nil and (minutes_of(config, now) - check.start_time) % 1440 <= check_in_minutes
+end
+
 -- The last stretch is under way and nothing ends it but the limit: its entry is free for the following night.
 local function is_running(config, now, state, f)
-  local first, check = f.slots[1], M.seen(state, check_in)
-  if check and (minutes_of(config, now) - check.start_time) % 1440 <= check_in_minutes then return false end
+  local first = f.slots[1]
+  if in_check_in(config, now, state) then return false end
   return first and #f.slots == 1 and f.bounded and first.from <= now and f.charging
 end
 
 function M.stretches(state)
   local list = {}
-  for i = 0, 8 do
+  for i = 0, 7 do
     local seen = M.seen(state, first_stretch + i)
     if seen then list[#list + 1] = { id = first_stretch + i, seen = seen, start_time = seen.start_time } end
   end
   return list
 end
 
+local function in_stretches(list, minute)
+  for _, one in ipairs(list) do
+    if (minute - one.start_time) % 1440 < (one.seen.end_time - one.start_time) % 1440 then return true end
+  end
+  return false
+end
+
+--- Whether a stretch that stands in the car is under way.
+function M.under_way(config, state, now)
+  return in_stretches(M.stretches(state), minutes_of(config, now))
+end
+
+local function in_slots(slots, at)
+  for _, slot in ipairs(slots) do
+    if slot.from <= at and at < slot.to then return true end
+  end
+  return false
+end
+
+-- Whether the entries that stand already do what is planned from now on, but for some minutes; and whether they go on after the last
+-- stretch of the plan, which does not matter where the limit ends it.
+local function as_planned(config, now, f, had)
+  local differs, after, last = 0, 0, f.slots[#f.slots].to
+  for at = now + 60, f.deadline - 60, 300 do
+    local stands = in_stretches(had, minutes_of(config, at))
+    if stands and at >= last then after = after + 5 elseif stands ~= in_slots(f.slots, at) then differs = differs + 5 end
+  end
+  return differs <= close_plan, after > close_plan
+end
+
+-- Whether the plan is in its last stretch, whose end is then an entry for this night alone.
+local function in_last_stretch(f, now)
+  return #f.slots == 1 and f.slots[1].from <= now
+end
+
 local function stretch_entries(config, now, state, f)
   local usual, had = usual_entries(config, state, f), M.stretches(state)
   local noon = (config.ready_minutes + 300) % 1440
   if f.known and f.missing > 0 and not is_running(config, now, state, f) then
+    local planned, longer = false, false
+    if #had > 0 and not in_check_in(config, now, state) then planned, longer = as_planned(config, now, f, had) end
+    if planned and (not longer or f.bounded or in_last_stretch(f, now)) then return nil, longer and not f.bounded end
     return after_check_in(config, now, state, entries_of(config, state.memory, f.slots, f.bounded), f.slots)
   end
   if f.known and f.missing <= 0 and not f.bounded then return {} end
@@ -148,10 +190,16 @@ local function clear_of(stretches, from)
   return from
 end
 
+local function end_of_tonight(config, m, at)
+  local one = entry(m, tonight_end, 0, minutes_of(config, at + 59))
+  one.start_enabled, one.one_time = false, true
+  return one
+end
+
 --- The entries that are wanted; nil entries of the plan: those in the car stay.
 function M.wanted(config, now, state, f)
   if f.manual then return {}, false end -- an entry that ends would end what the owner began
-  local list, stretches = {}, stretch_entries(config, now, state, f)
+  local list, stretches, ends = {}, stretch_entries(config, now, state, f)
   local from, had = check_in_at(config, state, f.rate), M.seen(state, check_in)
   if had and distance(had.start_time, from) <= close_check_in then from = had.start_time end
   for i, one in ipairs(stretches or {}) do list[i] = steady(state, one) end
@@ -161,6 +209,7 @@ function M.wanted(config, now, state, f)
     for i, one in ipairs(M.stretches(state)) do standing[i] = one.seen end
   end
   from = clear_of(standing, from)
+  if ends then list[1] = steady(state, end_of_tonight(config, state.memory, f.slots[1].to)) end
   if from then list[#list + 1] = entry(state.memory, check_in, from, from + check_in_minutes) end
   return list, stretches == nil
 end
@@ -168,7 +217,7 @@ end
 function M.actions(state, wanted, keep_stretches, why)
   local list = {}
   local add, remove = schedules.difference(list_of(state), wanted, function(id)
-    return is_ours(id) and (is_check_in(id) or not keep_stretches)
+    return is_ours(id) and (is_of_the_day(id) or not keep_stretches)
   end)
   local after = list_of(state)
   for _, params in ipairs(add) do
@@ -208,6 +257,8 @@ function M.keep(state)
   end
   local check = M.seen(state, check_in)
   if check then list[#list + 1] = { from = check.start_time, to = check.end_time, check = true } end
+  local ends = M.seen(state, tonight_end)
+  if ends then list[#list + 1] = { from = ends.end_time, to = ends.end_time } end
   state.memory.entries = list
 end
 
@@ -215,7 +266,9 @@ end
 function M.began_by_itself(config, state)
   local charge, at = state.seen.charge_state, state.at.charge_state
   local m = state.memory.session
-  if not m or not m.at or not at then return true end
+  if not m or not m.at or not at or #(state.memory.entries or {}) == 0 then return true end
+  local zone = config.local_zone
+  if zone:offset(math.floor(at)) ~= zone:offset(math.floor(at - 21600)) then return true end -- the clock was changed
   if not manual_override.is_charging(charge) then return M.by_our_schedule(config, state, m.at, at) end
   local began = math.max(stays.began(charge, at), m.at)
   for _, one in ipairs(state.memory.entries or {}) do
@@ -225,7 +278,7 @@ function M.began_by_itself(config, state)
   return false
 end
 
--- Charging that one of our entries began does not tell when the car came: before its check-in, or after it.
+-- Charging that one of our entries began does not tell when the car came: before its check-in, or between that and the entry.
 function M.arrival_of(config, state)
   local check
   for _, one in ipairs(state.memory.entries or {}) do
@@ -235,9 +288,14 @@ function M.arrival_of(config, state)
     local minute = minutes_of(config, began)
     if distance(minute, check) <= 2 then return (check - after_arrival) % 1440 end
     for _, one in ipairs(state.memory.entries) do
-      if distance(minute, one.from) <= 2 then return (check + late_arrival) % 1440 end
+      if distance(minute, one.from) <= 2 then return math.floor(check + (one.from - check) % 1440 / 2) % 1440 end
     end
   end
+end
+
+--- Whether anything of ours stands in the car, as far as it was seen.
+function M.any(state)
+  return M.seen(state, check_in) ~= nil or M.stretches(state)[1] ~= nil
 end
 
 M.check_in = check_in
