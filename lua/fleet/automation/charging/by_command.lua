@@ -15,6 +15,7 @@ local stays = require "fleet.automation.charging.stays"
 
 local M = {}
 
+local unknown_stay = 12 * 3600 -- seconds before the deadline, while it is not known when the car comes home
 local most_looks = 2 -- in one night, while it is not known when the car comes home
 local least_rest = 300 -- a level shows whole percents: what should be reached is looked at again after this
 
@@ -99,7 +100,7 @@ end
 -- Looking before the car usually comes home tells nothing.
 local function usually_home(config, m, deadline)
   local arrival = stays.arrival(m)
-  if not arrival then return 0 end
+  if not arrival then return deadline - unknown_stay end
   local at = local_time.next(config.local_zone, deadline - 86400, math.floor(arrival)) + 900
   return at < deadline - 3600 and at or 0
 end
@@ -121,7 +122,7 @@ local function look_again(state, now, deadline)
   local m = state.memory
   local unknown = not stays.arrival(m) and m.latest and m.latest.count < most_looks and state.at.charge_state >= m.latest.at
   if not unknown or manual_override.is_plugged(state.seen.charge_state) then return end
-  m.latest = { deadline = deadline, at = now + (deadline - now) * 0.4, count = m.latest.count + 1 }
+  m.latest = { deadline = deadline, at = now + (deadline - now) / 2, count = m.latest.count + 1 }
   m.woken_for = nil
 end
 

@@ -14,6 +14,7 @@ local M = {}
 
 local check_in_minutes = 5
 local after_arrival = 15 -- minutes between the usual arrival and the check-in
+local most_clipped = 120 -- minutes of a stretch that may be left out for the check-in
 local close_minutes, close_check_in, close_plan = 5, 20, 10 -- what differs by less stays as it is
 
 local check_in, first_stretch, tonight_end = schedules.id(0), schedules.id(1), schedules.id(9)
@@ -178,6 +179,15 @@ local function inside(one, minute)
   return (minute - one.start_time) % 1440 < (one.end_time - one.start_time) % 1440
 end
 
+-- A stretch that begins about when the car comes begins after the check-in, which shows what is missing.
+local function clip(stretches, from)
+  local after = (from + check_in_minutes + 1) % 1440
+  for _, one in ipairs(stretches) do
+    local early = (after - one.start_time) % 1440
+    if early <= most_clipped and early < (one.end_time - one.start_time) % 1440 then one.start_time = after end
+  end
+end
+
 -- The end of the check-in ends charging: it must not lie in a stretch, and not end after one has begun. nil: there is none, and the
 -- stretch itself shows the car.
 local function clear_of(stretches, from)
@@ -202,6 +212,7 @@ function M.wanted(config, now, state, f)
   local list, stretches, ends = {}, stretch_entries(config, now, state, f)
   local from, had = check_in_at(config, state, f.rate), M.seen(state, check_in)
   if had and distance(had.start_time, from) <= close_check_in then from = had.start_time end
+  clip(stretches or {}, from)
   for i, one in ipairs(stretches or {}) do list[i] = steady(state, one) end
   local standing = list
   if not stretches then
