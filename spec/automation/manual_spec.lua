@@ -49,7 +49,7 @@ describe("fleet run", function()
   it("--dry-run says of a sleeping car why nothing happens, without a live call", function()
     local result, sent = run({ "run", "examples/automation.lua", "--dry-run" }, "asleep")
     assert.is_nil(string.find(sent, "vehicle_data", 1, true), sent)
-    assert.matches("nobody knows whether the car is plugged in: it is asleep", result.out)
+    assert.matches("charge_by of [^\n]*\n  nothing to send: no[^\n]* asleep", result.out)
   end)
 
   it("--json gives the same as one value", function()

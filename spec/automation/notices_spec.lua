@@ -32,7 +32,7 @@ describe("a notification", function()
     local event = told()[1]
     assert.matches("^nobody knows whether the car is plugged in", event.text)
     assert.equal("warning", event.severity)
-    assert.equal("unseen 2026-03-02", event.key)
+    assert.equal("unseen 2026-03-01", event.key)
     assert.equal("charge_by", event.automation)
     assert.equal("5YJSFLEE9KF000002", event.subject)
     assert.is_number(event.at)
@@ -71,5 +71,25 @@ describe("the shell command for a notification", function()
 
   it("is not waited for", function()
     assert.matches("&$", notify_command.line("sleep 100", event))
+  end)
+end)
+
+describe("a run that happens once", function()
+  it("does what is due and ends, and the next one goes on where it stood", function()
+    local ended = {}
+    local report = months.of { days = 1, habits = { { "00:10", "plug" } }, start = fleet.time("2026-03-02T00:00:00+01:00"),
+      vehicle = { charge_state = { battery_level = 60, charge_limit_soc = 80, charge_current_request_max = 16 } },
+      automation = function(car)
+        local own = fleet.automation.charge_by { car = car, ready_by = "07:00", tariff = months.tariff, schedules = false }
+        fleet.spawn(function()
+          for i = 1, 3 do
+            fleet.sleep(1200)
+            ended[i] = own:run { once = true }
+          end
+        end)
+        return {}
+      end }
+    assert.same({ true, true, true }, ended)
+    assert.is_true(report.calls.data <= 4, tostring(report.calls.data))
   end)
 end)

@@ -167,7 +167,7 @@ local function cycle(self)
       self.state = rounds(self, self.state)
       command.save(self, self.state)
     end
-    if self.stopped then break end
+    if self.stopped or self.once then break end
     rest(self, math.max(0.001, math.min(self.state.again_at - self:wall(), longest_sleep)))
     local held, err, kind = self.lease:renew()
     if not held then return nil, err, kind end
@@ -175,13 +175,14 @@ local function cycle(self)
   return true
 end
 
-local run_options = { progress = true, dry_run = true, notify = true }
+local run_options = { progress = true, dry_run = true, notify = true, once = true }
 
 local function begin(self, given)
   for name in pairs(given) do
     if not run_options[name] then errors.unknown_name("run", "option", name, run_options) end
   end
   if self.running then errors.usage("run: it runs already") end
+  self.once = given.once
   self.progress, self.dry = given.progress, given.dry_run or self.config.dry_run
   self.would, self.would_cost = {}, {}
   self.hooks = {}
@@ -190,7 +191,7 @@ local function begin(self, given)
 end
 
 local function release(self)
-  if self.config.car and not self.dry and not self.killed then
+  if self.config.car and not self.dry and not self.killed and not self.once then
     arbitration.write(self.account, self.id, {}, self.me, self:wall())
   end
   if self.lease then self.lease:release() end
@@ -205,7 +206,8 @@ end
 
 --- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and every
 --- command; options.notify(event): what a person should know, beside the automation's own; options.dry_run: looks and decides,
---- sends no command. Returns true once stopped, or nil, err, kind when the same automation runs elsewhere or the store fails.
+--- sends no command; options.once: does what is due now and returns, for cron. Returns true once stopped, or nil, err, kind when
+--- the same automation runs elsewhere or the store fails.
 function M.run(self, given)
   begin(self, given or {})
   local held, err, kind = hold(self)

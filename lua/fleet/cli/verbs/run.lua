@@ -10,6 +10,7 @@ local show = require "fleet.cli.show"
 local takes = {
   { name = "dry_run", type = "boolean", doc = "look once, tell what would be sent and what it costs, and send nothing" },
   { name = "explain", type = "boolean", doc = "tell every change of mind, not commands only" },
+  { name = "once", type = "boolean", doc = "do what is due now and end, for cron" },
   { name = "notify_command", type = "string", placeholder = "COMMAND",
     doc = "shell command for what a person should know; FLEET_TEXT and others stand in its environment" },
 }
@@ -71,8 +72,9 @@ local function notify(context, hook)
   end
 end
 
-local function run_one(context, one, explain, hook)
-  return one:run { notify = notify(context, hook), progress = function(text, event)
+local function run_one(context, one, given)
+  local explain, hook = given.explain, given.notify_command
+  return one:run { once = given.once, notify = notify(context, hook), progress = function(text, event)
     if event or explain then tell(context, one, text) else context.progress(one.config.name .. ": " .. text) end
   end }
 end
@@ -89,7 +91,7 @@ local function run_list(context, list, given)
     local tasks = {}
     for i, one in ipairs(list) do
       tasks[i] = fleet.spawn(function()
-        local done, err = run_one(context, one, given.explain, given.notify_command)
+        local done, err = run_one(context, one, given)
         if done then return end
         failed = failed or err
         stop_all(list)
