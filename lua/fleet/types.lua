@@ -1708,6 +1708,13 @@ function vehicle:wait_until(options) end
 ---@return fleet.task
 function task:name(name) end
 
+---pcall for functions that wait, inside of tasks, on Lua 5.1, where nothing yields across pcall; elsewhere pcall itself.
+---@param fn function
+---@param ... any
+---@return boolean ok
+---@return any ...
+function fleet.pcall(fn, ...) end
+
 fleet.loop = {}
 
 ---The one descriptor that a host watches for reading; the same for the life of the loop. pollfd and getfd are other names of it.
