@@ -287,7 +287,8 @@ int compat_typeerror(lua_State *L, int argument, const char *expected) {
     given = lua_tostring(L, -1);
   else if (lua_type(L, argument) == LUA_TLIGHTUSERDATA)
     given = "light userdata";
-  return luaL_argerror(L, argument, lua_pushfstring(L, "%s expected, got %s", expected, given));
+  luaL_argerror(L, argument, lua_pushfstring(L, "%s expected, got %s", expected, given));
+  abort(); /* never reached: the error was raised */
 }
 
 #endif

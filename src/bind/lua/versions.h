@@ -26,7 +26,7 @@ void check_lua(lua_State *L);
 void *compat_newuserdatauv(lua_State *L, size_t size, int user_values);
 int compat_getiuservalue(lua_State *L, int index, int n);
 int compat_setiuservalue(lua_State *L, int index, int n);
-int compat_typeerror(lua_State *L, int argument, const char *expected);
+__attribute__((noreturn)) int compat_typeerror(lua_State *L, int argument, const char *expected);
 
 #define lua_newuserdatauv compat_newuserdatauv
 #define lua_getiuservalue compat_getiuservalue
