@@ -139,6 +139,7 @@ fuzz:
 	@$(MAKE) --no-print-directory $(FUZZERS:%=fuzz-%)
 
 .PRECIOUS: build/fuzz/%
+.SECONDARY: $(FUZZ_OBJECTS)
 fuzz-%: build/fuzz/%
 	@mkdir -p build/corpus/$*
 	$< -runs=$(RUNS) -max_total_time=600 -verbosity=0 -print_final_stats=1 build/corpus/$* $(wildcard spec/fuzz/corpus/$*)
