@@ -46,8 +46,8 @@ killed:
 
 # ---- the other versions of Lua: `make test-versions`, or test-jit and the like; doc/manual/versions.md ----
 
-.PHONY: test-versions portable-specs test-5.1 test-5.3 test-jit
 VERSIONS = 5.1 5.3 jit
+.PHONY: test-versions portable-specs $(VERSIONS:%=test-%) $(VERSIONS:%=run-%)
 VERSION_DEPS = lua5.1 liblua5.1-0-dev lua5.3 liblua5.3-dev luajit2 libluajit2-5.1-dev
 # Left out: what is bound to 5.4 (the command, packages, examples), and months or many processes, which 5.4 goes through.
 PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energy http registration resources server tables tariff time util \
@@ -57,10 +57,15 @@ PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energ
     session_api_spec.lua session_pool_spec.lua session_spec.lua transport_spec.lua) \
   $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua sealed_spec.lua))
 
-test-versions: $(VERSIONS:%=test-%)
+test-versions:
+	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"
+	@$(MAKE) --no-print-directory -j2 --output-sync=target $(VERSIONS:%=run-%)
 
 $(VERSIONS:%=test-%): test-%:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"
+	@$(MAKE) --no-print-directory run-$*
+
+$(VERSIONS:%=run-%): run-%:
 	@$(MAKE) --no-print-directory -s build probes LUA_VERSION=$*
 	@$(MAKE) --no-print-directory portable-specs LUA_VERSION=$*
 
