@@ -130,17 +130,24 @@ local function exchange(call, slot, now, wall)
   return value, err, kind
 end
 
--- act(call, slot, now, wall) inside the slot of the vehicle's domain, which is left whatever happens in there.
+-- act with the time: read again where the loop turned while the slot was waited for.
+local function at_the_time(act, call, slot, turns, now, wall)
+  if tasks.turns() ~= turns then now, wall = call.context.clock() end
+  return act(call, slot, now, wall)
+end
+
+-- act(call, slot, now, wall) inside the slot of the vehicle's domain, which is left whatever happens in there: nothing that
+-- may raise stands between entering and the protected call.
 local function visit(call, act)
   call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
   call.answered, call.answered_wall = nil, nil
   local turns, real, now, wall = tasks.turns(), tasks.times()
   local slot, err, kind = session_pool.enter(call.context, call.id, call.domain, now + math.max(call.deadline - real, 0), now)
   if not slot then return not_sent(err, kind) end
-  if tasks.turns() ~= turns then now, wall = call.context.clock() end
   local ran, value
-  ran, value, err, kind = pcall(act, call, slot, now, wall)
-  session_pool.leave(call.context, slot, call.counter_drawn, call.answered, call.answered_wall)
+  ran, value, err, kind = pcall(at_the_time, act, call, slot, turns, now, wall)
+  if call.answered then now, wall = call.answered, call.answered_wall end
+  session_pool.leave(call.context, slot, call.counter_drawn, now, wall)
   if ran then return value, err, kind end
   call.outcome_unknown = call.outcome_unknown or call.envelope_call and call.envelope_call.outcome_unknown
   error(value, 0)
