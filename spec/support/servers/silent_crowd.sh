@@ -10,6 +10,6 @@ until [ -s "$home/first" ]; do sleep 0.05; done
 url=$(sed 's/.*"url":"\([^"]*\)".*/\1/' "$home/first")
 lua5.4 spec/support/servers/silent_crowd.lua "${url##*:}" 2000 >"$home/crowd" & crowd=$!
 until [ -s "$home/crowd" ]; do sleep 0.05; done
-code=$(curl -s --max-time 40 --retry 0 -o /dev/null -w '%{http_code}' -X POST -H "Authorization: Bearer $(cat "$home/fleet/proxy-secret")" \
+code=$(curl -s --connect-timeout 3 --max-time 40 --retry 10 --retry-delay 1 -o /dev/null -w '%{http_code}' -X POST -H "Authorization: Bearer $(cat "$home/fleet/proxy-secret")" \
   "$url/api/1/vehicles/5YJ3FLEE9RF000001/command/honk_horn")
 echo "$code $(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' /proc/$proxy/status) $(ls /proc/$proxy/fd | wc -l)"
