@@ -28,7 +28,7 @@ local prints = {
   ["A new key in the place of the old one"] = { "^fingerprint\t%x+\n", "https://%S+\n$" },
   ["Every call in a file of JSON lines"] = { '^{"call":"GET /api/1/vehicles/{vin}","status":200}\n$' },
   ["Send a destination to the car"] = { "^sent\ttrue\n$" },
-  ["Cars for the rest of the house"] = { "^plain\n$" },
+  ["Cars for the rest of the house"] = { "^true\n$" },
 }
 
 local function blocks()
