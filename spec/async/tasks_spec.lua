@@ -1,5 +1,6 @@
 local core = require "fleet.core"
 local fleet = require "fleet"
+local garbage = require "spec.support.harness.garbage"
 local process = require "spec.support.harness.process"
 local rude = require "spec.support.servers.hostile_server"
 local seam = require "spec.support.fixtures.host_http"
@@ -171,8 +172,7 @@ describe("an error in a task", function()
     local text = errors_of(function()
       fleet.spawn(function() error("lost and gone", 0) end)
       fleet.run(function() end)
-      collectgarbage()
-      collectgarbage()
+      garbage.collect()
     end)
     assert.matches("^fleet: the task of the function at spec/async/tasks_spec%.lua:%d+ failed, and no task:wait%(%) took its error: "
       .. "lost and gone\nstack traceback:\n.*tasks_spec%.lua:%d+: in [^\n]*\n$", text)
@@ -183,8 +183,7 @@ describe("an error in a task", function()
     local text = errors_of(function()
       fleet.spawn(function() error("lost and gone", 0) end):name("charge the van")
       fleet.run(function() end)
-      collectgarbage()
-      collectgarbage()
+      garbage.collect()
     end)
     assert.matches("^fleet: the task 'charge the van' failed, and no task:wait%(%) took its error: lost and gone\nstack traceback:\n", text)
     local task = fleet.spawn(function() end)
@@ -200,8 +199,7 @@ describe("an error in a task", function()
       local task = fleet.spawn(function() error("seen", 0) end)
       pcall(task.wait, task)
       task = nil -- luacheck: ignore
-      collectgarbage()
-      collectgarbage()
+      garbage.collect()
     end)
     assert.equal("", text)
   end)
@@ -308,8 +306,7 @@ describe("cancelling", function()
       task:cancel()
       fleet.loop.step()
       task = nil -- luacheck: ignore
-      collectgarbage()
-      collectgarbage()
+      garbage.collect()
     end)
     assert.equal("", text)
   end)

@@ -75,3 +75,23 @@ describe("a spec that", function()
     assert.equal(0, status)
   end)
 end)
+
+-- .ci/run tries what failed once more, by its names.
+describe("the specs of the other versions of Lua", function()
+  local function chosen(arguments)
+    local pipe = io.popen("unset MAKEFLAGS MAKELEVEL; make -n -s portable-specs " .. arguments)
+    local line = string.gsub(pipe:read("a"), "%s+$", "")
+    pipe:close()
+    return string.match(line, "/busted (.*)$")
+  end
+
+  it("are the portable part", function()
+    local list = chosen ""
+    assert.matches("spec/async ", list, 1, true)
+    assert.is_nil(string.find(list, "spec/cli ", 1, true))
+  end)
+
+  it("are those that SPECS names", function()
+    assert.equal("spec/time spec/util/errors_spec.lua", chosen "SPECS='spec/time spec/util/errors_spec.lua'")
+  end)
+end)

@@ -3,6 +3,7 @@
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local fleet = require "fleet"
+local garbage = require "spec.support.harness.garbage"
 local process = require "spec.support.harness.process"
 
 describe("on every Lua", function()
@@ -69,11 +70,25 @@ describe("a task that has ended", function()
       seen[i] = task
       task:wait()
     end
-    if jit then jit.flush() end -- luacheck: ignore
-    for _ = 1, 4 do collectgarbage() end
+    garbage.collect()
     local left = 0
     for i = 1, 4 do left = left + (seen[i] and 1 or 0) end
     assert.equal(0, left)
+  end)
+end)
+
+describe("an object of the core that only compiled code knows", function()
+  local function met(key)
+    local function reader() return key end
+    for _ = 1, 1000 do reader() end
+  end
+
+  it("is released when a spec collects", function()
+    garbage.collect()
+    local before = core.live()
+    for _ = 1, 3 do met(core.key.generate()) end
+    garbage.collect()
+    assert.equal(0, core.live() - before)
   end)
 end)
 

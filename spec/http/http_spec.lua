@@ -1,6 +1,7 @@
 -- Requests against a server that misbehaves (spec/support/servers/hostile_server.lua) and one that does not (nginx).
 
 local probe = require "probe_http"
+local garbage = require "spec.support.harness.garbage"
 local rude = require "spec.support.servers.hostile_server"
 local nginx = require "spec.support.servers.nginx"
 local process = require "spec.support.harness.process"
@@ -17,8 +18,7 @@ end)
 before_each(function() http = assert(probe.http()) end)
 after_each(function()
   http:close()
-  collectgarbage()
-  collectgarbage()
+  garbage.collect()
   assert.equal(0, probe.live())
 end)
 

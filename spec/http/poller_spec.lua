@@ -1,6 +1,7 @@
 -- The loop's one descriptor: sockets, pipes and a timer behind one epoll instance.
 
 local probe = require "probe_http"
+local garbage = require "spec.support.harness.garbage"
 
 local poller, read_end, write_end
 
@@ -13,8 +14,7 @@ after_each(function()
   poller:close()
   probe.close(read_end)
   probe.close(write_end)
-  collectgarbage()
-  collectgarbage()
+  garbage.collect()
   assert.equal(0, probe.live())
 end)
 

@@ -3,6 +3,7 @@
 local fleet = require "fleet"
 local core = require "fleet.core"
 local links = require "fleet.mqtt.link"
+local garbage = require("spec.support.harness.garbage")
 local mosquitto = require "spec.support.servers.mosquitto"
 
 local library = links.library()
@@ -56,8 +57,7 @@ describe("the link to an MQTT broker", function()
     end)
     if broker then broker.stop() end
     open = nil
-    collectgarbage()
-    collectgarbage()
+    garbage.collect()
     assert.equal(0, library.live_objects())
   end)
 

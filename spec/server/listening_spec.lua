@@ -1,6 +1,7 @@
 -- How fleet.server is reached and left: TLS and certificates, who asks, handing the place to another server, going quiet, and
 -- room for others when all places are taken.
 local server = require("fleet.server")
+local garbage = require("spec.support.harness.garbage")
 local client = require("spec.support.harness.miniclient")
 local files = require("spec.support.harness.files")
 local miniloop = require("spec.support.harness.miniloop")
@@ -28,8 +29,7 @@ describe("fleet.server", function()
   after_each(function()
     for _, s in ipairs(opened) do s:close() end
     opened, loop = nil, nil
-    collectgarbage()
-    collectgarbage()
+    garbage.collect()
     assert.equal(0, server.live_objects())
   end)
 

@@ -1,5 +1,6 @@
 local server = require("fleet.server")
 local client = require("spec.support.harness.miniclient")
+local garbage = require("spec.support.harness.garbage")
 local miniloop = require("spec.support.harness.miniloop")
 local process = require "spec.support.harness.process"
 
@@ -28,8 +29,7 @@ describe("fleet.server", function()
   after_each(function()
     for _, s in ipairs(opened) do s:close() end
     opened, loop = nil, nil
-    collectgarbage()
-    collectgarbage()
+    garbage.collect()
     assert.equal(0, server.live_objects())
   end)
 
@@ -452,8 +452,7 @@ describe("fleet.server", function()
       assert.equal("0\n", script([[
         loop.controller = nil
         s, held, loop = nil, nil, nil
-        collectgarbage()
-        collectgarbage()
+        require("spec.support.harness.garbage").collect()
         assert(server.live_objects() == 0)
       ]]))
     end)
@@ -465,7 +464,7 @@ describe("fleet.server", function()
           assert(not ok and message:find("before fork", 1, true), message)
           s:close()
           s, held = nil, nil
-          collectgarbage()
+          require("spec.support.harness.garbage").collect()
         end))
         s:close()
         print(client.exchange(c, "").status)

@@ -4,6 +4,7 @@ local fleet = require "fleet"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local seam = require "spec.support.fixtures.host_http"
+local garbage = require "spec.support.harness.garbage"
 
 -- The text of a raise, without the place, which must be the line after the one that calls here.
 local function raised(line, fn)
@@ -84,12 +85,10 @@ end)
 
 describe("what a raise leaves behind", function()
   local function left_by(fn)
-    collectgarbage()
-    collectgarbage()
+    garbage.collect()
     local before = core.live()
     for _ = 1, 10 do assert.is_false(pcall(fn)) end
-    collectgarbage()
-    collectgarbage()
+    garbage.collect()
     return core.live() - before
   end
 

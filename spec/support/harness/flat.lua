@@ -2,6 +2,7 @@
 -- process of its own: what other specs left behind in the heap would blur the figures. Arguments: address, requests.
 local core = require "fleet.core"
 local fleet = require "fleet"
+local garbage = require "spec.support.harness.garbage"
 
 local url, total = ...
 local client = fleet.new { token = "a-token", base_url = url }
@@ -22,7 +23,7 @@ local function requests(count)
 end
 
 local function figures()
-  for _ = 1, 3 do collectgarbage() end
+  garbage.collect()
   local file = io.open("/proc/self/statm")
   local _, pages = file:read("n", "n")
   file:close()

@@ -8,14 +8,13 @@ require "spec.support.harness.dialect"
 
 local busted = require "busted"
 local core = require "fleet.core"
+local garbage = require "spec.support.harness.garbage"
 
 local stays = 2
 local allowed = 6
 
--- What a finalised object held is finalised in the collection after it, and what that held in the next.
 local function live()
-  if jit then jit.flush() end -- luacheck: ignore (compiled code holds what it was compiled with)
-  for _ = 1, 8 do collectgarbage() end
+  garbage.collect(8)
   return core.live()
 end
 
