@@ -15,7 +15,7 @@ PROBES = $(patsubst spec/support/probes/%.c,$(B)/lib/probe_%.so,$(wildcard spec/
 
 $(B)/lib/probe_%.so: spec/support/probes/%.c $(OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(INCLUDES) $(SHARED) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) $(SHARED) -o $@ $< $(OBJECTS) $(LIBS)
 
 -include $(PROBES:.so=.d)
 

@@ -3,6 +3,8 @@
 local fleet = require "fleet"
 local core = require "fleet.core"
 local houses = require "spec.support.fixtures.mqtt_house"
+local requests = require "fleet.mqtt.requests"
+local utf8_text = require "fleet.util.utf8"
 
 local vin, site = houses.vin, houses.site
 
@@ -167,6 +169,53 @@ describe("a command by its name", function()
     end)
   end)
 
+  it("that is too long is refused and says so, also where its beginning would be one", function()
+    with_house({}, function(house)
+      local topic = vin .. "/charge_limit/set"
+      local long = house:ask(topic, "71" .. string.rep(" ", 65535))
+      assert.same({ "not_sent", false, "invalid" }, { long.outcome, long.changed, long.reason })
+      assert.matches("has 65537 bytes: at most 65536 are taken", long.message, 1, true)
+      local lost = "fleet/" .. topic
+      house.broker.publish_too_long(lost, 100000)
+      fleet.sleep(1)
+      local said = house.broker.said(lost .. "/result")
+      assert.matches("has 100000 bytes", core.json_decode(said[2]).message, 1, true)
+      assert.same({}, house.commands)
+      assert.equal("done", house:ask(topic, "71" .. string.rep(" ", 65534)).outcome)
+      assert.equal(1, house:sent "set_charge_limit")
+    end)
+  end)
+
+  it("that is no UTF-8 is refused, and its answer is", function()
+    with_house({}, function(house)
+      for _, bytes in ipairs { "\255", "\192\128", "\237\160\128", "\244\144\128\128", "\226\130", "\128" } do
+        for _, payload in ipairs { bytes, '{"id":"' .. bytes .. '"}', '{"' .. bytes .. '":1}', '{"value":"' .. bytes .. '"}' } do
+          local answer = house:ask(vin .. "/charge_limit/set", payload)
+          assert.equal("the payload is not UTF-8", answer.message)
+        end
+      end
+      local answer = house:ask(vin .. "/charge_limit/set", '{"id":"é€😀","value":"ü\\ud800"}')
+      assert.same({ "é€😀", "not_sent" }, { answer.id, answer.outcome })
+      assert.matches("'ü\239\191\189' is not a number", answer.message, 1, true)
+      for _, message in ipairs(house.broker.log) do
+        if string.find(message.topic, "/result$") then assert.is_true(utf8_text.valid(message.payload), message.payload) end
+      end
+      assert.same({}, house.commands)
+    end)
+  end)
+
+  it("whose answer quotes what the service says in other bytes is answered in UTF-8", function()
+    with_house({}, function(house)
+      house.after = function(request, answer)
+        if not string.find(request.url, "/command/honk_horn", 1, true) then return nil end
+        return { status = 200, headers = answer.headers, body = '{"response":{"result":false,"reason":"caf\233"}}' }
+      end
+      local topic = "fleet/" .. vin .. "/horn/set"
+      assert.equal("refused", house:ask(vin .. "/horn/set", "PRESS").outcome)
+      assert.matches("caf\239\191\189", house.broker.said(topic .. "/result")[1], 1, true)
+    end)
+  end)
+
   it("must be among those that the bridge takes", function()
     with_house({}, function(house)
       local answer = house:ask(vin .. "/command/media_next_track", { id = "a" })
@@ -195,6 +244,83 @@ describe("a message that comes again", function()
       assert.equal(1, house:sent "honk_horn")
       house:ask(vin .. "/command/honk_horn", { id = "h2" })
       assert.equal(2, house:sent "honk_horn")
+    end)
+  end)
+
+  it("is not carried out again after a thousand others, and the record stays bounded", function()
+    with_house({}, function(house)
+      local account = core.context(house.client)
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "first" }).outcome)
+      for i = 1, 1000 do
+        local request = { id = "n" .. i, topic = "fleet/" .. vin .. "/command/honk_horn", command = "honk_horn" }
+        assert.is_true(requests.claim(account, vin, request, houses.START + 1, 60))
+        requests.finish(account, vin, request, { id = request.id, command = "honk_horn", outcome = "done", changed = true })
+      end
+      fleet.sleep(20 * 3600)
+      local again = house:ask(vin .. "/command/honk_horn", { id = "first" })
+      assert.same({ "done", true, true, "first", "honk_horn" },
+        { again.outcome, again.changed, again.duplicate, again.id, again.command })
+      assert.equal(1, house:sent "honk_horn")
+      local record = house.store:get("mqtt/" .. account.config.account .. "/requests/" .. vin)
+      assert.is_true(#record < 120 * 1001, tostring(#record))
+      fleet.sleep(5 * 3600)
+      house:ask(vin .. "/command/honk_horn", { id = "other" })
+      record = house.store:get("mqtt/" .. account.config.account .. "/requests/" .. vin)
+      assert.is_true(#record < 600, "a day later they are forgotten")
+    end)
+  end)
+
+  it("is remembered for as long as it may be old", function()
+    with_house({ bridge = { max_age = 3 * 86400 } }, function(house)
+      local message = { id = "old", at = houses.START }
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", message).outcome)
+      fleet.sleep(3 * 86400 - 60)
+      assert.is_true(house:ask(vin .. "/command/honk_horn", message).duplicate)
+      fleet.sleep(120)
+      assert.equal("old", house:ask(vin .. "/command/honk_horn", message).reason)
+      assert.equal(1, house:sent "honk_horn")
+    end)
+  end)
+
+  it("keeps its place where more come than are kept: those that are refused as old go first, else nothing is taken up", function()
+    with_house({}, function(house)
+      local account = core.context(house.client)
+      local store_key = "mqtt/" .. account.config.account .. "/requests/" .. vin
+      local list = {}
+      for i = 1, 5000 do list[i] = { id = "n" .. i, at = houses.START, result = { outcome = "done" } } end
+      assert(house.store:put(store_key, core.json_encode(list), {}))
+      local answer = house:ask(vin .. "/command/honk_horn", { id = "one more" })
+      assert.same({ "not_sent", "busy" }, { answer.outcome, answer.reason })
+      assert.is_true(house:ask(vin .. "/command/honk_horn", { id = "n1" }).duplicate)
+      for i = 1, 1000 do list[i].sent_at = houses.START end
+      assert(house.store:put(store_key, core.json_encode(list), {}))
+      assert.equal("busy", house:ask(vin .. "/command/honk_horn", { id = "one more" }).reason)
+      fleet.sleep(130)
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "one more" }).outcome)
+      assert.is_true(house:ask(vin .. "/command/honk_horn", { id = "n5000" }).duplicate)
+      assert.equal(1, house:sent "honk_horn")
+    end)
+  end)
+
+  it("is refused where it became old behind others", function()
+    with_house({}, function(house)
+      house.before = function(request)
+        if string.find(request.url, "/command/honk_horn", 1, true) then fleet.sleep(70) end
+      end
+      house.broker.publish("fleet/" .. vin .. "/command/honk_horn", '{"id":"slow"}', false)
+      fleet.sleep(1)
+      local answers = {}
+      for _, name in ipairs { "flash_lights", "door_unlock" } do
+        house.broker.publish("fleet/" .. vin .. "/command/" .. name,
+          core.json_encode { id = name, at = name == "door_unlock" and houses.START or nil }, false)
+      end
+      fleet.sleep(100)
+      for _, name in ipairs { "honk_horn", "flash_lights", "door_unlock" } do
+        local said = house.broker.said("fleet/" .. vin .. "/command/" .. name .. "/result")
+        local answer = core.json_decode(said[1])
+        answers[#answers + 1] = answer.outcome .. " " .. tostring(answer.reason)
+      end
+      assert.same({ "done nil", "not_sent old", "not_sent old" }, answers)
     end)
   end)
 
@@ -300,7 +426,6 @@ describe("the store", function()
   it("that cannot note a request keeps it from being sent", function()
     with_house({}, function(house, bridge)
       local put = bridge.account.store.put
-      local requests = require "fleet.mqtt.requests"
       local claim = requests.claim
       requests.claim = function() return nil, { message = "the disk is full" }, "store" end
       local answer = house:ask(vin .. "/horn/set", "PRESS")
@@ -326,10 +451,9 @@ describe("the store", function()
 
   it("with a claim that has no answer answers unknown, and the command is never sent", function()
     houses.new():run(function(house)
-      local requests = require "fleet.mqtt.requests"
       local account = core.context(house.client)
       local request = { id = "c1", topic = "fleet/" .. vin .. "/command/honk_horn", command = "honk_horn" }
-      assert.is_true(requests.claim(account, vin, request, houses.START))
+      assert.is_true(requests.claim(account, vin, request, houses.START, 60))
       house:start()
       fleet.sleep(2)
       local said = house.broker.said(request.topic .. "/result")

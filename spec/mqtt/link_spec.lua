@@ -288,3 +288,35 @@ describe("without libmosquitto", function()
     assert.matches("needs libmosquitto", err.message)
   end)
 end)
+
+describe("a message that comes", function()
+  local probe = require "probe_mqtt"
+  if not probe then
+    pending "libmosquitto's header is missing"
+    return
+  end
+
+  it("is told whole, or not at all where it is too long", function()
+    assert.same({ "message", "abc", 3, "" }, { probe.message("abc", -1) })
+    assert.same({ "message", "", 0, "" }, { probe.message("", -1) })
+    local most = string.rep("x", 65536)
+    assert.same({ "message", most, 65536, "" }, { probe.message(most, -1) })
+    local name, payload, size = probe.message(most .. "y", -1)
+    assert.same({ "message", 65537 }, { name, size })
+    assert.is_nil(payload)
+  end)
+
+  it("for which there is no memory ends the connection: nothing is told in part", function()
+    local succeeding = 0
+    while true do
+      local name, payload, _, kind = probe.message(string.rep("x", 1000), succeeding)
+      if name == "message" then
+        assert.equal(1000, #payload)
+        break
+      end
+      assert.same({ "ended", "service" }, { name, kind })
+      succeeding = succeeding + 1
+    end
+    assert.equal(3, succeeding) -- the event, its topic and its payload
+  end)
+end)

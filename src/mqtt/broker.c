@@ -119,6 +119,16 @@ static void on_disconnect(struct mosquitto *handle, void *object, int rc) {
     check(b, rc);
 }
 
+/* What is too long is told without its payload: a part of it could mean something else. */
+static bool fill(struct event *event, const struct mosquitto_message *m) {
+  event->retained = m->retain;
+  event->size = m->payloadlen > 0 ? (size_t)m->payloadlen : 0;
+  event->too_long = event->size > MOST_PAYLOAD;
+  buf_text_add(&event->topic, m->topic);
+  if (event->size && !event->too_long) buf_add(&event->payload, m->payload, event->size);
+  return buf_ok(&event->topic) && buf_ok(&event->payload);
+}
+
 /* A message that cannot be kept ends the connection: none may be lost unseen. */
 static void on_message(struct mosquitto *handle, void *object, const struct mosquitto_message *m) {
   struct broker *b = object;
@@ -130,11 +140,12 @@ static void on_message(struct mosquitto *handle, void *object, const struct mosq
   }
   struct event *event = event_new(b, EVENT_MESSAGE, m->mid);
   if (!event) return;
-  event->retained = m->retain;
-  buf_text_add(&event->topic, m->topic);
-  if (m->payloadlen > 0)
-    buf_add(&event->payload, m->payload, m->payloadlen > MOST_PAYLOAD ? MOST_PAYLOAD : (size_t)m->payloadlen);
-  enqueue(b, event);
+  if (fill(event, m)) {
+    enqueue(b, event);
+  } else {
+    event_free(event);
+    end_for_memory(b);
+  }
 }
 
 static void on_publish(struct mosquitto *handle, void *object, int mid) {

@@ -20,6 +20,8 @@ struct event {
   enum broker_event type;
   int number;    /* message id; of EVENT_SUBSCRIBED 0 where the broker refused */
   bool retained; /* it lay at the broker when we subscribed */
+  bool too_long; /* the payload was longer than is kept: none of it is here */
+  size_t size;   /* of the payload as it came */
   struct buf topic, payload;
 };
 

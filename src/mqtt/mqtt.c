@@ -181,9 +181,13 @@ static const struct box_type holder_type = {"fleet.mqtt.event", release_holder, 
 static int push_message(lua_State *L, const struct event *event) {
   lua_pushliteral(L, "message");
   push_buf(L, &event->topic);
-  push_buf(L, &event->payload);
+  if (event->too_long)
+    lua_pushnil(L);
+  else
+    push_buf(L, &event->payload);
   lua_pushboolean(L, event->retained);
-  return 4;
+  lua_pushinteger(L, (lua_Integer)event->size);
+  return 5;
 }
 
 static int push_ended(lua_State *L, const struct broker *b) {
@@ -214,8 +218,8 @@ static int push_event(lua_State *L, const struct broker *b, const struct event *
   }
 }
 
-/* take() -> nothing | "connected" | "message", topic, payload, retained | "published", id | "subscribed", id
- * or 0 | "ended", err. Each event once. */
+/* take() -> nothing | "connected" | "message", topic, payload or nil (too long), retained, size |
+ * "published", id | "subscribed", id or 0 | "ended", err. Each event once. */
 static int l_take(lua_State *L) {
   struct broker *b = check_broker(L);
   struct holder *h = box_new(L, &holder_type, sizeof *h, 0);

@@ -11,12 +11,13 @@ local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local things = require "fleet.mqtt.things"
+local utf8 = require "fleet.util.utf8"
 local values = require "fleet.mqtt.values"
 
 local M = {}
 
 local most_waiting = 20 -- commands of one car or site
-local clock_slack = 60 -- seconds that a sender's clock may be ahead
+local longest_payload = 65536 -- bytes, as src/mqtt/broker.c keeps them
 local longest_id, longest_topic = 128, 128 -- bytes; the store keeps the one, the answer's topic is longer than the other
 
 -- ---- reading a message ----
@@ -39,8 +40,19 @@ local function value_text(value)
   return values.plain(value) or tostring(value)
 end
 
+-- What is too long is not read at all, what is no text is not echoed.
+local function check_payload(payload, size)
+  if not payload or #payload > longest_payload then
+    return nil, string.format("the payload has %d bytes: at most %d are taken", size or #payload, longest_payload)
+  end
+  if not utf8.valid(payload) then return nil, "the payload is not UTF-8" end
+  return true
+end
+
 -- The members that every request has: { id =, at =, bare =, wake =, value =, params = }, or nil and why not.
-local function envelope(topic, payload)
+local function envelope(topic, payload, size)
+  local sound, wrong = check_payload(payload, size)
+  if not sound then return nil, wrong end
   local given = decoded(payload)
   if not given then return { id = bare_id(topic, payload), bare = true, value = payload } end
   for name in pairs(given) do
@@ -57,13 +69,13 @@ local function envelope(topic, payload)
   }
 end
 
+-- Of a message that does not say its time it counts when it came.
 local function check_times(bridge, request)
-  local at = request.at
-  if at == nil then return true end
+  local at = request.at == nil and request.came or request.at
   if type(at) ~= "number" then return nil, "'at' must be UTC seconds" end
   local age = bridge.now() - at
   if age > bridge.config.max_age then return nil, string.format("it is %.0f seconds old", age), "old" end
-  if age < -clock_slack then return nil, string.format("it is from %.0f seconds ahead", -age), "old" end
+  if age < -requests.clock_slack then return nil, string.format("it is from %.0f seconds ahead", -age), "old" end
   return true
 end
 
@@ -142,10 +154,9 @@ end
 
 local function outcome_of(bridge, request, result, err)
   if result then
-    local changed = type(result) ~= "table" or result.changed ~= false
+    local told = type(result) == "table" and result or {}
     return answer(bridge, request, {
-      outcome = "done", changed = changed, reason = type(result) == "table" and result.reason or nil,
-      via = type(result) == "table" and result.via or nil,
+      outcome = "done", changed = told.changed ~= false, reason = told.reason ~= "" and told.reason or nil, via = told.via,
     })
   end
   local outcome, changed = err.outcome or "not_sent", nil
@@ -187,7 +198,7 @@ end
 
 local function again(bridge, request, entry)
   if not entry.result then return end -- it is under way, and will be answered
-  say(bridge, request.topic, tables.add(tables.copy(entry.result), { duplicate = true }))
+  say(bridge, request.topic, tables.add(answer(bridge, request, entry.result), { duplicate = true }))
 end
 
 local function may_wake(bridge, request)
@@ -196,7 +207,10 @@ end
 
 local function carry_out(bridge, thing, call, request)
   if bridge.stopped then return refuse(bridge, request, "the bridge ends", "closed") end
-  local claimed, err = requests.claim(bridge.account, thing.id, request, bridge.now())
+  local timely, old, reason = check_times(bridge, request) -- it may have waited for those before it
+  if not timely then return refuse(bridge, request, old, reason) end
+  local claimed, err, kind = requests.claim(bridge.account, thing.id, request, bridge.now(), bridge.config.max_age)
+  if kind == "busy" then return refuse(bridge, request, err.message, kind) end
   if not claimed then return refuse(bridge, request, "it could not be noted in the store: " .. err.message, "store") end
   if claimed ~= true then return again(bridge, request, claimed) end
   if call.row and call.becomes then
@@ -247,16 +261,16 @@ local function take_request(bridge, thing, request, name, suffix)
   enqueue(bridge, thing, call, request)
 end
 
---- A message has come; never waits.
-function M.take(bridge, topic, payload, retained)
+--- A message has come; never waits. payload is nil where it was too long to keep: then size tells its bytes.
+function M.take(bridge, topic, payload, retained, size)
   local thing, rest = target(bridge, topic)
   if not thing or #rest > longest_topic then return end
   local name = string.match(rest, "^command/([%w_.]+)$")
   local suffix = not name and string.match(rest, "^([%w_/]+)/set$")
   if not name and not suffix then return end
-  local request, why = envelope(topic, payload)
+  local request, why = envelope(topic, payload, size)
   if not request then return refuse(bridge, { topic = topic, command = name or suffix, bare = true }, why) end
-  request.topic, request.command = topic, name or suffix
+  request.topic, request.command, request.came = topic, name or suffix, bridge.now()
   if retained then return refuse(bridge, request, "it was retained: it may be of any age", "retained") end
   take_request(bridge, thing, request, name, suffix)
 end

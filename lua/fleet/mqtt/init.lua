@@ -196,8 +196,8 @@ end
 -- The will of a bridge that was cut off may come when another has long taken over.
 local function on_message(self, session)
   local availability = discovery.availability_topic(self.config)
-  return function(topic, payload, retained)
-    if topic ~= availability then return commands.take(session, topic, payload, retained) end
+  return function(topic, payload, retained, size)
+    if topic ~= availability then return commands.take(session, topic, payload, retained, size) end
     if payload ~= "online" and not session.stopped then session.link:set(availability, "online", true) end
   end
 end

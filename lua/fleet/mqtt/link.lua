@@ -8,6 +8,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tasks = require "fleet.async"
 local compat = require "fleet.util.compat"
+local utf8 = require "fleet.util.utf8"
 
 local M = {}
 
@@ -27,7 +28,8 @@ function M.library()
     "the MQTT bridge needs libmosquitto: install libmosquitto-dev (Debian's name) and build fleet again")
 end
 
---- given: broker = options of fleet.mosquitto.open, library, on_message(topic, payload, retained),
+--- given: broker = options of fleet.mosquitto.open, library, on_message(topic, payload, retained, size): a payload that was too
+--- long to keep is nil,
 --- on_state(state, err): "connected", "listening" once all is subscribed to, "refused" for each topic that the broker refuses,
 --- or "lost".
 function M.new(given)
@@ -102,7 +104,7 @@ function events.connected(self)
   self.on_state("connected")
 end
 
-function events.message(self, topic, payload, retained) self.on_message(topic, payload, retained) end
+function events.message(self, topic, payload, retained, size) self.on_message(topic, payload, retained, size) end
 
 function events.published(self, id) confirmed(self, id) end
 
@@ -235,6 +237,7 @@ end
 
 --- What a retained topic says from now on; again = true: also where it said so already.
 function Link:set(topic, payload, again)
+  payload = utf8.repaired(payload)
   if self.wanted[topic] == payload and not again then return end
   self.wanted[topic] = payload
   mark(self, topic)
@@ -253,7 +256,7 @@ function Link:say(topic, payload)
     table.remove(self.answers, 1)
     self.dropped = self.dropped + 1
   end
-  self.answers[#self.answers + 1] = { topic = topic, payload = payload }
+  self.answers[#self.answers + 1] = { topic = topic, payload = utf8.repaired(payload) }
   pump(self)
   rewatch(self)
 end

@@ -49,7 +49,7 @@ end
 
 function Connection:take()
   local event = table.remove(self.events, 1)
-  if event then return event[1], event[2], event[3], event[4] end
+  if event then return event[1], event[2], event[3], event[4], event[5] end
 end
 
 function Connection:disconnect() self.polite = true end
@@ -74,6 +74,10 @@ function M.new()
         if matches(filter, topic) then emit(connection, "message", topic, payload, false) end
       end
     end
+  end
+  --- A message whose payload the library did not keep.
+  function broker.publish_too_long(topic, size)
+    for connection in pairs(broker.connections) do emit(connection, "message", topic, nil, false, size) end
   end
   function broker.drop()
     for connection in pairs(broker.connections) do
