@@ -71,6 +71,21 @@ local work = {
     local value, err, kind = core.result(request, reply, 0)
     arm(false)
     assert(value == nil and kind == "scope", kind) ]],
+  ["entering a vehicle's slot"] = [[
+    local core, pool = require "fleet.core", require "fleet.signing.session_pool"
+    local context = { sessions = {}, keys = { core.key.generate() }, config = {}, clock = function() return 5, 5 end }
+    local function visit()
+      local slot, ticket = pool.enter(context, "5YJ30123456789ABC", "infotainment", 10, 5)
+      if slot then pool.leave(context, slot, ticket, 5, 5) end
+      return slot, ticket and ticket.message
+    end
+    local shallow = coroutine.create(visit) -- its stack has to grow inside
+    arm(true)
+    local ran, slot, message = coroutine.resume(shallow)
+    arm(false)
+    local free, kept = coroutine.resume(coroutine.create(visit))
+    assert(free and kept, "the vehicle was kept locked: " .. tostring(kept))
+    if not (ran and slot) then error("no memory: " .. tostring(message or slot), 0) end ]],
   ["a signed command"] = [[
     local fleet, core = require "fleet", require "fleet.core"
     local VIN, carried = "5YJ30123456789ABC", 0

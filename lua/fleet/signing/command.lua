@@ -117,7 +117,7 @@ end
 local function exchange(call, slot, now, wall)
   local sub, id, session = sign(call, slot, now, wall)
   if not sub then return not_sent(id, session) end
-  session_pool.signed(slot)
+  session_pool.signed(slot, call.visit)
   call.counter_drawn, call.envelope_call = true, sub
   local bytes, err, kind = run.attempts(sub)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
@@ -142,12 +142,14 @@ local function visit(call, act)
   call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
   call.answered, call.answered_wall = nil, nil
   local turns, real, now, wall = tasks.turns(), tasks.times()
-  local slot, err, kind = session_pool.enter(call.context, call.id, call.domain, now + math.max(call.deadline - real, 0), now)
-  if not slot then return not_sent(err, kind) end
-  local ran, value
+  local deadline = now + math.max(call.deadline - real, 0)
+  local slot, inside, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
+  if not slot then return not_sent(inside, kind) end
+  call.visit = inside
+  local ran, value, err
   ran, value, err, kind = pcall(at_the_time, act, call, slot, turns, now, wall)
   if call.answered then now, wall = call.answered, call.answered_wall end
-  session_pool.leave(call.context, slot, call.counter_drawn, now, wall)
+  session_pool.leave(call.context, slot, call.visit, now, wall)
   if ran then return value, err, kind end
   call.outcome_unknown = call.outcome_unknown or call.envelope_call and call.envelope_call.outcome_unknown
   error(value, 0)

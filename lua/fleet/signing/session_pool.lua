@@ -28,35 +28,37 @@ end
 
 -- ---- the mutex ----
 
-local function join_queue(slot)
-  local waiter = {}
+-- A visit holds the slot, waits in its queue, or has gone. What says so is set before anything that may raise, memory that
+-- ends included, so that a visit which raises can always be undone.
+local function join_queue(slot, visit)
   slot.queue = slot.queue or { first = 1, last = 0 }
+  slot.queue[slot.queue.last + 1] = visit
   slot.queue.last = slot.queue.last + 1
-  slot.queue[slot.queue.last] = waiter
-  return waiter
 end
 
-local function lock(slot, deadline)
-  if not slot.locked then
-    slot.locked = true
+local function lock(slot, visit, deadline)
+  if not slot.holder then
+    slot.holder = visit
     return true
   end
-  local waiter = join_queue(slot)
-  local ran, woken = pcall(tasks.await_for, waiter, deadline - tasks.now())
-  if ran and woken then return true end
-  waiter.gone = true -- also when the task was cancelled before it began to wait
-  if not ran then error(woken, 0) end
+  join_queue(slot, visit)
+  if tasks.await_for(visit, deadline - tasks.now()) then return true end
   return failure("timeout", "other commands for this vehicle took all the time")
 end
 
-local function unlock(slot)
+local function unlock(slot, visit)
+  if slot.holder ~= visit then return end
+  slot.holder = nil
   local queue = slot.queue
   while queue and queue.first <= queue.last do
     local waiter = queue[queue.first]
     queue[queue.first], queue.first = nil, queue.first + 1
-    if not waiter.gone and not waiter.done then return tasks.wake(waiter, true) end
+    if not waiter.gone and not waiter.done then
+      slot.holder = waiter
+      return tasks.wake(waiter, true)
+    end
   end
-  slot.locked, slot.queue = false, nil
+  slot.queue = nil
 end
 
 -- Only the holder of the mutex waits here, so that there is one watcher at most.
@@ -220,21 +222,23 @@ local function take(context, slot, deadline, now)
   return ok, err, kind
 end
 
---- Enters the slot of a vehicle's domain at the time now: the mutex and the lease are held. Returns the slot, or nil, err, kind.
+local function lock_and_take(context, slot, visit, deadline, now)
+  local waits = slot.holder ~= nil
+  local ok, err, kind = lock(slot, visit, deadline)
+  if ok then ok, err, kind = take(context, slot, deadline, waits and tasks.now() or now) end
+  if ok then slot.users = slot.users + 1 end
+  return ok, err, kind
+end
+
+--- Enters the slot of a vehicle's domain at the time now: the mutex and the lease are held. Returns the slot and the visit,
+--- which M.leave takes; or nil, err, kind.
 function M.enter(context, vin, domain, deadline, now)
-  local slot = slot_for(context, vin, domain)
-  local waits = slot.locked
-  local ok, err, kind = lock(slot, deadline)
-  if not ok then return nil, err, kind end
-  if waits then now = tasks.now() end
-  local ran
-  ran, ok, err, kind = pcall(take, context, slot, deadline, now)
-  if ran and ok then
-    slot.users = slot.users + 1
-    return slot
-  end
-  if slot.lease and slot.users == 0 then give_back(context, slot) end
-  unlock(slot)
+  local slot, visit = slot_for(context, vin, domain), tasks.waiter()
+  local ran, ok, err, kind = pcall(lock_and_take, context, slot, visit, deadline, now)
+  if ran and ok then return slot, visit end
+  visit.gone = true -- also when the task was cancelled before it began to wait
+  if slot.holder == visit and slot.lease and slot.users == 0 then give_back(context, slot) end
+  unlock(slot, visit)
   if not ran then error(ok, 0) end -- the task was cancelled
   return nil, err, kind
 end
@@ -269,8 +273,8 @@ function M.moved(slot)
 end
 
 --- A message was signed: where order does not matter others may sign now.
-function M.signed(slot)
-  if not slot.in_order then unlock(slot) end
+function M.signed(slot, visit)
+  if not slot.in_order then unlock(slot, visit) end
 end
 
 --- The vehicle does not speak as this session expects: whoever enters next begins anew, unless that has happened.
@@ -278,14 +282,19 @@ function M.unfit(slot, session)
   if slot.session == session then slot.unfit = session end
 end
 
---- Leaves the slot; the last one gives the lease back. signed: whether M.signed was called. now, wall: the clock, where it
---- was just read.
-function M.leave(context, slot, signed, now, wall)
-  slot.users = slot.users - 1
+local function put_down(context, slot, now, wall)
   if slot.users == 0 and slot.lease then give_back(context, slot, now, wall) end
-  if slot.watcher then tasks.wake(slot.watcher, true) end
+  local watcher = slot.watcher
   slot.watcher = nil
-  if slot.in_order or not signed then unlock(slot) end
+  if watcher then tasks.wake(watcher, true) end
+end
+
+--- Leaves the slot; the last one gives the lease back. now, wall: the clock, where it was just read.
+function M.leave(context, slot, visit, now, wall)
+  slot.users = slot.users - 1
+  local ran, message = pcall(put_down, context, slot, now, wall)
+  unlock(slot, visit)
+  if not ran then error(message, 0) end
 end
 
 --- The client is closed: nobody enters any more; who is inside leaves as usual.
