@@ -115,16 +115,20 @@ function Lease.release(lease)
   return true
 end
 
--- The commands with which a server that came back without its data is told what this process knows: its leases, and what
--- must last. One that came back with older data, a snapshot or a replica's, is told what must last.
+-- The commands with which a server that was started again is told what this process knows: its leases, and what must last.
+-- forgot: it has none of its data.
 local function memories(self, forgot)
-  local words = {}
+  local words, now = {}, async.real()
   for key, kept in pairs(self.kept) do
-    words[#words + 1] = {
-      "EVALSHA", scripts.restore.sha, "1", script_key(self, key), moved(self), kept.value, text_of(kept.generation), forgot and "1" or "",
-    }
+    local left = kept.ends and kept.ends - now
+    if not left or left > 0 then
+      words[#words + 1] = {
+        "EVALSHA", scripts.restore.sha, "1", script_key(self, key), moved(self), kept.value, text_of(kept.generation), forgot and "1" or "",
+        left and milliseconds(left) or "",
+      }
+    end
   end
-  for key, lease in pairs(forgot and self.leases or {}) do
+  for key, lease in pairs(self.leases) do
     local left = seconds_left(lease)
     if left > 0 then
       words[#words + 1] = {
@@ -135,10 +139,22 @@ local function memories(self, forgot)
   return words
 end
 
--- Tokens are remembered as they were last seen: a server that loses them is given them back.
-local function keep(self, key, value, generation, durable)
-  if not durable and not self.kept[key] and not string.find(key, "^token/") then return end
-  self.kept[key] = value and { value = value, generation = generation } or nil
+-- What was put to last is remembered, for as long as it is to last.
+local function keep(self, key, value, generation, ttl)
+  local now = async.real()
+  self.kept[key] = { value = value, generation = generation, ends = ttl and now + ttl }
+  if ttl then self.expire(key, now, now + ttl) end
+end
+
+local shared_first_words = { token = true, claims = true }
+
+-- Tokens, and what of a car is whose, are remembered as they were last seen, whoever wrote them.
+local function seen(self, key, value, generation)
+  if not value then
+    self.kept[key] = nil
+  elseif shared_first_words[string.match(key, "^[^/]*")] then
+    keep(self, key, value, generation)
+  end
 end
 
 -- While others may still hold leases that the server has forgotten, nobody gets a new one.
@@ -156,7 +172,7 @@ function Redis.lease(self, key, ttl)
   local found
   found, err, kind = run(self, scripts.lease, key, owner, milliseconds(ttl))
   if not found then return nil, err, kind end
-  keep(self, key, found[2], found[3])
+  seen(self, key, found[2], found[3])
   local lease = setmetatable({
     key = key, fence = found[1], ttl = ttl, ends = before + ttl, owner = owner, store = self, released = false,
     generation = found[3], snapshot = { value = found[2] or nil, generation = found[3], taken = async.real() },
@@ -182,7 +198,7 @@ function Redis.get(self, key)
   if held then return held.value, held.generation end
   local found, err, kind = run(self, scripts.get, key)
   if not found then return nil, err, kind end
-  keep(self, key, found[1], found[2])
+  seen(self, key, found[1], found[2])
   return found[1] or nil, found[2]
 end
 
@@ -224,7 +240,7 @@ function Redis.put(self, key, value, put)
     generation, err, kind = answer(self.link:call(unpack(words)))
   end
   if not generation then return nil, err, kind end
-  if not put.ttl then keep(self, key, value, generation, put.durable) end
+  if put.durable then keep(self, key, value, generation, put.ttl) else seen(self, key, value, generation) end
   if lease then lease.generation = generation end
   return generation
 end
@@ -269,9 +285,9 @@ end
 
 --- Adds once, also where the answer is lost and asked for again.
 function Redis.add(self, key, amounts, options)
-  self.additions = self.additions + 1
   local words = {
-    scripts.add, script_key(self, key), moved(self), self.client, text_of(self.additions), options.ttl and milliseconds(options.ttl) or "",
+    scripts.add, script_key(self, key), script_key(self, "client/" .. self.client), moved(self), "",
+    options.ttl and milliseconds(options.ttl) or "",
   }
   for name, amount in pairs(amounts) do
     words[#words + 1] = name
@@ -335,8 +351,12 @@ function M.open(given, options)
   local client, err, kind = core.random_text(12)
   if not client then return nil, err, kind end
   local self = setmetatable({
-    place = place, client = client, drawn = 0, additions = 0, leases = setmetatable({}, { __mode = "v" }), kept = {},
+    place = place, client = client, drawn = 0, leases = setmetatable({}, { __mode = "v" }), kept = {},
   }, Redis)
+  self.expire = contract.expiry(function(key)
+    local kept = self.kept[key]
+    if kept and kept.ends and kept.ends <= async.real() then self.kept[key] = nil end
+  end)
   if place.clock then
     self.clock = place.clock
     self.opened_at = select(2, place.clock())

@@ -31,7 +31,7 @@ local function words_of(place, password)
   if place.database and place.database > 0 then add("SELECT", string.format("%d", place.database)) end
   for _, script in ipairs(scripts.all) do add("SCRIPT", "LOAD", script.text) end
   for _, name in ipairs(settings) do add("CONFIG", "GET", name) end
-  add("EVAL", scripts.greeting, "1", place.prefix .. "began")
+  add("EVAL", scripts.greeting, "1", place.prefix .. "server")
   return list
 end
 
@@ -51,11 +51,11 @@ function M.begin(link)
   return send_all(link, words_of(link.place, password))
 end
 
--- Redis came back without its data: leases that are held are taken again before anybody else may have them.
--- What it lost since a snapshot, or what a replica had not received, it cannot say: what must last is told at each new connection.
+-- A server that was started again, or another in its place, may have lost all, or what it was told last; it cannot say what. Who held
+-- leases takes them again before anybody else may have them, and what must last is told at each new connection.
 local function learn_beginning(link, reply)
-  local now, began = tonumber(reply[1]), reply[2]
-  link.quiet_until = async.real() + (tonumber(began) - now) / 1e6 + link.place.settle
+  local now, began, met = tonumber(reply[1]), reply[2], tonumber(reply[3])
+  link.quiet_until = async.real() + (met - now) / 1e6 + link.place.settle
   local forgot = link.began and link.began ~= began
   link.began = began
   if forgot then link.warn(link.place.label .. " came back without its data: what others knew is lost") end

@@ -117,8 +117,15 @@ end
 
 -- ---- receiving ----
 
--- The scripts were thrown away: they are loaded, and the one that was asked for is asked for again.
+-- An addition has a number, by which the server knows one that it has done already.
+local function number(self, entry)
+  self.numbered = self.numbered + 1
+  entry.words[entry.script.number_at] = string.format("%.0f", self.numbered)
+end
+
+-- The scripts were thrown away: they are loaded, and the one that was asked for is asked for again, behind others.
 local function reload(self, entry)
+  if entry.script.number_at then number(self, entry) end
   push(self, { words = { "SCRIPT", "LOAD", entry.script.text }, posted = true, deadline = async.real() + self.timeout })
   push(self, entry)
   return send_queue(self)
@@ -261,7 +268,9 @@ end
 
 local function entry_of(self, script, key, ...)
   if not script then return { words = { key, ... }, deadline = async.real() + self.timeout } end
-  return { script = script, words = { "EVALSHA", script.sha, "1", key, ... }, deadline = async.real() + self.timeout }
+  local entry = { script = script, words = { "EVALSHA", script.sha, script.keys, key, ... }, deadline = async.real() + self.timeout }
+  if script.number_at then number(self, entry) end
+  return entry
 end
 
 --- Runs a script (of scripts.lua) for a key, or, with false, a command of these words; waits for its answer. Returns it, or
@@ -348,7 +357,7 @@ return function(place, owner)
   local found, redis = pcall(require, "fleet.redis")
   if not found then return failure("store", needs_hiredis) end
   local self = setmetatable({
-    redis = redis, place = place, state = "down", queue = {}, first = 1, last = 0, sent = 0, attempt = -1,
+    redis = redis, place = place, state = "down", queue = {}, first = 1, last = 0, sent = 0, attempt = -1, numbered = 0,
     retry_at = 0, pause = first_pause, quiet_until = 0, timeout = place.timeout or default_timeout,
     generation = async.generation(), warn = place.warn or function() end,
     owner = owner,

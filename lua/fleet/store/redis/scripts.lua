@@ -4,7 +4,10 @@
 --   v value   g its generation   e when it ends   f the last fence   o who has the lease   u until when
 --   t, r      a reservation: its name, and bytes that take the room of the value to come
 --   w         which write was the last: one whose answer was lost is not done twice
---   c:<name>  a counter   s:<client>  the number of that client's last addition
+--   c:<name>  a counter
+--
+-- Beside the records, client/<client> has the number of that client's last addition, for an hour: an addition whose answer was
+-- lost is sent again, and counts once.
 --
 -- A hash lives as long as what is in it: tidy() sets its end. A record that is there and has no end needs none.
 --
@@ -123,21 +126,25 @@ end
 return 1
 ]]
 
--- owner, fence, ttl -> 1: a lease that the server has forgotten, with all else
+-- owner, fence, ttl -> 1: a lease that the server has forgotten, with all else or since its snapshot, which may name an earlier
+-- holder. A larger fence is of a later one.
 texts.resume = [[
-if redis.call('HEXISTS', key, 'o') == 0 then
+local r = redis.call('HMGET', key, 'f', 'o')
+local fence, mine = field(r[1]), tonumber(ARGV[3])
+if fence < mine or fence == mine and not r[2] then
   redis.call('HSET', key, 'f', ARGV[3], 'o', ARGV[2], 'u', whole(now + tonumber(ARGV[4])))
   tidy()
 end
 return 1
 ]]
 
--- value, generation, forgot -> 1: a record that the server has forgotten, unless a later one stands there. Where the server has
--- not forgotten all, one that is not there was deleted.
+-- value, generation, forgot, ttl -> 1: a record that the server has forgotten, unless a later one stands there. Where the server
+-- has not forgotten all, one that is not there was deleted.
 texts.restore = [[
 local g = redis.call('HGET', key, 'g')
 if field(g) >= tonumber(ARGV[3]) or not g and ARGV[4] == '' then return 1 end
 redis.call('HSET', key, 'v', ARGV[2], 'g', ARGV[3])
+if ARGV[5] ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ARGV[5]))) else redis.call('HDEL', key, 'e') end
 tidy()
 return 1
 ]]
@@ -158,9 +165,9 @@ end
 return 1
 ]]
 
--- client, number, ttl, name, amount, … -> { name, total, … } of these, or of all where none is given | 'counters'
+-- KEYS[2]: the client's; number, ttl, name, amount, … -> { name, total, … } of these, or of all where none is given | 'counters'
 texts.add = [[
-local r = redis.call('HMGET', key, 'v', 'g', 'e', 's:' .. ARGV[2])
+local r = redis.call('HMGET', key, 'v', 'g', 'e')
 local totals = {}
 if r[2] and current(r[2], r[3]) == 0 then
   drop(r[1])
@@ -177,11 +184,12 @@ if r[1] then
   totals = {}
 end
 local names = {}
-for i = 5, #ARGV, 2 do names[#names + 1] = ARGV[i] end
-if #names > 0 and field(r[4]) < tonumber(ARGV[3]) then
-  for i = 5, #ARGV, 2 do redis.call('HINCRBY', key, 'c:' .. ARGV[i], ARGV[i + 1]) end
-  redis.call('HSET', key, 's:' .. ARGV[2], ARGV[3], 'g', whole(math.max(field(r[2]) + 1, micro)))
-  if ARGV[4] ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ARGV[4]))) elseif r[3] then redis.call('HDEL', key, 'e') end
+for i = 4, #ARGV, 2 do names[#names + 1] = ARGV[i] end
+if #names > 0 and field(redis.call('GET', KEYS[2])) < tonumber(ARGV[2]) then
+  for i = 4, #ARGV, 2 do redis.call('HINCRBY', key, 'c:' .. ARGV[i], ARGV[i + 1]) end
+  redis.call('SET', KEYS[2], ARGV[2], 'PX', 3600000)
+  redis.call('HSET', key, 'g', whole(math.max(field(r[2]) + 1, micro)))
+  if ARGV[3] ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ARGV[3]))) elseif r[3] then redis.call('HDEL', key, 'e') end
   tidy()
 end
 if #names == 0 then
@@ -196,12 +204,16 @@ end
 return totals
 ]]
 
--- -> { microseconds now, microseconds when this data began }
+-- -> { microseconds now, microseconds when this data began, microseconds when this run of a server was first met }
+-- Another run has read a file or taken a replica's place: what was written last may be missing.
 local greeting = [[
-local time = redis.call('TIME')
+local time, key, run = redis.call('TIME'), KEYS[1], ''
 local micro = string.format('%.0f', time[1] * 1000000 + time[2])
-redis.call('SET', KEYS[1], micro, 'NX')
-return { micro, redis.call('GET', KEYS[1]) }
+local told = redis.pcall('INFO', 'server')
+if type(told) == 'string' then run = string.match(told, 'run_id:(%w+)') or '' end
+redis.call('HSETNX', key, 'data', micro)
+if redis.call('HGET', key, 'run') ~= run then redis.call('HSET', key, 'run', run, 'met', micro) end
+return { micro, redis.call('HGET', key, 'data'), redis.call('HGET', key, 'met') }
 ]]
 
 local M = { greeting = greeting, all = {} }
@@ -212,8 +224,9 @@ end
 
 for name, text in pairs(texts) do
   local whole = prelude .. text
-  local script = { name = name, text = whole, sha = hex(core.sha1(whole)) }
+  local script = { name = name, text = whole, sha = hex(core.sha1(whole)), keys = "1" }
   M[name], M.all[#M.all + 1] = script, script
 end
+M.add.keys, M.add.number_at = "2", 7 -- among the words of its command
 
 return M
