@@ -115,7 +115,7 @@ describe("what is made of several calls", function()
     end,
     settle = function(car)
       local err = core.err { kind = "timeout", message = "m", outcome = "unknown" }
-      require("fleet.call").facts_of[err] = { row = rows.by_name.door_lock, id = seam.vin }
+      require("fleet.call.failure").facts(err, { row = rows.by_name.door_lock, id = seam.vin })
       return car:settle(err)
     end,
   }

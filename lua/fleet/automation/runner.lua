@@ -1,7 +1,7 @@
 -- Runs an automation: when to decide, one action after the other, what to do in trouble, and when to sleep.
 
 local arbitration = require "fleet.automation.arbitration"
-local calls = require "fleet.call"
+local observers = require "fleet.call.observers"
 local command = require "fleet.automation.command"
 local cost = require "fleet.automation.cost"
 local decisions = require "fleet.automation.decision"
@@ -140,7 +140,7 @@ end
 
 local function count_calls(self, state_of)
   local mine = tasks.current()
-  return calls.listen(self.account, function(row, id, status)
+  return observers.listen(self.account, function(row, id, status)
     local others = tasks.current() ~= mine
     if others and not (id == self.id and (row.name == "info" or row.name == "wake_up") and self.account.wakes[id]) then return end
     if row.billing == "free" or cost.billed(status) then

@@ -3,7 +3,7 @@
 -- The service has three ways to number pages. A walk ends when the service says so, at an empty or short page, or when a
 -- page brings nothing new: some servers ignore the page number and would be walked for ever (doc/protocol.md#paging).
 
-local run = require "fleet.call"
+local calls = require "fleet.call"
 local tasks = require "fleet.async"
 local errors = require "fleet.util.errors"
 
@@ -62,7 +62,7 @@ local function walk(row, handle, request)
     count = count + 1
     if count > most_pages then return endless(row) end
     request:query(string.format("%s=%d&%s=%d", way.number, number, way.size, size))
-    local page, err, kind = run.perform(row, request, handle)
+    local page, err, kind = calls.perform(row, request, handle)
     if err then return nil, err, kind end
     local fresh = only_new(row, page.records, seen)
     over = said_to_be_last(page.pagination) or #fresh == 0 or (#page.records < size and not page.pagination)

@@ -5,7 +5,7 @@
 
 local count = require "fleet.budget.count"
 local pacing = require "fleet.budget.pacing"
-local run = require "fleet.call"
+local send = require "fleet.call.send"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -28,7 +28,7 @@ end
 
 function parts.send(context)
   return function(request, seconds)
-    return run.send_raw(context, request, seconds)
+    return send.raw(context, request, seconds)
   end
 end
 

@@ -4,7 +4,8 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local expectation = require "fleet.confirm.expectation"
-local run = require "fleet.call"
+local calls = require "fleet.call"
+local failure = require "fleet.call.failure"
 local tasks = require "fleet.async"
 
 local M = {}
@@ -65,7 +66,7 @@ end
 --- Whether the call that ended in err was done after all: true or false by one billed read, which never wakes. Returns
 --- nil, err, "unsupported" where nothing readable tells (trunk, horn), or nil, err, kind when the read fails or is old.
 function M.settle(handle, failed, options)
-  local facts = run.facts_of[failed]
+  local facts = failure.facts(failed)
   if not facts then errors.usage("settle: an err that a call of this client returned is needed") end
   local _, _, id = core.context(handle)
   if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
@@ -83,7 +84,7 @@ local first_pause, longest_pause = 1, 8
 local function in_doubt(err, row, request, handle)
   local _, _, id = core.context(handle)
   err.outcome, err.site, err.request = "unknown", id, row.verb .. " " .. row.path
-  run.facts_of[err] = { row = row, params = request:params(), id = id }
+  failure.facts(err, { row = row, params = request:params(), id = id })
   return nil, err, err.kind
 end
 
@@ -113,7 +114,7 @@ function M.set(row, request, handle)
   local back = request:flag("read_back")
   if back and not row.settle then return cannot_read_back(row) end
   local deadline = tasks.now() + (request:settings() or core.context(handle).config.timeout)
-  local value, err, kind = run.perform(row, request, handle)
+  local value, err, kind = calls.perform(row, request, handle)
   if err or not back then return value, err, kind end
   return read_back(row, request, handle, value, deadline)
 end

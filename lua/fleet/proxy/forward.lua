@@ -4,7 +4,9 @@
 local core = require "fleet.core"
 local replies = require "fleet.proxy.replies"
 local rows = require "fleet.call.rows"
-local run = require "fleet.call"
+local calls = require "fleet.call"
+local retry = require "fleet.call.retry"
+local state = require "fleet.call.state"
 local telemetry_check = require "fleet.resources.telemetry_check"
 
 local M = {}
@@ -31,10 +33,10 @@ function M.call(client, row, values, query, body, seconds)
   local planned, request = pcall(core.forward, row.pointer, values, query, body, seconds)
   if not planned then return replies.error(400, "invalid_request", request) end
   local last
-  local call = run.new_call(row, request, client)
+  local call = state.new(row, request, client)
   call.id = values.vin or values.energy_site_id
   call.on_reply = function(reply) last = taken(reply) end
-  local _, err = run.guarded(call, run.attempts)
+  local _, err = calls.guarded(call, retry.perform)
   if not last then return replies.failure(err) end
   if err and err.outcome then last.headers["x-fleet-outcome"] = err.outcome end
   return last.status, last.headers, last.body, err

@@ -6,7 +6,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local hostname = require "fleet.util.hostname"
-local run = require "fleet.call"
+local send = require "fleet.call.send"
 
 local M = {}
 
@@ -81,7 +81,7 @@ function M.fetch(context, domain, options)
   if not (options and options.url) and hostname.problem(domain) then
     found = { problem = (hostname.sentence(domain)), fix = "mend the spelling" }
   else
-    found = M.judge(run.fetch(context, url, longest, largest))
+    found = M.judge(send.fetch(context, url, longest, largest))
   end
   found.url = url
   return found

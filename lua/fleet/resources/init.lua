@@ -10,7 +10,7 @@ local commands = require "fleet.signing.transport"
 local confirm = require "fleet.confirm"
 local pages = require "fleet.call.pages"
 local rows = require "fleet.call.rows"
-local run = require "fleet.call"
+local calls = require "fleet.call"
 local unpack = require("fleet.util.compat").unpack
 
 local none = {}
@@ -33,7 +33,7 @@ local function paged_method(row, each)
 end
 
 local function plain_method(row)
-  local call = run.call
+  local call = calls.call
   return function(self, ...)
     return call(row, self, ...)
   end

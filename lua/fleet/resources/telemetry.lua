@@ -4,7 +4,9 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
 local rows = require "fleet.call.rows"
-local run = require "fleet.call"
+local calls = require "fleet.call"
+local retry = require "fleet.call.retry"
+local state = require "fleet.call.state"
 local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async"
 local telemetry_check = require "fleet.resources.telemetry_check"
@@ -68,9 +70,9 @@ end
 
 -- The proxy takes the plain form and signs it with its own key.
 local function through_proxy(client, params, options)
-  local call = run.new_call(row, core.plan(row.pointer, client, params, options), client)
+  local call = state.new(row, core.plan(row.pointer, client, params, options), client)
   call.proxied = true
-  return run.guarded(call, run.attempts)
+  return calls.guarded(call, retry.perform)
 end
 
 --- Creates or replaces the configuration of vehicles. plain makes the row's own request; with a key the jws row carries a

@@ -4,9 +4,11 @@
 -- message, that no copy of it was carried out; when it certainly never left; or, for a command that sets a named state, after
 -- an unknown outcome.
 
+local failure = require "fleet.call.failure"
+local retry = require "fleet.call.retry"
 local rows = require "fleet.call.rows"
-local run = require "fleet.call"
 local session_pool = require "fleet.signing.session_pool"
+local state = require "fleet.call.state"
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
@@ -22,7 +24,7 @@ local envelope_row = rows.by_name.signed_command
 
 -- What may change something is never sent twice as it is: whether it may be repeated is decided here, not by its status.
 local function envelope_call(call, request, harmless)
-  return run.sub_call(call, envelope_row, request, not harmless)
+  return state.nested(call, envelope_row, request, not harmless)
 end
 
 -- The planned command, or the bytes of a message that is no command.
@@ -35,7 +37,7 @@ local function one_handshake(call, slot)
   if not request then return nil, err, kind end
   local sub = envelope_call(call, request, true)
   local reply
-  reply, err, kind = run.attempts(sub)
+  reply, err, kind = retry.perform(sub)
   call.facts.trait = sub.facts.trait
   if err then return nil, err, kind end
   return slot.session:accept(reply, (tasks.now()))
@@ -119,7 +121,7 @@ local function exchange(call, slot, now, wall)
   if not sub then return not_sent(id, session) end
   session_pool.signed(slot, call.visit)
   call.counter_drawn, call.envelope_call = true, sub
-  local bytes, err, kind = run.attempts(sub)
+  local bytes, err, kind = retry.perform(sub)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
@@ -200,7 +202,7 @@ local function again(call, err)
     call.signed_again = true
     return true
   end
-  if run.wake_first(call, err) then return true end
+  if retry.wake_first(call, err) then return true end
   if not may_repeat(call, err) then return false end
   call.facts.repeats = call.facts.repeats + 1
   local mended = call.expired or err.stale or err.resynced
@@ -213,7 +215,7 @@ local function annotate(call, err)
   local message = string.gsub(err.message, "^" .. envelope_row.name .. ": ", "")
   if string.sub(message, 1, #name) ~= name then message = name .. message end
   err.message = message
-  return run.annotate(call, err)
+  return failure.annotate(call, err)
 end
 
 --- Performs a command in signed form. Returns its result, or nil, err, kind; call.facts.trait is "plain" when the vehicle

@@ -1,7 +1,10 @@
 -- Which way a vehicle command travels (signed, plain, through the proxy), and what happens when the vehicle wants the other.
 
 local core = require "fleet.core"
-local run = require "fleet.call"
+local calls = require "fleet.call"
+local failure = require "fleet.call.failure"
+local retry = require "fleet.call.retry"
+local state = require "fleet.call.state"
 local command = require "fleet.signing.command"
 local status_cache = require "fleet.call.vehicle_status_cache"
 
@@ -68,7 +71,7 @@ end
 
 local function perform_plain(call, transport)
   call.proxied, call.signed = transport == "proxy", transport == "proxy"
-  local value, err, kind = run.guarded(call, run.attempts)
+  local value, err, kind = calls.guarded(call, retry.perform)
   if value and type(value) == "table" then value.via = transport end
   return value, err, kind
 end
@@ -76,9 +79,9 @@ end
 local function perform_signed(call)
   call.signed, call.domain = true, call.row.domain
   if not has_obeyed(call.context, call.id) and not core.is_vin(call.id) then
-    return run.fail(call, "unsupported", "a signed command needs the VIN, not an id")
+    return failure.new(call, "unsupported", "a signed command needs the VIN, not an id")
   end
-  return run.guarded(call, command.perform)
+  return calls.guarded(call, command.perform)
 end
 
 -- ---- when one way is refused ----
@@ -151,11 +154,11 @@ end
 
 -- A planned command. One certain refusal that the other way may mend is followed by the other way, once.
 local function perform(row, handle, request, ...)
-  local call = run.new_call(row, request, handle, ...)
+  local call = state.new(row, request, handle, ...)
   local transport, why = choose(call.context, row, request, call.id)
-  if not transport then return run.ended(call, run.fail(call, "unsupported", why)) end
-  if transport == "signed" then return run.ended(call, signed_then_plain(call)) end
-  return run.ended(call, plain_then_signed(call, transport))
+  if not transport then return calls.ended(call, failure.new(call, "unsupported", why)) end
+  if transport == "signed" then return calls.ended(call, signed_then_plain(call)) end
+  return calls.ended(call, plain_then_signed(call, transport))
 end
 
 --- The method of a command row.

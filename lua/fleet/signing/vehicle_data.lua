@@ -6,7 +6,9 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
-local run = require "fleet.call"
+local calls = require "fleet.call"
+local failure = require "fleet.call.failure"
+local state = require "fleet.call.state"
 local command = require "fleet.signing.command"
 
 local M = {}
@@ -39,12 +41,12 @@ end
 --- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
 function M.method(car, wanted, options)
   local payload = message_for(wanted)
-  local call = run.new_call(row, core.plan(row.pointer, car, "", options), car)
+  local call = state.new(row, core.plan(row.pointer, car, "", options), car)
   call.payload, call.domain, call.signed = payload, "infotainment", true
   call.facts.idempotent, call.facts.write = true, false
-  if not call.context.keys then return run.fail(call, "unsupported", "it needs a key") end
-  if not core.is_vin(call.id) then return run.fail(call, "unsupported", "signing needs the VIN, not an id") end
-  return run.guarded(call, command.perform)
+  if not call.context.keys then return failure.new(call, "unsupported", "it needs a key") end
+  if not core.is_vin(call.id) then return failure.new(call, "unsupported", "signing needs the VIN, not an id") end
+  return calls.guarded(call, command.perform)
 end
 
 return M

@@ -26,7 +26,7 @@ function M.service(report, context)
   if account.unix_path then return add(report, "service", nil, "a Unix socket is not looked at") end
   local base = require("fleet.region").describe(account)
   local _, before = core.clock()
-  local answer = require("fleet.call").fetch(account, account.base_url .. account.vendor.health_path, 15, 65536)
+  local answer = require("fleet.call.send").fetch(account, account.base_url .. account.vendor.health_path, 15, 65536)
   local _, after = core.clock()
   if answer.failure then
     local fix = answer.failure == "tls" and "look at --ca-file, and at the clock" or "look at the network, the name server and --proxy"

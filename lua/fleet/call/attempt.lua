@@ -1,0 +1,67 @@
+-- One attempt of a call: counted, sent, understood, reported. What an answer means is said by core.result; whether another
+-- attempt follows is decided elsewhere (fleet.call.retry).
+
+local core = require "fleet.core"
+local failure = require "fleet.call.failure"
+local metering = require "fleet.call.metering"
+local observers = require "fleet.call.observers"
+local redact = require "fleet.util.redact"
+local region = require "fleet.region"
+local send = require "fleet.call.send"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local function explain(call, reply, err, kind)
+  if call.id and (kind == "asleep" or kind == "offline") then call.context.states[call.id] = kind end
+  failure.annotate(call, err)
+  call.other_host = err.kind == "region" and region.named(call.context, reply) or nil
+  if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
+  err.raw = redact.text(reply:body(), call)
+end
+
+-- The request and its reply, and what they cost.
+local function exchange(call, token, number, left)
+  local entry, billable = nil, call.row.billing ~= "free"
+  if billable and call.context.config.budgets then
+    local kind, message, facts
+    entry, kind, message, facts = metering.admit(call)
+    if not entry then return failure.new(call, kind, message, facts) end
+  end
+  local reply, err, kind = send.request(call, call.proxied and call.context.proxy_url or region.base(call.context), token, left)
+  local now, wall = tasks.loop.clock()
+  call.answered, call.answered_wall = now, wall
+  if not reply then
+    if entry then metering.settle(call, entry, nil, err, nil, wall) end
+    return nil, failure.annotate(call, err), kind
+  end
+  local value, transient, trait
+  local watched = observers.are_there(call)
+  value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, not watched)
+  local billed = billable and metering.settle(call, entry, reply, err, value, wall)
+  if err then
+    call.facts.transient, call.facts.trait = transient, trait
+    if kind == "rate_limited" and call.context.pacer then metering.rest(call, reply, err, wall) end
+    explain(call, reply, err, kind)
+  end
+  if not err and not watched then return value end -- and the reply was closed with its result
+  observers.report(call, reply, err, number, billed)
+  if call.on_reply then call.on_reply(reply) end
+  reply:close()
+  return value, err, kind
+end
+
+--- Sends the call's request once with this token. Returns the value, or nil, err, kind.
+function M.perform(call, token, number)
+  if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
+  local real, now = tasks.times()
+  local left = call.deadline - real
+  if left <= 0 then return failure.new(call, "timeout", "no time was left to send it") end
+  if call.expires and now >= call.expires then
+    call.expired = true
+    return failure.new(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
+  end
+  return exchange(call, token, number, left)
+end
+
+return M

@@ -1,0 +1,51 @@
+-- What a call that failed says of itself. A lower layer knows what went wrong; the call adds which request it was, for which
+-- vehicle, and what is known of its outcome, and takes the secrets out.
+
+local errors = require "fleet.util.errors"
+local redact = require "fleet.util.redact"
+local tables = require "fleet.util.tables"
+
+local M = {}
+
+local facts_of = setmetatable({}, { __mode = "k" }) -- err -> { row =, params =, id = }
+
+--- What `settle` needs to look again, kept until the err is forgotten: facts = { row =, params =, id = }, or nil to read them.
+function M.facts(err, facts)
+  if facts then facts_of[err] = facts end
+  return facts_of[err]
+end
+
+--- nil, err, kind with the facts of the call.
+function M.new(call, kind, message, more)
+  local err = errors.new(kind, call.row.name .. ": " .. message, { outcome = call.write and "not_sent" or nil })
+  return nil, M.annotate(call, tables.add(err, more)), kind
+end
+
+--- Adds what the call knows to an err of a lower layer.
+function M.annotate(call, err)
+  err.request = call.row.verb .. " " .. call.row.path
+  if call.row.handle == "vehicle" then err.vin = call.id end
+  if call.row.handle == "site" then err.site = call.id end
+  if err.kind == "scope" then err.scope = call.row.scope end
+  if not call.write then err.outcome = nil end
+  redact.err(err, call)
+  facts_of[err] = { row = call.row, params = call.request and call.request:params(), id = call.id }
+  return err
+end
+
+--- One failure may be reported to several calls that waited for the same token: each gets its own.
+function M.no_token(call, err, kind)
+  local own = tables.add({ outcome = call.write and "not_sent" or nil }, err)
+  return nil, M.annotate(call, errors.new(err.kind, err.message, own)), kind
+end
+
+--- A cancelled task unwinds through a call while it pauses between attempts: the failure as the task sees it.
+function M.interrupted(call, raised)
+  if type(raised) ~= "table" or raised.kind ~= "cancelled" then return raised end
+  return M.annotate(call, errors.new("cancelled", raised.message, { outcome = call.write and "not_sent" or nil }))
+end
+
+--- A client that is closed sends nothing more; what is on the wire ends with its own result.
+M.closed_text = "the client was closed"
+
+return M

@@ -1,0 +1,77 @@
+-- Attempts one after the other: a rejected token is refreshed, another host asked, a sleeping vehicle woken, a transient failure
+-- repeated after a pause. core.next decides from facts; here it is done and waited for.
+
+local attempt = require "fleet.call.attempt"
+local core = require "fleet.core"
+local failure = require "fleet.call.failure"
+local metering = require "fleet.call.metering"
+local region = require "fleet.region"
+local tasks = require "fleet.async"
+local tokens = require "fleet.oauth.tokens"
+
+local M = {}
+
+local function pause(call, seconds)
+  if seconds > 0 then tasks.sleep(seconds) end
+  call.facts.left = call.deadline - tasks.real()
+end
+
+-- Does what a failed attempt asks for (core.next decides); true when the next attempt may start.
+local function may_repeat(call, err, token)
+  local facts = call.facts
+  facts.left, facts.other_host = call.deadline - tasks.real(), call.other_host ~= nil
+  facts.retry_after = err.retry_after
+  local action, seconds = core.next(err.kind, err.outcome, facts)
+  if action == "refresh" then
+    facts.refreshes, call.rejected = facts.refreshes + 1, token
+  elseif action == "region" then
+    facts.regions = facts.regions + 1
+    region.remember(call.context, call.other_host)
+  elseif action == "repeat" then
+    facts.repeats = facts.repeats + 1
+  else
+    return false
+  end
+  pause(call, seconds)
+  return true
+end
+
+--- Wakes a sleeping vehicle once, where the caller asked for it (wake = true); true when it is awake. The call is repeated then, so
+--- that a write must not be in doubt (doc/protocol.md#outcomes). An envelope is not sent again: its message would have expired.
+function M.wake_first(call, err)
+  if call.envelope or call.woken or not call.request:flag("wake") then return false end
+  -- "offline or asleep" is read by the last known state, which may be out of date.
+  if err.kind ~= "asleep" and not (err.kind == "offline" and call.facts.trait == "by_state") then return false end
+  local left = call.deadline - tasks.real()
+  if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
+  call.woken = true
+  return call.context.wake(call.handle, { timeout = left })
+end
+
+--- Sends the call's request until it succeeds or nothing more may be tried. Returns the value, or nil, err, kind.
+function M.perform(call)
+  local number = 0
+  while true do
+    number = number + 1
+    if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
+    local token, value, err, kind
+    token, err, kind = tokens.access(call.context, call.token_kind, call)
+    if not token then
+      if kind == "auth" then metering.sign_in_needed(call, err) end
+      return failure.no_token(call, err, kind)
+    end
+    call.token = token -- for redact
+    value, err, kind = attempt.perform(call, token, number)
+    if not err then
+      metering.signed_in(call.context)
+      return value
+    end
+    call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
+    if not may_repeat(call, err, token) and not M.wake_first(call, err) then
+      if kind == "auth" then metering.sign_in_needed(call, err) end
+      return nil, err, kind
+    end
+  end
+end
+
+return M

@@ -1,0 +1,79 @@
+-- How bytes leave: through the core's own HTTP on the loop, or through the host's. Nothing here knows what an answer means.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local failure = require "fleet.call.failure"
+local host_http = require "fleet.call.host_http"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local settings_of = setmetatable({}, { __mode = "k" }) -- context -> connection settings of the C layer
+
+local function settings_for(context, unix_path, most)
+  local config = context.config
+  return core.settings {
+    connect_timeout = config.connect_timeout, max_response = most or config.max_response, ca_file = config.ca_file,
+    unix_path = unix_path, proxy = config.proxy, agent_line = "User-Agent: " .. (config.user_agent or context.agent),
+  }
+end
+
+-- The service and the signing proxy are reached in two ways; both are made once.
+local function settings(context, proxied)
+  local found = settings_of[context]
+  if not found then
+    found = { [false] = settings_for(context, context.unix_path), [true] = settings_for(context, context.proxy_unix_path) }
+    settings_of[context] = found
+  end
+  return found[proxied]
+end
+
+--- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind. With answer = false in
+--- the request, what a host's own HTTP answers is put there at once.
+function M.raw(context, request, seconds)
+  if context.closed then return errors.failure("closed", failure.closed_text) end
+  if context.config.http then
+    local headers = {}
+    for _, line in ipairs(request.headers or {}) do
+      local name, value = string.match(line, "^([^:]+):%s*(.*)$")
+      headers[string.lower(name)] = value
+    end
+    local body = request.body
+    if type(body) == "userdata" then body = body:text() end
+    return host_http.exchange(context, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
+  end
+  return tasks.exchange("submit_raw", request, settings(context, false), seconds)
+end
+
+--- Fetches a file of the open internet, which is not the service's: no token goes there, nothing is followed, and at
+--- most so many bytes are read. Returns { status =, headers = text, body =, failure =, message = }.
+function M.fetch(context, url, seconds, limit)
+  local reply, err
+  if context.config.http then
+    reply = host_http.exchange(context, { method = "GET", url = url, headers = {} }, seconds)
+  else
+    reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, settings_for(context, nil, limit), seconds)
+    if not reply then return { failure = "local", message = err.message } end
+  end
+  local cause, message = reply:failure()
+  local answer = { status = reply:status(), headers = reply:headers(), body = reply:body(), message = message }
+  answer.failure = cause ~= "ok" and cause or #answer.body > limit and "too_large" or nil
+  reply:close()
+  return answer
+end
+
+--- Sends a planned request to the service, or to the proxy. Returns the reply box, or nil, err, kind.
+function M.request(call, base, token, seconds)
+  local context = call.context
+  local line = token and "Authorization: Bearer " .. token or nil
+  if context.config.http then
+    local before = call.outcome_unknown
+    call.outcome_unknown = before or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
+    local reply = host_http.exchange(context, call.request:table(base, line), seconds)
+    call.outcome_unknown = before
+    return reply
+  end
+  return tasks.exchange("submit", call.request, base, line, settings(context, call.proxied), seconds, call.sink)
+end
+
+return M
