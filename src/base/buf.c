@@ -109,6 +109,7 @@ void buf_u32be(struct buf *b, uint32_t value) {
 static const char hex_digits[] = "0123456789abcdef";
 
 void buf_hex(struct buf *b, struct bytes in) {
+  if (!buf_reserve(b, 2 * in.size)) return;
   for (size_t i = 0; i < in.size; i++) {
     buf_put(b, (unsigned char)hex_digits[in.data[i] >> 4]);
     buf_put(b, (unsigned char)hex_digits[in.data[i] & 15]);
@@ -276,6 +277,21 @@ static void number_text(struct buf *b, const char *text) {
   }
 }
 
+/* Times and seconds: at most three digits behind the point. The quotient is rounded as a reader rounds the
+ * text, so that equal means: these digits are read as this value. */
+static bool thousandths(struct buf *b, double value) {
+  double whole = nearbyint(value * 1000), size = fabs(whole);
+  if (size >= 1e15 || size < 1 || whole / 1000 != value) return false;
+  uint64_t rest = (uint64_t)size;
+  unsigned digits = (unsigned)(rest % 1000);
+  if (value < 0) buf_put(b, '-');
+  buf_integer(b, (int64_t)(rest / 1000));
+  buf_put(b, '.');
+  for (unsigned place = 100; digits; digits %= place, place /= 10)
+    buf_put(b, (unsigned char)('0' + digits / place));
+  return true;
+}
+
 bool buf_json_number(struct buf *b, double value) {
   char text[64];
   if (!isfinite(value)) return false;
@@ -283,6 +299,7 @@ bool buf_json_number(struct buf *b, double value) {
     buf_integer(b, (int64_t)value);
     return true;
   }
+  if (thousandths(b, value)) return true;
   for (int digits = 15; digits <= 17; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, value);
     if (strtod(text, NULL) == value) break;

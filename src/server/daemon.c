@@ -2,10 +2,12 @@
 
 #include "base/fork.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -178,11 +180,13 @@ static bool join(struct daemon *d) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(d->mhd, MHD_DAEMON_INFO_EPOLL_FD);
   d->fd = epoll_create1(EPOLL_CLOEXEC);
   d->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  return info && d->fd >= 0 && d->timer_fd >= 0 && watch(d->fd, info->epoll_fd) && watch(d->fd, d->timer_fd);
+  d->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return info && d->fd >= 0 && d->timer_fd >= 0 && d->wake_fd >= 0 && watch(d->fd, info->epoll_fd) &&
+         watch(d->fd, d->timer_fd) && watch(d->fd, d->wake_fd);
 }
 
 bool daemon_open(struct daemon *d, const struct tls *t, struct err *e) {
-  d->fd = d->timer_fd = -1;
+  d->fd = d->timer_fd = d->wake_fd = -1;
   d->generation = fork_generation();
   d->mhd = start(d, t);
   if (d->mhd && join(d)) return true;
@@ -200,10 +204,16 @@ bool daemon_open(struct daemon *d, const struct tls *t, struct err *e) {
 
 enum { TURNS = 4 /* of the library in one run: what is left after them waits for the timer */ };
 
+static void forget_wake(struct daemon *d) {
+  uint64_t count;
+  if (d->woken) d->woken = read(d->wake_fd, &count, sizeof count) < 0 && errno == EINTR;
+}
+
 void daemon_run(struct daemon *d) {
   MHD_UNSIGNED_LONG_LONG milliseconds;
   bool due = true, waits = false;
   d->left = false;
+  forget_wake(d);
   deadline_look(d);
   for (int turn = 0; due && turn < TURNS; turn++) {
     MHD_run(d->mhd);
@@ -214,8 +224,10 @@ void daemon_run(struct daemon *d) {
   if (waits && !due) timer_arm(d, timer_now() + (double)milliseconds / 1e3);
 }
 
+/* Once for all answers that are given before the loop's next turn. */
 void daemon_wake(struct daemon *d) {
-  timer_arm_now(d);
+  uint64_t one = 1;
+  if (!d->woken) d->woken = write(d->wake_fd, &one, sizeof one) == sizeof one;
 }
 
 struct exchange *daemon_take(struct daemon *d) {
@@ -287,4 +299,5 @@ void daemon_close(struct daemon *d) {
   d->mhd = NULL;
   close_fd(&d->fd);
   close_fd(&d->timer_fd);
+  close_fd(&d->wake_fd);
 }

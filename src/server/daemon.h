@@ -35,7 +35,8 @@ struct peer {
 struct daemon {
   int fd; /* readable when daemon_run has something to do; -1: closed */
   struct MHD_Daemon *mhd;
-  int timer_fd;
+  int timer_fd, wake_fd;
+  bool woken;          /* wake_fd is readable */
   unsigned generation; /* of forks, at the start */
   double armed;        /* when the timer fires, CLOCK_MONOTONIC seconds; 0: disarmed */
   bool closing;

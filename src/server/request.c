@@ -97,10 +97,11 @@ void server_run(struct server *s) {
 }
 
 /* After an answer the library has to run once, or nothing moves: the descriptor does not become ready by it.
- * Inside step() that happens when the handlers are done. */
+ * Inside step() that happens when the handlers are done; else the next step does it for all answers of a
+ * turn, because each run costs system calls. */
 static void run_after(lua_State *L, struct server *server) {
   lua_getiuservalue(L, 1, HOLDS_SERVER);
-  if (box_is_open(L, -1) && server->depth == 0) server_run(server);
+  if (box_is_open(L, -1) && server->depth == 0) daemon_wake(&server->daemon);
   lua_pop(L, 1);
 }
 

@@ -20,12 +20,58 @@ local rows = {
 
 local take = {}
 
+-- Every attempt is counted here, so that its series are looked up once: by call, status and kind. The table begins anew before
+-- statuses that nobody has heard of make it large.
+local most_known = 500
+local known_of = setmetatable({}, { __mode = "k" }) -- registry -> { count =, calls = { [call] = { [status] = { [kind] = series } } } }
+
+local function inner(list, key)
+  local found = list[key]
+  if not found then
+    found = {}
+    list[key] = found
+  end
+  return found
+end
+
+local function find_series(registry, event, call, status, kind)
+  local known = known_of[registry]
+  if not known or known.count >= most_known then
+    known = { count = 0, calls = {} }
+    known_of[registry] = known
+  end
+  known.count = known.count + 1
+  local found = {
+    attempts = registry:putter("fleet_attempts_total", "counter",
+      { call = call, class = event.class, status = event.status, kind = event.kind }),
+    seconds = registry:putter("fleet_attempt_seconds", "histogram", { class = event.class }),
+  }
+  inner(inner(known.calls, call), status)[kind] = found
+  return found
+end
+
+local function series_of(registry, event)
+  local call, status, kind = event.row, event.status or 0, event.kind or ""
+  local known = known_of[registry]
+  local by_status = known and known.calls[call]
+  local by_kind = by_status and by_status[status]
+  return by_kind and by_kind[kind] or find_series(registry, event, call, status, kind)
+end
+
+local function count_billed(registry, series, event)
+  if not series.billed then
+    series.billed = registry:putter("fleet_billed_total", "counter", { class = event.class })
+    series.usd = registry:putter("fleet_usd_total", "counter")
+  end
+  series.billed(1)
+  series.usd(event.usd)
+end
+
 function take.attempt(registry, event)
-  registry:add("fleet_attempts_total", { call = event.row, class = event.class, status = event.status, kind = event.kind })
-  registry:observe("fleet_attempt_seconds", { class = event.class }, event.seconds)
-  if not event.billed then return end
-  registry:add("fleet_billed_total", { class = event.class })
-  registry:add("fleet_usd_total", nil, event.usd)
+  local series = series_of(registry, event)
+  series.attempts(1)
+  series.seconds(event.seconds)
+  if event.billed then count_billed(registry, series, event) end
 end
 
 function take.budget(registry, event)

@@ -14,11 +14,15 @@ end
 
 local function is_our_name(self, host)
   if host == nil or host == "" then return false end
+  if host == self.last_host then return true end
   local name = host_name(host)
-  return names_of_loopback[name] and self.loopback or self.names[name] == true
+  if not (names_of_loopback[name] and self.loopback or self.names[name]) then return false end
+  self.last_host = host -- callers of one address write it alike
+  return true
 end
 
 local function is_json(content_type)
+  if content_type == "application/json" then return true end
   return content_type ~= nil and string.find(string.lower(content_type), "^application/json%s*%f[;\0]") ~= nil
 end
 
@@ -41,11 +45,15 @@ local function unauthorized(text)
   return replies.error(401, "unauthorized", text, who_are_you)
 end
 
+local function with_token(token, caller, digest)
+  return caller, token, digest
+end
+
 local function on_tcp(self, request, asked)
   local callers, authorization = self.callers, asked.headers.authorization
   if self.pass_through then
     local token = callers.bearer(authorization)
-    if token then return callers:by_token(token), token end
+    if token then return with_token(token, callers:by_token(token)) end
     return nil, unauthorized("a token of the service is needed: it is passed on")
   end
   local caller = callers:by_bearer(authorization)
@@ -53,17 +61,17 @@ local function on_tcp(self, request, asked)
     local _, _, name = request:peer()
     caller = callers:by_common_name(name)
   end
-  if caller then return caller end
+  if caller then return caller, nil end
   return nil, unauthorized("the proxy's secret is needed as bearer token")
 end
 
 local function on_socket(self, request, asked)
   local _, uid = request:peer()
   local authorization = asked.headers.authorization
-  local caller = self.callers:on_socket(authorization, uid)
-  if not self.pass_through then return caller end
+  local caller, digest = self.callers:on_socket(authorization, uid)
+  if not self.pass_through then return caller, nil end
   local token = self.callers.bearer(authorization)
-  if token then return caller, token end
+  if token then return caller, token, digest end
   return nil, unauthorized("a token of the service is needed: it is passed on")
 end
 
@@ -78,7 +86,7 @@ function M:objection(asked)
   return objection(self, asked)
 end
 
---- The caller of a request, and the service token to pass through, if any; or nil, status, headers, body.
+--- The caller of a request, and the service token to pass through with its digest, if any; or nil, status, headers, body.
 function M:caller(request, asked)
   if self.socket then return on_socket(self, request, asked) end
   return on_tcp(self, request, asked)

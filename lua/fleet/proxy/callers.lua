@@ -104,10 +104,12 @@ local function bearer(authorization)
 end
 M.bearer = bearer
 
---- The caller of a request by his secret, or nil.
+--- The caller of a request by his secret, or nil; and the digest of what he said.
 function M:by_bearer(authorization)
   local secret = bearer(authorization)
-  return secret and self.by_secret[core.sha256(secret)]
+  if not secret then return nil end
+  local digest = core.sha256(secret)
+  return self.by_secret[digest], digest
 end
 
 --- The caller whom a verified client certificate names: all of them are one where no callers are listed.
@@ -120,18 +122,21 @@ function M:by_common_name(name)
   return self.by_certificate[name]
 end
 
---- The caller on a Unix socket: one who says a listed secret, a listed user, else anybody who may open the socket.
+--- The caller on a Unix socket: one who says a listed secret, a listed user, else anybody who may open the socket; and the
+--- digest of what he said.
 function M:on_socket(authorization, uid)
-  return self:by_bearer(authorization) or self.by_uid[uid] or self.anybody
+  local caller, digest = self:by_bearer(authorization)
+  return caller or self.by_uid[uid] or self.anybody, digest
 end
 
 local most_tokens = 256
 
---- The caller of a service token that is passed through: known by its digest.
+--- The caller of a service token that is passed through: known by its digest, which is returned too.
 function M:by_token(token)
-  local name = "token-" .. string.sub(core.sha256(token), 1, 16)
+  local digest = core.sha256(token)
+  local name = "token-" .. string.sub(digest, 1, 16)
   local caller = self.by_name[name]
-  if caller then return caller end
+  if caller then return caller, digest end
   if self.tokens >= most_tokens then -- callers come and go: the table begins anew
     for known in pairs(self.by_name) do
       if string.find(known, "^token%-") then self.by_name[known] = nil end
@@ -140,7 +145,7 @@ function M:by_token(token)
   end
   caller = new_caller(name, {}, self.per_minute)
   self.by_name[name], self.tokens = caller, self.tokens + 1
-  return caller
+  return caller, digest
 end
 
 -- ---- what he may ----

@@ -63,12 +63,12 @@ local function failed(self, request, raised)
 end
 
 -- The request is in nobody's hands but this task's: whatever is raised, it is answered.
-local function serve(self, request, asked, caller, token)
+local function serve(self, request, asked, caller, token, digest)
   local service, users = self.service, self.service.clients
   local metrics = service.metrics
   users:enter()
   metrics.in_flight, self.in_flight = metrics.in_flight + 1, self.in_flight + 1
-  local ran, status, headers, body = pcall(service.handle, service, caller, asked, token)
+  local ran, status, headers, body = pcall(service.handle, service, caller, asked, token, digest)
   metrics.in_flight, self.in_flight = metrics.in_flight - 1, self.in_flight - 1
   users:leave()
   if not ran then return failed(self, request, status) end
@@ -101,14 +101,13 @@ local function admit(self, request, asked)
   local status, headers, body = self.admission:objection(asked)
   if status then return respond(self, request, status, headers, body) end
   if asked.path == "/health" and asked.method == "GET" then return respond(self, request, health(self)) end
-  local caller, token
-  caller, token, headers, body = self.admission:caller(request, asked)
-  if not caller then return respond(self, request, token, headers, body) end
+  local caller, token, digest, text = self.admission:caller(request, asked)
+  if not caller then return respond(self, request, token, digest, text) end
   if asked.path == "/metrics" and asked.method == "GET" then
     if self.admission:shows_figures(asked) then return tasks.spawn(show_metrics, self, request) end
     return respond(self, request, replies.error(403, "forbidden", "the figures need the proxy's own secret"))
   end
-  tasks.spawn(serve, self, request, asked, caller, token)
+  tasks.spawn(serve, self, request, asked, caller, token, digest)
 end
 
 -- ---- opening ----

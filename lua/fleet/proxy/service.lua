@@ -127,7 +127,7 @@ end
 local function find_client(call)
   local clients = call.service.clients
   if call.token then
-    call.client = clients:of_token(call.token)
+    call.client = clients:of_token(call.token, call.digest)
   else
     call.client = clients:of_account(call.account)
   end
@@ -222,7 +222,7 @@ end
 local function digest_of(call)
   local asked = call.asked
   local body = next(call.row.secrets) == nil and asked.body or ""
-  local sender = call.token and core.sha256(call.token) or call.account or ""
+  local sender = call.token and (call.digest or core.sha256(call.token)) or call.account or ""
   return core.sha256(table.concat({ asked.method, asked.path, asked.query, sender, body }, "\n"))
 end
 
@@ -265,7 +265,7 @@ local function tell(call, answer)
   if not service.audit then return end
   local _, wall = tasks.loop.clock()
   service.audit {
-    time = wall, who = call.caller.name, account = told_account(call), vin = string.sub(call.values.vin, -4), command = call.row.name,
+    time = math.floor(wall * 1000 + 0.5) / 1000, who = call.caller.name, account = told_account(call), vin = string.sub(call.values.vin, -4), command = call.row.name,
     outcome = outcome, kind = kind ~= "" and kind or nil, status = answer[1], ms = math.floor(seconds * 1000 + 0.5),
     repeated = call.repeated,
   }
@@ -280,11 +280,14 @@ local function refusal_of(call)
   end
 end
 
---- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil.
+--- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil; digest: of it.
 --- Runs in a task. Returns status, headers, body.
-function M:handle(caller, asked, token)
+function M:handle(caller, asked, token, digest)
   local now = tasks.now()
-  local call = { service = self, caller = caller, asked = asked, token = token, began = now, deadline = now + self.timeout }
+  local call = {
+    service = self, caller = caller, asked = asked, token = token, digest = digest, began = now, deadline = now + self.timeout,
+    account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, -- room for what will be known
+  }
   call.account, call.path = account_of(asked)
   local answer = refusal_of(call)
   local command = call.row and call.row.flags.command

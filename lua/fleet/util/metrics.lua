@@ -53,8 +53,8 @@ end
 local function new_series(family, text)
   local series = { text = text, value = 0 }
   if family.kind == "histogram" then
-    series.count, series.within = 0, {}
-    for i = 1, #family.buckets do series.within[i] = 0 end
+    series.count, series.inside, series.bounds, series.most = 0, {}, family.buckets, #family.buckets
+    for i = 1, series.most + 1 do series.inside[i] = 0 end
   end
   family.series[text], family.count = series, family.count + 1
   family.order[#family.order + 1] = text
@@ -72,6 +72,14 @@ end
 
 -- ---- counting ----
 
+-- In the narrowest bucket that holds it: the text adds them up.
+local function observe(series, value)
+  local bounds, i = series.bounds, 1
+  series.value, series.count = series.value + value, series.count + 1
+  while i <= series.most and value > bounds[i] do i = i + 1 end
+  series.inside[i] = series.inside[i] + 1
+end
+
 --- Adds to a counter. labels: { name = text }, those that were declared; amount: 1 when left out.
 function Registry.add(registry, name, labels, amount)
   local series = series_of(family_of(registry, name, "counter"), labels)
@@ -85,13 +93,14 @@ end
 
 --- Puts a value into a histogram.
 function Registry.observe(registry, name, labels, value)
-  local family = family_of(registry, name, "histogram")
-  local series = series_of(family, labels)
-  series.value, series.count = series.value + value, series.count + 1
-  for i = #family.buckets, 1, -1 do
-    if value > family.buckets[i] then break end
-    series.within[i] = series.within[i] + 1
-  end
+  observe(series_of(family_of(registry, name, "histogram"), labels), value)
+end
+
+--- The same, for who counts often and finds its series once: put(value) of a histogram, put(amount) of a counter.
+function Registry.putter(registry, name, kind, labels)
+  local series = series_of(family_of(registry, name, kind), labels)
+  if kind == "histogram" then return function(value) observe(series, value) end end
+  return function(amount) series.value = series.value + amount end
 end
 
 -- ---- text ----
@@ -110,8 +119,10 @@ local function line(name, labels, more, value)
 end
 
 local function add_histogram(lines, family, series)
+  local within = 0
   for i, bound in ipairs(family.buckets) do
-    lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="' .. number(bound) .. '"', series.within[i])
+    within = within + series.inside[i]
+    lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="' .. number(bound) .. '"', within)
   end
   lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="+Inf"', series.count)
   lines[#lines + 1] = line(family.name .. "_sum", series.text, nil, series.value)
