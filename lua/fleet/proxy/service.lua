@@ -265,7 +265,8 @@ local function tell(call, answer)
   if not service.audit then return end
   local _, wall = tasks.loop.clock()
   service.audit {
-    time = math.floor(wall * 1000 + 0.5) / 1000, who = call.caller.name, account = told_account(call), vin = string.sub(call.values.vin, -4), command = call.row.name,
+    time = math.floor(wall * 1000 + 0.5) / 1000, who = call.caller.name, account = told_account(call),
+    vin = string.sub(call.values.vin, -4), command = call.row.name,
     outcome = outcome, kind = kind ~= "" and kind or nil, status = answer[1], ms = math.floor(seconds * 1000 + 0.5),
     repeated = call.repeated,
   }
