@@ -1981,6 +1981,10 @@ function automation:explain() end
 ---@return { calls: table, usd: number, text: string }
 function automation:cost() end
 
+---What it thinks, as data; asks nobody.
+---@return { name: string, kind: string, subject: string, why: string, next_look: number, cost: table, plan: table }
+function automation:status() end
+
 ---The names of the automations that there are.
 ---@return string[]
 function fleet.automation.names() end

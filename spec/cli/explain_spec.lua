@@ -74,7 +74,7 @@ describe("fleet help", function()
     for _, verb in ipairs(verbs.list) do
       local words = words_of(examples.of_verb(verb))
       assert.equal("fleet", table.remove(words, 1))
-      local line = argv.split(words, verbs.options)
+      local line = argv.split(words, verbs.options_of(words))
       assert.equal(verb, (verbs.find(line.words)), verb.name)
       assert.has_no.errors(function() options.check(line.options, verb.options, verb.name) end)
     end

@@ -1,9 +1,9 @@
 -- `fleet run` as a process: how it ends, how it reads its file again, and how it tells a mistake in the file.
 
-local core = require "fleet.core"
 local cli = require "spec.support.harness.cli"
 local files = require "spec.support.harness.files"
 local process = require "spec.support.harness.process"
+local run_process = require "spec.support.servers.run_process"
 local sims = require "spec.support.servers.sim_process"
 
 local quote = process.quote
@@ -16,61 +16,14 @@ end
 ]]
 
 describe("fleet run", function()
-  local sim, env, directory
+  local runs, env, directory, start
 
   setup(function()
-    sim = sims.start()
-    directory = process.temporary("run")
-    env = sim.env .. "FLEET_CLIENT_ID=app FLEET_CLIENT_SECRET=canary-secret-4711 FLEET_REDIRECT_URI=https://app.example.com/back "
-    local input, output = directory .. "/in", directory .. "/out"
-    process.execute("mkfifo " .. quote(input))
-    local pipe = assert(io.popen(env .. sims.fleet .. " login <" .. quote(input) .. " 2>&1", "r"))
-    local writer = assert(io.open(input, "w"))
-    pipe:read("l")
-    local url = string.match(pipe:read("l"), "(http%S+)$")
-    writer:write((sims.shell("env -u LD_PRELOAD curl -s -m 20 -o /dev/null -w '%{redirect_url}' " .. quote(url) .. "; echo")))
-    writer:close()
-    pipe:read("a")
-    pipe:close()
-    files.write(output, "")
+    runs = run_process.begin()
+    env, directory, start = runs.env, runs.directory, runs.start
   end)
-  -- What a failed case has left running would keep the simulator's input open.
-  local running
-  after_each(function()
-    if running then process.execute("kill -KILL " .. running .. " 2>/dev/null") end
-    running = nil
-  end)
-  teardown(function()
-    sim.stop()
-    process.execute("rm -rf " .. quote(directory))
-  end)
-
-  -- Starts it. Returns { file =, says(text): waits for that text, signal(name), ended() → status }.
-  local function start(text)
-    local own = { file = directory .. "/auto.lua" }
-    local out, status, pid = directory .. "/out", directory .. "/status", directory .. "/pid"
-    process.execute("rm -f " .. quote(status) .. " " .. quote(pid))
-    files.write(own.file, text)
-    process.execute(string.format("(%s %s run --explain %s >%s 2>&1 & p=$!; echo $p >%s; wait $p; echo $? >%s) >/dev/null 2>&1 &", env,
-      sims.fleet, quote(own.file), quote(out), quote(pid), quote(status)))
-    local function wait(path, wanted)
-      for _ = 1, 800 do
-        local found = files.find(path)
-        if found and string.find(found, wanted, 1, true) then return found end
-        core.pause(0.025)
-      end
-      error(wanted .. " did not come: " .. tostring(files.find(path)))
-    end
-    running = string.match(wait(pid, "\n"), "%d+")
-    function own.says(wanted) return wait(out, wanted) end
-    function own.signal(name) process.execute("kill -" .. name .. " " .. running) end
-    function own.ended()
-      local code = wait(status, "\n")
-      running = nil
-      return code
-    end
-    return own
-  end
+  after_each(function() runs.kill() end)
+  teardown(function() runs.stop() end)
 
   for _, name in ipairs { "TERM", "INT" } do
     it("ends by SIG" .. name .. " with status 0", function()

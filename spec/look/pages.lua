@@ -56,6 +56,20 @@ local function pictures(name)
   browser:picture(("%s/%s-narrow.png"):format(folder, name), { width = 390, height = 844 })
 end
 
+-- What `fleet run --listen` shows, with one automation in trouble.
+local function status_page()
+  local list = require("spec.support.fixtures.evening").statuses { {
+    name = "garage <left>", kind = "ensure", subject = "vehicle ...000009", running = true, why = "everything is as declared",
+    why_text = "Wed 22:14", next_text = "Wed 22:31", cost = { usd = 0.018, text = "9 data: 0.018 USD" }, commands_today = 0, daily_cap = 40,
+    trouble = { message = "the service could not be reached: HTTP 503" },
+  } }
+  local about = { file = "/etc/fleet/automations.lua", at = "2026-03-11T21:30:00Z", version = "1.0.0" }
+  local path = folder .. "/status.html"
+  require("spec.support.harness.files").write(path, require("fleet.cli.status_page.html").of(list, about))
+  browser:open("file://" .. (string.sub(path, 1, 1) == "/" and "" or os.getenv "PWD" .. "/") .. path)
+  pictures "status"
+end
+
 local ok, failure = pcall(function()
   local asking = service:client()
   browser:open((asking:authorize_url { show_keypair_step = true, login_hint = "driver@example.com", prompt_missing_scopes = true }))
@@ -71,6 +85,7 @@ local ok, failure = pcall(function()
   browser:wait "document.querySelectorAll('#cars .card').length == 3"
   core.pause(1)
   pictures "garage"
+  status_page()
 end)
 browser:close()
 client:close()

@@ -22,6 +22,11 @@ local cost = require("fleet.chart.cost").svg(require("spec.support.fixtures.cost
 picture("cost", cost)
 require("spec.support.harness.files").write("doc/manual/pictures/cost.svg", cost)
 
+local evening = require("spec.support.fixtures.evening").statuses()[1]
+local night = require("fleet.chart.night").svg(evening.plan, evening.zone)
+picture("night", night)
+require("spec.support.harness.files").write("doc/manual/pictures/night.svg", night)
+
 for _, name in ipairs { "01-flat-all", "02-two-season-tou", "03-four-season-weekday-weekend", "04-solar-export-sell-tariff",
   "05-demand-charges", "06-as-read-back-zero-fields-omitted" } do
   local file = assert(io.open("spec/vectors/tariffs/" .. name .. ".json", "rb"))

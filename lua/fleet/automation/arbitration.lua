@@ -5,6 +5,7 @@
 -- store beside the automations' own records, so that several processes agree.
 
 local core = require "fleet.core"
+local states = require "fleet.automation.state"
 
 local M = {}
 
@@ -25,7 +26,7 @@ end
 
 --- The claims of a car, { subject = { by =, rank =, ends =, why = } }, and the record's generation; or nil, err, kind.
 function M.read(account, id)
-  local text, generation, kind = account.store:get(M.key(account, id))
+  local text, generation, kind = states.store(account):get(M.key(account, id))
   if text == nil and kind then return nil, generation, kind end
   return text and core.json_decode(text) or {}, generation
 end
@@ -68,7 +69,7 @@ function M.write(account, id, mine, me, now)
     local wanted, changed = merged(claims, mine, me, now)
     if not changed then return wanted end
     local done
-    done, err, kind = account.store:put(M.key(account, id), core.json_encode(wanted), { generation = generation })
+    done, err, kind = states.store(account):put(M.key(account, id), core.json_encode(wanted), { generation = generation })
     if done then return wanted end
     if kind ~= "conflict" then break end
   end

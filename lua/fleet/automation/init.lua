@@ -53,6 +53,16 @@ function Automation:explain()
   return string.format("%s, %s: %s", self.config.name, decisions.time_text(self.config, self.why_at), self.why)
 end
 
+--- What it thinks, as data: { name, kind, subject, running, why, why_at, next_look, cost, commands_today, daily_cap, trouble =
+--- { message, ends }, plan }; moments are UTC seconds. plan: see lua/fleet/automation/charging/night.lua. Or nil, err, kind where the
+--- store fails.
+function Automation:status()
+  local state, err, kind = self.state, nil, nil
+  if not state then state, err, kind = states.load(self.account, self.key) end
+  if not state then return nil, err, kind end
+  return require("fleet.automation.status").of(self, self:wall(), state)
+end
+
 --- What it has cost: { calls = billed calls by class, usd =, text = }, or nil, err, kind where the store fails.
 function Automation:cost()
   local state, err, kind = self.state, nil, nil

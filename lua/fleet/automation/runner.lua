@@ -151,7 +151,7 @@ local function count_calls(self, state_of)
 end
 
 local function hold(self)
-  local lease, err, kind = self.account.store:lease(self.key, lease_seconds)
+  local lease, err, kind = states.store(self.account):lease(self.key, lease_seconds)
   if lease then
     self.lease = lease
     return true

@@ -18,6 +18,11 @@ function M.fresh()
   return { seen = {}, at = {}, did = {}, refused = {}, calls = {}, day = { commands = 0 }, told = {}, memory = {} }
 end
 
+--- Where automations of a client remember: its store, or one of their own (`fleet run --state`).
+function M.store(account)
+  return account.automation_store or account.store
+end
+
 function M.key(account, id, name)
   return "automation/" .. account.config.account .. "/" .. id .. "/" .. name
 end
@@ -42,7 +47,7 @@ end
 --- The state of a key, fresh where there is none; nil, err, kind where the store cannot be read: what was being sent would be
 --- forgotten.
 function M.load(account, key)
-  local text, err, kind = account.store:get(key)
+  local text, err, kind = M.store(account):get(key)
   if text == nil and kind then return nil, err, kind end
   local kept = text and core.json_decode(text)
   local state = M.fresh()

@@ -31,6 +31,14 @@ local function add(found, option, text)
   end
 end
 
+-- Whether an argument is the value of an option that also stands alone.
+local function fits(option, text)
+  for _, pattern in ipairs(text and option.fits or {}) do
+    if string.find(text, pattern) then return true end
+  end
+  return false
+end
+
 -- Reads the option at argv[i]; returns the index of the last argument that belongs to it.
 local function read_option(argv, i, options, found)
   local name, text = string.match(argv[i], "^%-%-([^=]+)=(.*)$")
@@ -39,6 +47,8 @@ local function read_option(argv, i, options, found)
   if not option then unknown(argv[i], options) end
   if text == nil and option.type == "boolean" then
     text = "true"
+  elseif text == nil and option.alone and not fits(option, argv[i + 1]) then
+    text = option.alone
   elseif text == nil then
     i = i + 1
     text = argv[i]
@@ -48,7 +58,7 @@ local function read_option(argv, i, options, found)
   return i
 end
 
---- Splits the command line. options: by name, { name =, type =, repeated = }. Returns
+--- Splits the command line. options: by name, { name =, type =, repeated =, alone = value without one, fits = patterns of values }. Returns
 --- { words = list, pairs = list of { name =, text = }, options = name -> text, or list of texts when repeated }.
 function M.split(argv, options)
   local line, i, only_words = { words = {}, pairs = {}, options = {} }, 1, false

@@ -138,7 +138,7 @@ function M.main(arguments, given)
     progress = progress_on(environment), options = {},
   }, context_mt)
   local ok, status = xpcall(function()
-    local line = argv.split(arguments, verbs.options)
+    local line = argv.split(arguments, verbs.options_of(arguments))
     context.options = line.options
     return perform(context, line)
   end, with_place)

@@ -5,6 +5,7 @@
 -- takes (its own options), local_only (needs no client), show (prints the value for a person), json (its text for
 -- --json), row.
 
+local tables = require "fleet.util.tables"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local rows = require "fleet.call.rows"
@@ -58,6 +59,17 @@ for _, verb in ipairs(M.list) do
   for name, option in pairs(verb.options) do M.options[name] = option end
 end
 for name, option in pairs(of_vehicle_rows) do M.options[name] = option end
+
+--- What a command line is split by: two verbs may read one name differently, and the first word names the verb.
+function M.options_of(arguments)
+  for _, text in ipairs(arguments) do
+    if string.sub(text, 1, 1) ~= "-" then
+      local verb = M.by_name[text]
+      return verb and tables.copy(M.options, verb.options) or M.options
+    end
+  end
+  return M.options
+end
 
 -- ---- finding one by the words of a command line ----
 

@@ -10,6 +10,7 @@ local capability = require "fleet.automation.charging.capability"
 local entries = require "fleet.automation.charging.entries"
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
+local night = require "fleet.automation.charging.night"
 local options = require "fleet.automation.options"
 local poll_schedule = require "fleet.automation.poll_schedule"
 local tables = require "fleet.util.tables"
@@ -67,6 +68,8 @@ function M.decide(config, now, state)
   if #decision.actions == 0 and by_schedules() then return by_schedule.decide(config, now, state, deadline) end
   return decision
 end
+
+M.plan = night.of
 
 --- Looks by the clock, two live looks and three commands a night.
 function M.month(config)

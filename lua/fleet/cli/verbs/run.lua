@@ -6,6 +6,8 @@ local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
 local notify_command = require "fleet.cli.notify_command"
 local show = require "fleet.cli.show"
+local status_page = require "fleet.cli.status_page"
+local usage_error = require "fleet.cli.usage_error"
 
 local takes = {
   { name = "dry_run", type = "boolean", doc = "look once, tell what would be sent and what it costs, and send nothing" },
@@ -13,6 +15,10 @@ local takes = {
   { name = "once", type = "boolean", doc = "do what is due now and end, for cron" },
   { name = "notify_command", type = "string", placeholder = "COMMAND",
     doc = "shell command for what a person should know; FLEET_TEXT and others stand in its environment" },
+  { name = "listen", type = "string", placeholder = "[ADDRESS]", alone = "127.0.0.1:0", fits = { "^unix:/", ":%d+$" },
+    doc = "show a status page at 127.0.0.1:port, [::1]:port or unix:/path; without an address at a free port" },
+  { name = "state", type = "string", placeholder = "DIRECTORY",
+    doc = "where the automations keep what they remember; left out, the store of the client" },
 }
 
 -- ---- --dry-run ----
@@ -124,8 +130,8 @@ local function run_until_ended(context, path, state, given)
 end
 
 -- An interrupt or SIGTERM ends it after the call that is under way, a second one at once; SIGHUP reads the file again.
-local function run_all(context, path, list, given)
-  local signals, state = assert(core.signals()), { list = list }
+local function run_all(context, path, state, given)
+  local signals = assert(core.signals())
   local watch = require("fleet").loop.watch(signals:fd(), "r", function()
     local name = signals:take()
     if not name then return end
@@ -145,11 +151,56 @@ local function run_all(context, path, list, given)
   if err then return nil, err, kind end
 end
 
-local function run(context, line)
-  local given, path = options.given(context.environment, takes, line.options), line.words[1]
+-- ---- the verb ----
+
+local function check(given)
+  if given.listen and (given.once or given.dry_run) then
+    usage_error.raise("'run': --listen shows what goes on, and --" .. (given.once and "once" or "dry-run") .. " ends at once", { "run" })
+  end
+  return given.listen and status_page.address(given.listen)
+end
+
+-- What automations remember moves out of the client's store, which keeps the tokens.
+local function keep_apart(client, directory)
+  if not directory then return nil end
+  local store, err, kind = require("fleet.store").file(directory)
+  if not store then return nil, err, kind end
+  core.context(client).automation_store = store
+  return store
+end
+
+local function run_and_show(context, path, list, given, place)
+  local state = { list = list }
+  local page, err, kind
+  if place then
+    page, err, kind = status_page.open(place, path, function() return state.list end)
+    if not page then return nil, err, kind end
+    context.out:write("status page: ", page:url(), "\n")
+    context.out:flush()
+  end
+  local ok, value
+  ok, value, err, kind = pcall(run_all, context, path, state, given)
+  if page then page:close() end
+  if not ok then error(value, 0) end
+  return value, err, kind
+end
+
+local function run_file(context, path, given, place)
   local list = automation_file.load(path, context:client())
   if given.dry_run then return dry_run(list) end
-  return run_all(context, path, list, given)
+  return run_and_show(context, path, list, given, place)
+end
+
+local function run(context, line)
+  local given = options.given(context.environment, takes, line.options)
+  local place = check(given)
+  local store, failed, kind = keep_apart(context:client(), given.state)
+  if failed then return nil, failed, kind end
+  local ok, value, err
+  ok, value, err, kind = pcall(run_file, context, line.words[1], given, place)
+  if store then store:close() end
+  if not ok then error(value, 0) end
+  return value, err, kind
 end
 
 return {

@@ -1,0 +1,42 @@
+-- What an automation thinks, as data: for a page, a bridge or a log. Reads what is remembered; asks nobody and changes nothing.
+
+local core = require "fleet.core"
+local cost = require "fleet.automation.cost"
+local decisions = require "fleet.automation.decision"
+local states = require "fleet.automation.state"
+
+local M = {}
+
+local shown_of_id = 6 -- characters of a VIN that a person tells cars apart by
+
+local function subject_of(self)
+  local _, _, id = core.context(self.handle)
+  id = tostring(id)
+  if self.config.car then return "vehicle ..." .. string.sub(id, -shown_of_id) end
+  return "site " .. id
+end
+
+local function trouble_of(state)
+  local trouble = state.trouble
+  return trouble and { message = trouble.message, ends = trouble.ends } or nil
+end
+
+-- The plan from now on, where the definition can tell one.
+local function plan_of(self, now, state)
+  local plan_at = self.definition.plan
+  return plan_at and plan_at(self.config, now, states.with_own_memory(state)) or nil
+end
+
+--- The state of an automation at a moment (UTC seconds), see Automation:status.
+function M.of(self, now, state)
+  local spent = cost.of(state.calls)
+  return {
+    name = self.config.name, kind = self.kind, subject = subject_of(self), zone = self.config.local_zone, running = self.running == true,
+    why = self.why, why_at = self.why_at, next_look = self.why and state.again_at or nil,
+    next_text = self.why and state.again_at and decisions.time_text(self.config, state.again_at) or nil,
+    why_text = self.why and decisions.time_text(self.config, self.why_at) or nil, cost = spent,
+    commands_today = state.day.commands, daily_cap = self.config.daily_cap, trouble = trouble_of(state), plan = plan_of(self, now, state),
+  }
+end
+
+return M
