@@ -53,6 +53,7 @@ VERSION_DEPS = lua5.1 liblua5.1-0-dev lua5.3 liblua5.3-dev luajit2 libluajit2-5.
 PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energy http registration resources server tables tariff time util \
   $(addprefix contract/,foreign_values_spec.lua interface_spec.lua stores_spec.lua versions_spec.lua) \
   $(addprefix oauth/,authorize_spec.lua form_spec.lua token_spec.lua tokens_spec.lua) \
+  $(addprefix proxy/,at_most_once_spec.lua listening_spec.lua once_spec.lua queue_spec.lua recipes_spec.lua rows_spec.lua service_spec.lua) \
   $(addprefix signing/,codec_spec.lua command_spec.lua jws_spec.lua message_spec.lua metadata_spec.lua receiver_spec.lua \
     session_api_spec.lua session_pool_spec.lua session_spec.lua transport_spec.lua) \
   $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua sealed_spec.lua))

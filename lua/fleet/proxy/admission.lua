@@ -23,7 +23,7 @@ end
 
 local function is_json(content_type)
   if content_type == "application/json" then return true end
-  return content_type ~= nil and string.find(string.lower(content_type), "^application/json%s*%f[;\0]") ~= nil
+  return string.match(string.lower(content_type or "") .. ";", "^(.-)%s*;") == "application/json"
 end
 
 -- A page in a browser can make a request to this machine, in its own name (Origin), by a name that it has made to point here

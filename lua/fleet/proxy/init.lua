@@ -11,6 +11,7 @@ local replies = require "fleet.proxy.replies"
 local services = require "fleet.proxy.service"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

@@ -6,6 +6,7 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

@@ -2,6 +2,7 @@
 -- sends a hundred does not keep another waiting. All tables are bounded: who finds them full is told at once.
 
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 M.__index = M
