@@ -23,20 +23,35 @@ ENV = LUA_PATH="$(ROOT)/lua/?.lua;$(ROOT)/lua/?/init.lua;$(ROOT)/?.lua;;" LUA_CP
       FLEET_BUILD="$(ROOT)/$(B)"
 BUSTED = $(LUA) /usr/bin/busted
 SPECS  = spec
-# What the specs print is searched for their secrets.
-OVERHEARD = $(ENV) sh spec/support/harness/overheard.sh $(B)/printed
 
-.PHONY: probes specs checked-specs killed
+# Each folder of the wanted files has a process of its own, so that all cores work; what takes longest begins.
+JOBS    = $(shell nproc)
+LONGEST = proxy automation promise sim mqtt cli signing
+FILES   = $(sort $(foreach s,$(SPECS),$(if $(filter %.lua,$s),$s,$(wildcard $s/*_spec.lua $s/*/*_spec.lua))))
+FOLDERS = $(sort $(foreach f,$(FILES),$(word 2,$(subst /, ,$f))))
+GROUPS  = $(filter $(FOLDERS),$(LONGEST)) $(filter-out $(LONGEST),$(FOLDERS))
+IN_PARALLEL = $(MAKE) --no-print-directory -s -k -j$(JOBS) --output-sync=target
+# What the specs print is searched for their secrets. RUNNER: what busted runs under.
+OVERHEARD = $(ENV) sh spec/support/harness/overheard.sh $(B)/printed
+RUNNER    =
+
+.PHONY: probes specs checked-specs run-specs killed killed-with-faults
 
 checked-specs:
 	@$(MAKE) --no-print-directory -s build probes
 	luacheck -q lua spec examples doc/generate
 	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
-	@$(MAKE) --no-print-directory killed VARIANT=fault
-	@$(OVERHEARD) $(BUSTED) $(SPECS)
+	@$(IN_PARALLEL) killed-with-faults run-specs
 
 specs: build probes
-	@$(OVERHEARD) $(BUSTED) $(SPECS)
+	@$(IN_PARALLEL) run-specs
+
+run-specs: $(GROUPS:%=specs-of-%)
+	@$(if $(GROUPS),:,echo "SPECS=$(SPECS) names no spec" >&2; exit 1)
+
+$(GROUPS:%=specs-of-%): specs-of-%:
+	@mkdir -p $(B)/printed
+	@$(OVERHEARD)/$* $(RUNNER) $(BUSTED) $(filter spec/$*/%,$(FILES)) </dev/null
 
 probes: $(PROBES)
 
@@ -44,10 +59,13 @@ probes: $(PROBES)
 killed:
 	$(ENV) FLEET_FIGURES=1 $(BUSTED) spec/store/file_spec.lua spec/store/damage_spec.lua spec/oauth/tokens_process_spec.lua
 
+killed-with-faults:
+	@$(MAKE) --no-print-directory killed VARIANT=fault
+
 # ---- the other versions of Lua: `make test-versions`, or test-jit and the like; doc/manual/versions.md ----
 
 VERSIONS = 5.1 5.3 jit
-.PHONY: test-versions portable-specs $(VERSIONS:%=test-%) $(VERSIONS:%=run-%)
+.PHONY: test-versions $(VERSIONS:%=test-%) $(VERSIONS:%=run-%)
 VERSION_DEPS = lua5.1 liblua5.1-0-dev lua5.3 liblua5.3-dev luajit2 libluajit2-5.1-dev
 # Left out: what is bound to 5.4 (the command, packages, examples), and months or many processes, which 5.4 goes through.
 PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energy http registration resources server tables tariff time util \
@@ -60,23 +78,19 @@ PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energ
 
 test-versions:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"
-	@$(MAKE) --no-print-directory -j2 --output-sync=target $(VERSIONS:%=run-%)
+	@$(IN_PARALLEL) $(VERSIONS:%=run-%)
 
 $(VERSIONS:%=test-%): test-%:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"
-	@$(MAKE) --no-print-directory run-$*
+	@$(IN_PARALLEL) run-$*
 
 $(VERSIONS:%=run-%): run-%:
 	@$(MAKE) --no-print-directory -s build probes LUA_VERSION=$*
-	@$(MAKE) --no-print-directory portable-specs LUA_VERSION=$*
-
-# SPECS= names others, those that failed for one.
-portable-specs:
-	@$(ENV) $(BUSTED) $(if $(filter-out spec,$(SPECS)),$(SPECS),$(PORTABLE))
+	@$(MAKE) --no-print-directory -s -k run-specs LUA_VERSION=$* SPECS="$(if $(filter-out spec,$(SPECS)),$(SPECS),$(PORTABLE))"
 
 # ---- sanitizers: the same suite, built with them ----
 
-.PHONY: asan sanitized-specs tsan threads run-threads valgrind
+.PHONY: asan sanitized-specs tsan threads run-threads valgrind examined-specs
 
 HARNESS  = spec/support/harness
 SANITIZE = ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:symbolize=1 LSAN_OPTIONS=suppressions=$(ROOT)/$(HARNESS)/lsan.supp:print_suppressions=0 \
@@ -85,10 +99,10 @@ SANITIZE = ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:symbolize=1 LSAN_OPTIONS
 asan:
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory -s build probes VARIANT=asan
-	@$(MAKE) --no-print-directory sanitized-specs VARIANT=asan
+	@$(IN_PARALLEL) sanitized-specs VARIANT=asan
 
-sanitized-specs:
-	$(SANITIZE) $(ENV) $(BUSTED) $(SPECS)
+sanitized-specs: RUNNER = env $(SANITIZE)
+sanitized-specs: run-specs
 
 tsan:
 	@$(MAKE) --no-print-directory deps
@@ -107,8 +121,10 @@ $(B)/threads: $(HARNESS)/threads.c
 valgrind:
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory -s build probes
-	$(ENV) VALGRIND=1 valgrind -q --error-exitcode=99 --suppressions=$(HARNESS)/valgrind.supp --child-silent-after-fork=yes \
-	  $(BUSTED) $(SPECS)
+	@VALGRIND=1 $(IN_PARALLEL) examined-specs
+
+examined-specs: RUNNER = valgrind -q --error-exitcode=99 --suppressions=$(HARNESS)/valgrind.supp --child-silent-after-fork=yes
+examined-specs: run-specs
 
 # ---- the long forms: REQUESTS to the server and the simulator, SECONDS of workers on a Redis, a thousand cars on a broker,
 # STEPS in random order, KILLS of a proxy, kill -9 at every step of a write ----
