@@ -80,18 +80,18 @@ end)
 describe("the specs of the other versions of Lua", function()
   local function chosen(arguments)
     local pipe = io.popen("unset MAKEFLAGS MAKELEVEL; make -n -s portable-specs " .. arguments .. " 2>&1")
-    local files = {}
+    local named = {}
     for line in pipe:lines() do
-      for file in string.gmatch(string.match(line, "/busted (.*)$") or "", "%S+_spec%.lua") do files[file] = true end
+      for file in string.gmatch(string.match(line, "/busted (.*)$") or "", "%S+_spec%.lua") do named[file] = true end
     end
     pipe:close()
-    return files
+    return named
   end
 
   it("are the portable part", function()
-    local files = chosen ""
-    assert.is_true(files["spec/async/loop_spec.lua"])
-    for file in pairs(files) do assert.is_nil(string.find(file, "^spec/cli/"), file) end
+    local named = chosen ""
+    assert.is_true(named["spec/async/loop_spec.lua"])
+    for file in pairs(named) do assert.is_nil(string.find(file, "^spec/cli/"), file) end
   end)
 
   it("are those that SPECS names", function()
