@@ -17,6 +17,8 @@
 struct connection {
   unsigned watched; /* POLLER_READ, POLLER_WRITE */
   bool owned, idle;
+  bool streams;      /* HTTP/2 is spoken */
+  struct pool *pool; /* that watches it */
   uint64_t key;      /* of its addresses, once it has carried a request; 0: it has not */
   double idle_since; /* poller_now() seconds */
   int hint;          /* not of this socket: where to look first for a key that falls here */
@@ -83,10 +85,12 @@ static unsigned wanted_events(int what) {
  * all. */
 int connection_watch(CURL *curl, curl_socket_t fd, int what, void *user, void *unused) {
   (void)curl, (void)unused;
-  struct http *h = user;
+  struct pool *pool = user;
+  struct http *h = pool->http;
   struct connection *n = find_or_add(h, fd);
   unsigned wanted = wanted_events(what);
   if (!n) return 0;
+  n->pool = pool;
   if (wanted == 0) n->idle_since = poller_now();
   n->idle = wanted == 0 && n->owned && n->watched == POLLER_READ;
   if (!n->idle && wanted != n->watched) watch(h, fd, wanted);
@@ -102,12 +106,12 @@ static void discard(int fd) {
   shutdown(fd, SHUT_RDWR);
 }
 
-bool connection_ready(struct http *h, int fd) {
+struct pool *connection_ready(struct http *h, int fd) {
   struct connection *n = find(h, fd);
-  if (!n || !n->idle) return true;
+  if (!n || !n->idle) return n && n->pool ? n->pool : &h->pools[POOL_SINGLE];
   watch(h, fd, 0);
-  discard(fd);
-  return false;
+  if (!n->streams) discard(fd);
+  return NULL;
 }
 
 /* Bytes, or the end, or an error: a quiet connection has nothing to read. */
@@ -116,12 +120,18 @@ static bool socket_quiet(int fd) {
   return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
+static const struct curl_tlssessioninfo *tls_of(const struct easy *c) {
+  struct curl_tlssessioninfo *tls = NULL;
+  if (curl_easy_getinfo(c->curl, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls || !tls->internals)
+    return NULL;
+  return tls;
+}
+
 /* libcurl takes no more of a reply than its length, so that the rest of a TLS record stays with the TLS
  * library, unseen by the socket. Where that library cannot be asked, only what is safe is believed. */
 static bool tls_quiet(const struct easy *c) {
-  struct curl_tlssessioninfo *tls = NULL;
-  if (curl_easy_getinfo(c->curl, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls || !tls->internals)
-    return true;
+  const struct curl_tlssessioninfo *tls = tls_of(c);
+  if (!tls) return true;
   if (tls->backend == CURLSSLBACKEND_OPENSSL && c->http->tls_has_pending)
     return !c->http->tls_has_pending(tls->internals);
   return c->transfer->method->safe;
@@ -129,6 +139,18 @@ static bool tls_quiet(const struct easy *c) {
 
 void connection_find_tls(struct http *h) {
   *(void **)&h->tls_has_pending = dlsym(RTLD_DEFAULT, "SSL_has_pending");
+  *(void **)&h->tls_protocol = dlsym(RTLD_DEFAULT, "SSL_get0_alpn_selected");
+}
+
+/* libcurl tells the version of a reply only; this is asked before the first request is written. */
+bool connection_shared(const struct easy *c) {
+  const struct http *h = c->http;
+  const struct curl_tlssessioninfo *tls = c->pool == &h->pools[POOL_STREAMS] ? tls_of(c) : NULL;
+  const unsigned char *name = NULL;
+  unsigned size = 0;
+  if (!tls || tls->backend != CURLSSLBACKEND_OPENSSL) return false;
+  h->tls_protocol(tls->internals, &name, &size);
+  return size == 2 && memcmp(name, "h2", 2) == 0;
 }
 
 static bool rested_too_long(const struct connection *n, const struct http_transfer *t) {
@@ -190,12 +212,15 @@ static bool quiet(const struct easy *c, int fd) {
 bool connection_usable(struct easy *c, const struct addresses *a) {
   struct http *h = c->http;
   if (!h->connections_size) return c->transfer->fresh;
+  bool streams = connection_shared(c);
   uint64_t key = key_of(a);
   int fd = find_used(h, key);
-  if (fd >= 0 && !c->transfer->fresh && !quiet(c, fd)) return false;
+  if (fd >= 0 && !c->transfer->fresh && !streams && !quiet(c, fd)) return false;
   if (fd < 0) fd = find_new(h, a);
-  if (fd < 0) return c->transfer->fresh;
+  if (fd < 0) return c->transfer->fresh || streams;
   h->connections[fd].key = key;
+  h->connections[fd].streams = streams;
+  c->transfer->fd = streams ? fd : 0;
   h->connections[fd].idle_since = poller_now();
   *hint_for(h, key) = fd;
   return true;

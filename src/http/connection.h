@@ -15,7 +15,7 @@
 /* Called by libcurl. */
 curl_socket_t connection_open(void *easy, curlsocktype purpose, struct curl_sockaddr *address);
 int connection_close(void *http, curl_socket_t fd);
-int connection_watch(CURL *curl, curl_socket_t fd, int what, void *http, void *unused);
+int connection_watch(CURL *curl, curl_socket_t fd, int what, void *pool, void *unused);
 
 struct addresses { /* of a connection's two ends, as libcurl tells them */
   const char *local, *remote;
@@ -24,9 +24,12 @@ struct addresses { /* of a connection's two ends, as libcurl tells them */
 
 /* Just before the request is written: whether its connection may carry it. */
 bool connection_usable(struct easy *c, const struct addresses *a);
-/* A descriptor is ready. True: it belongs to a request; false: its connection is idle, and is ended. */
-bool connection_ready(struct http *h, int fd);
-/* Whether a library that keeps read bytes to itself can be asked for them. */
+bool connection_shared(const struct easy *c); /* HTTP/2 is spoken on it */
+/* A descriptor is ready: the pool that waits for it. NULL: its connection is idle; it is ended, or, where
+ * HTTP/2 is spoken, left to libcurl's next use: there the server may speak unasked, and a reply names its
+ * request. */
+struct pool *connection_ready(struct http *h, int fd);
+/* Whether a library that keeps read bytes to itself can be asked for them, and for the protocol. */
 void connection_find_tls(struct http *h);
 void connection_abandon_all(struct http *h); /* in a forked child: closes its copies of the descriptors */
 

@@ -22,6 +22,7 @@ static int on_request(void *user, char *remote, char *local, int remote_port, in
   }
   t->stale = !connection_usable(c, &ends);
   if (t->stale) return CURL_PREREQFUNC_ABORT;
+  if (c->pool == &c->http->pools[POOL_STREAMS] && !connection_shared(c)) streams_refused(c->http, t);
   t->response.sent = true;
   return CURL_PREREQFUNC_OK;
 }
@@ -37,7 +38,6 @@ static const struct setting {
   bool optional; /* unknown to older libraries, which do as well without it */
 } settings[] = {
     {CURLOPT_NOSIGNAL, 1, false},
-    {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1, false},
     {CURLOPT_FOLLOWLOCATION, 0, false},
     {CURLOPT_SSL_VERIFYPEER, 1, false},
     {CURLOPT_SSL_VERIFYHOST, 2, false},
@@ -66,6 +66,7 @@ static bool set_fixed(struct easy *c) {
 #endif
   if (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_LIBZ)
     ok &= curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip") == CURLE_OK;
+  if (c->http->share) ok &= curl_easy_setopt(c->curl, CURLOPT_SHARE, c->http->share) == CURLE_OK;
   return ok;
 }
 
@@ -166,25 +167,44 @@ static bool set_route(const struct http *h, struct easy *c, const struct http_re
          SET(CURLOPT_CAINFO, ca_file) && (!h->ca_path || SET(CURLOPT_CAPATH, ca_file ? NULL : h->ca_path));
 }
 
+/* Without the wait each of many first requests would open a connection of its own before it is known that one
+ * carries all. */
+static bool set_pool(struct easy *c, struct pool *pool) {
+  CURL *curl = c->curl;
+  bool streams = pool == &c->http->pools[POOL_STREAMS];
+  if (c->set_for == pool) return true;
+  c->set_for = pool;
+  return SET(CURLOPT_HTTP_VERSION, streams ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1) &&
+         SET(CURLOPT_PIPEWAIT, streams ? 1L : 0L);
+}
+
 static bool set_times(CURL *curl, const struct http_request *r) {
   bool sooner = r->connect_timeout > 0 && r->connect_timeout < r->timeout;
   return SET(CURLOPT_TIMEOUT_MS, as_milliseconds(r->timeout)) &&
          SET(CURLOPT_CONNECTTIMEOUT_MS, sooner ? as_milliseconds(r->connect_timeout) : 0L);
 }
 
-bool easy_set_request(struct easy *c, struct http_transfer *t, const struct http_request *r) {
+bool easy_set_request(struct easy *c, struct pool *pool, struct http_transfer *t,
+                      const struct http_request *r) {
   CURL *curl = c->curl;
+  c->pool = pool;
+  pool->in_flight++;
   t->fresh = r->unix_path;
-  return SET(CURLOPT_URL, r->url) && SET(CURLOPT_HTTPHEADER, t->has_lines ? &t->lines[0] : NULL) &&
-         set_method(curl, t, r) && set_times(curl, r) && set_route(c->http, c, r);
+  return set_pool(c, pool) && SET(CURLOPT_URL, r->url) &&
+         SET(CURLOPT_HTTPHEADER, t->has_lines ? &t->lines[0] : NULL) && set_method(curl, t, r) &&
+         set_times(curl, r) && set_route(c->http, c, r);
 }
 
-bool easy_set_fresh(struct easy *c) {
+bool easy_set_again(struct easy *c, struct pool *pool) {
   CURL *curl = c->curl;
   struct http_transfer *t = c->transfer;
   t->stale = false;
-  t->fresh = true;
+  t->fd = 0;
+  t->fresh = c->pool == pool;
+  c->pool->in_flight--;
+  c->pool = pool;
+  pool->in_flight++;
   c->error[0] = '\0';
-  return set_fresh(c, 1) &&
+  return set_pool(c, pool) && set_fresh(c, t->fresh) &&
          SET(CURLOPT_TIMEOUT_MS, as_milliseconds(t->timeout - (poller_now() - t->started)));
 }

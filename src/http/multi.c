@@ -7,21 +7,58 @@
 #include <stdlib.h>
 
 enum { OLDEST_LIBCURL = 0x075000 /* 7.80: CURLOPT_PREREQFUNCTION */ };
+enum { MOST_STREAMS = 128, USUAL_STREAMS = 96, FEW_CONNECTIONS = 2 };
 
 static int on_timer(CURLM *multi, long milliseconds, void *user) {
   (void)multi;
-  struct http *h = user;
-  h->timer_at = milliseconds > 0 ? poller_now() + (double)milliseconds / 1000 : (double)milliseconds;
+  struct pool *pool = user;
+  pool->timer_at = milliseconds > 0 ? poller_now() + (double)milliseconds / 1000 : (double)milliseconds;
   return 0;
 }
 
+/* ---- which pool ---- */
+
+static bool set_pool(struct pool *p, bool streams) {
+  CURLM *m = p->multi;
+  return curl_multi_setopt(m, CURLMOPT_SOCKETFUNCTION, connection_watch) == CURLM_OK &&
+         curl_multi_setopt(m, CURLMOPT_SOCKETDATA, p) == CURLM_OK &&
+         curl_multi_setopt(m, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
+         curl_multi_setopt(m, CURLMOPT_TIMERDATA, p) == CURLM_OK &&
+         curl_multi_setopt(m, CURLMOPT_MAX_CONCURRENT_STREAMS, MOST_STREAMS) == CURLM_OK &&
+         curl_multi_setopt(m, CURLMOPT_PIPELINING,
+                           streams ? (long)CURLPIPE_MULTIPLEX : (long)CURLPIPE_NOTHING) == CURLM_OK;
+}
+
+/* As many connections as a server needs that takes half as many streams on each as is usual, and a few:
+ * libcurl would open one for each request that finds the others full. */
+static bool allow_connections(struct pool *p) {
+  long most = FEW_CONNECTIONS + p->in_flight / USUAL_STREAMS;
+  if (most <= p->connections) return true;
+  p->connections = most;
+  return curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, most) == CURLM_OK;
+}
+
+static bool open_pool(struct http *h, struct pool *p) {
+  bool streams = p == &h->pools[POOL_STREAMS];
+  if (p->multi) return !streams || allow_connections(p);
+  *p = (struct pool){.multi = curl_multi_init(), .http = h, .timer_at = -1};
+  if (p->multi && set_pool(p, streams)) return !streams || allow_connections(p);
+  if (p->multi) curl_multi_cleanup(p->multi);
+  p->multi = NULL;
+  return false;
+}
+
 static bool start(struct http *h, struct http_transfer *t, const struct http_request *r) {
+  struct pool *pool = streams_pool_for(h, t, r);
+  if (!open_pool(h, pool)) return false;
   struct easy *c = easy_take(h);
   if (!c) return false;
   c->error[0] = '\0';
   c->transfer = t;
   t->easy = c;
-  if (easy_set_request(c, t, r) && curl_multi_add_handle(h->multi, c->curl) == CURLM_OK) return true;
+  if (easy_set_request(c, pool, t, r) && curl_multi_add_handle(c->pool->multi, c->curl) == CURLM_OK)
+    return true;
+  pool->in_flight--;
   easy_free(c);
   return false;
 }
@@ -39,10 +76,11 @@ struct http_transfer *http_submit(struct http *h, const struct http_request *r, 
   return t;
 }
 
-static void detach(struct http *h, struct http_transfer *t, bool clean) {
+static void detach(struct http_transfer *t, bool clean) {
   struct easy *c = t->easy;
   t->easy = NULL;
-  curl_multi_remove_handle(h->multi, c->curl);
+  c->pool->in_flight--;
+  curl_multi_remove_handle(c->pool->multi, c->curl);
   easy_release(c, clean);
   buf_free(&t->copy);
 }
@@ -51,25 +89,47 @@ static void finish(struct http *h, struct http_transfer *t, CURLcode code) {
   struct http_response *r = &t->response;
   r->seconds = poller_now() - t->started;
   failure_explain(t, code);
-  detach(h, t, code == CURLE_OK);
+  detach(t, code == CURLE_OK);
   transfer_move(&h->done, t);
 }
 
-/* Nothing was written: the same request, on a connection of its own. */
-static bool start_again(struct http *h, struct easy *c) {
-  curl_multi_remove_handle(h->multi, c->curl);
-  return easy_set_fresh(c) && curl_multi_add_handle(h->multi, c->curl) == CURLM_OK;
+static bool start_again(struct easy *c, struct pool *pool) {
+  curl_multi_remove_handle(c->pool->multi, c->curl);
+  return easy_set_again(c, pool) && curl_multi_add_handle(pool->multi, c->curl) == CURLM_OK;
 }
 
-static void drain(struct http *h) {
+/* Nothing was written: the same request, on a connection of its own. What HTTP/2 has lost goes the other way.
+ */
+static bool again(struct http *h, struct easy *c, CURLcode code) {
+  if (c->transfer->stale) return start_again(c, c->pool);
+  return streams_lost(c->transfer, code) && start_again(c, &h->pools[POOL_SINGLE]);
+}
+
+static void drain_pool(struct http *h, const struct pool *pool) {
   int left;
-  for (CURLMsg *m; (m = curl_multi_info_read(h->multi, &left));) {
+  for (CURLMsg *m; (m = curl_multi_info_read(pool->multi, &left));) {
     struct easy *c = NULL;
     if (m->msg != CURLMSG_DONE) continue;
     curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&c);
-    if (c->transfer->stale && start_again(h, c)) continue;
+    if (again(h, c, m->data.result)) continue;
     finish(h, c->transfer, m->data.result);
   }
+}
+
+/* Those that wait for a place among the few connections of a server that turned out to need many. */
+static void leave_streams(struct http *h) {
+  h->refused = false;
+  for (struct http_transfer *t = h->running.first, *next; t; t = next) {
+    next = t->next;
+    if (t->easy->pool != &h->pools[POOL_STREAMS] || t->response.sent || !streams_refuses(h, t->origin))
+      continue;
+    if (!start_again(t->easy, &h->pools[POOL_SINGLE])) finish(h, t, CURLE_OUT_OF_MEMORY);
+  }
+}
+
+static void drain(struct http *h) {
+  for (struct pool *p = h->pools; p < h->pools + POOL_KINDS; p++)
+    if (p->multi) drain_pool(h, p);
 }
 
 /* ---- the loop's side ---- */
@@ -77,38 +137,60 @@ static void drain(struct http *h) {
 /* An error is told as both readiness: libcurl then asks the socket and gets the true reason. */
 static void feed(struct http *h, const struct poller_event *event) {
   int bits = 0, running;
-  if (!connection_ready(h, event->fd)) return;
+  struct pool *pool = connection_ready(h, event->fd);
+  if (!pool) return;
   if (event->events & (POLLER_READ | POLLER_ERROR)) bits |= CURL_CSELECT_IN;
   if (event->events & (POLLER_WRITE | POLLER_ERROR)) bits |= CURL_CSELECT_OUT;
-  curl_multi_socket_action(h->multi, event->fd, bits, &running);
+  curl_multi_socket_action(pool->multi, event->fd, bits, &running);
 }
 
-static bool timer_due(const struct http *h) {
-  return h->timer_at == 0 || (h->timer_at > 0 && h->timer_at <= poller_now());
-}
-
-static void serve_timer(struct http *h) {
+/* Of headers that came by HTTP/2 libcurl 7.88 hands out what fits its buffer, and does not say that it has
+ * more. */
+static void read_on(struct http *h) {
   int running;
-  if (!timer_due(h)) return;
-  h->timer_at = -1;
-  curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-  drain(h);
+  while (h->headers_at) {
+    int fd = h->headers_at;
+    h->headers_at = 0;
+    curl_multi_socket_action(h->pools[POOL_STREAMS].multi, fd, CURL_CSELECT_IN, &running);
+  }
+}
+
+static bool timer_due(const struct pool *p) {
+  return p->timer_at == 0 || (p->timer_at > 0 && p->timer_at <= poller_now());
+}
+
+static void serve_timers(struct http *h) {
+  int running;
+  for (struct pool *p = h->pools; p < h->pools + POOL_KINDS; p++) {
+    if (!p->multi || !timer_due(p)) continue;
+    p->timer_at = -1;
+    curl_multi_socket_action(p->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    drain_pool(h, p);
+  }
 }
 
 static double earlier(double a, double b) {
   return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
+static double timer_at(const struct http *h) {
+  return earlier(h->pools[POOL_SINGLE].timer_at, h->pools[POOL_STREAMS].timer_at);
+}
+
 static int run(struct http *h, struct poller_event *events, int capacity, double seconds) {
   int others = 0;
-  serve_timer(h);
+  serve_timers(h);
+  read_on(h);
   int count = poller_wait(h->poller, events, capacity, earlier(seconds, http_timeout(h)));
   for (int i = 0; i < count; i++) {
     if (events[i].tag == HTTP_TAG) feed(h, &events[i]);
     if (events[i].tag != HTTP_TAG) events[others++] = events[i];
   }
+  read_on(h);
   drain(h);
-  serve_timer(h);
+  serve_timers(h);
+  read_on(h);
+  if (h->refused) leave_streams(h);
   return others;
 }
 
@@ -116,7 +198,7 @@ static int run(struct http *h, struct poller_event *events, int capacity, double
 int http_run(struct http *h, struct poller_event *events, int capacity, double seconds) {
   struct sigpipe held;
   if (h->in_flight == 0) easy_trim_spares(h, h->spares);
-  if (!h->running.first && h->timer_at < 0) return run(h, events, capacity, seconds);
+  if (!h->running.first && timer_at(h) < 0) return run(h, events, capacity, seconds);
   sigpipe_hold(&held);
   int others = run(h, events, capacity, seconds);
   sigpipe_release(&held);
@@ -124,8 +206,9 @@ int http_run(struct http *h, struct poller_event *events, int capacity, double s
 }
 
 double http_timeout(const struct http *h) {
-  if (h->done.first || h->timer_at == 0) return 0;
-  return h->timer_at < 0 ? -1 : fmax(h->timer_at - poller_now(), 0);
+  double at = timer_at(h);
+  if (h->done.first || at == 0) return 0;
+  return at < 0 ? -1 : fmax(at - poller_now(), 0);
 }
 
 bool http_finished(const struct http *h) {
@@ -185,12 +268,12 @@ const char *http_tls_version(void) {
   return curl_version_info(CURLVERSION_NOW)->ssl_version;
 }
 
-static bool set_multi(struct http *h) {
-  return curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, connection_watch) == CURLM_OK &&
-         curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h) == CURLM_OK &&
-         curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
-         curl_multi_setopt(h->multi, CURLMOPT_TIMERDATA, h) == CURLM_OK &&
-         curl_multi_setopt(h->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING) == CURLM_OK;
+/* Used by one thread only, as all of it: no locks. Without TLS there is nothing to share. */
+static bool open_share(struct http *h) {
+  h->share = curl_share_init();
+  if (!h->share) return false;
+  CURLSHcode code = curl_share_setopt(h->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+  return code == CURLSHE_OK || code == CURLSHE_NOT_BUILT_IN;
 }
 
 bool http_open(struct http **out, struct poller *p, struct err *e) {
@@ -203,9 +286,8 @@ bool http_open(struct http **out, struct poller *p, struct err *e) {
   h->ca_path = info->capath;
   h->poller = p;
   connection_find_tls(h);
-  h->timer_at = -1;
-  h->multi = curl_multi_init();
-  if (!h->multi || !set_multi(h)) {
+  h->pools[POOL_STREAMS].timer_at = -1; /* opened when it is first needed */
+  if (!open_share(h) || !open_pool(h, &h->pools[POOL_SINGLE])) {
     http_close(h);
     return err_out_of_memory(e);
   }
@@ -230,7 +312,9 @@ static void release(struct http *h) {
   end_all(h, &h->running);
   sigpipe_hold(&held);
   while (h->spare) easy_free(easy_take(h));
-  if (h->multi) curl_multi_cleanup(h->multi);
+  for (struct pool *p = h->pools; p < h->pools + POOL_KINDS; p++)
+    if (p->multi) curl_multi_cleanup(p->multi);
+  if (h->share) curl_share_cleanup(h->share);
   sigpipe_release(&held);
 }
 

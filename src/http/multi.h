@@ -4,8 +4,10 @@
  * would: on a kept connection that dies without a reply it sends the same request again. That second try is
  * stopped before its first byte, and the failure says that the first may have arrived. A connection on which
  * something waits before the request is written is not used for it: connection.h.
- * Everything is HTTP/1.1: a connection that breaks leaves one outcome in doubt, not many. What the
- * environment says about proxies and certificates is ignored unless the request says otherwise.
+ * Everything that may change something is HTTP/1.1: a connection that breaks leaves one outcome in doubt, not
+ * many. Requests that change nothing may share connections by HTTP/2, where the server offers it over TLS.
+ * TLS sessions are resumed. What the environment says about proxies and certificates is ignored unless the
+ * request says otherwise.
  */
 #ifndef FLEET_HTTP_MULTI_H
 #define FLEET_HTTP_MULTI_H

@@ -11,6 +11,7 @@
 #include "http/multi.h"
 
 #include <curl/curl.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -31,6 +32,23 @@ struct method {
   bool body; /* has one, if only of length 0 */
 };
 
+/* Requests that may share connections by HTTP/2 and those that may not have a multi handle each: no request
+ * that must run once ever finds itself on a connection with others. */
+enum pool_kind { POOL_SINGLE, POOL_STREAMS, POOL_KINDS };
+enum { ORIGINS = 16 };
+
+struct origin { /* a server that was offered HTTP/2 and did not take it */
+  uint64_t key;
+  double until; /* poller_now() seconds: then it is offered again */
+};
+
+struct pool {
+  CURLM *multi;
+  struct http *http;
+  double timer_at;             /* poller_now() seconds, 0: at once, negative: never */
+  long in_flight, connections; /* per host, at most; 0: any number */
+};
+
 struct http_transfer {
   struct http_response response;
   struct transfer_list *list; /* running, done or taken */
@@ -46,6 +64,8 @@ struct http_transfer {
   bool fresh;                /* its connection is new, whichever it is given */
   enum http_failure stopped; /* why a callback of ours ended it; HTTP_OK: none did */
   const char *detail;        /* more about that, or NULL */
+  int fd;                    /* of its connection, where HTTP/2 is spoken */
+  uint64_t origin;           /* key of scheme, host and port */
   double length;             /* of the body, as the headers say; negative: they do not */
   struct buf copy;           /* header lines and body; may hold a token, a PIN */
   struct curl_slist lines[]; /* point into copy */
@@ -55,6 +75,7 @@ struct http_transfer {
 struct easy {
   CURL *curl;
   struct http *http;
+  struct pool *pool, *set_for; /* where it is, and for which its options stand */
   struct http_transfer *transfer;
   struct easy *next;
   bool usual_route; /* it is set for requests without proxy, socket path and CA file */
@@ -64,16 +85,21 @@ struct easy {
 struct connection; /* what is known of a socket, by descriptor */
 
 struct http {
-  CURLM *multi;
+  struct pool pools[POOL_KINDS];
+  CURLSH *share; /* TLS sessions: without it each easy handle would remember its own */
   struct poller *poller;
   struct transfer_list running, done, taken;
   struct easy *spare;
   int spares, in_flight;
-  double timer_at; /* poller_now() seconds, 0: at once, negative: never */
+  struct origin origins[ORIGINS]; /* the oldest makes room */
+  int next_origin;
+  bool refused;   /* HTTP/2 was, since it was last looked: requests that wait for it go the other way */
+  int headers_at; /* descriptor on which more of large headers may wait inside libcurl; 0: none */
   struct connection *connections;
   size_t connections_size;
-  int (*tls_has_pending)(const void *); /* OpenSSL's, or NULL */
-  const char *ca_file, *ca_path;        /* libcurl's own; static text */
+  int (*tls_has_pending)(const void *);                                   /* OpenSSL's, or NULL */
+  void (*tls_protocol)(const void *, const unsigned char **, unsigned *); /* likewise: what ALPN chose */
+  const char *ca_file, *ca_path;                                          /* libcurl's own; static text */
 };
 
 /* transfer.c */
@@ -84,12 +110,21 @@ bool transfer_has_body(const struct http_transfer *t);
 
 /* easy.c */
 struct easy *easy_take(struct http *h);
-bool easy_set_request(struct easy *c, struct http_transfer *t, const struct http_request *r);
-bool easy_set_fresh(
-    struct easy *c); /* for another try on a new connection, within what is left of the time */
+bool easy_set_request(struct easy *c, struct pool *pool, struct http_transfer *t,
+                      const struct http_request *r);
+/* For another try, in the pool it is in on a new connection or in another one, within what is left of the
+ * time. */
+bool easy_set_again(struct easy *c, struct pool *pool);
 void easy_release(struct easy *c, bool clean);
 void easy_free(struct easy *c);
 void easy_trim_spares(struct http *h, int most);
+
+/* streams.c: where HTTP/2 is offered */
+struct pool *streams_pool_for(struct http *h, const struct http_transfer *t, const struct http_request *r);
+bool streams_refuses(const struct http *h, uint64_t origin);
+void streams_refused(struct http *h, const struct http_transfer *t); /* the server speaks HTTP/1.1 only */
+bool streams_lost(const struct http_transfer *t, CURLcode code);     /* to be asked again over HTTP/1.1 */
+uint64_t streams_origin(const char *url);
 
 /* receive.c */
 size_t receive_header(char *line, size_t one, size_t length, void *easy);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { USUAL_HEADERS = 512 };
+enum { USUAL_HEADERS = 512, MANY_HEADERS = 8192 };
 
 static size_t stop(struct http_transfer *t, enum http_failure why) {
   t->stopped = why;
@@ -63,6 +63,7 @@ size_t receive_header(char *line, size_t one, size_t length, void *user) {
   struct http_response *r = &t->response;
   size_t size = one * length;
   t->header_bytes += size;
+  if (t->fd && t->header_bytes >= MANY_HEADERS) ((struct easy *)user)->http->headers_at = t->fd;
   if (t->header_bytes > HEADER_LIMIT) return stop(t, HTTP_TOO_LARGE);
   if (t->headers_done) return size; /* trailers */
   size_t text = size;

@@ -39,6 +39,7 @@ struct http_request { /* everything is copied by http_submit */
   bool environment_proxy;     /* without proxy: honour http_proxy and no_proxy of the environment */
   double idle_limit;          /* seconds for which a connection may have been idle to be used again; 0: any */
   int sink;                   /* above 0: a descriptor that takes the body of a 2xx reply */
+  bool http2;                 /* over TLS, HTTP/2 is offered for a method that changes nothing */
 };
 
 struct http_response {

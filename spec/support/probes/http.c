@@ -179,6 +179,8 @@ static struct http_request check_request(lua_State *L) {
   };
   lua_getfield(L, 2, "environment_proxy");
   r.environment_proxy = lua_toboolean(L, -1);
+  lua_getfield(L, 2, "http2");
+  r.http2 = lua_toboolean(L, -1);
   if (lua_getfield(L, 2, "body") != LUA_TNIL) r.body = check_bytes(L, -1);
   return r;
 }

@@ -1,10 +1,14 @@
 -- nginx on loopback, for specs and benches: one worker, a temporary directory below build/, gone with the spec.
 --
--- nginx.start { tls =, body =, keepalive = } -> { url, unix, directory, stop() }
+-- nginx.start { tls =, http2 =, requests =, body =, keepalive = } -> { url, unix, directory, logged(lines), stop() }
 --   tls        "server" or "other": serves https with this certificate, see nginx.certificates
+--   http2      true: offers HTTP/2 as well; what was asked is logged
+--   requests   how many a connection takes before it is ended, 100000000 by default
 --   body       what /file gives, 1 KB of JSON by default
 --   keepalive  how long an idle connection lives, "60s" by default
 -- Paths: /file, /api/… (the same), …/command/… (a command that was done),
+-- logged(lines) waits for so many requests and gives those since it was last called, a line each: protocol, method, path,
+-- connection, "r" where its TLS session was resumed.
 -- /connection (the number of the connection and that of the request on it).
 
 local process = require "spec.support.harness.process"
@@ -57,14 +61,19 @@ local configuration = [[
 user root; daemon on; worker_processes 1; pid nginx.pid; error_log error.log; worker_rlimit_nofile 8192;
 events { worker_connections 4096; }
 http {
-  access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+  log_format asked '$server_protocol $request_method $request_uri $connection $ssl_session_reused';
+  access_log LOG; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
   uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-  keepalive_requests 100000000; keepalive_timeout KEEPALIVE; default_type application/json; tcp_nodelay on;
+  keepalive_requests REQUESTS; keepalive_timeout KEEPALIVE; default_type application/json; tcp_nodelay on;
   server {
-    listen 127.0.0.1:PORT SSL; listen unix:DIRECTORY/socket; server_name localhost; CERTIFICATE
+    ssl_session_cache shared:sessions:1m; ssl_protocols TLSv1.2 TLSv1.3;
+    listen 127.0.0.1:PORT SSL PROTOCOL; listen unix:DIRECTORY/socket; server_name localhost; CERTIFICATE
     location = /file { alias DIRECTORY/file.json; open_file_cache max=10; }
     location ~ /command/ { return 200 '{"response":{"result":true,"reason":""}}'; }
     location ~ ^/api/ { alias DIRECTORY/file.json; open_file_cache max=10; }
+    location = /slow { limit_rate 1; alias DIRECTORY/file.json; }
+    location = /two_lengths { add_header Content-Length 1; return 200 "two"; }
+    location = /headers { LARGE return 200 "headers"; }
     location = /connection { return 200 "$connection $connection_requests"; }
   }
 }
@@ -77,6 +86,9 @@ function M.start(options)
   write(directory .. "/file.json", options.body or sample())
   local values = { KEEPALIVE = options.keepalive or "60s", PORT = port, DIRECTORY = directory }
   local certificate = "ssl_certificate NAME.pem; ssl_certificate_key NAME.key;"
+  values.REQUESTS, values.PROTOCOL = options.requests or "100000000", options.http2 and "http2" or ""
+  values.LOG = options.http2 and "asked.log asked" or "off"
+  values.LARGE = ('add_header X-Large "%s";'):format(string.rep("x", 3900)):rep(20)
   values.SSL = options.tls and "ssl" or ""
   values.CERTIFICATE = options.tls and certificate:gsub("NAME", options.tls) or ""
   write(directory .. "/nginx.conf", (configuration:gsub("%u+", values)))
@@ -92,6 +104,20 @@ kill "$(cat nginx.pid)"
   server.directory = directory
   server.url = (options.tls and "https://localhost:" or "http://127.0.0.1:") .. port
   server.unix = directory .. "/socket"
+  local told = 0
+  function server.logged(lines)
+    local text
+    repeat -- nginx logs a request after its reply
+      local file = assert(io.open(directory .. "/asked.log"))
+      file:seek("set", told)
+      text = file:read "*a"
+      file:close()
+      local _, count = text:gsub("\n", "")
+      if count < lines then process.execute "sleep 0.02" end
+    until count >= lines
+    told = told + #text
+    return text
+  end
   function server.stop()
     stop()
     process.execute("rm -rf " .. process.quote(directory))
