@@ -85,6 +85,7 @@
 ---@field ca_file? string certificates to trust in place of the system's
 ---@field user_agent? string who calls, in front of the module's own name
 ---@field proxy? string HTTP proxy; the environment's is not used
+---@field http2? boolean reads share connections by HTTP/2 where the server offers it; false: HTTP/1.1 only (true)
 ---@field vendor? string whose addresses to use (tesla)
 ---@field hosts? string[] hosts that a 421 may name when base_url is a custom one
 ---@field insecure_http? boolean allow http:// beyond loopback (false)

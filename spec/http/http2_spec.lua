@@ -238,3 +238,29 @@ describe("a TLS session", function()
     assert.equal("tls", exchange(server, "/file", stranger).failure)
   end)
 end)
+
+describe("a client", function()
+  local fleet = require "fleet"
+  local server
+  setup(function() server = nginx.start { tls = "server", http2 = true } end)
+  teardown(function() server.stop() end)
+
+  local function asked(more)
+    local options = { base_url = server.url, ca_file = server.directory .. "/ca.pem", token = "t", client_id = "c", commands = "plain" }
+    for name, value in pairs(more) do options[name] = value end
+    local client = fleet.new(options)
+    local car = client:vehicle "5YJ3E1EA0KF000001"
+    assert(client:products())
+    assert(car:honk_horn())
+    client:close()
+    return (logged(server, 2))
+  end
+
+  it("reads over HTTP/2 and commands over HTTP/1.1", function()
+    assert.same({ ["HTTP/2.0 GET"] = 1, ["HTTP/1.1 POST"] = 1 }, asked {})
+  end)
+
+  it("reads over HTTP/1.1 when it is told so", function()
+    assert.same({ ["HTTP/1.1 GET"] = 1, ["HTTP/1.1 POST"] = 1 }, asked { http2 = false })
+  end)
+end)

@@ -630,7 +630,7 @@ describe("kinds, options and vendors", function()
 
   it("state every option of fleet.new, with its environment", function()
     assert.are.same(words [[region base_url auth_url token_url account client_id client_secret redirect_uri scopes domain key commands
-      proxy_url store token timeout connect_timeout max_response ca_file user_agent proxy vendor hosts insecure_http
+      proxy_url store token timeout connect_timeout max_response ca_file user_agent proxy http2 vendor hosts insecure_http
       insecure_key_mode store_key log budgets pacing prices metrics audit http]], names(core.options(), function() return true end))
     for _, option in ipairs(core.options()) do
       local name = option.environment

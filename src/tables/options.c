@@ -56,6 +56,8 @@ const struct option option_rows[] = {
     {"user_agent", TYPE_STRING, NULL, NULL, NULL, 0, false,
      .doc = "who calls, in front of the module's own name"},
     {"proxy", TYPE_STRING, NULL, NULL, NULL, 0, false, .doc = "HTTP proxy; the environment's is not used"},
+    {"http2", TYPE_BOOLEAN, "true", NULL, NULL, 0, false,
+     .doc = "reads share connections by HTTP/2 where the server offers it; false: HTTP/1.1 only"},
     {"vendor", TYPE_STRING, "tesla", NULL, NULL, 0, false, .doc = "whose addresses to use"},
     {"hosts", TYPE_STRINGS, NULL, NULL, NULL, 0, false,
      .doc = "hosts that a 421 may name when base_url is a custom one"},

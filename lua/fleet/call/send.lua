@@ -14,7 +14,8 @@ local function settings_for(context, unix_path, most)
   local config = context.config
   return core.settings {
     connect_timeout = config.connect_timeout, max_response = most or config.max_response, ca_file = config.ca_file,
-    unix_path = unix_path, proxy = config.proxy, agent_line = "User-Agent: " .. (config.user_agent or context.agent),
+    unix_path = unix_path, proxy = config.proxy, http2 = config.http2,
+    agent_line = "User-Agent: " .. (config.user_agent or context.agent),
   }
 end
 

@@ -36,11 +36,17 @@ static double number_field(lua_State *L, int index, const char *name, double fal
   return value;
 }
 
+static bool flag_field(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  return lua_toboolean(L, -1);
+}
+
 /* ---- the settings of connections, read once for many requests ---- */
 
 struct settings { /* texts stand in a table of its own, a user value */
   double connect_timeout;
   size_t max_response;
+  bool http2;
   const char *ca_file, *unix_path, *proxy, *agent_line;
 };
 enum { SETTINGS_TABLE = 1 };
@@ -57,7 +63,8 @@ static void push_texts(lua_State *L) {
   }
 }
 
-/* core.settings{ connect_timeout =, max_response =, ca_file =, unix_path =, proxy =, agent_line = } */
+/* core.settings{ connect_timeout =, max_response =, ca_file =, unix_path =, proxy =, http2 =, agent_line = }
+ */
 static int l_settings(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -65,6 +72,7 @@ static int l_settings(lua_State *L) {
   push_texts(L);
   struct settings s = {.connect_timeout = number_field(L, 1, "connect_timeout", 10, 1e9),
                        .max_response = (size_t)number_field(L, 1, "max_response", 10e6, 18e18),
+                       .http2 = flag_field(L, 1, "http2"),
                        .ca_file = text_field(L, 2, "ca_file"),
                        .unix_path = text_field(L, 2, "unix_path"),
                        .proxy = text_field(L, 2, "proxy"),
@@ -83,7 +91,7 @@ void open_settings(lua_State *L) {
   lua_setfield(L, -2, "settings");
 }
 
-static void take_settings(lua_State *L, int index, struct outgoing *o) {
+static const struct settings *take_settings(lua_State *L, int index, struct outgoing *o) {
   const struct settings *s = box_any(L, index, &settings_type);
   o->r.connect_timeout = s->connect_timeout;
   o->r.max_response = s->max_response;
@@ -92,6 +100,7 @@ static void take_settings(lua_State *L, int index, struct outgoing *o) {
   o->r.proxy = s->proxy;
   o->r.headers = o->headers;
   if (s->agent_line) add_header(L, o, s->agent_line);
+  return s;
 }
 
 /* ---- requests ---- */
@@ -126,7 +135,7 @@ int loop_l_submit(lua_State *L) {
   const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
   struct outgoing o = {.r = {.method = request->row->verb}};
   lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
-  take_settings(L, 6, &o);
+  o.r.http2 = take_settings(L, 6, &o)->http2 && !request_is_write(request);
   o.r.timeout = luaL_checknumber(L, 7);
   o.r.sink = (int)luaL_optinteger(L, 8, 0);
   if (request_is_write(request) && !request->idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
