@@ -131,7 +131,7 @@ examined-specs: RUNNER = valgrind -q --error-exitcode=99 --suppressions=$(HARNES
 examined-specs: run-specs
 
 # ---- the long forms: REQUESTS to the server and the simulator, SECONDS of workers on a Redis, a thousand cars on a broker,
-# STEPS in random order, KILLS of a proxy, kill -9 at every step of a write ----
+# two proxies for SECONDS, STEPS in random order, KILLS of a proxy, kill -9 at every step of a write ----
 
 .PHONY: torture
 REQUESTS = 1000000
@@ -146,6 +146,7 @@ torture:
 	$(ENV) $(LUA) spec/torture/server.lua $(REQUESTS)
 	$(ENV) $(LUA) spec/torture/sim.lua $(REQUESTS)
 	$(ENV) $(LUA) spec/torture/redis.lua $(SECONDS)
+	$(ENV) $(LUA) spec/torture/proxy.lua $(SECONDS)
 	$(ENV) $(LUA) spec/torture/mqtt.lua 1000
 	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
 	$(ENV) FLEET_WORLDS=$(WORLDS) $(BUSTED) spec/automation/worlds_spec.lua

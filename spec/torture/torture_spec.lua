@@ -36,3 +36,21 @@ describe("several workers and a proxy on one Redis, on a bad day", function()
     end
   end
 end)
+
+describe("two proxies under callers of every kind, on a bad day", function()
+  local missing = require("spec.support.servers.redis").missing()
+  for _, store in ipairs { "files", "redis" } do
+    local name = "do nothing twice and lose no token: a store in " .. store
+    if missing and store == "redis" then
+      pending(name .. ": " .. missing)
+    else
+      it(name, function()
+        local figures = require("spec.torture.proxy").run {
+          seconds = 6, vehicles = 4, away = 0.3, store = store, every = { kill = 1.5, restart = 2, reload = 2, expire = 1, faults = 0.5 },
+        }
+        assert.is_true(figures.ran > 20)
+        for _, blow in ipairs { "kill", "reload", "expire", "faults" } do assert.is_true((figures.blows[blow] or 0) > 0, blow) end
+      end)
+    end
+  end
+end)

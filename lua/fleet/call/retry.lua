@@ -36,6 +36,12 @@ local function may_repeat(call, err, token)
   return true
 end
 
+-- The token that took a rejected one's place was only read, and may be as old: the call's refresh is still to come.
+local function keep_refresh(call)
+  if call.read_again then return end
+  call.read_again, call.facts.refreshes = true, call.facts.refreshes - 1
+end
+
 --- Wakes a sleeping vehicle once, where the caller asked for it (wake = true); true when it is awake. The call is repeated then, so
 --- that a write must not be in doubt (doc/protocol.md#outcomes). An envelope is not sent again: its message would have expired.
 function M.wake_first(call, err)
@@ -56,6 +62,7 @@ function M.perform(call)
     if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
     local token, value, err, kind
     token, err, kind = tokens.access(call.context, call.token_kind, call)
+    if err == "stored" then keep_refresh(call) end
     if not token then
       if kind == "auth" then metering.sign_in_needed(call, err) end
       return failure.no_token(call, err, kind)

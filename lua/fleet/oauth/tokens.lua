@@ -172,7 +172,8 @@ end
 --- An access token for a call: the stored one, or a newly exchanged one. token_kind: "user", "partner" or "business".
 --- options: rejected, the access token that was just answered with 401; deadline, in real seconds, until when to wait for
 --- another process that is exchanging. Returns the token, or nil, err, kind (outcome not_sent): `auth` only when there is no
---- token or the newest refresh token was refused.
+--- token or the newest refresh token was refused. Beside a token it returns "stored" where another process had exchanged the
+--- rejected one already.
 function M.access(context, token_kind, options)
   options = options or {}
   local rejected = options.rejected
@@ -180,7 +181,7 @@ function M.access(context, token_kind, options)
   local token, err, kind = cache.newest(context, token_kind, rejected ~= nil)
   if token == nil then return nil, err, kind end
   local choice, left = cache.choose(context, token, rejected)
-  if choice == "use" then return token:access() end
+  if choice == "use" then return token:access(), rejected and "stored" or nil end
   local fresh, why, why_kind = obtain(context, token_kind, token, choice, options)
   if fresh then return fresh:access() end
   local still_good = token and left and left > 0 and rejected ~= token:access()

@@ -3,6 +3,7 @@
 --
 --   local sim = signed_sim.start(garage)     sim:client(options)  a client with key and tokens     sim:token()  its access token
 --   sim:fault(name, times, options)  sim:clear()  sim:close()     sim.ran  names of the commands that were carried out
+--   sim:expire()  all access tokens                               sim.on_run(vin, name)  is called for each of them
 --   signed_sim.raw(proxy, lines, body)       one request, outside of tasks → { status, headers, body } or nil
 --   signed_sim.raw_in_task(proxy, lines, body)
 --   signed_sim.curl(arguments)               → status as text, body
@@ -32,6 +33,7 @@ local function count_what_runs(self)
   function self.sim.service.obey(service, vehicle, name, ...)
     local reason = obey(service, vehicle, name, ...)
     if not reason then self.ran[#self.ran + 1] = name end
+    if not reason and self.on_run then self.on_run(vehicle.vin, name) end
     return reason
   end
 end
@@ -44,9 +46,9 @@ local function sign_in(self)
   client:close()
 end
 
---- vehicles: a list of further VINs, or nil; directory: of the store, or nil for one in memory.
-function M.start(vehicles, directory)
-  local store = directory and fleet.store.file(directory) or fleet.store.memory()
+--- vehicles: a list of further VINs, or nil; place: of the store, as fleet.store.open takes it, or nil for one in memory.
+function M.start(vehicles, place)
+  local store = fleet.store.open(place or "memory")
   local self = setmetatable({ key = core.key.generate(), store = store, ran = {} }, methods)
   local list = {}
   for i, vin in ipairs { M.VIN, table.unpack(vehicles or {}) } do
@@ -76,6 +78,10 @@ end
 
 function methods:fault(...) self.sim:fault(...) end
 function methods:clear() self.sim.service.faults:clear() end
+
+function methods:expire()
+  for _, token in pairs(self.sim.service.oauth.access) do token.expires_at = 0 end
+end
 
 function methods:close()
   self.sim:close()
