@@ -22,5 +22,5 @@ end
 
 local bare, ours = best(yardstick), best(subject)
 local ratio = ours / bare
-print(string.format("require %.2f 3 %s", ratio, ratio <= 3 and "ok" or "over"))
+print(string.format("require %.2f 2 %s", ratio, ratio <= 2 and "ok" or "over"))
 print(string.format("require: %.1f ms against %.1f ms for lua-cjson and libcurl alone", ours * 1e3, bare * 1e3))

@@ -1,8 +1,8 @@
--- The rows of the core as Lua sees them: one list, and by name, with what the Lua side derives from them once.
+-- The rows of the core as Lua sees them: one list, by name and by handle and method, with what the Lua side derives from them once.
 
 local core = require "fleet.core"
 
-local M = { list = {}, by_name = {} }
+local M = { list = {}, by_name = {}, by_method = { client = {}, vehicle = {}, site = {}, partner = {}, charging = {}, user = {} } }
 
 -- pointer: the row for core.plan; write: a failure has an outcome; secrets: the parameters that no log may show.
 local function derive(row)
@@ -18,7 +18,7 @@ end
 for _, rows in ipairs { core.endpoints(), core.commands() } do
   for _, row in ipairs(rows) do
     M.list[#M.list + 1] = derive(row)
-    M.by_name[row.name] = row
+    M.by_name[row.name], M.by_method[row.handle][row.method] = row, row
   end
 end
 

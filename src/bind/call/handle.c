@@ -123,17 +123,25 @@ static int push_part(lua_State *L, const char *word) {
   return 0;
 }
 
-/* __index: a method, or what the object stands for or holds. Upvalue: the methods. */
+/* What the object stands for or holds; 0 values where the word is none of that. */
+static int push_member(lua_State *L, const struct box_type *type, const char *word) {
+  if (type == &client_type) return push_part(L, word);
+  if (!id_name(type) || strcmp(word, id_name(type)) != 0) return 0;
+  handle_push_id(L, 1);
+  return 1;
+}
+
+/* __index: a method, or what the object stands for or holds. Upvalue: the methods, which may have an __index
+ * of their own that makes those that were not used yet. */
 static int l_handle_index(lua_State *L) {
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   const struct box_type *type = type_at(L, 1);
   if (!type || lua_type(L, 2) != LUA_TSTRING) return 0;
-  const char *word = lua_tostring(L, 2);
-  if (type == &client_type) return push_part(L, word);
-  if (!id_name(type) || strcmp(word, id_name(type)) != 0) return 0;
-  handle_push_id(L, 1);
+  if (push_member(L, type, lua_tostring(L, 2))) return 1;
+  lua_pushvalue(L, 2);
+  lua_gettable(L, lua_upvalueindex(1));
   return 1;
 }
 

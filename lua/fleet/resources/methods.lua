@@ -1,0 +1,73 @@
+-- The methods of handles: one for each row, and what the files of this folder add. Each is made when it is first looked up.
+--
+-- A file per metatable holds up to three tables, each by the method's name:
+--   around   function(plain, handle, ...): takes the place of a row's method; plain makes the row's ordinary call
+--   methods  function(handle, ...): a method that no row has
+--   each     function(handle, record): what a loop over a paged row gives for each record, instead of the record
+
+local core = require "fleet.core"
+local pages = require "fleet.call.pages"
+local rows = require "fleet.call.rows"
+local calls = require "fleet.call"
+local unpack = require("fleet.util.compat").unpack
+
+local none = {}
+
+local function resource_of(kind)
+  if kind == "user" then return none end
+  return require("fleet.resources." .. kind)
+end
+
+local function paged_method(row, each)
+  return function(self, ...)
+    local arguments, n = { ... }, select("#", ...)
+    local item = each and function(record) return each(self, record) end
+    return pages.new(row, self, function() return core.plan(row.pointer, self, unpack(arguments, 1, n)) end, item)
+  end
+end
+
+local function plain_method(row)
+  local call = calls.call
+  return function(self, ...)
+    return call(row, self, ...)
+  end
+end
+
+local function has_from_state(row)
+  for _, param in ipairs(row.params) do
+    if param.from_state then return true end
+  end
+end
+
+local function command_method(row)
+  local method = require("fleet.signing.transport").method(row)
+  return has_from_state(row) and require("fleet.resources.from_state").method(row, method) or method
+end
+
+local function row_method(row)
+  if row.flags.command then return command_method(row) end
+  if row.flags.setting then return require("fleet.confirm").setting_method(row) end
+  return plain_method(row)
+end
+
+local function around(plain, outer)
+  return function(self, ...)
+    return outer(plain, self, ...)
+  end
+end
+
+local function method_of(row, resource)
+  if row.paging ~= "no" then return paged_method(row, (resource.each or none)[row.method]) end
+  local outer = (resource.around or none)[row.method]
+  return outer and around(row_method(row), outer) or row_method(row)
+end
+
+local M = {}
+
+--- The method of this name of a kind of handle, or nil.
+function M.make(kind, name)
+  local row, resource = rows.by_method[kind][name], resource_of(kind)
+  return (resource.methods or none)[name] or row and method_of(row, resource)
+end
+
+return M
