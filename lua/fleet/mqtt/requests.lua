@@ -1,5 +1,5 @@
 -- Requests that were taken up, in the store: each is claimed before its command is sent, so that a message which comes
--- again, or again after a crash, is never sent again. One record per car or site.
+-- again, or again after a crash, is never sent again. One record per car or site: { newest = list, past = lines }.
 --
 -- An id is remembered for a day, or as long as a message may be old where that is longer; how many came meanwhile does not
 -- matter. Of more than fits into the record those go first whose message says its time and would be refused as old; where
@@ -7,12 +7,13 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local past = require "fleet.mqtt.past"
 local tables = require "fleet.util.tables"
 
 local M = {}
 
 local most_kept = 5000
-local whole_answers = 100 -- of the newest; of the others what became of them
+local whole_answers = 20 -- of the newest; of the others what became of them
 local window = 86400 -- seconds
 local clock_slack = 60 -- seconds that a sender's clock may be ahead
 local tries = 5
@@ -27,75 +28,71 @@ end
 local function read(account, id)
   local text, generation, kind = account.store:get(key(account, id))
   if text == nil and kind then return nil, generation, kind end
-  local list = text and core.json_decode(text)
-  return type(list) == "table" and list or {}, generation
+  local record = text and core.json_decode(text)
+  if type(record) ~= "table" then record = {} end
+  return { newest = record.newest or {}, past = record.past or "" }, generation
 end
 
--- ---- what is kept ----
-
-local function keep(list, stays)
-  local last = 0
-  for i = 1, #list do
-    local entry = list[i]
-    list[i] = nil
-    if stays(entry) then
-      last = last + 1
-      list[last] = entry
-    end
-  end
-end
-
--- What has no answer yet stays: the next bridge must answer it.
-local function forget(list, now, max_age)
-  local long = math.max(window, max_age + clock_slack)
-  keep(list, function(entry) return not entry.result or now - entry.at <= (entry.bare and same_for or long) end)
-end
-
-local function forget_refusable(list, now, max_age)
-  keep(list, function(entry) return not entry.result or not entry.sent_at or now - entry.sent_at <= max_age + clock_slack end)
-end
-
-local function shorten(list)
-  for i = 1, #list - whole_answers do
-    local entry = list[i]
-    local result = entry.result
-    if result and entry.topic then
-      entry.topic, entry.result = nil, { outcome = result.outcome, changed = result.changed, at = result.at }
-    end
-  end
-end
-
-local function room(list, now, max_age)
-  forget(list, now, max_age)
-  if #list >= most_kept then forget_refusable(list, now, max_age) end
-  shorten(list)
-  return #list < most_kept
-end
-
--- Changes the record, again where somebody else wrote it meanwhile. change(list) -> what to return, whether to write.
+-- Changes the record, again where somebody else wrote it meanwhile. change(record) -> what to return, whether to write.
 local function update(account, id, change)
   local err, kind
   for _ = 1, tries do
-    local list, generation, failed = read(account, id)
-    if not list then return nil, generation, failed end
-    local value, write = change(list)
+    local record, generation, failed = read(account, id)
+    if not record then return nil, generation, failed end
+    local value, write = change(record)
     if not write then return value end
     local done
-    done, err, kind = account.store:put(key(account, id), core.json_encode(list), { generation = generation, durable = true })
+    done, err, kind = account.store:put(key(account, id), core.json_encode(record), { generation = generation, durable = true })
     if done then return value end
     if kind ~= "conflict" then break end
   end
   return nil, err, kind
 end
 
-local function by_id(list, id)
-  for i = #list, 1, -1 do
-    if list[i].id == id then return list[i] end
+-- ---- what is kept ----
+
+-- Without an id there is nothing to be known by after the moment in which it may be a copy.
+local function put_away(record, entry, now, max_age)
+  if entry.bare then return now - entry.at > same_for end
+  entry.refused_at = entry.sent_at and entry.sent_at + max_age + clock_slack
+  record.past = past.add(record.past, entry)
+  return true
+end
+
+-- What has no answer yet stays: the next bridge must answer it.
+local function shorten(record, now, max_age)
+  local kept, surplus = {}, #record.newest - whole_answers
+  for i, entry in ipairs(record.newest) do
+    if i > surplus or not entry.result or not put_away(record, entry, now, max_age) then kept[#kept + 1] = entry end
+  end
+  record.newest = kept
+end
+
+local function room(record, now, max_age)
+  shorten(record, now, max_age)
+  record.past = past.since(record.past, now - math.max(window, max_age + clock_slack))
+  if past.count(record.past) >= most_kept then record.past = past.without_refusable(record.past, now) end
+  return past.count(record.past) < most_kept
+end
+
+-- ---- finding ----
+
+local function by_id(record, id)
+  for i = #record.newest, 1, -1 do
+    if record.newest[i].id == id then return record.newest[i] end
   end
 end
 
+local function known(record, id)
+  local entry = by_id(record, id)
+  if entry then return entry end
+  local result = past.find(record.past, id)
+  return result and { id = id, result = result }
+end
+
 -- A message without an id: the same as the one before it at that topic, a moment ago.
-local function copy_of_last(list, request, now)
+local function copy_of_last(record, request, now)
+  local list = record.newest
   for i = #list, 1, -1 do
     local entry = list[i]
     if entry.topic == request.topic then
@@ -115,12 +112,12 @@ end
 --- old. Returns true where it is new, the entry of the one that was claimed before, or nil, err, kind: then it must not be
 --- sent.
 function M.claim(account, id, request, now, max_age)
-  local claimed, err, kind = update(account, id, function(list)
+  local claimed, err, kind = update(account, id, function(record)
     local entry
-    if request.bare then entry = copy_of_last(list, request, now) else entry = by_id(list, request.id) end
+    if request.bare then entry = copy_of_last(record, request, now) else entry = known(record, request.id) end
     if entry then return entry, false end
-    if not room(list, now, max_age) then return "full", false end
-    list[#list + 1] = new_entry(request, now)
+    if not room(record, now, max_age) then return "full", false end
+    record.newest[#record.newest + 1] = new_entry(request, now)
     return true, true
   end)
   if claimed ~= "full" then return claimed, err, kind end
@@ -129,8 +126,8 @@ end
 
 --- Keeps the answer of a claimed request.
 function M.finish(account, id, request, result)
-  return update(account, id, function(list)
-    local entry = by_id(list, request.id)
+  return update(account, id, function(record)
+    local entry = by_id(record, request.id)
     if not entry then return true, false end
     entry.result = result
     return true, true
@@ -140,9 +137,9 @@ end
 --- Requests that were claimed and have no answer: the process died between. They get the answer of result_of(entry).
 --- Returns the list of { entry, result }.
 function M.abandoned(account, id, result_of)
-  return update(account, id, function(list)
+  return update(account, id, function(record)
     local found = {}
-    for _, entry in ipairs(list) do
+    for _, entry in ipairs(record.newest) do
       if not entry.result then
         entry.result = result_of(entry)
         found[#found + 1] = { entry = tables.copy(entry), result = entry.result }
