@@ -177,6 +177,11 @@ describe("the cost of the schedule", function()
     assert.is_true(month({ idle_every = 7200 }).usd < usual.usd)
     assert.equal(usual.usd * 3, schedule.month(options.read { client = true, broker = "mqtt://b" }, 3).usd)
     assert.is_true(usual.most > usual.usd)
+    local odd = month({ look_every = 0.5, idle_every = 2.25 }).text
+    assert.matches("every 0.5 to 600 s, free; .*: every 300 s while it is busy, else after 2.25 s", odd)
+    assert.is_true(month({ idle_every = 1e-9, longest_idle = 1e-9 }).usd > 1e6) -- and soon
+    local restless = month { idle_every = 1, longest_idle = 1 }
+    assert.is_true(restless.most >= restless.usd)
   end)
 end)
 
@@ -417,7 +422,8 @@ describe("options", function()
 
   it("are checked", function()
     for _, wrong in ipairs {
-      { brokr = 1 }, { topic = "a/+" }, { topic = "" }, { discovery = "both" }, { wake = "sometimes" }, { look_every = 0 },
+      { brokr = 1 }, { topic = "a/+" }, { topic = "a\255" }, { discovery_prefix = "a\0" },
+      { keepalive = 4 }, { keepalive = 5.5 }, { topic = "" }, { discovery = "both" }, { wake = "sometimes" }, { look_every = 0 },
       { commands = "some" }, { commands = { "no_such" } }, { vehicles = "5YJ" }, { location = 1 }, { names = "x" },
     } do
       assert.has_error(function() read(wrong) end, nil, core.json_encode(wrong))

@@ -1,5 +1,5 @@
 -- The bridge in processes of their own, against a real Mosquitto and the simulator: killed between a command and its
--- answer, and two of them at once.
+-- answer, two of them at once, and a broker that goes away: for FLEET_AWAY seconds.
 
 local fleet = require "fleet"
 local core = require "fleet.core"
@@ -50,11 +50,11 @@ describe("the bridge as a process", function()
     end
   end
 
-  local function start_child(name)
+  local function start_child(name, options)
     local child = { out = directory .. "/" .. name }
-    process.execute(string.format("cd %s; lua5.4 spec/support/fixtures/mqtt_child.lua %s %d %s >%s 2>&1 & echo $! >%s",
-      quote(process.root), quote(core.json_encode(service.addresses)), broker.port, quote(directory .. "/store"), quote(child.out),
-      quote(child.out .. ".pid")))
+    process.execute(string.format("cd %s; lua5.4 spec/support/fixtures/mqtt_child.lua %s %d %s %s >%s 2>&1 & echo $! >%s",
+      quote(process.root), quote(core.json_encode(service.addresses)), broker.port, quote(directory .. "/store"),
+      quote(core.json_encode(options or { max_age = 600 })), quote(child.out), quote(child.out .. ".pid")))
     child.pid = string.match(files.read(child.out .. ".pid"), "%d+")
     function child.kill(signal)
       os.execute("kill -" .. (signal or "KILL") .. " " .. child.pid .. " 2>/dev/null")
@@ -154,5 +154,80 @@ describe("the bridge as a process", function()
       assert.is_true(results(heard, other .. "/result")[2].duplicate)
       assert.equal(1, calls "flash_lights")
     end)
+  end)
+
+  -- What comes while the broker is away: a message that says its time, and one that does not.
+  local away = tonumber(os.getenv "FLEET_AWAY") or 2
+  local often = {
+    max_age = math.max(1, away / 4), keepalive = 5, look_every = 0.3, longest_look = 0.3, idle_every = 0.3, longest_idle = 0.3,
+  }
+  local timed, plain = "fleet/" .. vin .. "/command/door_lock", "fleet/" .. vin .. "/command/door_unlock"
+
+  local function send_meanwhile(level)
+    service:control { set = { [vin] = { charge_state = { battery_level = level } } } }
+    listener:say(timed, core.json_encode { id = "timed" .. level, at = (select(2, fleet.loop.clock())) })
+    listener:say(plain, core.json_encode { id = "plain" .. level })
+    fleet.sleep(away)
+  end
+
+  local function assert_state(heard, level)
+    settle("the level", function() return heard["fleet/" .. vin .. "/battery"] == tostring(level) end, 2 * away + 70)
+    settle("availability", function() return heard[availability] == "online" end)
+  end
+
+  local function assert_answers(heard, level)
+    settle("the answers", function() return results(heard, timed .. "/result")[1] and results(heard, plain .. "/result")[1] end, 20)
+    fleet.sleep(0.3)
+    local late, kept = results(heard, timed .. "/result"), results(heard, plain .. "/result")
+    assert.same({ "not_sent", "old", "timed" .. level }, { late[1].outcome, late[1].reason, late[1].id })
+    assert.same({ "done", "plain" .. level }, { kept[1].outcome, kept[1].id })
+    for i, again in ipairs(kept) do assert.equal(i > 1 or nil, again.duplicate) end
+  end
+
+  it("goes on when the broker stood still: what is late is refused, the rest carried out once, the state is right", function()
+    in_house(function()
+      local heard = listen()
+      service:control { event = "online", vin = vin }
+      local child = start_child("fifth", often)
+      settle("the bridge", function() return heard[availability] == "online" and heard["fleet/" .. vin .. "/battery"] end)
+      local locked, unlocked = calls "door_lock", calls "door_unlock"
+      broker.signal "STOP"
+      send_meanwhile(33)
+      broker.signal "CONT"
+      assert_state(heard, 33)
+      assert_answers(heard, 33)
+      assert.same({ locked, unlocked + 1 }, { calls "door_lock", calls "door_unlock" })
+      if away > 20 then assert.matches("the broker: ", files.read(child.out)) end -- it noticed
+    end)
+  end)
+
+  it("goes on when the broker was killed and comes back empty: all is said again", function()
+    local dead = broker
+    in_house(function()
+      local heard = listen()
+      service:control { event = "online", vin = vin }
+      local child = start_child("sixth", often)
+      settle("the bridge", function() return heard[availability] == "online" and heard["fleet/" .. vin .. "/battery"] end)
+      local locked, unlocked = calls "door_lock", calls "door_unlock"
+      broker.signal "KILL"
+      settle("the loss", function() return string.find(files.read(child.out), "the broker: ", 1, true) and not listener.connected end)
+      send_meanwhile(44)
+      for name in pairs(heard) do heard[name] = nil end
+      heard.all = {}
+      broker = mosquitto.start { port = dead.port }
+      assert_state(heard, 44)
+      -- What the listener had kept reached the broker before or after the bridge: lost, or taken up.
+      assert.equal(locked, calls "door_lock")
+      assert.is_true(calls "door_unlock" <= unlocked + 1)
+      listener:say(plain, '{"id":"afterwards"}')
+      settle("an answer", function()
+        local last = results(heard, plain .. "/result")
+        return last[#last] and last[#last].id == "afterwards" and last[#last].outcome == "done"
+      end)
+      for _, name in ipairs { "lock", "charge_limit", "attributes/charge_state" } do
+        assert.is_string(heard["fleet/" .. vin .. "/" .. name], name)
+      end
+    end)
+    dead.stop() -- the bridge had inherited its end of the pipe
   end)
 end)

@@ -22,7 +22,7 @@ local M = {}
 local Bridge = {}
 local bridge_mt = { __index = Bridge, __name = "fleet.mqtt" }
 
-local lease_seconds, renew_every, try_every = 60, 20, 10
+local lease_seconds, renew_every = 60, 20
 local finish_seconds, farewell_seconds = 30, 3
 
 function bridge_mt.__tostring(self)
@@ -34,7 +34,8 @@ end
 local function broker_options(config)
   local address = config.address
   return {
-    host = address.host, port = address.port, tls = address.tls, keepalive = 60, user = config.user, password = config.password,
+    host = address.host, port = address.port, tls = address.tls,
+    keepalive = config.keepalive, user = config.user, password = config.password,
     ca_file = config.broker_ca_file, cert_file = config.cert_file, key_file = config.key_file,
     client_id = config.mqtt_id,
     will_topic = discovery.availability_topic(config), will = "offline",
@@ -56,6 +57,9 @@ end
 
 --- How connections are opened; specs bring a broker of their own.
 M.library = links.library
+
+--- Seconds after which a bridge that waits tries again to become the one that publishes; specs wait less.
+M.try_every = 10
 
 --- The options as rows, for the command line and the manual.
 M.options = options.list
@@ -313,7 +317,7 @@ local function wait_for_lease(self, progress)
     if kind ~= "busy" then return nil, err, kind end
     if self.state ~= "waiting" and progress then progress("another bridge publishes for this account: waiting for it to end") end
     self.state = "waiting"
-    rest(self, try_every)
+    rest(self, M.try_every)
   end
 end
 

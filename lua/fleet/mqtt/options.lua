@@ -5,6 +5,7 @@ local entities = require "fleet.mqtt.entities"
 local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
+local utf8 = require "fleet.util.utf8"
 
 local M = {}
 
@@ -18,6 +19,8 @@ M.list = {
   { name = "cert_file", type = "string", doc = "a certificate of one's own for the broker" },
   { name = "key_file", type = "string", doc = "its key" },
   { name = "mqtt_id", type = "string", doc = "client id at the broker; left out, a random one" },
+  { name = "keepalive", type = "seconds", default = 60,
+    doc = "whole seconds, 5 to 3600: a broker that is silent for twice as long is taken for gone" },
   { name = "topic", type = "string", default = "fleet", doc = "the beginning of every topic but those of discovery" },
   { name = "discovery_prefix", type = "string", default = "homeassistant", doc = "the beginning of the topics of discovery" },
   { name = "discovery", choices = { "device", "component", false }, default = "device",
@@ -124,8 +127,15 @@ local function check(option, value)
 end
 
 local function check_topic(name, text)
-  if string.find(text, "[+#%z\1-\31]") or text == "" or string.find(text, "^/") or string.find(text, "/$") then
-    errors.usage("%s: option '%s' must be the beginning of a topic, without + and #", where, name)
+  local ends_well = text ~= "" and not string.find(text, "^/") and not string.find(text, "/$")
+  if not ends_well or string.find(text, "[+#%c]") or not utf8.valid(text) then
+    errors.usage("%s: option '%s' must be the beginning of a topic in UTF-8, without + and #", where, name)
+  end
+end
+
+local function check_keepalive(seconds)
+  if seconds < 5 or seconds > 3600 or seconds ~= math.floor(seconds) then
+    errors.usage("%s: option 'keepalive' must be whole seconds from 5 to 3600", where)
   end
 end
 
@@ -153,6 +163,7 @@ function M.read(given)
     if value == nil then value = option.default else check(option, value) end
     config[option.name] = value
   end
+  check_keepalive(config.keepalive)
   check_topic("topic", config.topic)
   check_topic("discovery_prefix", config.discovery_prefix)
   if config.commands == nil then config.commands = "entities" end

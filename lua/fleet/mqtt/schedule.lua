@@ -34,7 +34,7 @@ end
 function M.live_pause(config, before, busy)
   if busy then return config.live_every end
   if not before or before < config.idle_every then return config.idle_every end
-  return math.min(before * 2, config.longest_idle)
+  return math.max(config.idle_every, math.min(before * 2, config.longest_idle))
 end
 
 --- Whether a live look is due. car: { state =, data_at =, next_live =, awake_since = }.
@@ -54,7 +54,9 @@ local day = { busy_hours = 2, awakenings = 4 }
 local function looks_of_awakening(config)
   local looks, at, pause = 1, 0, nil
   while true do
-    pause = M.live_pause(config, pause, false)
+    local before = pause
+    pause = M.live_pause(config, before, false)
+    if pause == before then return looks + math.floor((3600 - at) / pause) end
     at = at + pause
     if at > 3600 then return looks end
     looks = looks + 1
@@ -66,11 +68,12 @@ function M.month(config, cars, own_prices)
   local list = prices.of(own_prices)
   local busy, awakening = 3600 / config.live_every, looks_of_awakening(config)
   local looks = cars * month * (day.busy_hours * busy + day.awakenings * awakening)
-  local most = cars * month * 24 * busy
+  local most = cars * month * 24 * 3600 / math.min(config.live_every, config.idle_every)
   local usd, most_usd = prices.usd(list, { data = looks }), prices.usd(list, { data = most })
   return { looks = looks, usd = usd, most = most_usd, text = string.format(
-    "state of all: every %d to %d s, free; live data of a car that is awake anyway: every %d s while it is busy, else after %d s "
-      .. "and pauses that double; %d cars: about %.2f USD a month (a day with %d busy hours and %d awakenings), at most %.2f USD",
+    "state of all: every %.14g to %.14g s, free; live data of a car that is awake anyway: every %.14g s while it is busy, else "
+      .. "after %.14g s and pauses that double; %d cars: about %.2f USD a month (a day with %d busy hours and %d awakenings), "
+      .. "at most %.2f USD",
     config.look_every, config.longest_look, config.live_every, config.idle_every, cars, usd, day.busy_hours, day.awakenings,
     most_usd) }
 end

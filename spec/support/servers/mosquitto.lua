@@ -1,6 +1,6 @@
 -- A Mosquitto broker on loopback, for specs: gone with the spec.
 --
--- mosquitto.start { tls =, password =, port = } -> { port, path, directory, stop() }
+-- mosquitto.start { tls =, password =, port = } -> { port, path, directory, signal(name), stop() }
 --   tls        "server" or "other": the certificate, see nginx.certificates; the authority is <directory>/ca.pem
 --   password   anna's; without it everybody is let in
 --   port       to come back at; a free one otherwise
@@ -11,7 +11,8 @@ local process = require "spec.support.harness.process"
 
 local M = {}
 
-local write = require("spec.support.harness.files").write
+local files = require "spec.support.harness.files"
+local read, write = files.read, files.write
 
 --- Whether there is one to start.
 function M.installed()
@@ -23,10 +24,13 @@ M.missing = "mosquitto is not installed"
 
 local script = [[
 mosquitto -c "$2/mosquitto.conf" >/dev/null 2>&1 & pid=$!
-until grep -q "running$" "$2/log" 2>/dev/null; do kill -0 $pid 2>/dev/null || exit 1; sleep 0.02; done
+echo $pid >"$2/pid"
+tries=0
+until grep -q "running$" "$2/log" 2>/dev/null; do tries=$((tries+1)); [ $tries -lt 500 ] || { cat "$2/log" >&2; exit 1; }; sleep 0.02; done
 echo ready >"$1"
 read -r line
-kill $pid
+kill $pid 2>/dev/null
+kill -CONT $pid 2>/dev/null
 wait $pid]]
 
 local function configuration(given, port, directory)
@@ -54,6 +58,9 @@ function M.start(given)
   write(directory .. "/mosquitto.conf", configuration(given, port, directory))
   local running = process.start("sh -c " .. process.quote(script) .. " sh", directory)
   local broker = { port = port, path = directory .. "/socket", directory = directory }
+  function broker.signal(name)
+    process.execute("kill -" .. name .. " " .. string.match(read(directory .. "/pid"), "%d+"))
+  end
   function broker.stop()
     running.stop()
     process.execute("rm -rf " .. process.quote(directory))
