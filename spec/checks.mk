@@ -131,7 +131,8 @@ examined-specs: RUNNER = valgrind -q --error-exitcode=99 --suppressions=$(HARNES
 examined-specs: run-specs
 
 # ---- the long forms: REQUESTS to the server and the simulator, SECONDS of workers on a Redis, a thousand cars on a broker,
-# two proxies for SECONDS, STEPS in random order, KILLS of a proxy, kill -9 at every step of a write ----
+# two proxies for SECONDS, STEPS in random order, every pair of faults, 2,000 openings in threads, KILLS of a proxy, kill -9 at
+# every step of a write ----
 
 .PHONY: torture
 REQUESTS = 1000000
@@ -149,6 +150,9 @@ torture:
 	$(ENV) $(LUA) spec/torture/proxy.lua $(SECONDS)
 	$(ENV) $(LUA) spec/torture/mqtt.lua 1000
 	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
+	$(ENV) FLEET_ALL=1 $(BUSTED) spec/promise/signed_at_most_once_spec.lua
+	@$(MAKE) --no-print-directory -s threads
+	$(ENV) $(B)/threads $(HARNESS)/threads.lua 8 250
 	$(ENV) FLEET_WORLDS=$(WORLDS) $(BUSTED) spec/automation/worlds_spec.lua
 	$(ENV) FLEET_FIGURES=1 FLEET_KILLS=$(KILLS) FLEET_KEYS=200 $(BUSTED) spec/proxy/killed_spec.lua
 	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
