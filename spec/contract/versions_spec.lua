@@ -62,6 +62,26 @@ describe("a protected call that waits", function()
   end)
 end)
 
+describe("functions of the host that are told of a call", function()
+  it("may wait, in a task and outside", function()
+    local told = {}
+    local function slow(name)
+      return function()
+        fleet.sleep(0)
+        told[name] = (told[name] or 0) + 1
+      end
+    end
+    local car = fleet.new({
+      token = "t", base_url = "https://service.example", log = slow "log", metrics = slow "metrics", audit = slow "audit",
+      http = function() return { status = 200, headers = {}, body = '{"response":{"result":true,"reason":""}}' } end,
+    }):vehicle "5YJ30123456789ABC"
+    fleet.run(function() assert(car:honk_horn()) end)
+    assert.is_true(told.log > 0 and told.metrics > 0 and told.audit == 1)
+    assert(car:honk_horn())
+    assert.equal(2, told.audit)
+  end)
+end)
+
 describe("a task that has ended", function()
   it("is forgotten, whatever it returned", function()
     local seen = setmetatable({}, { __mode = "v" })

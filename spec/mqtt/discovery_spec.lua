@@ -195,6 +195,14 @@ describe("values", function()
     assert.equal("é", string.sub(long, -2))
   end)
 
+  it("have a point, whatever the host's locale writes", function()
+    local format = string.format
+    string.format = function(...) return (string.gsub(format(...), "%.", ",")) end -- luacheck: ignore 122
+    local text = values.text(row.range, { charge_state = { battery_range = 12.50 } })
+    string.format = format -- luacheck: ignore 122
+    assert.equal("12.5", text)
+  end)
+
   it("need a place to be told where a car is", function()
     assert.is_nil(values.location { drive_state = {} })
     assert.is_nil(values.location { drive_state = { latitude = core.null, longitude = 1 } })

@@ -33,6 +33,20 @@ describe("decimals", function()
     end)
   end
 
+  it("are the even ones half-way between two texts, as C writes them, on every Lua", function()
+    for text, value in pairs { ["433.62"] = 433.625, ["0.12"] = 0.125, ["0.38"] = 0.375, ["-433.62"] = -433.625, ["1.00"] = 0.9975 + 0.0025,
+      ["2.67"] = 2.675, ["1.01"] = 1.005 + 1e-9, ["9007199254740991.00"] = 9007199254740991 } do
+      assert.equal(text, decimal.fixed(value, 2))
+    end
+    assert.equal("2", decimal.fixed(2.5, 0))
+    assert.equal("4", decimal.fixed(3.5, 0))
+    assert.equal("433.62", decimal.short(433.625, 2))
+  end)
+
+  it("of what is no number are left to the writer of numbers", function()
+    for _, value in ipairs { math.huge, -math.huge, 0 / 0 } do assert.is_string(decimal.fixed(value, 2)) end
+  end)
+
   it("of a tariff's pictures and sentences do not change with the locale", function()
     local t = assert(tariff.new(samples.read("05-demand-charges.json")))
     for _, draw in ipairs { "text", "svg", "encode" } do

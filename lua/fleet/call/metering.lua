@@ -5,6 +5,7 @@ local count = require "fleet.budget.count"
 local pacing = require "fleet.budget.pacing"
 local prices = require "fleet.budget.prices"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 

@@ -4,6 +4,7 @@
 local metering = require "fleet.call.metering"
 local redact = require "fleet.util.redact"
 local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
