@@ -222,7 +222,11 @@ mutants:
 
 # ---- measuring, pictures, generated files ----
 
-.PHONY: bench look doc proto
+.PHONY: bench look doc proto mqtt-day
+
+# The day that spec/mqtt/day_spec.lua compares with, after a change that is meant.
+mqtt-day: build
+	$(ENV) $(LUA) -e 'require("spec.support.fixtures.mqtt_day").write "spec/mqtt/day.tsv"'
 
 # A yardstick in C beside the Lua that compares with it.
 $(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))

@@ -115,44 +115,6 @@ describe("looks", function()
   end)
 end)
 
-describe("a day of a house", function()
-  -- Asleep at midnight, driven to work and home, charged in the evening.
-  local function day(house)
-    local function at(hour) fleet.sleep(hour * 3600 - ((select(2, fleet.loop.clock())) - houses.DAY)) end
-    local function event(name, more) control.event(house.service, name, vin, more) end
-    at(7.5)
-    event "online" event "unplug" event("drive", { miles = 20 })
-    at(8.25)
-    event "park"
-    at(17)
-    event "online" event("drive", { miles = 20 })
-    at(17.75)
-    event "park" event "plug"
-    at(24)
-  end
-
-  it("costs what it should, wakes nobody, and says little", function()
-    houses.DAY = 1780264800 -- 2026-06-01T00:00 in Berlin
-    run({ start = houses.DAY, vehicle = { state = "asleep", charge_state = { conn_charge_cable = "IEC", battery_level = 78,
-      charge_limit_soc = 80, charging_state = "Stopped" } } }, function(house)
-      house:start { site_every = 60 }
-      day(house)
-      local of_car = 0
-      for _, message in ipairs(house.broker.log) do
-        if string.find(message.topic, "fleet/" .. vin, 1, true) then of_car = of_car + 1 end
-      end
-      assert.is_nil(house.calls.wake)
-      assert.is_nil(house.calls.command)
-      assert.same({}, house.commands)
-      assert.is_true(house.calls.data >= 15 and house.calls.data <= 60, tostring(house.calls.data))
-      local month = schedule.month(options.read { client = house.client, broker = "mqtt://b" }, 1)
-      assert.is_true(house.calls.data <= month.looks / 30 * 2, house.calls.data .. " of " .. month.looks / 30)
-      assert.is_true(of_car <= 1500, tostring(of_car))
-      assert.is_truthy(house:says "battery")
-    end)
-  end)
-end)
-
 describe("the cost of the schedule", function()
   it("is told at the start and shown", function()
     run({}, function(house)

@@ -47,6 +47,7 @@ struct event *broker_take(struct broker *b) {
 
 static const char *text_of(int rc, char *room, size_t size) {
   if (rc == MOSQ_ERR_ERRNO && errno == EAGAIN) return "nobody listens there"; /* it lost the true errno */
+  if (rc == MOSQ_ERR_KEEPALIVE) return "the broker was silent for too long";  /* it has no word for it */
   if (rc != MOSQ_ERR_ERRNO) return mosquitto_strerror(rc);
   return strerror_r(errno, room, size);
 }

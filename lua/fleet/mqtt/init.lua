@@ -147,7 +147,7 @@ end
 local function token_age(session)
   local info = session.client:token_info().user
   if not info or not info.refreshed_at then return nil end
-  return math.max(0, session.now() - info.refreshed_at) / 86400
+  return math.floor(math.max(0, session.now() - info.refreshed_at) / 8640) / 10 -- in tenths: each change is a message
 end
 
 -- What was spent in the month, the least that a budget of dollars leaves, and all budgets by name.
