@@ -1,6 +1,6 @@
 -- Rate limits kept by a bucket in the store: calls wait for their turn, or say at once how long it would be.
 
-local bucket = require "fleet.budget.bucket"
+local bucket = require "fleet.util.bucket"
 local fleet = require "fleet"
 local seam = require "spec.support.fixtures.host_http"
 local virtual = require "spec.support.harness.virtual"
@@ -110,6 +110,22 @@ describe("pacing", function()
       for i = 1, 3 do tasks[i]:wait() end
     end)
     assert.same({ "1@20", "2@40", "3@60" }, order)
+  end)
+
+  it("counts in no budget what is cancelled while it waits, or comes too late", function()
+    local car, requests, client = seam.car({ online }, { pacing = {}, budgets = { per_day = { wake = 4 } } })
+    asleep_at(3, car)
+    fleet.run(function()
+      local task = fleet.spawn(function() return car:wake_up { timeout = 100 } end)
+      fleet.sleep(1)
+      task:cancel()
+      pcall(task.wait, task)
+    end)
+    assert.equal("rate_limited", select(3, car:wake_up { timeout = 10 }))
+    assert.same({ wake = 3 }, client:cost {}.calls)
+    assert(car:wake_up { timeout = 100 })
+    assert.equal("budget", select(3, car:wake_up { timeout = 100 }))
+    assert.equal(4, #requests)
   end)
 
   it("takes a limit of one's own", function()

@@ -200,6 +200,51 @@ for _, tried in ipairs(kinds) do
       end
     end)
 
+    it("gives turns of a bucket at its rate, and none that come too late", function()
+      local function turn(within)
+        local _, wall = clock.read()
+        return store:turn("pace/a", { most = 3, now = wall, within = within })
+      end
+      for _ = 1, 3 do assert.equal(0, turn(0)) end
+      assert.near(20, turn(30), 0.2)
+      assert.near(40, turn(30), 0.2) -- too late: it is not taken
+      assert.near(40, turn(50), 0.2)
+      clock.advance(20)
+      assert.near(40, turn(1), 0.2)
+      clock.advance(1000)
+      for _ = 1, 3 do assert.equal(0, turn(0)) end
+      assert.near(20, turn(0), 0.2)
+    end)
+
+    it("gives no turn before the time that a bucket rests, and then at the limit that was named", function()
+      local function turn(more)
+        local step = { most = 30 }
+        _, step.now = clock.read()
+        for name, value in pairs(more) do step[name] = value end
+        return store:turn("pace/b", step)
+      end
+      assert.equal(0, turn { within = 0 })
+      assert.is_number(turn { rest = 50, named = 6 })
+      assert.near(50, turn { within = 60 }, 0.2)
+      assert.near(60, turn { within = 1 }, 0.2)
+      clock.advance(60)
+      assert.near(0, turn { within = 1 }, 0.2)
+      assert.is_truthy((store:get("pace/b")):find(" 6000$"))
+      clock.advance(1000)
+      assert.is_nil((store:get("pace/b"))) -- full, which needs no record
+    end)
+
+    it("begins what is waited for later, and does it also where nobody waits", function()
+      local _, wall = clock.read()
+      local first = store:begin("add", "counters", { n = 1 }, {}, true)
+      local turn = store:begin("turn", "pace/c", { most = 3, now = wall, within = 0 })
+      store:begin("add", "counters", { n = 1 })
+      assert.same({ n = 3 }, (store:add("counters", { n = 1 })))
+      assert.is_truthy(first().n)
+      assert.equal(0, turn())
+      assert.error_matches(function() store:begin("turn", "pace/c", { most = 0, now = 0, within = 0 }) end, "most above 0")
+    end)
+
     it("leases a key to one at a time, without waiting", function()
       local lease = assert(store:lease("k", 60))
       local other, err, kind = store:lease("k", 60)
@@ -248,7 +293,7 @@ for _, tried in ipairs(kinds) do
     end)
 
     it("says that it wants a colon", function()
-      for _, method in ipairs { "get", "put", "add", "delete", "reserve", "lease", "flush", "due" } do
+      for _, method in ipairs { "get", "put", "add", "turn", "begin", "delete", "reserve", "lease", "flush", "due" } do
         assert.error_matches(function() store[method]("k", "1") end, "with a colon: store:" .. method)
       end
     end)
@@ -270,10 +315,11 @@ for _, tried in ipairs(kinds) do
       assert.is_true(store:close())
       assert.matches("%(closed%)$", tostring(store))
       local calls = { { "get", "k" }, { "put", "k", "v" }, { "delete", "k" }, { "reserve", "k", 1 },
-        { "lease", "k", 1 }, { "add", "k", {} } }
+        { "lease", "k", 1 }, { "add", "k", {} }, { "turn", "k", { most = 1, now = 0, within = 0 } } }
       for _, call in ipairs(calls) do
         assert.equal("closed", select(3, store[call[1]](store, call[2], call[3])))
       end
+      assert.equal("closed", select(3, store:begin("add", "k", {})()))
     end)
 
     local mistakes = {
@@ -283,6 +329,8 @@ for _, tried in ipairs(kinds) do
       { "add" }, { "add", "k" }, { "add", "k", { 1 } }, { "add", "k", { n = 0.5 } }, { "add", "k", { n = 1 / 0 } },
       { "add", "k", { ["a b"] = 1 } }, { "add", "k", { [""] = 1 } }, { "add", "k", { n = "1" } }, { "add", "k", { n = 1 }, { ttl = "1" } },
       { "add", "k", { n = 1 }, { durable = true } },
+      { "turn" }, { "turn", "k" }, { "turn", "k", { most = 1, now = 0 } }, { "turn", "k", { most = 0, now = 0, within = 0 } },
+      { "turn", "k", { most = 1, now = 0, within = -1 } }, { "turn", "k", { most = 1, now = 0, within = 0, wait = 1 } },
     }
     for i, mistake in ipairs(mistakes) do
       it(("raises for mistake %d of %s"):format(i, mistake[1]), function()

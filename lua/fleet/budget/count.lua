@@ -46,7 +46,7 @@ function M.new(config, store, application, key)
   return {
     config = config, account = config.account, store = store, application = application, key = key,
     limits = config.budgets and limits.read(config.budgets) or nil, prices = prices.of(config.prices),
-    pending = {}, indexed = {}, written = -math.huge, period = nil, due = false,
+    pending = {}, leaving = {}, indexed = {}, written = -math.huge, period = nil, due = false,
   }
 end
 
@@ -68,10 +68,16 @@ local function amounts_of(counts, suffix)
   return amounts
 end
 
+-- Asks the store to add, and remembers what is to be done where it cannot.
+local function begin_add(meter, key, amounts, undo)
+  local leaving = meter.leaving
+  leaving[#leaving + 1] = { answer = meter.store():begin("add", key, amounts, { ttl = kept_for }), undo = undo }
+end
+
 local function index_vehicle(meter, vin, month)
   if meter.indexed[vin] then return end
-  local key = vehicles_key(meter.account, month, shard_of(vin))
-  meter.indexed[vin] = meter.store():add(key, { [vin] = 1 }, { ttl = kept_for }) ~= nil
+  meter.indexed[vin] = true
+  begin_add(meter, vehicles_key(meter.account, month, shard_of(vin)), { [vin] = 1 }, function() meter.indexed[vin] = nil end)
 end
 
 local function write_one(meter, target, counts, period)
@@ -80,20 +86,41 @@ local function write_one(meter, target, counts, period)
     key = M.vehicle_key(meter.account, period.month, target)
     index_vehicle(meter, target, period.month)
   end
-  local done, err = meter.store():add(key, amounts_of(counts, period.suffix), { ttl = kept_for })
-  if done then return true end
-  for class, count in pairs(counts) do note(meter, target, class, count) end
-  return false, err
+  begin_add(meter, key, amounts_of(counts, period.suffix), function()
+    for class, count in pairs(counts) do note(meter, target, class, count) end
+  end)
 end
 
---- Writes what was counted in memory; what cannot be written stays for the next time. Returns true, or nil, err, kind.
-function M.flush(meter)
-  local waiting, period, failed = meter.pending, meter.period, nil
-  meter.pending, meter.due = {}, false
-  for target, counts in pairs(waiting) do
-    local done, err = write_one(meter, target, counts, period)
-    if not done then failed = err end
+-- What could not be written stays for the next time.
+local function collect(meter)
+  local leaving, failed = meter.leaving, nil
+  meter.leaving = {}
+  for _, one in ipairs(leaving) do
+    local done, err = one.answer()
+    if not done then
+      one.undo()
+      failed = err
+    end
   end
+  return failed
+end
+
+local function write_all(meter)
+  local waiting, period = meter.pending, meter.period
+  meter.pending, meter.due = {}, false
+  for target, counts in pairs(waiting) do write_one(meter, target, counts, period) end
+end
+
+--- Sends what was counted in memory to the store, and waits only for what was sent the time before.
+function M.send(meter)
+  collect(meter)
+  write_all(meter)
+end
+
+--- Writes what was counted in memory. Returns true, or nil, err, kind.
+function M.flush(meter)
+  M.send(meter)
+  local failed = collect(meter)
   if failed then return nil, failed, failed.kind end
   return true
 end
@@ -148,13 +175,14 @@ local function step_of(class, suffix, amount)
   return amounts
 end
 
+-- What failed was not counted, as far as is known; what was counted and cannot be taken back is on the safe side.
 local function take_back(meter, entry)
   local step = step_of(entry.class, entry.period.suffix, -1)
-  for i = 1, #entry.keys do
-    local done = meter.store():add(entry.keys[i].key, step, { ttl = kept_for })
-    if not done then break end -- counted and not sent: on the safe side
+  for _, one in ipairs(entry) do
+    if one.answer() then meter.store():begin("add", one.key, step, { ttl = kept_for }) end
   end
 end
+M.take_back = take_back
 
 local function facts_of(meter, entry, one, limit, totals)
   local period = entry.period
@@ -167,30 +195,58 @@ local function facts_of(meter, entry, one, limit, totals)
   }
 end
 
---- Counts a call that is about to be sent. forced: it is sent whatever the limits say. Returns an entry for `settle`; or nil and
+-- An answer that may be asked for again.
+local function known(answer)
+  local have, totals, err
+  return function()
+    if not have then have, totals, err = true, answer() end
+    return totals, err
+  end
+end
+
+--- Begins to count a call that is about to be sent, under each key that has limits; more: something follows that takes it along.
+--- Returns an entry for `admit`.
+function M.ask(meter, class, vin, wall, more)
+  local period = period_at(meter, wall)
+  local entry = limited_keys(meter, vin, period.month)
+  entry.class, entry.vin, entry.period, entry.counted = class, vin, period, {}
+  for i, one in ipairs(entry) do
+    local step = step_of(class, period.suffix, 1)
+    one.answer = known(meter.store():begin("add", one.key, step, { ttl = kept_for }, more or i < #entry))
+  end
+  return entry
+end
+
+-- The limit of one key that the call is beyond, with the key's totals, and the store's failure.
+local function look(meter, entry, one, forced, tell)
+  local totals, err = one.answer()
+  if not totals then return nil, nil, err end
+  entry.counted[one.scope] = true
+  local beyond, warned = limits.judge(one.limits, totals, entry.period.suffix, meter.prices, entry.class)
+  if beyond and not forced then return beyond, totals end
+  for _, limit in ipairs(warned) do tell(facts_of(meter, entry, one, limit, totals)) end
+end
+
+-- Totals without this call.
+local function without(totals, entry)
+  local rest = {}
+  for name, total in pairs(totals) do rest[name] = total end
+  for _, name in ipairs { entry.class, entry.class .. entry.period.suffix } do rest[name] = rest[name] - 1 end
+  return rest
+end
+
+--- Whether the call may be sent. forced: whatever the limits say. Returns the entry, for `settle`; or nil and
 --- { limit =, scope =, period =, most =, spent =, calls = { class = n }, resets_at = } of the limit that forbids it; or nil, nil, err
 --- where it could not be counted. tell(facts) is called for a limit of which the warning's share is used up.
-function M.admit(meter, class, vin, wall, forced, tell)
-  local period = period_at(meter, wall)
-  local entry = { class = class, vin = vin, period = period, keys = {}, counted = {} }
-  for _, one in ipairs(limited_keys(meter, vin, period.month)) do
-    local totals, err = meter.store():add(one.key, step_of(class, period.suffix, 1), { ttl = kept_for })
-    if not totals and not forced then
+function M.admit(meter, entry, forced, tell)
+  for _, one in ipairs(entry) do
+    local beyond, totals, err = look(meter, entry, one, forced, tell)
+    if beyond or err and not forced then
       take_back(meter, entry)
-      return nil, nil, err
-    end
-    if totals then
-      entry.keys[#entry.keys + 1], entry.counted[one.scope] = one, true
-      local beyond, warned = limits.judge(one.limits, totals, period.suffix, meter.prices, class)
-      if beyond and not forced then
-        take_back(meter, entry)
-        for _, name in ipairs { class, class .. period.suffix } do totals[name] = totals[name] - 1 end
-        return nil, facts_of(meter, entry, one, beyond, totals)
-      end
-      for _, limit in ipairs(warned) do tell(facts_of(meter, entry, one, limit, totals)) end
+      return nil, beyond and facts_of(meter, entry, one, beyond, without(totals, entry)), err
     end
   end
-  if entry.counted.vehicle then index_vehicle(meter, vin, period.month) end
+  if entry.counted.vehicle then index_vehicle(meter, entry.vin, entry.period.month) end
   return entry
 end
 

@@ -1,6 +1,7 @@
 -- One call from its arguments to its result. What is decided (what a status means, whether a repeat is allowed, which token to
 -- use) is decided by C functions of facts; the files of this folder perform it in sequence and wait where waiting is needed:
 --   state       what the call knows about itself        permission  what can be refused before anything is sent
+--   turn        what rate limits and budgets are asked before
 --   retry       attempts one after the other            attempt     one of them: counted, sent, understood, reported
 --   send        how bytes leave (host_http: the host's own HTTP)
 --   failure     what a failed call says of itself       observers, metering, vehicle_status_cache: who is told, what it costs
@@ -12,6 +13,7 @@ local permission = require "fleet.call.permission"
 local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
 local tasks = require "fleet.async"
+local turn = require "fleet.call.turn"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -26,15 +28,6 @@ local function mark_uncertain(call, value)
   if call.outcome_unknown and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
 end
 
--- Before a message is signed, which must not grow old.
-local function in_turn(call, act)
-  if call.row.billing ~= "free" and call.context.pacer then
-    local turn, kind, message, facts = metering.take_turn(call)
-    if not turn then return failure.new(call, kind, message, facts) end
-  end
-  return act(call)
-end
-
 --- Runs act(call) with what every call needs before it: a usable client, permission, a token.
 function M.guarded(call, act)
   if not tasks.usable(call.context.generation) then return failure.new(call, "closed", "created before fork: make a new client") end
@@ -46,7 +39,12 @@ function M.guarded(call, act)
   local ran, value
   tasks.enter()
   call.context.hold()
-  ran, value, err, kind = pcall(in_turn, call, act)
+  if call.context.is_regulated then
+    ran, value, err, kind = pcall(turn.act, call, act)
+    turn.give_back(call, ran)
+  else
+    ran, value, err, kind = pcall(act, call)
+  end
   if not ran then err = failure.interrupted(call, value) end
   if err then keep_unknown(call, err) else mark_uncertain(call, value) end
   tasks.leave(err)

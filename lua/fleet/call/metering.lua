@@ -51,14 +51,23 @@ local function refused(call, facts, wall)
     { budget = facts, retry_after = seconds }
 end
 
---- Counts a call that is about to be sent, where budgets are set. Returns an entry for `settle`, or nil, kind, message, facts.
-function M.admit(call)
+local function judged(call, entry)
   local meter = call.context.meter
   local _, wall = tasks.loop.clock()
-  local entry, facts, err = count.admit(meter, call.row.billing, vin_of(call), wall, forced(call), function(found) warn(call, found) end)
-  if entry then return entry end
+  local admitted, facts, err = count.admit(meter, entry, forced(call), function(found) warn(call, found) end)
+  if admitted then return admitted end
   if facts then return refused(call, facts, wall) end
   return nil, "store", "the budget cannot be looked at, so that nothing is sent (force = true sends): " .. err.message
+end
+
+--- Counts a call that is about to be sent, where budgets are set. Returns an entry for `settle`, or nil, kind, message, facts.
+function M.admit(call)
+  local first = call.outer or call
+  local entry = first.admitted
+  first.admitted = nil
+  if entry then return entry end
+  local _, wall = tasks.loop.clock()
+  return judged(call, count.ask(call.context.meter, call.row.billing, vin_of(call), wall))
 end
 
 -- A request without an answer may have been billed: it stays counted where a budget must hold.
@@ -88,17 +97,51 @@ local function too_long(call, seconds)
   return nil, "rate_limited", string.format(text, call.row.billing, math.ceil(seconds)), { retry_after = seconds, paced = true }
 end
 
---- Waits until the call's turn has come. Returns true; or nil, kind, message, facts, at once, where the time would not suffice.
-function M.take_turn(call)
+--- Asks for the turn of a call and counts its first attempt, without waiting: both leave with what the call asks the store next.
+function M.ask(call)
+  local context, class = call.context, call.row.billing
+  if class == "free" then return end
   local _, wall = tasks.loop.clock()
-  local wait, seconds, err = pacing.turn(call.context.pacer, call.row.billing, call.id, wall, call.deadline - tasks.real())
-  if err then return true end -- the service's own limit decides
-  if not wait then return too_long(call, seconds) end
-  if wait > 0 then
-    emit(call.context, { name = "pace", class = call.row.billing, result = "waited", seconds = wait })
-    tasks.aside(tasks.sleep, wait)
+  local asked = {}
+  if context.pacer then
+    asked.turn = pacing.ask(context.pacer, class, call.id, wall, call.deadline - tasks.real(), true)
   end
+  if context.config.budgets then asked.entry = count.ask(context.meter, class, vin_of(call), wall, true) end
+  call.asked = asked
+end
+
+--- Waits for what was asked. Returns true, with call.pause where the turn comes later; or nil, kind, message, facts, at once, where
+--- the time would not suffice or a budget forbids the call.
+function M.cleared(call)
+  local asked = call.asked
+  if not asked then return true end
+  local seconds = asked.turn and asked.turn() or 0 -- a store that fails: the service's own limit decides
+  if seconds > call.deadline - tasks.real() then return too_long(call, seconds) end
+  if asked.entry then
+    local entry, kind, message, facts = judged(call, asked.entry)
+    if not entry then
+      call.asked = nil
+      return nil, kind, message, facts
+    end
+    call.admitted = entry
+  end
+  call.asked, call.pause = nil, seconds > 0 and seconds or nil
   return true
+end
+
+--- Waits for the turn, of which `cleared` said that it comes later.
+function M.wait(call)
+  local seconds = call.pause
+  call.pause = nil
+  emit(call.context, { name = "pace", class = call.row.billing, result = "waited", seconds = seconds })
+  tasks.aside(tasks.sleep, seconds)
+end
+
+--- Takes back what was counted for a call that sent nothing.
+function M.unused(call)
+  local entry = call.admitted or call.asked and call.asked.entry
+  call.admitted, call.asked = nil, nil
+  if entry then count.take_back(call.context.meter, entry) end
 end
 
 --- After a 429.

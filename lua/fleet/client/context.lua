@@ -50,10 +50,15 @@ function parts.pacer(context)
   return pacing.new(given, context.config.account, function() return context.store end)
 end
 
+--- Whether calls ask budgets or rate limits before they are sent.
+function parts.is_regulated(context)
+  return context.config.budgets ~= nil or context.config.pacing ~= nil
+end
+
 function parts.after_call(context)
   return function()
     local store, meter = context.store, rawget(context, "meter")
-    if meter and meter.due then count.flush(meter) end
+    if meter and meter.due then count.send(meter) end
     if store:due() == 0 then store:flush(flushed_at_once) end
   end
 end

@@ -10,6 +10,7 @@ local rows = require "fleet.call.rows"
 local session_pool = require "fleet.signing.session_pool"
 local state = require "fleet.call.state"
 local tasks = require "fleet.async"
+local turn = require "fleet.call.turn"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -117,6 +118,9 @@ local function not_sent(err, kind)
 end
 
 local function exchange(call, slot, now, wall)
+  local clear, refused, why = turn.cleared(call)
+  if not clear then return not_sent(refused, why) end
+  if call.pause then return nil end
   local sub, id, session = sign(call, slot, now, wall)
   if not sub then return not_sent(id, session) end
   session_pool.signed(slot, call.visit)
@@ -155,6 +159,14 @@ local function visit(call, act)
   if ran then return value, err, kind end
   call.outcome_unknown = call.outcome_unknown or call.envelope_call and call.envelope_call.outcome_unknown
   error(value, 0)
+end
+
+-- Others may have the session until the turn comes that the rate limit leaves.
+local function visit_in_turn(call)
+  local value, err, kind = visit(call, exchange)
+  if not call.pause then return value, err, kind end
+  turn.wait(call)
+  return visit(call, exchange)
 end
 
 -- ---- recovery ----
@@ -222,7 +234,7 @@ end
 --- does not speak the protocol.
 function M.perform(call)
   while true do
-    local value, err, kind = visit(call, exchange)
+    local value, err, kind = visit_in_turn(call)
     if not err then return value end
     call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
     if call.unfit and err.kind ~= "key_not_paired" then tell_why(call, err) end

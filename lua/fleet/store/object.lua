@@ -1,5 +1,6 @@
 -- What every store is from outside: an object whose arguments are checked in one place, before what it does.
 
+local bucket = require "fleet.util.bucket"
 local errors = require "fleet.util.errors"
 
 local M = {}
@@ -99,6 +100,21 @@ function takes.add(_, amounts, options)
   if options ~= nil then check_add_options(options) end
 end
 
+local turn_options = { most = true, now = true, within = true, rest = true, named = true }
+
+--- Takes a turn of the token bucket under a key, of which everybody sees the same. step.most: calls a minute; now: UTC seconds, of which a
+--- store with a clock of its own takes no notice; within: seconds. Returns the seconds until the turn, which is not taken where they
+--- are more. With step.rest nothing goes for so many seconds; named: the limit that the service said, or nil. Or nil, err, kind.
+function takes.turn(_, step)
+  if type(step) ~= "table" then bad("turn", 2, "a table expected, got " .. type(step)) end
+  for name, value in pairs(step) do
+    if not turn_options[name] then bad("turn", 2, "unknown member '" .. tostring(name) .. "'") end
+    check_count("turn", 2, value, "member '" .. name .. "': a number from 0 on")
+  end
+  if step.now and (step.most or 0) > 0 and (step.within or step.rest) then return end
+  bad("turn", 2, "most above 0, now, and within or rest expected")
+end
+
 function takes.delete(_, generation)
   if generation ~= nil then check_count("delete", 2, generation, "a generation") end
 end
@@ -109,14 +125,33 @@ function takes.lease(_, ttl) check_count("lease", 2, ttl, "seconds") end
 
 local no_options = {}
 
+-- What a store need not do itself.
+local stand_in = { turn = bucket.step }
+
 for method, check in pairs(takes) do
   Store[method] = function(store, key, value, options)
     local acts, err, kind = acts_of(store, method)
     check_key(method, key)
     check(key, value, options)
     if not acts then return nil, err, kind end
-    return acts[method](acts, key, value, options or no_options)
+    return (acts[method] or stand_in[method])(acts, key, value, options or no_options)
   end
+end
+
+local function known(...)
+  local value, err, kind = ...
+  return function() return value, err, kind end
+end
+
+--- Begins `add` or `turn` and returns a function that waits for what it gives; it is done also where nobody calls that. more: another
+--- call of this store follows at once, with which it may leave.
+function Store.begin(store, method, key, value, options, more)
+  local acts, err, kind = acts_of(store, "begin")
+  if not acts then return known(nil, err, kind) end
+  if not acts.begin then return known(Store[method](store, key, value, options)) end
+  check_key(method, key)
+  takes[method](key, value, options)
+  return acts:begin(method, key, value, options or no_options, more)
 end
 
 -- ---- what is done to the whole ----

@@ -283,8 +283,10 @@ local function totals_of(list)
   return totals
 end
 
+local begins = {}
+
 --- Adds once, also where the answer is lost and asked for again.
-function Redis.add(self, key, amounts, options)
+function begins.add(self, key, amounts, options)
   local words = {
     scripts.add, script_key(self, key), script_key(self, "client/" .. self.client), moved(self), "",
     options.ttl and milliseconds(options.ttl) or "",
@@ -293,9 +295,38 @@ function Redis.add(self, key, amounts, options)
     words[#words + 1] = name
     words[#words + 1] = text_of(amount)
   end
-  local list, err, kind = answer(self.link:call(unpack(words)))
-  if not list then return nil, err, kind end
-  return totals_of(list)
+  return words, totals_of
+end
+
+-- ---- rate limits ----
+
+local function seconds_of(text)
+  return tonumber(text) / 1000
+end
+
+--- By the server's clock: those of many machines need not agree.
+function begins.turn(self, key, step)
+  local named = step.named and step.named >= 1 and text_of(step.named * 1000) or ""
+  return {
+    scripts.turn, script_key(self, key), moved(self), text_of(step.most * 1000), step.rest and "" or milliseconds(step.within),
+    step.rest and milliseconds(step.rest) or "", named,
+  }, seconds_of
+end
+
+-- ---- what need not be waited for at once ----
+
+function Redis.begin(self, method, key, value, options, more)
+  local words, read = begins[method](self, key, value, options)
+  local wait = self.link:begin(more, unpack(words))
+  return function()
+    local given, err, kind = answer(wait())
+    if not given then return nil, err, kind end
+    return read(given)
+  end
+end
+
+for method in pairs(begins) do
+  Redis[method] = function(self, key, value, options) return Redis.begin(self, method, key, value, options)() end
 end
 
 -- ---- what is held back ----

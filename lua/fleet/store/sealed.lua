@@ -71,8 +71,8 @@ function Sealed.lease(self, key, ttl)
   return self.inner:lease(key, ttl)
 end
 
--- What sealing has no part in. Counts are no secrets.
-for _, method in ipairs { "add", "flush", "due", "shared", "findings", "close" } do
+-- What sealing has no part in. Counts and rate limits are no secrets.
+for _, method in ipairs { "add", "turn", "begin", "flush", "due", "shared", "findings", "close" } do
   Sealed[method] = function(self, ...) return self.inner[method](self.inner, ...) end
 end
 

@@ -33,19 +33,21 @@ local function shift(self)
   return entry
 end
 
+local function finish(entry, value, err)
+  entry.done, entry.value, entry.err = true, value, err
+  if entry.waiter then async.wake(entry.waiter, true) end
+end
+
 -- What nobody waits for any more must not be done later; what nobody ever waited for is done in its time.
 local function drop_abandoned(self)
   local kept, now = {}, async.real()
   for i = self.first, self.last do
     local entry = self.queue[i]
-    if not entry.abandoned and not (entry.posted and entry.deadline <= now) then kept[#kept + 1] = entry end
+    local is_late = entry.posted and entry.deadline <= now
+    if is_late then finish(entry, nil, errors.new("store", self.place.label .. " was not there in time")) end
+    if not entry.abandoned and not is_late then kept[#kept + 1] = entry end
   end
   self.queue, self.first, self.last, self.sent = kept, 1, #kept, 0
-end
-
-local function finish(entry, value, err)
-  entry.done, entry.value, entry.err = true, value, err
-  if entry.waiter then async.wake(entry.waiter, true) end
 end
 
 -- ---- the end of a connection ----
@@ -249,6 +251,7 @@ local function wait_once(self, entry, left)
 end
 
 local function await(self, entry)
+  if self.sent < self.last then leave(self) end
   while not entry.done do
     local left = entry.deadline - async.real()
     if left <= 0 then return give_up(self, entry) end
@@ -301,6 +304,17 @@ function Link.call_both(self, first, second)
   local other
   other, err, kind = await(self, two)
   return value, other, err, kind
+end
+
+--- Begins to run a script and returns what waits for the answer. more: with the next command it leaves in one write.
+function Link.begin(self, more, script, key, ...)
+  local ok, err, kind = usable(self)
+  if not ok then return function() return nil, err, kind end end
+  local entry = entry_of(self, script, key, ...)
+  entry.posted = true
+  push(self, entry)
+  if not more then leave(self) end
+  return function() return await(self, entry) end
 end
 
 --- Runs a script whose answer nobody waits for, at the latest before the deadline.

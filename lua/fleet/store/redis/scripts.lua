@@ -204,6 +204,31 @@ end
 return totals
 ]]
 
+-- most, within, rest, named (thousandths of a call, milliseconds) -> milliseconds until the turn. The bucket is that of util/bucket.lua.
+texts.turn = [[
+local r = redis.call('HMGET', key, 'v', 'g', 'e')
+local most, within, rest, named = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local level, at, kept = string.match(current(r[2], r[3]) ~= 0 and r[1] or '', '^(%-?%d+) (%d+) (%d+)$')
+level, at, kept = tonumber(level), tonumber(at), tonumber(kept)
+if not level or at > now + 86400000 then level, at, kept = most, now, most end
+most = math.min(most, kept)
+if now > at then level, at = math.min(most, level + (now - at) * most / 60000), now end
+local wait = 0
+if rest then
+  at, level = math.max(at, now + math.min(rest, 86400000)), math.min(level, 1000)
+  if named then most = math.min(most, named) end
+else
+  level = level - 1000
+  wait = math.ceil(at - now + math.max(-level, 0) * 60000 / most)
+  if wait > within then return whole(wait) end
+end
+if r[2] and not r[1] then drop(false) end
+redis.call('HSET', key, 'v', whole(level) .. ' ' .. whole(at) .. ' ' .. whole(most), 'g', whole(math.max(field(r[2]) + 1, micro)),
+  'e', whole(at + (most - level) * 60000 / most + 60000))
+tidy()
+return whole(wait)
+]]
+
 -- -> { microseconds now, microseconds when this data began, microseconds when this run of a server was first met }
 -- Another run has read a file or taken a replica's place: what was written last may be missing.
 local greeting = [[

@@ -6,6 +6,10 @@
 
 local M = {}
 
+M.longest_rest = 86400 -- seconds
+
+local kept_full = 60 -- seconds for which a full bucket is still kept
+
 --- The state of a bucket that nobody used.
 function M.full(most, now)
   return { level = most, at = now, most = most }
@@ -24,8 +28,6 @@ function M.decode(text, most, now)
   return state
 end
 
-M.longest_rest = 86400 -- seconds
-
 local function filled(state, now)
   local level, at = state.level, state.at
   if now > at then level, at = math.min(state.most, level + (now - at) * state.most / 60), now end
@@ -41,6 +43,11 @@ function M.take(state, now)
   return after, wait
 end
 
+--- Seconds for which a state says more than that the bucket is full.
+function M.lives(state, now)
+  return state.at - now + (state.most - state.level) * 60 / state.most + kept_full
+end
+
 --- After a 429: nothing goes for so many seconds, then one at a time. most: what the reply names as the limit, or nil.
 function M.rest(state, now, seconds, most)
   local after = filled(state, now)
@@ -48,6 +55,33 @@ function M.rest(state, now, seconds, most)
   after.level = math.min(after.level, 1)
   if most and most >= 1 then after.most = math.min(after.most, most) end
   return after
+end
+
+-- ---- in a store ----
+
+local most_tries = 50
+
+-- What a step does to a state: the state after it, or nil where it stays, and the answer.
+local function changed(state, step)
+  if step.rest then return M.rest(state, step.now, step.rest, step.named), 0 end
+  local after, wait = M.take(state, step.now)
+  if wait > step.within then return nil, wait end
+  return after, wait
+end
+
+--- Does a step (of store:turn) in a store that only compares: reads, decides and writes until nobody comes in between. acts: with get
+--- and put. Returns the seconds, or nil, err, kind.
+function M.step(acts, key, step)
+  for _ = 1, most_tries do
+    local text, generation, kind = acts:get(key)
+    if text == nil and kind then return nil, generation, kind end
+    local after, answer = changed(M.decode(text, step.most, step.now), step)
+    if not after then return answer end
+    local put, err, why = acts:put(key, M.encode(after), { generation = generation, ttl = M.lives(after, step.now) })
+    if put then return answer end
+    if why ~= "conflict" then return nil, err, why end
+  end
+  return 0 -- so many at once: the service's own limit decides
 end
 
 return M
