@@ -84,6 +84,18 @@ describe("the proxy's service", function()
       assert.same({ 429, "60" }, { reply.status, reply.headers["Retry-After"] })
     end)
 
+    it("429 and until when, where the client's budget is used up, whatever the command", function()
+      for name, body in pairs { honk_horn = "", set_scheduled_charging = '{"enable":false,"time":0}' } do
+        service = serving { of_client = { budgets = { per_day = { command = 2 } }, account = name } }
+        for _ = 1, 2 do command(name, body) end -- the first may take a handshake
+        local sent = #world.messages
+        local reply = command(name, body)
+        assert.same({ 429, "budget", "not_sent" }, { reply.status, reply.json.error, reply.headers["x-fleet-outcome"] }, reply.body)
+        assert.is_truthy(reply.headers["Retry-After"])
+        assert.equal(sent, #world.messages)
+      end
+    end)
+
     it("412 as the service does", function()
       world:fault("unregistered", 1)
       assert.equal(412, command("honk_horn").status)

@@ -38,7 +38,8 @@ function M.refusal(call)
   if call.row.flags.needs_protocol and not call.signed then
     return failure.new(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  if call.row.flags.deprecated and not call.request:flag("force") and call.context.config.commands ~= "proxy" then
+  local by_others = call.context.serves_others or call.context.config.commands == "proxy" -- they have chosen, or will
+  if call.row.flags.deprecated and not call.request:flag("force") and not by_others then
     local objection = status_cache.objection(call.context, call.row, call.id)
     if objection then return failure.new(call, "unsupported", objection) end
   end

@@ -17,6 +17,7 @@ local function check(name, client)
   if context.config.commands == "proxy" then
     errors.usage("fleet.proxy.new: the client sends its commands to a proxy itself: commands = \"auto\" signs them")
   end
+  context.serves_others = true -- a command that is about to end is theirs to choose
   return context
 end
 

@@ -169,7 +169,7 @@ local function send_command(call)
   local body = decoded(call)
   if not body then return { replies.error(400, "invalid_request", "the body is not a JSON object") } end
   local car = call.client:vehicle(call.values.vin)
-  local options = { timeout = math.max(call.deadline - tasks.now(), 0.001), force = true }
+  local options = { timeout = math.max(call.deadline - tasks.now(), 0.001) }
   local ran, value, err
   if takes_params[row] then
     ran, value, err = pcall(car[row.method], car, params_of(row, body), options)
