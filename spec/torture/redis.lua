@@ -1,6 +1,6 @@
 -- Several workers and proxies on one Redis, many vehicles, and a bad day: workers and proxies killed, Redis killed and started
--- again, standing still and hanging up, holders of leases stalled beyond them, the service failing at random. Afterwards: no
--- token lost, no command twice, no counter drawn twice, nothing counted twice.
+-- again, standing still, hanging up and cut off, holders of leases stalled beyond them, the service failing at random. Afterwards:
+-- no token lost, no command twice, no counter drawn twice, nothing counted twice, no vehicle's budget overshot.
 --
 --   lua5.4 spec/torture/redis.lua [seconds] [seed]      900 seconds; with FLEET_KEEP=1 the logs stay
 
@@ -44,6 +44,7 @@ local function build(options)
   world.service = services.start(cars, "--log " .. process.quote(world.directory .. "/service.log"))
   world.redis = redis.start { settings = settings[options.redis] }
   world.store = world.redis.address .. "?settle=" .. options.settle
+  world.budgets = { per_vehicle_month = { command = options.budget }, usd_per_month = 1e6 }
   return world
 end
 
@@ -62,6 +63,7 @@ local function write_given(world, name, more)
   local given = {
     base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, store = world.store,
     store_key = "@" .. world.directory .. "/store_key", key = world.directory .. "/key.pem", tasks = world.options.tasks,
+    rest = world.options.rest, budgets = world.budgets, pacing = { command = 20 },
     seconds = math.max(world.stop_at - fleet.loop.clock(), 0.1),
   }
   for member, value in pairs(more or {}) do given[member] = value end
@@ -157,6 +159,15 @@ function blows.hang_up(world)
   world.redis.cli("client kill type normal skipme yes")
 end
 
+-- Nobody reaches it, and who had reached it is cut off.
+function blows.cut(world)
+  local path = world.redis.path
+  assert(os.rename(path, path .. ".away"))
+  os.execute("redis-cli -s " .. process.quote(path .. ".away") .. " client kill type normal skipme yes >/dev/null")
+  fleet.sleep(world.options.cut)
+  assert(os.rename(path .. ".away", path))
+end
+
 local faults = { "error_500", "error_504", "executed_503", "drop_after", "drop_before", "truncated", "lost", "slow", "corrupted_tag" }
 
 function blows.faults(world)
@@ -165,7 +176,7 @@ function blows.faults(world)
   end
 end
 
-local names = { "faults", "stall", "restart", "kill", "kill_proxy", "hang_up", "stand_still" }
+local names = { "faults", "stall", "restart", "kill", "kill_proxy", "hang_up", "stand_still", "cut" }
 
 -- ---- the run ----
 
@@ -212,10 +223,14 @@ end
 
 -- What reached the vehicles: vehicle and command → how often it was done; counters that came twice.
 local function arrivals(world)
-  local done, used, twice = {}, {}, {}
+  local done, used, twice, billed, asked = {}, {}, {}, {}, {}
   for line in io.lines(world.directory .. "/service.log") do
     local entry = core.json_decode(line)
     local signed = entry.signed
+    if entry.billing == "command" and entry.vin then
+      asked[entry.vin] = (asked[entry.vin] or 0) + 1
+      if entry.status < 500 then billed[entry.vin] = (billed[entry.vin] or 0) + 1 end
+    end
     if signed and signed.counter then
       local mark = entry.vin .. signed.domain .. signed.counter
       if used[mark] then twice[#twice + 1] = mark end
@@ -226,7 +241,30 @@ local function arrivals(world)
       done[name] = (done[name] or 0) + 1
     end
   end
-  return done, twice
+  return done, twice, billed, asked
+end
+
+-- What the budgets counted of each vehicle, beside what the service billed. A call is counted before it is sent, so that nothing is
+-- billed that was not counted, and nothing beyond the budget; what was not billed is taken back, unless who should has died.
+local function check_budgets(world, figures, billed, asked)
+  local client = M.client(world)
+  local beyond = 0
+  figures.billed, figures.at_limit = 0, 0
+  for _, vin in ipairs(world.vins) do
+    local last = vin:sub(-4)
+    local counted = assert(client:cost { vehicle = vin }).calls.command or 0
+    local most = billed[last] or 0
+    assert(most <= world.options.budget, ("%s: %d calls are billed of %d, %d counted"):format(last, most, world.options.budget, counted))
+    assert(counted >= most, ("%s: %d calls are billed, %d counted"):format(last, most, counted))
+    beyond = beyond + math.max(counted - (asked[last] or 0), 0)
+    figures.billed = figures.billed + most
+    if most == world.options.budget then figures.at_limit = figures.at_limit + 1 end
+    figures.counted = (figures.counted or 0) + counted
+  end
+  client:close()
+  figures.beyond = beyond
+  local options, deaths = world.options, (world.blows.kill or 0) + (world.blows.kill_proxy or 0)
+  assert(beyond <= deaths * options.tasks * (options.workers + 1), beyond .. " calls are counted that never came")
 end
 
 local function tally(list)
@@ -247,7 +285,7 @@ end
 local function check(world)
   local list = actions(world)
   local least, most, kinds = tally(list)
-  local done, twice = arrivals(world)
+  local done, twice, billed, asked = arrivals(world)
   local figures = { actions = #list, kinds = kinds, blows = world.blows, commands = 0 }
   for name, count in pairs(done) do
     figures.commands = figures.commands + count
@@ -263,6 +301,7 @@ local function check(world)
   assert(client:refresh())
   client:close()
   if world.options.redis == "persistent" then
+    check_budgets(world, figures, billed, asked)
     local store = assert(fleet.store.open(world.store))
     figures.added = assert(store:add("count/torture", {})).n or 0
     store:close()
@@ -274,7 +313,7 @@ end
 
 local defaults = {
   seconds = 900, seed = 1, vehicles = 200, workers = 4, proxies = 2, tasks = 6, redis = "persistent", stall = 3, away = 3, pause = 3,
-  calm = 6, settle = 2,
+  calm = 6, settle = 2, cut = 5, rest = 0.5, budget = 60, -- of each vehicle; some reach it
 }
 
 --- options: those of defaults. Returns figures; raises where a promise was broken.
@@ -308,6 +347,10 @@ end
 
 local function print_figures(name, figures)
   print(("%s: %d actions, %d commands done"):format(name, figures.actions, figures.commands))
+  if figures.billed then
+    print(("  %d calls billed, %d counted, %d of those never came; %d vehicles used up their budget"):format(figures.billed,
+      figures.counted, figures.beyond, figures.at_limit))
+  end
   for _, group in ipairs { figures.blows, figures.kinds } do
     local lines = {}
     for what, count in pairs(group) do lines[#lines + 1] = ("  %-40s %6d"):format(what, count) end

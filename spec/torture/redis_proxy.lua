@@ -11,7 +11,7 @@ file:close()
 local client = assert(fleet.new {
   base_url = given.base_url, auth_url = given.auth_url, token_url = given.token_url, client_id = "app", client_secret = "app-secret",
   redirect_uri = "https://app.example.com/callback", store = given.store, store_key = given.store_key, key = given.key,
-  commands = "signed", timeout = 10,
+  commands = "signed", timeout = 10, budgets = given.budgets, pacing = given.pacing,
 })
 assert(require("fleet.proxy").new { client = client, listen = "unix:" .. arg[2], audit = function() end })
 local stop_at = fleet.loop.clock() + given.seconds + 60

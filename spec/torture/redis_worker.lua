@@ -27,7 +27,7 @@ end
 local client = assert(fleet.new {
   base_url = given.base_url, auth_url = given.auth_url, token_url = given.token_url, client_id = "app", client_secret = "app-secret",
   redirect_uri = "https://app.example.com/callback", store = given.store, store_key = given.store_key, key = given.key,
-  commands = "signed", timeout = 10,
+  commands = "signed", timeout = 10, budgets = given.budgets, pacing = given.pacing,
 })
 local ways = { client } -- to a vehicle: signed here, or by a proxy
 for _, url in ipairs(given.proxies) do
@@ -64,6 +64,7 @@ fleet.run(function()
     fleet.spawn(function()
       while fleet.loop.clock() < stop_at do
         local dice = math.random(100)
+        fleet.sleep(math.random() * 2 * given.rest)
         if dice <= 1 then refresh() elseif dice <= 20 then add() else command() end
       end
     end)

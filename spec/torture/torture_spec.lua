@@ -28,8 +28,10 @@ describe("several workers and a proxy on one Redis, on a bad day", function()
       it(name, function()
         local figures = require("spec.torture.redis").run({
           seconds = 8, vehicles = 12, workers = 2, proxies = 1, tasks = 4, stall = 0.5,
-          away = 0.5, pause = 0.5, calm = 3, redis = kind, settle = 0.3,
+          away = 0.5, pause = 0.5, calm = 3, redis = kind, settle = 0.3, cut = 0.5,
+          rest = 0.02, budget = 6,
         })
+        if kind == "persistent" then assert.is_true(figures.at_limit > 0, "no budget was used up") end
         assert.is_true(figures.commands > 20)
         for _, blow in ipairs({ "faults", "stall", "restart" }) do assert.is_true(figures.blows[blow] > 0, blow) end
       end)
