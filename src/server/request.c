@@ -32,9 +32,11 @@ static void set_header(lua_State *L, const char *name, const char *value) {
   lua_pop(L, 1);
 }
 
+enum { USUAL_HEADERS = 8 };
+
 static void push_headers(lua_State *L, struct bytes headers) {
   const char *at = (const char *)headers.data, *end = at + headers.size;
-  lua_newtable(L);
+  lua_createtable(L, 0, USUAL_HEADERS);
   while (at < end) {
     const char *value = at + strlen(at) + 1;
     set_header(L, at, value);

@@ -10,6 +10,8 @@ function M.new(row, request, handle, timeout, idempotent, wanted_token, context,
   return {
     row = row, request = request, context = context, id = id, handle = handle, write = row.write,
     proxied = false, deadline = tasks.real() + (timeout or context.config.timeout), wanted_token = wanted_token,
+    -- room for what a signed command comes to know, so that the table is made once
+    token_kind = nil, token = nil, signed = nil, domain = nil, visit = nil, answered = nil, answered_wall = nil,
     facts = {
       write = row.write, idempotent = idempotent, own_token = not context.config.token,
       refreshes = 0, regions = 0, repeats = 0,

@@ -53,7 +53,7 @@ local function on_tcp(self, request, asked)
   local callers, authorization = self.callers, asked.headers.authorization
   if self.pass_through then
     local token = callers.bearer(authorization)
-    if token then return with_token(token, callers:by_token(token)) end
+    if token then return with_token(token, callers:by_token(token, callers.per_minute and (request:peer()))) end
     return nil, unauthorized("a token of the service is needed: it is passed on")
   end
   local caller = callers:by_bearer(authorization)

@@ -7,6 +7,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
 
 local M = {}
 M.__index = M
@@ -78,7 +79,9 @@ end
 
 --- new { callers = { name = … } or nil, secret = one for whoever may do everything, or nil, per_minute = for each, or nil }
 function M.new(options)
-  local self = setmetatable({ by_secret = {}, by_certificate = {}, by_uid = {}, by_name = {}, tokens = 0 }, M)
+  local self = setmetatable({
+    by_secret = {}, by_certificate = {}, by_uid = {}, by_name = {}, tokens = 0, networks = {}, network_count = 0,
+  }, M)
   self.per_minute, self.named = options.per_minute, options.callers ~= nil
   for name, given in pairs(options.callers or {}) do
     check(name, given)
@@ -129,14 +132,61 @@ function M:on_socket(authorization, uid)
   return caller or self.by_uid[uid] or self.anybody, digest
 end
 
-local most_tokens = 256
+-- ---- callers who bring a token that only the service can judge ----
 
---- The caller of a service token that is passed through: known by its digest, which is returned too.
-function M:by_token(token)
+local most_tokens, most_networks = 256, 256
+
+-- Whoever has one address of IPv6 has the 2^64 of its network.
+local function network_of(address)
+  local plain = string.match(address, "^::ffff:(%d+%.%d+%.%d+%.%d+)$")
+  if plain or not string.find(address, ":", 1, true) then return plain or address end
+  local head, tail = string.match(address, "^(.-)::(.*)$")
+  local groups, behind = {}, {}
+  for group in string.gmatch(head or address, "%x+") do groups[#groups + 1] = group end
+  for group in string.gmatch(tail or "", "%x+") do behind[#behind + 1] = group end
+  while #groups + #behind < 8 do groups[#groups + 1] = "0" end
+  for _, group in ipairs(behind) do groups[#groups + 1] = group end
+  return table.concat(groups, ":", 1, 4)
+end
+
+-- A minute in which nobody asked is a whole one again.
+local function forget_idle(self, now)
+  for network, minute in pairs(self.networks) do
+    if now - (minute.seen or -math.huge) >= 60 then self.networks[network], self.network_count = nil, self.network_count - 1 end
+  end
+end
+
+-- Nobody has more calls by making up tokens: those of a network share one minute; beyond so many networks at a time all others do.
+local function minute_of(self, address)
+  local network = network_of(address)
+  local found = self.networks[network]
+  if found then return network, found end
+  if self.network_count >= most_networks then forget_idle(self, tasks.now()) end
+  if self.network_count >= most_networks then
+    self.others = self.others or {}
+    return "others", self.others
+  end
+  found = { seen = tasks.now() }
+  self.networks[network], self.network_count = found, self.network_count + 1
+  return network, found
+end
+
+--- The caller of a service token that is passed through: known by its digest, which is returned too. address: his, where calls a
+--- minute are counted.
+function M:by_token(token, address)
   local digest = core.sha256(token)
   local name = "token-" .. string.sub(digest, 1, 16)
-  local caller = self.by_name[name]
-  if caller then return caller, digest end
+  local key, minute = name, nil
+  if self.per_minute and address then
+    local network
+    network, minute = minute_of(self, address)
+    key = name .. "@" .. network
+  end
+  local caller = self.by_name[key]
+  if caller then
+    caller.minute = minute
+    return caller, digest
+  end
   if self.tokens >= most_tokens then -- callers come and go: the table begins anew
     for known in pairs(self.by_name) do
       if string.find(known, "^token%-") then self.by_name[known] = nil end
@@ -144,7 +194,8 @@ function M:by_token(token)
     self.tokens = 0
   end
   caller = new_caller(name, {}, self.per_minute)
-  self.by_name[name], self.tokens = caller, self.tokens + 1
+  caller.minute = minute
+  self.by_name[key], self.tokens = caller, self.tokens + 1
   return caller, digest
 end
 
@@ -170,6 +221,7 @@ end
 function M.take(caller, now)
   local rate = caller.per_minute
   if not rate then return true end
+  caller = caller.minute or caller
   local burst = math.max(rate, 1)
   caller.credit = math.min((caller.credit or burst) + (now - (caller.seen or now)) * rate / 60, burst)
   caller.seen = now

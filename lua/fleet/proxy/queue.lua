@@ -19,7 +19,7 @@ end
 local function place_of(self, vin)
   local place = self.places[vin]
   if not place then
-    place = { busy = 0, waiting = 0, callers = {}, lists = {} }
+    place = { busy = 0, waiting = 0, callers = nil, lists = nil } -- lists once somebody waits
     self.places[vin] = place
   end
   return place
@@ -28,6 +28,7 @@ end
 -- Callers take turns in the order in which they came.
 local function join(place, caller)
   local waiter = {}
+  place.callers, place.lists = place.callers or {}, place.lists or {}
   local list = place.lists[caller]
   if not list then
     list = {}
@@ -40,7 +41,7 @@ local function join(place, caller)
 end
 
 local function take_next(place)
-  local caller = table.remove(place.callers, 1)
+  local caller = place.callers and table.remove(place.callers, 1)
   if not caller then return nil end
   local list = place.lists[caller]
   local waiter = table.remove(list, 1)

@@ -53,8 +53,9 @@ local function add_query_vins(list, query)
 end
 
 local function decoded(call)
-  if call.asked.body == "" then return {} end
-  local body = core.json_decode(call.asked.body)
+  local text = call.asked.body
+  if text == "" or text == "{}" then return {} end
+  local body = core.json_decode(text)
   if type(body) ~= "table" or body == core.null or body[1] ~= nil then return nil end
   return body
 end
