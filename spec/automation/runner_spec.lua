@@ -218,14 +218,14 @@ describe("a store that cannot be read", function()
   for _, prefix in ipairs { "automation/", "claims/" } do
     it("ends the run, forgets nothing of " .. prefix .. " and leaves the automation as it was", function()
       local automation = charge_by()
-      local account = automation.account
-      local store = account.store
+      local context = automation.context
+      local store = context.store
       local pending = '{"pending":{"call":"charge_start","subject":"charging","want":true,"at":1}}'
       assert(store:put(automation.key, pending))
-      account.store = failing(store, prefix)
+      context.store = failing(store, prefix)
       local done, _, kind = fleet.run(automation.run, automation)
       local dry, cost = select(3, automation:dry_run()), prefix == "automation/" and select(3, automation:cost())
-      account.store = store
+      context.store = store
       assert.same({ nil, "store" }, { done, kind })
       if prefix == "automation/" then
         assert.equal(pending, (store:get(automation.key)))

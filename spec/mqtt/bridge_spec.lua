@@ -213,7 +213,7 @@ describe("several bridges", function()
     run({}, function(house)
       local bridge = house:start()
       fleet.sleep(5)
-      local renew = bridge.account.store.lease
+      local renew = bridge.context.store.lease
       assert.is_truthy(renew)
       local taken = assert(house.store:lease("mqtt/default/other", 10))
       taken:release()
@@ -350,16 +350,16 @@ describe("automations", function()
       local car = house.client:vehicle(vin)
       local ensure = fleet.automation.ensure { car = car, name = "limit", settings = { set_charge_limit = { percent = 70 } } }
       local bridge = house:bridge { automations = { ensure } }
-      local store = bridge.account.store
+      local store = bridge.context.store
       local function get(_, key)
         if key:find("/automations", 1, true) then return nil, { kind = "store", message = "away" }, "store" end
         return store:get(key)
       end
-      bridge.account.store = setmetatable({ get = get }, { __index = function(_, name)
+      bridge.context.store = setmetatable({ get = get }, { __index = function(_, name)
         return type(store[name]) == "function" and function(_, ...) return store[name](store, ...) end or store[name]
       end })
       local done, _, kind = bridge:run()
-      bridge.account.store = store
+      bridge.context.store = store
       assert.same({ nil, "store" }, { done, kind })
       assert.same({}, house.commands)
     end)

@@ -447,7 +447,7 @@ end)
 describe("the store", function()
   it("that cannot note a request keeps it from being sent", function()
     with_house({}, function(house, bridge)
-      local put = bridge.account.store.put
+      local put = bridge.context.store.put
       local claim = requests.claim
       requests.claim = function() return nil, { message = "the disk is full" }, "store" end
       local answer = house:ask(vin .. "/horn/set", "PRESS")
@@ -460,12 +460,12 @@ describe("the store", function()
 
   it("that cannot be read keeps a request from being sent, and the bridge goes on", function()
     with_house({}, function(house, bridge)
-      local account = bridge.account
-      local store = account.store
+      local context = bridge.context
+      local store = context.store
       local function get() return nil, { kind = "store", message = "the server is away" }, "store" end
-      account.store = setmetatable({ get = get, put = function(_, ...) return store:put(...) end }, { __index = store })
+      context.store = setmetatable({ get = get, put = function(_, ...) return store:put(...) end }, { __index = store })
       assert.same("store", house:ask(vin .. "/horn/set", "PRESS").reason)
-      account.store = store
+      context.store = store
       assert.equal("done", house:ask(vin .. "/horn/set", "PRESS").outcome)
       assert.equal(1, house:sent "honk_horn")
     end)

@@ -116,7 +116,7 @@ describe("fleet.proxy", function()
       assert.matches('fleet_proxy_requests_total{status="401"} 1\n', reply.body, 1, true)
       assert.matches('fleet_proxy_command_seconds_bucket{le="+Inf"} 1\n', reply.body, 1, true)
       assert.matches("fleet_proxy_command_seconds_count 1\n", reply.body, 1, true)
-      assert.matches('fleet_proxy_token_expires_seconds{account="default",slot="user"} %d', reply.body)
+      assert.matches('fleet_proxy_token_expires_seconds{account="default",token="user"} %d', reply.body)
     end)
 
     it("with tokens passed through shows its figures to who knows its secret, not to an invented token", function()

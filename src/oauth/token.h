@@ -1,8 +1,9 @@
 /* The pair of tokens of one kind: what is kept of a reply, its ages, and what to do with it at a given time.
  *
  * Within a process an access token ages by the monotonic clock; the wall clock counts only across a restart,
- * and one that stands before the time of saving says nothing: then the token is tried. Which of two pairs is
- * newer is never asked of a clock: every exchange is made under a lease, and its order is the lease's number.
+ * and one that is earlier than the time of saving is not believed: then the token is tried. Which of two
+ * pairs is newer is never asked of a clock: every exchange is made under a lease, and its order is the
+ * lease's number.
  */
 #ifndef FLEET_OAUTH_TOKEN_H
 #define FLEET_OAUTH_TOKEN_H

@@ -78,8 +78,8 @@ static bool is_own_state(const struct session *s, struct bytes in) {
          bytes_equal_secret((struct bytes){tag, MAC_SIZE}, (struct bytes){in.data + EXPORT_FIXED, MAC_SIZE});
 }
 
-/* A wall clock that stands before the time of saving says nothing: then no time has passed, and the vehicle's
- * last word is old. */
+/* A wall clock that is earlier than the time of saving is not believed: then no time has passed, and the
+ * vehicle's last word is old. */
 static void set_times(struct epoch_state *s, struct reader *r, double now, double wall) {
   double vehicle = take_seconds(r), saved = take_seconds(r), age = take_seconds(r);
   double passed = wall > saved ? wall - saved : 0;

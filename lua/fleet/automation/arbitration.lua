@@ -20,13 +20,13 @@ function M.subject(call)
   return subjects[call] or call
 end
 
-function M.key(account, id)
-  return "claims/" .. account.config.account .. "/" .. id
+function M.key(context, id)
+  return "claims/" .. context.config.account .. "/" .. id
 end
 
 --- The claims of a car, { subject = { by =, rank =, ends =, why = } }, and the record's generation; or nil, err, kind.
-function M.read(account, id)
-  local text, generation, kind = states.store(account):get(M.key(account, id))
+function M.read(context, id)
+  local text, generation, kind = states.store(context):get(M.key(context, id))
   if text == nil and kind then return nil, generation, kind end
   return text and core.json_decode(text) or {}, generation
 end
@@ -61,15 +61,15 @@ end
 local tries = 5
 
 --- Makes my claims { subject = { ends = } } the only ones I hold. Returns the claims as they then are, or nil, err, kind.
-function M.write(account, id, mine, me, now)
+function M.write(context, id, mine, me, now)
   local err, kind
   for _ = 1, tries do
-    local claims, generation, failed = M.read(account, id)
+    local claims, generation, failed = M.read(context, id)
     if not claims then return nil, generation, failed end
     local wanted, changed = merged(claims, mine, me, now)
     if not changed then return wanted end
     local done
-    done, err, kind = states.store(account):put(M.key(account, id), core.json_encode(wanted), { generation = generation })
+    done, err, kind = states.store(context):put(M.key(context, id), core.json_encode(wanted), { generation = generation })
     if done then return wanted end
     if kind ~= "conflict" then break end
   end

@@ -21,7 +21,7 @@ function M.save(self, state, durable)
   if self.dry then return end
   local text = states.encode(state)
   if text == self.saved and not durable then return end
-  local done, err = states.store(self.account):put(self.key, text, { durable = true, lease = self.lease })
+  local done, err = states.store(self.context):put(self.key, text, { durable = true, lease = self.lease })
   if not done then error(err, 0) end
   self.saved = text
 end

@@ -24,16 +24,16 @@ end
 local function make(name, definition, given)
   local config = options.read(name, definition, given)
   local handle = given[string.match(definition.handles[1], "^%a+")] or config.car or config.site
-  local account, _, id = core.context(handle)
+  local context, _, id = core.context(handle)
   if definition.prepare then definition.prepare(config) end
   return setmetatable({
-    kind = name, definition = definition, config = config, account = account, handle = handle, id = id,
-    me = { name = config.name, rank = config.precedence }, key = states.key(account, id, config.name),
+    kind = name, definition = definition, config = config, context = context, handle = handle, id = id,
+    me = { name = config.name, rank = config.precedence }, key = states.key(context, id, config.name),
   }, automation_mt)
 end
 
 function Automation:wall()
-  local _, now = self.account.clock()
+  local _, now = self.context.clock()
   return now
 end
 
@@ -58,7 +58,7 @@ end
 --- store fails.
 function Automation:status()
   local state, err, kind = self.state, nil, nil
-  if not state then state, err, kind = states.load(self.account, self.key) end
+  if not state then state, err, kind = states.load(self.context, self.key) end
   if not state then return nil, err, kind end
   return require("fleet.automation.status").of(self, self:wall(), state)
 end
@@ -66,7 +66,7 @@ end
 --- What it has cost: { calls = billed calls by class, usd =, text = }, or nil, err, kind where the store fails.
 function Automation:cost()
   local state, err, kind = self.state, nil, nil
-  if not state then state, err, kind = states.load(self.account, self.key) end
+  if not state then state, err, kind = states.load(self.context, self.key) end
   if not state then return nil, err, kind end
   return cost.of(state.calls)
 end

@@ -95,12 +95,12 @@ local function decide(self, state)
   shared_looks.exchange(self, state)
   state.inputs = inputs(self, now)
   if self.config.car then
-    local claims, err = arbitration.read(self.account, self.id)
+    local claims, err = arbitration.read(self.context, self.id)
     state.claims = claims or error(err, 0)
   end
   local decision = self:step(now, state)
   if self.config.car and not self.dry then
-    local kept, err = arbitration.write(self.account, self.id, decision.claims or {}, self.me, now)
+    local kept, err = arbitration.write(self.context, self.id, decision.claims or {}, self.me, now)
     if not kept then error(err, 0) end
   end
   explain(self, decision.why, now)
@@ -140,9 +140,9 @@ end
 
 local function count_calls(self, state_of)
   local mine = tasks.current()
-  return observers.listen(self.account, function(row, id, status)
+  return observers.listen(self.context, function(row, id, status)
     local others = tasks.current() ~= mine
-    if others and not (id == self.id and (row.name == "info" or row.name == "wake_up") and self.account.wakes[id]) then return end
+    if others and not (id == self.id and (row.name == "info" or row.name == "wake_up") and self.context.wakes[id]) then return end
     if row.billing == "free" or cost.billed(status) then
       local count = state_of().calls
       count[row.billing] = (count[row.billing] or 0) + 1
@@ -151,7 +151,7 @@ local function count_calls(self, state_of)
 end
 
 local function hold(self)
-  local lease, err, kind = states.store(self.account):lease(self.key, lease_seconds)
+  local lease, err, kind = states.store(self.context):lease(self.key, lease_seconds)
   if lease then
     self.lease = lease
     return true
@@ -192,7 +192,7 @@ end
 
 local function release(self)
   if self.config.car and not self.dry and not self.killed and not self.once then
-    arbitration.write(self.account, self.id, {}, self.me, self:wall())
+    arbitration.write(self.context, self.id, {}, self.me, self:wall())
   end
   if self.lease then self.lease:release() end
   self.lease, self.running, self.stopped = nil, false, false
@@ -212,7 +212,7 @@ function M.run(self, given)
   begin(self, given or {})
   local held, err, kind = hold(self)
   if not held then return nil, err, kind end
-  self.state, err, kind = states.load(self.account, self.key)
+  self.state, err, kind = states.load(self.context, self.key)
   if not self.state then
     self.lease:release()
     self.lease = nil
@@ -239,7 +239,7 @@ end
 --- sending it, month = an estimate of a month, each { calls = by class, usd =, text = } }, or nil, err, kind.
 function M.dry_run(self)
   begin(self, { dry_run = true })
-  local state, err, kind = states.load(self.account, self.key)
+  local state, err, kind = states.load(self.context, self.key)
   if not state then return nil, err, kind end
   self.state = state
   local unlisten = count_calls(self, function() return self.state end)

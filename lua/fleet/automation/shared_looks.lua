@@ -2,13 +2,13 @@
 
 local M = {}
 
-local common = setmetatable({}, { __mode = "k" }) -- account -> id -> { seen =, at =, did = }
+local common = setmetatable({}, { __mode = "k" }) -- context -> id -> { seen =, at =, did = }
 
 local function common_of(self)
-  local of_account = common[self.account] or {}
-  common[self.account] = of_account
-  of_account[self.id] = of_account[self.id] or { seen = {}, at = {}, did = {} }
-  return of_account[self.id]
+  local of_context = common[self.context] or {}
+  common[self.context] = of_context
+  of_context[self.id] = of_context[self.id] or { seen = {}, at = {}, did = {} }
+  return of_context[self.id]
 end
 
 -- Whatever the one has seen or done more lately than the other.

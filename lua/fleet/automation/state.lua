@@ -19,12 +19,12 @@ function M.fresh()
 end
 
 --- Where automations of a client remember: its store, or one of their own (`fleet run --state`).
-function M.store(account)
-  return account.automation_store or account.store
+function M.store(context)
+  return context.automation_store or context.store
 end
 
-function M.key(account, id, name)
-  return "automation/" .. account.config.account .. "/" .. id .. "/" .. name
+function M.key(context, id, name)
+  return "automation/" .. context.config.account .. "/" .. id .. "/" .. name
 end
 
 -- A command that may have been sent is looked for before anything else is decided.
@@ -46,8 +46,8 @@ end
 
 --- The state of a key, fresh where there is none; nil, err, kind where the store cannot be read: what was being sent would be
 --- forgotten.
-function M.load(account, key)
-  local text, err, kind = M.store(account):get(key)
+function M.load(context, key)
+  local text, err, kind = M.store(context):get(key)
   if text == nil and kind then return nil, err, kind end
   local kept = text and core.json_decode(text)
   local state = M.fresh()

@@ -12,8 +12,8 @@ local M = {}
 -- ---- telling ----
 
 --- Tells config.metrics an event; what it raises is nobody's concern.
-local function emit(account, event)
-  local metrics = account.config.metrics
+local function emit(context, event)
+  local metrics = context.config.metrics
   if metrics then pcall(metrics, event) end
 end
 

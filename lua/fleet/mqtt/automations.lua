@@ -12,12 +12,12 @@ local M = {}
 local check_every = 30 -- seconds between two looks at what an automation says
 
 local function key(bridge)
-  return "mqtt/" .. bridge.account.config.account .. "/automations"
+  return "mqtt/" .. bridge.context.config.account .. "/automations"
 end
 
 -- Where it cannot be read, nothing runs: what a person switched off must stay so.
 local function switched_off(bridge)
-  local text, err, kind = bridge.account.store:get(key(bridge))
+  local text, err, kind = bridge.context.store:get(key(bridge))
   if text == nil and kind then error(err, 0) end
   local set = text and core.json_decode(text)
   return type(set) == "table" and set or {}
@@ -28,7 +28,7 @@ local function keep(bridge)
   for _, one in ipairs(bridge.automations) do
     if not one.on then off[one.name] = true end
   end
-  local done, err = bridge.account.store:put(key(bridge), core.json_encode(off), {})
+  local done, err = bridge.context.store:put(key(bridge), core.json_encode(off), {})
   if not done then bridge.tell("automations: " .. err.message) end
 end
 

@@ -181,7 +181,7 @@ local function after(bridge, thing, call, request, result, err)
   local topic = call.row and call.becomes and discovery.state_topic(bridge.config, thing, call.row)
   if topic then thing.held[topic] = bridge.now() end
   local answered = outcome_of(bridge, request, result, err)
-  requests.finish(bridge.account, thing.id, request, answered)
+  requests.finish(bridge.context, thing.id, request, answered)
   say(bridge, request.topic, answered)
   bridge.tell(request.command .. ": " .. answered.outcome .. (answered.message and ", " .. answered.message or ""))
   if result then return bridge.look_soon(thing) end
@@ -192,7 +192,7 @@ local function after(bridge, thing, call, request, result, err)
   end
   local settled = settle(bridge, thing, call, request, err)
   if not settled then return end
-  requests.finish(bridge.account, thing.id, request, settled)
+  requests.finish(bridge.context, thing.id, request, settled)
   say(bridge, request.topic, settled)
 end
 
@@ -209,7 +209,7 @@ local function carry_out(bridge, thing, call, request)
   if bridge.stopped then return refuse(bridge, request, "the bridge ends", "closed") end
   local timely, old, reason = check_times(bridge, request) -- it may have waited for those before it
   if not timely then return refuse(bridge, request, old, reason) end
-  local claimed, err, kind = requests.claim(bridge.account, thing.id, request, bridge.now(), bridge.config.max_age)
+  local claimed, err, kind = requests.claim(bridge.context, thing.id, request, bridge.now(), bridge.config.max_age)
   if kind == "busy" then return refuse(bridge, request, err.message, kind) end
   if not claimed then return refuse(bridge, request, "it could not be noted in the store: " .. err.message, "store") end
   if claimed ~= true then return again(bridge, request, claimed) end
@@ -277,7 +277,7 @@ end
 
 --- Answers what was claimed before a crash: whether it was sent is not known, and it is not sent again.
 function M.answer_abandoned(bridge, thing)
-  local found, err = requests.abandoned(bridge.account, thing.id, function(entry)
+  local found, err = requests.abandoned(bridge.context, thing.id, function(entry)
     return answer(bridge, { id = entry.id, bare = entry.bare, command = entry.command }, {
       outcome = "unknown", reason = "crash", message = "the bridge ended before the answer; it is not sent again",
     })

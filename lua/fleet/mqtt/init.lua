@@ -47,10 +47,10 @@ function M.new(given)
   local config = options.read(given)
   local library, err, kind = M.library()
   if not library then return nil, err, kind end
-  local account = core.context(given.client)
-  config.account = account.config.account
+  local context = core.context(given.client)
+  config.account = context.config.account
   return setmetatable({
-    config = config, client = given.client, account = account, library = library, state = "closed",
+    config = config, client = given.client, context = context, library = library, state = "closed",
     automations = automations.read(config.automations, require("fleet.automation").is),
   }, bridge_mt)
 end
@@ -68,7 +68,7 @@ M.options = options.list
 
 local function new_session(self, progress)
   local session = {
-    config = self.config, client = self.client, account = self.account, automations = self.automations, things = {},
+    config = self.config, client = self.client, context = self.context, automations = self.automations, things = {},
     looking = 0, tasks = {}, rests = {}, stopped = false,
   }
   function session.now() return (select(2, tasks.loop.clock())) end
@@ -98,19 +98,19 @@ local function new_session(self, progress)
 end
 
 local function published_key(session)
-  return "mqtt/" .. session.account.config.account .. "/published"
+  return "mqtt/" .. session.context.config.account .. "/published"
 end
 
 -- What was told of a thing outlives this process: what has left meanwhile must be removed, too.
 local function keep_published(session)
   local list = {}
   for id, thing in pairs(session.things) do list[id] = thing.kind end
-  local done, err = session.account.store:put(published_key(session), core.json_encode(list), {})
+  local done, err = session.context.store:put(published_key(session), core.json_encode(list), {})
   if not done then session.tell("the list of what is published: " .. err.message) end
 end
 
 local function withdraw_departed(session)
-  local text = session.account.store:get(published_key(session))
+  local text = session.context.store:get(published_key(session))
   local list = text and core.json_decode(text)
   for id, kind in pairs(type(list) == "table" and list or {}) do
     if not session.things[id] and (kind == "car" or kind == "site") then
@@ -167,7 +167,7 @@ local function what_was_spent(session)
 end
 
 local function learn_account(session)
-  local month = schedule.month(session.config, count_cars(session), session.account.config.prices)
+  local month = schedule.month(session.config, count_cars(session), session.context.config.prices)
   if session.plan ~= month.text then
     session.plan = month.text
     session.tell(month.text)
@@ -181,7 +181,7 @@ local function learn_account(session)
 end
 
 local function add_account(session)
-  local name = session.account.config.account
+  local name = session.context.config.account
   local id = "account_" .. string.gsub(name, "[^%w_-]", "_")
   session.account_thing = things.new("account", id, nil, "Fleet " .. name)
   session.things[id] = session.account_thing
@@ -301,7 +301,7 @@ end
 -- ---- running ----
 
 local function lease_key(self)
-  return "mqtt/" .. self.account.config.account .. "/bridge"
+  return "mqtt/" .. self.context.config.account .. "/bridge"
 end
 
 local function rest(self, seconds)
@@ -312,7 +312,7 @@ end
 
 local function wait_for_lease(self, progress)
   while not self.stopping do
-    local lease, err, kind = self.account.store:lease(lease_key(self), lease_seconds)
+    local lease, err, kind = self.context.store:lease(lease_key(self), lease_seconds)
     if lease then return lease end
     if kind ~= "busy" then return nil, err, kind end
     if self.state ~= "waiting" and progress then progress("another bridge publishes for this account: waiting for it to end") end
@@ -359,7 +359,7 @@ bridge_mt.__close = Bridge.stop
 
 --- The schedule and what a month of it costs, for so many cars: { usd =, most =, looks =, text = }.
 function Bridge:month(cars)
-  return schedule.month(self.config, cars, self.account.config.prices)
+  return schedule.month(self.config, cars, self.context.config.prices)
 end
 
 return M

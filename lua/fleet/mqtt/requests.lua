@@ -21,12 +21,12 @@ local same_for = 10 -- seconds in which a message without an id is taken for a c
 
 M.clock_slack = clock_slack
 
-local function key(account, id)
-  return "mqtt/" .. account.config.account .. "/requests/" .. id
+local function key(context, id)
+  return "mqtt/" .. context.config.account .. "/requests/" .. id
 end
 
-local function read(account, id)
-  local text, generation, kind = account.store:get(key(account, id))
+local function read(context, id)
+  local text, generation, kind = context.store:get(key(context, id))
   if text == nil and kind then return nil, generation, kind end
   local record = text and core.json_decode(text)
   if type(record) ~= "table" then record = {} end
@@ -34,15 +34,15 @@ local function read(account, id)
 end
 
 -- Changes the record, again where somebody else wrote it meanwhile. change(record) -> what to return, whether to write.
-local function update(account, id, change)
+local function update(context, id, change)
   local err, kind
   for _ = 1, tries do
-    local record, generation, failed = read(account, id)
+    local record, generation, failed = read(context, id)
     if not record then return nil, generation, failed end
     local value, write = change(record)
     if not write then return value end
     local done
-    done, err, kind = account.store:put(key(account, id), core.json_encode(record), { generation = generation, durable = true })
+    done, err, kind = context.store:put(key(context, id), core.json_encode(record), { generation = generation, durable = true })
     if done then return value end
     if kind ~= "conflict" then break end
   end
@@ -111,8 +111,8 @@ end
 --- Claims a request { id =, topic =, command =, bare =, at = } for a car or site; max_age: seconds that its messages may be
 --- old. Returns true where it is new, the entry of the one that was claimed before, or nil, err, kind: then it must not be
 --- sent.
-function M.claim(account, id, request, now, max_age)
-  local claimed, err, kind = update(account, id, function(record)
+function M.claim(context, id, request, now, max_age)
+  local claimed, err, kind = update(context, id, function(record)
     local entry
     if request.bare then entry = copy_of_last(record, request, now) else entry = known(record, request.id) end
     if entry then return entry, false end
@@ -125,8 +125,8 @@ function M.claim(account, id, request, now, max_age)
 end
 
 --- Keeps the answer of a claimed request.
-function M.finish(account, id, request, result)
-  return update(account, id, function(record)
+function M.finish(context, id, request, result)
+  return update(context, id, function(record)
     local entry = by_id(record, request.id)
     if not entry then return true, false end
     entry.result = result
@@ -136,8 +136,8 @@ end
 
 --- Requests that were claimed and have no answer: the process died between. They get the answer of result_of(entry).
 --- Returns the list of { entry, result }.
-function M.abandoned(account, id, result_of)
-  return update(account, id, function(record)
+function M.abandoned(context, id, result_of)
+  return update(context, id, function(record)
     local found = {}
     for _, entry in ipairs(record.newest) do
       if not entry.result then

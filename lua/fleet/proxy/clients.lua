@@ -90,18 +90,18 @@ end
 
 -- ---- what is known of their tokens ----
 
---- { { account =, slot =, age = seconds, left = seconds }, … }, in order of the names.
+--- { { account =, token =, age = seconds, left = seconds }, … }, in order of the names.
 function M:tokens_known(wall)
   local names, list = {}, {}
   for name in pairs(self.by_account) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
     local info = self.by_account[name]:token_info()
-    for _, slot in ipairs(info and { "user", "partner", "business" } or {}) do
-      local token = info[slot]
+    for _, token_kind in ipairs(info and { "user", "partner", "business" } or {}) do
+      local token = info[token_kind]
       if token then
         local age = token.refreshed_at and wall - token.refreshed_at
-        list[#list + 1] = { account = name, slot = slot, age = age, left = token.expires_in }
+        list[#list + 1] = { account = name, token = token_kind, age = age, left = token.expires_in }
       end
     end
   end

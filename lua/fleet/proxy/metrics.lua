@@ -14,9 +14,9 @@ local rows = {
   { name = "fleet_proxy_connections", kind = "gauge", doc = "Open connections of callers." },
   { name = "fleet_proxy_command_seconds", kind = "histogram", doc = "Seconds from the arrival of a command to its answer." },
   { name = "fleet_proxy_token_age_seconds", kind = "gauge", doc = "Seconds since the token of an account was exchanged.",
-    labels = { "account", "slot" } },
+    labels = { "account", "token" } },
   { name = "fleet_proxy_token_expires_seconds", kind = "gauge", doc = "Seconds until the token of an account expires.",
-    labels = { "account", "slot" } },
+    labels = { "account", "token" } },
 }
 
 function M.new()
@@ -50,7 +50,7 @@ local function hand_over(self)
   self.statuses, self.ended = {}, {}
 end
 
---- The text. facts: { waiting =, connections =, tokens = { { account, slot, age, left }, … } }
+--- The text. facts: { waiting =, connections =, tokens = { { account, token, age, left }, … } }
 function M:text(facts)
   local figures = self.registry
   hand_over(self)

@@ -1,14 +1,14 @@
 -- fleet.store.file(directory): one file per key, for several processes of one machine.
 --
--- What is on the disk, and how it gets there whole, is src/store; here is what waits: for another process that
--- writes at this moment, and with what nobody waits for, which is written at most every second and at close. A
+-- What is on the disk, and how it gets there whole, is src/store; here is what waits: until another process
+-- has written, and with writes that are put off, which are made at most every second and at close. A
 -- lease ends with its process, whatever happens to it; its ttl is ignored.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
 
-local behind = 1 -- seconds between writes that nobody waits for
+local behind = 1 -- seconds between writes that were put off
 local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
 local lock_tries, lock_pause = 10000, 0.0005
 local largest = 1048576
@@ -64,7 +64,7 @@ function File.get(self, key)
   return held.value, held.generation
 end
 
--- ---- what nobody waits for ----
+-- ---- writes that were put off ----
 
 -- The generation was drawn when the caller put; what somebody else wrote since then is newer and stays.
 local function flush_key(self, key)
@@ -182,7 +182,7 @@ function File.put(self, key, value, put)
   local ends = ends_of(self, key, put.ttl, wall)
   if #value > largest then return failure("store", "the value is too large to be stored") end
   if lease and lease.released then return failure("conflict", "the lease was lost to somebody else") end
-  -- What others decide by (a compare, a lease) they must see at once, unless the caller says otherwise.
+  -- A record that other processes compare or lease is written at once, unless the caller says otherwise.
   local may_wait = not (put.durable or put.generation or put.ticket) and (put.behind or not lease)
   if may_wait then return put_behind(self, key, value, now, wall, ends, put) end
   return put_now(self, key, value, wall, ends, put)

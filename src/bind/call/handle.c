@@ -174,7 +174,7 @@ static int l_methods(lua_State *L) {
   return 2;
 }
 
-/* core.context(handle) -> account table, client, id or nil. Raises for what is no handle. */
+/* core.context(handle) -> context, client, id or nil. Raises for what is no handle. */
 static int l_context(lua_State *L) {
   lua_settop(L, 1);
   handle_push_context(L, 1);

@@ -16,8 +16,8 @@ end
 
 -- Without a domain nothing is signed for vehicles: only the file here can be told.
 function M.key_places(report, context, key_url)
-  local account = core.context(context:client())
-  local domain = account.config.domain
+  local client_context = core.context(context:client())
+  local domain = client_context.config.domain
   report.key_lines = {}
   if not domain then
     if report.key then
@@ -26,9 +26,9 @@ function M.key_places(report, context, key_url)
     end
     return add(report, "domain", nil, "none is set: hosting and registration are not looked at", "set it with --domain")
   end
-  local facts = { domain = domain, region = require("fleet.region").describe(account), key = report.key }
-  facts.hosted = require("fleet.registration.well_known_key").fetch(account, domain, { url = key_url })
-  if account.config.client_secret and report.reached then
+  local facts = { domain = domain, region = require("fleet.region").describe(client_context), key = report.key }
+  facts.hosted = require("fleet.registration.well_known_key").fetch(client_context, domain, { url = key_url })
+  if client_context.config.client_secret and report.reached then
     facts.registered = partner.registered(context:client().partner:public_key { domain = domain })
   end
   report.key_lines = partner.findings(facts)
@@ -53,16 +53,16 @@ function M.registrations(report, domain, found)
 end
 
 function M.other_regions(report, context, names)
-  local account = core.context(context:client())
-  if not names or not account.config.domain or not account.config.client_secret or account.config.base_url then return end
+  local config = core.context(context:client()).config
+  if not names or not config.domain or not config.client_secret or config.base_url then return end
   local found = {}
   for _, name in ipairs(names) do
     local client = require("fleet.cli.regions").client(context, report.given, name)
-    local registered = partner.registered(client.partner:public_key { domain = account.config.domain })
+    local registered = partner.registered(client.partner:public_key { domain = config.domain })
     found[#found + 1] = { name = name, registered = registered }
     client:close()
   end
-  M.registrations(report, account.config.domain, found)
+  M.registrations(report, config.domain, found)
 end
 
 -- ---- on the vehicles ----

@@ -22,11 +22,11 @@ local function clock(report, headers, before, after)
 end
 
 function M.service(report, context)
-  local account = core.context(context:client())
-  if account.unix_path then return add(report, "service", nil, "a Unix socket is not looked at") end
-  local base = require("fleet.region").describe(account)
+  local client_context = core.context(context:client())
+  if client_context.unix_path then return add(report, "service", nil, "a Unix socket is not looked at") end
+  local base = require("fleet.region").describe(client_context)
   local _, before = core.clock()
-  local answer = require("fleet.call.send").fetch(account, account.base_url .. account.vendor.health_path, 15, 65536)
+  local answer = require("fleet.call.send").fetch(client_context, client_context.base_url .. client_context.vendor.health_path, 15, 65536)
   local _, after = core.clock()
   if answer.failure then
     local fix = answer.failure == "tls" and "look at --ca-file, and at the clock" or "look at the network, the name server and --proxy"
