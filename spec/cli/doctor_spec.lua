@@ -2,6 +2,7 @@
 
 local cli = require "spec.support.harness.cli"
 local core = require "fleet.core"
+local fleet = require "fleet"
 local keys = require "fleet.cli.doctor.keys"
 local stores = require "spec.support.fixtures.stores"
 
@@ -155,6 +156,46 @@ describe("the doctor", function()
     assert.is_false(lines["store durability"].ok)
     assert.matches("the last second", lines["store durability"].message)
     assert.matches("maxmemory%-policy noeviction", lines["store eviction"].fix)
+  end)
+
+  look_at_redis("compares the clock of this machine with the store's, which every machine does", function()
+    local server = redis.start()
+    configured { store = server.address }
+    local clock = fleet.loop.clock
+    finally(function()
+      fleet.loop.clock = clock
+      server.stop()
+    end)
+    for off, ahead in pairs { [-30] = "30 s behind", [30] = "30 s ahead of" } do
+      function fleet.loop.clock()
+        local mono, wall = clock()
+        return mono, wall + off
+      end
+      local line = examine()["store clock"]
+      assert.is_false(line.ok)
+      assert.matches("this machine is " .. ahead .. " the server", line.message)
+      assert.matches("set the clocks", line.fix)
+    end
+    fleet.loop.clock = clock
+    assert.is_true(examine()["store clock"].ok)
+  end)
+
+  look_at_redis("tells the budgets as the shared store counts them, of the account, of the key and of the application", function()
+    local server = redis.start()
+    finally(server.stop)
+    configured { store = server.address, budgets = { per_day = { wake = 2 }, usd_per_key_month = 1, usd_per_application_day = 0.002 } }
+    local names = { "budget per_day.wake", "budget usd_per_key_month", "budget usd_per_application_day" }
+    local lines = examine()
+    for _, name in ipairs(names) do assert.is_true(lines[name].ok, lines[name].message) end
+    local store = assert(require("fleet.store").open(server.address))
+    local month, day = os.date("!%Y-%m"), os.date("!/%d")
+    local key = assert(fleet.key.load(directory .. "/key.pem"))
+    assert(store:add("count/default/" .. month, { ["wake" .. day] = 2, wake = 2 }))
+    assert(store:add("count-key/" .. key:fingerprint() .. "/" .. month, { wake = 51 }))
+    assert(store:add("count-application/app/" .. month, { ["command" .. day] = 2 }))
+    store:close()
+    lines = examine()
+    for _, name in ipairs(names) do assert.is_false(lines[name].ok, lines[name].message) end
   end)
 
   look_at_redis("says that a Redis store does not answer, and why", function()

@@ -313,7 +313,7 @@ end
 
 local defaults = {
   seconds = 900, seed = 1, vehicles = 200, workers = 4, proxies = 2, tasks = 6, redis = "persistent", stall = 3, away = 3, pause = 3,
-  calm = 6, settle = 2, cut = 5, rest = 0.5, budget = 60, -- of each vehicle; some reach it
+  calm = 6, settle = 2, cut = 5, rest = 0.5, budget = 40, -- of each vehicle; many reach it
 }
 
 --- options: those of defaults. Returns figures; raises where a promise was broken.

@@ -136,31 +136,36 @@ local function period_at(meter, wall)
   return period
 end
 
-local function count_behind(meter, class, account, vin, wall)
-  period_at(meter, wall)
-  if account then note(meter, "", class, 1) end
-  if vin then note(meter, vin, class, 1) end
+local function write_in_time(meter, wall)
   if wall - meter.written >= flush_every or wall < meter.written then meter.written, meter.due = wall, true end
 end
 
---- Counts a call that was billed. vin: nil where it is of no vehicle.
+--- Counts a call that was billed, which is all that a call without budgets costs. vin: nil where it is of no vehicle.
 function M.billed(meter, class, vin, wall)
-  count_behind(meter, class, true, vin, wall)
+  local period, pending = meter.period, meter.pending
+  if not period or wall >= period.day_ends or wall < period.day_ends - 86400 then
+    period_at(meter, wall)
+    pending = meter.pending
+  end
+  local account, own = pending[""], pending[vin]
+  if account and account[class] then account[class] = account[class] + 1 else note(meter, "", class, 1) end
+  if own and own[class] then own[class] = own[class] + 1 elseif vin then note(meter, vin, class, 1) end
+  write_in_time(meter, wall)
 end
 
 -- ---- counted before it is sent ----
 
 local scopes = { "account", "vehicle", "key", "application" }
 
--- The keys that limits ask for: { key =, limits =, scope = }.
-local function limited_keys(meter, vin, month)
+--- The keys that limits ask for: { key =, limits =, scope = }.
+function M.limited_keys(meter, vin, month)
   local list, by_scope = {}, {
     account = account_key(meter.account, month), vehicle = vin and M.vehicle_key(meter.account, month, vin),
     key = meter.key and "count-key/" .. meter.key .. "/" .. month,
     application = meter.application and "count-application/" .. meter.application .. "/" .. month,
   }
   for _, scope in ipairs(scopes) do
-    if meter.limits[scope] and by_scope[scope] then
+    if meter.limits and meter.limits[scope] and by_scope[scope] then
       list[#list + 1] = { key = by_scope[scope], limits = meter.limits[scope], scope = scope }
     end
   end
@@ -208,7 +213,7 @@ end
 --- Returns an entry for `admit`.
 function M.ask(meter, class, vin, wall, more)
   local period = period_at(meter, wall)
-  local entry = limited_keys(meter, vin, period.month)
+  local entry = M.limited_keys(meter, vin, period.month)
   entry.class, entry.vin, entry.period, entry.counted = class, vin, period, {}
   for i, one in ipairs(entry) do
     local step = step_of(class, period.suffix, 1)
@@ -254,7 +259,11 @@ end
 function M.settle(meter, entry, billed, wall)
   if not billed then return take_back(meter, entry) end
   local account, vin = not entry.counted.account, not entry.counted.vehicle and entry.vin or nil
-  if account or vin then count_behind(meter, entry.class, account, vin, wall) end
+  if not account and not vin then return end
+  period_at(meter, wall)
+  if account then note(meter, "", entry.class, 1) end
+  if vin then note(meter, vin, entry.class, 1) end
+  write_in_time(meter, wall)
 end
 
 return M

@@ -68,18 +68,30 @@ local function by_vehicle(meter, month)
   return list
 end
 
+-- The caps over accounts, which stand under keys of their own.
+local function add_caps(meter, list, period)
+  for _, one in ipairs(count.limited_keys(meter, nil, period.month)) do
+    if one.scope == "key" or one.scope == "application" then
+      local totals, err, kind = meter.store():add(one.key, {})
+      if not totals then return nil, err, kind end
+      for _, limit in ipairs(limits_of(meter, one.scope, totals, period.suffix)) do list[#list + 1] = limit end
+    end
+  end
+  return true
+end
+
 local function complete(meter, report, totals, scope, suffix)
   local sum = sum_of(meter, totals)
   report.calls, report.usd = sum.calls, sum.usd
   report.days = days_of(meter, totals, report.month)
   report.budgets = suffix and limits_of(meter, scope, totals, suffix) or {}
-  report.prices = { date = prices.date, source = prices.source, usd = {} }
+  report.prices = { date = prices.date, source = prices.source, usd = {}, own = meter.config.prices }
   for _, class in ipairs(prices.classes) do report.prices.usd[class] = meter.prices[class] end
   return report
 end
 
 --- { month =, account =, vin =, calls = { class = n }, usd =, days = { { date =, calls =, usd = } }, vehicles = { { vin =, calls =, usd
---- = } }, budgets = { { name =, most =, spent =, left = } }, prices = { date =, source =, usd = } }; or nil, err, kind.
+--- = } }, budgets = { { name =, most =, spent =, left = } }, prices = { date =, source =, usd =, own = } }; or nil, err, kind.
 --- month: "2026-11"; vin: of one vehicle only, or nil. now: UTC seconds; budgets are compared for the present month.
 function M.of(meter, month, vin, now)
   local period = periods.at(now)
@@ -95,7 +107,13 @@ function M.of(meter, month, vin, now)
     report.vehicles, err, kind = by_vehicle(meter, month)
     if not report.vehicles then return nil, err, kind end
   end
-  return complete(meter, report, totals, vin and "vehicle" or "account", month == period.month and period.suffix or nil)
+  local is_present = month == period.month
+  complete(meter, report, totals, vin and "vehicle" or "account", is_present and period.suffix or nil)
+  if vin or not is_present then return report end
+  local added
+  added, err, kind = add_caps(meter, report.budgets, period)
+  if not added then return nil, err, kind end
+  return report
 end
 
 return M

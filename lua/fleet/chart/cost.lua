@@ -100,6 +100,10 @@ local function head_of(report)
   return string.format("%s, %s: %s", report.month, whose, sum)
 end
 
+local function prices_of(report)
+  return report.prices.own and "prices of one's own" or "the published prices"
+end
+
 --- What client:cost{} returned, as SVG.
 function M.svg(report)
   local most, limit = scale_of(report)
@@ -107,7 +111,7 @@ function M.svg(report)
     return HEIGHT - BOTTOM - value / most * (HEIGHT - TOP - BOTTOM)
   end
   local out = { svg.rect(0, 0, WIDTH, HEIGHT, "page"), svg.text(LEFT, 26, "head", "start", head_of(report)) }
-  out[#out + 1] = svg.text(LEFT, 44, "faint", "start", "dollars a day of UTC, at the prices of " .. report.prices.date)
+  out[#out + 1] = svg.text(LEFT, 44, "faint", "start", "dollars a day of UTC, at " .. prices_of(report))
   add_grid(out, most, y_of)
   add_days(out, report, y_of)
   if limit then out[#out + 1] = svg.line(LEFT, y_of(limit.most), WIDTH - RIGHT, y_of(limit.most), "limit") end

@@ -65,7 +65,7 @@ local function show(out, value)
   write_budgets(out, value.budgets)
   write_lines(out, "Days", value.days, "date")
   write_lines(out, "Vehicles", value.vehicles or {}, "vin")
-  out:write("\nPrices: ", value.prices.source, ", ", value.prices.date, "\n")
+  out:write("\nPrices: ", value.prices.source, "; its date: ", value.prices.date, "\n")
 end
 
 return {

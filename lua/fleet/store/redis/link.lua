@@ -15,6 +15,7 @@ local failure = errors.failure
 local few = 2 -- commands under way: with more, those that follow gather until the loop's next turn
 local first_pause, longest_pause = 0.02, 0.5 -- seconds between attempts to connect
 local default_timeout = 5 -- seconds for an answer, connecting again included
+local kept_seconds = 60 -- for which what nobody waits for is tried
 
 local Link = {}
 Link.__index = Link
@@ -43,7 +44,7 @@ local function drop_abandoned(self)
   local kept, now = {}, async.real()
   for i = self.first, self.last do
     local entry = self.queue[i]
-    local is_late = entry.posted and entry.deadline <= now
+    local is_late = entry.posted and (entry.late_at or entry.deadline) <= now
     if is_late then finish(entry, nil, errors.new("store", self.place.label .. " was not there in time")) end
     if not entry.abandoned and not is_late then kept[#kept + 1] = entry end
   end
@@ -311,7 +312,7 @@ function Link.begin(self, more, script, key, ...)
   local ok, err, kind = usable(self)
   if not ok then return function() return nil, err, kind end end
   local entry = entry_of(self, script, key, ...)
-  entry.posted = true
+  entry.posted, entry.late_at = true, async.real() + kept_seconds
   push(self, entry)
   if not more then leave(self) end
   return function() return await(self, entry) end
