@@ -239,7 +239,7 @@ $(B)/bench/proxy: spec/bench/proxy.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
 
 $(B)/bench/request: spec/bench/request.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) -o $@ $< -lcurl
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) $(LUA_CFLAGS) -o $@ $< -lcurl $(shell pkg-config --libs lua5.4)
 
 bench:
 	@$(MAKE) --no-print-directory deps

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -159,12 +158,13 @@ static bool rested_too_long(const struct connection *n, const struct http_transf
 
 /* ---- which socket is it? ---- */
 
-/* FNV-1a, never 0. */
+/* FNV-1a of the texts, and the ports as one step each; never 0. */
 static uint64_t key_of(const struct addresses *a) {
-  char text[128];
   uint64_t key = 14695981039346656037u;
-  snprintf(text, sizeof text, "%s %d %s %d", a->local, a->local_port, a->remote, a->remote_port);
-  for (const char *p = text; *p; p++) key = (key ^ (unsigned char)*p) * 1099511628211u;
+  for (const char *p = a->local; *p; p++) key = (key ^ (unsigned char)*p) * 1099511628211u;
+  key = (key ^ (uint64_t)a->local_port) * 1099511628211u;
+  for (const char *p = a->remote; *p; p++) key = (key ^ (unsigned char)*p) * 1099511628211u;
+  key = (key ^ (uint64_t)a->remote_port) * 1099511628211u;
   return key ? key : 1;
 }
 

@@ -26,14 +26,15 @@ static void add_header(struct buf *out, const char *line, size_t size) {
   if (!colon || *line == ' ' || *line == '\t') return; /* a folded line: RFC 9112 5.2 */
   while (value < end && (*value == ' ' || *value == '\t')) value++;
   while (end > value && (end[-1] == ' ' || end[-1] == '\t')) end--;
-  size_t name = out->size;
-  buf_add(out, line, (size_t)(colon - line));
-  for (; name < out->size; name++)
-    if (out->data[name] >= 'A' && out->data[name] <= 'Z')
-      out->data[name] = (unsigned char)(out->data[name] + 32);
-  buf_text_add(out, ": ");
-  buf_add(out, value, (size_t)(end - value));
-  buf_put(out, '\n');
+  size_t name = (size_t)(colon - line), text = (size_t)(end - value);
+  if (!buf_reserve(out, name + text + 3)) return;
+  char *to = (char *)out->data + out->size;
+  for (size_t i = 0; i < name; i++) to[i] = (char)(line[i] | (line[i] >= 'A' && line[i] <= 'Z' ? 0x20 : 0));
+  memcpy(to + name, ": ", 2);
+  memcpy(to + name + 2, value, text);
+  to[name + 2 + text] = '\n';
+  out->size += name + text + 3;
+  out->data[out->size] = '\0';
 }
 
 /* Two lengths leave open where the reply ends and the next one begins: RFC 9112 6.3. Lines are lower case. */

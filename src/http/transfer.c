@@ -101,7 +101,7 @@ static bool copy_request(struct http_transfer *t, const struct http_request *r) 
   t->idle_limit = r->idle_limit;
   t->started = poller_now();
   t->length = -1;
-  if (r->http2) t->origin = streams_origin(r->url);
+  if (r->http2 && text_starts(r->url, 8, "https://")) t->origin = streams_origin(r->url);
   return true;
 }
 

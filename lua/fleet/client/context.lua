@@ -109,7 +109,10 @@ end
 
 --- A context. config, vendor, addresses: of fleet.client.config; store: nil for one in memory, made when it is needed.
 function M.new(config, vendor, addresses, store, keys)
-  local context = { config = config, vendor = vendor, generation = tasks.generation(), store = store, keys = keys, under_way = 0 }
+  local context = { -- false: every call asks, and what is not there costs a look at all the parts
+    config = config, vendor = vendor, generation = tasks.generation(), store = store, keys = keys, under_way = 0, closed = false,
+    listeners = false,
+  }
   context.owns_store = type(config.store) ~= "table" and type(config.store) ~= "userdata"
   return setmetatable(tables.add(context, addresses), metatable)
 end
