@@ -40,7 +40,7 @@ struct token_made { /* how a pair was got */
  * used, or NULL. False: out of memory. */
 bool token_complete(struct token *t, const struct token *before, const struct token_made *made);
 
-/* ---- decisions ---- */
+/* ---- decisions: token_choice.c ---- */
 
 enum token_choice { TOKEN_USE, TOKEN_REFRESH, TOKEN_LOGIN };
 /* rejected: the access token that the service just answered with 401, or data NULL. */

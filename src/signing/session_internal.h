@@ -1,5 +1,5 @@
-/* What the files of a session share: its life (session.c), its messages (session_message.c), its record for
- * the store (session_record.c). */
+/* What the files of a session share: its life (session.c), its messages (session_sign.c), their answers
+ * (session_answer.c), its record for the store (session_record.c). */
 #ifndef FLEET_SIGNING_SESSION_INTERNAL_H
 #define FLEET_SIGNING_SESSION_INTERNAL_H
 

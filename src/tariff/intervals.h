@@ -4,8 +4,8 @@
  * one? One sweep answers both: sorted starts, and a heap of the ends that are still ahead, so n spans cost n
  * log n however they pile up.
  */
-#ifndef FLEET_TARIFF_SPANS_H
-#define FLEET_TARIFF_SPANS_H
+#ifndef FLEET_TARIFF_INTERVALS_H
+#define FLEET_TARIFF_INTERVALS_H
 
 #include <stdbool.h>
 #include <stddef.h>
