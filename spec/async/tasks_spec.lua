@@ -28,6 +28,27 @@ local function errors_of(f)
 end
 
 describe("a task", function()
+  -- In instructions of Lua: what it takes must not grow with those that sleep on.
+  it("that is cancelled costs as much among ten thousand that sleep as among a hundred", function()
+    local function cost(count)
+      local sleeping = {}
+      for i = 1, count do sleeping[i] = fleet.spawn(function() fleet.sleep(1000 + i) end) end
+      fleet.loop.step()
+      local instructions = 0
+      debug.sethook(function() instructions = instructions + 1 end, "", 1)
+      sleeping[count / 2]:cancel()
+      fleet.loop.step()
+      debug.sethook()
+      assert.matches("failed", tostring(sleeping[count / 2]))
+      for i = 1, count do sleeping[i]:cancel() end
+      fleet.run(function() end)
+      return instructions
+    end
+    cost(100) -- what is done once is done
+    local few, many = cost(100), cost(10000)
+    assert.is_true(few > 0 and many <= 2 * few, few .. " and " .. many)
+  end)
+
   local time
   before_each(function() time = virtual.install() end)
   after_each(function() time.restore() end)
@@ -494,6 +515,28 @@ describe("map", function()
     assert.is_true(most <= 10)
     -- 200 cars, of which each needs about nine requests of a second: ten at once would do in 180 s and 90 s of waking behind.
     assert.is_true(time.now() - 1000 < 400, time.now())
+  end)
+
+  it("over a thousand cars of which half sleep is no slower than its width allows", function()
+    local cars, seen = sleepy_service(1000)
+    local results = fleet.map(cars, function(car)
+      local record = car:info()
+      if record.state == "online" then return record end
+      local ok, err = car:wake { timeout = 120 }
+      if not ok then return nil, err end
+      return car:info()
+    end, { concurrency = 16 })
+    local asked = 0
+    for i, result in ipairs(results) do
+      assert.equal(cars[i], result.item)
+      assert.equal("online", result.value and result.value.state)
+      asked = asked + 1
+    end
+    local most, woken = seen()
+    assert.same({ 1000, 500 }, { asked, woken })
+    assert.is_true(most <= 16)
+    -- A minute each for 500 cars is 1,875 s where those that wake keep their places.
+    assert.is_true(time.now() - 1000 < 900, time.now())
   end)
 
   it("gives its places back when its caller is cancelled while cars wake", function()
