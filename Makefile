@@ -26,7 +26,9 @@ CFLAGS   = -O2 -g
 VARIANT_FLAGS_asan  = -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 VARIANT_FLAGS_fault = -O1 -DFLEET_FAULT_POINTS
 VARIANT_FLAGS_tsan  = -O1 -fsanitize=thread
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
+# On 32 bits: files of file systems with large numbers, and clocks after 2038. No time of the C library crosses into another's.
+LARGE = -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(LARGE) -fPIC -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
 INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now $(LDFLAGS)
@@ -35,6 +37,7 @@ SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now $(LDFLAGS)
 all: build
 include $(ROOT)/src/parts.mk
 include $(ROOT)/spec/checks.mk
+include $(ROOT)/spec/packaging/machines.mk
 include $(ROOT)/doc/packaging/packaging.mk
 include $(ROOT)/doc/generate/pages/pages.mk
 

@@ -47,7 +47,8 @@ describe("a chain of certificates", function()
   it("tells when each ends, also after 2050, where dates have another form", function()
     local list = assert(core.certificates(made.leaf .. made.root))
     assert.equal(made.leaf_ends, list[1].until_utc)
-    assert.equal(os.date("%Y", os.time() + 36500 * 86400), os.date("%Y", list[2].until_utc))
+    local function year(utc) return string.sub(core.time_text(utc), 1, 4) end -- os.date ends in 2038 where Lua has 32 bits
+    assert.equal(year(os.time() + 36500 * 86400), year(list[2].until_utc))
   end)
 
   it("tells whose issuer is missing", function()

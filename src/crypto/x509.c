@@ -61,10 +61,12 @@ static bool read_all(BIO *in, STACK_OF(X509) * all, struct err *e) {
   }
 }
 
+/* 1970 as text: libcrypto's time_t may be narrower than ours on 32 bits. */
 static bool seconds_of(const ASN1_TIME *when, int64_t *out) {
   int days, seconds;
-  ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
-  bool ok = epoch && ASN1_TIME_diff(&days, &seconds, epoch, when);
+  ASN1_TIME *epoch = ASN1_TIME_new();
+  bool ok =
+      epoch && ASN1_TIME_set_string(epoch, "19700101000000Z") && ASN1_TIME_diff(&days, &seconds, epoch, when);
   ASN1_TIME_free(epoch);
   if (ok) *out = (int64_t)days * DAY + seconds;
   return ok;

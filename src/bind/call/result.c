@@ -197,7 +197,7 @@ static struct bytes error_text(lua_State *L, const struct http_response *r) {
 /* The list of hosts at this index, ended by NULL; pushes what holds it. */
 static const char *const *push_hosts(lua_State *L, int index) {
   luaL_checktype(L, index, LUA_TTABLE);
-  size_t count = lua_rawlen(L, index);
+  size_t count = (size_t)lua_rawlen(L, index);
   const char **hosts = lua_newuserdatauv(L, (count + 1) * sizeof *hosts, 0);
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, index, (lua_Integer)i + 1);
