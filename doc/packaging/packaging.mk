@@ -3,7 +3,7 @@
 VERSION := $(shell sed -n 's/.*_VERSION = "fleet \([^"]*\)".*/\1/p' $(ROOT)/lua/fleet/init.lua)
 DIST     = build/dist
 
-.PHONY: dist deb newcomer
+.PHONY: dist deb newcomer newcomer-bare autopkgtest
 
 # The committed tree; the same commit gives the same bytes.
 dist:
@@ -29,3 +29,20 @@ deb: dist
 newcomer:
 	@$(MAKE) --no-print-directory deps
 	@sh spec/packaging/newcomer.sh $(ROOT)/build/newcomer
+
+# The same in Debian's smallest system, where nothing is installed but git and make; left out with a word where the system allows no
+# such folder. --kill-child: whatever the newcomer starts ends with the walk.
+BARE = build/bare/root
+IN_BARE = unshare --mount --pid --fork --kill-child --mount-proc=$(BARE)/proc
+
+newcomer-bare:
+	@$(MAKE) --no-print-directory deps DEPS="mmdebstrap git"
+	@sh spec/packaging/bare_root.sh $(BARE) git make ca-certificates || { [ $$? = 3 ] && exit 0; exit 1; }; \
+	git clone -q --bare . $(BARE)/source.git && cp spec/packaging/newcomer.sh $(BARE) && \
+	$(IN_BARE) chroot $(BARE) env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /newcomer.sh /root/newcomer /source.git
+
+# The Debian package's own test: the demo with what is installed from it.
+autopkgtest: deb
+	@$(MAKE) --no-print-directory deps DEPS="mmdebstrap autopkgtest"
+	@sh spec/packaging/bare_root.sh $(BARE) ca-certificates || { [ $$? = 3 ] && exit 0; exit 1; }; \
+	autopkgtest --no-built-binaries build/deb/*.deb build/deb/fleet-$(VERSION)/ -- chroot $(BARE)

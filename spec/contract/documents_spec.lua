@@ -232,7 +232,11 @@ end)
 
 local function targets()
   local found = {}
-  for list in string.gmatch("\n" .. (content("Makefile") .. content("spec/checks.mk")), "\n%.PHONY: ([^\n]*)") do
+  local rules = "\n"
+  for _, path in ipairs { "Makefile", "spec/checks.mk", "spec/packaging/machines.mk", "doc/packaging/packaging.mk" } do
+    rules = rules .. content(path)
+  end
+  for list in string.gmatch(rules, "\n%.PHONY: ([^\n]*)") do
     for name in string.gmatch(list, "%S+") do found[name] = true end
   end
   return found

@@ -1,10 +1,10 @@
 #!/bin/sh
-# newcomer.sh DIRECTORY: what somebody does who has never seen this project, in a fresh clone and with an empty environment:
+# newcomer.sh DIRECTORY [SOURCE]: what somebody does who has never seen this project, in a fresh clone and with an empty environment:
 # demo, installation, simulator, first calls, a script of one's own, the proxy by curl, the rock from the source archive,
 # removal. Each step is told with its seconds; the first that fails ends the run.
 set -eu
 directory=$1
-source=$(cd "$(dirname "$0")/../.." && pwd)
+source=${2:-$(cd "$(dirname "$0")/../.." && pwd)}
 rm -rf "$directory"
 mkdir -p "$directory/home"
 exec </dev/null
@@ -84,6 +84,7 @@ wait
 done_with "$answer" '"result":true'
 
 step "luarocks from the archive"
+command -v luarocks >/dev/null || clean sh spec/support/harness/deps.sh luarocks >/dev/null
 clean make -s dist >/dev/null
 mkdir -p "$directory/rock" && cp fleet-*-1.rockspec "$directory/rock" && rm -f "$directory/rock/fleet-scm-1.rockspec"
 mkdir -p "$directory/rock/build/dist" && cp build/dist/*.tar.gz "$directory/rock/build/dist"
