@@ -29,10 +29,9 @@ end
 -- A car that has shown that it waits for our schedules does not begin before them by itself.
 local function read_session(config, now, state, deadline)
   was_away(config, state)
-  local by_itself, before = entries.began_by_itself(config, state), (state.memory.session or {}).since
+  local by_itself, by_hand = entries.began_by_itself(config, state), entries.begun_by_hand(config, state)
   local s = session.read(config, now, state, deadline, by_itself, entries.arrival_of(config, state))
-  local new = s.plugged and s.since ~= before
-  if new and state.memory.proven and not by_itself and manual_override.is_charging(state.seen.charge_state) then
+  if s.plugged and state.memory.proven and by_hand and not session.others_charge(config, now, state) then
     s.manual = { what = "start", at = stays.began(state.seen.charge_state, state.at.charge_state), ends = deadline }
   end
   return s

@@ -273,20 +273,58 @@ function M.keep(state)
   state.memory.entries = list
 end
 
--- Charging that began well before any of our entries could have begun it is the owner's.
+-- How far the moment at which charging began may be off: it is told from what was added at the power of now.
+local function slack(at, began)
+  return math.max(60, 0.1 * (at - began))
+end
+
+-- Whether an entry can have begun charging at a moment. A car that we stopped within an entry does not begin by it again.
+local function begins(config, one, began, stopped, off)
+  local length = (one.to - one.from) % 1440
+  local since = (minutes_of(config, began + off) - one.from) % 1440
+  if since > length + off / 60 then return false end
+  return not (stopped and began > stopped and began - stopped < since * 60)
+end
+
+-- When we last stopped it.
+local function stopped_at(state)
+  local did = state.did.charging
+  return did and did.want == "off" and did.sure and did.at or nil
+end
+
+-- Whether one of our entries began it. What began well before or after each of them is the owner's.
+local function begun_by_ours(config, state, began, at)
+  for _, one in ipairs(state.memory.entries or {}) do
+    if begins(config, one, began, stopped_at(state), slack(at, stays.began(state.seen.charge_state, at))) then return true end
+  end
+  return false
+end
+
+local function clock_was_changed(config, at)
+  local zone = config.local_zone
+  return zone:offset(math.floor(at)) ~= zone:offset(math.floor(at - 21600))
+end
+
+--- Whether what the car does needs no hand: it charges by our entries, or has ended by them.
 function M.began_by_itself(config, state)
   local charge, at = state.seen.charge_state, state.at.charge_state
   local m = state.memory.session
   if not m or not m.at or not at or #(state.memory.entries or {}) == 0 then return true end
-  local zone = config.local_zone
-  if zone:offset(math.floor(at)) ~= zone:offset(math.floor(at - 21600)) then return true end -- the clock was changed
+  if clock_was_changed(config, at) then return true end
   if not manual_override.is_charging(charge) then return M.by_our_schedule(config, state, m.at, at) end
-  local began = math.max(stays.began(charge, at), m.at)
-  for _, one in ipairs(state.memory.entries or {}) do
-    local length = (one.to - one.from) % 1440
-    if (minutes_of(config, began + 180) - one.from) % 1440 <= length + 3 then return true end
-  end
-  return false
+  return begun_by_ours(config, state, math.max(stays.began(charge, at), m.at), at)
+end
+
+--- Whether it charges since a moment after the last look at which neither our entries nor our command began it.
+function M.begun_by_hand(config, state)
+  local charge, at = state.seen.charge_state, state.at.charge_state
+  local m, did = state.memory.session, state.did.charging
+  if not m or not m.at or not at or m.at >= at or #(state.memory.entries or {}) == 0 then return false end
+  if not manual_override.is_charging(charge) or clock_was_changed(config, at) then return false end
+  local began = stays.began(charge, at)
+  local ours = did and did.want == "on" and did.at >= m.at and began <= did.at + slack(at, began)
+  if began <= m.at + 60 or ours then return false end
+  return not begun_by_ours(config, state, began, at)
 end
 
 -- Charging that one of our entries began does not tell when the car came: before its check-in, or between that and the entry.

@@ -8,6 +8,7 @@ local errors = require "fleet.util.errors"
 local M = {}
 
 local actions = {}
+M.actions = actions
 
 function actions.plug(stage, habit)
   stage.event("park")
