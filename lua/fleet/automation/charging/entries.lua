@@ -275,14 +275,14 @@ end
 
 -- How far the moment at which charging began may be off: it is told from what was added at the power of now.
 local function slack(at, began)
-  return math.max(60, 0.1 * (at - began))
+  return math.max(60, math.min(0.1 * (at - began), 300))
 end
 
 -- Whether an entry can have begun charging at a moment. A car that we stopped within an entry does not begin by it again.
 local function begins(config, one, began, stopped, off)
   local length = (one.to - one.from) % 1440
   local since = (minutes_of(config, began + off) - one.from) % 1440
-  if since > length + off / 60 then return false end
+  if since >= length + off / 60 then return false end
   return not (stopped and began > stopped and began - stopped < since * 60)
 end
 
