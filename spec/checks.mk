@@ -158,7 +158,7 @@ torture:
 	$(ENV) FLEET_ALL=1 $(BUSTED) spec/promise/signed_at_most_once_spec.lua
 	@$(MAKE) --no-print-directory -s threads
 	$(ENV) $(B)/threads $(HARNESS)/threads.lua 8 250
-	$(ENV) FLEET_WORLDS=$(WORLDS) $(BUSTED) spec/automation/worlds_spec.lua
+	$(ENV) FLEET_WORLDS=$(WORLDS) $(BUSTED) spec/automation/worlds_spec.lua spec/automation/house_worlds_spec.lua
 	$(ENV) FLEET_FIGURES=1 FLEET_KILLS=$(KILLS) FLEET_KEYS=200 $(BUSTED) spec/proxy/killed_spec.lua
 	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
 	@$(MAKE) --no-print-directory killed VARIANT=fault

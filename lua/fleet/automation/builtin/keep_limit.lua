@@ -39,7 +39,10 @@ function M.decide(config, now, state)
   local charge, again = state.seen.charge_state, math.max((state.at.info or now) + config.look_every, now + 1)
   if not charge then return { why = "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again } end
   local limit = charge.charge_limit_soc
-  if limit == config.level then return { why = string.format("the limit is %d %%", limit), again_at = again } end
+  if limit == config.level then
+    state.memory.limit = nil -- the same limit, set again, is a new wish
+    return { why = string.format("the limit is %d %%", limit), again_at = again }
+  end
   if in_use(state.memory, charge) then
     return { why = string.format("the limit of %d %% stays until the car has been driven", limit), again_at = again }
   end

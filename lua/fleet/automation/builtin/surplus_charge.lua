@@ -135,8 +135,16 @@ local function since_did(state, want, now)
   return did and did.want == want and now - did.at or math.huge
 end
 
+-- A car that slept when its record was last looked at, and that nobody may wake: the record costs, and is looked at by the clock.
+local function asleep_for_now(config, now, state)
+  local info = state.seen.info
+  local sleeps = info ~= nil and info.state ~= "online" and not (config.wake and info.state == "asleep")
+  return sleeps and now - state.at.info < config.look_every
+end
+
 -- The car is known well enough, or the looks that are missing.
 local function looks_for_start(config, now, state)
+  if asleep_for_now(config, now, state) then return {} end
   local look = poll_schedule.before_command(state, now)
   if look then return { look } end
   if poll_schedule.away(state, now) and not (config.wake and state.seen.info.state == "asleep") then return {} end
@@ -249,7 +257,9 @@ local function car_looks(config, now, state, live)
   local told = names_cars(state, live)
   if told and not entry then return {} end
   if entry then state.memory.names_cars = true end
-  if entry and not state.memory.was_plugged then state.memory.was_plugged, at = true, nil end
+  local new = entry and not state.memory.was_plugged
+  if new then state.memory.was_plugged, at = true, nil end
+  if not new and asleep_for_now(config, now, state) then return {} end
   if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
     return poll_schedule.due(config, now, state, sections, now)
   end
@@ -272,7 +282,8 @@ function M.decide(config, now, state)
   if #looks > 0 then return { actions = looks, again_at = again } end
   local m = read_session(config, now, state)
   local why = obstacle(config, state, m, live) or above(config, now, state)
-  if why or not state.seen.charge_state and poll_schedule.away(state, now) and not config.wake then
+  local unknown = not state.seen.charge_state and (poll_schedule.away(state, now) or asleep_for_now(config, now, state))
+  if why or unknown and not config.wake then
     return { why = why or "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again }
   end
   local f = { power = available(config, state, live) }

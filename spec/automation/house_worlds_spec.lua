@@ -1,0 +1,44 @@
+-- The automations beside charge_by in random worlds: 4 each here, FLEET_WORLDS of them in `make torture`.
+
+local worlds = require "spec.support.fixtures.house_worlds"
+
+local count = tonumber(os.getenv("FLEET_WORLDS") or "4")
+
+local function check(kind, seed)
+  local world = worlds.of(kind, seed)
+  local broken = worlds.broken(world, worlds.rehearse(world))
+  if broken then broken = string.format("%s in world %d: %s", kind, seed, broken) end
+  assert.is_nil(broken)
+end
+
+-- What once broke something. keep_limit 1: the limit of last week, set again, counted as driven away already. surplus_charge 4: the record
+-- of a sleeping car was looked at every two minutes while the sun shone.
+local kept = { keep_limit = { 1, 3 }, surplus_charge = { 4 } }
+
+for _, kind in ipairs(worlds.kinds) do
+  describe(kind .. " in random worlds", function()
+    for _, seed in ipairs(kept[kind] or {}) do
+      it("keeps what once broke in world " .. seed, function() check(kind, seed) end)
+    end
+
+    it("leaves the owner his hand, keeps the cap, wakes nobody without leave and costs what it says", function()
+      for seed = 101, 100 + count do check(kind, seed) end
+    end)
+  end)
+end
+
+it("a world in which a rule is broken is told", function()
+  local world = worlds.of("keep_limit", 1)
+  local report = worlds.rehearse(world)
+  world.cap = 0
+  table.insert(report.commands, { at = report.from + 7200, name = "set_charge_limit", params = {}, result = true })
+  assert.matches("more commands than the cap", worlds.broken(world, report), 1, true)
+  world.cap, world.wake, report.calls.wake = 1000, false, 1
+  table.remove(report.commands)
+  assert.equal("a wake without leave", worlds.broken(world, report))
+  report.usd, report.calls.wake = 9, nil
+  assert.matches("calls for 9.00 USD", worlds.broken(world, report), 1, true)
+  world.hands = { { what = "limit", at = report.from + 3600 } }
+  table.insert(report.commands, 1, { at = report.from + 7200, name = "set_charge_limit", params = {}, result = true })
+  assert.matches("after the owner's limit", worlds.broken(world, report), 1, true)
+end)
