@@ -220,7 +220,7 @@ static struct tls read_tls(lua_State *L) { /* its texts stay on the stack */
 }
 
 static bool open_daemon(struct daemon *d, const struct location *p, const struct tls *t, struct err *e) {
-  d->listener.backlog = 1024;
+  d->listener.backlog = 4096; /* who waits behind a silent crowd keeps his turn; the system bounds it */
   d->asks_certificates = t->trust != NULL;
   return listen_on(&d->listener, p, e) && daemon_open(d, t, e);
 }
