@@ -37,6 +37,7 @@ for vin in $vins; do i=$((i + 1)); caller $i $vin & loads="$loads $!"; done
 for k in $(seq $kills); do
   sleep 0.3
   kill -9 $(cat A.pid)
+  [ ! -e after ] || . ./after
   : >A.first
   sleep 0.1
   start A
@@ -47,11 +48,11 @@ kill -9 $(cat A.pid B.pid)
 mv results done
 ]]
 
-local function configure(directory, sim, store)
+local function configure(directory, sim, store, timeout)
   assert(sim.key:save(directory .. "/key.pem"))
   files.write(directory .. "/config.json", require("fleet.core").json_encode {
     base_url = sim.sim.base_url, auth_url = sim.sim.auth_url, token_url = sim.sim.token_url, client_id = "c", client_secret = "s",
-    key = directory .. "/key.pem", store = store, timeout = 20,
+    key = directory .. "/key.pem", store = store, timeout = timeout,
   })
   process.execute("chmod 600 " .. process.quote(directory .. "/config.json"))
 end
@@ -64,7 +65,7 @@ local function run(directory, vins)
   signed_sim.wait(function() return files.find(directory .. "/done") ~= nil end, 60 + kills * keys)
 end
 
-local function check(directory, ran)
+local function check(directory, ran, least)
   local outcomes, answers = {}, 0
   for key, code, outcome in files.read(directory .. "/done"):gmatch("(%S+) (%d+) (%S+)\n") do
     outcomes[outcome], answers = (outcomes[outcome] or 0) + 1, answers + 1
@@ -74,37 +75,46 @@ local function check(directory, ran)
   local done, unknown = outcomes.done or 0, outcomes.unknown or 0
   assert.is_true(ran <= answers, ("%d honks for %d keys"):format(ran, answers))
   assert.is_true(ran >= done and ran <= done + unknown, ("%d honks: %d done, %d unknown"):format(ran, done, unknown))
-  assert.is_true(done >= callers * keys - 2 * callers * kills, ("only %d done"):format(done))
+  assert.is_true(done >= least, ("only %d done"):format(done))
   if os.getenv("FLEET_FIGURES") then print(("%d kills: %d done, %d unknown, %d honks"):format(kills, done, unknown, ran)) end
 end
 
--- place(directory) -> where the store is, and what puts it away
-local function kill_under_load(place)
+-- place(directory) -> where the store is, and what puts it away; timeout: of a call; least: commands that are done
+local function kill_under_load(place, timeout, least)
   local directory = process.temporary("proxy-killed")
   process.execute("chmod 700 " .. process.quote(directory))
   local vins = { signed_sim.VIN, "5YJ3FLEE9RF000002", "5YJ3FLEE9RF000003", "5YJ3FLEE9RF000004" }
   local store, stop = place(directory)
   local sim = signed_sim.start({ table.unpack(vins, 2) }, store)
   sim:fault("slow", 1000000, { seconds = 0.05, row = "signed_command" }) -- so that most are killed on the way
-  configure(directory, sim, store)
+  configure(directory, sim, store, timeout)
   run(directory, vins)
-  check(directory, #sim.ran)
+  check(directory, #sim.ran, least)
   sim:close()
   if stop then stop() end
   process.execute("rm -rf " .. process.quote(directory))
 end
 
+-- Nobody sees in Redis that the holder of a lease has died: his vehicles are busy until its time, a minute, is over. Here it is at
+-- once, also for the proxy that lives and has to notice.
+local end_leases = [[
+for key in $(redis-cli -s %s --raw keys 'fleet/*'); do
+  [ "$(redis-cli -s %s --raw hexists $key o 2>/dev/null)" != 1 ] || redis-cli -s %s hset $key u 0 >/dev/null
+done
+]]
+
 describe("a proxy that is killed under load", function()
   it("leaves no command done twice, and every caller with an answer", function()
-    kill_under_load(function(directory) return directory .. "/store" end)
+    kill_under_load(function(directory) return directory .. "/store" end, 20, callers * keys - 2 * callers * kills)
   end)
 
   local missing, name = redis.missing(), "leaves the same where both have their store in Redis"
   if missing then return pending(name .. ": " .. missing) end
   it(name, function()
-    kill_under_load(function()
+    kill_under_load(function(directory)
       local server = redis.start { settings = { "appendonly yes", "appendfsync always", "maxmemory-policy noeviction" } }
+      files.write(directory .. "/after", (end_leases:gsub("%%s", function() return process.quote(server.path) end)))
       return server.address .. "?settle=0.3", server.stop
-    end)
+    end, 10, callers * keys - 4 * callers * kills)
   end)
 end)

@@ -134,9 +134,10 @@ function M.raw_in_task(proxy, lines, body)
   return exchange(proxy, bytes_of(lines, body), function() fleet.sleep(0.002) end)
 end
 
---- Bytes as they are: what is answered, or nil. leaves: go away without waiting.
-function M.say(proxy, bytes, leaves)
+--- Bytes as they are: what is answered, or nil. leaves: go away without waiting; seconds: or after so many.
+function M.say(proxy, bytes, leaves, seconds)
   return connected(proxy, function(connection)
+    if seconds then connection:settimeout(seconds) end
     if not leaves then return miniclient.exchange(connection, bytes) end
     connection:write(bytes)
     connection:flush()
