@@ -1,7 +1,8 @@
 # fleet: build, test and install. `make demo` and `make test` do their own set-up. The checks stand in spec/checks.mk.
 
-# 5.1 to 5.5, or jit. Each has a folder of its own below build/: plain, lua5.1, luajit; with a variant asan, lua5.1-asan.
-LUA_VERSION = 5.4
+# 5.1 to 5.5, or jit. Each has a folder of its own below build/: plain, lua5.1, luajit; with a variant asan, lua5.1-asan. Where a
+# folder is given that names a version, as LuaRocks does with LUADIR, it is that one.
+LUA_VERSION = $(or $(if $(filter command,$(origin LUADIR)),$(FOLDER_VERSION)),5.4)
 LUA      = $(if $(filter jit,$(LUA_VERSION)),luajit,lua$(LUA_VERSION))
 LUA_ABI  = $(LUA_VERSION:jit=5.1)
 VARIANT  = plain
@@ -14,7 +15,7 @@ BINDIR   = $(PREFIX)/bin
 DATADIR  = $(PREFIX)/share
 ROOT    := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
-# A folder of another Lua is refused: what is built here would not load there (luarocks passes LUADIR).
+# A folder of another Lua is refused: what is built here would not load there.
 FOLDER_VERSION = $(lastword $(filter 5.%,$(patsubst rocks-%,%,$(subst /, ,$(LUADIR)))))
 $(if $(filter-out $(LUA_ABI),$(FOLDER_VERSION)),$(error fleet is built for Lua $(LUA_VERSION), and $(LUADIR) belongs to \
   Lua $(FOLDER_VERSION): use make LUA_VERSION=$(FOLDER_VERSION), or luarocks --lua-version $(LUA_ABI)))

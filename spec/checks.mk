@@ -90,7 +90,7 @@ $(VERSIONS:%=test-%): test-%:
 	@$(IN_PARALLEL) run-$*
 
 $(VERSIONS:%=run-%): run-%:
-	@$(MAKE) --no-print-directory -s build probes LUA_VERSION=$*
+	@$(MAKE) --no-print-directory -s build probes LUA_VERSION=$* CFLAGS="$(CFLAGS) -Werror"
 	@$(MAKE) --no-print-directory -s -k portable-specs LUA_VERSION=$*
 
 # SPECS= names others, those that failed for one.
@@ -199,12 +199,17 @@ build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)
 
 .PHONY: lint
 LINT_SOURCES = $(filter-out src/signing/wire/proto/%,$(shell find src spec/support/probes spec/fuzz spec/bench $(HARNESS) -name '*.c' | sort))
+# What knows Lua, for clang with the headers of the other versions; gcc compiles it in test-versions.
+LINT_BINDINGS = $(shell grep -l lua_State $(filter src/%,$(LINT_SOURCES)))
 LINT_HEADERS = $(filter-out src/signing/wire/proto/%,$(shell find src -name '*.h' | sort))
 
 lint:
 	@$(MAKE) --no-print-directory deps
 	for f in $(LINT_SOURCES); do for c in gcc clang; do \
 	  $$c -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -Werror -Isrc $(INCLUDES) -c -o /dev/null $$f || exit 1; done; done
+	for v in lua5.1 lua5.3 luajit; do flags=$$($(PKG) --cflags $$v) || exit 1; for f in $(LINT_BINDINGS); do \
+	  clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -Werror -Isrc $$flags $(filter-out %/lua$(LUA_VERSION),$(INCLUDES)) -fsyntax-only $$f || exit 1; \
+	  done; done
 	clang-format --dry-run -Werror $(LINT_SOURCES) $(LINT_HEADERS)
 	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 --suppress=missingIncludeSystem \
 	  -Isrc -j2 $(filter src/%,$(LINT_SOURCES))

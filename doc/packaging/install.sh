@@ -8,20 +8,41 @@ made=$B/install
 files() {
   (cd lua && find fleet -name '*.lua' | sort) | sed "s#.*#644|$LUADIR/&|lua/&#"
   for part in core $PARTS; do echo "755|$LIBDIR/fleet/$part.so|$B/lib/fleet/$part.so"; done
-  echo "755|$BINDIR/fleet|$made/fleet"
-  [ -z "$DATADIR" ] || shared_files
+  if [ -n "$DATADIR" ]; then library_files; fi
+  if [ "$1" = list ] || is_our_command "$1"; then echo "755|$BINDIR/fleet|$made/fleet"; fi
+  if [ -n "$DATADIR" ] && { [ "$1" != uninstall ] || is_last; }; then shared_files; fi
 }
 
-# What a folder of LuaRocks has no place for.
-shared_files() {
-  echo "644|$PREFIX/include/fleet/fleet.h|src/bind/lua/fleet.h"
+# What a folder of LuaRocks has no place for: of this Lua, and of all.
+library_files() {
   echo "644|$PREFIX/lib/fleet-lua$LUA_ABI.a|$B/lib/libfleet.a"
   echo "644|$DATADIR/pkgconfig/fleet-lua$LUA_ABI.pc|$made/fleet.pc"
+}
+
+shared_files() {
+  echo "644|$PREFIX/include/fleet/fleet.h|src/bind/lua/fleet.h"
   echo "644|$DATADIR/man/man1/fleet.1|$made/fleet.1"
   echo "644|$DATADIR/bash-completion/completions/fleet|$made/fleet.bash"
   echo "644|$DATADIR/zsh/site-functions/_fleet|$made/fleet.zsh"
   echo "644|$DATADIR/fish/vendor_completions.d/fleet.fish|$made/fleet.fish"
   for unit in doc/packaging/systemd/*; do echo "644|$PREFIX/lib/systemd/user/${unit##*/}|$unit"; done
+}
+
+# One prefix may hold fleet for several Luas. What serves all goes with the last of them.
+is_last() {
+  for found in "${DESTDIR:-}$DATADIR"/pkgconfig/fleet-lua*.pc; do
+    [ ! -e "$found" ] || [ "${found##*/}" = "fleet-lua$LUA_ABI.pc" ] || return 1
+  done
+}
+
+# The command is one: that of Lua 5.4 takes the place of another, and no other takes its place.
+is_our_command() {
+  [ -n "$DATADIR" ] || return 0
+  present=$(sed -n '1s#.*[ /]##p' "${DESTDIR:-}$BINDIR/fleet" 2>/dev/null) || present=
+  case $1 in
+    install) [ "$LUA" = lua5.4 ] || [ "$present" != lua5.4 ] ;;
+    uninstall) [ "$present" = "$LUA" ] || is_last ;;
+  esac
 }
 
 # What is written for this Lua and these folders.
@@ -35,8 +56,9 @@ write_made() {
   for shell in bash zsh fish; do $RUN lua/fleet/cli/fleet completion "$shell" >"$made/fleet.$shell"; done
 }
 
+# each ACTION FUNCTION
 each() {
-  files | while IFS='|' read -r mode target source; do "$1" "$mode" "${DESTDIR:-}$target" "$source"; done
+  files "$1" | while IFS='|' read -r mode target source; do "$2" "$mode" "${DESTDIR:-}$target" "$source"; done
 }
 
 put() {
@@ -59,7 +81,7 @@ show() {
 }
 
 case "$1" in
-  install) write_made && each put ;;
-  uninstall) each remove ;;
-  list) each show ;;
+  install) write_made && each install put ;;
+  uninstall) each uninstall remove ;;
+  list) each list show ;;
 esac

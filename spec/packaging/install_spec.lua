@@ -63,6 +63,65 @@ describe("make install", function()
   end)
 end)
 
+-- One prefix, several Luas: each loads its own, and what serves all goes with the last of them.
+describe("make install for several Luas", function()
+  local directory = process.temporary "install-several"
+  local root = directory .. "/a root"
+  local versions = { { "5.4", "lua5.4", "5.4" }, { "5.1", "lua5.1", "5.1" }, { "5.3", "lua5.3", "5.3" }, { "jit", "luajit", "5.1" } }
+
+  local function make(target, version)
+    local out, status = shell("make -s " .. target .. " LUA_VERSION=" .. version .. " PREFIX=/usr DESTDIR=" .. quote(root))
+    assert.equal(0, status, out)
+  end
+
+  -- What a program of this Lua reads with the module of the folders of that ABI.
+  local function read(lua, abi)
+    local script = [[local client = require("fleet").new { token = "t", base_url = "https://service.example", http = function(request)
+      return { status = 200, headers = {}, body = '{"response":[{"vin":"5YJ30123456789ABC"}],"count":1}' } end }
+      print(_VERSION, package.searchpath and package.searchpath("fleet", package.path) or "", assert(client:vehicles():collect())[1].vin)]]
+    return (shell(string.format("LUA_PATH=%s LUA_CPATH=%s %s -e %s", quote(root .. "/usr/share/lua/" .. abi .. "/?.lua;" .. root
+      .. "/usr/share/lua/" .. abi .. "/?/init.lua;;"), quote(root .. "/usr/lib/lua/" .. abi .. "/?.so;;"), lua, quote(script))))
+  end
+
+  it("leaves each its own, and none takes the command from Lua 5.4", function()
+    for _, one in ipairs(versions) do make("install", one[1]) end
+    for _, one in ipairs(versions) do
+      assert.matches("^Lua " .. one[3]:gsub("%.", "%%.") .. "%s.*5YJ30123456789ABC$", read(one[2], one[3]))
+    end
+    assert.matches("fleet is built for Lua 5.1 here, and another Lua loads it: build it for that one", read("lua5.4", "5.1"), 1, true)
+    assert.equal("#!/usr/bin/env lua5.4", (shell("head -n 1 " .. quote(root .. "/usr/bin/fleet"))))
+  end)
+
+  it("is undone one by one: the others stay whole, and the last leaves nothing", function()
+    make("uninstall", "5.1")
+    assert.equal("", (shell("find " .. quote(root) .. " -path '*lua/5.1/fleet*' -o -name 'fleet-lua5.1*'")))
+    assert.matches("5YJ30123456789ABC$", read("lua5.3", "5.3"))
+    assert.matches("/usr/bin/fleet\n.*/usr/include/fleet/fleet%.h", files(root))
+    make("uninstall", "5.4")
+    assert.matches("5YJ30123456789ABC$", read("lua5.3", "5.3"))
+    assert.is_nil(string.find(files(root), "/usr/bin/fleet", 1, true))
+    make("uninstall", "5.3")
+    assert.equal("", files(root))
+  end)
+end)
+
+describe("a folder that names a version of Lua", function()
+  local function asked(arguments)
+    return shell("make -n -s install PREFIX=/nowhere DATADIR= LUADIR=/nowhere/rocks-5.1/fleet/lua " .. arguments)
+  end
+
+  it("is built for that one, as LuaRocks expects", function()
+    assert.matches('LUA="lua5.1" LUA_ABI=5.1', asked "", 1, true)
+    assert.matches('LUA="luajit" LUA_ABI=5.1', asked "LUA_VERSION=jit", 1, true)
+  end)
+
+  it("is refused to the build of another", function()
+    local out, status = asked "LUA_VERSION=5.3"
+    assert.equal(2, status)
+    assert.matches("fleet is built for Lua 5.3, and /nowhere/rocks-5.1/fleet/lua belongs to Lua 5.1", out, 1, true)
+  end)
+end)
+
 describe("make dist", function()
   it("writes the same bytes for the same commit", function()
     local git = select(2, shell "git rev-parse HEAD")
