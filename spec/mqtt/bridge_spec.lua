@@ -115,6 +115,46 @@ describe("looks", function()
   end)
 end)
 
+describe("the broker", function()
+  it("is reached as the options say, and gets the will", function()
+    run({}, function(house)
+      house:start {
+        broker = "mqtts://broker.example:8884", broker_ca_file = "/ca.pem", cert_file = "/own.pem", key_file = "/own.key", user = "anna",
+        password = "s3cret", mqtt_id = "fleet-1", keepalive = 15, topic = "cars",
+      }
+      fleet.sleep(1)
+      assert.same({
+        host = "broker.example", port = 8884, tls = true, keepalive = 15, user = "anna", password = "s3cret", ca_file = "/ca.pem",
+        cert_file = "/own.pem", key_file = "/own.key", client_id = "fleet-1", will_topic = "cars/bridge/default/availability",
+        will = "offline",
+      }, next(house.broker.connections).options)
+      assert.equal("online", house.broker.retained["cars/bridge/default/availability"])
+    end)
+  end)
+end)
+
+describe("what is told of a tariff and the account", function()
+  it("is what holds now, with a price of selling where there is one", function()
+    local tariff = houses.tariff()
+    tariff.sell_tariff = houses.tariff()
+    tariff.sell_tariff.version = nil
+    tariff.sell_tariff.energy_charges.Year.rates = { OFF_PEAK = 0.05, ON_PEAK = 0.1 }
+    local site = { components = { battery = true, solar = true }, battery_count = 1, tariff_content_v2 = tariff }
+    run({ start = 1780308000 - 6 * 3600, energy_site = site, vehicle = { state = "asleep" } }, function(house)
+      house:start()
+      local function says(name) return house.broker.retained["fleet/" .. houses.site .. "/" .. name] end
+      fleet.sleep(60)
+      assert.same({ "OFF_PEAK", "0.2", "0.05" }, { says "tariff", says "price_buy", says "price_sell" })
+      local config = core.json_decode(house.broker.retained["homeassistant/device/fleet_" .. houses.site .. "/config"])
+      assert.equal("EUR/kWh", config.components.price_sell.unit_of_measurement)
+      assert.equal(2400, config.components.price_sell.expire_after)
+      fleet.sleep(6 * 3600) -- noon has passed in Berlin
+      assert.same({ "ON_PEAK", "0.4", "0.1" }, { says "tariff", says "price_buy", says "price_sell" })
+      assert.matches("^0%.%d$", house.broker.retained["fleet/account_default/token_age"])
+    end)
+  end)
+end)
+
 describe("the cost of the schedule", function()
   it("is told at the start and shown", function()
     run({}, function(house)

@@ -157,9 +157,9 @@ describe("the bridge as a process", function()
   end)
 
   -- What comes while the broker is away: a message that says its time, and one that does not.
-  local away = tonumber(os.getenv "FLEET_AWAY") or 2
+  local away = tonumber(os.getenv "FLEET_AWAY") or 1.2
   local often = {
-    max_age = math.max(1, away / 4), keepalive = 5, look_every = 0.3, longest_look = 0.3, idle_every = 0.3, longest_idle = 0.3,
+    max_age = away / 2, keepalive = 5, look_every = 0.3, longest_look = 0.3, idle_every = 0.3, longest_idle = 0.3,
   }
   local timed, plain = "fleet/" .. vin .. "/command/door_lock", "fleet/" .. vin .. "/command/door_unlock"
 

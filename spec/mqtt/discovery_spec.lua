@@ -168,6 +168,57 @@ describe("the check of discovery messages", function()
   end)
 end)
 
+describe("the same check", function()
+  -- Every component of every message, broken in each way that its kind can be.
+  local function ways(platform, component)
+    local list = { { "unknown_option", "x" }, { "unique_id", nil }, { "name", nil }, { "entity_category", "main" } }
+    for _, option in ipairs(schema.components[platform].needs) do list[#list + 1] = { option, nil } end
+    for option in pairs(component) do
+      if string.find(option, "_topic$") then list[#list + 1] = { option, "a/+/b" } end
+      if string.find(option, "_template$") then list[#list + 1] = { option, "value" } end
+    end
+    if component.device_class then list[#list + 1] = { "device_class", "nonsense" } end
+    return list
+  end
+
+  local function assert_noticed(topic, message, component, platform, where)
+    for _, way in ipairs(ways(platform, component)) do
+      local kept = component[way[1]]
+      component[way[1]] = way[2]
+      assert.is_true(#schema.problems(topic, message) > 0, where .. " with " .. way[1] .. " = " .. tostring(way[2]))
+      component[way[1]] = kept
+    end
+    assert.same({}, schema.problems(topic, message))
+  end
+
+  it("notices each way in which one component can be broken", function()
+    with_house({ bridge = { location = true } }, function(house)
+      local checked = 0
+      for topic, message in pairs((found(house))) do
+        for name, component in pairs(message.components) do
+          assert_noticed(topic, message, component, component.platform, name)
+          checked = checked + 1
+        end
+        for _, part in ipairs { "device", "origin", "components" } do
+          local kept = message[part]
+          message[part] = nil
+          assert.is_true(#schema.problems(topic, message) > 0, topic .. " without " .. part)
+          message[part] = kept
+        end
+      end
+      assert.is_true(checked >= 60, tostring(checked))
+    end)
+  end)
+
+  it("notices it in messages of one entity, too", function()
+    with_house({ bridge = { discovery = "component" } }, function(house)
+      local topic = "homeassistant/sensor/fleet_" .. vin .. "/battery/config"
+      local message = found(house)[topic]
+      assert_noticed(topic, message, message, "sensor", "battery")
+    end)
+  end)
+end)
+
 describe("values", function()
   local row = {}
   for _, one in ipairs(entities.car) do row[values.topic(one)] = one end

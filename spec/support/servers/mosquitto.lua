@@ -48,10 +48,24 @@ local function configuration(given, port, directory)
   return table.concat(lines, "\n") .. "\n"
 end
 
+-- Made once for all that a run starts: a key and its certificate take openssl a while.
+local certificates
+local names = { "ca.pem", "stranger.pem", "server.pem", "server.key", "other.pem", "other.key" }
+
+local function write_certificates(directory)
+  if certificates then
+    for name, text in pairs(certificates) do write(directory .. "/" .. name, text) end
+    return
+  end
+  nginx.certificates(directory)
+  certificates = {}
+  for _, name in ipairs(names) do certificates[name] = read(directory .. "/" .. name) end
+end
+
 function M.start(given)
   given = given or {}
   local directory, port = process.temporary("mosquitto"), given.port or nginx.free_port()
-  if given.tls then nginx.certificates(directory) end
+  if given.tls then write_certificates(directory) end
   if given.password then
     process.execute(("mosquitto_passwd -c -b %s anna %s"):format(process.quote(directory .. "/passwords"), process.quote(given.password)))
   end
