@@ -51,8 +51,10 @@ end
 
 --- The least of the longest turns and of the processor's time, in seconds, with a store at an address of start. after: called
 --- after each round.
-function M.measure(address, store, after)
-  local client = fleet.new { token = "t", key = key, base_url = address, commands = "auto", timeout = 60, store = store }
+function M.measure(address, store, after, more)
+  local options = { token = "t", key = key, base_url = address, commands = "auto", timeout = 60, store = store }
+  for name, value in pairs(more or {}) do options[name] = value end
+  local client = fleet.new(options)
   run(client)
   local turn, cpu = math.huge, math.huge
   for _ = 1, runs do

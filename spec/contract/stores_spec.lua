@@ -163,9 +163,9 @@ for _, tried in ipairs(kinds) do
       assert.same({}, (store:add("k", {})))
       assert.same({ nil, 0 }, { store:get("k") })
       store:add("k", { a = 1 })
-      store:add("k", { ["b/c"] = 0 })
-      assert.same({ a = 1, ["b/c"] = 0 }, (store:add("k", {})))
-      assert.same({ a = 1, ["b/c"] = 0 }, (store:add("k", {})))
+      assert.same({ ["b/c"] = 0, d = 2 }, (store:add("k", { ["b/c"] = 0, d = 2 }))) -- nothing added makes no counter
+      assert.same({ a = 1, d = 2 }, (store:add("k", {})))
+      assert.same({ a = 1, d = 2 }, (store:add("k", {})))
     end)
 
     it("counts whole numbers exactly, far up and below zero", function()

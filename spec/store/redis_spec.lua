@@ -376,6 +376,14 @@ describe("what answers", function()
   end
   after_each(put_away)
 
+  it("may be a node of a Redis Cluster: it is refused, with what to do instead", function()
+    for _, word in ipairs { "MOVED 3999 127.0.0.1:6381", "CROSSSLOT Keys in request don't hash to the same slot" } do
+      local _, err, kind = saying("-" .. word .. "\r\n")
+      assert.equal("store", kind)
+      assert.matches("a node of a Redis Cluster, which is not supported: name a server of its own", err.message)
+    end
+  end)
+
   local nonsense = {
     "HTTP/1.1 400 Bad Request\r\n\r\n", "*1000000000\r\n", "$99999999999\r\n", "+OK", "*-5\r\n", "*2\r\n:1\r\n",
     ("*1\r\n"):rep(40) .. ":1\r\n", ":1\r\n:2\r\n:3\r\n", "-ERR no\r\n", "\0\0\0\0", ("+x\r\n"):rep(40),

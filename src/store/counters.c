@@ -77,8 +77,9 @@ bool counters_add(struct buf *out, struct bytes text, struct counter *list, size
   for (size_t i = 0; i < count; i++) list[i].total = 0;
   if (!copy_others(out, text, list, count, e)) return false;
   for (size_t i = 0; i < count; i++) {
+    bool asked_only = list[i].amount == 0 && list[i].total == 0;
     if (!sum(&list[i], e)) return false;
-    write_line(out, &list[i]);
+    if (!asked_only) write_line(out, &list[i]);
   }
   return buf_ok(out) || err_out_of_memory(e);
 }

@@ -97,8 +97,8 @@ function Memory.add(self, key, amounts, options)
   if next(amounts) == nil then return tables.copy(fields) end
   local totals, generation = {}, self.generation + 1
   for name, amount in pairs(amounts) do
-    fields[name] = (fields[name] or 0) + amount
-    totals[name] = fields[name]
+    totals[name] = (fields[name] or 0) + amount
+    if amount ~= 0 then fields[name] = totals[name] end
   end
   self.generation = generation
   self.records[key] = { fields = fields, generation = generation, ends = ends_of(self, key, options.ttl) }

@@ -165,7 +165,8 @@ end
 return 1
 ]]
 
--- KEYS[2]: the client's; number, ttl, name, amount, … -> { name, total, … } of these, or of all where none is given | 'counters'
+-- KEYS[2]: the client's; number, ttl, name, amount, … -> { name, total, … } of these, or of all where none is given | 'counters'.
+-- Nothing added makes no counter: who counts asks for the totals of others with it.
 texts.add = [[
 local r = redis.call('HMGET', key, 'v', 'g', 'e')
 local totals = {}
@@ -183,23 +184,33 @@ if r[1] then
   for _, counter in ipairs(totals) do redis.call('HSET', key, 'c:' .. counter[1], counter[2]) end
   totals = {}
 end
-local names = {}
-for i = 4, #ARGV, 2 do names[#names + 1] = ARGV[i] end
+local names, fields = {}, {}
+for i = 4, #ARGV, 2 do
+  names[#names + 1] = ARGV[i]
+  fields[#fields + 1] = 'c:' .. ARGV[i]
+end
 if #names > 0 and field(redis.call('GET', KEYS[2])) < tonumber(ARGV[2]) then
-  for i = 4, #ARGV, 2 do redis.call('HINCRBY', key, 'c:' .. ARGV[i], ARGV[i + 1]) end
+  for i = 4, #ARGV, 2 do
+    if ARGV[i + 1] ~= '0' then redis.call('HINCRBY', key, 'c:' .. ARGV[i], ARGV[i + 1]) end
+  end
   redis.call('SET', KEYS[2], ARGV[2], 'PX', 3600000)
   redis.call('HSET', key, 'g', whole(math.max(field(r[2]) + 1, micro)))
   if ARGV[3] ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ARGV[3]))) elseif r[3] then redis.call('HDEL', key, 'e') end
   tidy()
 end
-if #names == 0 then
-  for _, name in ipairs(redis.call('HKEYS', key)) do
-    if string.sub(name, 1, 2) == 'c:' then names[#names + 1] = string.sub(name, 3) end
+if #names > 0 then
+  for i, count in ipairs(redis.call('HMGET', key, unpack(fields))) do
+    totals[2 * i - 1] = names[i]
+    totals[2 * i] = count or '0'
   end
+  return totals
 end
-for _, name in ipairs(names) do
-  totals[#totals + 1] = name
-  totals[#totals + 1] = redis.call('HGET', key, 'c:' .. name)
+local all = redis.call('HGETALL', key)
+for i = 1, #all, 2 do
+  if string.sub(all[i], 1, 2) == 'c:' then
+    totals[#totals + 1] = string.sub(all[i], 3)
+    totals[#totals + 1] = all[i + 1]
+  end
 end
 return totals
 ]]
