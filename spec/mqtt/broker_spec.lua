@@ -43,7 +43,7 @@ describe("the bridge as a process", function()
   end
 
   local function settle(what, condition, seconds)
-    local ends = core.clock() + (seconds or 10)
+    local ends = core.clock() + (seconds or 30)
     while not condition() do
       if core.clock() > ends then error("it never came to that: " .. what .. "\n" .. told(), 0) end
       fleet.sleep(0.01)
@@ -147,7 +147,7 @@ describe("the bridge as a process", function()
       first.kill()
       settle("the second", function()
         return heard[availability] == "online" and string.find(files.find(second.out), "state of all", 1, true)
-      end, 20)
+      end, 30)
       listener:say(other, '{"id":"one"}')
       settle("the same answer", function() return results(heard, other .. "/result")[2] end)
       assert.equal(2, #results(heard, other .. "/result"))

@@ -59,7 +59,7 @@ describe("fleet mqtt", function()
       assert.equal("done", answer.outcome)
       shell:write "\n"
       shell:close()
-      local ends = core.clock() + 5
+      local ends = core.clock() + 20
       while heard["fleet/bridge/default/availability"] ~= "offline" and core.clock() < ends do fleet.sleep(0.02) end
       assert.equal("offline", heard["fleet/bridge/default/availability"])
       listener:stop()

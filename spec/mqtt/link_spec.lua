@@ -18,7 +18,7 @@ describe("the link to an MQTT broker", function()
   local broker, open
 
   local function settle(condition, seconds)
-    local ends = core.clock() + (seconds or 5)
+    local ends = core.clock() + (seconds or 20)
     while not condition() do
       assert(core.clock() < ends, "it never came to that")
       fleet.sleep(0.005)
