@@ -39,7 +39,7 @@ return {
   { "lua/fleet/oauth/token_cache.lua", "options.durable = true", "", { tokens, network, "spec/oauth/lost_token_spec.lua" } },
   { "lua/fleet/oauth/tokens.lua", "return (context.clock()) - refused.at < refused_for", "return false", { tokens, network } },
   { "lua/fleet/util/redact.lua", "add(call.rejected)", "", { "spec/call/sequence_spec.lua", "spec/promise/secret_leaks_spec.lua" } },
-  { "lua/fleet/util/redact.lua", "if cut then text = without_tail(text, form) end",
+  { "src/base/redact.c", "if (cut && buf_ok(text)) replace_tail(text, form);",
     "", { "spec/call/sequence_spec.lua", "spec/promise/secret_leaks_spec.lua" } },
   { "lua/fleet/cli/callback.lua", "if string.lower(request.headers.host or \"\") ~= parts.authority then", "if false then", { callback } },
   { "lua/fleet/cli/callback.lua", "if request.path ~= parts.path then", "if false then", { callback } },

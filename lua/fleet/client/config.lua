@@ -13,18 +13,16 @@ for _, row in ipairs(core.options()) do
   rows[row.name] = row
 end
 
-local lua_types = {
-  string = "string", integer = "number", number = "number", boolean = "boolean", strings = "table", object = "table",
-  id = "string", vin = "string", time = "string",
-}
+local lua_types = { integer = "number", number = "number", boolean = "boolean", strings = "table", object = "table" } -- else string
 
-local function check_choice(row, value)
-  local list = {}
-  for _, choice in ipairs(row.choices) do
-    if choice.name == value then return end
-    list[#list + 1] = choice.name
+-- The row of this name; raises, with the names there are, for another value of the option.
+local function row_named(list, option, name)
+  local known = {}
+  for i, row in ipairs(list) do
+    if row.name == name then return row end
+    known[i] = row.name
   end
-  errors.unknown_choice("fleet.new", row.name, value, list)
+  errors.unknown_choice("fleet.new", option, name, known)
 end
 
 -- Options that also take an object, or something else than their row's type says.
@@ -75,7 +73,7 @@ local function check(row, value)
   if row.type == "strings" then
     for _, text in ipairs(value) do check_text(row, text) end
   end
-  if row.choices and #row.choices > 0 then check_choice(row, value) end
+  if row.choices and #row.choices > 0 then row_named(row.choices, row.name, value) end
 end
 
 local function fallback(row)
@@ -109,28 +107,9 @@ end
 
 local vendors = core.vendors()
 
-local function vendor_named(name)
-  local known = {}
-  for _, vendor in ipairs(vendors) do
-    if vendor.name == name then return vendor end
-    known[#known + 1] = vendor.name
-  end
-  errors.unknown_choice("fleet.new", "vendor", name, known)
-end
-
-local function region_named(vendor, name)
-  local known = {}
-  for _, region in ipairs(vendor.regions) do
-    if region.name == name then return region end
-    known[#known + 1] = region.name
-  end
-  errors.unknown_choice("fleet.new", "region", name, known)
-end
-
 -- "http+unix:/path" is HTTP over a Unix socket: a local proxy.
 local function split_unix(config, name)
-  local path = config[name] and string.match(config[name], "^http%+unix:(/.+)$")
-  return path
+  return config[name] and string.match(config[name], "^http%+unix:(/.+)$")
 end
 
 --- Checks and completes the options. Raises for a wrong one, naming it. Returns config, vendor, addresses
@@ -145,13 +124,13 @@ function M.read(options)
     config[name] = value
   end
   if config.domain then hostname.check("fleet.new", config.domain) end
-  local vendor = vendor_named(config.vendor)
+  local vendor = row_named(vendors, "vendor", config.vendor)
   return config, vendor, M.addresses(config, vendor)
 end
 
 --- The addresses of a configuration: its own, or those of its region.
 function M.addresses(config, vendor)
-  local region = region_named(vendor, config.region or vendor.regions[1].name)
+  local region = row_named(vendor.regions, "region", config.region or vendor.regions[1].name)
   local unix = split_unix(config, "base_url")
   local insecure = config.insecure_http
   local function pick(name)

@@ -1,7 +1,7 @@
 -- One call to the token address: the form goes there, and the token of the exchange takes what comes back.
 
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local redact = require "fleet.util.redact"
 local tables = require "fleet.util.tables"
 
 local M = {}
@@ -39,8 +39,8 @@ function M.send(context, exchange, seconds)
   local known
   exchange.issued, err, kind, known = exchange.token:take(exchange)
   if exchange.issued then return true end
-  err.message = redact.hide(err.message, {})
-  err.reason = err.reason and redact.hide(err.reason, {})
+  err.message = core.redact(err.message, {})
+  err.reason = err.reason and core.redact(err.reason, {})
   return nil, err, kind, known
 end
 

@@ -29,13 +29,6 @@ local function is_whole(value)
   return type(value) == "number" and value % 1 == 0
 end
 
-local function sorted_keys(given)
-  local keys = {}
-  for key in pairs(given) do keys[#keys + 1] = key end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
-
 -- known: a table with the names as keys. True when the name is one of them.
 local function is_known(report, where, what, name, known)
   if known[name] then return true end
@@ -117,14 +110,14 @@ local field_options = {
   resend_interval_seconds = check_interval,
   include_fields = check_include,
 }
-local option_names = sorted_keys(field_options)
+local option_names = tables.sorted_keys(field_options)
 
 local function check_field(report, where, name, options)
   if not is_known(report, where, "field", name, field_rows) then return end
   if type(options) ~= "table" then
     return report:problem(where, "must be a table such as { interval_seconds = 60 }")
   end
-  for _, option in ipairs(sorted_keys(options)) do is_known(report, where, "option", option, field_options) end
+  for _, option in ipairs(tables.sorted_keys(options)) do is_known(report, where, "option", option, field_options) end
   for _, option in ipairs(option_names) do
     local extra = option == "minimum_delta" and name or nil
     field_options[option](report, where .. "." .. option, options[option], extra)
@@ -135,7 +128,7 @@ local function check_fields(report, where, fields)
   if type(fields) ~= "table" or next(fields) == nil then
     return report:problem(where, "must name at least one field, such as Soc = { interval_seconds = 60 }")
   end
-  for _, name in ipairs(sorted_keys(fields)) do
+  for _, name in ipairs(tables.sorted_keys(fields)) do
     check_field(report, where .. "." .. tostring(name), name, fields[name])
   end
 end
@@ -148,7 +141,7 @@ local delivery_policies = tables.set { "latest", "no_retry" }
 local function check_alerts(report, where, value)
   if value == nil then return end
   if type(value) ~= "table" then
-    return report:problem(where, "must be a list of %s", table.concat(sorted_keys(alert_types), ", "))
+    return report:problem(where, "must be a list of %s", table.concat(tables.sorted_keys(alert_types), ", "))
   end
   for _, name in ipairs(value) do is_known(report, where, "alert type", name, alert_types) end
 end
@@ -179,7 +172,7 @@ local members = {
   prefer_typed = check_boolean,
   delivery_policy = check_policy,
 }
-local member_names = sorted_keys(members)
+local member_names = tables.sorted_keys(members)
 
 --- Checks the config of create_fleet_telemetry_config.
 -- config: the table; wall: UTC seconds for what depends on the time, or nil.
@@ -188,7 +181,7 @@ local member_names = sorted_keys(members)
 function M.check(config, wall)
   if type(config) ~= "table" then errors.usage("config must be a table, got " .. type(config)) end
   local report = setmetatable({ problems = {}, warnings = {} }, Report)
-  for _, name in ipairs(sorted_keys(config)) do is_known(report, tostring(name), "member", name, members) end
+  for _, name in ipairs(tables.sorted_keys(config)) do is_known(report, tostring(name), "member", name, members) end
   for _, name in ipairs(member_names) do members[name](report, name, config[name], wall) end
   return setmetatable(report, nil)
 end

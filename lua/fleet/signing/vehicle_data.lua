@@ -10,6 +10,7 @@ local calls = require "fleet.call"
 local failure = require "fleet.call.failure"
 local state = require "fleet.call.state"
 local command = require "fleet.signing.command"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -19,9 +20,7 @@ local members = {
   preconditioning_schedule = "getPreconditioningScheduleState", media = "getMediaState", media_detail = "getMediaDetailState",
   software_update = "getSoftwareUpdateState", parental_controls = "getParentalControlsState",
 }
-local names = {}
-for name in pairs(members) do names[#names + 1] = name end
-table.sort(names)
+local names = tables.sorted_keys(members)
 
 local row = setmetatable({ name = "signed_data", method = "signed_data", write = false }, { __index = rows.by_name.signed_command })
 

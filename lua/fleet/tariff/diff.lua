@@ -1,5 +1,7 @@
 -- What differs between the contents of two tariffs, told member by member.
 
+local tables = require "fleet.util.tables"
+
 local M = {}
 
 local function period_key(p)
@@ -15,25 +17,13 @@ local function keyed(value, name)
   return out
 end
 
-local function sorted_keys(a, b)
-  local keys, seen = {}, {}
-  for _, t in ipairs { a, b } do
-    for key in pairs(t) do
-      if not seen[key] then keys[#keys + 1] = key end
-      seen[key] = true
-    end
-  end
-  table.sort(keys, function(x, y) return tostring(x) < tostring(y) end)
-  return keys
-end
-
 local function compare(out, path, a, b, name)
   if type(a) ~= "table" or type(b) ~= "table" then
     if a ~= b then out[#out + 1] = { path = path, from = a, to = b } end
     return
   end
   a, b = keyed(a, name), keyed(b, name)
-  for _, key in ipairs(sorted_keys(a, b)) do
+  for _, key in ipairs(tables.sorted_keys(tables.copy(a, b))) do
     local place = type(key) == "number" and string.format("[%d]", key) or (path == "" and "" or ".") .. key
     compare(out, path .. place, a[key], b[key], key)
   end

@@ -71,6 +71,10 @@ local function make(own)
   return self
 end
 
+local function zone_of(options)
+  if options.time_zone then return core.zone(options.time_zone) end
+end
+
 --- A tariff object from a tariff_content_v2 table, or nil, err, "invalid" with err.problems as check gives them.
 --- options.time_zone: IANA name of the site, needed to ask by UTC seconds. options.any_currency: a currency that the app is
 --- not known to show becomes a warning. The table is copied.
@@ -84,11 +88,8 @@ function M.new(t, options)
     plan:close()
     return refuse(report)
   end
-  local zone, err, kind
-  if options.time_zone then
-    zone, err, kind = core.zone(options.time_zone)
-    if not zone then return nil, err, kind end
-  end
+  local zone, err, kind = zone_of(options)
+  if err then return nil, err, kind end
   return make { plan = plan, zone = zone, time_zone = options.time_zone, report = report }
 end
 
@@ -193,11 +194,9 @@ end
 --- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }.
 function M.from_rows(options)
   check_options("from_rows", options, build.row_options)
-  local zone, err, kind, self
-  if options.time_zone then
-    zone, err, kind = core.zone(options.time_zone)
-    if not zone then return nil, err, kind end
-  end
+  local zone, err, kind = zone_of(options)
+  if err then return nil, err, kind end
+  local self
   local content, groups = build.from_rows(options, zone)
   self, err, kind = M.new(content, { time_zone = options.time_zone })
   if not self then return nil, err, kind end

@@ -39,10 +39,7 @@ end
 -- The names of a list, or those that a table has as keys, sorted.
 local function name_list(known)
   if known[1] ~= nil then return known end
-  local list = {}
-  for name in pairs(known) do list[#list + 1] = name end
-  table.sort(list)
-  return list
+  return tables.sorted_keys(known)
 end
 
 --- "unknown option 'x'", and what was probably meant or what there is. known: a list of names, or a table with them as keys.

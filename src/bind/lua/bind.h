@@ -46,6 +46,7 @@ long live_objects(lua_State *L); /* boxes that are open in this state: specs req
 /* Openers of the files of this folder: each adds its functions to the table on top of the stack. */
 void open_errors(lua_State *L);
 void open_names(lua_State *L);
+void open_redact(lua_State *L);
 void open_json(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);
