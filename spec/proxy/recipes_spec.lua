@@ -4,10 +4,10 @@ local process = require "spec.support.harness.process"
 local proxies = require "fleet.proxy"
 local signed_sim = require "spec.support.servers.signed_sim"
 
-local function recipe(number)
+local function recipe(number, language)
   local section = files.read("doc/manual/proxy.md"):match("\n## From other programs\n(.-)\n## ")
   local count = 0
-  for block in section:gmatch("\n```lua\n(.-)\n```") do
+  for block in section:gmatch("\n```" .. (language or "lua") .. "\n(.-)\n```") do
     count = count + 1
     if count == number then return block end
   end
@@ -51,11 +51,12 @@ describe("a recipe of the proxy's page", function()
   end)
 
   -- Runs a program while the loop turns; → what it printed.
-  local function run(text)
+  local function run(text, interpreter)
     local secret = files.read(directory .. "/secret"):gsub("%s", "")
     files.write(directory .. "/program.lua", ("proxy_url, vin, secret = %q, %q, %q\n"):format(proxy.url, signed_sim.VIN, secret) .. text)
     os.remove(directory .. "/done")
-    process.execute(("(cd %s; timeout 30 lua5.4 program.lua >out 2>&1; mv out done) &"):format(process.quote(directory)))
+    process.execute(("(cd %s; timeout 30 %s program.lua >out 2>&1; mv out done) &")
+      :format(process.quote(directory), interpreter or "lua5.4"))
     signed_sim.wait(function() return files.find(directory .. "/done") ~= nil end)
     return files.read(directory .. "/done")
   end
@@ -64,6 +65,15 @@ describe("a recipe of the proxy's page", function()
     assert.equal('200\t{"response":{"result":true,"reason":""}}\tnil\n', run(recipe(1)))
     assert.equal("set_charge_limit", sim.ran[#sim.ran])
   end)
+
+  if os.execute("command -v python3 >/dev/null") then
+    it("in Python sends a command", function()
+      assert.equal("True\n", run(recipe(1, "python"), "python3"))
+      assert.equal("set_charge_limit", sim.ran[#sim.ran])
+    end)
+  else
+    pending("in Python sends a command: python3 is not installed")
+  end
 
   it("for Domoticz asks, and reads the answer in its second call", function()
     local out = run("RECIPE = " .. ("%q"):format(recipe(2)) .. "\n" .. domoticz)
