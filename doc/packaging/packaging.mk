@@ -45,4 +45,5 @@ newcomer-bare:
 autopkgtest: deb
 	@$(MAKE) --no-print-directory deps DEPS="mmdebstrap autopkgtest"
 	@sh spec/packaging/bare_root.sh $(BARE) ca-certificates || { [ $$? = 3 ] && exit 0; exit 1; }; \
-	autopkgtest --no-built-binaries build/deb/*.deb build/deb/fleet-$(VERSION)/ -- chroot $(BARE)
+	unshare --mount sh -c 'mount -t proc proc $(BARE)/proc && exec "$$@"' - \
+	  autopkgtest --apt-upgrade --no-built-binaries build/deb/*.deb build/deb/fleet-$(VERSION)/ -- chroot $(BARE)
