@@ -1,4 +1,6 @@
 #include "http/connection.h"
+#include "http/easy.h"
+#include "http/streams.h"
 
 #include <math.h>
 #include <stdlib.h>

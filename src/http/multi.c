@@ -1,4 +1,6 @@
 #include "http/connection.h"
+#include "http/easy.h"
+#include "http/streams.h"
 
 #include "base/sigpipe.h"
 

@@ -1,21 +1,19 @@
 /* What the files around libcurl share: a request on its way, the easy handle that carries it, the multi
  * handle.
  *
- * multi.c starts and finishes, transfer.c checks and copies requests, easy.c tells libcurl what to do,
- * connection.c owns the sockets, receive.c takes the reply, failure.c says what went wrong. Nobody else
- * includes this: the room is entered through multi.h and transfer.h.
+ * pool.h has the multi handles, streams.h says which one a request takes. multi.c starts and finishes,
+ * transfer.c checks and copies requests, easy.c tells libcurl what to do, connection.c owns the sockets,
+ * receive.c takes the reply, failure.c says what went wrong. Nobody else includes this: the room is entered
+ * through multi.h and transfer.h.
  */
 #ifndef FLEET_HTTP_PARTS_H
 #define FLEET_HTTP_PARTS_H
 
 #include "http/multi.h"
+#include "http/pool.h"
 
-#include <curl/curl.h>
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
-
-enum { HEADER_LIMIT = 64 * 1024 };
 
 static inline bool text_starts(const char *text, size_t size, const char *prefix) { /* case-blind */
   size_t length = strlen(prefix);
@@ -30,23 +28,6 @@ struct method {
   const char *name;
   bool safe; /* changes nothing: libcurl may send it again */
   bool body; /* has one, if only of length 0 */
-};
-
-/* Requests that may share connections by HTTP/2 and those that may not have a multi handle each: no request
- * that must run once ever finds itself on a connection with others. */
-enum pool_kind { POOL_SINGLE, POOL_STREAMS, POOL_KINDS };
-enum { ORIGINS = 16 };
-
-struct origin { /* a server that was offered HTTP/2 and did not take it */
-  uint64_t key;
-  double until; /* poller_now() seconds: then it is offered again */
-};
-
-struct pool {
-  CURLM *multi;
-  struct http *http;
-  double timer_at;             /* poller_now() seconds, 0: at once, negative: never */
-  long in_flight, connections; /* per host, at most; 0: any number */
 };
 
 struct http_transfer {
@@ -107,24 +88,6 @@ void transfer_move(struct transfer_list *list, struct http_transfer *t);
 struct http_transfer *transfer_new(const struct http_request *r, struct err *e);
 void transfer_free(struct http_transfer *t); /* takes it off its list */
 bool transfer_has_body(const struct http_transfer *t);
-
-/* easy.c */
-struct easy *easy_take(struct http *h);
-bool easy_set_request(struct easy *c, struct pool *pool, struct http_transfer *t,
-                      const struct http_request *r);
-/* For another try, in the pool it is in on a new connection or in another one, within what is left of the
- * time. */
-bool easy_set_again(struct easy *c, struct pool *pool);
-void easy_release(struct easy *c, bool clean);
-void easy_free(struct easy *c);
-void easy_trim_spares(struct http *h, int most);
-
-/* streams.c: where HTTP/2 is offered */
-struct pool *streams_pool_for(struct http *h, const struct http_transfer *t, const struct http_request *r);
-bool streams_refuses(const struct http *h, uint64_t origin);
-void streams_refused(struct http *h, const struct http_transfer *t); /* the server speaks HTTP/1.1 only */
-bool streams_lost(const struct http_transfer *t, CURLcode code);     /* to be asked again over HTTP/1.1 */
-uint64_t streams_origin(const char *url);
 
 /* receive.c */
 size_t receive_header(char *line, size_t one, size_t length, void *easy);

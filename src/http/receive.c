@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { USUAL_HEADERS = 512, MANY_HEADERS = 8192 };
+enum { HEADER_LIMIT = 64 * 1024, USUAL_HEADERS = 512, MANY_HEADERS = 8192 };
 
 static size_t stop(struct http_transfer *t, enum http_failure why) {
   t->stopped = why;

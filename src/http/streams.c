@@ -1,7 +1,4 @@
-/* Where HTTP/2 is offered: requests that change nothing, over TLS, straight to the server, to servers that
- * have not declined it.
- */
-#include "http/parts.h"
+#include "http/streams.h"
 
 enum { DECLINED_SECONDS = 600 };
 
@@ -32,8 +29,7 @@ void streams_refused(struct http *h, const struct http_transfer *t) {
   h->refused = true;
 }
 
-/* Only where its use can be seen before the first byte (tls_protocol): a connection that dies leaves many in
- * doubt, and these are only such as may be sent again. */
+/* Only where its use can be seen before the first byte: tls_protocol. */
 struct pool *streams_pool_for(struct http *h, const struct http_transfer *t, const struct http_request *r) {
   bool direct = !r->proxy && !r->environment_proxy && !r->unix_path;
   bool streams = r->http2 && t->method->safe && direct && h->tls_protocol &&

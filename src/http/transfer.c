@@ -1,4 +1,4 @@
-#include "http/parts.h"
+#include "http/streams.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,26 @@
+/* The multi handles. Requests that may share connections by HTTP/2 and those that may not have one each: no
+ * request that must run once ever finds itself on a connection with others.
+ */
+#ifndef FLEET_HTTP_POOL_H
+#define FLEET_HTTP_POOL_H
+
+#include <curl/curl.h>
+#include <stdint.h>
+
+enum pool_kind { POOL_SINGLE, POOL_STREAMS, POOL_KINDS };
+enum { ORIGINS = 16 };
+
+struct origin { /* a server that was offered HTTP/2 and did not take it */
+  uint64_t key;
+  double until; /* poller_now() seconds: then it is offered again */
+};
+
+struct pool {
+  CURLM *multi;
+  struct http *http;
+  double timer_at;  /* poller_now() seconds, 0: at once, negative: never */
+  long in_flight;   /* requests */
+  long connections; /* to one host, at most; 0: any number */
+};
+
+#endif
