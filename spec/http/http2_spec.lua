@@ -191,6 +191,15 @@ describe("a server that ends each connection after seven requests", function()
   end)
 end)
 
+describe("a server that ends connections amid large headers", function()
+  it("is asked again, and its headers are found too large", function()
+    local server = nginx.start { tls = "server", http2 = true, requests = "2" }
+    for _ = 1, 8 do submit(server, "/headers") end
+    for _, response in ipairs(finish()) do assert.equal("too_large", response.failure, response.message) end
+    server.stop()
+  end)
+end)
+
 describe("a server that speaks HTTP/1.1 only", function()
   local server
   before_each(function() server = nginx.start { tls = "server" } end)

@@ -38,10 +38,10 @@ struct pool *streams_pool_for(struct http *h, const struct http_transfer *t, con
 }
 
 /* libcurl itself tries a request again that the server has declined to begin, five times: not enough where
- * many share connections that end after few. */
+ * many share connections that end after few. One that ends amid large headers is taken for HTTP/0.9. */
 bool streams_lost(const struct http_transfer *t, CURLcode code) {
   bool streams = t->easy->pool == &t->easy->http->pools[POOL_STREAMS];
   if (!streams || t->stopped || t->header_bytes || !t->response.sent) return false;
   return code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
-         code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM;
+         code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_UNSUPPORTED_PROTOCOL;
 }
