@@ -1,5 +1,7 @@
--- Half-hourly rates as a retailer publishes them, each with its own beginning: a tariff for `charge_by`. The figures are made up.
+-- Half-hourly rates as a retailer publishes them, each with its own beginning in UTC: a tariff for `charge_by`. The figures are made up.
+-- On the days on which the clock changes the hour that it skips costs what the one before it does, and the one that it repeats the dearer.
 local fleet = require "fleet"
+local zone = assert(require("fleet.automation.local_time").zone "Europe/London")
 
 local body = { results = {} } -- as decoded from JSON, the latest first
 for i = 47, 0, -1 do
@@ -8,19 +10,24 @@ for i = 47, 0, -1 do
     valid_from = string.format("2026-11-%02dT%02d:%02d:00+00:00", i < 2 and 10 or 11, math.floor(minutes / 60), minutes % 60) })
 end
 
---- The rates of the 24 hours after a moment as one day of a tariff; nil, err where some are missing.
+local function clock(half) return string.format("%02d:%02d", math.floor(half / 2), half % 2 * 30) end
+
+--- The rates from a moment to the same time tomorrow as one day of a tariff; nil, err where some are missing.
 local function tariff(now, rates)
-  local rows = {}
+  local found, rows, ends = {}, {}, now + 86400 + zone:offset(now) - zone:offset(now + 86400)
   for _, rate in ipairs(rates) do
     local at = fleet.time(rate.valid_from)
-    if at + 1800 > now and at < now + 86400 then
-      local hour, minute = string.match(rate.valid_from, "T(%d%d):(%d%d)")
-      local ends = hour * 60 + minute + 30
-      local to = string.format("%02d:%02d", math.floor(ends / 60), ends % 60)
-      rows[#rows + 1] = { from = hour .. ":" .. minute, to = to, price = rate.value_inc_vat / 100 }
+    if at + 1800 > now and at < ends then
+      local t = zone:localtime(at)
+      local half = t.hour * 2 + math.floor(t.min / 30)
+      found[half] = math.max(rate.value_inc_vat, found[half] or rate.value_inc_vat)
     end
   end
-  table.sort(rows, function(a, b) return a.from < b.from end)
+  local skips = zone:offset(now) < zone:offset(now + 86400)
+  for half = 0, 47 do
+    found[half] = found[half] or skips and found[half - 2] or nil
+    if found[half] then rows[#rows + 1] = { from = clock(half), to = clock(half + 1), price = found[half] / 100 } end
+  end
   return fleet.tariff.from_rows { currency = "GBP", name = "Half-hourly", time_zone = "Europe/London", rows = rows }
 end
 

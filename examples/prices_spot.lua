@@ -1,7 +1,9 @@
 -- Prices of a day-ahead market for `charge_by { tariff = function(now) … }`: by hour or quarter hour, each day dated in the market's zone.
--- The figures are made up. Of the coming 24 hours each time of day occurs once, so that they are one day of a tariff;
--- on the two days of the year on which the clock changes take out the hour that is doubled, or double the one before the gap.
+-- The figures are made up. From now to the same time tomorrow each time of day occurs once, so that it is one day of a tariff. On the two
+-- days on which the clock changes (23 and 25 hours) the hour that it skips costs what the one before it does, and the one that it repeats
+-- the dearer of the two.
 local fleet = require "fleet"
+local zone = assert(require("fleet.automation.local_time").zone "Europe/Berlin")
 
 local quarters = {}
 for i = 1, 96 do quarters[i] = 8 + (i * 7) % 12 end
@@ -10,21 +12,33 @@ local published = { -- cent per kWh
   { date = "2026-05-12T00:00:00+02:00", prices = quarters },
 }
 
-local function clock(minutes) return string.format("%02d:%02d", math.floor(minutes / 60), minutes % 60) end
+local function clock(quarter) return string.format("%02d:%02d", math.floor(quarter / 4), quarter % 4 * 15) end
 
-local function tariff(now, days, surcharge)
-  local rows = {}
+-- The prices until the same time tomorrow by quarter hours of the local clock, 0 to 95. As many of them are in a day as its date says.
+local function by_quarters(now, days)
+  local found, ends = {}, now + 86400 + zone:offset(now) - zone:offset(now + 86400)
   for _, day in ipairs(days) do
-    local begins, step = fleet.time(day.date), 1440 / #day.prices
-    for i, price in ipairs(day.prices) do
-      local minutes = (i - 1) * step
-      local hour = begins + math.floor(minutes / 60) * 3600 -- whole hours: where one ends, another format may begin
-      if hour + 3600 > now and hour + 3600 <= now + 86400 then
-        rows[#rows + 1] = { from = clock(minutes), to = clock(minutes + step), price = price / 100 + surcharge }
-      end
+    local begins = fleet.time(day.date)
+    local step = #day.prices > 25 and 900 or 3600
+    for i = 0, #day.prices * step / 900 - 1 do
+      local at, price = begins + i * 900, day.prices[math.floor(i * 900 / step) + 1]
+      local t = zone:localtime(at)
+      local quarter = t.hour * 4 + math.floor(t.min / 15)
+      if at + 900 > now and at + 900 <= ends then found[quarter] = math.max(price, found[quarter] or price) end
     end
   end
-  table.sort(rows, function(a, b) return a.from < b.from end)
+  return found
+end
+
+-- A gap is the hour that the clock skips, or what has not been published yet; only the first is filled.
+local function tariff(now, days, surcharge)
+  local found, rows = by_quarters(now, days), {}
+  local skips = zone:offset(now) < zone:offset(now + 86400)
+  for quarter = 0, 95 do
+    local price = found[quarter] or skips and found[quarter - 4]
+    if price then rows[#rows + 1] = { from = clock(quarter), to = clock(quarter + 1), price = price / 100 + surcharge } end
+    found[quarter] = price
+  end
   return fleet.tariff.from_rows { currency = "EUR", name = "Day ahead", time_zone = "Europe/Berlin", rows = rows }
 end
 

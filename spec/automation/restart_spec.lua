@@ -1,76 +1,13 @@
 -- A process that runs an automation and is killed in the middle of the month: the outcome is that of one that was not.
 
-local core = require "fleet.core"
 local fleet = require "fleet"
+local killed_month = require "spec.support.fixtures.killed_month"
 local months = require "spec.support.fixtures.month"
-local process = require "spec.support.harness.process"
-local rehearsal = require "fleet.sim.rehearsal"
 
 local days = 16
 
-local function spawn(directory, world_now, left)
-  local preload = os.getenv "LD_PRELOAD" -- a sanitizer's: the child loads what was built with it
-  local sanitizer = preload and "LD_PRELOAD=" .. process.quote(preload) .. " " or ""
-  local paths = string.format("LUA_PATH=%s LUA_CPATH=%s", process.quote(package.path), process.quote(package.cpath))
-  local line = string.format("%s%s " .. process.lua .. " %s/spec/support/fixtures/automation_child.lua "
-    .. "%s/requests %s/replies %s/store %.6f %d", sanitizer, paths,
-    process.root, directory, directory, directory, world_now, left)
-  process.execute(string.format("sh -c 'echo $$ > %s/pid; exec env \"$@\"' sh %s >>%s/output 2>&1 &", directory,
-    line, directory))
-  local requests = assert(io.open(directory .. "/requests", "r"))
-  local replies = assert(io.open(directory .. "/replies", "w"))
-  local file = assert(io.open(directory .. "/pid"))
-  local pid = file:read("n")
-  file:close()
-  return requests, replies, pid
-end
-
-local function kill(pid, requests, replies)
-  process.execute("kill -9 " .. pid)
-  while requests:read("l") do end -- until it is gone
-  requests:close()
-  replies:close()
-end
-
-local function answer(world, request)
-  local reply, lost, sent = rehearsal.serve(world, request)
-  if not reply then return { lost = lost, sent = sent == true } end
-  return reply
-end
-
--- A month in which the process is killed at the moments that strike(request, number) names: "before" the service sees
--- the request, or "after" it was carried out and before anybody knows.
 local function month_with(strike)
-  local directory = process.temporary("automation")
-  process.execute("mkfifo " .. directory .. "/requests " .. directory .. "/replies")
-  local from = fleet.time("2026-03-01T00:00:00+01:00")
-  local world = rehearsal.stage {
-    from = "2026-03-01", days = days, tariff = months.tariff, ready_by = "07:00", habits = months.commuting,
-    vehicle = { charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } },
-  }
-  local requests, replies, pid = spawn(directory, from, days)
-  local number, killed = 0, 0
-  for line in function() return requests:read("l") end do
-    local request = assert(core.json_decode(line))
-    number = number + 1
-    world.reach(request.now)
-    local how = strike(request, number)
-    local reply = how ~= "before" and answer(world, request)
-    if how then
-      killed = killed + 1
-      kill(pid, requests, replies)
-      local today = math.floor((request.now - from) / 86400)
-      requests, replies, pid = spawn(directory, request.now, days - today)
-    else
-      replies:write(core.json_encode(reply), "\n")
-      replies:flush()
-    end
-  end
-  requests:close()
-  replies:close()
-  local month = world.finish()
-  process.execute("rm -rf " .. directory)
-  return month, killed
+  return killed_month.month(strike, { days = days })
 end
 
 -- A look that was cut off may move the following ones by minutes; what is done on which day stays.
@@ -112,5 +49,56 @@ describe("kill -9 in mid-month", function()
     assert.near(quiet.price, month.price, 0.05 * quiet.price)
     assert.same({ days, days }, { month:ready_days(80) })
     assert.same({}, months.wasted(month))
+  end)
+end)
+
+-- Each night: the tariff, the reserve, and both back. Whatever is cut off, what stood before the night stands after it.
+describe("kill -9 while the battery of the house is filled", function()
+  local nights = 2
+
+  local function house(strike)
+    return killed_month.month(strike, { days = nights, kind = "charge_home_battery", stage = {
+      habits = {}, energy_site = { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20,
+        tariff_content_v2 = months.tariff },
+    } })
+  end
+
+  local function assert_as_before(world)
+    assert.equal(20, world.site.info.backup_reserve_percent)
+    assert.is_true(fleet.tariff.new(world.site.info.tariff_content_v2, { time_zone = "Europe/Berlin" }) == months.tariff)
+  end
+
+  local function is_write(request) return request.method == "POST" and string.find(request.url, "/energy_sites/", 1, true) ~= nil end
+
+  it("has something to put back: the undisturbed nights send four changes each", function()
+    local month, _, world = house(function() end)
+    assert.equal(4 * nights, month:sent())
+    assert_as_before(world)
+  end)
+
+  for change, name in ipairs { "the tariff", "the reserve", "the tariff of before", "the reserve of before" } do
+    for _, how in ipairs { "before", "after" } do
+      it("puts everything back when it dies " .. how .. " " .. name .. " was set", function()
+        local writes, seen = 0, {}
+        local month, killed, world = house(function(request)
+          if not is_write(request) then return end
+          writes = writes + 1
+          seen[#seen + 1] = request.url
+          if writes == change then return how end
+        end)
+        assert.equal(1, killed)
+        assert_as_before(world)
+        assert.is_true(month:sent "backup" >= 2 * nights and month:sent "time_of_use_settings" >= 2 * nights)
+        assert.is_true(month:sent() <= 4 * nights + 1, table.concat(seen, " "))
+      end)
+    end
+  end
+
+  it("puts everything back when it dies while it reads back", function()
+    local _, killed, world = house(function(request, number)
+      return string.find(request.url, "/site_info", 1, true) and number % 3 == 2 and "before" or nil
+    end)
+    assert.is_true(killed >= 3, tostring(killed))
+    assert_as_before(world)
   end)
 end)
