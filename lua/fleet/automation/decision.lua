@@ -26,8 +26,8 @@ function M.is_command(action)
   return rows.by_name[action.call].write and action.call ~= "wake_up"
 end
 
--- Why a command may not be sent now, or nil.
-local function objection(self, now, state, action)
+-- Why a command may not be sent now, or nil. before: commands of the same decision.
+local function objection(self, now, state, action, before)
   local subject = M.subject(action)
   local above = arbitration.above(state.claims or {}, subject, self.me, now)
   if above then
@@ -38,16 +38,18 @@ local function objection(self, now, state, action)
   if refused and refused.ends > now then
     return string.format("%s was refused (%s); tries again at %s", action.call, refused.reason, M.time_text(self.config, refused.ends))
   end
-  if not action.final and state.day.commands >= self.config.daily_cap then
+  if not action.final and state.day.commands + before >= self.config.daily_cap then
     return string.format("the cap of %d commands a day is reached", self.config.daily_cap)
   end
 end
 
 -- Splits what was decided into what may be done, and says what may not.
 local function permitted(self, now, state, decision)
-  local actions = {}
+  local actions, commands = {}, 0
   for _, action in ipairs(decision.actions or {}) do
-    local why = M.is_command(action) and objection(self, now, state, action)
+    local is_command = M.is_command(action)
+    local why = is_command and objection(self, now, state, action, commands)
+    if is_command then commands = commands + 1 end
     if why then
       decision.why = (decision.why or action.why) .. ", but " .. why
       decision.lost = true
