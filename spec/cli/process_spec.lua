@@ -37,15 +37,18 @@ describe("the command", function()
   end)
 
   it("is not installed for another Lua, which could not load it", function()
-    local function made(lua)
-      local line = clean .. "env -u MAKEFLAGS -u MAKELEVEL make -n -C %s build VARIANT=%s LUADIR=%s 2>&1"
-      return shell(string.format(line, quote(process.root), variant, quote(lua)))
+    local function made(folder, version)
+      local line = clean .. "env -u MAKEFLAGS -u MAKELEVEL make -n -B -C %s build VARIANT=%s LUADIR=%s %s 2>&1"
+      return shell(string.format(line, quote(process.root), variant, quote(folder), version and "LUA_VERSION=" .. version or ""))
     end
     for _, version in ipairs { "5.1", "5.3" } do
       for _, folder in ipairs { "/x/share/lua/" .. version, "/x/lib/luarocks/rocks-" .. version .. "/fleet/scm-1/lua" } do
-        local out, status = made(folder)
+        local out, status = made(folder, "5.4")
         assert.equal(2, status)
         assert.matches("fleet is built for Lua 5.4, and " .. folder .. " belongs to Lua " .. version, out, 1, true)
+        out, status = made(folder)
+        assert.equal(0, status, out)
+        assert.matches("/lua" .. version, out, 1, true) -- what is built is for the Lua of the folder
       end
     end
     for _, folder in ipairs { "/opt/5.1/share/lua/5.4", "/x/lib/luarocks/rocks-5.4/fleet/scm-1/lua", "/x/lua" } do
