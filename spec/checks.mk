@@ -26,7 +26,7 @@ SPECS  = spec
 
 # Each folder of the wanted files has a process of its own, so that all cores work; what takes longest begins.
 JOBS    = $(shell nproc)
-LONGEST = proxy automation promise sim mqtt cli signing
+LONGEST = packaging automation contract hosts promise proxy mqtt torture sim cli signing
 FILES   = $(sort $(foreach s,$(SPECS),$(if $(filter %.lua,$s),$s,$(wildcard $s/*_spec.lua $s/*/*_spec.lua))))
 FOLDERS = $(sort $(foreach f,$(FILES),$(word 2,$(subst /, ,$f))))
 GROUPS  = $(filter $(FOLDERS),$(LONGEST)) $(filter-out $(LONGEST),$(FOLDERS))
