@@ -218,8 +218,8 @@ for _, tried in ipairs(kinds) do
 
     it("gives no turn before the time that a bucket rests, and then at the limit that was named", function()
       local function turn(more)
-        local step = { most = 30 }
-        _, step.now = clock.read()
+        local _, now = clock.read()
+        local step = { most = 30, now = now }
         for name, value in pairs(more) do step[name] = value end
         return store:turn("pace/b", step)
       end
