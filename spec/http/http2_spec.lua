@@ -42,9 +42,9 @@ local function logged(server, lines)
 end
 
 describe("HTTP/2", function()
-  local server
-  setup(function() server = nginx.start { tls = "server", http2 = true } end)
-  teardown(function() server.stop() end)
+  local server -- one each: a stream that was given up is logged when the server learns of it
+  before_each(function() server = nginx.start { tls = "server", http2 = true } end)
+  after_each(function() server.stop() end)
 
   it("carries many reads on one connection", function()
     for _ = 1, 64 do submit(server, "/file") end
