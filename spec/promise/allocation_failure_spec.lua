@@ -121,10 +121,10 @@ local work = {
 -- One allocation fails and nothing after it: what goes on must still work. Lua collects its garbage and tries once more.
 local once = { ["waiting in tasks"] = 2 }
 
--- lua-cjson loses its buffer when memory ends inside it: where leaks are counted, reading is left out.
+-- lua-cjson loses its buffer when memory ends inside it: where leaks are counted, what reads JSON is left out.
 local counted = os.getenv "VALGRIND" or string.find(os.getenv "LD_PRELOAD" or "", "asan", 1, true)
 for name in pairs(work) do
-  if counted and name:find "^reading" then work[name] = nil end
+  if counted and (name:find "^reading" or name == "a signed command") then work[name] = nil end
 end
 
 describe("without memory", function()

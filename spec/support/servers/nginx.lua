@@ -3,13 +3,14 @@
 -- nginx.start { tls =, http2 =, requests =, body =, keepalive = } -> { url, unix, directory, logged(lines), stop() }
 --   tls        "server" or "other": serves https with this certificate, see nginx.certificates
 --   http2      true: offers HTTP/2 as well; what was asked is logged
+--   logs       true: what was asked is logged
 --   requests   how many a connection takes before it is ended, 100000000 by default
 --   body       what /file gives, 1 KB of JSON by default
 --   keepalive  how long an idle connection lives, "60s" by default
--- Paths: /file, /api/… (the same), …/command/… (a command that was done),
+-- Paths: /file, /api/… (the same), …/command/… (a command that was done), /slow (a byte a second), /paced (takes a second or
+-- two), /two_lengths, /headers (large ones), /connection (the number of the connection and that of the request on it).
 -- logged(lines) waits for so many requests and gives those since it was last called, a line each: protocol, method, path,
 -- connection, "r" where its TLS session was resumed.
--- /connection (the number of the connection and that of the request on it).
 
 local process = require "spec.support.harness.process"
 
@@ -72,6 +73,7 @@ http {
     location ~ /command/ { return 200 '{"response":{"result":true,"reason":""}}'; }
     location ~ ^/api/ { alias DIRECTORY/file.json; open_file_cache max=10; }
     location = /slow { limit_rate 1; alias DIRECTORY/file.json; }
+    location = /paced { limit_rate 600; alias DIRECTORY/file.json; }
     location = /two_lengths { add_header Content-Length 1; return 200 "two"; }
     location = /headers { LARGE return 200 "headers"; }
     location = /connection { return 200 "$connection $connection_requests"; }
@@ -87,7 +89,7 @@ function M.start(options)
   local values = { KEEPALIVE = options.keepalive or "60s", PORT = port, DIRECTORY = directory }
   local certificate = "ssl_certificate NAME.pem; ssl_certificate_key NAME.key;"
   values.REQUESTS, values.PROTOCOL = options.requests or "100000000", options.http2 and "http2" or ""
-  values.LOG = options.http2 and "asked.log asked" or "off"
+  values.LOG = (options.http2 or options.logs) and "asked.log asked" or "off"
   values.LARGE = ('add_header X-Large "%s";'):format(string.rep("x", 3900)):rep(20)
   values.SSL = options.tls and "ssl" or ""
   values.CERTIFICATE = options.tls and certificate:gsub("NAME", options.tls) or ""
