@@ -59,6 +59,8 @@ end
 -- The look that a command to the car needs; true where the car cannot be reached now.
 local function car_look(config, now, state, since)
   if (state.at.charge_state or -1) >= since then return poll_schedule.before_command(state, now), poll_schedule.away(state, now) end
+  local info = state.seen.info -- the record of a car that sleeps costs, and is looked at by the clock
+  if info and info.state ~= "online" and not config.wake and now - state.at.info < config.look_every then return nil, true end
   local looks = poll_schedule.due(config, now, state, car_sections, since)
   if #looks > 0 then return looks[1] end
   if state.seen.info.state == "asleep" and config.wake and state.memory.woken_for ~= since then
