@@ -11,9 +11,9 @@ local function check(kind, seed)
   assert.is_nil(broken)
 end
 
--- What once broke something. keep_limit 1: the limit of last week, set again, counted as driven away already. surplus_charge 4: the record
--- of a sleeping car was looked at every two minutes by day. left_open 202: two commands of one decision were below the cap each. storm_ready 121: after the
--- storm the record of a sleeping car was looked at every ten minutes.
+-- What once broke something. keep_limit 1: the limit of last week, set again, counted as driven away already. surplus_charge
+-- 4: the record of a sleeping car was looked at every two minutes by day. left_open 202: two commands of one decision were
+-- below the cap each. storm_ready 121: after the storm the record of a sleeping car was looked at every ten minutes.
 local kept = { keep_limit = { 1, 3 }, surplus_charge = { 4 }, left_open = { 202, 204 }, storm_ready = { 121 } }
 
 for _, kind in ipairs(worlds.kinds) do
