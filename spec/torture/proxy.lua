@@ -313,13 +313,21 @@ local function start_callers(world, controller)
   end
 end
 
+-- A busy machine may take long for one blow: a run is over when each has come.
+local function all_came(world)
+  for name in pairs(world.options.every) do
+    if not world.blows[name] then return false end
+  end
+  return true
+end
+
 local function suffer(world)
   local controller, options = cqueues.new(), world.options
   start_callers(world, controller)
   for name, seconds in pairs(options.every) do controller:wrap(every, world, seconds, name) end
   controller:wrap(sample, world)
   local stop_at = now() + options.seconds
-  while now() < stop_at do turn(world, controller) end
+  while now() < stop_at or not all_came(world) and now() < stop_at + 60 do turn(world, controller) end
   world.ended = true
   local last = now() + 100
   while world.callers > 0 and now() < last do turn(world, controller) end
