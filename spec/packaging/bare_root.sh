@@ -9,11 +9,12 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Ori
 not_here() { echo "left out: $1"; exit 3; }
 
 [ "$(id -u)" = 0 ] || not_here "a root folder needs root"
+[ -n "$mirror" ] || not_here "apt knows no mirror of Debian $codename (try: apt-get update)"
 unshare --mount --pid --fork true 2>/dev/null || not_here "this system allows no mounts of one's own (unshare)"
 rm -rf "$folder"
 mkdir -p "${folder%/*}"
 packages=$(IFS=,; echo "$*")
 mmdebstrap --quiet --variant=minbase --include="$packages" --dpkgopt=force-unsafe-io \
-  --aptopt='APT::Install-Recommends "false"' "$codename" "$folder" "${mirror:-http://deb.debian.org/debian}" >"$folder.log" 2>&1 \
+  --aptopt='APT::Install-Recommends "false"' "$codename" "$folder" "$mirror" >"$folder.log" 2>&1 \
   || not_here "no root folder could be made: $(tail -n 1 "$folder.log") ($folder.log)"
 cp -L /etc/resolv.conf /etc/hosts "$folder/etc"

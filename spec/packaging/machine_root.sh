@@ -9,11 +9,15 @@ shift 2
 
 codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' "Codename: $codename" | head -n 1)
+if [ -z "$mirror" ]; then
+  echo "left out: apt knows no mirror of Debian $codename (try: apt-get update)"
+  exit 3
+fi
 rm -rf "$folder"
-mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/root/usr"
+mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/system/usr"
 folder=$(cd "$folder" && pwd)
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-echo "deb [signed-by=$keyring] ${mirror:-http://deb.debian.org/debian} $codename main" >"$folder/apt/sources.list"
+echo "deb [signed-by=$keyring] $mirror $codename main" >"$folder/apt/sources.list"
 : >"$folder/apt/status"
 
 apt_get() {
@@ -27,9 +31,9 @@ if ! apt_get update || ! apt_get --download-only install -y "$@" >/dev/null; the
   exit 3
 fi
 for place in bin sbin lib; do
-  mkdir "$folder/root/usr/$place"
-  ln -s "usr/$place" "$folder/root/$place"
+  mkdir "$folder/system/usr/$place"
+  ln -s "usr/$place" "$folder/system/$place"
 done
-for package in "$folder"/apt/cache/archives/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
+for package in "$folder"/apt/cache/archives/*.deb; do dpkg-deb -x "$package" "$folder/system"; done
 rm -rf "$folder/apt"
 : >"$folder/complete"

@@ -17,7 +17,7 @@ QEMU_i386   = i386
 QEMU_armhf  = arm
 QEMU_arm64  = aarch64
 MULTIARCH = $(MULTIARCH_$(MACHINE))
-AT        = $(ROOT)/build/machines/$(MACHINE)/root
+AT        = $(ROOT)/build/machines/$(MACHINE)/system
 
 MACHINE_CC  = clang --target=$(or $(TARGET_$(MACHINE)),$(MULTIARCH)) --sysroot=$(AT) -fuse-ld=lld -Wno-unused-command-line-argument
 MACHINE_PKG = env PKG_CONFIG_SYSROOT_DIR=$(AT) PKG_CONFIG_LIBDIR=$(AT)/usr/lib/$(MULTIARCH)/pkgconfig:$(AT)/usr/share/pkgconfig pkg-config
