@@ -3,6 +3,7 @@
 local process = require "spec.support.harness.process"
 local services = require "spec.support.servers.service"
 local files = require "spec.support.harness.files"
+local markdown = require "spec.support.harness.markdown"
 local fleet = require "fleet"
 
 local vin, second = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
@@ -31,25 +32,9 @@ local prints = {
   ["Cars for the rest of the house"] = { "^true\n$" },
 }
 
-local function blocks()
-  local list, heading, lines = {}, nil, nil
-  for line in string.gmatch(files.read(process.root .. "/doc/manual/cookbook.md"), "(.-)\n") do
-    heading = string.match(line, "^## (.+)$") or heading
-    if line == "```" and lines then
-      list[#list + 1] = { heading = heading, text = table.concat(lines, "\n") }
-      lines = nil
-    elseif lines then
-      lines[#lines + 1] = line
-    elseif line == "```lua" then
-      lines = {}
-    end
-  end
-  return list
-end
-
 describe("the cookbook", function()
   local service, client, given, written
-  local found = blocks()
+  local found = markdown.lua(files.read(process.root .. "/doc/manual/cookbook.md"))
 
   setup(function()
     service = services.start {

@@ -4,6 +4,7 @@
 local cjson = require "cjson"
 
 local content = require("spec.support.harness.files").find
+local parts = require("spec.support.harness.markdown").parts
 
 local function files(pattern)
   local list, pipe = {}, io.popen("ls " .. pattern .. " 2>/dev/null")
@@ -18,27 +19,6 @@ local function all_documents()
   local list = files "*.md doc/*.md"
   for _, path in ipairs(pages) do list[#list + 1] = path end
   return list
-end
-
--- The text without what stands in blocks, and the blocks as { language, text }.
-local function parts(text)
-  local blocks, outside = {}, {}
-  local block
-  for line in string.gmatch(text .. "\n", "(.-)\n") do
-    local fence = string.match(line, "^```(%w*)")
-    if fence and block then
-      blocks[#blocks + 1] = { language = block.language, text = table.concat(block, "\n") }
-      block = nil
-    elseif fence then
-      block = { language = fence }
-    elseif block then
-      block[#block + 1] = line
-    else
-      outside[#outside + 1] = line
-    end
-  end
-  assert(not block, "a block is not closed")
-  return table.concat(outside, "\n"), blocks
 end
 
 -- ---- links ----

@@ -3,32 +3,20 @@
 
 local files = require "spec.support.harness.files"
 local fleet = require "fleet"
+local markdown = require "spec.support.harness.markdown"
 local process = require "spec.support.harness.process"
 local services = require "spec.support.servers.service"
 
 local vin = "5YJ3FLEE9RF000001"
-
-local function blocks_of(page)
-  local list, lines = {}, nil
-  for line in string.gmatch(files.read(process.root .. "/" .. page), "(.-)\n") do
-    if line == "```" and lines then
-      list[#list + 1] = { page = page, text = table.concat(lines, "\n") }
-      lines = nil
-    elseif lines then
-      lines[#lines + 1] = line
-    elseif line == "```lua" then
-      lines = {}
-    end
-  end
-  return list
-end
 
 local function all_blocks()
   local list = {}
   local pipe = io.popen("cd " .. process.quote(process.root) .. " && ls doc/manual/*.md")
   for page in pipe:lines() do
     if not string.find(page, "cookbook", 1, true) then
-      for _, block in ipairs(blocks_of(page)) do list[#list + 1] = block end
+      for _, block in ipairs(markdown.lua(files.read(process.root .. "/" .. page))) do
+        list[#list + 1] = { page = page, text = block.text }
+      end
     end
   end
   pipe:close()

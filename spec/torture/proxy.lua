@@ -14,6 +14,7 @@ local process = require "spec.support.harness.process"
 local redis = require "spec.support.servers.redis"
 local signed_sim = require "spec.support.servers.signed_sim"
 local sim_process = require "spec.support.servers.sim_process"
+local tally_text = require "spec.torture.tally"
 
 local M = {}
 
@@ -397,12 +398,7 @@ end
 local function print_figures(options, figures)
   print(("%s: %d seconds, %d commands carried out, memory %d kB then %d kB, descriptors %d then %d"):format(options.store,
     options.seconds, figures.ran, figures.kilobytes, figures.kilobytes_late, figures.descriptors, figures.descriptors_late))
-  for _, group in ipairs { figures.blows, figures.kinds } do
-    local lines = {}
-    for what, times in pairs(group) do lines[#lines + 1] = ("  %-20s %7d"):format(what, times) end
-    table.sort(lines)
-    print(table.concat(lines, "\n"))
-  end
+  for _, group in ipairs { figures.blows, figures.kinds } do print(tally_text(group)) end
 end
 
 if arg and arg[0] and arg[0]:find("torture/proxy%.lua$") then

@@ -10,6 +10,7 @@ local files = require "spec.support.harness.files"
 local process = require "spec.support.harness.process"
 local redis = require "spec.support.servers.redis"
 local services = require "spec.support.servers.service"
+local tally_text = require "spec.torture.tally"
 
 local M = {}
 
@@ -351,12 +352,7 @@ local function print_figures(name, figures)
     print(("  %d calls billed, %d counted, %d of those never came; %d vehicles used up their budget"):format(figures.billed,
       figures.counted, figures.beyond, figures.at_limit))
   end
-  for _, group in ipairs { figures.blows, figures.kinds } do
-    local lines = {}
-    for what, count in pairs(group) do lines[#lines + 1] = ("  %-40s %6d"):format(what, count) end
-    table.sort(lines)
-    print(table.concat(lines, "\n"))
-  end
+  for _, group in ipairs { figures.blows, figures.kinds } do print(tally_text(group)) end
 end
 
 if arg and arg[0] and arg[0]:find("torture/redis%.lua$") then

@@ -1,6 +1,8 @@
 /* The signing core with an allocator that gives up: struggle(n) lets n allocations succeed and refuses the
  * rest. Whatever happens, nothing may be lost, used after it was released, or taken for a success. Only this
  * module's own copy of the core allocates here; OpenSSL goes on with the system's allocator. */
+#include "refusing.h"
+
 #include "bind/lua/versions.h"
 #include "signing/wire/command_result.h"
 #include "signing/wire/codec.h"
@@ -9,38 +11,7 @@
 #include "signing/receiver.h"
 #include "signing/session.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
-
-static long allowed = -1; /* -1: all */
-
-static bool refuse(void) {
-  if (allowed < 0) return false;
-  if (allowed == 0) return true;
-  allowed--;
-  return false;
-}
-
-#define NEXT(name) *(void **)&next = dlsym(RTLD_DEFAULT, name)
-
-void *malloc(size_t size) {
-  void *(*next)(size_t);
-  NEXT("malloc");
-  return refuse() ? NULL : next(size);
-}
-
-void *calloc(size_t count, size_t size) {
-  void *(*next)(size_t, size_t);
-  NEXT("calloc");
-  return refuse() ? NULL : next(count, size);
-}
-
-void *realloc(void *p, size_t size) {
-  void *(*next)(void *, size_t);
-  NEXT("realloc");
-  return refuse() ? NULL : next(p, size);
-}
 
 static const char vin[] = "5YJ30123456789ABC";
 
@@ -138,10 +109,10 @@ static bool texts(struct world *w, struct err *e) {
 static int l_struggle(lua_State *L) {
   struct err e = ERR_INIT;
   struct world w = {0};
-  allowed = (long)luaL_checkinteger(L, 1);
+  allocations_allowed = (long)luaL_checkinteger(L, 1);
   bool ok = world_new(&w, &e) && shake_hands(&w, &e) && command(&w, METHOD_HMAC, &e) &&
             command(&w, METHOD_GCM, &e) && texts(&w, &e);
-  allowed = -1;
+  allocations_allowed = -1;
   world_free(&w);
   lua_pushboolean(L, ok);
   return 1;

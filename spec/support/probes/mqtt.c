@@ -5,32 +5,9 @@
 
 #if __has_include(<mosquitto.h>)
 
+#include "refusing.h"
+
 #include "mqtt/broker.c"
-
-#include <dlfcn.h>
-
-static long allowed = -1; /* -1: all */
-
-static bool refuses(void) {
-  if (allowed < 0) return false;
-  if (allowed == 0) return true;
-  allowed--;
-  return false;
-}
-
-#define NEXT(name) *(void **)&next = dlsym(RTLD_DEFAULT, name)
-
-void *malloc(size_t size) {
-  void *(*next)(size_t);
-  NEXT("malloc");
-  return refuses() ? NULL : next(size);
-}
-
-void *calloc(size_t count, size_t size) {
-  void *(*next)(size_t, size_t);
-  NEXT("calloc");
-  return refuses() ? NULL : next(count, size);
-}
 
 /* ---- the library: one connection that is there and says nothing ---- */
 
@@ -96,9 +73,9 @@ static int l_message(lua_State *L) {
   struct mosquitto_message m = {.topic = (char *)"house/topic", .payload = (char *)payload};
   m.payloadlen = (int)size;
   if (!broker_open(&b, &o, &e)) return luaL_error(L, "%s", e.message);
-  allowed = (long)succeeding;
+  allocations_allowed = (long)succeeding;
   on_message(b.handle, &b, &m);
-  allowed = -1;
+  allocations_allowed = -1;
   struct event *event = broker_take(&b);
   bool told = event && event->type == EVENT_MESSAGE;
   lua_pushstring(L, !event ? "nothing" : told ? "message" : "ended");
