@@ -24,7 +24,14 @@ PART_NAMES = $(foreach p,$(PARTS),$(call name_of,$p))
 build: $(B)/lib/fleet/core.so $(PART_NAMES:%=$(B)/lib/fleet/%.so)
 	@$(foreach p,$(LEFT_OUT),echo "fleet.$p is left out: pkg-config does not find $(LIBRARIES_$p)" >&2;)
 
-$(B)/obj/%.o: src/%.c
+# Other flags or another compiler make every object anew. -Werror changes none.
+FLAGS = $(CC) $(filter-out -Werror,$(ALL_CFLAGS) $(INCLUDES) $(SHARED))
+$(B)/flags: always
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' >$@
+.PHONY: always
+
+$(B)/obj/%.o: src/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INCLUDES) -c -o $@ $<
 

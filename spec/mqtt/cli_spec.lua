@@ -18,58 +18,94 @@ describe("fleet mqtt", function()
     return
   end
 
+  -- $HOME/over stands there as soon as the bridge has ended, by itself or by the line that the shell waits for.
   local script = [[
     export HOME=%s PATH="$PWD/lua/fleet/cli:$PATH"
     unset XDG_CONFIG_HOME XDG_STATE_HOME FLEET_BASE_URL
-    eval "$(fleet sim --env)" || exit 1
-    FLEET_MQTT_USER=anna FLEET_MQTT_PASSWORD=s3cret fleet mqtt --options examples/mqtt.json --broker mqtt://127.0.0.1:%d >"$HOME/out" 2>&1 &
-    bridge=$!
+    trap 'eval "$(fleet sim stop --env)"; echo >"$HOME/over"' EXIT
+    eval "$(fleet sim --env 2>"$HOME/out")" || exit 1
+    {
+      FLEET_MQTT_USER=anna FLEET_MQTT_PASSWORD=s3cret fleet mqtt --options examples/mqtt.json --broker %s://127.0.0.1:%d >"$HOME/out" 2>&1 &
+      echo $! >"$HOME/pid"
+      wait $!
+      echo $? >"$HOME/status"
+      echo >"$HOME/over"
+    } &
     read -r line
-    kill -TERM $bridge
-    wait $bridge
-    echo $? >"$HOME/status"
-    eval "$(fleet sim stop --env)"
+    kill -TERM "$(cat "$HOME/pid")"
+    wait $!
   ]]
 
-  it("runs the example against the simulator, takes a command, and ends by SIGTERM", function()
-    local directory, broker = process.temporary "mqtt", mosquitto.start { password = "s3cret" }
+  local directory, broker
+
+  before_each(function()
+    directory, broker = process.temporary "mqtt", mosquitto.start { password = "s3cret" }
+  end)
+  after_each(function()
+    broker.stop()
+    process.execute("rm -rf " .. quote(directory))
+  end)
+
+  -- Runs fn(wait, listener, stop) beside the two commands of the manual. wait(topic, text): what the listener heard there; raises
+  -- with what the bridge printed as soon as that has ended. stop(): ends the bridge by SIGTERM.
+  local function beside_bridge(scheme, fn)
     local shell = assert(io.popen("cd " .. quote(process.root) .. " && timeout 60 bash -c " ..
-      quote(string.format(script, quote(directory), broker.port)), "w"))
+      quote(string.format(script, quote(directory), scheme, broker.port)), "w"))
     local heard = {}
     local listener = links.new {
       library = library, broker = { host = "127.0.0.1", port = broker.port, user = "anna", password = "s3cret" },
       on_message = function(topic, payload) heard[topic] = payload end, on_state = function() end,
     }
     listener:listen { "#" }
-    local function wait(topic)
-      local ends = core.clock() + 20
-      while not heard[topic] and core.clock() < ends do fleet.sleep(0.02) end
+    local function wait(topic, text)
+      local ends = core.clock() + 30
+      while heard[topic] ~= (text or heard[topic] or "") do
+        local over = not text and files.find(directory .. "/over") or core.clock() > ends
+        if over then error("fleet mqtt says nothing on " .. topic .. ": " .. files.read(directory .. "/out"), 0) end
+        fleet.sleep(0.02)
+      end
       return heard[topic]
     end
-    fleet.run(function()
+    local function stop()
+      if shell then
+        shell:write "\n"
+        shell:close()
+      end
+      shell = nil
+    end
+    local ok, failure = fleet.run(function()
       fleet.spawn(function() listener:run() end)
-      assert.is_string(wait("fleet/" .. vin .. "/battery"), files.find(directory .. "/out"))
+      local ok, failure = pcall(fn, wait, listener, stop)
+      listener:stop()
+      return ok, failure
+    end)
+    stop()
+    assert(ok, failure)
+  end
+
+  it("runs the example against the simulator, takes a command, and ends by SIGTERM", function()
+    beside_bridge("mqtt", function(wait, listener, stop)
+      wait("fleet/" .. vin .. "/battery")
       local config = core.json_decode(wait("homeassistant/device/fleet_" .. vin .. "/config"))
       assert.equal("The red one", config.device.name)
       assert.equal("Garage", config.device.suggested_area)
-      wait "fleet/bridge/default/availability"
-      fleet.sleep(0.2)
+      wait("fleet/bridge/default/availability", "online")
       listener:say("fleet/" .. vin .. "/charge_limit/set", "66")
-      local answer = core.json_decode(wait("fleet/" .. vin .. "/charge_limit/set/result") or "{}")
+      local answer = core.json_decode(wait("fleet/" .. vin .. "/charge_limit/set/result"))
       assert.equal("done", answer.outcome)
-      shell:write "\n"
-      shell:close()
-      local ends = core.clock() + 20
-      while heard["fleet/bridge/default/availability"] ~= "offline" and core.clock() < ends do fleet.sleep(0.02) end
-      assert.equal("offline", heard["fleet/bridge/default/availability"])
-      listener:stop()
+      stop()
+      wait("fleet/bridge/default/availability", "offline")
     end)
     assert.equal("0\n", files.read(directory .. "/status"))
     local out = files.read(directory .. "/out")
     assert.matches("2 cars: about %d+%.%d%d USD a month", out)
     assert.not_matches("s3cret", out)
-    broker.stop()
-    process.execute("rm -rf " .. quote(directory))
+  end)
+
+  it("is not waited for where it ends at once: its words are told", function()
+    local ok, failure = pcall(beside_bridge, "http", function(wait) wait("fleet/" .. vin .. "/battery") end)
+    assert.is_false(ok)
+    assert.matches("says nothing on fleet/" .. vin .. "/battery: .*cannot be 'http://127", failure)
   end)
 
   -- Nothing of these reaches a network.
@@ -84,7 +120,6 @@ describe("fleet mqtt", function()
   end
 
   it("refuses what is wrong, and a password in the open", function()
-    local directory = process.temporary "mqtt"
     local function options(text)
       local path = files.write(directory .. "/options.json", text)
       process.execute("chmod 600 " .. quote(path))
@@ -101,6 +136,5 @@ describe("fleet mqtt", function()
     assert.not_matches("s3cret", refused { "--broker=mqtt://h", "--password=s3cret" })
     assert.matches("discovery", refused { "--broker=mqtt://h", "--discovery=both" })
     assert.matches("takes no 'extra'", refused { "extra" })
-    process.execute("rm -rf " .. quote(directory))
   end)
 end)
