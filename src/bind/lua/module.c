@@ -12,7 +12,7 @@ static void (*const openers[])(lua_State *) = {
     open_forward,  open_request,      open_reply,    open_result,  open_next,     open_handle,
     open_loop,     open_zone,         open_files,    open_records, open_counters, open_seals,
     open_crypto,   open_certificates, open_oauth,    open_signals, open_keys,     open_commands,
-    open_messages, open_sessions,     open_receiver, open_tariffs, open_redact};
+    open_messages, open_sessions,     open_receiver, open_tariffs, open_redact,   open_hostname};
 
 /* core.versions() -> { libcurl =, tls =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need
  * not be those of the build; tls is what libcurl does TLS with. */
