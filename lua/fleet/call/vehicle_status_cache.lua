@@ -24,26 +24,11 @@ function M.recall(context, vin)
   return text and core.json_decode(text) or nil
 end
 
-local function parts(version)
-  local list = {}
-  for number in string.gmatch(version, "%d+") do list[#list + 1] = tonumber(number) end
-  return list
-end
-
---- Whether a firmware version such as "2024.14.9" comes before another.
-function M.older(version, other)
-  local a, b = parts(version), parts(other)
-  for i = 1, math.max(#a, #b) do
-    if (a[i] or 0) ~= (b[i] or 0) then return (a[i] or 0) < (b[i] or 0) end
-  end
-  return false
-end
-
 --- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be.
 function M.objection(context, row, vin)
   local info = M.recall(context, vin)
   local version = info and info.firmware_version
-  if type(version) == "string" and #parts(version) > 0 and M.older(version, row["until"]) then return nil end
+  if core.firmware_older(version, row["until"]) then return nil end
   local seen = version and ("the vehicle has " .. tostring(version)) or "its firmware is not known here: call fleet_status first"
   return string.format("from firmware %s on it adds a schedule with every call; %s. Use %s, or force = true", row["until"], seen,
     row.replacement)
