@@ -665,6 +665,25 @@ describe("requests on the wire", function()
   end)
 end)
 
+describe("a task that yields by itself", function()
+  it("ends with an error that says how a task waits, and holds up nobody", function()
+    local went_on = false
+    local yielding = fleet.spawn(function()
+      fleet.sleep(0)
+      coroutine.yield()
+      went_on = true
+    end)
+    local other = fleet.spawn(function()
+      fleet.sleep(0)
+      return "went on"
+    end)
+    assert.equal("went on", other:wait())
+    local ok, err = pcall(yielding.wait, yielding)
+    assert.is_false(ok or went_on)
+    assert.matches("^a task yielded to nobody", err)
+  end)
+end)
+
 describe("a coroutine that is no task", function()
   it("waits by the hook, whoever runs it", function()
     local time = virtual.install()

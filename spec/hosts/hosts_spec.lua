@@ -63,6 +63,15 @@ local hosts = {
   { name = "a C host with GLib", needs = "pkg-config --exists glib-2.0", line = function()
     return paths "5.4" .. compiled("glib", "glib-2.0") .. " spec/hosts/c_host.lua"
   end },
+  { name = "HAProxy", needs = "haproxy", line = function()
+    return paths "5.3" .. "WORKLOAD=1 FORCED_YIELD=1000000000 HOST_SOCKET=" .. quote(process.temporary "haproxy" .. "/socket")
+      .. " haproxy -db -f spec/hosts/haproxy.cfg"
+  end },
+  { name = "nginx", needs = "test -e /usr/lib/nginx/modules/ngx_http_lua_module.so", line = function()
+    local directory = quote(process.temporary "nginx-host")
+    return "-C " .. directory .. " " .. paths "jit" .. "WORKLOAD=1 nginx -e stderr -p " .. directory .. " -c "
+      .. quote(process.root .. "/spec/hosts/nginx.conf")
+  end },
   { name = "Neovim", needs = "nvim", line = function()
     return paths "jit" .. "XDG_STATE_HOME=/nowhere nvim --headless -u NONE -i NONE -n -c 'luafile spec/hosts/luv.lua' -c qa!"
   end },
@@ -190,5 +199,42 @@ describe("in every host", function()
     assert.matches("online\n", out)
     assert.matches("nginx\n", out)
     assert.matches("VIN", out, 1, true)
+  end)
+
+  -- ---- many requests at once in a server that runs Lua ----
+
+  local function eight_at_once(ask)
+    return "for i in 1 2 3 4 5 6 7 8; do " .. ask .. " & asked=\"$asked $!\"; done; wait $asked"
+  end
+
+  local function in_haproxy(forced_yield, asked)
+    local socket = quote(process.temporary "haproxy" .. "/socket")
+    local ask = "curl -s -m 30 --unix-socket " .. socket .. " http://localhost/"
+    local start = "export FLEET_KEY FLEET_VIN; " .. paths "5.3" .. "FORCED_YIELD=" .. forced_yield .. " HOST_SOCKET=" .. socket
+      .. " haproxy -db -f spec/hosts/haproxy.cfg"
+    return served(start, "test -S " .. socket, asked(ask))
+  end
+
+  it("requests share tasks and sessions: HAProxy", function()
+    if not there "haproxy" then return pending "haproxy is not installed" end
+    local out = in_haproxy(1000000000, eight_at_once)
+    assert.equal(8, select(2, string.gsub(out, "signed, 10 reads, nil", "")), out)
+  end)
+
+  it("HAProxy that interrupts Lua code is told what to set", function()
+    if not there "haproxy" then return pending "haproxy is not installed" end
+    local out = in_haproxy(10000, function(ask) return ask end)
+    assert.matches("put 'tune.lua.forced-yield 1000000000' into the section global", out, 1, true)
+    assert.not_matches("10 reads", out)
+  end)
+
+  it("requests share tasks and sessions: nginx", function()
+    if not io.open "/usr/lib/nginx/modules/ngx_http_lua_module.so" then return pending "nginx has no Lua module" end
+    local directory = process.temporary "nginx-host"
+    local ask = "curl -s -m 30 --unix-socket " .. quote(directory .. "/nginx.sock") .. " http://localhost/"
+    local start = "export FLEET_KEY FLEET_VIN; cd " .. quote(directory) .. "; " .. paths "jit" .. "nginx -e stderr -p " .. quote(directory)
+      .. " -c " .. quote(process.root .. "/spec/hosts/nginx.conf")
+    local out = served(start, "test -S nginx.sock", eight_at_once(ask))
+    assert.equal(8, select(2, string.gsub(out, "signed, 10 reads, nil", "")), out)
   end)
 end)

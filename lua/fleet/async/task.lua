@@ -10,6 +10,7 @@ local turns = require "fleet.async.loop"
 local M = {}
 
 local unpack, close_coroutine, running = compat.unpack, compat.close_coroutine, compat.running
+local coroutine = compat.coroutine
 local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
 local alive = 0 -- tasks that have not ended
 
@@ -124,12 +125,16 @@ local function body(task)
   task.results = pack(task.fn(unpack(task.arguments, 1, task.arguments.n)))
 end
 
+local foreign_yield = "a task yielded to nobody, and would wait for ever: it waits by fleet.sleep, task:wait and calls; "
+  .. "coroutine.yield, and a host's functions that wait, belong into coroutines of the host"
+
 function turns.resume(task)
   if task.state ~= "running" then return end
   if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
   task.started = true
   local ok, failure = coroutine.resume(task.coroutine, task)
-  if coroutine.status(task.coroutine) == "dead" then finish(task, ok, failure) end
+  if coroutine.status(task.coroutine) == "dead" then return finish(task, ok, failure) end
+  if not task.waiter then finish(task, false, foreign_yield) end
 end
 
 --- Starts fn(...) as a task; it first runs in the next step of the loop. Returns the task.

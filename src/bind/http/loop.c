@@ -10,6 +10,7 @@ static int l_loop(lua_State *L) {
   struct loop *l = box_new(L, &loop_type, sizeof *l, 1);
   lua_newtable(L);
   lua_setiuservalue(L, -2, LOOP_TOKENS);
+  l->interrupts = host_interrupts(L);
   l->shared = calloc(1, sizeof *l->shared);
   if (!l->shared) return luaL_error(L, "out of memory");
   box_open(L, -1);
@@ -47,6 +48,7 @@ static int l_wait(lua_State *L) {
 /* loop:step(): handles what is ready without waiting. */
 static int l_step(lua_State *L) {
   struct loop *l = check_loop(L);
+  if (l->interrupts) refuse_interruptions(L);
   if (l->next >= l->count) take_events(l, 0);
   return 0;
 }

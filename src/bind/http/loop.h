@@ -1,5 +1,5 @@
 /* The loop in Lua, and what its files share: its box, waiting and stepping (loop.c), requests on their way
- * out (submit.c).
+ * out (submit.c), hosts that interrupt it (interrupts.c).
  */
 #ifndef FLEET_BIND_HTTP_LOOP_H
 #define FLEET_BIND_HTTP_LOOP_H
@@ -17,12 +17,15 @@ struct loop {
   int count, next;
   double own, told; /* seconds that loop:timeout was last given, and what it answered; negative: none */
   bool exported;    /* a host waits on the descriptor: its timer must be armed */
+  bool interrupts;  /* host_interrupts */
 };
 
 extern const struct box_type loop_type;
 struct loop *check_loop(lua_State *L); /* the first argument */
 
-void open_settings(lua_State *L); /* core.settings */
+void open_settings(lua_State *L);        /* core.settings */
+bool host_interrupts(lua_State *L);      /* whether the host may interrupt Lua code */
+void refuse_interruptions(lua_State *L); /* raises where it may interrupt the running coroutine */
 int loop_l_submit(lua_State *L);
 int loop_l_submit_raw(lua_State *L);
 
