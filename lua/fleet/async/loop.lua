@@ -266,16 +266,12 @@ function loop.step()
   if exported then loop.timeout() end
 end
 
-local function earlier(a, b)
-  return a and b and math.min(a, b) or a or b
-end
-
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
 function loop.timeout()
   local opened = open()
   if queue_first then return opened:timeout(0) end
   local at = timers.next_at()
-  return opened:timeout(earlier(at and math.max(at - M.now(), 0) / loop.speed, seconds_to_nudge()))
+  return opened:timeout(at and math.max(at - M.now(), 0) / loop.speed, seconds_to_nudge())
 end
 
 --- Whether step has something to do without waiting (LuaSocket's word).

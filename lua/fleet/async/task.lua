@@ -125,8 +125,7 @@ local function body(task)
   task.results = pack(task.fn(unpack(task.arguments, 1, task.arguments.n)))
 end
 
-local foreign_yield = "a task yielded to nobody, and would wait for ever: it waits by fleet.sleep, task:wait and calls; "
-  .. "coroutine.yield, and a host's functions that wait, belong into coroutines of the host"
+local foreign_yield = "a task yielded to nobody, and would wait for ever: coroutine.yield and a host's waits belong outside of tasks"
 
 function turns.resume(task)
   if task.state ~= "running" then return end

@@ -72,11 +72,11 @@ static int l_fd(lua_State *L) {
   return 1;
 }
 
-/* loop:timeout(seconds or nil) -> seconds or nil: the earlier of libcurl's timer and the caller's; arms the
- * descriptor. */
+/* loop:timeout(seconds or nil, seconds or nil) -> seconds or nil: the earliest of libcurl's timer and the
+ * caller's; arms the descriptor. */
 static int l_timeout(lua_State *L) {
   struct loop *l = check_loop(L);
-  l->own = luaL_optnumber(L, 2, -1);
+  l->own = earlier(luaL_optnumber(L, 2, -1), luaL_optnumber(L, 3, -1));
   double seconds = earlier(l->own, http_timeout(l->shared->http));
   if (l->next < l->count) seconds = 0;
   l->told = seconds;
