@@ -1506,7 +1506,7 @@ function fleet.from_config(path) end
 ---@return T
 function fleet.throwing(object) end
 
----Starts a task, now or in the next step of the loop.
+---Starts a task, which first runs in the next step of the loop, or, behind more than sixteen others, in one of the next.
 ---@param fn function
 ---@param ... any
 ---@return fleet.task

@@ -92,6 +92,25 @@ describe("the descriptor", function()
     end
   end)
 
+  it("is ready again after a few of many tasks: what begins at once does not hold up the host", function()
+    turn_until(function() return loop.timeout() == nil or loop.timeout() > 0 end)
+    local begun, order = 0, {}
+    for i = 1, 100 do
+      fleet.spawn(function() begun, order[#order + 1] = begun + 1, i end)
+    end
+    local steps, most = 0, 0
+    while begun < 100 do
+      assert.is_true(ready(5))
+      local before = begun
+      loop.step()
+      steps, most = steps + 1, math.max(most, begun - before)
+      assert.is_true(steps < 100, "no task began")
+    end
+    assert.is_true(most > 1 and most <= 20, most .. " began in one step")
+    for i = 1, 100 do assert.equal(i, order[i]) end
+    assert.is_false(loop.dirty())
+  end)
+
   it("is ready as long as something waits to be done, and quiet when nothing does", function()
     turn_until(function()
       loop.step()

@@ -33,7 +33,7 @@ describe("a task", function()
     local function cost(count)
       local sleeping = {}
       for i = 1, count do sleeping[i] = fleet.spawn(function() fleet.sleep(1000 + i) end) end
-      fleet.loop.step()
+      repeat fleet.loop.step() until not fleet.loop.dirty()
       local instructions = 0
       debug.sethook(function() instructions = instructions + 1 end, "", 1)
       sleeping[count / 2]:cancel()

@@ -21,7 +21,7 @@ local replies, next_id = {}, 0 -- request id -> waiter
 local watches = {} -- descriptor -> watch
 local turning = 0 -- turns that are under way
 local exported = false -- a host waits on the descriptor
-local replies_per_turn = 8
+local replies_per_turn, tasks_per_turn = 8, 16
 
 local function open()
   engine = engine or assert(core.loop())
@@ -195,12 +195,13 @@ end
 -- The task that is about to run: until its coroutine does it can be put back.
 local entered = false
 
--- Only what is runnable now: a task that keeps itself runnable must not starve the descriptors. In a forked child the rest
--- is the parent's.
+-- Only what is runnable now, and a few of those: a task that keeps itself runnable must not starve the descriptors, and a
+-- hundred that begin at once must not hold up the host. In a forked child the rest is the parent's.
 local function run_runnable()
   local stop, generation, outer = queue_last, M.generation, entered
-  while queue_first do
+  for _ = 1, tasks_per_turn do
     local entry = queue_first
+    if not entry then return end
     entered = entry
     queue_first = entry.following
     if not queue_first then queue_last = nil end

@@ -136,7 +136,7 @@ function turns.resume(task)
   if not task.waiter then finish(task, false, foreign_yield) end
 end
 
---- Starts fn(...) as a task; it first runs in the next step of the loop. Returns the task.
+--- Starts fn(...) as a task; it first runs in the next step of the loop, or in one of the next. Returns the task.
 function M.spawn(fn, ...)
   if type(fn) ~= "function" then errors.usage("spawn: a function is needed, got " .. type(fn)) end
   local task = setmetatable({
