@@ -9,14 +9,14 @@ describe("the proxy's queue", function()
   before_each(function() time = virtual.install() end)
   after_each(function() time.restore() end)
 
-  -- Runs jobs { caller, vin } that take a second each, all asked for at once; → the callers in the order in which they began.
+  -- Runs jobs { caller, vin, source } that take a second each, all asked for at once; → the callers in the order in which they began.
   local function order(queue, jobs, seconds)
     local began = {}
     fleet.run(function()
       local tasks = {}
       for i, job in ipairs(jobs) do
         tasks[i] = fleet.spawn(function()
-          if not queue:enter(job[2] or "A", job[1], seconds or 100) then
+          if not queue:enter(job[2] or "A", job[1], seconds or 100, job[3]) then
             began[#began + 1] = "-" .. job[1]
             return
           end
@@ -54,6 +54,30 @@ describe("the proxy's queue", function()
     assert.equal("a -a a a", order(queue, { { "a" }, { "a" }, { "a" }, { "a" } }))
     assert.equal("a a -a -a a a a", order(queue, { { "a", "A" }, { "a", "B" }, { "a", "A" }, { "a", "A" }, { "a", "B" }, { "a", "B" },
       { "a", "A" } }))
+    empty(queue)
+  end)
+
+  it("serves sources in turn, and their callers beneath: names that are made up bring nothing", function()
+    local queue = queues.new()
+    local jobs = { { "a", nil, "x" }, { "b", nil, "x" }, { "c", nil, "x" }, { "d", nil, "x" }, { "b", nil, "x" }, { "e", nil, "y" },
+      { "e", nil, "y" } }
+    assert.equal("a b e c e d b", order(queue, jobs))
+    empty(queue)
+  end)
+
+  it("that one source has filled has room for another, which is told at the other's cost", function()
+    local queue = queues.new { waiting_per_vin = 3, waiting = 100 }
+    local jobs = { { "a", nil, "x" }, { "b", nil, "x" }, { "c", nil, "x" }, { "d", nil, "x" }, { "e", nil, "x" }, { "f", nil, "y" } }
+    assert.equal("a -e -d b f c", order(queue, jobs))
+    empty(queue)
+    jobs[#jobs + 1], jobs[#jobs + 2] = { "g", nil, "y" }, { "h", nil, "z" }
+    assert.equal("a -e -g -d -c b f h", order(queue, jobs))
+    empty(queue)
+  end)
+
+  it("that many sources have filled is full", function()
+    local queue = queues.new { waiting_per_vin = 2, waiting = 100 }
+    assert.equal("a -d b c", order(queue, { { "a" }, { "b" }, { "c" }, { "d" } }))
     empty(queue)
   end)
 

@@ -331,6 +331,33 @@ describe("the proxy's service", function()
       assert.equal(3, #world.ran)
     end)
 
+    it("is shared by the addresses that tokens come from, whatever tokens those are", function()
+      service = serving { of_client = { token = nil, client_id = "c", store = fleet.store.memory() } }
+      world.before = function() fleet.sleep(0.1) end
+      local known, order = callers.new {}, {}
+      local function send(tasks, address, name, token)
+        local from = { peer = function() return address end }
+        tasks[#tasks + 1] = fleet.spawn(function()
+          local who, digest = known:by_token(token, address)
+          service:handle(who, {
+            method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/honk_horn", query = "", headers = {}, body = "",
+          }, token, digest, from)
+          order[#order + 1] = name
+        end)
+      end
+      fleet.run(function()
+        local tasks = {}
+        for i = 1, 20 do send(tasks, "192.0.2.1", "many", "invented" .. i) end
+        for _ = 1, 2 do send(tasks, "192.0.2.2", "one", world.token) end
+        for _, task in ipairs(tasks) do task:wait() end
+      end)
+      local last = 0
+      for place, name in ipairs(order) do
+        if name == "one" then last = place end
+      end
+      assert.same({ 22, true }, { #order, last <= 5 }, "the last one of one came as number " .. last)
+    end)
+
     it("that took all the time is told, and nothing is sent", function()
       service = serving { timeout = 2 }
       world.before = function(_, kind) if kind == "command" then fleet.sleep(5) end end

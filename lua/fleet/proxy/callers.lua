@@ -149,6 +149,8 @@ local function network_of(address)
   return table.concat(groups, ":", 1, 4)
 end
 
+M.network = network_of
+
 -- A minute in which nobody asked is a whole one again.
 local function forget_idle(self, now)
   for network, minute in pairs(self.networks) do

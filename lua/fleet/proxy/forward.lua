@@ -28,6 +28,11 @@ local function taken(reply)
   return { status = status, headers = headers, body = reply:body() }
 end
 
+-- Whether the call ended after its last answer: the token that was refused could not be refreshed, or no time was left.
+local function ended_later(call, err, last)
+  return err ~= nil and (call.rejected ~= nil and call.rejected == call.token or err.status ~= last.status)
+end
+
 --- Calls the row with the caller's values. Returns status, headers, body, and the err of a call that failed.
 function M.call(client, row, values, query, body, seconds)
   local planned, request = pcall(core.forward, row.pointer, values, query, body, seconds)
@@ -37,7 +42,7 @@ function M.call(client, row, values, query, body, seconds)
   call.id = values.vin or values.energy_site_id
   call.on_reply = function(reply) last = taken(reply) end
   local _, err = calls.guarded(call, retry.perform)
-  if not last then return replies.failure(err) end
+  if not last or ended_later(call, err, last) then return replies.failure(err) end
   if err and err.outcome then last.headers["x-fleet-outcome"] = err.outcome end
   return last.status, last.headers, last.body, err
 end

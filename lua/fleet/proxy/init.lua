@@ -69,7 +69,7 @@ local function serve(self, request, asked, caller, token, digest)
   local metrics = service.metrics
   users:enter()
   metrics.in_flight, self.in_flight = metrics.in_flight + 1, self.in_flight + 1
-  local ran, status, headers, body = pcall(service.handle, service, caller, asked, token, digest)
+  local ran, status, headers, body = pcall(service.handle, service, caller, asked, token, digest, request)
   metrics.in_flight, self.in_flight = metrics.in_flight - 1, self.in_flight - 1
   users:leave()
   if not ran then return failed(self, request, status) end

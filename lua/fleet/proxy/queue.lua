@@ -1,5 +1,6 @@
--- Whose turn it is at a vehicle. One command at a time per VIN; those who wait are served caller by caller, so that one who
--- sends a hundred does not keep another waiting. All tables are bounded: who finds them full is told at once.
+-- Whose turn it is at a vehicle. One command at a time per VIN. Those who wait are served source by source, and caller by caller
+-- beneath: one who sends a hundred does not keep another waiting, nor does one who invents a name for each of them. All tables are
+-- bounded: who finds them full is told at once, unless another source fills them: then it gives up its newest place.
 
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -16,74 +17,144 @@ function M.new(limits)
   }, M)
 end
 
+-- ---- those who wait at one vehicle: a ring of sources, each a ring of callers, each a list of waiters ----
+
+local function new_ring(name)
+  return { name = name, count = 0, by_name = {} }
+end
+
+-- Members take turns in the order in which they came.
+local function member_of(ring, name)
+  local member = ring.by_name[name]
+  if not member then
+    member = new_ring(name)
+    ring.by_name[name] = member
+    ring[#ring + 1] = member
+  end
+  return member
+end
+
+local function forget_empty(ring, at)
+  local member = ring[at]
+  if member.count > 0 then return end
+  table.remove(ring, at)
+  ring.by_name[member.name] = nil
+end
+
+-- Whoever had his turn stands at the end.
+local function take_first(ring, depth)
+  ring.count = ring.count - 1
+  if depth == 0 then return table.remove(ring, 1) end
+  local member = table.remove(ring, 1)
+  ring[#ring + 1] = member
+  local waiter = take_first(member, depth - 1)
+  forget_empty(ring, #ring)
+  return waiter
+end
+
+local function largest(ring)
+  local found = 1
+  for i = 2, #ring do
+    if ring[i].count >= ring[found].count then found = i end
+  end
+  return found
+end
+
+local function take_newest(ring, depth)
+  ring.count = ring.count - 1
+  if depth == 0 then return table.remove(ring) end
+  local at = largest(ring)
+  local waiter = take_newest(ring[at], depth - 1)
+  forget_empty(ring, at)
+  return waiter
+end
+
+local rings = 2 -- sources, callers
+
+-- ---- a vehicle ----
+
 local function place_of(self, vin)
   local place = self.places[vin]
   if not place then
-    place = { busy = 0, waiting = 0, callers = nil, lists = nil } -- lists once somebody waits
+    place = { busy = 0, sources = nil } -- once somebody waits
     self.places[vin] = place
   end
   return place
 end
 
--- Callers take turns in the order in which they came.
-local function join(place, caller)
+local function waiting_at(place)
+  return place.sources and place.sources.count or 0
+end
+
+local function join(place, source, caller)
   local waiter = {}
-  place.callers, place.lists = place.callers or {}, place.lists or {}
-  local list = place.lists[caller]
-  if not list then
-    list = {}
-    place.lists[caller] = list
-    place.callers[#place.callers + 1] = caller
-  end
+  place.sources = place.sources or new_ring()
+  local ring = member_of(place.sources, source)
+  local list = member_of(ring, caller)
   list[#list + 1] = waiter
-  place.waiting = place.waiting + 1
+  place.sources.count, ring.count, list.count = place.sources.count + 1, ring.count + 1, list.count + 1
   return waiter
 end
 
-local function take_next(place)
-  local caller = place.callers and table.remove(place.callers, 1)
-  if not caller then return nil end
-  local list = place.lists[caller]
-  local waiter = table.remove(list, 1)
-  if list[1] then
-    place.callers[#place.callers + 1] = caller
-  else
-    place.lists[caller] = nil
-  end
-  place.waiting = place.waiting - 1
-  return waiter
+local function tell(waiter, comes)
+  if waiter.gone or waiter.done then return false end
+  tasks.wake(waiter, comes)
+  return true
 end
 
 -- Who gave up is passed over when his turn comes; until then he counts, so that the tables stay bounded.
 local function pass_on(self, vin, place)
-  while place.busy < self.per_vin do
-    local waiter = take_next(place)
-    if not waiter then break end
+  while place.busy < self.per_vin and waiting_at(place) > 0 do
+    local waiter = take_first(place.sources, rings)
     self.waiting = self.waiting - 1
-    if not waiter.gone and not waiter.done then
-      place.busy = place.busy + 1
-      tasks.wake(waiter, true)
-    end
+    if tell(waiter, true) then place.busy = place.busy + 1 end
   end
-  if place.busy == 0 and place.waiting == 0 then self.places[vin] = nil end
+  if place.busy == 0 and waiting_at(place) == 0 then self.places[vin] = nil end
 end
 
---- Whether one more may wait for this vehicle.
-function M:has_room(vin)
+-- Whether another source waits for this vehicle in more places than this one would have.
+local function is_outnumbered(place, source)
+  local sources = place.sources
+  if not sources or not sources[1] then return false end
+  local own = sources.by_name[source]
+  return sources[largest(sources)].count > (own and own.count or 0) + 1
+end
+
+local function is_free(self, place)
+  return waiting_at(place) < self.waiting_per_vin and self.waiting < self.most
+end
+
+--- Whether one more of this source may wait for this vehicle.
+function M:has_room(vin, source)
   local place = self.places[vin]
-  return not place or place.busy < self.per_vin or place.waiting < self.waiting_per_vin and self.waiting < self.most
+  return not place or place.busy < self.per_vin or is_free(self, place) or is_outnumbered(place, source)
 end
 
---- Waits for the vehicle, at most so many seconds. Returns true; false when there is no room or the time is over. Whoever got
---- true calls leave.
-function M:enter(vin, caller, seconds)
-  if not self:has_room(vin) then return false end
+local function make_room(self, place)
+  if is_free(self, place) then return end
+  local waiter = take_newest(place.sources, rings)
+  self.waiting = self.waiting - 1
+  tell(waiter, false)
+end
+
+--- Whether a command for this vehicle would have to wait.
+function M:is_busy(vin)
+  local place = self.places[vin]
+  return place ~= nil and place.busy >= self.per_vin
+end
+
+--- Waits for the vehicle, at most so many seconds. source: where the caller is. Returns true; false when there is no room or the
+--- time is over. Whoever got true calls leave.
+function M:enter(vin, caller, seconds, source)
+  source = source or caller
+  if not self:has_room(vin, source) then return false end
   local place = place_of(self, vin)
   if place.busy < self.per_vin then
     place.busy = place.busy + 1
     return true
   end
-  local waiter = join(place, caller)
+  make_room(self, place)
+  local waiter = join(place, source, caller)
   self.waiting = self.waiting + 1
   local ran, woken = pcall(tasks.await_for, waiter, seconds)
   if ran and woken then return true end

@@ -120,10 +120,17 @@ local function check_rate(call)
   if not taken then return too_many("the caller's calls of this minute are used up", seconds) end
 end
 
+-- Where one who brings a token of the service is: tokens can be made up, networks cannot.
+local function source_of(call)
+  local address = call.token and call.from and call.from:peer()
+  return address and callers.network(address) or call.caller.name
+end
+
 local function check_room(call)
-  if call.row.flags.command and not call.service.queue:has_room(call.values.vin) then
-    return too_many("too many commands wait for this vehicle", 1)
-  end
+  local queue, vin = call.service.queue, call.values.vin
+  if not call.row.flags.command or not queue:is_busy(vin) then return nil end
+  call.source = source_of(call)
+  if not queue:has_room(vin, call.source) then return too_many("too many commands wait for this vehicle", 1) end
 end
 
 local function find_client(call)
@@ -188,7 +195,7 @@ end
 
 local function in_turn(call)
   local queue, vin = call.service.queue, call.values.vin
-  if not queue:enter(vin, call.caller.name, call.deadline - tasks.now()) then
+  if not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
     call.err = { kind = "busy", outcome = "not_sent" }
     return { too_many("other commands for this vehicle took all the time", 1) }
   end
@@ -283,13 +290,13 @@ local function refusal_of(call)
   end
 end
 
---- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil; digest: of it.
---- Runs in a task. Returns status, headers, body.
-function M:handle(caller, asked, token, digest)
+--- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil; digest: of it;
+--- from: whose peer() tells the caller's address, or nil. Runs in a task. Returns status, headers, body.
+function M:handle(caller, asked, token, digest, from)
   local now = tasks.now()
   local call = {
-    service = self, caller = caller, asked = asked, token = token, digest = digest, began = now, deadline = now + self.timeout,
-    account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, -- room for what will be known
+    service = self, caller = caller, asked = asked, token = token, digest = digest, from = from, began = now, deadline = now + self.timeout,
+    account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, source = nil, -- room for what will be known
   }
   call.account, call.path = account_of(asked)
   local answer = refusal_of(call)

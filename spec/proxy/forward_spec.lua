@@ -1,0 +1,82 @@
+-- What a call that is passed on comes back with, when it took several attempts: the answer of the last one, or why there was none.
+local callers = require "fleet.proxy.callers"
+local clients = require "fleet.proxy.clients"
+local core = require "fleet.core"
+local fleet = require "fleet"
+local services = require "fleet.proxy.service"
+local virtual = require "spec.support.harness.virtual"
+
+local expired = { status = 401, headers = {}, body = '{"error":"token expired"}' }
+local good = { status = 200, headers = {}, body = '{"response":[]}' }
+local pair = '{"access_token":"second","refresh_token":"r2","expires_in":28800,"token_type":"Bearer"}'
+
+describe("a read that is passed on", function()
+  local time, opened
+
+  before_each(function() time = virtual.install() end)
+  after_each(function()
+    opened:close()
+    time.restore()
+  end)
+
+  -- A service that answers one by one from its list (false: nothing comes), and so does its token endpoint.
+  local function ask(answers, token_answers)
+    local store = fleet.store.memory()
+    assert(store:put("token/default/user", core.json_encode {
+      access_token = "first", refresh_token = "r1", saved_at = time.now(), expires_at = 4e9, scope = "openid offline_access",
+    }))
+    local function http(request)
+      local list = request.url:find("/token", 1, true) and token_answers or answers
+      local answer = table.remove(list, 1)
+      if not answer then return nil, "connection refused" end
+      return answer
+    end
+    opened = clients.new(fleet.new { base_url = "https://base", auth_url = "https://auth", client_id = "c", store = store,
+      key = core.key.generate(), http = http, timeout = 20 })
+    return fleet.run(function()
+      local status, headers, body = services.new({ clients = opened, timeout = 30 }):handle(callers.new({}).anybody, {
+        method = "GET", path = "/api/1/products", query = "", headers = {}, body = "",
+      })
+      return { status = status, headers = headers, body = body }
+    end)
+  end
+
+  it("has the answer to the refreshed token", function()
+    local reply = ask({ expired, good }, { { status = 200, headers = {}, body = pair } })
+    assert.same({ 200, good.body }, { reply.status, reply.body })
+  end)
+
+  it("has the second 401 where the refreshed token is refused too", function()
+    local again = { status = 401, headers = {}, body = '{"error":"revoked"}' }
+    local reply = ask({ expired, again }, { { status = 200, headers = {}, body = pair } })
+    assert.same({ 401, again.body }, { reply.status, reply.body })
+  end)
+
+  it("does not blame the token when it could not be refreshed: the token service did not answer", function()
+    local reply = ask({ expired }, {})
+    assert.equal(502, reply.status, reply.body)
+    assert.matches("token", reply.body)
+    assert.not_matches("token expired", reply.body, 1, true)
+  end)
+
+  it("says so when the token service is busy, and until when", function()
+    local busy = { status = 503, headers = { ["retry-after"] = "7" }, body = "busy" }
+    local reply = ask({ expired }, { busy, busy, busy, busy, busy, busy })
+    assert.equal(503, reply.status, reply.body)
+    assert.not_matches("token expired", reply.body, 1, true)
+  end)
+
+  it("is 401 in words that help where the pair is refused for good", function()
+    local refused = { status = 401, headers = {}, body = '{"error":"login_required"}' }
+    local reply = ask({ expired }, { refused, refused })
+    assert.equal(401, reply.status)
+    assert.matches("sign in", reply.body)
+  end)
+
+  it("is 502 where a first answer was to be repeated and nothing more came", function()
+    local broken = { status = 502, headers = {}, body = "bad gateway" }
+    local reply = ask({ broken, false, false, false, false }, {})
+    assert.equal(502, reply.status)
+    assert.not_matches("bad gateway", reply.body)
+  end)
+end)
