@@ -22,6 +22,33 @@ describe("a simulated vehicle", function()
     assert.near(7.68, sim:section("charge_state").charge_energy_added, 0.001)
   end)
 
+  -- A night with everything that begins and ends in it: looked at every minute and once, it is the same night.
+  for _, case in ipairs {
+    { "charges to its limit and sleeps", { state = "online", sleep_after = 900,
+      charge_state = { conn_charge_cable = "IEC", charging_state = "Charging", battery_level = 71, charge_limit_soc = 80 } } },
+    { "charges by its schedules", { state = "asleep", sleep_after = 900,
+      charge_state = { conn_charge_cable = "IEC", charging_state = "Stopped", battery_level = 40, charge_limit_soc = 80 },
+      charge_schedule_data = { charge_schedules = {
+        { id = 1, enabled = true, start_enabled = true, start_time = 127, end_enabled = true, end_time = 251, days_of_week = 127 } } } } },
+    { "charges by the older setting", { state = "asleep", sleep_after = 900,
+      charge_state = { conn_charge_cable = "IEC", charging_state = "Stopped", battery_level = 40, charge_limit_soc = 50,
+        scheduled_charging_mode = "StartAt", scheduled_charging_start_time_app = 187 } } },
+    { "is warmed from the battery", { state = "online", sleep_after = 900,
+      charge_state = { battery_level = 12 }, climate_state = { is_climate_on = true, inside_temp = 2, outside_temp = -4 } } },
+  } do
+    it("that " .. case[1] .. " lives through a night in one look as in many", function()
+      local once, often = car(case[2]), car(case[2])
+      for _ = 1, 480 do often:advance(60) end
+      once:advance(480 * 60)
+      local a, b = once:car(), often:car()
+      assert.near(b.energy_percent, a.energy_percent, 1e-3)
+      assert.near(b.charged_kwh or 0, a.charged_kwh or 0, 1e-6)
+      assert.same({ b.record.state, b.used_at, b.sections.charge_state.charging_state },
+        { a.record.state, a.used_at, a.sections.charge_state.charging_state })
+      assert.near(b.sections.climate_state.inside_temp, a.sections.climate_state.inside_temp, 1e-3)
+    end)
+  end
+
   describe("has a range", function()
     local function range(sim)
       local charge = sim:section("charge_state")

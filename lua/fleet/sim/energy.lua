@@ -82,8 +82,13 @@ function M.new(entry, index, now, account, zone)
   return self
 end
 
+-- Clocks change on a quarter hour.
 function M.offset(site, at)
-  return site.zone(site.info.installation_time_zone, at)
+  local quarter, zone = math.floor(at / M.SLOT), site.info.installation_time_zone
+  if site.offset_quarter ~= quarter or site.offset_zone ~= zone then
+    site.offset_quarter, site.offset_zone, site.offset_seconds = quarter, zone, site.zone(zone, at)
+  end
+  return site.offset_seconds
 end
 
 -- ---- power at a moment ----
@@ -173,7 +178,10 @@ local FIELDS = {
 M.FIELDS = FIELDS
 
 function M.add(sum, flows, hours)
-  for _, name in ipairs(FIELDS) do sum[name] = (sum[name] or 0) + flows[name] * hours end
+  for i = 1, #FIELDS do
+    local name = FIELDS[i]
+    sum[name] = (sum[name] or 0) + flows[name] * hours
+  end
   return sum
 end
 
@@ -221,10 +229,25 @@ local function vehicle_power(site, at)
   return (site.metered[math.floor(at / M.STEP)] or 0) * 3600 / M.STEP
 end
 
+-- No sun for a quarter hour.
+local function is_dark(site, at)
+  if not site.info.components.solar then return true end
+  if site.live.solar_power then return site.live.solar_power == 0 end
+  local hour = M.local_hour(site, at)
+  return hour >= 20 or hour < 5.75
+end
+
+-- Where neither the sun nor a battery nor a car changes the flows, a quarter hour is one step: the house changes by the hour.
+local function step_of(site, at)
+  local steady = not has_battery(site) and next(site.metered) == nil and is_dark(site, at)
+  return steady and M.SLOT or M.STEP
+end
+
 function M.advance(site, now)
   local at = site.updated
   while at < now do
-    local to = math.min(now, (math.floor(at / M.STEP) + 1) * M.STEP)
+    local length = step_of(site, at)
+    local to = math.min(now, (math.floor(at / length) + 1) * length)
     keep(site, at, M.step(site, at, to - at, vehicle_power(site, at)), (to - at) / 3600)
     if to % M.STEP == 0 then site.metered[math.floor(at / M.STEP)] = nil end
     at = to

@@ -5,13 +5,14 @@
 --             two hours; heating or cooling takes 1.5 kW, from the cable where there is one
 --   waking    takes wake_seconds (12 unless the garage says otherwise, 10 to 60 in reality)
 --   sleep     after sleep_after seconds without use, where the garage gives it
--- Time passes in steps of at most a minute, and only when somebody looks.
+-- Time passes when somebody looks: by minutes where something begins or ends, else in one step.
 local schedules = require("fleet.sim.schedules")
 local vehicles = require("fleet.sim.vehicle")
 
 local M = { PACK_KWH = 75, PACK_MILES = 300, CLIMATE_KW = 1.5, STARTING_SECONDS = 10 }
 
 local STEP = 60
+local METERED = 300
 local SPARE = 1e-6
 
 local function round(x, step)
@@ -108,7 +109,7 @@ local function meter(vehicle, from, to, kwh)
   local list = vehicle.meter or {}
   vehicle.meter = list
   local last = list[#list]
-  if last and math.floor(last.from / 300) == math.floor(from / 300) then
+  if last and math.floor(last.from / METERED) == math.floor(from / METERED) then
     last.to, last.kwh = to, last.kwh + kwh
     return
   end
@@ -207,12 +208,12 @@ local function expire(vehicle, now)
   if vehicle.guest_code and now >= vehicle.guest_code.expires_at then vehicle.guest_code = nil end
 end
 
-local function step(vehicle, from, to)
+local function step(vehicle, from, to, due)
   local state = vehicle.sections.charge_state
   if state.charging_state == "Starting" and to >= (vehicle.starting_at or from) + M.STARTING_SECONDS then
     state.charging_state = "Charging"
   end
-  schedules.run(vehicle, from, to, M)
+  if due <= to then schedules.run(vehicle, from, to, M) end
   charge(vehicle, from, to)
   warm(vehicle, to - from)
   update_software(vehicle, to)
@@ -223,33 +224,51 @@ local function show(vehicle, now)
   show_battery(vehicle)
   show_charging(vehicle)
   expire(vehicle, now)
-  for _, section in pairs(vehicle.sections) do section.timestamp = math.floor(now * 1000) end
+  local stamp = math.floor(now * 1000)
+  for _, section in pairs(vehicle.sections) do section.timestamp = stamp end
   vehicle.sections.drive_state.gps_as_of = math.floor(now)
 end
 
--- A day without anything to do is one look instead of 1,440.
-local function quiet(vehicle)
-  local climate = vehicle.sections.climate_state
-  return not busy(vehicle) and not vehicle.wake_at and vehicle.sections.vehicle_state.software_update.status == "" and
-    math.abs(climate.inside_temp - climate.outside_temp) < 0.01 and
-    not (vehicle.sleep_after and vehicle.record.state == "online")
+-- The last whole minute before a moment: what happens at that moment happens in a step of a minute, as if time had passed by minutes.
+local function minute_before(moment)
+  return (math.ceil(moment / STEP - SPARE) - 1) * STEP
+end
+
+local function full_at(vehicle, at, kw)
+  local percent = vehicle.sections.charge_state.charge_limit_soc - vehicle.energy_percent
+  return at + math.max(0, percent) / 100 * M.PACK_KWH / kw * 3600
+end
+
+-- What cannot be told ahead: it is looked at every minute.
+local function unsteady(vehicle)
+  local climate, update = vehicle.sections.climate_state, vehicle.sections.vehicle_state.software_update
+  return vehicle.wake_at or update.status ~= "" or vehicle.sections.charge_state.charging_state == "Starting"
+    or climate.is_climate_on and not vehicle:cable()
 end
 
 local INSTANT = 0.1 -- seconds in which nothing happens: many reads in one moment see one state
 
--- A step in which a schedule acts is a short one.
-local function end_of_step(vehicle, at)
+-- Until when one step does what many of a minute would: nothing begins or ends in it. due: when a schedule acts next.
+local function end_of_step(vehicle, at, due)
   local minute = (math.floor(at / STEP) + 1) * STEP
-  return quiet(vehicle) and math.max(minute, schedules.next_at(vehicle, at) - STEP) or minute
+  if unsteady(vehicle) then return minute end
+  local ends, kw = minute_before(due), M.charging_kw(vehicle)
+  if kw > 0 then ends = math.min(ends, (math.floor(at / METERED) + 1) * METERED, minute_before(full_at(vehicle, at, kw))) end
+  if vehicle.sleep_after and vehicle.record.state == "online" and not busy(vehicle) then
+    ends = math.min(ends, minute_before(vehicle.used_at + vehicle.sleep_after))
+  end
+  return math.max(minute, ends)
 end
 
 -- Brings the vehicle to this moment.
 function M.advance(vehicle, now)
   if now - vehicle.updated < INSTANT then return end
   local at = vehicle.updated
+  local due = schedules.next_at(vehicle, at)
   while at < now do
-    local to = math.min(now, end_of_step(vehicle, at))
-    step(vehicle, at, to)
+    local to = math.min(now, end_of_step(vehicle, at, due))
+    step(vehicle, at, to, due)
+    if due <= to then due = schedules.next_at(vehicle, to) end
     at = to
   end
   vehicle.updated = now

@@ -113,10 +113,18 @@ local function next_moment(shift, minutes, from)
   return moment
 end
 
+-- Of the older single settings.
+local function older_at(charge, shift, from)
+  if charge.scheduled_charging_mode == "StartAt" then return next_moment(shift, charge.scheduled_charging_start_time_app, from) end
+  if charge.scheduled_charging_mode ~= "DepartBy" then return math.huge end
+  local departure = charge.scheduled_departure_time_minutes
+  return math.min(next_moment(shift, departure, from), next_moment(shift, departure, from + LEAD) - LEAD)
+end
+
 --- The next moment at which the clock of a vehicle may do something; math.huge where it has no schedule.
 function M.next_at(vehicle, from)
-  if vehicle.sections.charge_state.scheduled_charging_mode ~= "Off" then return from + MINUTE end
-  local shift, earliest = offset(vehicle), math.huge
+  local shift = offset(vehicle)
+  local earliest = older_at(vehicle.sections.charge_state, shift, from)
   for _, s in ipairs(vehicle.sections.charge_schedule_data.charge_schedules) do
     earliest = math.min(earliest, next_moment(shift, s.start_time, from), next_moment(shift, s.end_time, from))
   end

@@ -59,7 +59,7 @@ function M.new(options)
     garage = garage.load(options.garage), clock = clock.new(options), random = random.new(options.random),
     base_url = options.base_url, auth_url = options.auth_url, token_url = options.token_url, vendor = options.vendor or {},
     config_limit = options.config_limit or 5, zone = options.zone or utc_zone,
-    jws_verify = options.jws_verify, core = options.core, vehicles = {}, by_vin = {}, sites = {}, by_site = {},
+    jws_verify = options.jws_verify, core = options.core, vehicles = {}, subjects = {}, by_vin = {}, sites = {}, by_site = {},
     registered = {}, rows = rows.of(options.endpoints, options.commands),
   }, M)
   self.region = self.garage.region or self.garage.accounts[1].region or "na"
@@ -118,9 +118,7 @@ function M:business_account(auth_code)
   return nil
 end
 
--- A stable id of an account or of an application, in the form of a uuid.
-function M.subject(_, grant)
-  local name = grant.account and grant.account.email or grant.client_id
+local function uuid_of(name)
   local hex = {}
   for i = 1, 16 do
     local v = i * 7
@@ -129,6 +127,13 @@ function M.subject(_, grant)
   end
   local all = table.concat(hex)
   return ("%s-%s-4%s-a%s-%s"):format(all:sub(1, 8), all:sub(9, 12), all:sub(14, 16), all:sub(18, 20), all:sub(21, 32))
+end
+
+-- A stable id of an account or of an application, in the form of a uuid.
+function M:subject(grant)
+  local name = grant.account and grant.account.email or grant.client_id
+  self.subjects[name] = self.subjects[name] or uuid_of(name)
+  return self.subjects[name]
 end
 
 function M:is_audience(audience)

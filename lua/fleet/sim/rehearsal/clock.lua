@@ -4,16 +4,38 @@ local tasks = require "fleet.async"
 
 local M = {}
 
+local passed = 0
+
 --- Installs it, from this moment on. Returns what takes it back.
 function M.install(start)
   local loop = tasks.loop
-  local clock, wait, passed = loop.clock, loop.wait, 0
+  local clock, wait = loop.clock, loop.wait
+  passed = 0
   loop.clock = function() return 1000 + passed, start + passed end
   loop.wait = function(seconds)
     if not seconds then return wait(0.02) end
     if seconds > 0 then passed = passed + seconds end
   end
   return function() loop.clock, loop.wait = clock, wait end
+end
+
+local sleeper -- what the people's task waits on
+
+--- Waits in a task, at most so long. While nobody else has anything to do the time passes at once, without a turn of the loop.
+function M.sleep(seconds)
+  local until_others = tasks.loop.timeout()
+  if until_others and until_others <= seconds then
+    sleeper = {}
+    tasks.await_for(sleeper, seconds)
+    sleeper = nil
+  else
+    passed = passed + seconds
+  end
+end
+
+--- Ends a sleep that is under way.
+function M.disturb()
+  if sleeper then tasks.wake(sleeper) end
 end
 
 --- Wall seconds.

@@ -19,18 +19,25 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = { vin = service.vin, site = service.site, serve = service.serve }
 
-local sample_every = 300
+local sample_every, idle_every = 300, 900 -- seconds; prices are published by quarters of an hour at most
 
 local function act(stage, entry)
   if entry.habit == "ready" then return measure.ready(stage) end
   habits.act(stage, entry)
 end
 
+-- Seconds until the next sample: a car that does not charge, and will not begin by itself, needs fewer.
+local function until_sample(stage)
+  local passed = clock.now() - stage.from
+  local idle = idle_every - passed % idle_every
+  return measure.is_idle(stage, idle) and idle or sample_every - passed % sample_every
+end
+
 -- The people's task: sleeps from one action to the next, measuring on the way.
 local function live(stage, list)
   for _, entry in ipairs(list) do
     while clock.now() < entry.at do
-      tasks.sleep(math.max(0.001, math.min(entry.at - clock.now(), sample_every - (clock.now() - stage.from) % sample_every)))
+      clock.sleep(math.max(0.001, math.min(entry.at - clock.now(), until_sample(stage))))
       measure.energy(stage)
     end
     act(stage, entry)

@@ -43,6 +43,14 @@ function M.energy(stage)
   stage.measured = at
 end
 
+--- Whether the car does not charge now, nor by its own clock in so many seconds. A command that comes in between is measured before
+--- it is obeyed.
+function M.is_idle(stage, seconds)
+  local charging = stage.car.sections.charge_state.charging_state
+  if charging == "Charging" or charging == "Starting" then return false end
+  return require("fleet.sim.schedules").next_at(stage.car, stage.measured) > stage.measured + seconds
+end
+
 --- Notes the level at the moment by which the car should be ready.
 function M.ready(stage)
   stage.ready[#stage.ready + 1] = { at = clock.now(), level = stage.car.energy_percent, plugged = stage.car:cable() ~= nil }

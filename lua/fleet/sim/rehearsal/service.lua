@@ -5,6 +5,7 @@ local core = require "fleet.core"
 local calendar = require "fleet.automation.local_time"
 local clock = require "fleet.sim.rehearsal.clock"
 local cost = require "fleet.automation.cost"
+local measure = require "fleet.sim.rehearsal.measure"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 
@@ -41,6 +42,11 @@ end
 
 local hosts = { [base] = "base", [auth_host] = "auth", [token_host] = "token" }
 
+-- What changes what the car or the site does.
+local function is_command(stage, row, request)
+  return row.command or request.method == "POST" and stage.site and string.find(request.path, "energy_sites", 1, true)
+end
+
 local function record(stage, request, status, body)
   local row = request.row
   if not row or status == 401 then return end
@@ -48,9 +54,7 @@ local function record(stage, request, status, body)
   if cost.billed(status) and billing ~= "free" then stage.calls[billing] = (stage.calls[billing] or 0) + 1 end
   if at >= stage.to then return end
   if status >= 400 then stage.refused[#stage.refused + 1] = { at = at, name = row.name, status = status } end
-  if not row.command and not (request.method == "POST" and stage.site and string.find(request.path, "energy_sites", 1, true)) then
-    return
-  end
+  if not is_command(stage, row, request) then return end
   local reply = core.json_decode(body or "")
   local response = type(reply) == "table" and type(reply.response) == "table" and reply.response or {}
   stage.commands[#stage.commands + 1] = {
@@ -69,7 +73,10 @@ function M.serve(stage, request)
   }
   local status, headers, body, manner
   if asked.host == "base" then
+    local changes = request.method == "POST" and clock.now() < stage.to
+    if changes then measure.energy(stage) end
     status, headers, body, manner = stage.service:handle(asked)
+    if changes then clock.disturb() end
     record(stage, asked, status, body)
   else
     status, headers, body, manner = require("fleet.sim.auth").handle(stage.service, asked)
