@@ -1,7 +1,7 @@
 local connection, http, outcome = "spec/http/connection_spec.lua", "spec/http/http_spec.lua", "spec/http/outcome_spec.lua"
 
 return {
-  { "src/http/connection.c", "if (fd >= 0 && !c->transfer->fresh && !quiet(c, fd)) return false;", "", { connection } },
+  { "src/http/connection.c", "if (fd >= 0 && !c->transfer->fresh && !streams && !quiet(c, fd)) return false;", "", { connection } },
   { "src/http/connection.c", "&& socket_quiet(fd) && tls_quiet(c)", "&& socket_quiet(fd)", { connection } },
   { "src/http/connection.c", "!rested_too_long(find(c->http, fd), c->transfer) &&", "", { connection, http } },
   { "src/http/receive.c", "if (size > t->max_response)", "if (size > 2 * t->max_response)", { http } },

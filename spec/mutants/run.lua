@@ -49,7 +49,7 @@ end
 
 -- Every probe holds the whole core: only those are linked anew that the specs load.
 local function probes_of(specs)
-  local found = "grep -rhoE 'probe_[a-z]+' " .. table.concat(specs, " ") .. " spec/support --include=*.lua | sort -u"
+  local found = "grep -rhoE 'probe_[a-z_]+' " .. table.concat(specs, " ") .. " spec/support --include=*.lua | sort -u"
   local list = {}
   for _, name in ipairs(lines(found)) do list[#list + 1] = "build/plain/lib/" .. name .. ".so" end
   return "PROBES=" .. quote(table.concat(list, " "))
