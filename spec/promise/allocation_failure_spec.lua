@@ -71,6 +71,16 @@ local work = {
     local value, err, kind = core.result(request, reply, 0)
     arm(false)
     assert(value == nil and kind == "scope", kind) ]],
+  ["the cheapest hours"] = [[
+    local prices = {}
+    for i = 1, 24 do prices[i] = i / 100 end
+    local t = require("fleet.tariff").from_rows { currency = "EUR", prices = prices, time_zone = "Europe/Berlin" }
+    arm(true)
+    local found = t:cheapest { hours = 3, from = 1e9, to = 1e9 + 86400 }
+    local stretch = t:cheapest { hours = 3, from = 1e9, to = 1e9 + 86400, contiguous = true }
+    local parts = t:segments(1e9, 1e9 + 86400)
+    arm(false)
+    assert(found.hours == 3 and stretch.hours == 3 and #parts == 25, "hours are missing") ]],
   ["entering a vehicle's slot"] = [[
     local core, pool = require "fleet.core", require "fleet.signing.session_pool"
     local context = { sessions = {}, keys = { core.key.generate() }, config = {}, clock = function() return 5, 5 end }

@@ -113,6 +113,8 @@ describe("segments", function()
     assert.has_error(function() t:segments(0, at(2026, 1, 1)) end)
     assert.has_error(function() t:segments(at(2026, 1, 1), 1e9) end)
     assert.has_error(function() t:segments(0, 1e12) end)
+    assert.has_error(function() t:segments(0 / 0, 1e9) end)
+    assert.has_error(function() t:segments(1e12, 1e12 + 60) end)
   end)
 end)
 

@@ -8,7 +8,6 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local explain = require "fleet.tariff.explain"
 local diff = require "fleet.tariff.diff"
-local times = require "fleet.tariff.times"
 local build = require "fleet.tariff.build"
 local draw_text = require "fleet.tariff.text"
 local draw_svg = require "fleet.tariff.svg"
@@ -109,20 +108,23 @@ end
 --- Buy and sell price of a moment: { buy = { price =, season =, label = }, sell = the same or nil }. `when` is UTC
 --- seconds if the tariff has a time zone, or a local time { year =, month =, day =, hour = 0, min = 0 }.
 function methods:price(when)
-  return times.price(inside(self, "price"), when)
+  local own = inside(self, "price")
+  return own.plan:at(when, own.zone)
 end
 
 --- The stretches of one price from `from` to `to` (both UTC seconds, or both local times): a list of
 --- { from =, to =, buy =, sell = }, in order, without gaps.
 function methods:segments(from, to)
-  return times.segments(inside(self, "segments"), from, to)
+  local own = inside(self, "segments")
+  return own.plan:segments(from, to, own.zone)
 end
 
 --- The cheapest `hours` between `from` and `to`: a list of { from =, to =, price =, season =, label = } in the order of
 --- time, with .hours (less than asked when the window is shorter) and .mean. contiguous = true: one stretch.
 function methods:cheapest(options)
   check_options("cheapest", options, { hours = true, from = true, to = true, contiguous = true })
-  return times.cheapest(inside(self, "cheapest"), options)
+  local own = inside(self, "cheapest")
+  return own.plan:cheapest(options, own.zone)
 end
 
 --- The tariff as the service will keep it: negative prices 0, the buy price nowhere below the sell price. Labels and

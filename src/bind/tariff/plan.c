@@ -21,6 +21,10 @@ static int side_option(lua_State *L, int index) {
 static const luaL_Reg plan_methods[];
 static const struct box_type plan_type;
 
+static const struct tariff *check_tariff(lua_State *L) {
+  return ((struct plan_box *)box_check(L, 1, &plan_type))->tariff;
+}
+
 static int checked_within(lua_State *L, int index, int low, int high) {
   lua_Integer value = luaL_checkinteger(L, index);
   luaL_argcheck(L, value >= low && value <= high, index, "out of range");
@@ -134,9 +138,28 @@ static int l_normalised(lua_State *L) {
   return 2;
 }
 
-static const luaL_Reg plan_methods[] = {
-    {"price", l_price},   {"weeks", l_weeks},           {"json", l_json}, {"content", l_content},
-    {"equals", l_equals}, {"normalised", l_normalised}, {NULL, NULL}};
+static int l_at(lua_State *L) {
+  return push_at(L, check_tariff(L));
+}
+
+static int l_segments(lua_State *L) {
+  return push_segments(L, check_tariff(L));
+}
+
+static int l_cheapest(lua_State *L) {
+  return push_cheapest(L, check_tariff(L));
+}
+
+static const luaL_Reg plan_methods[] = {{"price", l_price},
+                                        {"weeks", l_weeks},
+                                        {"json", l_json},
+                                        {"content", l_content},
+                                        {"equals", l_equals},
+                                        {"normalised", l_normalised},
+                                        {"at", l_at},
+                                        {"segments", l_segments},
+                                        {"cheapest", l_cheapest},
+                                        {NULL, NULL}};
 static const struct box_type plan_type = {"fleet.tariff_plan", release_plan, plan_methods, NULL};
 
 /* core.tariff(table) -> plan, report */
@@ -158,6 +181,7 @@ static int l_tariff(lua_State *L) {
 void open_tariffs(lua_State *L) {
   static const luaL_Reg functions[] = {{"tariff", l_tariff}, {NULL, NULL}};
   box_define(L, &plan_type);
-  lua_pop(L, 1);
+  define_segments(L);
+  lua_pop(L, 2);
   luaL_setfuncs(L, functions, 0);
 }

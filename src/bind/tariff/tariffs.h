@@ -17,6 +17,12 @@ const char *tariff_date_member(int i); /* 0 to 3: fromMonth, fromDay, toMonth, t
 /* Pushes { valid, problems, normalisations, warnings }; the list of problems holds count already. */
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count);
 
+/* Methods of a plan that ask its tariff along time, and the box that they work in. */
+int push_at(lua_State *L, const struct tariff *t);
+int push_segments(lua_State *L, const struct tariff *t);
+int push_cheapest(lua_State *L, const struct tariff *t);
+void define_segments(lua_State *L);
+
 /* Both set a field of the table on top of the stack; a NULL text sets none. */
 void set_text(lua_State *L, const char *field, const char *text);
 void set_bytes(lua_State *L, const char *field, struct bytes text);

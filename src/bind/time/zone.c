@@ -1,6 +1,4 @@
-#include "bind/lua/bind.h"
-
-#include "time/zone.h"
+#include "bind/time/zone.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,14 +56,14 @@ static void release_zone(void *object) {
 
 static const struct box_type zone_type;
 
-static const struct zone *check_zone(lua_State *L) {
-  return ((struct zone_object *)box_check(L, 1, &zone_type))->zone;
+const struct zone *check_zone(lua_State *L, int index) {
+  return ((struct zone_object *)box_check(L, index, &zone_type))->zone;
 }
 
 /* zone:offset(utc) -> seconds east of Greenwich */
 static int l_zone_offset(lua_State *L) {
   struct zone_time t;
-  zone_local(check_zone(L), check_utc(L, 2), &t);
+  zone_local(check_zone(L, 1), check_utc(L, 2), &t);
   lua_pushinteger(L, t.offset);
   return 1;
 }
@@ -79,7 +77,7 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value) {
  * Sundays as in os.date */
 static int l_zone_localtime(lua_State *L) {
   struct zone_time t;
-  zone_local(check_zone(L), check_utc(L, 2), &t);
+  zone_local(check_zone(L, 1), check_utc(L, 2), &t);
   lua_createtable(L, 0, 10);
   set_integer(L, "year", t.civil.year), set_integer(L, "month", t.civil.month),
       set_integer(L, "day", t.civil.day);
@@ -98,7 +96,7 @@ static int l_zone_localtime(lua_State *L) {
  * shows twice also "skipped" or "repeated" and the other reading. See tariff/zone.h for which is which. */
 static int l_zone_utc(lua_State *L) {
   static const char *const names[] = {NULL, "skipped", "repeated"};
-  const struct zone *z = check_zone(L);
+  const struct zone *z = check_zone(L, 1);
   struct civil c = check_civil(L, 2);
   struct zone_instants at;
   enum zone_fold fold = zone_utc(z, &c, &at);
@@ -112,14 +110,14 @@ static int l_zone_utc(lua_State *L) {
 /* zone:next(utc) -> the first instant after utc at which the zone changes, or nil */
 static int l_zone_next(lua_State *L) {
   int64_t change;
-  if (!zone_next(check_zone(L), check_utc(L, 2), &change)) return 0;
+  if (!zone_next(check_zone(L, 1), check_utc(L, 2), &change)) return 0;
   lua_pushinteger(L, change);
   return 1;
 }
 
 /* zone:day("2026-03-29") -> the first instant of that local day, the first of the next one */
 static int l_zone_day(lua_State *L) {
-  const struct zone *z = check_zone(L);
+  const struct zone *z = check_zone(L, 1);
   int64_t days = check_date(L, 2);
   lua_pushinteger(L, zone_day(z, days));
   lua_pushinteger(L, zone_day(z, days + 1));
