@@ -107,3 +107,19 @@ describe("the specs", function()
     pipe:close()
   end)
 end)
+
+describe("the mistakes of make mutants", function()
+  local applied = require "spec.support.harness.mistake"
+
+  local pipe = io.popen "ls spec/mutants/*.lua | grep -v /run.lua"
+  for path in pipe:lines() do
+    it("in " .. path .. " can be made, and their specs exist", function()
+      for i, row in ipairs(dofile(path)) do
+        local changed, why = applied(files.read(row[1]), row[2], row[3])
+        assert(changed, string.format("%d: %s: %s: %s", i, row[1], tostring(why), row[2]))
+        for _, spec in ipairs(row[4]) do files.read(spec) end
+      end
+    end)
+  end
+  pipe:close()
+end)

@@ -4,6 +4,8 @@
 -- `hangs = true` where noticing it means that a spec runs out of time. It works in a copy of the tree below build/.
 -- `lua5.4 spec/mutants/run.lua FOLDER [NAME …]`: the folder for the copy, and which files of rows (default: all).
 
+local applied = require "spec.support.harness.mistake"
+
 local folder = assert(arg[1], "a folder for the copy of the tree is needed")
 local limit = 100 -- seconds for the specs of one mistake
 local quick = "CFLAGS=-O1" -- without what a debugger needs
@@ -56,13 +58,6 @@ local function probes_of(specs)
 end
 
 -- ---- one mistake ----
-
-local function applied(text, from, to)
-  local first, last = string.find(text, from, 1, true)
-  if not first then return nil, "what it replaces does not stand there" end
-  if string.find(text, from, last + 1, true) then return nil, "what it replaces stands there more than once" end
-  return string.sub(text, 1, first - 1) .. to .. string.sub(text, last + 1)
-end
 
 local function run_specs(specs)
   return run(string.format("cd %s && timeout -k 10 %d make -s specs %s %s SPECS=%s >build/mutant.log 2>&1 </dev/null", quote(folder),
