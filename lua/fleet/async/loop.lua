@@ -56,7 +56,7 @@ function M.enqueue(entry)
   entry.following = nil
   if queue_last then queue_last.following = entry else queue_first = entry end
   queue_last = entry
-  tell_host()
+  if exported then tell_host() end
 end
 
 -- A coroutine that is no task waits in its host for the descriptor. When the turn of another has read its reply, nothing is
@@ -78,7 +78,7 @@ local function seconds_to_nudge()
 end
 
 local function nudged()
-  if untaken == 0 or M.real() < nudge_at then return end
+  if M.real() < nudge_at then return end
   nudge_pause = math.max(nudge_pause * 2, shortest_nudge)
   nudge_at = M.real() + nudge_pause
   if nudge_pause > longest_nudge then untaken = 0 end
@@ -102,7 +102,7 @@ function M.wake(waiter, value)
     task.following = nil
     if queue_last then queue_last.following = task else queue_first = task end
     queue_last = task
-    tell_host()
+    if exported then tell_host() end
   end
   if waiter.outside then
     result_is_untaken()
@@ -133,6 +133,21 @@ function M.submit(method, request, ...)
   replies[id] = nil
   if not ran then error(token, 0) end
   return nil, err, kind
+end
+
+--- M.submit of a planned request that may be lost if memory ends, for a client of this generation: its waiter, or nil where the
+--- engine does not take it; M.submit says why.
+function M.begin(generation, ...)
+  if generation ~= M.generation then return nil end
+  local waiter, id = M.waiter(false), next_id + 1
+  replies[id] = waiter -- where the engine raises, the next request takes the place
+  local token = (engine or open()):begin(id, ...)
+  if not token then
+    replies[id] = nil
+    return nil
+  end
+  next_id, waiter.token = id, token
+  return waiter
 end
 
 --- Ends the request of a waiter; it comes back as cancelled.
@@ -220,10 +235,10 @@ end
 
 local function turn_once()
   turning = turning + 1
-  open():step()
-  nudged()
-  deliver_replies()
-  call_watches()
+  local finished, ready = (engine or open()):step()
+  if untaken > 0 then nudged() end
+  if finished or hand.id then deliver_replies() end
+  if ready then call_watches() end
   wake_due()
   run_runnable()
 end
@@ -269,9 +284,10 @@ end
 
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
 function loop.timeout()
-  local opened = open()
+  local opened = engine or open()
   if queue_first then return opened:timeout(0) end
   local at = timers.next_at()
+  if not at and untaken == 0 then return opened:timeout() end
   return opened:timeout(at and math.max(at - M.now(), 0) / loop.speed, seconds_to_nudge())
 end
 
@@ -297,7 +313,7 @@ end
 
 --- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
 function loop.wait(seconds)
-  open():wait(seconds)
+  (engine or open()):wait(seconds)
 end
 
 local watch_mt = { __name = "fleet.watch", __index = {} }

@@ -11,6 +11,7 @@ local M = {}
 
 local unpack, close_coroutine, running = compat.unpack, compat.close_coroutine, compat.running
 local coroutine = compat.coroutine
+local yield, resume = coroutine.yield, coroutine.resume
 local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
 local alive = 0 -- tasks that have not ended
 
@@ -29,15 +30,20 @@ local function raise_if_cancelled(task)
   if task and task.cancelled then error(cancelled_error(), 0) end
 end
 
+-- A task yields until the waiter is woken.
+local function yield_until_woken(task, waiter)
+  waiter.task, task.waiter = task, waiter
+  while not waiter.done do yield() end
+  task.waiter, waiter.task = nil, nil
+end
+
 --- Suspends the caller until the waiter is woken and returns the waiter's value. In a task it yields, elsewhere it turns
 --- the loop. Cancelling the task raises here, unless the waiter is a request on the wire, which then ends as cancelled.
 function M.await(waiter)
   local task = current()
   if not waiter.token then raise_if_cancelled(task) end
   if not task then return turns.wait_outside(waiter) end
-  waiter.task, task.waiter = task, waiter
-  while not waiter.done do coroutine.yield() end
-  task.waiter, waiter.task = nil, nil
+  yield_until_woken(task, waiter)
   if waiter.cancelled then error(cancelled_error(), 0) end
   return waiter.value
 end
@@ -62,6 +68,20 @@ function M.exchange(method, ...)
   local waiter, err, kind = turns.submit(method, ...)
   if not waiter then return nil, err, kind end
   return await(waiter)
+end
+
+--- Starts a request as turns.begin does. Returns its waiter and the task that will wait for it, or nil.
+function M.begin(...)
+  local task = current()
+  if task and task.cancelled then return nil end
+  return turns.begin(...), task
+end
+
+--- Waits for what M.begin started: true, reply; or false, what was raised meanwhile.
+function M.reply(waiter, task)
+  if not task then return compat.pcall(turns.wait_outside, waiter) end
+  yield_until_woken(task, waiter)
+  return true, waiter.value
 end
 
 -- ---- an error that nobody waits for ----
@@ -131,8 +151,8 @@ function turns.resume(task)
   if task.state ~= "running" then return end
   if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
   task.started = true
-  local ok, failure = coroutine.resume(task.coroutine, task)
-  if coroutine.status(task.coroutine) == "dead" then return finish(task, ok, failure) end
+  local ok, failure = resume(task.coroutine, task)
+  if not ok or task.results then return finish(task, ok, failure) end
   if not task.waiter then finish(task, false, foreign_yield) end
 end
 

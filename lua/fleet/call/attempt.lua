@@ -20,7 +20,31 @@ local function explain(call, reply, err, kind)
   err.raw = redact.text(reply:body(), call)
 end
 
--- The request and its reply, and what they cost.
+-- What the reply means, what it costs, and who is told.
+local function understand(call, reply, number, entry, wall)
+  local watched = observers.are_there(call.context) or call.on_reply
+  local value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, not watched)
+  local billed = call.row.billing ~= "free" and metering.settle(call, entry, reply, err, value, wall)
+  if err then
+    call.facts.transient, call.facts.trait = transient, trait
+    if kind == "rate_limited" and call.context.pacer then metering.rest(call, reply, err, wall) end
+    explain(call, reply, err, kind)
+  end
+  if not err and not watched then return value end -- and the reply was closed with its result
+  observers.report(call, reply, err, number, billed)
+  if call.on_reply then call.on_reply(reply) end
+  reply:close()
+  return value, err, kind
+end
+
+--- An attempt whose reply has come before its call was looked at.
+function M.understand(call, reply, number)
+  local now, wall = tasks.loop.clock()
+  call.answered, call.answered_wall = now, wall
+  return understand(call, reply, number, nil, wall)
+end
+
+-- The request and its reply.
 local function exchange(call, token, number, left)
   local entry, billable = nil, call.row.billing ~= "free"
   if billable and call.context.config.budgets then
@@ -35,20 +59,7 @@ local function exchange(call, token, number, left)
     if entry then metering.settle(call, entry, nil, err, nil, wall) end
     return nil, failure.annotate(call, err), kind
   end
-  local value, transient, trait
-  local watched = observers.are_there(call)
-  value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, not watched)
-  local billed = billable and metering.settle(call, entry, reply, err, value, wall)
-  if err then
-    call.facts.transient, call.facts.trait = transient, trait
-    if kind == "rate_limited" and call.context.pacer then metering.rest(call, reply, err, wall) end
-    explain(call, reply, err, kind)
-  end
-  if not err and not watched then return value end -- and the reply was closed with its result
-  observers.report(call, reply, err, number, billed)
-  if call.on_reply then call.on_reply(reply) end
-  reply:close()
-  return value, err, kind
+  return understand(call, reply, number, entry, wall)
 end
 
 --- Sends the call's request once with this token. Returns the value, or nil, err, kind.

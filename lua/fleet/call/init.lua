@@ -2,6 +2,7 @@
 -- use) is decided by C functions of facts; the files of this folder perform it in sequence and wait where waiting is needed:
 --   state       what the call knows about itself        permission  what can be refused before anything is sent
 --   turn        what rate limits and budgets are asked before
+--   usual       reads of which nobody is asked or told, and that go well
 --   retry       attempts one after the other            attempt     one of them: counted, sent, understood, reported
 --   send        how bytes leave (host_http: the host's own HTTP)
 --   failure     what a failed call says of itself       observers, metering, vehicle_status_cache: who is told, what it costs
@@ -14,6 +15,7 @@ local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
 local tasks = require "fleet.async"
 local turn = require "fleet.call.turn"
+local usual = require "fleet.call.usual"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -28,23 +30,8 @@ local function mark_uncertain(call, value)
   if call.outcome_unknown and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
 end
 
---- Runs act(call) with what every call needs before it: a usable client, permission, a token.
-function M.guarded(call, act)
-  if not tasks.usable(call.context.generation) then return failure.new(call, "closed", "created before fork: make a new client") end
-  if call.context.closed then return failure.new(call, "closed", failure.closed_text .. ": make a new one") end
-  local refused, err, kind = permission.refusal(call)
-  if err then return refused, err, kind end
-  call.token_kind, err, kind = permission.token_kind(call)
-  if not call.token_kind then return nil, err, kind end
-  local ran, value
-  tasks.enter()
-  call.context.hold()
-  if call.context.is_regulated then
-    ran, value, err, kind = pcall(turn.act, call, act)
-    turn.give_back(call, ran)
-  else
-    ran, value, err, kind = pcall(act, call)
-  end
+-- What follows a call that was entered, whatever became of it.
+local function concluded(call, ran, value, err, kind)
   if not ran then err = failure.interrupted(call, value) end
   if err then keep_unknown(call, err) else mark_uncertain(call, value) end
   tasks.leave(err)
@@ -54,10 +41,38 @@ function M.guarded(call, act)
   return value, err, kind
 end
 
+local function given_back(call, ran, ...)
+  turn.give_back(call, ran)
+  return ran, ...
+end
+
+--- Runs act(call) with what every call needs before it: a usable client, permission, a token.
+function M.guarded(call, act)
+  if not tasks.usable(call.context.generation) then return failure.new(call, "closed", "created before fork: make a new client") end
+  if call.context.closed then return failure.new(call, "closed", failure.closed_text .. ": make a new one") end
+  local refused, err, kind = permission.refusal(call)
+  if err then return refused, err, kind end
+  call.token_kind, err, kind = permission.token_kind(call)
+  if not call.token_kind then return nil, err, kind end
+  tasks.enter()
+  call.context.hold()
+  if call.context.is_regulated then return concluded(call, given_back(call, pcall(turn.act, call, act))) end
+  return concluded(call, pcall(act, call))
+end
+
 local function perform(row, handle, sink, request, ...)
   local call = state.new(row, request, handle, ...)
   call.sink = sink
   return M.ended(call, M.guarded(call, retry.perform))
+end
+
+--- Goes on with a call that was entered and sent before it was looked at (fleet.call.usual). ran, reply: what came of it.
+function M.answered(row, request, handle, token, ran, reply)
+  local call = state.new(row, request, handle)
+  call.token_kind, call.token = row.tokens[1], token
+  if not ran then return concluded(call, false, reply) end
+  call.deadline = call.deadline - reply:seconds()
+  return concluded(call, pcall(retry.perform, call, reply))
 end
 
 --- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil.
@@ -75,6 +90,14 @@ end
 --- Calls a row with the arguments of its method: path arguments, parameters, options.
 function M.call(row, handle, ...)
   return perform(row, handle, nil, core.plan(row.pointer, handle, ...))
+end
+
+--- The method of a row: function(handle, ...).
+function M.method(row)
+  if usual.may_be(row) then return usual.method(row, M.perform, M.answered) end
+  return function(handle, ...)
+    return M.call(row, handle, ...)
+  end
 end
 
 return M

@@ -70,9 +70,13 @@ function M.admit(call)
   return judged(call, count.ask(call.context.meter, call.row.billing, vin_of(call), wall))
 end
 
+local function is_billed_reply(row, value)
+  return prices.billed(row.billing, 200, type(value) ~= "table" or next(value) ~= nil)
+end
+
 -- A request without an answer may have been billed: it stays counted where a budget must hold.
 local function is_billed(call, reply, err, value)
-  if not err then return prices.billed(call.row.billing, 200, type(value) ~= "table" or next(value) ~= nil) end
+  if not err then return is_billed_reply(call.row, value) end
   if err.status then return prices.billed(call.row.billing, err.status, false) end
   return reply ~= nil and reply:sent() and call.row.billing ~= "specs"
 end
@@ -87,6 +91,13 @@ function M.settle(call, entry, reply, err, value, wall)
     count.billed(meter, call.row.billing, vin_of(call), wall)
   end
   return billed
+end
+
+--- Counts the good reply to a read of which nobody else is told.
+function M.count(context, row, id, value)
+  if row.billing == "free" or not is_billed_reply(row, value) then return end
+  local _, wall = tasks.loop.clock()
+  count.billed(context.meter, row.billing, row.handle == "vehicle" and id or nil, wall)
 end
 
 -- ---- the rate limits ----
@@ -214,7 +225,7 @@ function M.sign_in_needed(call, err)
   local context, cause = call.context, err.reason or "auth"
   if alarmed[context] == cause then return end
   M.signed_in(context)
-  alarmed[context] = cause
+  alarmed[context], context.alarmed = cause, true
   local _, wall = tasks.loop.clock()
   local n = count_accounts(cause, wall)
   if not is_round(n) then return end
@@ -230,7 +241,7 @@ end
 function M.signed_in(context)
   local cause = alarmed[context]
   if not cause then return end
-  alarmed[context], seen[cause].accounts = nil, seen[cause].accounts - 1
+  alarmed[context], context.alarmed, seen[cause].accounts = nil, false, seen[cause].accounts - 1
 end
 
 return M

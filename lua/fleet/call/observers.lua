@@ -23,10 +23,10 @@ local function notify(call, reply)
   for fn in pairs(list) do fn(call.row, call.id, status) end
 end
 
---- Whether anybody wants to know of an attempt that went well.
-function M.are_there(call)
-  local context = call.context
-  return context.listeners or context.config.log or context.config.metrics or call.on_reply
+--- Whether anybody wants to know of attempts that went well.
+function M.are_there(context)
+  local config = context.config
+  return context.listeners or config.log or config.metrics
 end
 
 --- Tells listeners, metrics and log of an attempt.

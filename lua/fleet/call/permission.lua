@@ -30,6 +30,11 @@ local function is_open_source(context)
   return context.config.client_id and not context.config.client_secret and not context.config.token
 end
 
+--- Whether `refusal` has something to look at in calls of the row.
+function M.is_questioned(row)
+  return row.flags.third_party or row.flags.needs_protocol or row.flags.deprecated
+end
+
 --- nil, err, kind for a call that cannot succeed: it is not sent.
 function M.refusal(call)
   if call.row.flags.third_party and is_open_source(call.context) then

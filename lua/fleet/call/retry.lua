@@ -54,21 +54,33 @@ function M.wake_first(call, err)
   return call.context.wake(call.handle, { timeout = left })
 end
 
---- Sends the call's request until it succeeds or nothing more may be tried. Returns the value, or nil, err, kind.
-function M.perform(call)
+local function token_for(call)
+  if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
+  local token, err, kind = tokens.access(call.context, call.token_kind, call)
+  if err == "stored" then keep_refresh(call) end
+  if not token then
+    if kind == "auth" then metering.sign_in_needed(call, err) end
+    return failure.no_token(call, err, kind)
+  end
+  call.token = token -- for redact
+  return token
+end
+
+--- Sends the call's request until it succeeds or nothing more may be tried. reply: that of the first attempt, with call.token, where
+--- it has come already. Returns the value, or nil, err, kind.
+function M.perform(call, reply)
   local number = 0
   while true do
     number = number + 1
-    if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
     local token, value, err, kind
-    token, err, kind = tokens.access(call.context, call.token_kind, call)
-    if err == "stored" then keep_refresh(call) end
-    if not token then
-      if kind == "auth" then metering.sign_in_needed(call, err) end
-      return failure.no_token(call, err, kind)
+    if reply then
+      token, value, err, kind = call.token, attempt.understand(call, reply, number)
+      reply = nil
+    else
+      token, err, kind = token_for(call)
+      if not token then return nil, err, kind end
+      value, err, kind = attempt.perform(call, token, number)
     end
-    call.token = token -- for redact
-    value, err, kind = attempt.perform(call, token, number)
     if not err then
       metering.signed_in(call.context)
       return value

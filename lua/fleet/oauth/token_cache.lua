@@ -188,6 +188,14 @@ local function save_unsaved(context, token_kind)
   end
 end
 
+--- The token that was read a moment ago, where no other is under way; else nil.
+function M.at_hand(context, token_kind)
+  local state = M.state(context)
+  if state.exchanges[token_kind] or state.unsaved[token_kind] then return nil end
+  local known = state.known[token_kind]
+  return known and (context.clock()) - known.read_at < look_again and known.token or nil
+end
+
 --- The newest token that this process can know of: token, false where there is none, or nil, err, kind. fresh: ask the
 --- store even if it was asked a moment ago.
 function M.newest(context, token_kind, fresh)
@@ -195,8 +203,9 @@ function M.newest(context, token_kind, fresh)
   if state.exchanges[token_kind] then M.recover(context, token_kind) end
   if state.unsaved[token_kind] then save_unsaved(context, token_kind) end
   if state.unsaved[token_kind] then return state.unsaved[token_kind] end
+  local found = not fresh and M.at_hand(context, token_kind)
+  if found then return found end
   local known = state.known[token_kind]
-  if known and not fresh and (context.clock()) - known.read_at < look_again then return known.token end
   local token, err, kind = M.read(context, token_kind)
   if token == nil and known then return known.token end -- the store fails; what was read is still good
   if token == nil then return nil, err, kind end

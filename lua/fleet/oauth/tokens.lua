@@ -169,6 +169,13 @@ local function obtain(context, token_kind, token, choice, options)
     options.deadline and options.deadline - tasks.real())
 end
 
+--- The access token that M.access would return at once, or nil where something must be asked or said first.
+function M.at_hand(context, token_kind)
+  if context.config.token then return context.config.token end
+  local token = cache.at_hand(context, token_kind)
+  return token and cache.choose(context, token) == "use" and token:access() or nil
+end
+
 --- An access token for a call: the stored one, or a newly exchanged one. token_kind: "user", "partner" or "business".
 --- options: rejected, the access token that was just answered with 401; deadline, in real seconds, until when to wait for
 --- another process that is exchanging. Returns the token, or nil, err, kind (outcome not_sent): `auth` only when there is no

@@ -26,13 +26,6 @@ local function paged_method(row, each)
   end
 end
 
-local function plain_method(row)
-  local call = calls.call
-  return function(self, ...)
-    return call(row, self, ...)
-  end
-end
-
 local function has_from_state(row)
   for _, param in ipairs(row.params) do
     if param.from_state then return true end
@@ -47,7 +40,7 @@ end
 local function row_method(row)
   if row.flags.command then return command_method(row) end
   if row.flags.setting then return require("fleet.confirm").setting_method(row) end
-  return plain_method(row)
+  return calls.method(row)
 end
 
 local function around(plain, outer)

@@ -160,6 +160,21 @@ static void failed_result(lua_State *L, const struct request *request, const str
   compose_failure(e, request_name(request), r, &s, v->row ? v->row->advice : NULL);
 }
 
+/* core.value(request, reply) -> true, value of a good reply, which is closed; or false: core.result says what
+ * it is instead */
+static int l_value(lua_State *L) {
+  const struct request *request = box_check(L, 1, &request_type);
+  const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
+  struct exchange x = exchange_of(request, r);
+  struct err e = ERR_INIT;
+  bool good = outcome_judge(&x).kind == KIND_none && good_result(L, request, r, &e);
+  if (good) box_close(L, 2);
+  lua_pushboolean(L, good);
+  if (!good) return 1;
+  lua_insert(L, -2);
+  return 2;
+}
+
 static int l_result(lua_State *L) {
   const struct request *request = box_check(L, 1, &request_type);
   const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
@@ -230,7 +245,10 @@ static int l_accepted_host(lua_State *L) {
 }
 
 void open_result(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"result", l_result}, {"other_host", l_other_host}, {"accepted_host", l_accepted_host}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"result", l_result},
+                                       {"value", l_value},
+                                       {"other_host", l_other_host},
+                                       {"accepted_host", l_accepted_host},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

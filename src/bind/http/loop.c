@@ -42,15 +42,20 @@ static int l_wait(lua_State *L) {
   take_events(l, seconds);
   /* A new request starts with a timer of libcurl's: that is no reason yet for a turn in Lua. */
   if (only_timer && l->count == 0 && !http_finished(http)) take_events(l, l->own);
+  l->stepped = true;
   return 0;
 }
 
-/* loop:step(): handles what is ready without waiting. */
+/* loop:step() -> whether requests have finished, whether watched descriptors are ready: handles what is ready
+ * without waiting. */
 static int l_step(lua_State *L) {
   struct loop *l = check_loop(L);
   if (l->interrupts) refuse_interruptions(L);
-  if (l->next >= l->count) take_events(l, 0);
-  return 0;
+  if (l->next >= l->count && !l->stepped) take_events(l, 0);
+  l->stepped = false;
+  lua_pushboolean(L, http_finished(l->shared->http));
+  lua_pushboolean(L, l->next < l->count);
+  return 2;
 }
 
 /* loop:ready() -> fd, "r"|"w"|"rw": the next watched descriptor of this step, or nothing. */
@@ -140,10 +145,19 @@ static int l_forked(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg loop_methods[] = {
-    {"wait", l_wait},       {"step", l_step},   {"ready", l_ready},        {"fd", l_fd},
-    {"timeout", l_timeout}, {"watch", l_watch}, {"submit", loop_l_submit}, {"submit_raw", loop_l_submit_raw},
-    {"cancel", l_cancel},   {"take", l_take},   {"forked", l_forked},      {NULL, NULL}};
+static const luaL_Reg loop_methods[] = {{"wait", l_wait},
+                                        {"step", l_step},
+                                        {"ready", l_ready},
+                                        {"fd", l_fd},
+                                        {"timeout", l_timeout},
+                                        {"watch", l_watch},
+                                        {"submit", loop_l_submit},
+                                        {"begin", loop_l_begin},
+                                        {"submit_raw", loop_l_submit_raw},
+                                        {"cancel", l_cancel},
+                                        {"take", l_take},
+                                        {"forked", l_forked},
+                                        {NULL, NULL}};
 
 /* ---- time ---- */
 

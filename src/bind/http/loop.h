@@ -16,6 +16,7 @@ struct loop {
       events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
   int count, next;
   double own, told; /* seconds that loop:timeout was last given, and what it answered; negative: none */
+  bool stepped;     /* by loop:wait, since when nothing was looked at */
   bool exported;    /* a host waits on the descriptor: its timer must be armed */
   bool interrupts;  /* host_interrupts */
 };
@@ -26,7 +27,7 @@ struct loop *check_loop(lua_State *L); /* the first argument */
 void open_settings(lua_State *L);        /* core.settings */
 bool host_interrupts(lua_State *L);      /* whether the host may interrupt Lua code */
 void refuse_interruptions(lua_State *L); /* raises where it may interrupt the running coroutine */
-int loop_l_submit(lua_State *L);
+int loop_l_submit(lua_State *L), loop_l_begin(lua_State *L);
 int loop_l_submit_raw(lua_State *L);
 
 #endif

@@ -107,13 +107,12 @@ static const struct settings *take_settings(lua_State *L, int index, struct outg
 
 /* The id is the token. Its place in the table is made first: once the request is on its way nothing may fail.
  */
-static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer id) {
-  struct err e = ERR_INIT;
+static bool start(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer id, struct err *e) {
   o->headers[o->count] = NULL;
   lua_getiuservalue(L, 1, LOOP_TOKENS);
   lua_pushboolean(L, false);
   lua_rawseti(L, -2, id);
-  struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
+  struct http_transfer *t = http_submit(l->shared->http, &o->r, e);
   if (t) {
     transfer_set_user(t, (void *)(intptr_t)id);
     lua_pushlightuserdata(L, t);
@@ -121,9 +120,31 @@ static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer 
     lua_pushnil(L);
   }
   lua_rawseti(L, -2, id);
-  if (!t) return push_failure(L, &e);
+  return t;
+}
+
+static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer id) {
+  struct err e = ERR_INIT;
+  if (!start(L, l, o, id, &e)) return push_failure(L, &e);
   lua_pushinteger(L, id);
   return 1;
+}
+
+/* From the arguments request, base, authorization line or nil, settings, timeout, sink or nil. */
+static void read_call(lua_State *L, struct outgoing *o) {
+  const struct request *request = check_written(L, 3);
+  const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
+  lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
+  o->r.method = request->row->verb;
+  o->r.http2 = take_settings(L, 6, o)->http2 && !request_is_write(request);
+  o->r.timeout = luaL_checknumber(L, 7);
+  o->r.sink = (int)luaL_optinteger(L, 8, 0);
+  if (request_is_write(request) && !request->idempotent) o->r.idle_limit = ONCE_IDLE_SECONDS;
+  if (authorization) add_header(L, o, authorization);
+  if (request->row->verb[0] != 'G') add_header(L, o, "Content-Type: application/json");
+  if (request->has_body) o->r.body = buf_bytes(&request->body);
+  o->r.url =
+      lua_pushfstring(L, "%s%s", base, buf_text(&request->target)); /* no secret stands in an address */
 }
 
 /* loop:submit(id, request, base, authorization line or nil, settings, timeout, sink or nil) -> token, or nil,
@@ -131,19 +152,22 @@ static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer 
 int loop_l_submit(lua_State *L) {
   struct loop *l = check_loop(L);
   lua_Integer id = luaL_checkinteger(L, 2);
-  const struct request *request = check_written(L, 3);
-  const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
-  struct outgoing o = {.r = {.method = request->row->verb}};
-  lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
-  o.r.http2 = take_settings(L, 6, &o)->http2 && !request_is_write(request);
-  o.r.timeout = luaL_checknumber(L, 7);
-  o.r.sink = (int)luaL_optinteger(L, 8, 0);
-  if (request_is_write(request) && !request->idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
-  if (authorization) add_header(L, &o, authorization);
-  if (request->row->verb[0] != 'G') add_header(L, &o, "Content-Type: application/json");
-  if (request->has_body) o.r.body = buf_bytes(&request->body);
-  o.r.url = lua_pushfstring(L, "%s%s", base, buf_text(&request->target)); /* no secret stands in an address */
+  struct outgoing o = {0};
+  read_call(L, &o);
   return submit(L, l, &o, id);
+}
+
+/* loop:begin(...): as submit, but says no more than nil where it did not start, as in a forked child. */
+int loop_l_begin(lua_State *L) {
+  struct loop *l = box_check(L, 1, &loop_type);
+  lua_Integer id = luaL_checkinteger(L, 2);
+  struct err e = ERR_INIT;
+  struct outgoing o = {0};
+  if (poller_forked(&l->shared->poller)) return 0;
+  read_call(L, &o);
+  if (!start(L, l, &o, id, &e)) return 0;
+  lua_pushinteger(L, id);
+  return 1;
 }
 
 static void read_headers(lua_State *L, int index, struct outgoing *o) {
