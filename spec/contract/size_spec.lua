@@ -6,7 +6,7 @@ local read = require("spec.support.harness.files").read
 local rooms = { "client", "call", "async", "oauth", "region", "signing", "resources", "confirm", "store", "registration", "tariff", "util" }
 local products = { "^lua/fleet/tariff/panels", "^lua/fleet/tariff/svg", "^lua/fleet/tariff/text", "^lua/fleet/store/redis",
   "^lua/fleet/util/bucket" } -- the budgets', which a store of many machines decides by, too
-local most = 6411 -- lines of code: without blank ones and comments
+local most = 6530 -- lines of code: without blank ones and comments
 
 local function is_product(path)
   for _, pattern in ipairs(products) do
