@@ -1,183 +1,23 @@
--- What a read must show when a write was done, as the settle column of its row says; see "Settling" in src/tables/rows.h.
---
--- Pure: texts of rows, parameters and read data in, yes or no out.
+-- What a read must show when a write was done (src/bind/confirm/expectation.c), as the settle column of its row says.
 
 local core = require "fleet.core"
 
-local M = {}
-
--- ---- the column, read once per row ----
-
-local function conditions_of(text)
-  local list = {}
-  for name, value in string.gmatch(text or "", "%$([%w_]+)=(%S+)") do list[#list + 1] = { name = name, value = value } end
-  return list
-end
-
-local function part_of(text)
-  local expected, when = string.match(text, "^(.-) when (.+)$")
-  local path, op, value = string.match(expected or text, "^(%S+) (%S+) (.+)$")
-  return { path = path, op = op, value = value, conditions = conditions_of(when) }
-end
-
-local parts_by_row = setmetatable({}, { __mode = "k" })
-
-local function parts_of(row)
-  local parts = parts_by_row[row]
-  if parts then return parts end
-  parts = {}
-  for text in string.gmatch(row.settle and row.settle .. "; " or "", "(.-); ") do parts[#parts + 1] = part_of(text) end
-  parts_by_row[row] = parts
-  return parts
-end
-
--- ---- values ----
-
-local function parameter(row, name)
-  for _, param in ipairs(row.params) do
-    if param.name == name then return param end
-  end
-end
-
--- The published value of the choice that is meant by a name or by the value itself.
-local function chosen_value(choices, value)
-  for _, choice in ipairs(choices) do
-    if choice.name == value or choice.value == value then return choice.value end
-  end
-end
-
--- Every value that a parameter may be read back as: itself, and all names and values of the choice it is.
-local function forms(row, name, value)
-  local param = parameter(row, name)
-  if param and param.type == "days" then return { core.days(value) } end
-  local found, choices = { value }, param and param.choices or {}
-  local chosen = chosen_value(choices, value)
-  for _, choice in ipairs(choices) do
-    if chosen ~= nil and choice.value == chosen then
-      found[#found + 1] = choice.name
-      found[#found + 1] = choice.value
-    end
-  end
-  return found
-end
-
-local function text_of(value)
-  if value == nil or value == core.null then return "false" end
-  if type(value) == "number" and value == math.floor(value) then return string.format("%d", value) end
-  return string.lower(tostring(value))
-end
-
-local function close(a, b)
-  a, b = tonumber(a), tonumber(b)
-  return a ~= nil and b ~= nil and math.abs(a - b) <= 0.05
-end
-
-local function same_text(a, b)
-  return text_of(a) == text_of(b)
-end
-
-local comparisons = {
-  ["="] = same_text, ["in"] = same_text, ["~"] = close,
-  same = function(stored, wanted) return require("fleet.tariff").stored_as(stored, wanted) end,
-}
-
-local function any(compare, actual, wanted)
-  for _, value in ipairs(wanted) do
-    if compare(actual, value) then return true end
-  end
-  return false
-end
-
--- ---- where they stand ----
-
--- The element of a list whose member has the value of a parameter: "charge_schedules[id=$id]".
-local function element(row, list, selector, params)
-  local member, name = string.match(selector, "^([%w_]+)=%$([%w_]+)$")
-  for _, item in ipairs(type(list) == "table" and list or {}) do
-    if type(item) == "table" and any(same_text, item[member], forms(row, name, params[name])) then return item end
-  end
-end
-
-local function at(row, data, path, params)
-  for step in string.gmatch(path, "[^.]+") do
-    if type(data) ~= "table" then return nil end
-    local name, selector = string.match(step, "^(.-)%[(.+)%]$")
-    data = data[name or step]
-    if selector then data = element(row, data, selector, params) end
-  end
-  return data
-end
-
--- ---- parts ----
-
-local function applies(row, part, params)
-  for _, condition in ipairs(part.conditions) do
-    local value = params[condition.name]
-    if value == nil or not any(same_text, condition.value, forms(row, condition.name, value)) then return false end
-  end
-  for name in string.gmatch(part.path .. part.value, "%$([%w_]+)") do
-    if params[name] == nil then return false end
-  end
-  return true
-end
-
-local function literals(text)
-  local found = {}
-  for word in string.gmatch(text, "[^|]+") do found[#found + 1] = word end
-  return found
-end
-
--- The values that would fit; nil when they stand in the data and are not there.
-local function wanted_values(row, part, params, data)
-  local kind, rest = string.match(part.value, "^([$@]?)(.+)$")
-  if kind == "$" then return forms(row, rest, params[rest]) end
-  if kind ~= "@" then return literals(part.value) end
-  local value = at(row, data, rest, params)
-  return value ~= nil and { value } or nil
-end
-
---- The sections that must be read to settle a row, or nil when its row names none.
-function M.sections(row)
-  if not row.settle then return nil end
-  local list, seen = {}, {}
-  for _, part in ipairs(parts_of(row)) do
-    local section = string.match(part.path, "^[^.]+")
-    if not seen[section] then list[#list + 1] = section end
-    seen[section] = true
-  end
-  return list
-end
+-- sections(row): the sections that must be read to settle it, or nil. current(row, data): { parameter = value } as the data says.
+local M = { sections = core.expectation.sections, current = core.expectation.current }
 
 --- Whether a read can tell what became of the row with these parameters: at least one part must compare something.
 function M.can_tell(row, params)
-  for _, part in ipairs(parts_of(row)) do
-    if applies(row, part, params or {}) then return true end
-  end
-  return false
+  return core.expectation.can_tell(row, nil, params)
 end
 
---- What data (a table of sections) says of the parameters that the row names: { parameter = value }.
-function M.current(row, data)
-  local found = {}
-  for _, part in ipairs(parts_of(row)) do
-    local name = string.match(part.value, "^%$(.+)$")
-    if name and applies(row, part, { [name] = true }) then found[name] = at(row, data, part.path, {}) end
-  end
-  return found
+local function same_tariff(stored, wanted)
+  return require("fleet.tariff").stored_as(stored, wanted)
 end
 
 --- Whether data (a table of sections) shows what the row with these parameters wanted: true, false, or nil and what is
 --- missing in data to tell.
 function M.holds(row, params, data)
-  params = params or {}
-  for _, part in ipairs(parts_of(row)) do
-    if applies(row, part, params) then
-      local wanted = wanted_values(row, part, params, data)
-      if not wanted then return nil, string.match(part.value, "[^.]+$") end
-      if not any(comparisons[part.op], at(row, data, part.path, params), wanted) then return false end
-    end
-  end
-  return true
+  return core.expectation.holds(row, data, params, same_tariff)
 end
 
 return M

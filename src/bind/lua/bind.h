@@ -49,6 +49,7 @@ void open_names(lua_State *L);
 void open_redact(lua_State *L);
 void open_hostname(lua_State *L);
 void open_telemetry(lua_State *L);
+void open_expectation(lua_State *L);
 void open_json(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);
