@@ -301,6 +301,14 @@ enum option_rows {
   FOR_SETTINGS /* an energy setting */
 };
 
+/* What else than its type an option of fleet.new takes. */
+enum {
+  ALSO_FUNCTION = 1,
+  ALSO_TABLE = 2,
+  ALSO_OBJECT = 4,
+  ALSO_LINES = 8 /* control characters: PEM text */
+};
+
 struct option {
   const char *name;
   enum type type;
@@ -312,6 +320,7 @@ struct option {
   const char *doc;
   double min, max;       /* of a number; both 0: unbounded */
   enum option_rows rows; /* of an option of a call */
+  unsigned also;         /* ALSO_ bits of an option of fleet.new */
 };
 
 extern const struct option option_rows[];

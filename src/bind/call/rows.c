@@ -1,6 +1,6 @@
 #include "bind/call/handles.h"
 #include "bind/call/request.h"
-#include "tables/rows.h"
+#include "bind/call/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -331,7 +331,7 @@ static void set_regions(lua_State *L, const struct region *r) {
   lua_setfield(L, -2, "regions");
 }
 
-static void push_vendor(lua_State *L, const struct vendor *v) {
+void push_vendor(lua_State *L, const struct vendor *v) {
   lua_createtable(L, 0, 12);
   set_text(L, "name", v->name);
   set_regions(L, v->regions);

@@ -50,6 +50,8 @@ void open_redact(lua_State *L);
 void open_hostname(lua_State *L);
 void open_telemetry(lua_State *L);
 void open_expectation(lua_State *L);
+void open_options(lua_State *L);
+void open_addresses(lua_State *L);
 void open_json(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);
