@@ -1,6 +1,7 @@
 -- Running out of memory in the paths that read and write: allocation 0, 1, 2, … fails until the work succeeds. Nothing
 -- crashes, nothing is lost, and what comes out is either the result or an error that says so.
 
+local bytecode = require "spec.support.harness.bytecode"
 local probe = require "probe_allocation"
 
 local work = {
@@ -138,15 +139,20 @@ for name in pairs(work) do
 end
 
 describe("without memory", function()
+  local path, forget
+  setup(function() path, forget = bytecode.path() end)
+  teardown(function() forget() end)
+
   for name, code in pairs(work) do
     it(name .. " fails cleanly until there is enough", function()
       local failures, result = 0, nil
       for limit = 0, 5000 do
         local bytes
-        result, bytes = probe(package.path, package.cpath, code, limit, once[name])
+        result, bytes = probe(path, package.cpath, code, limit, once[name])
         assert.equal(0, bytes)
         if result == "done" then break end
         failures = failures + 1
+        assert.is_nil(string.find(result, "^%[string"), limit .. ": " .. result) -- the place of an assert: something did not hold
         assert.is_truthy(result == "no memory" or result:find("memory") or result == "protocol", result)
       end
       assert.equal("done", result)

@@ -88,11 +88,19 @@ local function tell(context, slot, message)
   slot.told = message
 end
 
+-- A lease that could not be given back, for want of memory or because the task was cancelled in there, would keep this process
+-- out as well.
+local function release(slot, lease)
+  slot.kept = lease
+  if pcall(lease.release, lease) then slot.kept = false end
+end
+
 local function take_lease(context, slot, deadline, now)
   if is_private(context) then
     slot.lease = no_lease
     return true
   end
+  if slot.kept then release(slot, slot.kept) end
   local left, pauses = deadline - now, nil
   while true do
     local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, left + 10))
@@ -193,7 +201,7 @@ local function give_back(context, slot, now, wall)
   if not now then now, wall = context.clock() end
   if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
   slot.lease, slot.reserved, slot.used = nil, 0, now
-  pcall(lease.release, lease)
+  release(slot, lease)
 end
 
 -- ---- use ----
@@ -204,7 +212,9 @@ local function slot_for(context, vin, domain)
   local slot = slots[vin]
   if not slot then
     local key = "session/" .. context.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
-    slot = { key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0 }
+    slot = {
+      key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0, kept = false,
+    }
     slots[vin] = slot
   end
   return slot
@@ -303,6 +313,7 @@ function M.close(context)
   for _, slots in pairs(context.sessions) do
     for _, slot in pairs(slots) do
       if slot.users == 0 and slot.session then slot.session:close() end
+      if slot.kept then release(slot, slot.kept) end
     end
   end
   context.sessions = {}
