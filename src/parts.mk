@@ -40,6 +40,8 @@ $(B)/lib/fleet/core.so: $(OBJECTS)
 	$(CC) $(ALL_CFLAGS) $(SHARED) -o $@ $^ $(LIBS)
 
 # For hosts that carry the core inside their program (src/bind/lua/fleet.h).
+.PHONY: archive
+archive: $(B)/lib/libfleet.a
 $(B)/lib/libfleet.a: $(OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^

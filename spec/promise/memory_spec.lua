@@ -1,7 +1,8 @@
--- Memory stays flat: 100,000 requests over the wire, and what a client and a request cost.
+-- Memory stays flat: 25,000 requests over the wire, with FLEET_ALL (`make torture`) 100,000, and what a client and a request cost.
 
 local core = require "fleet.core"
 local fleet = require "fleet"
+local part = require "spec.support.harness.part"
 local nginx = require "spec.support.servers.nginx"
 local process = require "spec.support.harness.process"
 local seam = require "spec.support.fixtures.host_http"
@@ -19,9 +20,11 @@ describe("memory", function()
   -- Under a sanitizer freed memory is kept back on purpose, and everything takes longer.
   local slow = os.getenv "LD_PRELOAD" or os.getenv "VALGRIND"
 
-  it("stays flat over 100,000 requests", function()
+  local requests = part(100000, 25000)
+
+  it("stays flat over " .. requests .. " requests", function()
     local script = process.quote(process.root .. "/spec/support/harness/flat.lua")
-    local pipe = io.popen(process.lua .. " " .. script .. " " .. server.url .. " " .. (slow and 2000 or 100000))
+    local pipe = io.popen(process.lua .. " " .. script .. " " .. server.url .. " " .. (slow and 2000 or requests))
     local live, lua, resident = pipe:read("n", "n", "n")
     assert.is_true(pipe:close())
     assert.equal(0, live)

@@ -174,7 +174,7 @@ describe("a signed command", function()
     it(("(%s, session %s) tells the truth after any two faults"):format(name, state), function()
       for _, first in ipairs(points) do
         for _, second in ipairs(points) do
-          if first.options.message == message and others[second.options.message] and chosen(5) then
+          if first.options.message == message and others[second.options.message] and chosen(10) then
             local ok, failure = pcall(try, calls[name], state, { first, second })
             assert(ok, first.name .. ", then " .. second.name .. ": " .. tostring(failure))
           end
@@ -188,7 +188,7 @@ describe("a signed command", function()
       it(("(%s, session warm) is carried out at most once whatever happens to its message"):format(row.name), function()
         local call = { name = row.name, most = 1, fn = with_example(row) }
         for _, point in ipairs(points) do
-          if point.options.message == "command" and chosen(4) then
+          if point.options.message == "command" and chosen(8) then
             local ok, failure = pcall(try, call, "warm", { point })
             assert(ok, point.name .. ": " .. tostring(failure))
           end

@@ -7,7 +7,8 @@ local busted = require "busted"
 local M = {}
 
 local build = os.getenv("FLEET_BUILD")
-local path = build and build .. "/overheard"
+-- Each process of a run has its own.
+local path = build and string.format("%s/overheard-%d%s", build, os.time(), string.match(tostring {}, "%w+$"))
 local file = path and io.open(path, "wb")
 
 local function plain(value, depth)
@@ -73,7 +74,8 @@ end
 
 busted.subscribe({ "suite", "end" }, function(suite)
   if not file then return nil, true end
-  file:flush()
+  file:close()
+  file = nil
   for _, name in ipairs(logs()) do
     local found = M.search(name, 3)
     if found[1] then
@@ -82,6 +84,7 @@ busted.subscribe({ "suite", "end" }, function(suite)
       busted.publish({ "error", "suite" }, suite, nil, message, { message = message, traceback = "" })
     end
   end
+  os.remove(path)
   return nil, true
 end)
 
