@@ -24,9 +24,10 @@ local function seen_minutes(out, t, name)
   for season, one in pairs(side_of(t, name).seasons) do
     local week = oracle.week(one)
     for minute = 0, 10079 do
-      local key = string.format("%s %s %d ", name, season, minute)
-      if #week[minute] == 0 then out[key .. "gap"] = true end
-      if #week[minute] > 1 then out[key .. table.concat(week[minute], "+")] = true end
+      if #week[minute] ~= 1 then
+        local found = #week[minute] == 0 and "gap" or table.concat(week[minute], "+")
+        out[string.format("%s %s %d %s", name, season, minute, found)] = true
+      end
     end
   end
 end
@@ -74,12 +75,6 @@ local function compare(t)
 end
 
 -- ---- whole years of prices ----
-
-local function weeks_of(side)
-  local out = {}
-  for name, season in pairs(side.seasons) do out[name] = oracle.week(season) end
-  return out
-end
 
 local function season_on(side, date)
   return oracle.seasons_of(side, date.month, date.day)[1] or oracle.seasons_of(side, 2, 28)[1]
@@ -149,7 +144,7 @@ local function check_raises(t)
       end)
     end
   end
-  local pairs_done, weeks, other = {}, weeks_of(t), weeks_of(t.sell_tariff)
+  local pairs_done, buys, sells = {}, wanted_of(t), wanted_of(t.sell_tariff)
   for _, date in ipairs(oracle.days()) do
     local buy = oracle.seasons_of(t, date[1], date[2])[1]
     local sell = oracle.seasons_of(t.sell_tariff, date[1], date[2])[1]
@@ -157,9 +152,10 @@ local function check_raises(t)
     if buy and sell and not pairs_done[key] then
       pairs_done[key] = true
       for minute = 0, 10079 do
-        local b, s = weeks[buy][minute][1], other[sell][minute][1]
-        local low, high = oracle.price(t, buy, b), oracle.price(t.sell_tariff, sell, s)
-        if low < high then seen[string.format("%s %s %d %s %s %s %s", buy, sell, minute, b, s, low, high)] = true end
+        local b, s = buys[buy][minute], sells[sell][minute]
+        if b.price < s.price then
+          seen[string.format("%s %s %d %s %s %s %s", buy, sell, minute, b.label, s.label, b.price, s.price)] = true
+        end
       end
     end
   end
