@@ -1,7 +1,5 @@
-/* A host in C with GLib's main loop, that carries fleet's core inside: ./host SCRIPT.lua. The script calls
- * what it likes; tick() is called every ten milliseconds, until the global `finished` is true. cc host.c
- * $(pkg-config --cflags --libs --static fleet-lua5.4 glib-2.0)
- */
+/* fleet in the host: ./host SCRIPT.lua, which has tick() called every 10 ms until `finished`. cc host.c
+ * $(pkg-config --cflags --libs --static fleet-lua5.4 glib-2.0) */
 #include <glib-unix.h>
 #include <lauxlib.h>
 #include <lualib.h>

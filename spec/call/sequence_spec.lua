@@ -505,6 +505,163 @@ describe("a host's own HTTP", function()
     end)
     assert.is_true(got.value.changed)
   end)
+
+  -- ---- in pieces ----
+
+  local function pieces(list, told)
+    local i = 0
+    return {
+      status = 200,
+      body = function()
+        i = i + 1
+        if told then told.read = i end
+        if type(list[i]) == "table" then return nil, list[i].err end
+        return list[i]
+      end,
+      close = function() told.closed = (told.closed or 0) + 1 end,
+    }
+  end
+
+  it("may give the body in pieces, and is told when no more is read", function()
+    local told = {}
+    local got = call(function() return pieces({ seam.done:sub(1, 5), "", seam.done:sub(6) }, told) end)
+    assert.is_true(got.value.changed)
+    assert.same({ read = 4, closed = 1 }, told)
+  end)
+
+  it("whose pieces end in the middle leaves a write in doubt, as a reply that is cut", function()
+    local told = {}
+    local got = call(function() return pieces({ '{"resp', { err = "reset by peer" } }, told) end)
+    assert.equal("protocol unknown 1 1", table.concat({ got.kind, got.err.outcome, got.count, told.closed }, " "))
+    assert.matches("reset by peer", got.err.message, 1, true)
+  end)
+
+  it("whose pieces are no text, or raise, is told so and closed", function()
+    for _, bad in ipairs { function() return {} end, function() error("oops") end, function() return 5 .. "", 5 end } do
+      local told = {}
+      local got = call(function()
+        return { status = 200, body = bad, close = function() told.closed = true end }
+      end)
+      assert.equal("unknown", got.err.outcome)
+      assert.is_true(told.closed)
+    end
+  end)
+
+  it("whose pieces do not end is read to max_response, and no further", function()
+    local told, text = {}, ("x"):rep(300)
+    local got = call(function() return pieces({ text, text, text, text, text, text }, told) end)
+    assert.equal("protocol", got.kind)
+    assert.matches("max_response", got.err.message, 1, true)
+    assert.same({ read = 4, closed = 1 }, told)
+  end)
+
+  -- ---- later ----
+
+  it("may answer from a callback, in a task and outside", function()
+    local function later_by(seconds)
+      return function(_, later)
+        fleet.spawn(function()
+          fleet.sleep(seconds)
+          later(seam.answer(seam.done))
+          later(nil, "a second time", true)
+        end)
+        return later
+      end
+    end
+    assert.is_true(call(later_by(3)).value.changed)
+    fleet.run(function() assert.is_true(call(later_by(3)).value.changed) end)
+    assert.is_true(call(function(_, later)
+      later(seam.answer(seam.done)) -- before it returns
+      return later
+    end).value.changed)
+  end)
+
+  it("that says later what it did not send leaves nothing in doubt", function()
+    local got = call(function(_, later)
+      later(nil, "no route", false)
+      return later
+    end)
+    assert.equal("not_sent", got.err.outcome)
+    assert.equal(2, got.count)
+  end)
+
+  -- ---- deadlines and cancellation ----
+
+  it("that never answers is abandoned when the time has passed, and what comes then is too late", function()
+    for _, in_a_task in ipairs { true, false } do
+      local abandoned, kept, got = 0, nil, nil
+      local function ask()
+        got = call(function(_, later)
+          kept, later.abandon = later, function() abandoned = abandoned + 1 end
+          return later
+        end)
+      end
+      local before = fleet.loop.clock()
+      if in_a_task then fleet.run(ask) else ask() end
+      assert.equal("timeout unknown 1 1", table.concat({ got.kind, got.err.outcome, got.count, abandoned }, " "))
+      local took = fleet.loop.clock() - before
+      assert.is_true(took >= 29 and took < 31, took)
+      kept(seam.answer(seam.done))
+    end
+  end)
+
+  it("that waits too long in a task ends there with timeout, while its pieces come, too", function()
+    local told, got = {}, nil
+    fleet.run(function()
+      got = call(function()
+        local answer = pieces({}, told)
+        answer.body = function()
+          fleet.sleep(12)
+          return "x"
+        end
+        return answer
+      end)
+    end)
+    assert.equal("timeout unknown 1 1", table.concat({ got.kind, got.err.outcome, got.count, told.closed }, " "))
+    fleet.run(function()
+      fleet.sleep(40) -- the task's own waits have no end
+    end)
+  end)
+
+  it("that is in time is not hurried", function()
+    local got
+    fleet.run(function()
+      got = call(function()
+        for _ = 1, 9 do fleet.sleep(3) end
+        return seam.answer(seam.done)
+      end)
+      fleet.sleep(60)
+    end)
+    assert.is_true(got.value.changed)
+  end)
+
+  it("is abandoned when the task is cancelled, and closed", function()
+    local abandoned, told = false, {}
+    local client = fleet.new { token = "a-token", base_url = seam.host, http = function(request, later)
+      if request.method == "POST" then
+        later.abandon = function() abandoned = true end
+        return later
+      end
+      local answer = pieces({}, told)
+      answer.body = function() fleet.sleep(1000) end
+      return answer
+    end }
+    local car = client:vehicle(seam.vin)
+    for _, method in ipairs { "honk_horn", "info" } do
+      local task = fleet.spawn(function() return car[method](car) end)
+      for _ = 1, 3 do fleet.loop.step() end
+      task:cancel()
+      local ran, err = pcall(task.wait, task)
+      assert.is_true(not ran and err.kind == "cancelled", tostring(err))
+    end
+    assert.is_true(abandoned)
+    assert.equal(1, told.closed)
+    assert.same({ "unknown" }, (function()
+      local outcomes = {}
+      for _, err in ipairs(fleet.drain()) do outcomes[#outcomes + 1] = err.outcome end
+      return outcomes
+    end)())
+  end)
 end)
 
 describe("the log", function()

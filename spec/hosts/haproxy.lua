@@ -5,10 +5,19 @@ local fleet = require "fleet"
 local many = require "spec.hosts.many"
 local workload = require "spec.hosts.workload"
 
+local later = {} -- a task of fleet may call nothing of HAProxy
+
+local function run_due()
+  for i = #later, 1, -1 do
+    if later[i].at <= fleet.loop.clock() then table.remove(later, i).fn() end
+  end
+end
+
 core.register_task(function()
   while true do
     core.msleep(2)
     fleet.loop.step()
+    run_due()
   end
 end)
 
@@ -31,12 +40,7 @@ workload.begin({
       end
     end)
   end,
-  after = function(seconds, fn)
-    core.register_task(function()
-      core.msleep(seconds * 1000)
-      fn()
-    end)
-  end,
+  after = function(seconds, fn) later[#later + 1] = { at = fleet.loop.clock() + seconds, fn = fn } end,
 }, function(report)
   io.stdout:write(workload.line(report), "\n")
   os.exit(0)

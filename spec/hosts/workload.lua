@@ -65,13 +65,40 @@ local function error_in_a_task(report)
   report.raised = not ok and tostring(why)
 end
 
-local function http_of_the_host(report)
-  local client = new_client { http = function()
+local headers = { ["content-type"] = "application/json" }
+local body = '{"response":{"vin":"x","state":"asleep"}}'
+
+local function in_pieces()
+  local pieces = { string.sub(body, 1, 10), string.sub(body, 11) }
+  return { status = 200, headers = headers, body = function()
     fleet.sleep(0.01)
-    return { status = 200, headers = { ["content-type"] = "application/json" }, body = '{"response":{"vin":"x","state":"asleep"}}' }
+    return table.remove(pieces, 1)
   end }
-  local record = client:vehicle(M.vin):info()
-  report.own_http = record and record.state
+end
+
+-- HTTP of the host: it waits, it answers from a callback of the host's loop and in pieces, it never answers, and it is cancelled.
+local function http_of_the_host(report, host)
+  local abandoned = 0
+  local function never(_, later)
+    later.abandon = function() abandoned = abandoned + 1 end
+    return later
+  end
+  local function car_by(http) return new_client({ http = http }):vehicle(M.vin) end
+  local waited = car_by(function()
+    fleet.sleep(0.01)
+    return { status = 200, headers = headers, body = body }
+  end):info()
+  local called_back = car_by(function(_, later)
+    host.after(0.01, function() later(in_pieces()) end)
+    return later
+  end):info()
+  local _, _, late = car_by(never):honk_horn { timeout = 0.05 }
+  local task = fleet.spawn(function() return car_by(never):honk_horn() end)
+  fleet.sleep(0.01)
+  task:cancel()
+  local ended, err = fleet.pcall(task.wait, task)
+  report.own_http = string.format("%s,%s,%s,%s,%d", waited and waited.state, called_back and called_back.state, late,
+    ended and "not cancelled" or err.kind, abandoned)
 end
 
 --- Begins; the work itself begins later, from a callback of the host.
@@ -90,7 +117,7 @@ function M.begin(host, done)
       close_in_flight(report)
       cancelled(report)
       error_in_a_task(report)
-      http_of_the_host(report)
+      http_of_the_host(report, host)
       client:close()
       done(report)
     end)

@@ -43,11 +43,27 @@ function M.await(waiter)
   local task = current()
   if not waiter.token then raise_if_cancelled(task) end
   if not task then return turns.wait_outside(waiter) end
+  local limit = not waiter.token and task.limit
+  if limit then turns.wake_after(waiter, limit - turns.now()) end
   yield_until_woken(task, waiter)
   if waiter.cancelled then error(cancelled_error(), 0) end
+  if limit and turns.now() >= limit then error(errors.new("timeout", "the time for it has passed"), 0) end
   return waiter.value
 end
 local await = M.await
+
+--- Calls fn(...). In a task, its waits end with an err of kind timeout when so many real seconds have passed, but for requests on
+--- the wire, which have a time of their own.
+function M.within(seconds, fn, ...)
+  local task = current()
+  if not task then return fn(...) end
+  local before = task.limit
+  task.limit = math.min(turns.now() + seconds * turns.loop.speed, before or math.huge)
+  local ran, a, b, c = compat.pcall(fn, ...)
+  task.limit = before
+  if not ran then error(a, 0) end
+  return a, b, c
+end
 
 --- await, for at most so many seconds of the loop's clock: nil when they have passed.
 function M.await_for(waiter, seconds)
@@ -162,7 +178,7 @@ function M.spawn(fn, ...)
   local task = setmetatable({
     state = "running", fn = fn, arguments = pack(...), generation = turns.generation, coroutine = coroutine.create(body),
     started = false, cancelled = false, waiter = nil, waiters = nil, following = nil, results = nil, failure = nil, report = nil,
-    width = nil, label = nil,
+    width = nil, label = nil, limit = nil,
   }, task_mt)
   task_of[task.coroutine] = task
   alive = alive + 1

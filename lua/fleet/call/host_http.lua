@@ -1,26 +1,84 @@
 -- An exchange through a host's own HTTP (options.http), for programs that have a client and a loop of their own. The host's
--- function is foreign code: it may raise, wait, or return what is no reply, and none of it may pass for an answer.
+-- function is foreign code: it may raise, wait, answer late or in pieces, or return what is no reply, and none of it may pass for
+-- an answer.
 
 local core = require "fleet.core"
+local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
 local out_of_memory = "not enough memory" -- the words of Lua
 
-local function unanswered(message, sent)
-  return core.reply { failure = sent == false and "connect" or "cut", message = message, sent = sent ~= false }
+-- later(answer), or later(nil, err, sent): what a callback of the host calls. later.abandon: set by the host, called when nobody
+-- waits any more.
+local later_mt = {}
+function later_mt.__call(later, answer, err, sent)
+  if later.waiter.done then return end
+  later.answer, later.err, later.sent = answer, err, sent
+  tasks.wake(later.waiter, true)
 end
 
---- function(request) -> { status, headers, body } or nil, err, sent. sent nil counts as sent, and so does a failure of the
---- function itself: it may have happened after the request left.
+local function abandon(later)
+  if type(later.abandon) == "function" then pcall(later.abandon) end
+end
+
+local function wait_for(later, seconds)
+  local ran, answered = pcall(tasks.await_for, later.waiter, seconds * tasks.loop.speed)
+  if ran and answered then return later.answer, later.err, later.sent end
+  later.waiter.done = true -- what comes now is too late
+  abandon(later)
+  if not ran then error(answered, 0) end
+  return nil, "timeout", true
+end
+
+-- A body in pieces: source() gives the next one, nil at the end, or nil and what went wrong. Of more than most bytes nothing
+-- further is read.
+local function read_body(source, most)
+  local pieces, size = {}, 0
+  repeat
+    local piece, err = source()
+    if err ~= nil then return nil, err end
+    if piece ~= nil and type(piece) ~= "string" then return nil, "a piece of the body is a " .. type(piece) end
+    if piece ~= "" then pieces[#pieces + 1] = piece end
+    size = size + #(piece or "")
+  until piece == nil or size > most
+  return table.concat(pieces)
+end
+
+local function ask(context, request, opened)
+  local later = setmetatable({ waiter = tasks.waiter() }, later_mt)
+  local answer, err, sent = context.config.http(request, later)
+  if answer == later then answer, err, sent = wait_for(later, request.timeout) end
+  if type(answer) ~= "table" or type(answer.body) ~= "function" then return answer, err, sent end
+  opened.answer = answer
+  local body
+  body, err = read_body(answer.body, context.config.max_response)
+  if not body then return nil, err, true end
+  return { status = answer.status, headers = answer.headers, body = body }
+end
+
+local function close(answer)
+  if answer and type(answer.close) == "function" then pcall(answer.close) end
+end
+
+local function unanswered(message, sent)
+  local failure = message == "timeout" and "timeout" or sent == false and "connect" or "cut"
+  return core.reply { failure = failure, message = message, sent = sent ~= false }
+end
+
+--- function(request, later) -> { status, headers, body }, or nil, err, sent, or later. sent nil counts as sent, and so does a
+--- failure of the function itself: it may have happened after the request left.
 --- asked: the request of one who must not lose what was answered, whatever is raised here: it has a place for it.
 function M.exchange(context, request, seconds, asked)
+  local opened = {}
   request.timeout = seconds
-  local ran, answer, err, sent = pcall(context.config.http, request)
+  local ran, answer, err, sent = pcall(tasks.within, seconds, ask, context, request, opened)
+  close(opened.answer)
   if ran and asked and asked.answer == false then asked.answer = answer or false end
   if not ran then
     if type(answer) == "table" and answer.kind == "cancelled" then error(answer, 0) end
+    if type(answer) == "table" and answer.kind == "timeout" then return unanswered("timeout") end
     return unanswered("the host's http function failed: " .. tostring(answer))
   end
   if not answer then return unanswered(tostring(err), sent) end

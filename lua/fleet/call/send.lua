@@ -3,11 +3,12 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local failure = require "fleet.call.failure"
-local host_http = require "fleet.call.host_http"
+local on_demand = require "fleet.util.on_demand"
 local tasks = require "fleet.async"
 
 local M = {}
 
+local host_exchange = on_demand.call("fleet.call.host_http", "exchange")
 local settings_of = setmetatable({}, { __mode = "k" }) -- context -> connection settings of the C layer
 
 local function settings_for(context, unix_path, most)
@@ -41,7 +42,7 @@ function M.raw(context, request, seconds)
     end
     local body = request.body
     if type(body) == "userdata" then body = body:text() end
-    return host_http.exchange(context, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
+    return host_exchange(context, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
   end
   return tasks.exchange("submit_raw", request, settings(context, false), seconds)
 end
@@ -51,7 +52,7 @@ end
 function M.fetch(context, url, seconds, limit)
   local reply, err
   if context.config.http then
-    reply = host_http.exchange(context, { method = "GET", url = url, headers = {} }, seconds)
+    reply = host_exchange(context, { method = "GET", url = url, headers = {} }, seconds)
   else
     reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, settings_for(context, nil, limit), seconds)
     if not reply then return { failure = "local", message = err.message } end
@@ -77,7 +78,7 @@ function M.request(call, base, token, seconds)
   if context.config.http then
     local before = call.outcome_unknown
     call.outcome_unknown = before or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
-    local reply = host_http.exchange(context, call.request:table(base, line), seconds)
+    local reply = host_exchange(context, call.request:table(base, line), seconds)
     call.outcome_unknown = before
     return reply
   end
