@@ -307,3 +307,10 @@ bool buf_json_number(struct buf *b, double value) {
   number_text(b, text);
   return true;
 }
+
+void buf_fixed(struct buf *b, double value, int decimals) {
+  char text[400]; /* the largest number has 309 digits before the point */
+  snprintf(text, sizeof text, "%.*f", decimals, value);
+  bool zero = !strpbrk(text, "123456789");
+  number_text(b, text + (zero && text[0] == '-'));
+}

@@ -80,6 +80,7 @@ static const char *wrong_labels(struct bytes t) {
 }
 
 const char *hostname_problem(struct bytes t) {
+  if (!t.data) return "it must be text";
   const char *problem = wrong_byte(t);
   if (!problem) problem = wrong_dot(t);
   if (!problem && t.size > NAME_MOST) problem = "it is longer than 253 characters";
@@ -134,5 +135,16 @@ bool domain_meant(struct bytes text, struct buf *out) {
   struct bytes meant = {guess, host.size};
   if (bytes_equal(meant, text) || domain_problem(meant)) return false;
   buf_add(out, guess, host.size);
+  return true;
+}
+
+bool domain_sentence(struct bytes text, struct buf *out) {
+  const char *problem = domain_problem(text);
+  struct buf meant = BUF_INIT;
+  if (!problem) return false;
+  buf_format(out, "'domain' must be a host name such as app.example.com: %s", problem);
+  if (domain_meant(text, &meant)) buf_format(out, " (did you mean '%s'?)", buf_text(&meant));
+  out->failed = out->failed || meant.failed;
+  buf_free(&meant);
   return true;
 }

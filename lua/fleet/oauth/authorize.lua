@@ -8,6 +8,7 @@ local errors = require "fleet.util.errors"
 local endpoint = require "fleet.oauth.token_endpoint"
 local hostname = require "fleet.util.hostname"
 local region = require "fleet.region"
+local tables = require "fleet.util.tables"
 local tokens = require "fleet.oauth.tokens"
 
 local M = {}
@@ -16,27 +17,6 @@ local state_lives = 600 -- seconds
 local default_scopes = { "openid", "offline_access", "vehicle_device_data" }
 
 -- ---- the address to open ----
-
--- option -> whether only third-party apps have it
-local options_of = {
-  scopes = false, locale = false, prompt = false, login_hint = false, nonce = false,
-  prompt_missing_scopes = true, require_requested_scopes = true, show_keypair_step = true,
-}
-
-local function check_options(context, options)
-  for name, value in pairs(options) do
-    local third_party = options_of[name]
-    if third_party == nil then errors.unknown_name("authorize_url", "option", name, options_of) end
-    if third_party and endpoint.open_source(context) then
-      errors.usage("authorize_url: '%s' is for third-party apps; an open-source app has none (set client_secret)", name)
-    end
-    if third_party and type(value) ~= "boolean" then errors.usage("authorize_url: '%s' must be true or false", name) end
-    if not third_party and name ~= "scopes" and type(value) ~= "string" then errors.usage("authorize_url: '%s' must be a string", name) end
-  end
-  for _, name in ipairs { "client_id", "redirect_uri" } do
-    if not context.config[name] then errors.usage("authorize_url: set %s in fleet.new", name) end
-  end
-end
 
 local function state_key(state)
   return "state/" .. state
@@ -49,17 +29,13 @@ end
 --- store cannot keep the state.
 function M.authorize_url(context, options)
   options = options or {}
-  check_options(context, options)
+  core.check_authorize(options, context.config)
   local scope = tokens.scope_text(options.scopes or context.config.scopes or default_scopes, "scopes")
   if not scope then errors.usage("authorize_url: 'scopes' is an empty list") end
-  local given = {
+  local address, pending, kind = core.authorize_address(tables.copy(options, {
     page = context.auth_url .. context.vendor.authorize_path, scope = scope, client_id = context.config.client_id,
     redirect_uri = context.config.redirect_uri, open_source = endpoint.open_source(context),
-  }
-  for name in pairs(options_of) do
-    if name ~= "scopes" then given[name] = options[name] end
-  end
-  local address, pending, kind = core.authorize_address(given)
+  }))
   if not address then return nil, pending, kind end
   local kept, err
   kept, err, kind = context.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })

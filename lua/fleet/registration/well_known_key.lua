@@ -1,7 +1,7 @@
 -- The application's public key where it must stand: https://<domain><path of the vendor>, PEM, P-256, for everybody.
 --
--- Fetched as the service would fetch it: no token, no redirect, a small reply. What came is judged apart from fetching, so
--- that every mistake of hosting has one sentence and one spec (doc/protocol.md#registration).
+-- Fetched as the service would fetch it: no token, no redirect, a small reply. What came is judged apart from fetching
+-- (src/bind/registration/hosted.c).
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -17,52 +17,9 @@ function M.url(context, domain)
   return "https://" .. domain .. context.vendor.key_path
 end
 
--- failure of the transport -> what it was, what to do
-local transport = {
-  resolve = { "its name has no address", "set up the name, or mend its spelling" },
-  connect = { "nothing answers at port 443", "serve it over https" },
-  tls = { "its certificate cannot be verified", "renew it, with the whole chain; a self-made one is refused" },
-  timeout = { "it did not answer in time", "look at the server" },
-  too_large = { "what stands there is no key file: it is too large", "put the PEM file there" },
-}
-local other_transport = { "the answer did not arrive whole", "look at the server" }
-
-local function printable(text)
-  return string.sub(string.gsub(text, "[^\32-\126]", " "), 1, 120)
-end
-
--- status -> what it was, what to do
-local function of_status(answer)
-  local status = answer.status
-  if status >= 300 and status < 400 then
-    local to = core.header(answer.headers or "", "location")
-    return "it answers with a redirect" .. (to and " to " .. printable(to) or ""),
-      "serve the file at this very address: redirects are not followed"
-  end
-  if status == 404 or status == 410 then return "no file is there", "put the public key there" end
-  if status == 401 or status == 403 then
-    return "it is not open to everybody", "take away what asks for a password or keeps robots out at this path"
-  end
-  return "the server failed", "look at the server"
-end
-
 --- What an answer from the key's address says. answer: { status =, headers = text, body =, failure =, message = }, as
 --- fetch returns it. Returns { bytes = the public key }, or { problem =, fix = }, sentences without a stop.
-function M.judge(answer)
-  if answer.failure then
-    local row = transport[answer.failure] or other_transport
-    local words = answer.message and answer.message ~= "" and " (" .. printable(answer.message) .. ")" or ""
-    return { problem = row[1] .. words, fix = row[2] }
-  end
-  if answer.status < 200 or answer.status > 299 then
-    local problem, fix = of_status(answer)
-    return { problem = string.format("%s (HTTP %d)", problem, answer.status), fix = fix }
-  end
-  local bytes, err = core.key.public_bytes(answer.body)
-  if bytes then return { bytes = bytes } end
-  local page = string.find(answer.body, "^%s*<") and "a web page stands there"
-  return { problem = page or err.message, fix = "put the public key there as `fleet keygen` printed it" }
-end
+M.judge = core.registration.judge
 
 -- Only this machine is reached without TLS.
 local function check_url(url)

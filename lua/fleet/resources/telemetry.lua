@@ -15,27 +15,10 @@ local M = {}
 
 local row = rows.by_name.create_fleet_telemetry_config
 
-local advice = {} -- why a vehicle was skipped -> what to do
-for _, reason in ipairs(core.reasons()) do
-  if reason.where == "telemetry" then advice[reason.text] = reason.doc end
-end
-
 --- skipped_vehicles is an object from reason to VINs, or a list of { vin, reason }: both become a list of { vin =, reason =,
 --- advice = }.
 local function skipped_list(skipped)
-  local list = {}
-  local function add(vin, reason)
-    list[#list + 1] = { vin = vin, reason = reason, advice = advice[reason] }
-  end
-  for key, value in pairs(skipped) do
-    if type(key) == "number" and type(value) == "table" then
-      add(value.vin, value.reason)
-    elseif type(value) == "table" then
-      for _, vin in ipairs(value) do add(vin, key) end
-    else
-      add(key, value)
-    end
-  end
+  local list = core.skipped_vehicles(skipped)
   table.sort(list, function(a, b) return tostring(a.vin) .. tostring(a.reason) < tostring(b.vin) .. tostring(b.reason) end)
   return list
 end

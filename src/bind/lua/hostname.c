@@ -2,29 +2,24 @@
 
 #include "base/hostname.h"
 
-typedef const char *examination(struct bytes text);
-
-static const char *problem_at(lua_State *L, int index, examination *examine) {
-  return lua_type(L, index) == LUA_TSTRING ? examine(check_bytes(L, index)) : "it must be text";
-}
-
-static bool meant_at(lua_State *L, int index, struct buf *out) {
-  return lua_type(L, index) == LUA_TSTRING && domain_meant(check_bytes(L, index), out);
+static struct bytes text_at(lua_State *L, int index) {
+  struct bytes none = {NULL, 0};
+  return lua_type(L, index) == LUA_TSTRING ? check_bytes(L, index) : none;
 }
 
 /* hostname.host_problem(text) -> what is wrong with the name of any host, a part of a sentence; or nil */
 static int l_host_problem(lua_State *L) {
-  lua_pushstring(L, problem_at(L, 1, hostname_problem));
+  lua_pushstring(L, hostname_problem(text_at(L, 1)));
   return 1;
 }
 
 /* hostname.problem(text) -> what is wrong with a domain and the name that was meant, or nil; or nil */
 static int l_problem(lua_State *L) {
-  const char *problem = problem_at(L, 1, domain_problem);
+  const char *problem = domain_problem(text_at(L, 1));
   if (!problem) return 0;
   lua_pushstring(L, problem);
   struct buf *meant = push_scratch(L);
-  if (!meant_at(L, 1, meant)) return lua_pop(L, 1), 1;
+  if (!domain_meant(text_at(L, 1), meant)) return lua_pop(L, 1), 1;
   push_buf(L, meant);
   lua_remove(L, -2);
   return 2;
@@ -32,18 +27,15 @@ static int l_problem(lua_State *L) {
 
 /* Pushes the sentence about a wrong domain, or nothing. */
 static bool push_sentence(lua_State *L, int index) {
-  const char *problem = problem_at(L, index, domain_problem);
-  if (!problem) return false;
-  struct buf *out = push_scratch(L), *meant = push_scratch(L);
-  buf_format(out, "'domain' must be a host name such as app.example.com: %s", problem);
-  if (meant_at(L, index, meant)) buf_format(out, " (did you mean '%s'?)", buf_text(meant));
+  struct buf *out = push_scratch(L);
+  if (!domain_sentence(text_at(L, index), out)) return false;
   push_buf(L, out);
   return true;
 }
 
 /* hostname.sentence(text) -> the sentence about a wrong domain, or nil */
 static int l_sentence(lua_State *L) {
-  return push_sentence(L, 1);
+  return push_sentence(L, 1) ? 1 : 0;
 }
 
 /* hostname.check(who, text): raises for a wrong domain, with who in front */

@@ -2,6 +2,7 @@
 
 void open_oauth(lua_State *L) {
   open_authorize(L);
+  open_authorize_options(L);
   open_grant(L);
   open_token(L);
 }

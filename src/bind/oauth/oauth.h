@@ -14,6 +14,7 @@ const struct token *check_token(lua_State *L, int index);
 const struct token *token_member(lua_State *L, int index, const char *name);
 
 void open_authorize(lua_State *L);
+void open_authorize_options(lua_State *L);
 void open_grant(lua_State *L);
 void open_token(lua_State *L);
 

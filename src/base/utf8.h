@@ -1,0 +1,10 @@
+/* Text of others as UTF-8 (RFC 3629): what is none becomes U+FFFD, byte by byte. */
+#ifndef FLEET_BASE_UTF8_H
+#define FLEET_BASE_UTF8_H
+
+#include "base/buf.h"
+
+size_t utf8_sequence(struct bytes text); /* bytes of the character at the front, 0: there is none */
+void utf8_repair(struct buf *out, struct bytes text);
+
+#endif

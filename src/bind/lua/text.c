@@ -1,0 +1,45 @@
+/* Texts and numbers as others shall read them. */
+#include "bind/lua/bind.h"
+
+#include "base/utf8.h"
+
+/* core.utf8_repaired(text) -> the text with everything replaced that is not UTF-8 */
+static int l_repaired(lua_State *L) {
+  struct bytes text = check_bytes(L, 1);
+  struct buf *out = push_scratch(L);
+  utf8_repair(out, text);
+  push_buf(L, out);
+  box_close(L, -2);
+  return 1;
+}
+
+enum { DECIMALS_MOST = 17 };
+
+static int push_number(lua_State *L, bool shorten) {
+  double value = luaL_checknumber(L, 1);
+  lua_Integer decimals = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, decimals >= 0 && decimals <= DECIMALS_MOST, 2, "0 to 17 decimals");
+  struct buf *out = push_scratch(L);
+  buf_fixed(out, value, (int)decimals);
+  while (shorten && decimals && out->size && out->data[out->size - 1] == '0') out->size--;
+  if (shorten && decimals && out->size && out->data[out->size - 1] == '.') out->size--;
+  push_buf(L, out);
+  box_close(L, -2);
+  return 1;
+}
+
+/* core.fixed(value, decimals) -> text with so many decimals and a point, whatever the locale */
+static int l_fixed(lua_State *L) {
+  return push_number(L, false);
+}
+
+/* core.shortened(value, decimals) -> the same without trailing zeros */
+static int l_shortened(lua_State *L) {
+  return push_number(L, true);
+}
+
+void open_text(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"utf8_repaired", l_repaired}, {"fixed", l_fixed}, {"shortened", l_shortened}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}
