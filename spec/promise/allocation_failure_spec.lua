@@ -72,6 +72,15 @@ local work = {
     local value, err, kind = core.result(request, reply, 0)
     arm(false)
     assert(value == nil and kind == "scope", kind) ]],
+  ["a tariff from rows"] = [[
+    local tariff, rows = require "fleet.tariff", {}
+    for hour = 0, 23 do
+      rows[hour + 1] = { from = ("%d:00"):format(hour), to = ("%d:00"):format(hour + 1), price = hour / 100, sell = 0.01 }
+    end
+    arm(true)
+    local ok, failure = pcall(tariff.from_rows, { currency = "EUR", rows = rows, labels = 5 })
+    arm(false)
+    if not ok then error(failure, 0) end ]],
   ["the cheapest hours"] = [[
     local prices = {}
     for i = 1, 24 do prices[i] = i / 100 end

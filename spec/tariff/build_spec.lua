@@ -272,6 +272,14 @@ describe("from_rows", function()
     assert.same({ price = 0.1, season = "AllYear", label = "ALL" }, t:price({ year = 2026, month = 1, day = 1 }).sell)
   end)
 
+  it("makes no label that a row already has for another price", function()
+    local t, groups = tariff.from_rows { currency = "EUR", rows = {
+      { from = "08:00", to = "20:00", price = 0.4, label = "PRICE_1" }, { from = "20:00", to = "08:00", price = 0.2 },
+    } }
+    assert.same({ PRICE_1 = 0.4, PRICE__1 = 0.2 }, t.energy_charges.AllYear.rates)
+    assert.equal("PRICE__1", groups[2].label)
+  end)
+
   it("with hours missing is refused with the gap, not made flat", function()
     local t, err = tariff.from_rows { currency = "EUR", rows = { { days = "mon-fri", from = "08:00", to = "20:00", price = 0.4 } } }
     assert.is_nil(t)
@@ -359,6 +367,13 @@ describe("from_rows", function()
     ["no rows"] = { rows = {} },
     ["13 prices"] = { prices = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
     ["a price that is text"] = { prices = { "1", 1 }, step = 720 },
+    ["a price that is no number"] = { prices = { 0 / 0, 1 }, step = 720 },
+    ["a label that is no text"] = { rows = { { price = 1, label = 5 } } },
+    ["a season that is no text"] = { rows = { { price = 1, season = true } } },
+    ["a name that holds a zero byte"] = { rows = { { price = 1, label = "A\0B" } } },
+    ["rows that are no list"] = { rows = "00:00" },
+    ["dates of a season that are none"] = { seasons = { Summer = "06-01" }, rows = { { season = "Summer", price = 1 } } },
+    ["a length that is none"] = { time_zone = "Asia/Tokyo", spot = { { start = 0, price = 1 }, { start = 60, price = 1, minutes = "x" } } },
     ["an unknown member of a row"] = { rows = { { form = "00:00", price = 1 } } },
     ["a row without price"] = { rows = { { from = "00:00" } } },
     ["a time that is none"] = { rows = { { from = "25:00", price = 1 } } },

@@ -93,76 +93,6 @@ static void name_stretches(struct tariff *out, struct raised_week *week) {
 
 /* ---- one season written anew ---- */
 
-struct day_row {
-  struct tariff_period period;
-  struct bytes name;
-};
-
-/* The rows of the days that are alike share their range: the app shows weekdays and weekend best. */
-struct day_rows {
-  struct day_row *rows;
-  size_t row_count, row_room;
-};
-
-static bool add_day(struct day_rows *out, const struct raised_week *week, int day) {
-  uint32_t start = (uint32_t)day * 1440, end = start + 1440;
-  size_t first = out->row_count;
-  for (size_t i = 0; i < week->stretch_count; i++) {
-    const struct stretch *s = &week->stretches[i];
-    int from = (int)(s->from > start ? s->from - start : 0), to = (int)(s->to < end ? s->to - start : 1440);
-    if (s->to <= start || s->from >= end) continue;
-    struct day_row *last = out->row_count > first ? &out->rows[out->row_count - 1] : NULL;
-    if (last && bytes_equal(last->name, s->name)) {
-      last->period.to_minute = to;
-      continue;
-    }
-    struct day_row *row = ADD(out, rows, row);
-    if (!row) return false;
-    *row = (struct day_row){{day, day, from, to}, s->name};
-  }
-  return true;
-}
-
-static bool same_rows(const struct day_row *a, const struct day_row *b, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (a[i].period.from_minute != b[i].period.from_minute ||
-        a[i].period.to_minute != b[i].period.to_minute || !bytes_equal(a[i].name, b[i].name))
-      return false;
-  return true;
-}
-
-static bool fill_rows(struct day_rows *out, const struct raised_week *week) {
-  size_t before = 0, before_count = 0;
-  for (int day = 0; day < 7; day++) {
-    size_t first = out->row_count;
-    if (!add_day(out, week, day)) return false;
-    size_t count = out->row_count - first;
-    if (day > 0 && count == before_count && same_rows(out->rows + before, out->rows + first, count)) {
-      for (size_t i = 0; i < count; i++) out->rows[before + i].period.to_day = day;
-      out->row_count = first;
-    } else {
-      before = first, before_count = count;
-    }
-  }
-  return true;
-}
-
-static bool is_first(const struct day_rows *rows, size_t i) {
-  for (size_t j = 0; j < i; j++)
-    if (bytes_equal(rows->rows[j].name, rows->rows[i].name)) return false;
-  return true;
-}
-
-static void write_labels(struct tariff *out, const struct day_rows *rows) {
-  for (size_t i = 0; i < rows->row_count; i++) {
-    if (!is_first(rows, i)) continue;
-    tariff_add_label(out, rows->rows[i].name);
-    for (size_t j = i; j < rows->row_count; j++)
-      if (bytes_equal(rows->rows[j].name, rows->rows[i].name))
-        tariff_add_period(out, rows->rows[j].period, false);
-  }
-}
-
 static bool any_demand(const struct raised_week *week) {
   for (size_t i = 0; i < week->stretch_count; i++)
     if (week->stretches[i].demand != 0) return true;
@@ -189,14 +119,8 @@ static void write_rates(struct tariff *out, struct bytes season, const struct ra
 
 void write_raised(struct tariff *out, struct bytes name, struct tariff_dates dates,
                   struct raised_week *week) {
-  struct day_rows rows = {0};
   name_stretches(out, week);
-  if (fill_rows(&rows, week)) {
-    tariff_add_season(out, TARIFF_BUY, name, dates);
-    write_labels(out, &rows);
-    write_rates(out, name, week);
-  } else {
-    out->failed = true;
-  }
-  free(rows.rows);
+  tariff_add_season(out, TARIFF_BUY, name, dates);
+  write_periods(out, week->stretches, week->stretch_count);
+  write_rates(out, name, week);
 }

@@ -3,13 +3,7 @@
 #ifndef FLEET_TARIFF_RAISED_WEEK_H
 #define FLEET_TARIFF_RAISED_WEEK_H
 
-#include "tariff/model.h"
-
-struct stretch {
-  uint32_t from, to;
-  struct bytes base, name; /* the label it had, and the one it gets */
-  double own, price, demand;
-};
+#include "tariff/week_periods.h"
 
 struct raised_week {
   struct stretch *stretches;

@@ -8,7 +8,6 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local explain = require "fleet.tariff.explain"
 local diff = require "fleet.tariff.diff"
-local build = require "fleet.tariff.build"
 local draw_text = require "fleet.tariff.text"
 local draw_svg = require "fleet.tariff.svg"
 
@@ -29,18 +28,13 @@ end
 
 -- ---- check and new ----
 
-local function read(t)
-  local plan, report = core.tariff(t)
-  return plan, explain.annotate(report)
-end
-
 --- What is wrong with a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has
 --- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. See doc/protocol.md#tariff-checks.
 function M.check(t)
   check_table("check", t, "the tariff")
-  local plan, report = read(t)
+  local plan, report = core.tariff(t)
   plan:close()
-  return report
+  return explain.annotate(report)
 end
 
 local methods = {}
@@ -70,8 +64,21 @@ local function make(own)
   return self
 end
 
-local function zone_of(options)
-  if options.time_zone then return core.zone(options.time_zone) end
+local function zone_of(time_zone)
+  if time_zone then return core.zone(time_zone) end
+end
+
+-- The object of a plan that was found valid. zone: that of time_zone, where it is open already.
+local function accept(plan, report, time_zone, zone)
+  explain.annotate(report)
+  if not report.valid then
+    plan:close()
+    return refuse(report)
+  end
+  local err, kind
+  if not zone then zone, err, kind = zone_of(time_zone) end
+  if err then return nil, err, kind end
+  return make { plan = plan, zone = zone, time_zone = time_zone, report = report }
 end
 
 --- A tariff object from a tariff_content_v2 table, or nil, err, "invalid" with err.problems as check gives them.
@@ -81,15 +88,9 @@ function M.new(t, options)
   check_table("new", t, "the tariff")
   options = options or {}
   check_options("new", options, { time_zone = true, any_currency = true })
-  local plan, report = read(t)
+  local plan, report = core.tariff(t)
   if options.any_currency then allow_currency(report) end
-  if not report.valid then
-    plan:close()
-    return refuse(report)
-  end
-  local zone, err, kind = zone_of(options)
-  if err then return nil, err, kind end
-  return make { plan = plan, zone = zone, time_zone = options.time_zone, report = report }
+  return accept(plan, report, options.time_zone)
 end
 
 local function inside(self, name)
@@ -185,22 +186,32 @@ metatable.normalised = methods.normalised
 
 -- ---- builders ----
 
+local flat_options = {
+  price = true, sell = true, currency = true, name = true, utility = true, code = true, daily = true, time_zone = true,
+}
+
 --- A tariff with one price: fleet.tariff.flat { price =, currency =, sell =, name =, utility =, code =, daily =,
 --- time_zone = }. Prices per kWh, `daily` per day.
 function M.flat(options)
-  check_options("flat", options, build.flat_options)
-  return M.new(build.flat(options), { time_zone = options.time_zone })
+  check_options("flat", options, flat_options)
+  local plan, report = core.tariff_flat(options)
+  return accept(plan, report, options.time_zone)
 end
+
+local row_options = {
+  rows = true, prices = true, spot = true, sell_prices = true, step = true, labels = true, seasons = true,
+  currency = true, name = true, utility = true, code = true, daily = true, time_zone = true,
+}
 
 --- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the
 --- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }.
 function M.from_rows(options)
-  check_options("from_rows", options, build.row_options)
-  local zone, err, kind = zone_of(options)
+  check_options("from_rows", options, row_options)
+  local zone, err, kind = zone_of(options.time_zone)
   if err then return nil, err, kind end
+  local plan, report, groups = core.tariff_rows(options, zone)
   local self
-  local content, groups = build.from_rows(options, zone)
-  self, err, kind = M.new(content, { time_zone = options.time_zone })
+  self, err, kind = accept(plan, report, options.time_zone, zone)
   if not self then return nil, err, kind end
   return self, groups
 end

@@ -1,6 +1,6 @@
 /* core.tariff: a checked tariff in a box, which owns its content and answers for it. */
 #include "bind/lua/json.h"
-#include "bind/tariff/tariffs.h"
+#include "bind/tariff/build.h"
 
 struct plan_box {
   struct tariff *tariff;
@@ -178,10 +178,37 @@ static int l_tariff(lua_State *L) {
   return 2;
 }
 
+/* (options, zone) -> plan, report, what the builder leaves */
+static int push_built(lua_State *L, tariff_builder *build) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checkstack(L, 60, NULL);
+  lua_settop(L, 2);
+  lua_newtable(L);
+  struct plan_box *plan = push_plan(L); /* options zone problems plan */
+  plan->tariff = tariff_new();
+  if (!plan->tariff) return luaL_error(L, "out of memory");
+  lua_Integer count = build(L, plan->tariff, 3);
+  push_checked(L, plan, 3, count);
+  lua_insert(L, -2);
+  return 3;
+}
+
+/* core.tariff_flat(options) -> plan, report */
+static int l_flat(lua_State *L) {
+  return push_built(L, build_flat);
+}
+
+/* core.tariff_rows(options, zone or nil) -> plan, report, groups: how prices became labels */
+static int l_rows(lua_State *L) {
+  return push_built(L, build_rows);
+}
+
 void open_tariffs(lua_State *L) {
-  static const luaL_Reg functions[] = {{"tariff", l_tariff}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"tariff", l_tariff}, {"tariff_flat", l_flat}, {"tariff_rows", l_rows}, {NULL, NULL}};
   box_define(L, &plan_type);
   define_segments(L);
   lua_pop(L, 2);
+  define_build(L);
   luaL_setfuncs(L, functions, 0);
 }

@@ -2,7 +2,7 @@
  * refused.
  */
 #include "bind/lua/json.h"
-#include "bind/tariff/table_reader.h"
+#include "bind/tariff/reader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -210,12 +210,7 @@ static bool push_labels(struct reader *r) {
   return true;
 }
 
-static void read_season(struct reader *r, const char *name) {
-  if (!is_table(r, "an object")) return;
-  r->season = name;
-  clear_slots(r);
-  read_members(r, season_members);
-  bool has_periods = push_labels(r); /* season labels */
+static void add_season(struct reader *r, const char *name, bool has_periods) {
   if (is_unused(r, has_periods))
     clear_slots(r);
   else
@@ -223,6 +218,15 @@ static void read_season(struct reader *r, const char *name) {
   const int *s = r->slots;
   tariff_add_season(r->t, r->side, bytes_of(name),
                     (struct tariff_dates){s[FROM_MONTH], s[FROM_DATE], s[TO_MONTH], s[TO_DATE]});
+}
+
+static void read_season(struct reader *r, const char *name) {
+  if (!is_table(r, "an object")) return;
+  r->season = name;
+  clear_slots(r);
+  read_members(r, season_members);
+  bool has_periods = push_labels(r); /* season labels */
+  add_season(r, name, has_periods);
   enter(r, "tou_periods", 0);
   if (has_periods) read_map(r, read_label);
   r->depth--;
@@ -351,6 +355,42 @@ static void check_currency(struct reader *r) {
   set_text(L, "kind", "bad_currency");
   set_text(L, "value", text);
   lua_rawseti(L, r->problems, ++r->count);
+}
+
+/* ---- what a builder adds, by the same rules ---- */
+
+static void enter_side(struct reader *r, enum tariff_side side, const char *member, const char *season) {
+  r->side = side, r->season = season, r->depth = 0;
+  if (side == TARIFF_SELL) enter(r, "sell_tariff", 0);
+  enter(r, member, 0);
+  enter(r, season, 0);
+}
+
+static void leave_side(struct reader *r) {
+  r->side = TARIFF_BUY, r->season = NULL, r->depth = 0;
+}
+
+void build_season(struct reader *r, enum tariff_side side, const char *name, const int dates[4],
+                  bool has_periods) {
+  enter_side(r, side, "seasons", name);
+  clear_slots(r);
+  for (int i = 0; i < 4; i++) {
+    lua_pushinteger(r->L, dates[i]);
+    enter(r, season_members[i].name, 0);
+    read_season_slot(r, &season_members[i]);
+    r->depth--;
+    lua_pop(r->L, 1);
+  }
+  add_season(r, name, has_periods);
+  leave_side(r);
+}
+
+void build_rate(struct reader *r, enum tariff_side side, const char *season, const char *label) {
+  enter_side(r, side, "energy_charges", season);
+  enter(r, "rates", 0);
+  enter(r, label, 0);
+  read_rate(r, label);
+  leave_side(r);
 }
 
 lua_Integer read_tariff(lua_State *L, struct tariff *t, int problems) {

@@ -1,0 +1,34 @@
+/* A week of stretches with a label each, as the periods that say the same.
+ *
+ * Days that are alike share their periods: the app shows weekdays and weekend best
+ * (doc/protocol.md#tariff-meaning).
+ */
+#ifndef FLEET_TARIFF_WEEK_PERIODS_H
+#define FLEET_TARIFF_WEEK_PERIODS_H
+
+#include "tariff/model.h"
+
+struct stretch {
+  uint32_t from, to;       /* minutes of the week, to excluded */
+  struct bytes base, name; /* the label it had, and the one it gets */
+  double own, price, demand;
+};
+
+struct day_row {
+  struct tariff_period period; /* to_minute 1440 at the end of the day */
+  struct bytes name;
+  double price;
+};
+
+struct day_rows {
+  struct day_row *rows;
+  size_t row_count, row_room;
+};
+
+/* Appends the rows of each run of days that are alike, in order; the stretches are sorted. False: out of
+ * memory. */
+bool fill_rows(struct day_rows *out, const struct stretch *stretches, size_t count);
+/* Adds the labels and their periods to the season that was added last; out of memory is sticky there. */
+void write_periods(struct tariff *out, const struct stretch *stretches, size_t count);
+
+#endif
