@@ -29,10 +29,10 @@ SPECS  = spec
 JOBS    = $(shell nproc)
 SPLIT   = automation contract hosts packaging promise signing torture
 LONGEST = torture.% hosts.% packaging.% mqtt promise.% automation.% contract.% cli oauth proxy store signing.% sim
-FILES   = $(sort $(foreach s,$(SPECS),$(if $(filter %.lua,$s),$s,$(wildcard $s/*_spec.lua $s/*/*_spec.lua))))
-FOLDERS = $(sort $(foreach f,$(FILES),$(word 2,$(subst /, ,$f))))
-PARTED  = $(filter-out $(SPLIT),$(FOLDERS)) $(foreach s,$(SPLIT),$(patsubst spec/$s/%_spec.lua,$s.%,$(filter spec/$s/%,$(FILES))))
-GROUPS  = $(foreach l,$(LONGEST),$(filter $l,$(PARTED))) $(filter-out $(LONGEST),$(PARTED))
+FILES   := $(sort $(foreach s,$(SPECS),$(if $(filter %.lua,$s),$s,$(wildcard $s/*_spec.lua $s/*/*_spec.lua))))
+FOLDERS := $(sort $(foreach f,$(FILES),$(word 2,$(subst /, ,$f))))
+PARTED  := $(filter-out $(SPLIT),$(FOLDERS)) $(foreach s,$(SPLIT),$(patsubst spec/$s/%_spec.lua,$s.%,$(filter spec/$s/%,$(FILES))))
+GROUPS  := $(foreach l,$(LONGEST),$(filter $l,$(PARTED))) $(filter-out $(LONGEST),$(PARTED))
 files_of = $(if $(findstring .,$1),spec/$(subst .,/,$1)_spec.lua,$(filter spec/$1/%,$(FILES)))
 IN_PARALLEL = $(MAKE) --no-print-directory -s -k -j$(shell expr $(JOBS) + 1) --output-sync=target
 # What the specs print is searched for their secrets. RUNNER: what busted runs under.

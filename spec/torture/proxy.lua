@@ -14,7 +14,7 @@ local process = require "spec.support.harness.process"
 local redis = require "spec.support.servers.redis"
 local signed_sim = require "spec.support.servers.signed_sim"
 local sim_process = require "spec.support.servers.sim_process"
-local signed_in = require "spec.torture.signed_in"
+local still_signed_in = require "spec.torture.still_signed_in"
 local tally_text = require "spec.torture.tally"
 
 local M = {}
@@ -345,7 +345,7 @@ local function check(world)
   end
   world.sim:clear()
   local client = world.sim:client()
-  signed_in(client)
+  still_signed_in(client)
   client:close()
   figures.kilobytes, figures.kilobytes_late = growth(world.samples, "kilobytes")
   figures.descriptors, figures.descriptors_late = growth(world.samples, "descriptors")

@@ -10,7 +10,7 @@ local files = require "spec.support.harness.files"
 local process = require "spec.support.harness.process"
 local redis = require "spec.support.servers.redis"
 local services = require "spec.support.servers.service"
-local signed_in = require "spec.torture.signed_in"
+local still_signed_in = require "spec.torture.still_signed_in"
 local tally_text = require "spec.torture.tally"
 
 local M = {}
@@ -300,7 +300,7 @@ local function check(world)
   assert(not twice[1], "a counter was drawn twice: " .. table.concat(twice, ", "))
   for result in pairs(kinds) do assert(not result:find("auth$") and not result:find("login_required"), "a token was lost: " .. result) end
   local client = M.client(world)
-  signed_in(client)
+  still_signed_in(client)
   client:close()
   if world.options.redis == "persistent" then
     check_budgets(world, figures, billed, asked)
