@@ -76,7 +76,7 @@ describe("a spec that", function()
   end)
 end)
 
--- .ci/run tries what failed once more, by its names.
+-- A spec that fails is tried by its name.
 describe("the specs of the other versions of Lua", function()
   local function chosen(arguments)
     local pipe = io.popen("unset MAKEFLAGS MAKELEVEL; make -n -s portable-specs " .. arguments .. " 2>&1")
