@@ -325,7 +325,7 @@ describe("a message that comes again", function()
   end)
 
   it("is refused where it became old behind others", function()
-    with_house({}, function(house)
+    with_house({ client = { timeout = 100 } }, function(house)
       house.before = function(request)
         if string.find(request.url, "/command/honk_horn", 1, true) then fleet.sleep(70) end
       end
