@@ -4,45 +4,14 @@
 -- page brings nothing new: some servers ignore the page number and would be walked for ever (doc/protocol.md#paging).
 
 local calls = require "fleet.call"
+local core = require "fleet.core"
 local tasks = require "fleet.async"
 local errors = require "fleet.util.errors"
 
 local M = {}
 
--- How each kind of paging asks for a page.
-local ways = {
-  page = { number = "page", size = "per_page", first = 1, default = 100 },
-  page_no = { number = "pageNo", size = "pageSize", first = 1, default = 50 },
-  offset = { number = "offset", size = "limit", first = 0, default = 50, by_records = true },
-}
-
--- What tells a record of the row apart from others, as its row says: an invitation is not its car.
-local function identity(row, record)
-  local parts = {}
-  for i, name in ipairs(row.identity) do parts[i] = tostring(record[name]) end
-  return table.concat(parts, "\n")
-end
-
 local function said_to_be_last(pagination)
   return pagination ~= nil and pagination.current ~= nil and pagination.next == nil
-end
-
-local function only_new(row, records, seen)
-  local fresh = {}
-  for _, record in ipairs(records) do
-    local key = identity(row, record)
-    if not seen[key] then fresh[#fresh + 1] = record end
-    seen[key] = true
-  end
-  return fresh
-end
-
--- Never more than the service gives at once: a page that is shorter than was asked for would look like the last.
-local function usual_size(row, way)
-  for _, param in ipairs(row.params) do
-    if param.name == way.size then return math.min(way.default, param.max or way.default) end
-  end
-  return way.default
 end
 
 local most_pages = 1000 -- of a server that numbers what it invents
@@ -54,8 +23,8 @@ end
 
 -- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
 local function walk(row, handle, request)
-  local way, params = ways[row.paging], request:params() or {}
-  local size = params.page_size or params[way.size] or usual_size(row, way)
+  local way, params = core.paging(row.pointer), request:params() or {}
+  local size = params.page_size or params[way.size] or way.usual
   local number, seen, over, count = params[way.number] or way.first, {}, false, 0
   return function()
     if over then return nil end
@@ -64,7 +33,7 @@ local function walk(row, handle, request)
     request:query(string.format("%s=%d&%s=%d", way.number, number, way.size, size))
     local page, err, kind = calls.perform(row, request, handle)
     if err then return nil, err, kind end
-    local fresh = only_new(row, page.records, seen)
+    local fresh = core.new_records(row.pointer, page.records, seen)
     over = said_to_be_last(page.pagination) or #fresh == 0 or (#page.records < size and not page.pagination)
     number = number + (way.by_records and size or 1)
     if #fresh > 0 then return fresh end

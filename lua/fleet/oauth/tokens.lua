@@ -293,25 +293,14 @@ end
 
 -- ---- what a token says ----
 
-local function words(text)
-  local list = {}
-  for word in string.gmatch(text or "", "%S+") do list[#list + 1] = word end
-  return list
-end
-
 -- Claims are hints: read where they can be read, never relied on.
-local function scopes_of(facts, claims)
-  if facts.scope then return words(facts.scope) end
-  return type(claims.scp) == "table" and claims.scp or words(facts.asked)
-end
-
 local function describe(context, token_kind, token)
   local _, left = cache.choose(context, token)
   local facts, claims = token:facts(), token:claims()
   return {
     expires_at = facts.expires_at or tonumber(claims.exp), expires_in = left,
     refreshed_at = facts.refreshed_at, refresh_by = facts.refresh_by,
-    unsaved = cache.state(context).unsaved[token_kind] and true or false, scopes = scopes_of(facts, claims),
+    unsaved = cache.state(context).unsaved[token_kind] and true or false, scopes = token:scopes(claims),
     subject = claims.sub, audience = claims.aud, region = region.hint(context.vendor, claims, facts.prefix),
   }
 end

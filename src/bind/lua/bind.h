@@ -58,6 +58,7 @@ void open_findings(lua_State *L);
 void open_pairing(lua_State *L);
 void open_hosted(lua_State *L);
 void open_skipped(lua_State *L);
+void open_pages(lua_State *L);
 void open_json(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);

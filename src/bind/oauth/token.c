@@ -7,6 +7,8 @@
 #include "oauth/record.h"
 #include "oauth/reply.h"
 
+#include <string.h>
+
 /* ---- members of tables ---- */
 
 struct bytes text_member(lua_State *L, int index, const char *name) {
@@ -235,6 +237,28 @@ static int l_claims(lua_State *L) {
   return 1;
 }
 
+/* Pushes the words of a text as a list. */
+static void push_words(lua_State *L, const struct buf *text) {
+  const char *at = buf_text(text), *spaces = " \t\n\v\f\r";
+  lua_newtable(L);
+  for (lua_Integer i = 1; *(at += strspn(at, spaces)); i++) {
+    size_t size = strcspn(at, spaces);
+    lua_pushlstring(L, at, size);
+    lua_rawseti(L, -2, i);
+    at += size;
+  }
+}
+
+/* token:scopes(claims) -> list of what was granted, as the server or the access token said it, else what was
+ * asked for */
+static int l_scopes(lua_State *L) {
+  const struct token *t = check_token(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  if (t->scope.size) return push_words(L, &t->scope), 1;
+  if (lua_getfield(L, 2, "scp") != LUA_TTABLE) push_words(L, &t->asked);
+  return 1;
+}
+
 static const luaL_Reg token_methods[] = {{"take", l_take},
                                          {"access", l_access},
                                          {"json", l_json},
@@ -248,6 +272,7 @@ static const luaL_Reg token_methods[] = {{"take", l_take},
                                          {"age_of", l_age_of},
                                          {"facts", l_facts},
                                          {"claims", l_claims},
+                                         {"scopes", l_scopes},
                                          {NULL, NULL}};
 
 void open_token(lua_State *L) {
