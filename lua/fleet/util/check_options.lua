@@ -1,19 +1,13 @@
 -- The options of a call that has no row: names and kinds of value.
 
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 
 local M = {}
 
---- Raises unless every name in the table given (or nil) stands in the list known. where: the call, what: "option".
-function M.names(where, what, given, known)
-  if given == nil then return end
-  if type(given) ~= "table" then errors.usage("%s: the %ss must be a table, got %s", where, what, type(given)) end
-  local set = {}
-  for _, name in ipairs(known) do set[name] = true end
-  for name in pairs(given) do
-    if not set[name] then errors.unknown_name(where, what, name, known) end
-  end
-end
+--- names(where, what, given, known): raises unless every name in the table given (or nil) stands in the list known. where: the call,
+--- what: "option".
+M.names = core.check_names
 
 --- Raises unless value (or nil) is a finite number above 0.
 function M.seconds(where, name, value)

@@ -59,6 +59,8 @@ void open_pairing(lua_State *L);
 void open_hosted(lua_State *L);
 void open_skipped(lua_State *L);
 void open_pages(lua_State *L);
+void open_by_name(lua_State *L);
+void open_config_file(lua_State *L);
 void open_json(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);

@@ -135,8 +135,36 @@ void check_options(lua_State *L, int index, const char *const *names, size_t cou
   }
 }
 
+static bool is_among(lua_State *L, int name, const char *const *names, size_t count) {
+  bool found = false;
+  for (size_t i = 0; lua_type(L, name) == LUA_TSTRING && i < count && !found; i++)
+    found = strcmp(lua_tostring(L, name), names[i]) == 0;
+  return found;
+}
+
+/* core.check_names(where, what, given, known): raises unless every name in the table given (or nil) stands in
+ * the list known */
+static int l_check_names(lua_State *L) {
+  const char *where = luaL_checkstring(L, 1), *what = luaL_checkstring(L, 2);
+  size_t count;
+  lua_settop(L, 4);
+  if (lua_isnil(L, 3)) return 0;
+  if (!lua_istable(L, 3))
+    return usage_error(L, "%s: the %ss must be a table, got %s", where, what, luaL_typename(L, 3));
+  const char **names = push_names(L, 4, &count);
+  for (lua_pushnil(L); lua_next(L, 3); lua_settop(L, 6)) {
+    if (is_among(L, 6, names, count)) continue;
+    struct buf *sentence = push_scratch(L);
+    unknown_sentence(sentence, what, luaL_tolstring(L, 6, NULL), names, count);
+    return usage_error(L, "%s: %s", where, buf_text(sentence));
+  }
+  return 0;
+}
+
 void open_names(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"unknown", l_unknown}, {"unknown_choice", l_unknown_choice}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"unknown", l_unknown},
+                                       {"unknown_choice", l_unknown_choice},
+                                       {"check_names", l_check_names},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
