@@ -78,7 +78,9 @@ void buf_add(struct buf *b, const void *data, size_t size) {
 }
 
 void buf_put(struct buf *b, unsigned char byte) {
-  buf_add(b, &byte, 1);
+  if (!buf_reserve(b, 1)) return;
+  b->data[b->size++] = byte;
+  b->data[b->size] = '\0';
 }
 
 void buf_text_add(struct buf *b, const char *text) {
@@ -111,9 +113,10 @@ static const char hex_digits[] = "0123456789abcdef";
 void buf_hex(struct buf *b, struct bytes in) {
   if (!buf_reserve(b, 2 * in.size)) return;
   for (size_t i = 0; i < in.size; i++) {
-    buf_put(b, (unsigned char)hex_digits[in.data[i] >> 4]);
-    buf_put(b, (unsigned char)hex_digits[in.data[i] & 15]);
+    b->data[b->size++] = (unsigned char)hex_digits[in.data[i] >> 4];
+    b->data[b->size++] = (unsigned char)hex_digits[in.data[i] & 15];
   }
+  b->data[b->size] = '\0';
 }
 
 static int hex_value(unsigned char c) {

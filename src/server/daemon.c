@@ -14,6 +14,7 @@
 /* Per connection: request line, headers and reply headers. The library clears all of it between two requests,
  * which at its own 32 KB costs more than serving one. */
 enum { HEADER_MEMORY = 12 * 1024 };
+enum { USUAL_HEADERS = 512 /* bytes of a request's, without its line */ };
 
 /* ---- refusals before anybody is asked ---- */
 
@@ -52,11 +53,13 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
 
 static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value) {
   struct buf *headers = cls;
+  size_t from = headers->size;
   (void)kind;
-  for (; *name; name++) buf_put(headers, (unsigned char)(*name >= 'A' && *name <= 'Z' ? *name + 32 : *name));
-  buf_put(headers, 0);
-  buf_text_add(headers, value ? value : "");
-  buf_put(headers, 0);
+  buf_add(headers, name, strlen(name) + 1);
+  for (size_t i = from; i < headers->size; i++)
+    if (headers->data[i] >= 'A' && headers->data[i] <= 'Z') headers->data[i] += 'a' - 'A';
+  if (!value) value = "";
+  buf_add(headers, value, strlen(value) + 1);
   return MHD_YES;
 }
 
@@ -68,6 +71,7 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
   x->due = timer_now() + x->daemon->limits.arrival;
   if (strlen(method) >= sizeof x->method) return refuse(x, 501, "unknown method\n");
   strcpy(x->method, method);
+  buf_reserve(&x->headers, USUAL_HEADERS);
   MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &x->headers);
   if (badly_framed(x)) return refuse(x, 400, "the body has two lengths, or a coding other than chunked\n");
   if (announced_too_large(x)) return refuse(x, 413, "the body is too large\n");
@@ -102,8 +106,18 @@ static enum MHD_Result hand_over(struct exchange *x) {
   return MHD_YES;
 }
 
+static enum MHD_Result reply_kept(struct exchange *x) {
+  struct kept *k = x->kept;
+  enum MHD_Result done =
+      MHD_queue_response(x->connection, k->status, x->daemon->quiet ? k->closing : k->open);
+  x->kept = NULL;
+  kept_release(k);
+  return done;
+}
+
 /* Who is not listening any more wants no further request on a connection either. */
 static enum MHD_Result reply(struct exchange *x) {
+  if (x->kept) return reply_kept(x);
   if (x->drop || !x->response) return MHD_NO;
   if (x->daemon->quiet) MHD_add_response_header(x->response, MHD_HTTP_HEADER_CONNECTION, "close");
   enum MHD_Result done = MHD_queue_response(x->connection, x->status, x->response);

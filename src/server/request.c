@@ -122,57 +122,6 @@ static int finish(lua_State *L, struct request *r, bool done) {
 
 /* ---- replies ---- */
 
-static bool is_token(struct bytes name) {
-  for (size_t i = 0; i < name.size; i++) {
-    if (name.data[i] <= ' ' || name.data[i] >= 127 || strchr("()<>@,;:\\\"/[]?={}", name.data[i]))
-      return false;
-  }
-  return name.size > 0;
-}
-
-static bool is_field_value(struct bytes value) {
-  for (size_t i = 0; i < value.size; i++) {
-    if ((value.data[i] < ' ' && value.data[i] != '\t') || value.data[i] == 127) return false;
-  }
-  return true;
-}
-
-static void check_header_value(lua_State *L, int index, const char *name) {
-  if (lua_type(L, index) != LUA_TSTRING || !is_field_value(check_bytes(L, index)))
-    luaL_error(L, "header '%s': a value is a string without control characters", name);
-}
-
-static void check_header(lua_State *L) { /* name at -2, value at -1 */
-  if (lua_type(L, -2) != LUA_TSTRING || !is_token(check_bytes(L, -2)))
-    luaL_error(L, "a header name is an HTTP token");
-  const char *name = lua_tostring(L, -2);
-  if (!lua_istable(L, -1)) return check_header_value(L, -1, name);
-  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1))
-    check_header_value(L, -1, name);
-  lua_pop(L, 1);
-}
-
-static void check_headers(lua_State *L, int index) {
-  if (lua_isnoneornil(L, index)) return;
-  luaL_checktype(L, index, LUA_TTABLE);
-  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) check_header(L);
-}
-
-/* Everything has been checked: nothing raises while the response is ours. */
-static void add_headers(lua_State *L, int index, struct MHD_Response *r) {
-  if (!lua_istable(L, index)) return;
-  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-    const char *name = lua_tostring(L, -2);
-    if (!lua_istable(L, -1)) {
-      MHD_add_response_header(r, name, lua_tostring(L, -1));
-      continue;
-    }
-    for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1))
-      MHD_add_response_header(r, name, lua_tostring(L, -1));
-    lua_pop(L, 1);
-  }
-}
-
 static double number_field(lua_State *L, int index, const char *name, double fallback) {
   lua_getfield(L, index, name);
   double value = lua_isnil(L, -1) ? fallback : lua_isnumber(L, -1) ? lua_tonumber(L, -1) : -1;
@@ -217,20 +166,26 @@ static struct MHD_Response *make_response(struct exchange *x, struct bytes body,
   return MHD_create_response_from_buffer(body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
 }
 
+static int respond_kept(lua_State *L, struct request *r) {
+  const struct reply *reply = box_check(L, 2, &server_reply_type);
+  return finish(L, r, exchange_respond_kept(r->exchange, reply->kept));
+}
+
 /* request:respond(status, headers, body, { delay =, piece =, every =, cut = }) -> true | nil, err, "closed"
- */
+ * request:respond(server.reply(...)) does the same with less. */
 static int l_respond(lua_State *L) {
   struct request *r = check_open_request(L);
+  if (lua_isuserdata(L, 2)) return respond_kept(L, r);
   lua_Integer status = luaL_checkinteger(L, 2);
   luaL_argcheck(L, status >= 200 && status <= 599, 2, "a final status is 200 to 599");
-  check_headers(L, 3);
+  reply_headers_check(L, 3);
   struct bytes body = {(const unsigned char *)"", 0};
   if (!lua_isnoneornil(L, 4)) body = check_bytes(L, 4);
   struct manner m = check_manner(L, 5);
   if (exchange_answered(r->exchange)) return finish(L, r, false);
   struct MHD_Response *response = make_response(r->exchange, body, &m);
   if (!response) return luaL_error(L, "out of memory");
-  add_headers(L, 3, response);
+  reply_headers_add(L, 3, response);
   return finish(L, r, exchange_respond(r->exchange, (unsigned)status, response, m.delay));
 }
 

@@ -270,10 +270,12 @@ static int l_live(lua_State *L) {
 }
 
 __attribute__((visibility("default"))) int luaopen_fleet_server(lua_State *L) {
-  static const luaL_Reg functions[] = {{"new", l_new}, {"live_objects", l_live}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"new", l_new}, {"reply", server_l_reply}, {"live_objects", l_live}, {NULL, NULL}};
   luaL_checkversion(L);
   box_define(L, &server_type);
   box_define(L, &server_request_type);
+  box_define(L, &server_reply_type);
   luaL_newlib(L, functions);
   return 1;
 }

@@ -52,7 +52,7 @@ end
 local function on_tcp(self, request, asked)
   local callers, authorization = self.callers, asked.headers.authorization
   if self.pass_through then
-    local token = callers.bearer(authorization)
+    local token = callers:token_of(authorization)
     if token then return with_token(token, callers:by_token(token, callers.per_minute and (request:peer()))) end
     return nil, unauthorized("a token of the service is needed: it is passed on")
   end
@@ -70,7 +70,7 @@ local function on_socket(self, request, asked)
   local authorization = asked.headers.authorization
   local caller, digest = self.callers:on_socket(authorization, uid)
   if not self.pass_through then return caller, nil end
-  local token = self.callers.bearer(authorization)
+  local token = self.callers:token_of(authorization)
   if token then return caller, token, digest end
   return nil, unauthorized("a token of the service is needed: it is passed on")
 end

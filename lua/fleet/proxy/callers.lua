@@ -1,7 +1,8 @@
 -- Who may ask for what: secrets, client certificates and users as callers; the rows and vehicles that each may use; and how
 -- many calls a minute.
 --
--- Secrets are kept as digests: a look-up by digest says nothing about the secret in the time that it takes.
+-- Secrets are looked up by their digests, which says nothing about the secret in the time that it takes; the last one that was said
+-- is remembered as it came.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -105,14 +106,37 @@ end
 local function bearer(authorization)
   return authorization and string.match(authorization, "^[Bb]earer +([%w%-%._~%+/]+=*) *$")
 end
-M.bearer = bearer
 
---- The caller of a request by his secret, or nil; and the digest of what he said.
-function M:by_bearer(authorization)
+-- Most requests say what the one before them said: it is compared in constant time, and not read again.
+local function said_again(self, authorization)
+  local last = self.last
+  if last and authorization and core.same_secret(last.authorization, authorization) then return last end
+end
+
+local function read_again(self, authorization)
   local secret = bearer(authorization)
   if not secret then return nil end
   local digest = core.sha256(secret)
-  return self.by_secret[digest], digest
+  self.last = { authorization = authorization, secret = secret, digest = digest, name = "token-" .. string.sub(digest, 1, 16) }
+  return self.last
+end
+
+-- What a bearer says: { secret, digest, name: of a caller who is known by it alone }; nil for no bearer.
+local function said(self, authorization)
+  return said_again(self, authorization) or read_again(self, authorization)
+end
+
+--- The token that a caller brings, or nil.
+function M:token_of(authorization)
+  local word = said(self, authorization)
+  return word and word.secret
+end
+
+--- The caller of a request by his secret, or nil; and the digest of what he said.
+function M:by_bearer(authorization)
+  local word = said(self, authorization)
+  if not word then return nil end
+  return self.by_secret[word.digest], word.digest
 end
 
 --- The caller whom a verified client certificate names: all of them are one where no callers are listed.
@@ -176,8 +200,8 @@ end
 --- The caller of a service token that is passed through: known by its digest, which is returned too. address: his, where calls a
 --- minute are counted.
 function M:by_token(token, address)
-  local digest = core.sha256(token)
-  local name = "token-" .. string.sub(digest, 1, 16)
+  local word = self.last and core.same_secret(self.last.secret, token) and self.last or said(self, "Bearer " .. token)
+  local digest, name = word.digest, word.name
   local key, minute = name, nil
   if self.per_minute and address then
     local network

@@ -6,7 +6,7 @@ local errors = require "fleet.util.errors"
 local M = {}
 M.__index = M
 
-local most_tokens = 256
+local most_tokens, most_cars = 256, 1024
 
 local function check(name, client)
   local known, context = pcall(core.context, client)
@@ -29,7 +29,7 @@ end
 --- new(client, accounts): the client of callers who name no account, and further ones by name, or nil.
 function M.new(client, accounts)
   local first = check("client", client)
-  local self = setmetatable({ first = client, by_account = {}, by_token = {}, tokens = 0, users = 0 }, M)
+  local self = setmetatable({ first = client, by_account = {}, by_token = {}, tokens = 0, cars = {}, car_count = 0, users = 0 }, M)
   self.by_account[first.config.account] = client
   self.key, self.store = first.keys[1], first.store
   for name, other in pairs(accounts or {}) do
@@ -45,6 +45,21 @@ function M:of_account(name)
   return self.by_account[name]
 end
 
+--- A client's handle of a vehicle, made once for those that are asked for often.
+function M:car(client, vin)
+  local cars = self.cars[client]
+  local car = cars and cars[vin]
+  if car then return car end
+  if self.car_count >= most_cars then self.cars, self.car_count, cars = {}, 0, nil end
+  if not cars then
+    cars = {}
+    self.cars[client] = cars
+  end
+  car = client:vehicle(vin)
+  cars[vin], self.car_count = car, self.car_count + 1
+  return car
+end
+
 -- All that the base client has but its token: nothing of the caller's is stored.
 local function with_token(base, token)
   local context = core.context(base)
@@ -57,7 +72,7 @@ function M:of_token(token, digest)
   digest = digest or core.sha256(token)
   local client = self.by_token[digest]
   if client then return client end
-  if self.tokens >= most_tokens then self.by_token, self.tokens = {}, 0 end
+  if self.tokens >= most_tokens then self.by_token, self.tokens, self.cars, self.car_count = {}, 0, {}, 0 end
   client = with_token(self.first, token)
   self.by_token[digest], self.tokens = client, self.tokens + 1
   return client

@@ -55,6 +55,8 @@ end
 
 local function respond(self, request, status, headers, body)
   self.service.metrics:answered(status)
+  local done = replies.done
+  if headers == done[2] and body == done[3] then return request:respond(self.done) end
   request:respond(status, headers, body)
 end
 
@@ -175,6 +177,7 @@ end
 
 local function take_over(self, options, service, place, server, admitting)
   self.options, self.service, self.place, self.server, self.admission = options, service, place, server, admitting
+  self.done = self.done or require("fleet.server").reply(replies.done[1], replies.done[2], replies.done[3])
   self.secret_file, self.url = place.secret_file, listening.url(place, server:port())
 end
 

@@ -20,7 +20,10 @@ local rows = {
 }
 
 function M.new()
-  return setmetatable({ registry = registry.new(rows), in_flight = 0, statuses = {}, ended = {} }, M)
+  local known = registry.new(rows)
+  return setmetatable({
+    registry = known, took = known:putter("fleet_proxy_command_seconds", "histogram"), in_flight = 0, statuses = {}, ended = {},
+  }, M)
 end
 
 -- Counted here, and handed to the registry when somebody asks: a request costs no label.
@@ -37,7 +40,7 @@ end
 function M:command(outcome, kind, seconds)
   self.ended[outcome] = self.ended[outcome] or {}
   count(self.ended[outcome], kind)
-  self.registry:observe("fleet_proxy_command_seconds", nil, seconds)
+  self.took(seconds)
 end
 
 local function hand_over(self)

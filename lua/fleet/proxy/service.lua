@@ -31,9 +31,12 @@ end
 
 -- "/account/<name>/api/…" → name, "/api/…"; a header says it as well.
 local function account_of(asked)
-  local name, rest = string.match(asked.path, "^/account/([^/]+)(/.*)$")
-  if name then return name, rest end
-  return asked.headers["x-fleet-account"], asked.path
+  local path = asked.path
+  if string.sub(path, 1, 9) == "/account/" then
+    local name, rest = string.match(path, "^/account/([^/]+)(/.*)$")
+    if name then return name, rest end
+  end
+  return asked.headers["x-fleet-account"], path
 end
 
 local function has_param(row, place, kind)
@@ -52,9 +55,11 @@ local function add_query_vins(list, query)
   return list
 end
 
+local nothing = {} -- an empty body, which is only read
+
 local function decoded(call)
   local text = call.asked.body
-  if text == "" or text == "{}" then return {} end
+  if text == "" or text == "{}" then return nothing end
   local body = core.json_decode(text)
   if type(body) ~= "table" or body == core.null or body[1] ~= nil then return nil end
   return body
@@ -101,7 +106,8 @@ local function check_size(call)
 end
 
 local function check_permission(call)
-  local caller, vins = call.caller, {}
+  local caller, vins = call.caller, nil
+  if not caller.vins and not caller.rows then return nil end
   if caller.vins then
     vins = vins_of(call)
     if not vins then return replies.error(403, "forbidden", "it cannot be told which vehicles the request is about") end
@@ -116,6 +122,7 @@ local function too_many(text, seconds)
 end
 
 local function check_rate(call)
+  if not call.caller.per_minute then return nil end
   local taken, seconds = callers.take(call.caller, tasks.now())
   if not taken then return too_many("the caller's calls of this minute are used up", seconds) end
 end
@@ -176,7 +183,7 @@ local function send_command(call)
   local row = call.row
   local body = decoded(call)
   if not body then return { replies.error(400, "invalid_request", "the body is not a JSON object") } end
-  local car = call.client:vehicle(call.values.vin)
+  local car = call.service.clients:car(call.client, call.values.vin)
   local options = { timeout = math.max(call.deadline - tasks.now(), 0.001) }
   local ran, value, err
   if takes_params[row] then

@@ -74,6 +74,12 @@ static int l_random_text(lua_State *L) {
   return 1;
 }
 
+/* core.same_secret(bytes, bytes) -> whether they are equal; the time says nothing but their lengths */
+static int l_same_secret(lua_State *L) {
+  lua_pushboolean(L, bytes_equal_secret(check_bytes(L, 1), check_bytes(L, 2)));
+  return 1;
+}
+
 /* core.sha256(bytes) -> 64 hex digits */
 static int l_sha256(lua_State *L) {
   struct err e = ERR_INIT;
@@ -122,8 +128,8 @@ static int l_unbase64(lua_State *L) {
 
 void open_crypto(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"random_text", l_random_text}, {"sha256", l_sha256},     {"sha1", l_sha1},
-      {"base64", l_base64},           {"unbase64", l_unbase64}, {NULL, NULL}};
+      {"random_text", l_random_text}, {"sha256", l_sha256},           {"sha1", l_sha1}, {"base64", l_base64},
+      {"unbase64", l_unbase64},       {"same_secret", l_same_secret}, {NULL, NULL}};
   open_shared(L);
   luaL_setfuncs(L, functions, 0);
 }

@@ -1,0 +1,28 @@
+-- The lines that `fleet proxy` writes of commands: each is the entry as JSON, whichever way it was written.
+local cli_proxy = require "fleet.cli.proxy"
+local core = require "fleet.core"
+
+describe("an audit line", function()
+  local function written(entry)
+    local lines = {}
+    local write = cli_proxy.audit { stderr = { write = function(_, text) lines[#lines + 1] = text end, flush = function() end } }
+    write(entry)
+    local text = table.concat(lines)
+    assert.matches("^[^\n]+\n$", text)
+    return core.json_decode(text)
+  end
+
+  local function entry(more)
+    local made = { time = 1700000000.057, who = "local", vin = "0001", command = "honk_horn", outcome = "done", status = 200, ms = 12 }
+    for name, value in pairs(more or {}) do made[name] = value end
+    return made
+  end
+
+  for name, more in pairs {
+    ["of the usual kind"] = {}, ["at a whole second"] = { time = 1700000000 }, ["just before one"] = { time = 1700000000.999 },
+    ["of a failure"] = { kind = "asleep", outcome = "not_sent", status = 408 }, ["of a repeated answer"] = { repeated = true },
+    ["of an account whose name is hostile"] = { account = 'a"\\b' },
+  } do
+    it(name .. " says what the entry says", function() assert.same(entry(more), written(entry(more))) end)
+  end
+end)
