@@ -25,7 +25,10 @@ static bool add_day(struct day_rows *out, const struct stretch *stretches, size_
   return true;
 }
 
-static bool same_rows(const struct day_row *a, const struct day_row *b, size_t count) {
+/* Without rows there may be no array. */
+static bool same_rows(const struct day_rows *all, size_t first, size_t second, size_t count) {
+  if (!count) return true;
+  const struct day_row *a = all->rows + first, *b = all->rows + second;
   for (size_t i = 0; i < count; i++)
     if (a[i].period.from_minute != b[i].period.from_minute ||
         a[i].period.to_minute != b[i].period.to_minute || !bytes_equal(a[i].name, b[i].name))
@@ -39,7 +42,7 @@ bool fill_rows(struct day_rows *out, const struct stretch *stretches, size_t cou
     size_t first = out->row_count;
     if (!add_day(out, stretches, count, day)) return false;
     size_t rows = out->row_count - first;
-    if (day > 0 && rows == before_count && same_rows(out->rows + before, out->rows + first, rows)) {
+    if (day > 0 && rows == before_count && same_rows(out, before, first, rows)) {
       for (size_t i = 0; i < rows; i++) out->rows[before + i].period.to_day = day;
       out->row_count = first;
     } else {
