@@ -168,6 +168,7 @@ describe("in a browser", function()
 
   describe("the page of fleet login", function()
     fact("says in the browser that the sign-in is done, and shows no code", function()
+      if process.no_command then return pending(process.no_command) end
       local port, directory = 21000 + math.floor(fleet.loop.clock() * 1000) % 10000, process.temporary("login")
       local input = directory .. "/in"
       process.execute("mkfifo " .. process.quote(input))

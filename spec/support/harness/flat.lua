@@ -30,7 +30,7 @@ local function figures()
   return core.live(), math.floor(collectgarbage("count") * 1024), pages * 4096
 end
 
-total = math.tointeger(total)
+total = tonumber(total)
 requests(math.floor(total / 10))
 local live, lua, resident = figures()
 requests(total - math.floor(total / 10))

@@ -7,9 +7,18 @@ M.build = assert(os.getenv("FLEET_BUILD"), "run the specs through make")
 M.root = M.build:gsub("/build/[^/]*$", "")
 M.directory = M.build .. "/run"
 
---- The Lua of the specs, for the programs that they start.
-M.lua = jit and "luajit" or "lua" .. string.match(_VERSION, "%d%.%d") -- luacheck: ignore
+--- The Lua of the specs, as it is, and for the programs that they start.
+M.bare_lua = jit and "luajit" or "lua" .. string.match(_VERSION, "%d%.%d") -- luacheck: ignore
+M.lua = M.bare_lua
 if _VERSION < "Lua 5.3" then M.lua = M.lua .. " -l spec.support.harness.dialect" end
+
+--- The words that make the build of the specs by `make`.
+local other, variant = string.match(M.build, "/lua([^/-]+)%-?([^/]*)$")
+M.build_words = other and string.format("LUA_VERSION=%s VARIANT=%s", other, variant == "" and "plain" or variant)
+  or "VARIANT=" .. string.match(M.build, "[^/]+$")
+
+--- The command runs on 5.4: why what needs it cannot run here, or nil.
+M.no_command = M.bare_lua ~= "lua5.4" and "the command runs on Lua 5.4" or nil
 
 function M.quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
