@@ -1,7 +1,6 @@
 -- What both pictures of a tariff show: a panel per season and side, and one scale of shades for all of them.
 
 local number_format = require "fleet.util.number_format"
-local weeks = require "fleet.tariff.weeks"
 
 local M = {}
 
@@ -50,7 +49,7 @@ end
 local function panel(week, side)
   return {
     name = week.name, dates = dates(week), side = side == "buy" and "buying" or "selling",
-    labels = labels_of(week), runs = weeks.day_runs(week),
+    labels = labels_of(week), runs = week.runs,
   }
 end
 

@@ -49,42 +49,10 @@ static int l_price(lua_State *L) {
   return 4;
 }
 
-static void push_week_span(lua_State *L, const struct tariff *t, const struct span *span) {
-  struct bytes name;
-  double price[TARIFF_CHARGES];
-  tariff_label(t, span->id, &name, price);
-  lua_createtable(L, 0, 5);
-  lua_pushinteger(L, span->from), lua_setfield(L, -2, "from");
-  lua_pushinteger(L, span->to), lua_setfield(L, -2, "to");
-  set_bytes(L, "label", name);
-  lua_pushnumber(L, price[TARIFF_ENERGY]), lua_setfield(L, -2, "price");
-  lua_pushnumber(L, price[TARIFF_DEMAND]), lua_setfield(L, -2, "demand");
-}
-
-static void push_week(lua_State *L, const struct tariff *t, const struct tariff_week *week) {
-  const int dates[] = {week->dates.from_month, week->dates.from_day, week->dates.to_month,
-                       week->dates.to_day};
-  lua_createtable(L, (int)week->count, 5);
-  set_bytes(L, "name", week->name);
-  for (int i = 0; i < 4; i++) lua_pushinteger(L, dates[i]), lua_setfield(L, -2, tariff_date_member(i));
-  for (size_t i = 0; i < week->count; i++) {
-    push_week_span(L, t, &week->spans[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-}
-
-/* plan:weeks(side) -> by first day { { name, fromMonth..., { from, to, label, price, demand }, ... }, ... }
- */
+/* plan:weeks(side) -> its seasons by first day */
 static int l_weeks(lua_State *L) {
-  struct plan_box *plan = box_check(L, 1, &plan_type);
-  enum tariff_side side = (enum tariff_side)side_option(L, 2);
-  struct tariff_week week;
-  lua_newtable(L);
-  for (size_t i = 0; tariff_week(plan->tariff, side, i, &week); i++) {
-    push_week(L, plan->tariff, &week);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
+  const struct plan_box *plan = box_check(L, 1, &plan_type);
+  return push_weeks(L, plan->tariff, (enum tariff_side)side_option(L, 2));
 }
 
 /* plan:json() -> the text of tariff_content_v2, every member written out, sorted */
@@ -210,5 +178,6 @@ void open_tariffs(lua_State *L) {
   define_segments(L);
   lua_pop(L, 2);
   define_build(L);
+  define_weeks(L);
   luaL_setfuncs(L, functions, 0);
 }

@@ -23,6 +23,10 @@ int push_segments(lua_State *L, const struct tariff *t);
 int push_cheapest(lua_State *L, const struct tariff *t);
 void define_segments(lua_State *L);
 
+/* The weeks of a side, and the box that their rows are in meanwhile. */
+int push_weeks(lua_State *L, const struct tariff *t, enum tariff_side side);
+void define_weeks(lua_State *L);
+
 /* Both set a field of the table on top of the stack; a NULL text sets none. */
 void set_text(lua_State *L, const char *field, const char *text);
 void set_bytes(lua_State *L, const char *field, struct bytes text);
