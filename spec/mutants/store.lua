@@ -8,7 +8,7 @@ return {
   { "src/store/put.c", "before->exists && before->record.fence > l->fence", "false", { damage } },
   { "src/store/put.c", "!lock_is_ours(&l->lock) ||", "", { damage } },
   { "src/store/put.c", "alive ? before->record.generation : 0", "before->record.generation", { file, both } },
-  { "src/store/put.c", "return same ? STORE_DONE : STORE_AGAIN;", "return STORE_DONE;", { file } },
+  { "src/store/put.c", "return same ? STORE_DONE : STORE_AGAIN;", "return STORE_DONE;", { disk } },
   { "src/store/put.c", "before->record.generation >= p->drawn", "before->record.generation > p->drawn", { file, both } },
   { "src/store/lease.c", "if (is_wanted(s, key, fd) && fsync(fd) == 0)", "if (is_wanted(s, key, fd))", { disk } },
   { "src/store/lease.c", "if (!facts.mine) {", "if (false) {", { damage } },

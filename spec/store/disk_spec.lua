@@ -88,6 +88,19 @@ describe("the file store", function()
     assert.same({ 4, 4 }, { syncs, locks })
   end)
 
+  it("decides anew when another process wrote over the record while it waited for the disk", function()
+    local list = calls [=[
+      assert(store:put("k", "a"))
+      local other = string.format("%s -e 'assert(require([[fleet.store]]).file([[%s]]):put([[k]], [[b]]))'",
+        require("spec.support.harness.process").lua, path)
+      begin()
+      require("probe_http").setenv("DISK_AT_FSYNC", other)
+      assert(store:put("k", "c", { durable = true }))
+      assert(store:get("k") == "c")
+    ]=]
+    assert.same({ "fsync k.draft", "fsync k.draft", "fsync directory" }, of(list, "fsync"))
+  end)
+
   it("writes over a record that need not last, without a sync or a rename", function()
     local list = calls [[
       assert(store:put("k", "v", { generation = 0 }))

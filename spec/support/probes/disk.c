@@ -1,5 +1,6 @@
 /* What a process asks of the disk, in order: loaded before everything else (LD_PRELOAD), it writes a line for
- * each call to the file that DISK_LOG names. The name is the last component of the file's. */
+ * each call to the file that DISK_LOG names. The name is the last component of the file's. DISK_AT_FSYNC is a
+ * command that is run before the first fsync: what another process does while this one waits for the disk. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,10 +31,21 @@ static void note_fd(const char *what, int fd) {
   if (readlink(link, path, sizeof path - 1) > 0) note(what, path);
 }
 
+static void meanwhile(void) {
+  char *command = getenv("DISK_AT_FSYNC");
+  if (!command) return;
+  command = strdup(command);
+  unsetenv("DISK_AT_FSYNC");
+  unsetenv("LD_PRELOAD");
+  if (!command || system(command) != 0) abort();
+  free(command);
+}
+
 EXPORT int fsync(int fd) {
   int (*next)(int);
   *(void **)&next = NEXT("fsync");
   note_fd("fsync", fd);
+  meanwhile();
   return next(fd);
 }
 
