@@ -95,7 +95,7 @@ local function kill_under_load(place, timeout, least)
   process.execute("rm -rf " .. process.quote(directory))
 end
 
--- Nobody sees in Redis that the holder of a lease has died: his vehicles are busy until its time, a minute, is over. Here it is at
+-- Nobody sees in Redis that the holder of a lease has died: his vehicles are busy until its time is over, that of a call. Here it is at
 -- once, also for the proxy that lives and has to notice.
 local end_leases = [[
 for key in $(redis-cli -s %s --raw keys 'fleet/*'); do

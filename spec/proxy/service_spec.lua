@@ -101,6 +101,21 @@ describe("the proxy's service", function()
       assert.equal(412, command("honk_horn").status)
     end)
 
+    it("421 as the service does, where the host that it names is none of the vendor's or says the same", function()
+      for _, host in ipairs { "https://elsewhere.example.com", "https://base" } do
+        world:fault("region", 1, { base_url = host, row = "signed_command", message = "handshake" })
+        local reply = command("honk_horn")
+        assert.same({ 421, "not_sent" }, { reply.status, reply.headers["x-fleet-outcome"] }, reply.body)
+        assert.matches("use base URL: " .. host, reply.body, 1, true)
+        world:fault("region", 1, { base_url = host })
+        reply = ask("GET", "/api/1/vehicles")
+        assert.equal(421, reply.status)
+        assert.matches("use base URL: " .. host, reply.body, 1, true)
+        world:forget()
+      end
+      assert.same({}, world.ran)
+    end)
+
     it("a key that is not on the vehicle in the words that clients know", function()
       world:fault("unpaired", 5)
       local reply = command("honk_horn")

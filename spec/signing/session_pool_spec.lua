@@ -26,6 +26,7 @@ local function watched(store)
   end
   function object.lease(_, key, ttl)
     local lease, err, kind = store:lease(key, ttl)
+    leases.ttl = ttl
     if not lease then return nil, err, kind end
     leases.held = leases.held + 1
     leases.most = math.max(leases.most, leases.held)
@@ -300,6 +301,15 @@ describe("a store that", function()
     assert.is_true(world.time.now() - begun > 6)
     lease:release()
     assert(car:honk_horn())
+  end)
+
+  it("is leased for a call and some seconds, so that a holder who dies is not waited for longer", function()
+    local store, _, leases = watched(fleet.store.memory())
+    local car = world:car { store = store }
+    assert(car:honk_horn { timeout = 30 })
+    assert.is_true(leases.ttl > 34 and leases.ttl <= 35, leases.ttl)
+    assert(car:honk_horn { timeout = 2 })
+    assert.equal(15, leases.ttl)
   end)
 
   it("is shared gets a turn for others under steady load", function()

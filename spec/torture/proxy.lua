@@ -3,7 +3,8 @@
 -- ask: with an Idempotency-Key and without, by several connections, in halves, with stray bytes, and not at all. Afterwards: no
 -- command twice, none reported as done that was not, no token lost, memory and descriptors of the proxy that lived as they were.
 --
---   lua5.4 spec/torture/proxy.lua [seconds] [seed] [redis|files]      3600 seconds
+--   lua5.4 spec/torture/proxy.lua [seconds] [seed] [redis|files] [seconds between two lines of memory and descriptors]
+--                                 3600      any    redis         60
 
 local core = require "fleet.core"
 local cqueues = require "cqueues"
@@ -14,7 +15,6 @@ local process = require "spec.support.harness.process"
 local redis = require "spec.support.servers.redis"
 local signed_sim = require "spec.support.servers.signed_sim"
 local sim_process = require "spec.support.servers.sim_process"
-local still_signed_in = require "spec.torture.still_signed_in"
 local tally_text = require "spec.torture.tally"
 
 local M = {}
@@ -275,12 +275,37 @@ local function sample(world)
     if not status then error("the proxy that nobody killed has ended: " .. (files.find(world.directory .. "/b.err") or ""), 0) end
     local pipe = io.popen("ls /proc/" .. pid .. "/fd | wc -l")
     world.samples[#world.samples + 1] = {
-      kilobytes = tonumber(status:match("VmRSS:%s*(%d+)")), descriptors = tonumber((pipe:read("a"))),
+      at = now() - world.began, kilobytes = tonumber(status:match("RssAnon:%s*(%d+)")),
+      all = tonumber(status:match("VmRSS:%s*(%d+)")), descriptors = tonumber((pipe:read("a"))),
     }
     pipe:close()
   end
 end
 
+local figures_told = { "connections", "queue", "in_flight" }
+
+-- The most since the last line, and what the proxy says of itself: descriptors come and go with connections, files with the code that
+-- is read for the first time.
+local function tell(world)
+  local first = 1
+  while not world.ended do
+    sleep(world.options.tell)
+    local most, last = { kilobytes = 0, all = 0, descriptors = 0 }, #world.samples
+    for i = first, last do
+      for what, value in pairs(most) do most[what] = math.max(value, world.samples[i][what]) end
+    end
+    first = last + 1
+    local reply, said = ask(world, "b", miniclient.bytes("GET", "/metrics")), {}
+    for i, name in ipairs(figures_told) do
+      said[i] = name .. " " .. (reply and reply.body:match("fleet_proxy_" .. name .. " (%d+)") or "?")
+    end
+    print(("%5.0f s: memory %d kB of its own, %d kB with files, descriptors %d; now %s"):format(now() - world.began,
+      most.kilobytes, most.all, most.descriptors, table.concat(said, ", ")))
+    io.flush()
+  end
+end
+
+-- What the proxy has for itself; the code of its libraries comes from files, a page at a time.
 -- The most of the second fifth and of the last: the first is for what is made once.
 local function growth(samples, what)
   local fifth, early, late = #samples // 5, 0, 0
@@ -327,7 +352,9 @@ local function suffer(world)
   local controller, options = cqueues.new(), world.options
   start_callers(world, controller)
   for name, seconds in pairs(options.every) do controller:wrap(every, world, seconds, name) end
+  world.began = now()
   controller:wrap(sample, world)
+  if options.tell then controller:wrap(tell, world) end
   local stop_at = now() + options.seconds
   while now() < stop_at or not all_came(world) and now() < stop_at + 60 do turn(world, controller) end
   world.ended = true
@@ -345,7 +372,7 @@ local function check(world)
   end
   world.sim:clear()
   local client = world.sim:client()
-  still_signed_in(client)
+  assert(client:refresh())
   client:close()
   figures.kilobytes, figures.kilobytes_late = growth(world.samples, "kilobytes")
   figures.descriptors, figures.descriptors_late = growth(world.samples, "descriptors")
@@ -405,7 +432,7 @@ end
 if arg and arg[0] and arg[0]:find("torture/proxy%.lua$") then
   local options = {
     seconds = tonumber(arg[1] or 3600), seed = tonumber(arg[2] or os.time() % 100000),
-    store = arg[3] or (redis.missing() and "files" or "redis"),
+    store = arg[3] or (redis.missing() and "files" or "redis"), tell = tonumber(arg[4] or 60),
   }
   print_figures(options, M.run(options))
 end

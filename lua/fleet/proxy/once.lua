@@ -11,6 +11,7 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 local M = {}
 
 local kept_for = 600 -- seconds
+local beyond_call = 5 -- seconds: what an answer may take longer than its call; a claim whose holder is late is unknown, and not sent again
 local first_pause, longest_pause = 0.02, 0.25
 
 local function key_of(caller, key)
@@ -85,7 +86,7 @@ function M.perform(store, caller, key, digest, seconds, act)
   local name = key_of(caller, key)
   local pauses = tasks.pauses(seconds, first_pause, longest_pause)
   while true do
-    local lease, err, kind = store:lease(name, seconds + 30)
+    local lease, err, kind = store:lease(name, seconds + beyond_call)
     if lease then return holding(store, name, lease, digest, act) end
     if kind ~= "busy" then return not_sent(err) end
     local answer, why = finished(store, name, digest)

@@ -14,7 +14,9 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
-local shortest_lease = 60
+-- A lease outlasts the call that takes it. Whose holder died is free no later, and one that ends too early costs an exchange: what was
+-- reserved in the store is nobody else's, and a save without the lease fails.
+local shortest_lease, beyond_call = 15, 5 -- seconds
 local block = 32 -- counters per reservation: what a vehicle tolerates (doc/protocol.md#counters-and-time)
 local stride = 64 -- counters: more than anybody draws between two looks at a session
 local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
@@ -103,7 +105,7 @@ local function take_lease(context, slot, deadline, now)
   if slot.kept then release(slot, slot.kept) end
   local left, pauses = deadline - now, nil
   while true do
-    local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, left + 10))
+    local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, left + beyond_call))
     if not lease and kind ~= "busy" then tell(context, slot, err.message) end
     if not lease and kind ~= "busy" and context.store:shared() then return failure(kind, err.message) end
     if lease or kind ~= "busy" then
