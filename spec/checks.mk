@@ -155,6 +155,7 @@ examined-specs: run-specs
 REQUESTS = 1000000
 STEPS    = 30000
 WORLDS   = 2000
+PARTS    = $(shell nproc)
 SECONDS  = 900
 KILLS    = 40
 
@@ -170,10 +171,15 @@ torture:
 	$(ENV) FLEET_ALL=1 $(BUSTED) spec/promise/signed_at_most_once_spec.lua spec/promise/memory_spec.lua spec/signing/session_spec.lua
 	@$(MAKE) --no-print-directory -s threads
 	$(ENV) $(B)/threads $(HARNESS)/threads.lua 8 250
-	$(ENV) FLEET_WORLDS=$(WORLDS) $(BUSTED) spec/automation/worlds_spec.lua spec/automation/house_worlds_spec.lua
+	@$(MAKE) --no-print-directory worlds
 	$(ENV) FLEET_FIGURES=1 FLEET_KILLS=$(KILLS) FLEET_KEYS=200 $(BUSTED) spec/proxy/killed_spec.lua
 	@$(MAKE) --no-print-directory -s build probes VARIANT=fault
 	@$(MAKE) --no-print-directory killed VARIANT=fault
+
+# Every automation over a month of WORLDS random worlds, shared by as many processes as there are processors.
+.PHONY: worlds
+worlds: build
+	@seq 1 $(PARTS) | xargs -P $(PARTS) -I{} env $(ENV) $(LUA) spec/torture/worlds.lua $(WORLDS) {}/$(PARTS)
 
 # ---- fuzzing: RUNS executions of every target, with the address sanitizer ----
 

@@ -191,6 +191,74 @@ describe("left_open", function()
   end)
 end)
 
+describe("the looks by the clock of left_open, keep_limit and ensure", function()
+  local made = {
+    left_open = function(car) return fleet.automation.left_open { car = car } end,
+    keep_limit = function(car) return fleet.automation.keep_limit { car = car } end,
+    ensure = function(car) return fleet.automation.ensure { car = car, settings = { set_sentry_mode = { on = false } } } end,
+  }
+
+  -- asked: how often each path was; spoil(path): a reply in place of the service's.
+  local function day(name, spoil)
+    local service, asked = require "fleet.sim.rehearsal.service", {}
+    local serve = service.serve
+    service.serve = function(stage, request)
+      local path = string.match(request.url, "[^/?]+%f[?%z]")
+      asked[path] = (asked[path] or 0) + 1
+      local reply = spoil and spoil(path)
+      if reply then return reply end
+      return serve(stage, request)
+    end
+    local ok, report = pcall(months.of, { days = 1, habits = {}, automation = made[name], vehicle = { state = "asleep" } })
+    service.serve = serve
+    assert(ok, report)
+    return asked, report
+  end
+
+  local vin = require("fleet.sim.rehearsal").vin
+
+  for name in pairs(made) do
+    it("cost nothing: " .. name .. " reads the list of products", function()
+      local asked, report = day(name)
+      assert.is_true(asked.products >= 24)
+      assert.is_nil(asked[vin])
+      assert.same({}, report.calls)
+    end)
+
+    it("are made at the car's record where the list does not have it: " .. name, function()
+      local asked, report = day(name, function(path)
+        local other = '{"response":[{"vin":"5YJSFLEE9KF000009","state":"online"}]}'
+        return path == "products" and { status = 200, headers = {}, body = other }
+      end)
+      assert.equal(1, asked.products)
+      assert.equal(asked[vin], report.calls.data)
+    end)
+
+    it("ask neither again while the service is away: " .. name, function()
+      local asked = day(name, function(path)
+        return path == "products" and { status = 503, headers = {}, body = "" }
+      end)
+      assert.is_nil(asked[vin])
+    end)
+  end
+end)
+
+it("the zone of every automation is the one of its days and its times, and one that is unknown raises", function()
+  local at = fleet.time("2026-05-05T22:30:00Z")
+  months.of { days = 1, habits = {}, energy_site = battery_site(), automation = function(car, site)
+    for _, name in ipairs { "left_open", "keep_limit", "storm_ready" } do
+      local given = { zone = zone, car = car, site = name == "storm_ready" and site or nil, warning = name == "storm_ready" and print or nil }
+      local automation = fleet.automation[name](given)
+      assert.equal("Wed 00:30", require("fleet.automation.decision").time_text(automation.config, at))
+      given.zone = "Europe/Nowhere"
+      local ok, err = pcall(fleet.automation[name], given)
+      assert.is_false(ok)
+      assert.matches("fleet.automation." .. name .. ": option 'zone': ", err, 1, true)
+    end
+    return {}
+  end }
+end)
+
 describe("precondition_by", function()
   local function morning(vehicle, options, habits)
     local charge = { battery_level = 30, charge_limit_soc = 30 }

@@ -49,6 +49,23 @@ describe("a simulated vehicle", function()
     end)
   end
 
+  it("charges when it is plugged in while its schedule is under way, and waits before it", function()
+    local function plugged_at(start_time, end_time)
+      local sim = car({ charge_state = { battery_level = 40 }, charge_schedule_data = { charge_schedules = {
+        { id = 1, enabled = true, start_enabled = true, start_time = start_time, end_enabled = true, end_time = end_time,
+          days_of_week = 127 } } } })
+      local offset = sim:section("vehicle_config").utc_offset
+      local minute = math.floor((sim.service:now() + offset) % 86400 / 60)
+      sim:car().sections.charge_schedule_data.charge_schedules[1].start_time = (minute + start_time) % 1440
+      sim:car().sections.charge_schedule_data.charge_schedules[1].end_time = (minute + end_time) % 1440
+      control.event(sim.service, "plug", simulated.OLD, { start = false })
+      return sim:section("charge_state").charging_state
+    end
+    assert.equal("Charging", plugged_at(-60, 60))
+    assert.equal("Stopped", plugged_at(60, 120))
+    assert.equal("Stopped", plugged_at(-120, -60))
+  end)
+
   describe("has a range", function()
     local function range(sim)
       local charge = sim:section("charge_state")

@@ -26,6 +26,7 @@ local function make(name, definition, given)
   local handle = given[string.match(definition.handles[1], "^%a+")] or config.car or config.site
   local context, _, id = core.context(handle)
   if definition.prepare then definition.prepare(config) end
+  if config.zone and not config.local_zone then config.local_zone = options.zone(name, config) end
   return setmetatable({
     kind = name, definition = definition, config = config, context = context, handle = handle, id = id,
     me = { name = config.name, rank = config.precedence }, key = states.key(context, id, config.name),

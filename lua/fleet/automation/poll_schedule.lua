@@ -1,7 +1,7 @@
 -- When to look at a car: as seldom as the purpose allows, and never so that it stays awake.
 --
 -- The record of a car (info) wakes nobody; a live look (vehicle_data) is made when the record says that the car has come
--- awake, when something is to be decided, or after a pause that doubles while nothing changes. Both are billed.
+-- awake, when something is to be decided, or after a pause that doubles while nothing changes. Live looks are billed.
 
 local M = {}
 

@@ -44,8 +44,9 @@ function events.plug(vehicle, options, service)
   physics.rouse(vehicle, service:now())
   c.conn_charge_cable, c.charge_port_door_open, c.charge_port_latch = options.cable or "IEC", true, "Engaged"
   c.charging_state = options.power == false and "NoPower" or "Stopped"
-  local waits = schedules.waits(vehicle, service:now())
-  if options.start ~= false and c.charging_state == "Stopped" and not waits then physics.start_charging(vehicle) end
+  local now = service:now()
+  local begins = schedules.under_way(vehicle, now) or options.start ~= false and not schedules.waits(vehicle, now)
+  if begins and c.charging_state == "Stopped" then physics.start_charging(vehicle) end
 end
 
 function events.unplug(vehicle, _, service)

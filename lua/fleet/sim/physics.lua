@@ -254,9 +254,6 @@ local function end_of_step(vehicle, at, due)
   if unsteady(vehicle) then return minute end
   local ends, kw = minute_before(due), M.charging_kw(vehicle)
   if kw > 0 then ends = math.min(ends, (math.floor(at / METERED) + 1) * METERED, minute_before(full_at(vehicle, at, kw))) end
-  if vehicle.sleep_after and vehicle.record.state == "online" and not busy(vehicle) then
-    ends = math.min(ends, minute_before(vehicle.used_at + vehicle.sleep_after))
-  end
   return math.max(minute, ends)
 end
 

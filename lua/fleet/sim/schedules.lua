@@ -88,19 +88,25 @@ function M.run(vehicle, from, to, physics)
 end
 
 -- Between a start and its end.
-local function under_way(vehicle, s, now)
+local function in_schedule(vehicle, s, now)
   local length = (s.end_time - s.start_time) % 1440 * MINUTE
-  return s.end_enabled and passes(vehicle, s.start_time, s.days_of_week, now - length, now)
+  return s.enabled and s.start_enabled and s.end_enabled and passes(vehicle, s.start_time, s.days_of_week, now - length, now)
+end
+
+--- Whether one of its charge schedules is under way: a vehicle that is plugged in then charges.
+function M.under_way(vehicle, now)
+  for _, s in ipairs(vehicle.sections.charge_schedule_data.charge_schedules) do
+    if in_schedule(vehicle, s, now) then return true end
+  end
+  return false
 end
 
 --- Whether a vehicle that is plugged in now waits: one of its schedules begins within a day, and none is under way.
 function M.waits(vehicle, now)
+  if M.under_way(vehicle, now) then return false end
   local waits = vehicle.sections.charge_state.scheduled_charging_mode ~= "Off"
   for _, s in ipairs(vehicle.sections.charge_schedule_data.charge_schedules) do
-    if s.enabled and s.start_enabled then
-      if under_way(vehicle, s, now) then return false end
-      waits = waits or passes(vehicle, s.start_time, s.days_of_week, now, now + DAY)
-    end
+    if s.enabled and s.start_enabled then waits = waits or passes(vehicle, s.start_time, s.days_of_week, now, now + DAY) end
   end
   return waits
 end

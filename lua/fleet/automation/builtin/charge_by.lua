@@ -71,10 +71,10 @@ end
 
 M.plan = night.of
 
---- Looks by the clock, two live looks and three commands a night.
+--- Two live looks and three commands a night, by command eight looks; the looks by the clock are free.
 function M.month(config)
-  if config.schedules then return { data = 30 * 6, command = 90, wake = config.wake and 2 or 0 } end
-  return { data = math.floor(30 * (86400 / config.look_every + 8)), command = 90, wake = config.wake and 30 or 0 }
+  if config.schedules then return { data = 30 * 2, command = 90, wake = config.wake and 2 or 0 } end
+  return { data = 30 * 8, command = 90, wake = config.wake and 30 or 0 }
 end
 
 return M

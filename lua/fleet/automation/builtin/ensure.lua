@@ -5,7 +5,6 @@
 
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
-local options = require "fleet.automation.options"
 local rows = require "fleet.call.rows"
 local settle = require "fleet.confirm.expectation"
 local poll_schedule = require "fleet.automation.poll_schedule"
@@ -58,7 +57,6 @@ function M.prepare(config)
   for name, params in pairs(config.settings) do check_setting(handle, name, params) end
   if next(config.settings) == nil then errors.usage(where .. "'settings' names none") end
   config.order, config.sections = ordered(config.settings)
-  if config.zone then config.local_zone = options.zone("ensure", config) end
 end
 
 -- ---- looking ----
@@ -160,10 +158,10 @@ function M.decide(config, now, state)
   return { why = why, actions = actions, again_at = again, claims = claims }
 end
 
---- A look at the record by the clock, six live looks a day, a command now and then.
+--- Six live looks a day, a command now and then; the looks by the clock are free.
 function M.month(config)
   if config.site then return {} end
-  return { data = math.floor(30 * (86400 / config.look_every + 6)), command = 30 }
+  return { data = 180, command = 30 }
 end
 
 return M

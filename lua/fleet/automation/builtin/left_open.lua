@@ -93,9 +93,9 @@ function M.decide(config, now, state)
   return act(config, now, state, names, windows)
 end
 
---- Looks by the clock, eight live looks a day, a command now and then.
-function M.month(config)
-  return { data = math.floor(30 * (86400 / config.look_every + 8)), command = 10 }
+--- Eight live looks a day, a command now and then; the looks by the clock are free.
+function M.month()
+  return { data = 240, command = 10 }
 end
 
 return M

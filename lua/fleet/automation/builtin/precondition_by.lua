@@ -132,7 +132,7 @@ function M.decide(config, now, state)
   return condition(config, now, state, at)
 end
 
---- Two looks at the record, two live looks and two commands a day.
+--- Two live looks, the looks of a wake and two commands a day.
 function M.month(config)
   local count = config.days == "all" and 30 or config.days == "mon-fri" and 22 or 8
   return { data = count * 4, command = count * 2, wake = config.wake and count or 0 }

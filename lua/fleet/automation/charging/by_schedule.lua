@@ -62,6 +62,14 @@ local function next_minute(config, now, minutes)
   return local_time.next(config.local_zone, now, minutes) + look_after
 end
 
+-- A stretch that is under way when the car usually is at the plug, after a look that came before it: what is missing may be less than the
+-- stretch is for. nil: there is none.
+local function home_look(config, now, state, f)
+  local minutes = not f.known and entries.home_by(state)
+  local at = minutes and next_minute(config, now, minutes)
+  return at and entries.under_way(config, state, at) and { at = at, stage = "start" } or nil
+end
+
 -- The next look, { at =, stage = }: at the check-in, or when the plan begins.
 local function next_look(config, now, state, f)
   local check = entries.seen(state, entries.check_in)
@@ -76,6 +84,8 @@ local function next_look(config, now, state, f)
     first = now + config.look_every -- a car that comes now begins at once
   end
   if f.manual then return { at = f.session.manual.ends + look_after, stage = "poll" } end
+  local home = home_look(config, now, state, f)
+  if home and home.at < look.at then look = home end
   if first and first > now and first + look_after < look.at then look = { at = first + look_after, stage = "start" } end
   if f.known and state.seen.charge_state.charging_state == "NoPower" then look = { at = now + config.look_every, stage = "poll" } end
   look.known = look.stage == "start" and f.known and f.missing > 0
@@ -162,17 +172,25 @@ end
 local function unseen(config, state, look, deadline)
   local why = string.format("the car should be charging, but it is %s: nobody knows why; wake = true lets it be woken",
     state.seen.info.state)
-  if not look.known then why = "the car does not charge at its time: it is not plugged in" end
+  if look.missed then
+    why = string.format("nobody could look when the car would have shown itself, and now it is %s: it has its plan", state.seen.info.state)
+  elseif not look.known then why = "the car does not charge at its time: it is not plugged in" end
   local notice = look.known and { {
     key = "unseen " .. local_time.date(config.local_zone, deadline), severity = "warning", text = why,
   } }
   return why, notice
 end
 
+-- A look that came after the check-in and its quarter of an hour, as the service was down: a car at the plug may sleep again.
+local function came_too_late(config, now, state, look)
+  return look.stage == "check" and now - look.at > 600 and not entries.under_way(config, state, now)
+end
+
 -- Asleep when it should have begun: it is not at the plug, or its schedules do not work and it is woken once.
 local function away(config, now, state, deadline)
   local m, look = state.memory, state.memory.look
-  local surprising = look.stage ~= "poll" and (look.known or not m.proven)
+  look.missed = came_too_late(config, now, state, look)
+  local surprising = look.stage ~= "poll" and (look.known or look.missed or not m.proven)
   if surprising and config.wake and state.seen.info.state == "asleep" and not look.woken then
     look.woken = true
     return { actions = { poll_schedule.live(config.sections) }, claims = {} }

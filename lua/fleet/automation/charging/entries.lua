@@ -58,12 +58,18 @@ end
 local function is_of_the_day(id) return id == check_in or id == tonight_end end
 local function is_ours(id) return id >= check_in and id < check_in + 10 end
 
+--- Minutes after midnight at which a car that usually comes should be at the plug.
+function M.home_by(state)
+  local arrival = stays.arrival(state.memory)
+  return arrival and (math.floor(arrival) + after_arrival) % 1440
+end
+
 -- The minute of the check-in: after the usual arrival, and while what is usually missing can still be charged.
 local function check_in_at(config, state, rate)
   local m = state.memory
   local hours = stays.missing(config, m) / rate * 1.15 + 0.5
   local latest = config.ready_minutes - math.floor(hours * 60)
-  local arrival = math.floor(stays.arrival(m)) + after_arrival
+  local arrival = M.home_by(state)
   local noon = (config.ready_minutes + 300) % 1440 -- a day at the plug begins some hours after the car must be ready
   if (arrival - noon) % 1440 > (latest - noon) % 1440 then arrival = latest end
   return arrival % 1440

@@ -64,6 +64,7 @@ local function new_stage(given)
   local from = given.start or zone:day(given.from)
   local stage = {
     zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {},
+    looks = {},
     kwh = 0, sun_kwh = 0, price = 0,
     charged = 0, measured = from, tariff = given.tariff,
   }
@@ -115,7 +116,7 @@ local function report_of(stage)
     zone = stage.zone, from = stage.from, to = stage.to, kwh = stage.kwh, sun_kwh = stage.sun_kwh,
     grid_kwh = stage.kwh - stage.sun_kwh,
     price = stage.price, calls = stage.calls, usd = cost.usd(stage.calls), refused = stage.refused,
-    commands = stage.commands, ready = stage.ready,
+    commands = stage.commands, ready = stage.ready, looks = stage.looks,
     samples = stage.samples, notes = stage.notes,
   }, require("fleet.sim.rehearsal.report"))
 end

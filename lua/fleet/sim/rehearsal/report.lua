@@ -1,4 +1,4 @@
--- What a rehearsal found: { kwh =, sun_kwh =, grid_kwh =, price =, calls =, usd =, commands =, ready =, samples =, notes = }.
+-- What a rehearsal found: { kwh =, sun_kwh =, grid_kwh =, price =, calls =, usd =, commands =, looks =, ready =, samples =, notes = }.
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
