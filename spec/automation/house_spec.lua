@@ -247,7 +247,8 @@ it("the zone of every automation is the one of its days and its times, and one t
   local at = fleet.time("2026-05-05T22:30:00Z")
   months.of { days = 1, habits = {}, energy_site = battery_site(), automation = function(car, site)
     for _, name in ipairs { "left_open", "keep_limit", "storm_ready" } do
-      local given = { zone = zone, car = car, site = name == "storm_ready" and site or nil, warning = name == "storm_ready" and print or nil }
+      local storm = name == "storm_ready"
+      local given = { zone = zone, car = car, site = storm and site or nil, warning = storm and print or nil }
       local automation = fleet.automation[name](given)
       assert.equal("Wed 00:30", require("fleet.automation.decision").time_text(automation.config, at))
       given.zone = "Europe/Nowhere"
