@@ -28,7 +28,8 @@ static const struct vendor *vendor_of(lua_State *L) {
     names[count++] = v->name;
   }
   lua_getfield(L, CONFIG, "vendor");
-  raise_choice(L, "vendor", lua_tostring(L, -1), names, count);
+  const char *given = lua_tostring(L, -1);
+  raise_choice(L, "vendor", given ? given : luaL_typename(L, -1), names, count);
   return NULL;
 }
 
