@@ -21,6 +21,22 @@ static int status_of(const char *line, size_t size) {
   return status;
 }
 
+/* Eight bytes at a time while both hold as many: room, from the first. What is behind size is lowered, too,
+ * and written over. */
+static void lower(char *to, const char *from, size_t size, size_t room) {
+  const uint64_t each = UINT64_MAX / 255;
+  size_t i = 0;
+  for (; i < size && i + 8 <= room; i += 8) {
+    uint64_t x;
+    memcpy(&x, from + i, 8);
+    uint64_t seven = x & each * 0x7F, from_a = seven + each * (0x80 - 'A'),
+             after_z = seven + each * (0x7F - 'Z');
+    x |= (from_a & ~after_z & ~x & each * 0x80) >> 2;
+    memcpy(to + i, &x, 8);
+  }
+  for (; i < size; i++) to[i] = (char)(from[i] | (from[i] >= 'A' && from[i] <= 'Z' ? 0x20 : 0));
+}
+
 static void add_header(struct buf *out, const char *line, size_t size) {
   const char *colon = memchr(line, ':', size), *end = line + size, *value = colon ? colon + 1 : end;
   if (!colon || *line == ' ' || *line == '\t') return; /* a folded line: RFC 9112 5.2 */
@@ -29,7 +45,7 @@ static void add_header(struct buf *out, const char *line, size_t size) {
   size_t name = (size_t)(colon - line), text = (size_t)(end - value);
   if (!buf_reserve(out, name + text + 3)) return;
   char *to = (char *)out->data + out->size;
-  for (size_t i = 0; i < name; i++) to[i] = (char)(line[i] | (line[i] >= 'A' && line[i] <= 'Z' ? 0x20 : 0));
+  lower(to, line, name, name + text);
   memcpy(to + name, ": ", 2);
   memcpy(to + name + 2, value, text);
   to[name + 2 + text] = '\n';

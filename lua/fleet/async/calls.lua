@@ -15,7 +15,7 @@ end
 
 --- A call has ended, with err or without.
 function M.leave(err)
-  under_way = math.max(under_way - 1, 0) -- a call in which the process forked counts in the parent
+  if under_way > 0 then under_way = under_way - 1 end -- a call in which the process forked counts in the parent
   if under_way == 0 and idle then turns.wake(idle) end
   if err and err.outcome == "unknown" and #unknown < most_reported then unknown[#unknown + 1] = err end
 end

@@ -135,19 +135,28 @@ function M.submit(method, request, ...)
   return nil, err, kind
 end
 
+local spare = nil -- a waiter that nobody knows any more
+
 --- M.submit of a planned request that may be lost if memory ends, for a client of this generation: its waiter, or nil where the
 --- engine does not take it; M.submit says why.
-function M.begin(generation, ...)
+function M.begin(generation, request, base, line, settings, seconds)
   if generation ~= M.generation then return nil end
-  local waiter, id = M.waiter(false), next_id + 1
+  local waiter, id = spare or M.waiter(false), next_id + 1
   replies[id] = waiter -- where the engine raises, the next request takes the place
-  local token = (engine or open()):begin(id, ...)
+  local token = (engine or open()):begin(id, request, base, line, settings, seconds)
   if not token then
     replies[id] = nil
     return nil
   end
-  next_id, waiter.token = id, token
+  next_id, waiter.token, spare = id, token, nil
   return waiter
+end
+
+--- The value of a waiter that M.begin made and that was woken. The waiter is used again.
+function M.value(waiter)
+  local value = waiter.value
+  waiter.token, waiter.done, waiter.value, spare = false, false, nil, waiter
+  return value
 end
 
 --- Ends the request of a waiter; it comes back as cancelled.
@@ -158,27 +167,31 @@ end
 
 -- ---- one turn ----
 
--- Taken and not yet delivered. The engine makes the box of a reply before it gives the reply away, and here it stays until
--- its waiter is woken: where memory ends in between, the next turn goes on with it.
-local hand = { id = false, reply = false }
-
-local function deliver()
-  local waiter = replies[hand.id]
-  if waiter then M.wake(waiter, hand.reply) else hand.reply:close() end -- there was no memory to wait for it
-  replies[hand.id] = nil
-  hand.id, hand.reply = false, false
-end
-
 -- A few replies at a time: what their tasks send next is on its way before the others are looked at, so that many requests
--- neither leave nor come back in one burst.
+-- neither leave nor come back in one burst. From taking one to queueing its task nothing is called that may need memory: the
+-- engine makes the box of a reply before it gives the reply away, and one that is taken is delivered.
 local function deliver_replies()
+  local more
   for _ = 1, replies_per_turn do
-    if not hand.id then
-      local id, reply = engine:take()
-      if not id then return end
-      hand.id, hand.reply = id, reply
+    local id, reply, waiter, task
+    id, reply, more = engine:take()
+    if not id then return end
+    waiter, replies[id] = replies[id], nil
+    if waiter then
+      task = waiter.task
+      waiter.done, waiter.value, waiter.task = true, reply, nil
+      if task then
+        task.following = nil
+        if queue_last then queue_last.following = task else queue_first = task end
+        queue_last = task
+      elseif waiter.outside then
+        result_is_untaken()
+      end
+      if exported then tell_host() end
+    else
+      reply:close() -- there was no memory to wait for it
     end
-    deliver()
+    if not more then return end
   end
 end
 
@@ -237,9 +250,9 @@ local function turn_once()
   turning = turning + 1
   local finished, ready = (engine or open()):step()
   if untaken > 0 then nudged() end
-  if finished or hand.id then deliver_replies() end
+  if finished then deliver_replies() end
   if ready then call_watches() end
-  wake_due()
+  if timers.pending > 0 then wake_due() end
   run_runnable()
 end
 
@@ -286,7 +299,7 @@ end
 function loop.timeout()
   local opened = engine or open()
   if queue_first then return opened:timeout(0) end
-  local at = timers.next_at()
+  local at = timers.pending > 0 and timers.next_at() or nil
   if not at and untaken == 0 then return opened:timeout() end
   return opened:timeout(at and math.max(at - M.now(), 0) / loop.speed, seconds_to_nudge())
 end
@@ -350,7 +363,6 @@ end
 function M.reopen()
   engine, queue_first, queue_last, exported = nil, nil, nil, false
   replies, watches, untaken, entered = {}, {}, 0, false
-  hand.id, hand.reply = false, false
   timers.forget_all()
   M.generation = M.generation + 1
   open()

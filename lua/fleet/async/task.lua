@@ -87,17 +87,19 @@ function M.exchange(method, ...)
 end
 
 --- Starts a request as turns.begin does. Returns its waiter and the task that will wait for it, or nil.
-function M.begin(...)
-  local task = current()
+function M.begin(generation, request, base, line, settings, seconds)
+  local task = task_of[running()]
   if task and task.cancelled then return nil end
-  return turns.begin(...), task
+  return turns.begin(generation, request, base, line, settings, seconds), task
 end
 
 --- Waits for what M.begin started: true, reply; or false, what was raised meanwhile.
 function M.reply(waiter, task)
   if not task then return compat.pcall(turns.wait_outside, waiter) end
-  yield_until_woken(task, waiter)
-  return true, waiter.value
+  waiter.task, task.waiter = task, waiter
+  while not waiter.done do yield() end
+  task.waiter = nil
+  return true, turns.value(waiter)
 end
 
 -- ---- an error that nobody waits for ----

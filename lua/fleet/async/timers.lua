@@ -3,7 +3,7 @@
 -- Pushing is the only step that takes memory, and it takes it before it changes anything: an allocation that fails leaves
 -- the heap as it was.
 
-local M = {}
+local M = { pending = 0 } -- so many, also of those that were woken by something else
 
 local heap, size, pushed = {}, 0, 0
 
@@ -38,12 +38,14 @@ function M.push(waiter, at)
   local entry = { at = at, order = pushed + 1, waiter = waiter }
   heap[size + 1] = entry
   size, pushed = size + 1, pushed + 1
+  M.pending = size
   rise(entry, size)
 end
 
 local function pop()
   local top, tail = heap[1], heap[size]
   heap[size], size = nil, size - 1
+  M.pending = size
   if size > 0 then sink(tail) end
   return top
 end
@@ -60,7 +62,7 @@ function M.take_due(time)
 end
 
 function M.forget_all()
-  heap, size = {}, 0
+  heap, size, M.pending = {}, 0, 0
 end
 
 return M

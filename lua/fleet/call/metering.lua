@@ -95,7 +95,7 @@ end
 
 --- Counts the good reply to a read of which nobody else is told.
 function M.count(context, row, id, value)
-  if row.billing == "free" or not is_billed_reply(row, value) then return end
+  if not is_billed_reply(row, value) then return end
   local _, wall = tasks.loop.clock()
   count.billed(context.meter, row.billing, row.handle == "vehicle" and id or nil, wall)
 end

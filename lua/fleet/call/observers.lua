@@ -13,6 +13,7 @@ local M = {}
 function M.listen(context, fn)
   local list = context.listeners or {} -- not in a weak table: the functions know the context
   context.listeners, list[fn] = list, true
+  context.way = nil
   return function() list[fn] = nil end
 end
 

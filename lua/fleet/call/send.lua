@@ -64,11 +64,10 @@ function M.fetch(context, url, seconds, limit)
   return answer
 end
 
---- Starts a planned read of the service. Returns its waiter and the task that waits for it (tasks.reply), or nil where
---- M.request must be used, or says why not.
-function M.begin(context, request, token, seconds)
+--- The connection settings for reads of the service; nil where a host's own HTTP carries them.
+function M.settings(context)
   if context.config.http then return nil end
-  return tasks.begin(context.generation, request, context.base_url, "Authorization: Bearer " .. token, settings(context, false), seconds)
+  return settings(context, false)
 end
 
 --- Sends a planned request to the service, or to the proxy. Returns the reply box, or nil, err, kind.

@@ -8,6 +8,7 @@ local pacing = require "fleet.budget.pacing"
 local send = require "fleet.call.send"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local usual = require "fleet.call.usual"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -54,6 +55,8 @@ end
 function parts.is_regulated(context)
   return context.config.budgets ~= nil or context.config.pacing ~= nil
 end
+
+parts.way = usual.way
 
 function parts.after_call(context)
   return function()

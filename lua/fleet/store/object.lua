@@ -83,6 +83,11 @@ for method, absent in pairs(of_the_whole) do
   end
 end
 
+--- Whether it ever holds back what it is given.
+function Store.delays(store)
+  return store.acts.due ~= nil
+end
+
 function Store.close(store)
   if store.closed then return true end
   local acts = acts_of(store, "close")

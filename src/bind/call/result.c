@@ -160,18 +160,28 @@ static void failed_result(lua_State *L, const struct request *request, const str
   compose_failure(e, request_name(request), r, &s, v->row ? v->row->advice : NULL);
 }
 
-/* core.value(request, reply) -> true, value of a good reply, which is closed; or false: core.result says what
- * it is instead */
+/* The boxes of a call that has ended well go to another one. */
+static void give_back(lua_State *L) {
+  for (int i = REQUEST_PARAMS; i <= REQUEST_HANDLE; i++) {
+    lua_pushnil(L);
+    lua_setiuservalue(L, 1, i);
+  }
+  box_spare(L, 1);
+  box_spare(L, 2);
+}
+
+/* core.value(request, reply) -> true, value of a good reply; or false: core.result says what it is instead.
+ * After a good one nobody may know of the two any more. */
 static int l_value(lua_State *L) {
   const struct request *request = box_check(L, 1, &request_type);
   const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
   struct exchange x = exchange_of(request, r);
   struct err e = ERR_INIT;
   bool good = outcome_judge(&x).kind == KIND_none && good_result(L, request, r, &e);
-  if (good) box_close(L, 2);
   lua_pushboolean(L, good);
   if (!good) return 1;
   lua_insert(L, -2);
+  give_back(L);
   return 2;
 }
 

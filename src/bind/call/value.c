@@ -101,22 +101,32 @@ static unsigned kind_of_value(const struct door *d) {
 
 /* ---- elements of lists ---- */
 
-static bool is_record(const struct door *d, int value) {
+/* Whether the table at value has the member whose name stands at name. */
+static bool has_member(lua_State *L, int value, int name) {
+  if (lua_isnil(L, name)) return false;
+  lua_pushvalue(L, name);
+  bool has = lua_rawget(L, value) != LUA_TNIL;
+  lua_pop(L, 1);
+  return has;
+}
+
+/* The records of a list are known by the same member as a rule: its name stays at known. */
+static bool is_record(const struct door *d, int value, int known) {
   if (lua_type(d->L, value) != LUA_TTABLE || has_element(d->L, value)) return false;
+  if (has_member(d->L, value, known)) return true;
   for (const char *at = d->row->identity; at && *at;) {
     size_t size = strcspn(at, " ");
     lua_pushlstring(d->L, at, size);
-    bool held = lua_rawget(d->L, value) != LUA_TNIL;
-    lua_pop(d->L, 1);
-    if (held) return true;
+    lua_replace(d->L, known);
+    if (has_member(d->L, value, known)) return true;
     at += size + strspn(at + size, " ");
   }
   return !d->row->identity && !is_empty(d->L, value);
 }
 
-static bool is_element(const struct door *d, unsigned kinds) {
+static bool is_element(const struct door *d, unsigned kinds, int known) {
   int value = lua_gettop(d->L);
-  return (kinds & VALUE_LIST && is_record(d, value)) ||
+  return (kinds & VALUE_LIST && is_record(d, value, known)) ||
          (kinds & VALUE_TEXTS && lua_type(d->L, value) == LUA_TSTRING);
 }
 
@@ -124,14 +134,16 @@ static bool is_element(const struct door *d, unsigned kinds) {
 static bool check_elements(const struct door *d, unsigned kinds) {
   int list = lua_gettop(d->L);
   lua_Integer count = (lua_Integer)lua_rawlen(d->L, list), kept = 0;
+  lua_pushnil(d->L);
   for (lua_Integer i = 1; i <= count; i++) {
     bool null = lua_rawgeti(d->L, list, i) == LUA_TLIGHTUSERDATA;
-    if (!null && !is_element(d, kinds)) return false;
-    if (null)
+    if (!null && !is_element(d, kinds, list + 1)) return false;
+    if (null || ++kept == i)
       lua_pop(d->L, 1);
     else
-      lua_rawseti(d->L, list, ++kept);
+      lua_rawseti(d->L, list, kept);
   }
+  lua_pop(d->L, 1);
   while (kept < count) {
     lua_pushnil(d->L);
     lua_rawseti(d->L, list, ++kept);

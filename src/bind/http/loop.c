@@ -115,13 +115,13 @@ static int l_cancel(lua_State *L) {
   return 0;
 }
 
-/* loop:take() -> id, reply: the next finished request, or nothing. The box comes first: where there is no
- * memory for it the request stays to be taken. */
+/* loop:take() -> id, reply, whether there are more: the next finished request, or nothing. The box comes
+ * first: where there is no memory for it the request stays to be taken. */
 static int l_take(lua_State *L) {
   struct loop *l = check_loop(L);
   if (!http_finished(l->shared->http)) return 0;
   lua_settop(L, 1);
-  struct reply *reply = box_new(L, &reply_type, sizeof *reply, 0);
+  struct reply *reply = push_spare(L, &reply_type, sizeof *reply, 0);
   lua_getiuservalue(L, 1, LOOP_TOKENS);
   struct http_transfer *t = http_take(l->shared->http);
   lua_Integer id = (lua_Integer)(intptr_t)transfer_user(t);
@@ -135,7 +135,8 @@ static int l_take(lua_State *L) {
   box_open(L, -1);
   lua_pushinteger(L, id);
   lua_insert(L, -2);
-  return 2;
+  lua_pushboolean(L, http_finished(l->shared->http));
+  return 3;
 }
 
 /* loop:forked(): whether this process is a child of the one that made the loop */

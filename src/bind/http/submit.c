@@ -14,6 +14,7 @@ struct outgoing { /* what one submit needs; everything points into Lua strings o
   struct http_request r;
   const char *headers[MOST_HEADERS + 1];
   int count;
+  char url[512]; /* where it fits */
 };
 
 static void add_header(lua_State *L, struct outgoing *o, const char *line) {
@@ -130,11 +131,22 @@ static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer 
   return 1;
 }
 
+/* No secret stands in an address. */
+static const char *address(lua_State *L, struct outgoing *o, const char *base, const struct buf *target) {
+  size_t size = strlen(base);
+  if (size + target->size >= sizeof o->url) return lua_pushfstring(L, "%s%s", base, buf_text(target));
+  memcpy(o->url, base, size);
+  memcpy(o->url + size, buf_text(target), target->size + 1);
+  return o->url;
+}
+
 /* From the arguments request, base, authorization line or nil, settings, timeout, sink or nil. */
 static void read_call(lua_State *L, struct outgoing *o) {
   const struct request *request = check_written(L, 3);
   const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
   lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
+  o->r = (struct http_request){0};
+  o->count = 0;
   o->r.method = request->row->verb;
   o->r.http2 = take_settings(L, 6, o)->http2 && !request_is_write(request);
   o->r.timeout = luaL_checknumber(L, 7);
@@ -143,8 +155,7 @@ static void read_call(lua_State *L, struct outgoing *o) {
   if (authorization) add_header(L, o, authorization);
   if (request->row->verb[0] != 'G') add_header(L, o, "Content-Type: application/json");
   if (request->has_body) o->r.body = buf_bytes(&request->body);
-  o->r.url =
-      lua_pushfstring(L, "%s%s", base, buf_text(&request->target)); /* no secret stands in an address */
+  o->r.url = address(L, o, base, &request->target);
 }
 
 /* loop:submit(id, request, base, authorization line or nil, settings, timeout, sink or nil) -> token, or nil,
@@ -152,7 +163,7 @@ static void read_call(lua_State *L, struct outgoing *o) {
 int loop_l_submit(lua_State *L) {
   struct loop *l = check_loop(L);
   lua_Integer id = luaL_checkinteger(L, 2);
-  struct outgoing o = {0};
+  struct outgoing o;
   read_call(L, &o);
   return submit(L, l, &o, id);
 }
@@ -162,7 +173,7 @@ int loop_l_begin(lua_State *L) {
   struct loop *l = box_check(L, 1, &loop_type);
   lua_Integer id = luaL_checkinteger(L, 2);
   struct err e = ERR_INIT;
-  struct outgoing o = {0};
+  struct outgoing o;
   if (poller_forked(&l->shared->poller)) return 0;
   read_call(L, &o);
   if (!start(L, l, &o, id, &e)) return 0;
