@@ -7,7 +7,7 @@ local rooms = { "client", "call", "async", "oauth", "region", "signing", "resour
 local products = { "^lua/fleet/tariff/panels", "^lua/fleet/tariff/svg", "^lua/fleet/tariff/text", "^lua/fleet/store/redis",
   "^lua/fleet/call/host_http", -- for hosts that bring an HTTP of their own
   "^lua/fleet/util/bucket" } -- the budgets', which a store of many machines decides by, too
-local most = 5491 -- lines of code: without blank ones and comments
+local most = 5521 -- lines of code: without blank ones and comments
 
 local function is_product(path)
   for _, pattern in ipairs(products) do
