@@ -72,7 +72,7 @@ local work = {
     local value, err, kind = core.result(request, reply, 0)
     arm(false)
     assert(value == nil and kind == "scope", kind) ]],
-  ["a tariff from rows"] = [[
+  ["reading rows into a tariff"] = [[
     local tariff, rows = require "fleet.tariff", {}
     for hour = 0, 23 do
       rows[hour + 1] = { from = ("%d:00"):format(hour), to = ("%d:00"):format(hour + 1), price = hour / 100, sell = 0.01 }
