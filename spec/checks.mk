@@ -155,7 +155,7 @@ examined-specs: run-specs
 REQUESTS = 1000000
 STEPS    = 30000
 WORLDS   = 2000
-PARTS    = $(shell nproc)
+PROCESSES = $(shell nproc)
 SECONDS  = 900
 KILLS    = 40
 
@@ -179,7 +179,7 @@ torture:
 # Every automation over a month of WORLDS random worlds, shared by as many processes as there are processors.
 .PHONY: worlds
 worlds: build
-	@seq 1 $(PARTS) | xargs -P $(PARTS) -I{} env $(ENV) $(LUA) spec/torture/worlds.lua $(WORLDS) {}/$(PARTS)
+	@seq 1 $(PROCESSES) | xargs -P $(PROCESSES) -I{} env $(ENV) $(LUA) spec/torture/worlds.lua $(WORLDS) {}/$(PROCESSES)
 
 # ---- fuzzing: RUNS executions of every target, with the address sanitizer ----
 

@@ -3,7 +3,7 @@ local pages, lists = "spec/call/pages_spec.lua", "spec/call/lists_spec.lua"
 
 return {
   { "src/bind/call/value.c", "if (!both) {", "if (false) {", { values, replies } },
-  { "src/bind/call/value.c", "if (!null && !is_element(d, kinds)) return false;", "", { values, replies } },
+  { "src/bind/call/value.c", "if (!null && !is_element(d, kinds, list + 1)) return false;", "", { values, replies } },
   { "src/bind/call/result.c", "if (request_is_write(request) && says_no(L)) return judge_reason(e, request, \"\");",
     "", { values, replies } },
   { "src/bind/call/result.c", "known->kind == KIND_none && !request->strict",
@@ -11,9 +11,8 @@ return {
   { "src/bind/call/result.c", "if (!changed && !judge_reason(e, request, reason)) return false;", "", { call } },
   { "src/bind/call/result.c", ": r->status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED",
     ": true ? OUTCOME_REFUSED", { call, values, replies } },
-  { "lua/fleet/call/pages.lua", "for i, name in ipairs(row.identity) do parts[i] = tostring(record[name]) end",
-    "parts[1] = tostring(record[row.identity[1]])", { lists, pages } },
-  { "lua/fleet/call/pages.lua", "if not seen[key] then fresh[#fresh + 1] = record end", "fresh[#fresh + 1] = record", { pages } },
+  { "src/bind/call/pages.c", "at += size + strspn(at + size, \" \");", "break;", { lists, pages } },
+  { "src/bind/call/pages.c", "if (lua_rawget(L, 3) == LUA_TNIL) lua_pushvalue", "lua_rawget(L, 3), lua_pushvalue", { pages } },
   { "lua/fleet/call/pages.lua", "(way.by_records and size or 1)", "1", { pages } },
   { "lua/fleet/call/pages.lua", "if count > most_pages then return endless(row) end", "", { lists, pages } },
   { "lua/fleet/call/retry.lua", "facts.refreshes, call.rejected = facts.refreshes + 1, token",

@@ -138,6 +138,19 @@ describe("an Idempotency-Key", function()
     assert.equal(first_answer, (of("k2", nil, "token-of-one")))
   end)
 
+  it("of which the store says nothing is unknown: another proxy may have sent the command", function()
+    assert.equal(200, honk(second, "k1").status)
+    local lease, get = store.lease, store.get
+    local function dead() return nil, core.err { kind = "store", message = "the store is away" }, "store" end
+    store.lease = dead
+    assert.equal("unknown", honk(first, "k1").outcome)
+    store.lease, store.get = lease, dead
+    assert.equal("unknown", honk(first, "k1").outcome)
+    store.get = get
+    assert.equal(200, honk(first, "k1").status)
+    assert.equal(1, #world.ran)
+  end)
+
   it("that cannot be kept sends nothing", function()
     store.put = function() return nil, core.err { kind = "store", message = "the disk is full" }, "store" end
     local reply = honk(first, "k1")

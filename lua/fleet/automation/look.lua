@@ -40,7 +40,7 @@ local function remember(self, state, action, value, now)
   end
 end
 
-local no_list = { scope = true, forbidden = true, unsupported = true, not_found = true, auth = true }
+local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true, auth = true }
 
 local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN }
 local same_moment = 10 -- seconds in which one list serves the automations of all cars

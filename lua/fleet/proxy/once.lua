@@ -32,6 +32,12 @@ local function not_sent(err)
   return nil, err
 end
 
+-- The store does not say what came of the key: whoever was asked with it before may have sent the command.
+local function unsaid(err)
+  err.outcome = "unknown"
+  return nil, err
+end
+
 local function abandoned()
   return failure("service", "another proxy began this command and ended before it said what came of it", "unknown")
 end
@@ -48,7 +54,7 @@ end
 -- Runs with the lease: what is stored now is what the last holder left.
 local function settle(store, name, lease, digest, act)
   local record, generation, kind = store:get(name)
-  if record == nil and kind then return not_sent(generation) end
+  if record == nil and kind then return unsaid(generation) end
   if record then
     local known, err = read(record, digest)
     if err then return nil, err end
@@ -88,7 +94,7 @@ function M.perform(store, caller, key, digest, seconds, act)
   while true do
     local lease, err, kind = store:lease(name, seconds + beyond_call)
     if lease then return holding(store, name, lease, digest, act) end
-    if kind ~= "busy" then return not_sent(err) end
+    if kind ~= "busy" then return unsaid(err) end
     local answer, why = finished(store, name, digest)
     if answer or why then return answer, why end
     if not pauses:again() then

@@ -1,4 +1,4 @@
--- Makes so many requests and prints by how much what is alive, Lua's memory and the process grew after the first tenth. In a
+-- Makes so many requests and prints by how much what is alive, Lua's memory and the process grew after the first two fifths. In a
 -- process of its own: what other specs left behind in the heap would blur the figures. Arguments: address, requests.
 local core = require "fleet.core"
 local fleet = require "fleet"
@@ -31,8 +31,8 @@ local function figures()
 end
 
 total = tonumber(total)
-requests(math.floor(total / 10))
+requests(math.floor(total * 2 / 5))
 local live, lua, resident = figures()
-requests(total - math.floor(total / 10))
+requests(total - math.floor(total * 2 / 5))
 local live_after, lua_after, resident_after = figures()
 print(live_after - live, lua_after - lua, resident_after - resident)
