@@ -31,7 +31,10 @@ static void check_one(lua_State *L, bool open_source) {
   size_t i = 0;
   bool text = lua_type(L, NAME) == LUA_TSTRING;
   while (i < ROWS && !(text && bytes_equal(check_bytes(L, NAME), bytes_of(rows[i].name)))) i++;
-  if (i == ROWS) unknown(L);
+  if (i == ROWS) {
+    unknown(L);
+    return;
+  }
   if (rows[i].kind == CHOICE && open_source)
     usage_error(
         L, "authorize_url: '%s' is for third-party apps; an open-source app has none (set client_secret)",

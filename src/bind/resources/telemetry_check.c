@@ -216,7 +216,7 @@ static int by_name(const void *a, const void *b) {
 static const struct telemetry_field *check_name(struct check *c, const char *where, int name) {
   const struct telemetry_field *found = field_at(c->L, name);
   if (found) return found;
-  const char *names[FIELDS_MOST];
+  const char *names[FIELDS_MOST] = {NULL};
   size_t count = 0;
   for (const struct telemetry_field *f = telemetry_fields; f->name && count < FIELDS_MOST; f++)
     names[count++] = f->name;

@@ -62,8 +62,9 @@ enum { PUT_OPTIONS = sizeof put_options / sizeof *put_options };
 static void check_put_option(lua_State *L, int name, int value) {
   size_t i = 0;
   while (i < PUT_OPTIONS && !is_text(L, name, put_options[i].name)) i++;
-  if (i == PUT_OPTIONS) bad(L, "put", OPTIONS, "unknown option '%s'", luaL_tolstring(L, name, NULL));
-  if (lua_type(L, value) != put_options[i].type)
+  if (i == PUT_OPTIONS)
+    bad(L, "put", OPTIONS, "unknown option '%s'", luaL_tolstring(L, name, NULL));
+  else if (lua_type(L, value) != put_options[i].type)
     bad(L, "put", OPTIONS, "option '%s' must be a %s", put_options[i].name,
         lua_typename(L, put_options[i].type));
 }
