@@ -234,6 +234,14 @@ describe("the looks by the clock of left_open, keep_limit and ensure", function(
       assert.equal(asked[vin], report.calls.data)
     end)
 
+    it("are made at the car's record where the reply is no list: " .. name, function()
+      local asked, report = day(name, function(path)
+        return path == "products" and { status = 200, headers = {}, body = '{"response":{"state":"online"}}' }
+      end)
+      assert.equal(1, asked.products)
+      assert.equal(asked[vin], report.calls.data)
+    end)
+
     it("ask neither again while the service is away: " .. name, function()
       local asked = day(name, function(path)
         return path == "products" and { status = 503, headers = {}, body = "" }
