@@ -31,13 +31,21 @@ static void note_fd(const char *what, int fd) {
   if (readlink(link, path, sizeof path - 1) > 0) note(what, path);
 }
 
+/* This probe stands last in LD_PRELOAD; the command is not watched. */
+static void leave_preload(void) {
+  char *preload = getenv("LD_PRELOAD"), *last = preload ? strrchr(preload, ':') : NULL;
+  if (last)
+    *last = '\0';
+  else
+    unsetenv("LD_PRELOAD");
+}
+
 static void meanwhile(void) {
   char *command = getenv("DISK_AT_FSYNC");
-  if (!command) return;
-  command = strdup(command);
+  if (!command || !(command = strdup(command))) return;
   unsetenv("DISK_AT_FSYNC");
-  unsetenv("LD_PRELOAD");
-  if (!command || system(command) != 0) abort();
+  leave_preload();
+  if (system(command) != 0) abort();
   free(command);
 }
 
