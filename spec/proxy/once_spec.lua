@@ -75,6 +75,17 @@ describe("an Idempotency-Key", function()
     assert.equal(1, #world.ran)
   end)
 
+  it("is free again when nothing was sent", function()
+    local enter = first.queue.enter
+    first.queue.enter = function() return false end
+    local reply = honk(first, "k1")
+    assert.same({ 429, "not_sent" }, { reply.status, reply.outcome })
+    first.queue.enter = enter
+    assert.equal(200, honk(first, "k1").status)
+    assert.equal(200, honk(second, "k1").status)
+    assert.equal(1, #world.ran)
+  end)
+
   it("waits for another proxy that is at work, and gives what came of it", function()
     world.before = function(_, kind) if kind == "command" then fleet.sleep(3) end end
     local replies = {}

@@ -64,7 +64,11 @@ local function settle(store, name, lease, digest, act)
   local claim = { generation = 0, ttl = kept_for, lease = lease, durable = true }
   local claimed, err = store:put(name, core.json_encode { digest = digest }, claim)
   if not claimed then return not_sent(err) end
-  local answer = act()
+  local answer, unsent = act()
+  if unsent then
+    store:delete(name, claimed)
+    return answer
+  end
   store:put(name, core.json_encode { digest = digest, answer = answer }, { ttl = kept_for, lease = lease })
   return answer
 end
@@ -85,7 +89,8 @@ local function finished(store, name, digest)
   return known.answer
 end
 
---- The answer that goes with a caller's key: that of act(), which is called once at most, or the stored one.
+--- The answer that goes with a caller's key: that of act(), which is called once at most, or the stored one. act returns its answer
+--- and whether nothing was sent: the key is free again then.
 -- digest: of the request, so that a key which is used twice for different things is refused; seconds: how long to wait for
 -- another who is at work. Returns a table, or nil, err.
 function M.perform(store, caller, key, digest, seconds, act)

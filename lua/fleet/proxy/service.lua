@@ -249,7 +249,7 @@ local function first_result(call, key)
     function()
       fresh = true
       local made = act(call)
-      return { made[1], made[2], core.base64(made[3]) }
+      return { made[1], made[2], core.base64(made[3]) }, call.err ~= nil and call.err.outcome == "not_sent"
     end)
   if not answer then
     call.err = err
