@@ -80,17 +80,18 @@ VERSIONS = 5.1 5.3 jit
 VERSION_DEPS = lua5.1 liblua5.1-0-dev lua5.3 liblua5.3-dev luajit2 libluajit2-5.1-dev
 # What is left out, and why: doc/manual/versions.md.
 PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energy http registration resources server tables tariff time util \
-  $(addprefix automation/,charge_by_spec.lua ensure_spec.lua house_spec.lua notices_spec.lua runner_spec.lua sync_schedules_spec.lua) \
-  $(addprefix contract/,foreign_values_spec.lua interface_spec.lua stores_spec.lua versions_spec.lua) \
-  $(addprefix mqtt/,bridge_spec.lua commands_spec.lua discovery_spec.lua link_spec.lua) \
-  $(addprefix oauth/,authorize_spec.lua form_spec.lua token_spec.lua tokens_spec.lua) \
-  $(addprefix promise/,at_most_once_spec.lua embedding_spec.lua memory_spec.lua secret_leaks_spec.lua \
+  $(addprefix automation/,charge_by_spec.lua charge_schedule_spec.lua ensure_spec.lua house_spec.lua notices_spec.lua prices_spec.lua \
+    restart_spec.lua runner_spec.lua surplus_charge_spec.lua sync_schedules_spec.lua tariff_sync_spec.lua together_spec.lua) \
+  $(addprefix contract/,automations_spec.lua foreign_values_spec.lua interface_spec.lua stores_spec.lua versions_spec.lua) \
+  $(addprefix mqtt/,bridge_spec.lua commands_spec.lua day_spec.lua discovery_spec.lua link_spec.lua) \
+  $(addprefix oauth/,authorize_spec.lua both_expired_spec.lua form_spec.lua token_spec.lua tokens_network_spec.lua tokens_spec.lua) \
+  $(addprefix promise/,at_most_once_spec.lua embedding_spec.lua memory_spec.lua secret_leaks_spec.lua signed_at_most_once_spec.lua \
     $(if $(filter 5.3,$(LUA_VERSION)),allocation_failure_spec.lua)) \
-  $(addprefix proxy/,at_most_once_spec.lua hostile_spec.lua listening_spec.lua once_spec.lua queue_spec.lua recipes_spec.lua rows_spec.lua service_spec.lua) \
-  $(addprefix signing/,codec_spec.lua command_spec.lua jws_spec.lua message_spec.lua metadata_spec.lua receiver_spec.lua \
+  $(addprefix proxy/,at_most_once_spec.lua audit_spec.lua callers_spec.lua forward_spec.lua hostile_spec.lua listening_spec.lua once_spec.lua queue_spec.lua recipes_spec.lua rows_spec.lua service_spec.lua) \
+  $(addprefix signing/,codec_spec.lua command_spec.lua jws_spec.lua message_spec.lua metadata_spec.lua processes_spec.lua receiver_spec.lua \
     session_api_spec.lua session_pool_spec.lua session_spec.lua transport_spec.lua) \
   $(addprefix sim/,commands_spec.lua energy_spec.lua faults_spec.lua garage_spec.lua matrix_spec.lua oauth_spec.lua pages_spec.lua physics_spec.lua \
-    sample_spec.lua service_spec.lua sharing_spec.lua signed_data_spec.lua signed_forms_spec.lua signed_spec.lua sim_spec.lua states_spec.lua) \
+    sample_spec.lua service_spec.lua sharing_spec.lua signed_data_spec.lua signed_forms_spec.lua signed_spec.lua sim_spec.lua states_spec.lua time_spec.lua walk_spec.lua) \
   $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua redis_spec.lua sealed_spec.lua))
 
 test-versions:
