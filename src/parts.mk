@@ -43,6 +43,7 @@ $(B)/lib/fleet/core.so: $(OBJECTS)
 .PHONY: archive
 archive: $(B)/lib/libfleet.a
 $(B)/lib/libfleet.a: $(OBJECTS)
+	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
 

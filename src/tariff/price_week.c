@@ -19,6 +19,7 @@ static bool add_stretch(struct price_week *week, uint32_t from, uint32_t to, dou
 
 bool add_row(struct price_week *week, unsigned days, int from, int to, double price, struct bytes label) {
   if (to <= from) to += 1440;
+  if (to == from) return true; /* 24:00 to 0:00: no time */
   for (int day = 0; day < 7; day++) {
     uint32_t start = (uint32_t)(day * 1440 + from), stop = (uint32_t)(day * 1440 + to);
     if (!(days >> day & 1)) continue;
