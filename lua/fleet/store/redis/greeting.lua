@@ -54,7 +54,9 @@ end
 -- A server that was started again, or another in its place, may have lost all, or what it was told last; it cannot say what. Who held
 -- leases takes them again before anybody else may have them, and what must last is told at each new connection.
 local function learn_beginning(link, reply)
-  local now, began, met = tonumber(reply[1]), reply[2], tonumber(reply[3])
+  local given = type(reply) == "table" and reply or {}
+  local now, began, met = tonumber(given[1]), given[2], tonumber(given[3])
+  if not now or not met then return nil, errors.new("store", link.place.label .. " does not answer as a Redis server that runs scripts") end
   link.quiet_until = async.real() + (met - now) / 1e6 + link.place.settle
   local forgot = link.began and link.began ~= began
   link.began = began
