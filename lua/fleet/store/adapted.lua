@@ -1,75 +1,34 @@
 -- A store of the caller's, made into one whose answers can be relied upon: what it raises is a failure of the store, and
--- what it answers is of the kind that the contract promises.
+-- what it answers is of the kind that the contract promises (src/bind/store/answers.c).
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local object = require "fleet.store.object"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local tables = require "fleet.util.tables"
 
-local failure = errors.failure
-
--- ---- calling ----
-
-local function is_cancellation(value)
-  return type(value) == "table" and value.kind == "cancelled"
-end
-
--- A raised text may quote what was to be stored.
-local function describe(method, raised)
-  local text = tostring(raised)
-  if method == "put" then text = string.match(text, "^[^\n]-:%d+:") or "" end
-  return string.format("the store's '%s' raised an error: %s", method, text)
-end
-
--- nil, err, kind of what a store said with nil.
-local function refused(method, err, kind)
-  if type(err) ~= "table" or not err.kind then
-    return failure(type(kind) == "string" and kind or "store", string.format("the store's '%s' failed: %s", method, tostring(err)))
-  end
-  return nil, err, kind or err.kind
-end
-
-local function call(target, method, ...)
-  local ran, value, more, kind = pcall(target[method], target, ...)
-  if ran then return value, more, kind end
-  if is_cancellation(value) then error(value, 0) end
-  return failure("store", describe(method, value))
-end
-
-local function wrong(method, value, expected)
-  return failure("store", string.format("the store's '%s' returned a %s: %s expected", method, type(value), expected))
+local function ask(target, method, ...)
+  return core.store_answer(method, (select(2, ...)), pcall(target[method], target, ...))
 end
 
 -- ---- leases and tickets ----
-
-local function lacks(value, names)
-  if type(value) ~= "table" and type(value) ~= "userdata" then return "" end
-  for _, name in ipairs(names) do
-    if type(value[name]) ~= "function" then return " with the function '" .. name .. "'" end
-  end
-end
 
 local Lease = {}
 Lease.__index = Lease
 
 function Lease.renew(lease)
-  local done, err, kind = call(lease.own, "renew")
-  if done then return true end
-  return refused("renew", err, kind)
+  return ask(lease.own, "renew")
 end
 
 function Lease.release(lease)
-  local done, err, kind = call(lease.own, "release")
-  if done or err == nil then return true end
-  return refused("release", err, kind)
+  return ask(lease.own, "release")
 end
 
 local Ticket = {}
 Ticket.__index = Ticket
 
 function Ticket.close(ticket)
-  call(ticket.own, "close")
-  return true
+  return ask(ticket.own, "close")
 end
 
 -- ---- the store ----
@@ -78,27 +37,13 @@ local Adapted = {}
 Adapted.__index = Adapted
 
 function Adapted.get(self, key)
-  local value, generation, kind = call(self.own, "get", key)
-  if value == nil and (generation == nil or generation == 0) then return nil, 0 end
-  if value == nil then return refused("get", generation, kind) end
-  if type(value) ~= "string" then return wrong("get", value, "a string or nil") end
-  if type(generation) ~= "number" then return wrong("get", generation, "a generation (number) after the value") end
-  return value, generation
-end
-
-local function own_options(put)
-  local own = {}
-  for name, value in pairs(put) do own[name] = value end
-  own.behind = nil
-  own.lease, own.ticket = put.lease and put.lease.own, put.ticket and put.ticket.own
-  return own
+  return ask(self.own, "get", key)
 end
 
 function Adapted.put(self, key, value, put)
-  local generation, err, kind = call(self.own, "put", key, value, own_options(put))
-  if generation == nil then return refused("put", err, kind) end
-  if type(generation) ~= "number" then return wrong("put", generation, "a generation (number)") end
-  return generation
+  local own = tables.copy(put, { lease = put.lease and put.lease.own, ticket = put.ticket and put.ticket.own })
+  own.behind = nil
+  return ask(self.own, "put", key, value, own)
 end
 
 local most_tries = 100
@@ -115,72 +60,44 @@ local function add_by_comparing(self, key, amounts, options)
     if put then return totals end
     if why ~= "conflict" then return nil, err, why end
   end
-  return failure("store", "others have kept changing the counters of '" .. key .. "'")
+  return errors.failure("store", "others have kept changing the counters of '" .. key .. "'")
 end
 
 function Adapted.add(self, key, amounts, options)
   if not self.own.add then return add_by_comparing(self, key, amounts, options) end
-  local totals, err, kind = call(self.own, "add", key, amounts, options)
-  if totals == nil then return refused("add", err, kind) end
-  if type(totals) ~= "table" then return wrong("add", totals, "a table of totals") end
-  for name in pairs(amounts) do
-    if type(totals[name]) ~= "number" then return wrong("add", totals, "the total of '" .. name .. "'") end
-  end
-  return totals
+  return ask(self.own, "add", key, amounts, options)
 end
 
 function Adapted.delete(self, key, generation)
-  local done, err, kind = call(self.own, "delete", key, generation)
-  if done then return true end
-  return refused("delete", err, kind)
+  return ask(self.own, "delete", key, generation)
 end
 
 function Adapted.reserve(self, key, bytes)
-  local own, err, kind = call(self.own, "reserve", key, bytes)
-  if own == nil then return refused("reserve", err, kind) end
-  local missing = lacks(own, { "close" })
-  if missing then return wrong("reserve", own, "a ticket" .. missing) end
+  local own, err, kind = ask(self.own, "reserve", key, bytes)
+  if not own then return nil, err, kind end
   return setmetatable({ key = key, own = own }, Ticket)
 end
 
 function Adapted.lease(self, key, ttl)
-  local own, err, kind = call(self.own, "lease", key, ttl)
-  if own == nil then return refused("lease", err, kind) end
-  local missing = lacks(own, { "renew", "release" })
-  if missing then return wrong("lease", own, "a lease" .. missing) end
-  if type(own.fence) ~= "number" then return wrong("lease", own, "a lease with the number 'fence'") end
+  local own, err, kind = ask(self.own, "lease", key, ttl)
+  if not own then return nil, err, kind end
   return setmetatable({ key = key, fence = own.fence, own = own }, Lease)
 end
 
 function Adapted.flush(self, most)
   if not self.own.flush then return true end
-  local done, err, kind = call(self.own, "flush", most)
-  if done then return true end
-  return refused("flush", err, kind)
+  return ask(self.own, "flush", most)
 end
 
 function Adapted.due(self)
-  local seconds = self.own.due and call(self.own, "due")
-  return type(seconds) == "number" and seconds or nil
+  if self.own.due then return ask(self.own, "due") end
 end
 
 -- The caller's store is the caller's to close.
 Adapted.close = Adapted.flush
 
-local function check(store)
-  if type(store) ~= "table" and type(store) ~= "userdata" then
-    errors.usage("bad option 'store': a store expected, got %s", type(store))
-  end
-  for _, name in ipairs { "get", "put", "delete", "reserve", "lease" } do
-    if type(store[name]) ~= "function" then errors.usage("bad option 'store': it has no function '%s'", name) end
-  end
-  for _, name in ipairs { "flush", "due", "add" } do
-    if store[name] ~= nil and type(store[name]) ~= "function" then errors.usage("bad option 'store': its '%s' is no function", name) end
-  end
-  return store
-end
-
 --- Raises where the value cannot serve as a store.
 return function(store)
-  return object.new("fleet.store (the caller's)", setmetatable({ own = check(store) }, Adapted))
+  core.store_check(store)
+  return object.new("fleet.store (the caller's)", setmetatable({ own = store }, Adapted))
 end

@@ -58,6 +58,7 @@ void open_expectation(lua_State *L);
 void open_options(lua_State *L);
 void open_addresses(lua_State *L);
 void open_arguments(lua_State *L);
+void open_answers(lua_State *L);
 void open_text(lua_State *L);
 void open_findings(lua_State *L);
 void open_pairing(lua_State *L);
