@@ -52,7 +52,7 @@ local later = {
   store = function() return require "fleet.store" end,
   tariff = function() return require "fleet.tariff" end,
   automation = automation_and_rehearsal,
-  metrics = function() return require "fleet.client.metrics" end,
+  metrics = function() return require "fleet.metrics" end,
   chart = function() return require "fleet.chart" end,
   time = function() return core.time end,
 }

@@ -1,14 +1,15 @@
 -- One attempt of a call: counted, sent, understood, reported. What an answer means is said by core.result; whether another
 -- attempt follows is decided elsewhere (fleet.call.retry).
 
+local billed_calls = require "fleet.budget.billed"
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
-local metering = require "fleet.call.metering"
 local observers = require "fleet.call.observers"
 local redact = require "fleet.util.redact"
 local region = require "fleet.region"
 local send = require "fleet.call.send"
 local tasks = require "fleet.async"
+local turn = require "fleet.call.turn"
 
 local M = {}
 
@@ -24,10 +25,10 @@ end
 local function understand(call, reply, number, entry, wall)
   local watched = observers.are_there(call.context) or call.on_reply
   local value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, not watched)
-  local billed = call.row.billing ~= "free" and metering.settle(call, entry, reply, err, value, wall)
+  local billed = call.row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
   if err then
     call.facts.transient, call.facts.trait = transient, trait
-    if kind == "rate_limited" and call.context.pacer then metering.rest(call, reply, err, wall) end
+    if kind == "rate_limited" and call.context.pacer then turn.rest(call, reply, err, wall) end
     explain(call, reply, err, kind)
   end
   if not err and not watched then return value end -- and the reply was closed with its result
@@ -49,14 +50,14 @@ local function exchange(call, token, number, left)
   local entry, billable = nil, call.row.billing ~= "free"
   if billable and call.context.config.budgets then
     local kind, message, facts
-    entry, kind, message, facts = metering.admit(call)
+    entry, kind, message, facts = turn.admit(call)
     if not entry then return failure.new(call, kind, message, facts) end
   end
   local reply, err, kind = send.request(call, call.proxied and call.context.proxy_url or region.base(call.context), token, left)
   local now, wall = tasks.loop.clock()
   call.answered, call.answered_wall = now, wall
   if not reply then
-    if entry then metering.settle(call, entry, nil, err, nil, wall) end
+    if entry then billed_calls.settle(call, entry, nil, err, nil, wall) end
     return nil, failure.annotate(call, err), kind
   end
   return understand(call, reply, number, entry, wall)

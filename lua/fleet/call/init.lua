@@ -5,11 +5,11 @@
 --   usual       reads of which nobody is asked or told, and that go well
 --   retry       attempts one after the other            attempt     one of them: counted, sent, understood, reported
 --   send        how bytes leave (host_http: the host's own HTTP)
---   failure     what a failed call says of itself       observers, metering, vehicle_status_cache: who is told, what it costs
+--   failure     what a failed call says of itself       observers, vehicle_status_cache: who is told, what is remembered
 
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
-local metering = require "fleet.call.metering"
+local observers = require "fleet.call.observers"
 local permission = require "fleet.call.permission"
 local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
@@ -83,7 +83,7 @@ end
 
 --- Passes on the result of a whole call, of which the audit is told.
 function M.ended(call, value, err, kind)
-  metering.audit(call, value, err)
+  if call.write and call.context.config.audit then observers.audit(call, value, err) end
   return value, err, kind
 end
 

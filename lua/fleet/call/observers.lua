@@ -1,12 +1,16 @@
 -- Who is told of every attempt: listeners (recordings, automations), config.metrics and config.log. What they raise is theirs;
 -- what they are told has no secrets.
 
-local metering = require "fleet.call.metering"
+local on_demand = require "fleet.util.on_demand"
 local redact = require "fleet.util.redact"
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
+
+M.audit = on_demand.call("fleet.metrics.audit", "tell")
+M.sign_in_needed = on_demand.call("fleet.metrics.alarm", "sign_in_needed")
+M.signed_in = on_demand.call("fleet.metrics.alarm", "signed_in") -- where context.alarmed
 
 --- Calls fn(row, id, status) after every attempt of the calls of a context, repeated ones too: what counts is what was sent.
 --- status is nil where no answer came. Returns a function that ends it.
@@ -17,10 +21,9 @@ function M.listen(context, fn)
   return function() list[fn] = nil end
 end
 
-local function notify(call, reply)
+local function notify(call, status)
   local list = call.context.listeners
   if not list then return end
-  local status = reply and reply:status() ~= 0 and reply:status() or nil
   for fn in pairs(list) do fn(call.row, call.id, status) end
 end
 
@@ -30,21 +33,32 @@ function M.are_there(context)
   return context.listeners or config.log or config.metrics
 end
 
---- Tells listeners, metrics and log of an attempt.
-function M.report(call, reply, err, attempt, billed)
-  notify(call, reply)
-  metering.measure(call, reply, err, billed, attempt)
-  local log = call.context.config.log
-  if not log then return end
-  local _, wall = tasks.loop.clock()
-  local request_id = reply and (reply:header("x-txid") or reply:header("x-request-id")) or nil
-  local event = {
-    time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
-    status = reply and reply:status() ~= 0 and reply:status() or nil, ms = reply and reply:seconds() * 1000 or 0,
-    request_id = request_id and redact.text(request_id, call) or nil,
-    attempt = attempt, billing = call.row.billing, kind = err and err.kind or nil, message = err and err.message or nil,
+local function measure(call, status, seconds, err, attempt, billed)
+  local class = call.row.billing
+  call.context.measure {
+    name = "attempt", row = call.row.name, class = class, status = status, kind = err and err.kind or nil, seconds = seconds,
+    billed = billed or false, attempt = attempt, usd = billed and call.context.meter.prices[class] or 0,
   }
-  pcall(log, event)
+end
+
+local function log(call, status, seconds, err, attempt, reply)
+  local _, wall = tasks.loop.clock()
+  local request_id = reply:header("x-txid") or reply:header("x-request-id")
+  pcall(call.context.config.log, {
+    time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
+    status = status, ms = seconds * 1000, request_id = request_id and redact.text(request_id, call) or nil,
+    attempt = attempt, billing = call.row.billing, kind = err and err.kind or nil, message = err and err.message or nil,
+  })
+end
+
+--- Tells listeners, metrics and log of an attempt. status is nil where no answer came.
+function M.report(call, reply, err, attempt, billed)
+  local config = call.context.config
+  local status, seconds = reply:status(), reply:seconds()
+  if status == 0 then status = nil end
+  notify(call, status)
+  if config.metrics then measure(call, status, seconds, err, attempt, billed) end
+  if config.log then log(call, status, seconds, err, attempt, reply) end
 end
 
 return M

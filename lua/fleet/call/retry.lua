@@ -4,7 +4,7 @@
 local attempt = require "fleet.call.attempt"
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
-local metering = require "fleet.call.metering"
+local observers = require "fleet.call.observers"
 local region = require "fleet.region"
 local tasks = require "fleet.async"
 local tokens = require "fleet.oauth.tokens"
@@ -59,7 +59,7 @@ local function token_for(call)
   local token, err, kind = tokens.access(call.context, call.token_kind, call)
   if err == "stored" then keep_refresh(call) end
   if not token then
-    if kind == "auth" then metering.sign_in_needed(call, err) end
+    if kind == "auth" then observers.sign_in_needed(call, err) end
     return failure.no_token(call, err, kind)
   end
   call.token = token -- for redact
@@ -82,12 +82,12 @@ function M.perform(call, reply)
       value, err, kind = attempt.perform(call, token, number)
     end
     if not err then
-      metering.signed_in(call.context)
+      if call.context.alarmed then observers.signed_in(call.context) end
       return value
     end
     call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
     if not may_repeat(call, err, token) and not M.wake_first(call, err) then
-      if kind == "auth" then metering.sign_in_needed(call, err) end
+      if kind == "auth" then observers.sign_in_needed(call, err) end
       return nil, err, kind
     end
   end

@@ -2,8 +2,8 @@
 -- in as few steps as there are. Whatever is not so is decided elsewhere: a read that cannot begin here has done nothing and goes
 -- the long way (fleet.call), and so does one whose reply is anything but a value, from that reply on.
 
+local billed = require "fleet.budget.billed"
 local core = require "fleet.core"
-local metering = require "fleet.call.metering"
 local observers = require "fleet.call.observers"
 local permission = require "fleet.call.permission"
 local send = require "fleet.call.send"
@@ -44,8 +44,8 @@ local function value_of(context, way, row, request, reply, id)
   context.under_way = context.under_way - 1
   local good, value = value_in(request, reply)
   if good then
-    if row.billing ~= "free" then metering.count(context, row, id, value) end
-    if context.alarmed then metering.signed_in(context) end
+    if row.billing ~= "free" then billed.count(context, row, id, value) end
+    if context.alarmed then observers.signed_in(context) end
     if way.delays or row.billing ~= "free" then context.after_call() end
     return true, value
   end

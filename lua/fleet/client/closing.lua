@@ -2,7 +2,7 @@
 
 local core = require "fleet.core"
 local count = require "fleet.budget.count"
-local metering = require "fleet.call.metering"
+local observers = require "fleet.call.observers"
 local sessions = require "fleet.signing.session_pool"
 local tasks = require "fleet.async"
 
@@ -20,7 +20,7 @@ function M.finish(context)
   if rawget(context, "sessions") then sessions.close(context) end
   if rawget(context, "tokens") then require("fleet.oauth.token_cache").close(context) end
   open_contexts[context] = nil
-  metering.signed_in(context)
+  if context.alarmed then observers.signed_in(context) end
   if rawget(context, "meter") then count.flush(context.meter) end
   if not rawget(context, "store") then return end
   if context.owns_store then context.store:close() else context.store:flush() end

@@ -39,6 +39,13 @@ function parts.report(context)
   end
 end
 
+-- What config.metrics raises is nobody's concern.
+function parts.measure(context)
+  return function(event)
+    if context.config.metrics then pcall(context.config.metrics, event) end
+  end
+end
+
 function parts.meter(context)
   local config = context.config
   local by_key = config.budgets and context.keys and context.keys[1] and context.keys[1]:fingerprint() or nil

@@ -1,6 +1,6 @@
 -- What the proxy counts, for GET /metrics. Every label is a name of our own, so that nobody outside can make the tables grow.
 
-local registry = require "fleet.util.metrics"
+local registry = require "fleet.metrics.registry"
 
 local M = {}
 M.__index = M

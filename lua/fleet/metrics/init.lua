@@ -1,6 +1,6 @@
 -- fleet.metrics: the events of clients as numbers for a monitoring system.
 
-local metrics = require "fleet.util.metrics"
+local metrics = require "fleet.metrics.registry"
 
 local M = { new = metrics.new }
 

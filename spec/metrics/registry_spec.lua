@@ -1,5 +1,5 @@
 -- Counters, gauges and histograms, and their text as a monitoring system reads it.
-local metrics = require "fleet.util.metrics"
+local metrics = require "fleet.metrics.registry"
 
 local function registry()
   return metrics.new {

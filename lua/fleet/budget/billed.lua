@@ -1,0 +1,43 @@
+-- Which replies are billed, and that they are counted. Without budgets that is one addition in memory and nothing else.
+
+local count = require "fleet.budget.count"
+local prices = require "fleet.budget.prices"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local function vin_of(call)
+  return call.row.handle == "vehicle" and call.id or nil
+end
+
+local function is_billed_reply(row, value)
+  return prices.billed(row.billing, 200, type(value) ~= "table" or next(value) ~= nil)
+end
+
+-- A request without an answer may have been billed: it stays counted where a budget must hold.
+local function is_billed(call, reply, err, value)
+  if not err then return is_billed_reply(call.row, value) end
+  if err.status then return prices.billed(call.row.billing, err.status, false) end
+  return reply ~= nil and reply:sent() and call.row.billing ~= "specs"
+end
+
+--- Tells what became of an attempt. entry: of `admit`, or nil.
+function M.settle(call, entry, reply, err, value, wall)
+  local meter = call.context.meter
+  local billed = is_billed(call, reply, err, value)
+  if entry then
+    count.settle(meter, entry, billed, wall)
+  elseif billed then
+    count.billed(meter, call.row.billing, vin_of(call), wall)
+  end
+  return billed
+end
+
+--- Counts the good reply to a read of which nobody else is told.
+function M.count(context, row, id, value)
+  if not is_billed_reply(row, value) then return end
+  local _, wall = tasks.loop.clock()
+  count.billed(context.meter, row.billing, row.handle == "vehicle" and id or nil, wall)
+end
+
+return M

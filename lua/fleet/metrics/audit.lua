@@ -1,0 +1,28 @@
+-- The audit of writes: who, what, outcome; never with what parameters.
+
+local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+
+local M = {}
+
+-- done, refused, not_sent, unknown
+local function outcome_of(value, err)
+  if not err then return "done", type(value) == "table" and value.changed or nil end
+  return err.outcome or "refused"
+end
+
+--- Tells config.audit of a write that has ended. What it raises is nobody's concern.
+function M.tell(call, value, err)
+  local context, row = call.context, call.row
+  local _, wall = tasks.loop.clock()
+  local outcome, changed = outcome_of(value, err)
+  pcall(context.config.audit, {
+    time = wall, account = context.config.account, token = call.token_kind, key = call.signed and context.keys
+      and context.keys[1]:fingerprint() or nil,
+    call = row.name, vin = row.handle == "vehicle" and call.id or nil, site = row.handle == "site" and call.id or nil,
+    outcome = outcome, changed = changed, kind = err and err.kind or nil, reason = err and err.reason or nil,
+    via = type(value) == "table" and value.via or call.signed and "signed" or nil,
+  })
+end
+
+return M
