@@ -14,6 +14,7 @@ local miniclient = require "spec.support.harness.miniclient"
 local process = require "spec.support.harness.process"
 local redis = require "spec.support.servers.redis"
 local signed_sim = require "spec.support.servers.signed_sim"
+local still_signed_in = require "spec.torture.still_signed_in"
 local sim_process = require "spec.support.servers.sim_process"
 local tally_text = require "spec.torture.tally"
 
@@ -372,7 +373,7 @@ local function check(world)
   end
   world.sim:clear()
   local client = world.sim:client()
-  assert(client:refresh())
+  still_signed_in(client)
   client:close()
   figures.kilobytes, figures.kilobytes_late = growth(world.samples, "kilobytes")
   figures.descriptors, figures.descriptors_late = growth(world.samples, "descriptors")
