@@ -25,8 +25,7 @@ local function named_by(context, value)
 end
 
 local function name_of(context, base_url)
-  local row = region.of_address(context.vendor, base_url)
-  return row and row.name or base_url
+  return region.name_of(context.vendor, base_url) or base_url
 end
 
 -- ---- the search: what was asked, and what it said ----
@@ -55,8 +54,8 @@ end
 
 local function found_at(context, base_url, value)
   region.remember(context, base_url)
-  local row = region.of_address(context.vendor, base_url)
-  return { region = type(value) == "table" and value.region or row and row.name, base_url = base_url }
+  local named = type(value) == "table" and value.region or region.name_of(context.vendor, base_url)
+  return { region = named, base_url = base_url }
 end
 
 -- ---- nothing was found ----

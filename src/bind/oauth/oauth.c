@@ -5,4 +5,5 @@ void open_oauth(lua_State *L) {
   open_authorize_options(L);
   open_grant(L);
   open_token(L);
+  open_region(L);
 }

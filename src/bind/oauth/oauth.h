@@ -17,5 +17,6 @@ void open_authorize(lua_State *L);
 void open_authorize_options(lua_State *L);
 void open_grant(lua_State *L);
 void open_token(lua_State *L);
+void open_region(lua_State *L);
 
 #endif
