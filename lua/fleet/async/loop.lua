@@ -6,7 +6,6 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local timers = require "fleet.async.timers"
 
 local M = {
   generation = 1, -- grows when a forked child makes its own engine
@@ -17,8 +16,8 @@ M.loop = loop
 
 local engine -- opened by whatever first needs it: loading opens nothing
 local queue_first, queue_last
-local replies, next_id = {}, 0 -- request id -> waiter
 local watches = {} -- descriptor -> watch
+local asleep = false -- somebody may be due at a time
 local turning = 0 -- turns that are under way
 local exported = false -- a host waits on the descriptor
 local replies_per_turn, tasks_per_turn = 8, 16
@@ -59,36 +58,11 @@ function M.enqueue(entry)
   if exported then tell_host() end
 end
 
--- A coroutine that is no task waits in its host for the descriptor. When the turn of another has read its reply, nothing is
--- left to read: until its owner has taken the result, the descriptor becomes ready again, at once and then after pauses
--- that double, and no more after about two seconds, because a host may have dropped the coroutine.
-local untaken, nudge_pause, nudge_at = 0, 0, 0
-local shortest_nudge, longest_nudge = 0.001, 1
-
-local function result_is_untaken()
-  untaken, nudge_pause, nudge_at = untaken + 1, 0, 0
-end
-
-local function result_is_taken()
-  untaken = math.max(untaken - 1, 0)
-end
-
-local function seconds_to_nudge()
-  return untaken > 0 and math.max(nudge_at - M.real(), 0) or nil
-end
-
-local function nudged()
-  if M.real() < nudge_at then return end
-  nudge_pause = math.max(nudge_pause * 2, shortest_nudge)
-  nudge_at = M.real() + nudge_pause
-  if nudge_pause > longest_nudge then untaken = 0 end
-end
-
 -- ---- waiters ----
 
---- A waiter has room for all that will be known of it: waking takes no memory.
+--- A waiter has room for all that will be known of it: waking takes no memory, nor does what the engine notes there of a request.
 function M.waiter(token)
-  return { token = token, done = false, value = nil, task = nil, cancelled = nil, outside = nil, following = nil }
+  return { token = token, transfer = false, done = false, value = nil, task = nil, cancelled = nil, outside = nil, following = nil }
 end
 
 --- Wakes a waiter; later wakes are ignored. It is woken and its task queued without a call, which may need memory: one
@@ -104,15 +78,22 @@ function M.wake(waiter, value)
     queue_last = task
     if exported then tell_host() end
   end
-  if waiter.outside then
-    result_is_untaken()
+  if waiter.outside and exported then
+    engine:untaken()
     tell_host()
   end
 end
 
 --- Wakes the waiter after so many seconds of the loop's clock.
 function M.wake_after(waiter, seconds)
-  timers.push(waiter, M.now() + math.max(seconds, 0))
+  open():sleep(waiter, M.now() + math.max(seconds, 0))
+  asleep = true
+end
+
+-- Real seconds until somebody is due, or nil.
+local function seconds_asleep()
+  local at = asleep and engine:next_at()
+  return at and math.max(at - M.now(), 0) / loop.speed or nil
 end
 
 -- ---- requests on the wire ----
@@ -121,17 +102,10 @@ end
 --- lose the reply, whatever raises, passes a table with waiter = false: the waiter is put there first, and has a token from
 --- the moment when the request is on its way.
 function M.submit(method, request, ...)
-  local opened, id = open(), next_id + 1
-  local waiter = M.waiter(false)
-  replies[id], next_id = waiter, id
+  local opened, waiter = open(), M.waiter(false)
   if type(request) == "table" and request.waiter == false then request.waiter = waiter end
-  local ran, token, err, kind = pcall(opened[method], opened, id, request, ...)
-  if ran and token then
-    waiter.token = token
-    return waiter
-  end
-  replies[id] = nil
-  if not ran then error(token, 0) end
+  local begun, err, kind = opened[method](opened, waiter, request, ...)
+  if begun then return waiter end
   return nil, err, kind
 end
 
@@ -139,16 +113,11 @@ local spare = nil -- a waiter that nobody knows any more
 
 --- M.submit of a planned request that may be lost if memory ends, for a client of this generation: its waiter, or nil where the
 --- engine does not take it; M.submit says why.
-function M.begin(generation, request, base, line, settings, seconds)
+function M.begin(generation, ...)
   if generation ~= M.generation then return nil end
-  local waiter, id = spare or M.waiter(false), next_id + 1
-  replies[id] = waiter -- where the engine raises, the next request takes the place
-  local token = (engine or open()):begin(id, request, base, line, settings, seconds)
-  if not token then
-    replies[id] = nil
-    return nil
-  end
-  next_id, waiter.token, spare = id, token, nil
+  local waiter = spare or M.waiter(false)
+  if not (engine or open()):begin(waiter, ...) then return nil end
+  spare = nil
   return waiter
 end
 
@@ -161,7 +130,7 @@ end
 
 --- Ends the request of a waiter; it comes back as cancelled.
 function M.cancel(waiter)
-  engine:cancel(waiter.token)
+  engine:cancel(waiter)
   tell_host()
 end
 
@@ -170,29 +139,27 @@ end
 -- A few replies at a time: what their tasks send next is on its way before the others are looked at, so that many requests
 -- neither leave nor come back in one burst. From taking one to queueing its task nothing is called that may need memory: the
 -- engine makes the box of a reply before it gives the reply away, and one that is taken is delivered.
-local function deliver_replies()
-  local more
-  for _ = 1, replies_per_turn do
-    local id, reply, waiter, task
-    id, reply, more = engine:take()
-    if not id then return end
-    waiter, replies[id] = replies[id], nil
-    if waiter then
-      task = waiter.task
-      waiter.done, waiter.value, waiter.task = true, reply, nil
-      if task then
-        task.following = nil
-        if queue_last then queue_last.following = task else queue_first = task end
-        queue_last = task
-      elseif waiter.outside then
-        result_is_untaken()
-      end
-      if exported then tell_host() end
-    else
-      reply:close() -- there was no memory to wait for it
+-- step: the engine's method (step or turn). Returns whether watched descriptors are ready.
+local function deliver_replies(step, seconds)
+  local waiter, reply, more, ready, task
+  waiter, reply, more, ready, asleep = step(engine, seconds)
+  for i = 1, replies_per_turn do
+    if not waiter then break end
+    task = waiter.task
+    waiter.done, waiter.value, waiter.task = true, reply, nil
+    if task then
+      task.following = nil
+      if queue_last then queue_last.following = task else queue_first = task end
+      queue_last = task
     end
-    if not more then return end
+    if exported then
+      if waiter.outside then engine:untaken() end
+      tell_host()
+    end
+    if not more or i == replies_per_turn then break end
+    waiter, reply, more = engine:take()
   end
+  return ready
 end
 
 -- Whoever happens to turn the loop has no part in what a watch does wrong.
@@ -211,12 +178,11 @@ local function call_watches()
 end
 
 local function wake_due()
-  if not timers.next_at() then return end
   local time = M.now()
-  local waiter = timers.take_due(time)
+  local waiter = engine:due(time)
   while waiter do
     M.wake(waiter)
-    waiter = timers.take_due(time)
+    waiter = engine:due(time)
   end
 end
 
@@ -246,21 +212,18 @@ local function put_back()
   entered = false
 end
 
-local function turn_once()
+local function turn_once(step, seconds)
   turning = turning + 1
-  local finished, ready = (engine or open()):step()
-  if untaken > 0 then nudged() end
-  if finished then deliver_replies() end
-  if ready then call_watches() end
-  if timers.pending > 0 then wake_due() end
+  if deliver_replies(step, seconds) then call_watches() end
+  if asleep then wake_due() end
   run_runnable()
 end
 
--- It may run inside itself: a coroutine that is no task waits in the middle of one.
-local function turn()
+-- It may run inside itself: a coroutine that is no task waits in the middle of one. step: the name of the engine's method.
+local function turn(step, seconds)
   local before = turning
   M.turns = M.turns + 1
-  local ok, failure = pcall(turn_once)
+  local ok, failure = pcall(turn_once, (engine or open())[step], seconds)
   turning = before
   if ok then return end
   put_back()
@@ -268,10 +231,17 @@ local function turn()
   error(failure, 0)
 end
 
+--- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
+function loop.wait(seconds)
+  (engine or open()):wait(seconds)
+end
+local own_wait = loop.wait
+
 --- Waits for what comes next and does it.
 function M.wait_and_turn()
+  if loop.wait == own_wait and not exported then return turn("turn", queue_first and 0 or seconds_asleep()) end
   loop.wait(loop.timeout())
-  turn()
+  turn("step")
 end
 
 --- For a coroutine that is no task: turns the loop until the waiter is woken.
@@ -279,8 +249,10 @@ function M.wait_outside(waiter)
   if waiter.done then return waiter.value end
   waiter.outside = true
   while not waiter.done do M.wait_and_turn() end
-  result_is_taken()
-  if exported and turning == 0 then loop.timeout() end
+  if exported then
+    engine:taken()
+    if turning == 0 then loop.timeout() end
+  end
   return waiter.value
 end
 
@@ -291,17 +263,13 @@ end
 --- readable again when the next step is due.
 function loop.step()
   if turning > 0 then return end
-  turn()
+  turn("step")
   if exported then loop.timeout() end
 end
 
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
 function loop.timeout()
-  local opened = engine or open()
-  if queue_first then return opened:timeout(0) end
-  local at = timers.pending > 0 and timers.next_at() or nil
-  if not at and untaken == 0 then return opened:timeout() end
-  return opened:timeout(at and math.max(at - M.now(), 0) / loop.speed, seconds_to_nudge())
+  return (engine or open()):timeout(queue_first and 0 or seconds_asleep())
 end
 
 --- Whether step has something to do without waiting (LuaSocket's word).
@@ -322,11 +290,6 @@ loop.pollfd, loop.getfd = loop.fd, loop.fd
 --- What to wait for on it.
 function loop.events()
   return "r"
-end
-
---- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
-function loop.wait(seconds)
-  (engine or open()):wait(seconds)
 end
 
 local watch_mt = { __name = "fleet.watch", __index = {} }
@@ -362,8 +325,7 @@ end
 --- In a forked child: an engine of its own; what the parent waits for is forgotten.
 function M.reopen()
   engine, queue_first, queue_last, exported = nil, nil, nil, false
-  replies, watches, untaken, entered = {}, {}, 0, false
-  timers.forget_all()
+  watches, asleep, entered = {}, false, false
   M.generation = M.generation + 1
   open()
 end

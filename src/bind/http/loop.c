@@ -7,9 +7,11 @@
 
 static int l_loop(lua_State *L) {
   struct err e = ERR_INIT;
-  struct loop *l = box_new(L, &loop_type, sizeof *l, 1);
-  lua_newtable(L);
-  lua_setiuservalue(L, -2, LOOP_TOKENS);
+  struct loop *l = box_new(L, &loop_type, sizeof *l, 2);
+  for (int i = LOOP_WAITERS; i <= LOOP_SLEEPERS; i++) {
+    lua_newtable(L);
+    lua_setiuservalue(L, -2, i);
+  }
   l->interrupts = host_interrupts(L);
   l->shared = calloc(1, sizeof *l->shared);
   if (!l->shared) return luaL_error(L, "out of memory");
@@ -31,31 +33,84 @@ static double earlier(double a, double b) {
   return b < 0 || a < b ? a : b;
 }
 
-/* loop:wait(seconds or nil): until something is ready, a timer of libcurl is due, or so many real seconds
- * have passed. */
-static int l_wait(lua_State *L) {
-  struct loop *l = check_loop(L);
+/* Until something is ready, a timer of libcurl is due, or so many real seconds have passed; negative: no
+ * limit. own: those of them that do not come from libcurl. */
+static void wait_for(struct loop *l, double seconds, double own) {
   struct http *http = l->shared->http;
-  double seconds = luaL_optnumber(L, 2, -1);
-  if (l->next < l->count) return 0;
-  bool only_timer = seconds == l->told && http_timeout(http) == 0 && !http_finished(http);
+  if (l->next < l->count) return;
+  bool only_timer = seconds != own && http_timeout(http) == 0 && !http_finished(http);
   take_events(l, seconds);
   /* A new request starts with a timer of libcurl's: that is no reason yet for a turn in Lua. */
-  if (only_timer && l->count == 0 && !http_finished(http)) take_events(l, l->own);
+  if (only_timer && l->count == 0 && !http_finished(http)) take_events(l, own);
   l->stepped = true;
+}
+
+/* loop:wait(seconds or nil) */
+static int l_wait(lua_State *L) {
+  struct loop *l = check_loop(L);
+  double seconds = luaL_optnumber(L, 2, -1);
+  wait_for(l, seconds, seconds == l->told ? l->own : seconds);
   return 0;
 }
 
-/* loop:step() -> whether requests have finished, whether watched descriptors are ready: handles what is ready
- * without waiting. */
+/* The next finished request as its waiter and its reply, or two nils. The box comes first: where there is no
+ * memory for it the request stays to be taken. */
+static void push_finished(lua_State *L, struct loop *l) {
+  lua_settop(L, 1);
+  if (!http_finished(l->shared->http)) {
+    lua_pushnil(L);
+    lua_pushnil(L);
+    return;
+  }
+  lua_getiuservalue(L, 1, LOOP_WAITERS);
+  struct reply *reply = push_spare(L, &reply_type, sizeof *reply, 0);
+  struct http_transfer *t = http_take(l->shared->http);
+  lua_Integer token = (lua_Integer)(intptr_t)transfer_user(t);
+  lua_rawgeti(L, 2, token);
+  lua_pushnil(L);
+  lua_rawseti(L, 2, token); /* a key that is there: takes no memory */
+  lua_replace(L, 2);
+  reply->transfer = t;
+  reply->response = transfer_response(t);
+  reply->shared = l->shared;
+  l->shared->references++;
+  box_open(L, 3);
+}
+
+/* loop:take() -> waiter, reply, whether there are more: the next finished request, or nothing */
+static int l_take(lua_State *L) {
+  struct loop *l = check_loop(L);
+  push_finished(L, l);
+  lua_pushboolean(L, http_finished(l->shared->http));
+  return 3;
+}
+
+static int step(lua_State *L, struct loop *l) {
+  l->stepped = false;
+  untaken_told(&l->untaken);
+  push_finished(L, l);
+  lua_pushboolean(L, http_finished(l->shared->http));
+  lua_pushboolean(L, l->next < l->count);
+  lua_pushboolean(L, l->sleepers.size > 0);
+  return 5;
+}
+
+/* loop:step() -> waiter, reply, whether there are more, whether watched descriptors are ready, whether
+ * anybody sleeps: handles what is ready without waiting, and takes the first finished request. */
 static int l_step(lua_State *L) {
   struct loop *l = check_loop(L);
   if (l->interrupts) refuse_interruptions(L);
   if (l->next >= l->count && !l->stepped) take_events(l, 0);
-  l->stepped = false;
-  lua_pushboolean(L, http_finished(l->shared->http));
-  lua_pushboolean(L, l->next < l->count);
-  return 2;
+  return step(L, l);
+}
+
+/* loop:turn(seconds or nil): loop:timeout(seconds), loop:wait and loop:step in one. */
+static int l_turn(lua_State *L) {
+  struct loop *l = check_loop(L);
+  if (l->interrupts) refuse_interruptions(L);
+  double own = earlier(luaL_optnumber(L, 2, -1), untaken_seconds(&l->untaken));
+  wait_for(l, earlier(own, http_timeout(l->shared->http)), own);
+  return step(L, l);
 }
 
 /* loop:ready() -> fd, "r"|"w"|"rw": the next watched descriptor of this step, or nothing. */
@@ -77,11 +132,11 @@ static int l_fd(lua_State *L) {
   return 1;
 }
 
-/* loop:timeout(seconds or nil, seconds or nil) -> seconds or nil: the earliest of libcurl's timer and the
- * caller's; arms the descriptor. */
+/* loop:timeout(seconds or nil) -> seconds or nil: the earliest of libcurl's timer and the caller's; arms the
+ * descriptor. */
 static int l_timeout(lua_State *L) {
   struct loop *l = check_loop(L);
-  l->own = earlier(luaL_optnumber(L, 2, -1), luaL_optnumber(L, 3, -1));
+  l->own = earlier(luaL_optnumber(L, 2, -1), untaken_seconds(&l->untaken));
   double seconds = earlier(l->own, http_timeout(l->shared->http));
   if (l->next < l->count) seconds = 0;
   l->told = seconds;
@@ -103,40 +158,17 @@ static int l_watch(lua_State *L) {
   return 1;
 }
 
-/* ---- replies ---- */
-
-/* loop:cancel(token): finishes as cancelled and is taken as usual. */
+/* loop:cancel(waiter): its request finishes as cancelled and is taken as usual. */
 static int l_cancel(lua_State *L) {
   struct loop *l = check_loop(L);
-  lua_getiuservalue(L, 1, LOOP_TOKENS);
-  if (!lua_isinteger(L, 2) || lua_rawgeti(L, -1, lua_tointeger(L, 2)) != LUA_TLIGHTUSERDATA)
-    return luaL_argerror(L, 2, "token of a request in flight expected");
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_getfield(L, 2, "token");
+  lua_getiuservalue(L, 1, LOOP_WAITERS);
+  lua_rawgeti(L, -1, lua_tointeger(L, -2));
+  if (!lua_rawequal(L, -1, 2)) return luaL_argerror(L, 2, "waiter of a request in flight expected");
+  lua_getfield(L, 2, "transfer");
   http_cancel(l->shared->http, lua_touserdata(L, -1));
   return 0;
-}
-
-/* loop:take() -> id, reply, whether there are more: the next finished request, or nothing. The box comes
- * first: where there is no memory for it the request stays to be taken. */
-static int l_take(lua_State *L) {
-  struct loop *l = check_loop(L);
-  if (!http_finished(l->shared->http)) return 0;
-  lua_settop(L, 1);
-  struct reply *reply = push_spare(L, &reply_type, sizeof *reply, 0);
-  lua_getiuservalue(L, 1, LOOP_TOKENS);
-  struct http_transfer *t = http_take(l->shared->http);
-  lua_Integer id = (lua_Integer)(intptr_t)transfer_user(t);
-  lua_pushnil(L);
-  lua_rawseti(L, -2, id); /* a key that is there: takes no memory */
-  lua_pop(L, 1);
-  reply->transfer = t;
-  reply->response = transfer_response(t);
-  reply->shared = l->shared;
-  l->shared->references++;
-  box_open(L, -1);
-  lua_pushinteger(L, id);
-  lua_insert(L, -2);
-  lua_pushboolean(L, http_finished(l->shared->http));
-  return 3;
 }
 
 /* loop:forked(): whether this process is a child of the one that made the loop */
@@ -148,6 +180,7 @@ static int l_forked(lua_State *L) {
 
 static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"step", l_step},
+                                        {"turn", l_turn},
                                         {"ready", l_ready},
                                         {"fd", l_fd},
                                         {"timeout", l_timeout},
@@ -157,6 +190,11 @@ static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"submit_raw", loop_l_submit_raw},
                                         {"cancel", l_cancel},
                                         {"take", l_take},
+                                        {"sleep", loop_l_sleep},
+                                        {"next_at", loop_l_next_at},
+                                        {"due", loop_l_due},
+                                        {"untaken", loop_l_untaken},
+                                        {"taken", loop_l_taken},
                                         {"forked", l_forked},
                                         {NULL, NULL}};
 
@@ -168,14 +206,18 @@ static double seconds_of(clockid_t id) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* core.clock() -> mono, wall. The monotonic clock goes on while the machine sleeps: sessions and tokens age
- * then too. */
-static int l_clock(lua_State *L) {
+/* It goes on while the machine sleeps: sessions and tokens age then too. */
+double monotonic_seconds(void) {
 #ifdef CLOCK_BOOTTIME
-  lua_pushnumber(L, seconds_of(CLOCK_BOOTTIME));
+  return seconds_of(CLOCK_BOOTTIME);
 #else
-  lua_pushnumber(L, seconds_of(CLOCK_MONOTONIC));
+  return seconds_of(CLOCK_MONOTONIC);
 #endif
+}
+
+/* core.clock() -> mono, wall */
+static int l_clock(lua_State *L) {
+  lua_pushnumber(L, monotonic_seconds());
   lua_pushnumber(L, seconds_of(CLOCK_REALTIME));
   return 2;
 }

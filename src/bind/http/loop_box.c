@@ -5,6 +5,7 @@ static void release_loop(void *object) {
   struct loop *l = object;
   struct shared_http *s = l->shared;
   l->shared = NULL;
+  timers_free(&l->sleepers);
   if (s) shared_http_release(s);
 }
 

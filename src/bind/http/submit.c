@@ -106,28 +106,33 @@ static const struct settings *take_settings(lua_State *L, int index, struct outg
 
 /* ---- requests ---- */
 
-/* The id is the token. Its place in the table is made first: once the request is on its way nothing may fail.
- */
-static bool start(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer id, struct err *e) {
+/* Its waiter's place in the table is made first: once the request is on its way nothing may fail. The names
+ * are members that every waiter has. */
+static bool start(lua_State *L, struct loop *l, struct outgoing *o, struct err *e) {
+  lua_Integer token = l->last_token + 1;
   o->headers[o->count] = NULL;
-  lua_getiuservalue(L, 1, LOOP_TOKENS);
-  lua_pushboolean(L, false);
-  lua_rawseti(L, -2, id);
+  lua_getiuservalue(L, 1, LOOP_WAITERS);
+  lua_pushvalue(L, 2);
+  lua_rawseti(L, -2, token);
   struct http_transfer *t = http_submit(l->shared->http, &o->r, e);
-  if (t) {
-    transfer_set_user(t, (void *)(intptr_t)id);
-    lua_pushlightuserdata(L, t);
-  } else {
+  if (!t) {
     lua_pushnil(L);
+    lua_rawseti(L, -2, token);
+    return false;
   }
-  lua_rawseti(L, -2, id);
-  return t;
+  l->last_token = token;
+  transfer_set_user(t, (void *)(intptr_t)token);
+  lua_pushlightuserdata(L, t);
+  lua_setfield(L, 2, "transfer");
+  lua_pushinteger(L, token);
+  lua_setfield(L, 2, "token");
+  return true;
 }
 
-static int submit(lua_State *L, struct loop *l, struct outgoing *o, lua_Integer id) {
+static int submit(lua_State *L, struct loop *l, struct outgoing *o) {
   struct err e = ERR_INIT;
-  if (!start(L, l, o, id, &e)) return push_failure(L, &e);
-  lua_pushinteger(L, id);
+  if (!start(L, l, o, &e)) return push_failure(L, &e);
+  lua_pushboolean(L, true);
   return 1;
 }
 
@@ -158,26 +163,25 @@ static void read_call(lua_State *L, struct outgoing *o) {
   o->r.url = address(L, o, base, &request->target);
 }
 
-/* loop:submit(id, request, base, authorization line or nil, settings, timeout, sink or nil) -> token, or nil,
- * err, kind */
+/* loop:submit(waiter, request, base, authorization line or nil, settings, timeout, sink or nil) -> true, or
+ * nil, err, kind */
 int loop_l_submit(lua_State *L) {
   struct loop *l = check_loop(L);
-  lua_Integer id = luaL_checkinteger(L, 2);
+  luaL_checktype(L, 2, LUA_TTABLE);
   struct outgoing o;
   read_call(L, &o);
-  return submit(L, l, &o, id);
+  return submit(L, l, &o);
 }
 
-/* loop:begin(...): as submit, but says no more than nil where it did not start, as in a forked child. */
+/* loop:begin(...): as submit, but says no more than that it did not start, as in a forked child. */
 int loop_l_begin(lua_State *L) {
   struct loop *l = box_check(L, 1, &loop_type);
-  lua_Integer id = luaL_checkinteger(L, 2);
+  luaL_checktype(L, 2, LUA_TTABLE);
   struct err e = ERR_INIT;
   struct outgoing o;
   if (poller_forked(&l->shared->poller)) return 0;
   read_call(L, &o);
-  if (!start(L, l, &o, id, &e)) return 0;
-  lua_pushinteger(L, id);
+  lua_pushboolean(L, start(L, l, &o, &e));
   return 1;
 }
 
@@ -192,10 +196,10 @@ static void read_headers(lua_State *L, int index, struct outgoing *o) {
   }
 }
 
-/* loop:submit_raw(id, { method, url, headers, body }, settings, timeout) -> token, or nil, err, kind */
+/* loop:submit_raw(waiter, { method, url, headers, body }, settings, timeout) -> true, or nil, err, kind */
 int loop_l_submit_raw(lua_State *L) {
   struct loop *l = check_loop(L);
-  lua_Integer id = luaL_checkinteger(L, 2);
+  luaL_checktype(L, 2, LUA_TTABLE);
   luaL_checktype(L, 3, LUA_TTABLE);
   struct outgoing o = {0};
   lua_settop(L, 5);
@@ -207,5 +211,5 @@ int loop_l_submit_raw(lua_State *L) {
   if (o.r.method[0] != 'G') o.r.idle_limit = ONCE_IDLE_SECONDS;
   read_headers(L, 3, &o);
   if (lua_getfield(L, 3, "body") != LUA_TNIL) o.r.body = check_text(L, -1);
-  return submit(L, l, &o, id);
+  return submit(L, l, &o);
 }
