@@ -206,18 +206,14 @@ static double seconds_of(clockid_t id) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* It goes on while the machine sleeps: sessions and tokens age then too. */
-double monotonic_seconds(void) {
-#ifdef CLOCK_BOOTTIME
-  return seconds_of(CLOCK_BOOTTIME);
-#else
-  return seconds_of(CLOCK_MONOTONIC);
-#endif
-}
-
-/* core.clock() -> mono, wall */
+/* core.clock() -> mono, wall. The monotonic clock goes on while the machine sleeps: sessions and tokens age
+ * then too. */
 static int l_clock(lua_State *L) {
-  lua_pushnumber(L, monotonic_seconds());
+#ifdef CLOCK_BOOTTIME
+  lua_pushnumber(L, seconds_of(CLOCK_BOOTTIME));
+#else
+  lua_pushnumber(L, seconds_of(CLOCK_MONOTONIC));
+#endif
   lua_pushnumber(L, seconds_of(CLOCK_REALTIME));
   return 2;
 }

@@ -17,7 +17,7 @@ enum { LOOP_WAITERS = 1, LOOP_SLEEPERS = 2 };
 
 struct untaken {
   int count;
-  double pause, at; /* monotonic seconds: the descriptor is to be ready again then */
+  double pause, at; /* poller_now() seconds: the descriptor is to be ready again then */
 };
 
 struct loop {
@@ -40,7 +40,6 @@ struct loop *check_loop(lua_State *L); /* the first argument */
 void open_settings(lua_State *L);        /* core.settings */
 bool host_interrupts(lua_State *L);      /* whether the host may interrupt Lua code */
 void refuse_interruptions(lua_State *L); /* raises where it may interrupt the running coroutine */
-double monotonic_seconds(void);          /* as core.clock gives them */
 double
 untaken_seconds(const struct untaken *u); /* until the descriptor is to be ready again; negative: never */
 void untaken_told(struct untaken *u);     /* a turn has begun */

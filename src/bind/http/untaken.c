@@ -23,13 +23,13 @@ int loop_l_taken(lua_State *L) {
 
 double untaken_seconds(const struct untaken *u) {
   if (u->count == 0) return -1;
-  double left = u->at - monotonic_seconds();
+  double left = u->at - poller_now();
   return left > 0 ? left : 0;
 }
 
 void untaken_told(struct untaken *u) {
-  if (u->count == 0 || monotonic_seconds() < u->at) return;
+  if (u->count == 0 || poller_now() < u->at) return;
   u->pause = u->pause * 2 > shortest ? u->pause * 2 : shortest;
-  u->at = monotonic_seconds() + u->pause;
+  u->at = poller_now() + u->pause;
   if (u->pause > longest) u->count = 0;
 }
