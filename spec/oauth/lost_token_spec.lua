@@ -147,8 +147,8 @@ describe("a client that is closed", function()
       http = function() return { status = 200, body = '{"access_token":"t","expires_in":300}' } end,
     }
     assert(client:partner_login())
-    local state = core.context(client).tokens
-    return client, (state.known.partner or { token = state.unsaved.partner }).token
+    local slot = core.context(client).tokens.slots.partner
+    return client, slot.known or slot.unsaved
   end
 
   it("wipes the tokens that its store has", function()

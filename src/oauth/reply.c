@@ -1,6 +1,7 @@
 #include "oauth/reply.h"
 
 #include "base/reason.h"
+#include "base/redact.h"
 #include "http/outcome.h"
 #include "oauth/grant.h"
 #include "oauth/json_object.h"
@@ -139,6 +140,17 @@ static enum token_end read_failure(const struct http_response *r, const struct v
   return TOKEN_UNANSWERED;
 }
 
+/* What looks like a token is no word of a sentence. */
+static void hide_tokens(struct err *e) {
+  struct buf message = BUF_INIT, reason = BUF_INIT;
+  redact(&message, bytes_of(e->message), NULL, 0);
+  redact(&reason, bytes_of(e->reason), NULL, 0);
+  err_set(e, e->kind, "%s", buf_ok(&message) ? buf_text(&message) : "no token");
+  err_reason(e, buf_ok(&reason) ? buf_text(&reason) : "");
+  buf_free(&message);
+  buf_free(&reason);
+}
+
 enum token_end reply_read(const struct http_response *r, const struct token_sent *sent, double wall,
                           struct token *t, double *lifetime, struct err *e) {
   struct verdict v = verdict_of(r, wall);
@@ -149,6 +161,7 @@ enum token_end reply_read(const struct http_response *r, const struct token_sent
   else if (!is_our_sign_in(buf_bytes(&r->body), sent->nonce, e))
     end = TOKEN_KEPT;
   if (end == TOKEN_ISSUED) return end;
+  hide_tokens(e);
   token_free(t);
   e->status = r->status;
   e->outcome = OUTCOME_NOT_SENT; /* of the call that needed the token */

@@ -8,13 +8,11 @@ local errors = require "fleet.util.errors"
 local endpoint = require "fleet.oauth.token_endpoint"
 local hostname = require "fleet.util.hostname"
 local region = require "fleet.region"
-local tables = require "fleet.util.tables"
 local tokens = require "fleet.oauth.tokens"
 
 local M = {}
 
 local state_lives = 600 -- seconds
-local default_scopes = { "openid", "offline_access", "vehicle_device_data" }
 
 -- ---- the address to open ----
 
@@ -28,14 +26,7 @@ end
 --- require_requested_scopes, show_keypair_step (booleans). Returns url, pending, or nil, err, kind when the
 --- store cannot keep the state.
 function M.authorize_url(context, options)
-  options = options or {}
-  core.check_authorize(options, context.config)
-  local scope = tokens.scope_text(options.scopes or context.config.scopes or default_scopes, "scopes")
-  if not scope then errors.usage("authorize_url: 'scopes' is an empty list") end
-  local address, pending, kind = core.authorize_address(tables.copy(options, {
-    page = context.auth_url .. context.vendor.authorize_path, scope = scope, client_id = context.config.client_id,
-    redirect_uri = context.config.redirect_uri, open_source = endpoint.open_source(context),
-  }))
+  local address, pending, kind = core.authorize_address(options or {}, context.config, context.auth_url .. context.vendor.authorize_path)
   if not address then return nil, pending, kind end
   local kept, err
   kept, err, kind = context.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })
@@ -58,16 +49,11 @@ end
 
 -- The code of a callback that may be trusted, or nil, err, kind. What is not of this sign-in uses nothing up.
 local function code_of(context, callback, pending)
-  local code, refused, kind, ours = core.callback(callback, pending.state, context.auth_url, context.token_url)
+  local code, refused, kind, ours = core.callback(callback, pending, context.auth_url, context.token_url)
   if not code and not ours then return nil, refused, kind end
   local used, err, used_kind = use_state(context, pending.state)
   if not used then return nil, err, used_kind end
   return code, refused, kind
-end
-
-local function check_pending(pending)
-  local whole = type(pending) == "table" and type(pending.state) == "string" and type(pending.redirect_uri) == "string"
-  if not whole then errors.usage("bad argument #2 to 'authorize': the second result of authorize_url expected") end
 end
 
 --- Finishes a sign-in: exchanges the code and keeps the pair. callback: the address that the browser was
@@ -77,8 +63,6 @@ end
 --- invalid_auth_code, login_required ...); `protocol` with reason malformed for an address that names a
 --- field twice or is badly encoded. state_missing, state_mismatch and malformed leave the sign-in open.
 function M.authorize(context, callback, pending)
-  if type(callback) ~= "string" then errors.usage("bad argument #1 to 'authorize': the callback address expected") end
-  check_pending(pending)
   local code, err, kind = code_of(context, callback, pending)
   if not code then return nil, err, kind end
   local done, unsaved
@@ -96,25 +80,10 @@ function M.consent_url(context, options)
   return core.consent_address(context.auth_url .. context.vendor.consent_path, context.config.client_id, options and options.back_url)
 end
 
-local function joined(...)
-  local list, seen = {}, {}
-  for _, scopes in ipairs { ... } do
-    for _, scope in ipairs(scopes) do
-      if not seen[scope] then list[#list + 1] = scope end
-      seen[scope] = true
-    end
-  end
-  return list
-end
-
 --- An authorize address that asks for further scopes, besides those of fleet.new. options: scopes, a list.
 --- Returns url, pending as authorize_url does.
 function M.add_scopes_url(context, options)
-  if type(options) ~= "table" or type(options.scopes) ~= "table" or #options.scopes == 0 then
-    errors.usage("add_scopes_url: 'scopes' must be a list of scopes")
-  end
-  local all = joined(context.config.scopes or default_scopes, options.scopes)
-  return M.authorize_url(context, { scopes = all, prompt_missing_scopes = true })
+  return M.authorize_url(context, core.more_scopes(options, context.config))
 end
 
 --- The address that a person opens on the phone to pair the application's key with a car.

@@ -17,63 +17,75 @@ local save_again = 1 -- seconds between attempts to save what the store refused
 
 M.kinds = { "user", "partner", "business" }
 
---- What this process knows, per kind of token: known, unsaved, refused; and the exchanges under way.
-function M.state(context)
+local Slot = {}
+Slot.__index = Slot
+
+local function state_of(context)
   local state = context.tokens
   if not state then
-    state = { known = {}, unsaved = {}, tried = {}, refused = {}, exchanges = {}, flights = {} }
+    state = { slots = {}, flights = {} }
     context.tokens = state
   end
   return state
 end
 
---- The store's key of a token; its lease is the right to exchange.
-function M.key(context, token_kind)
-  return "token/" .. context.config.account .. "/" .. token_kind
+--- The exchanges under way, each a task by what it exchanges.
+function M.flights(context)
+  return state_of(context).flights
 end
 
-function M.tell(context, name, token_kind, err)
+--- What this process knows of the token of a kind: known, read at read_at; unsaved, which the store refused and was offered at
+--- tried; refused at refused_at, whose refresh token is no longer good; the exchange under way. Each is a member from the
+--- beginning: to keep what an exchange brings takes no memory. key: of the store; its lease is the right to exchange.
+function M.slot(context, token_kind)
+  local slots = state_of(context).slots
+  if not slots[token_kind] then
+    slots[token_kind] = setmetatable({
+      context = context, kind = token_kind, key = "token/" .. context.config.account .. "/" .. token_kind,
+      known = false, read_at = 0, unsaved = false, tried = false, refused = false, refused_at = 0, exchange = false,
+    }, Slot)
+  end
+  return slots[token_kind]
+end
+
+function Slot.tell(slot, name, err)
+  local context = slot.context
   context.report {
-    name = name, account = context.config.account, token = token_kind, kind = err and err.kind, message = err and err.message,
+    name = name, account = context.config.account, token = slot.kind, kind = err and err.kind, message = err and err.message,
   }
 end
 
 -- ---- the store ----
 
 -- A store of the caller's may raise: that is a failure like any other. A cancelled task ends.
-local function ask_store(context, method, ...)
-  local store = context.store
-  local ok, value, more, kind = pcall(store[method], store, ...)
+local function ask_store(slot, method, ...)
+  local store = slot.context.store
+  local ok, value, more, kind = pcall(store[method], store, slot.key, ...)
   if ok then return value, more, kind end
   if type(value) == "table" and value.kind == "cancelled" then error(value, 0) end
   return errors.failure("store", "the store raised: " .. tostring(value))
 end
 
-local function read_stored(context, token_kind)
-  local text, generation, kind = ask_store(context, "get", M.key(context, token_kind))
+local function read_stored(slot)
+  local text, generation, kind = ask_store(slot, "get")
   if text == nil and kind then return nil, generation, kind end
-  if text == nil then return false, generation end
-  local token = core.token_record(text)
-  if not token then
-    M.tell(context, "token_unreadable", token_kind)
-    return false, generation
-  end
-  local known = M.state(context).known[token_kind]
-  if known then token:age_of(known.token) end
+  local token = text and core.token_record(text) or false
+  if text and not token then slot:tell "token_unreadable" end
+  if token and slot.known then token:age_of(slot.known) end
   return token, generation
 end
 
 --- Writes a token so that it lasts. options: those of store:put. Returns its generation, or nil, err, kind.
-function M.put(context, token_kind, token, options)
+function Slot.put(slot, token, options)
   options.durable = true
-  return ask_store(context, "put", M.key(context, token_kind), token:json(), options)
+  return ask_store(slot, "put", token:json(), options)
 end
 
 --- The newest token, from the store unless it refused a newer one: token, generation in the store; false, generation where
 --- there is none; nil, err, kind.
-function M.read(context, token_kind)
-  local stored, generation, kind = read_stored(context, token_kind)
-  local unsaved = M.state(context).unsaved[token_kind]
+function Slot.read(slot)
+  local stored, generation, kind = read_stored(slot)
+  local unsaved = slot.unsaved
   if not unsaved or stored and not unsaved:newer(stored) then return stored, generation, kind end
   return unsaved, stored ~= nil and generation or 0
 end
@@ -81,54 +93,45 @@ end
 -- ---- an exchange ----
 
 --- Makes ready for an exchange: whatever is needed to keep what it brings. facts: see token:take of the core.
-function M.expect(context, token_kind, facts)
-  local state = M.state(context)
+function Slot.expect(slot, facts)
   facts.token, facts.request, facts.reply, facts.issued, facts.running = core.token(), false, false, false, true
-  facts.mono, facts.wall = context.clock()
-  for _, name in ipairs { "unsaved", "tried", "refused" } do state[name][token_kind] = state[name][token_kind] or false end
-  state.exchanges[token_kind] = facts
+  facts.mono, facts.wall = slot.context.clock()
+  slot.exchange = facts
   return facts
 end
 
 --- The exchange brought nothing, or what it brought is safe.
-function M.forget(context, token_kind)
-  local exchanges = M.state(context).exchanges
-  local exchange = exchanges[token_kind]
-  exchanges[token_kind] = false
+function Slot.forget(slot)
+  local exchange = slot.exchange
+  slot.exchange = false
   if exchange and exchange.reply then exchange.reply:close() end
 end
 
 --- Keeps a token that the store refused: it is used, and saved when the store can again.
-function M.keep(context, token_kind, token, err)
-  local state = M.state(context)
-  state.unsaved[token_kind], state.tried[token_kind] = token, (context.clock())
-  state.refused[token_kind] = false
-  M.forget(context, token_kind)
-  pcall(M.tell, context, "token_unsaved", token_kind, err)
+function Slot.keep(slot, token, err)
+  slot.unsaved, slot.tried, slot.refused = token, (slot.context.clock()), false
+  slot:forget()
+  pcall(slot.tell, slot, "token_unsaved", err)
 end
 
 --- Takes a token as the newest that is stored.
-function M.learn(context, token_kind, token)
-  local known = M.state(context).known
-  local before = known[token_kind]
-  if before then token:age_of(before.token) end
-  known[token_kind] = { token = token, read_at = (context.clock()) }
+function Slot.learn(slot, token)
+  if slot.known then token:age_of(slot.known) end
+  slot.known, slot.read_at = token, (slot.context.clock())
   return token
 end
 
 --- The token is in the store. The exchange is forgotten last: until then what raises leaves it to be recovered.
-function M.saved(context, token_kind, token)
-  local state = M.state(context)
-  M.learn(context, token_kind, token)
-  state.unsaved[token_kind], state.refused[token_kind] = false, false
-  M.forget(context, token_kind)
+function Slot.saved(slot, token)
+  slot:learn(token)
+  slot.unsaved, slot.refused = false, false
+  slot:forget()
   return token
 end
 
 --- Something raised out of the exchange of this kind, if there is one.
-function M.interrupted(context, token_kind)
-  local exchange = M.state(context).exchanges[token_kind]
-  if exchange then exchange.running = false end
+function Slot.interrupted(slot)
+  if slot.exchange then slot.exchange.running = false end
 end
 
 -- What came, or still comes, of a request whose waiter was left; nil where it never was on its way.
@@ -157,96 +160,83 @@ end
 
 --- After something raised out of an exchange: the token that it had brought, kept in memory; or nil. failure: what was
 --- raised, if it is still at hand.
-function M.recover(context, token_kind, failure)
-  local exchange = M.state(context).exchanges[token_kind]
+function Slot.recover(slot, failure)
+  local exchange = slot.exchange
   if not exchange or exchange.running then return nil end
-  local issued = exchange.issued or reply_of(exchange) and exchange.token:take(exchange)
-  if not issued then
-    M.forget(context, token_kind)
-    return nil
-  end
+  if not exchange.issued and not (reply_of(exchange) and exchange.token:take(exchange)) then return slot:forget() end
   local told, err = pcall(errors.new, "store", "the new tokens are not saved: " .. tostring(failure or "interrupted"))
-  M.keep(context, token_kind, exchange.token, told and err or nil)
-  if not failure then M.state(context).tried[token_kind] = false end -- the store was not asked yet
+  slot:keep(exchange.token, told and err or nil)
+  if not failure then slot.tried = false end -- the store was not asked yet
   return exchange.token, told and err or nil
 end
 
 -- ---- the newest ----
 
-local function save_unsaved(context, token_kind)
-  local state, mono = M.state(context), context.clock()
-  if state.tried[token_kind] and mono - state.tried[token_kind] < save_again then return end
-  state.tried[token_kind] = mono
-  local token = state.unsaved[token_kind]
-  local stored, generation = read_stored(context, token_kind)
+local function save_unsaved(slot)
+  local token, mono = slot.unsaved, slot.context.clock()
+  if slot.tried and mono - slot.tried < save_again then return end
+  slot.tried = mono
+  local stored, generation = read_stored(slot)
   if stored == nil then return end
   if stored and not token:newer(stored) then -- somebody exchanged or signed in meanwhile
-    M.saved(context, token_kind, stored)
-  elseif M.put(context, token_kind, token, { generation = generation }) then
-    M.saved(context, token_kind, token)
-    M.tell(context, "token_saved", token_kind)
+    slot:saved(stored)
+  elseif slot:put(token, { generation = generation }) then
+    slot:saved(token)
+    slot:tell "token_saved"
   end
 end
 
+-- What an exchange left behind is taken, and what the store refused is offered to it again.
+local function settle(slot)
+  if slot.exchange then slot:recover() end
+  if slot.unsaved then save_unsaved(slot) end
+  return slot.unsaved
+end
+
 --- The token that was read a moment ago, where no other is under way; else nil.
-function M.at_hand(context, token_kind)
-  local state = M.state(context)
-  if state.exchanges[token_kind] or state.unsaved[token_kind] then return nil end
-  local known = state.known[token_kind]
-  return known and (context.clock()) - known.read_at < look_again and known.token or nil
+function Slot.at_hand(slot)
+  if slot.exchange or slot.unsaved or not slot.known then return nil end
+  return (slot.context.clock()) - slot.read_at < look_again and slot.known or nil
 end
 
 --- The newest token that this process can know of: token, false where there is none, or nil, err, kind. fresh: ask the
 --- store even if it was asked a moment ago.
-function M.newest(context, token_kind, fresh)
-  local state = M.state(context)
-  if state.exchanges[token_kind] then M.recover(context, token_kind) end
-  if state.unsaved[token_kind] then save_unsaved(context, token_kind) end
-  if state.unsaved[token_kind] then return state.unsaved[token_kind] end
-  local found = not fresh and M.at_hand(context, token_kind)
+function Slot.newest(slot, fresh)
+  local found = settle(slot) or not fresh and slot:at_hand()
   if found then return found end
-  local known = state.known[token_kind]
-  local token, err, kind = M.read(context, token_kind)
-  if token == nil and known then return known.token end -- the store fails; what was read is still good
+  local known = slot.known
+  local token, err, kind = slot:read()
+  if token == nil and known then return known end -- the store fails; what was read is still good
   if token == nil then return nil, err, kind end
-  return token and M.learn(context, token_kind, token)
+  return token and slot:learn(token)
 end
 
 --- Offers the store once more what it refused. Returns true when nothing is left unsaved, else nil, err, kind.
 function M.save(context)
-  local state, left = M.state(context), nil
+  local left
   for _, token_kind in ipairs(M.kinds) do
-    state.tried[token_kind] = false
-    if state.exchanges[token_kind] then M.recover(context, token_kind) end
-    if state.unsaved[token_kind] then save_unsaved(context, token_kind) end
-    left = left or state.unsaved[token_kind] and token_kind
+    local slot = M.slot(context, token_kind)
+    slot.tried = false
+    left = settle(slot) and (left or slot) or left
   end
   if not left then return true end
-  return errors.failure("store", string.format("the %s token of account '%s' could not be saved", left, context.config.account))
+  return errors.failure("store", string.format("the %s token of account '%s' could not be saved", left.kind, context.config.account))
 end
 
 --- The client is closed: offers the store what it refused, and wipes the tokens once all of them are safe there.
 function M.close(context)
   if not M.save(context) then return end
-  local state = M.state(context)
-  for _, known in pairs(state.known) do known.token:close() end
-  for _, refused in pairs(state.refused) do
-    if refused then refused.token:close() end
+  for _, token_kind in ipairs(M.kinds) do
+    local slot = M.slot(context, token_kind)
+    if slot.known then slot.known:close() end
+    if slot.refused then slot.refused:close() end
   end
   context.tokens = nil
 end
 
---- "use", "refresh" or "login", and the seconds that the access token has left (nil: not known). rejected: the access token
---- that the service just answered with 401, or nil.
-function M.choose(context, token, rejected)
-  if not token then return "login" end
-  local mono, wall = context.clock()
-  return token:choose(mono, wall, rejected)
-end
-
 --- Notes that the service refused a refresh token, so that it is not offered again at every call.
-function M.refused(context, token_kind, token)
-  M.state(context).refused[token_kind] = { token = token, at = (context.clock()) }
+function Slot.refuse(slot, token)
+  slot.refused, slot.refused_at = token, (slot.context.clock())
 end
 
 return M

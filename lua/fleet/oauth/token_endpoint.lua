@@ -24,9 +24,18 @@ function M.failure(kind, message, more)
   return errors.failure(kind, message, tables.copy(more, { outcome = "not_sent" }))
 end
 
---- Sends exchange.form and fills exchange.token (see token_cache.expect). Returns true; or nil, err, kind and what is known
---- of the code or refresh token that was sent: "refused" (it is no longer good), "unanswered" (it may have been used: the
---- same may be sent once more), "kept" (it is as good as before).
+--- What is sent for a grant (doc/protocol.md#token-requests); nil, err, kind where there is nothing to exchange. The audience
+--- is the service itself, also where a socket leads to it.
+function M.form(context, grant, token, previous)
+  return core.grant(grant.kind, tables.copy(grant, {
+    client_id = context.config.client_id, client_secret = context.config.client_secret,
+    audience = context.audience or context.base_url, token = token, previous = previous,
+  }))
+end
+
+--- Sends exchange.form and fills exchange.token (see expect in token_cache.lua). Returns true; or nil, err, kind and what is
+--- known of the code or refresh token that was sent: "refused" (it is no longer good), "unanswered" (it may have been used:
+--- the same may be sent once more), "kept" (it is as good as before).
 function M.send(context, exchange, seconds)
   local request = {
     method = "POST", url = M.address(context), body = exchange.form, headers = headers, answer = false, waiter = false,
@@ -38,10 +47,7 @@ function M.send(context, exchange, seconds)
   exchange.mono, exchange.wall = context.clock()
   local known
   exchange.issued, err, kind, known = exchange.token:take(exchange)
-  if exchange.issued then return true end
-  err.message = core.redact(err.message, {})
-  err.reason = err.reason and core.redact(err.reason, {})
-  return nil, err, kind, known
+  return exchange.issued, err, kind, known
 end
 
 return M

@@ -21,8 +21,10 @@ static struct pending *new_pending(lua_State *L) {
 
 /* ---- addresses ---- */
 
+enum { OPTIONS = 1, CONFIG, PAGE, SCOPES, PENDING }; /* places on the stack */
+
 static struct bytes choice_member(lua_State *L, const char *name) {
-  lua_getfield(L, 1, name);
+  lua_getfield(L, OPTIONS, name);
   bool given = !lua_isnil(L, -1), wanted = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return bytes_of(!given ? NULL : wanted ? "true" : "false");
@@ -30,17 +32,27 @@ static struct bytes choice_member(lua_State *L, const char *name) {
 
 static struct authorize read_authorize(lua_State *L) {
   return (struct authorize){
-      .page = text_member(L, 1, "page"),
-      .client_id = text_member(L, 1, "client_id"),
-      .redirect_uri = text_member(L, 1, "redirect_uri"),
-      .scope = text_member(L, 1, "scope"),
-      .locale = text_member(L, 1, "locale"),
-      .prompt = text_member(L, 1, "prompt"),
-      .login_hint = text_member(L, 1, "login_hint"),
+      .page = check_bytes(L, PAGE),
+      .client_id = text_member(L, CONFIG, "client_id"),
+      .redirect_uri = text_member(L, CONFIG, "redirect_uri"),
+      .scope = check_bytes(L, SCOPES),
+      .locale = text_member(L, OPTIONS, "locale"),
+      .prompt = text_member(L, OPTIONS, "prompt"),
+      .login_hint = text_member(L, OPTIONS, "login_hint"),
       .prompt_missing_scopes = choice_member(L, "prompt_missing_scopes"),
       .require_requested_scopes = choice_member(L, "require_requested_scopes"),
       .show_keypair_step = choice_member(L, "show_keypair_step"),
   };
+}
+
+static void push_scopes(lua_State *L) {
+  if (lua_getfield(L, OPTIONS, "scopes") == LUA_TNIL) {
+    lua_pop(L, 1);
+    push_usual_scopes(L, CONFIG);
+  }
+  push_scope_text(L, -1, "scopes");
+  lua_remove(L, -2);
+  if (lua_isnil(L, -1)) usage_error(L, "authorize_url: 'scopes' is an empty list");
 }
 
 static void set_text(lua_State *L, const char *name, const struct buf *text) {
@@ -49,27 +61,35 @@ static void set_text(lua_State *L, const char *name, const struct buf *text) {
   lua_setfield(L, -2, name);
 }
 
-/* core.authorize_address{ page, client_id, redirect_uri, scope, open_source, nonce, … } -> address, { state,
- * redirect_uri, nonce, code_verifier } */
+static bool has_secret(lua_State *L) {
+  bool given = lua_getfield(L, CONFIG, "client_secret") != LUA_TNIL;
+  lua_pop(L, 1);
+  return given;
+}
+
+/* core.authorize_address(options, config, page) -> address, { state, redirect_uri, nonce, code_verifier };
+ * raises for a wrong option */
 static int l_authorize_address(lua_State *L) {
   struct err e = ERR_INIT;
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
+  luaL_checktype(L, OPTIONS, LUA_TTABLE);
+  luaL_checktype(L, CONFIG, LUA_TTABLE);
+  lua_settop(L, PAGE);
+  check_authorize(L);
+  push_scopes(L);
   struct pending *p = new_pending(L);
   struct buf *address = push_scratch(L);
   struct authorize a = read_authorize(L);
-  lua_getfield(L, 1, "open_source");
   struct crypto *c = state_crypto(L, &e);
-  bool drawn = c && pending_draw(p, c, &a, lua_toboolean(L, -1), text_member(L, 1, "nonce"), &e);
+  bool drawn = c && pending_draw(p, c, &a, !has_secret(L), text_member(L, OPTIONS, "nonce"), &e);
   if (!drawn || !authorize_address(c, address, &a, p, &e)) return push_failure(L, &e);
   push_buf(L, address);
   lua_createtable(L, 0, 4);
   set_text(L, "state", &p->state);
   set_text(L, "nonce", &p->nonce);
   set_text(L, "code_verifier", &p->code_verifier);
-  lua_getfield(L, 1, "redirect_uri");
+  lua_getfield(L, CONFIG, "redirect_uri");
   lua_setfield(L, -2, "redirect_uri");
-  box_close(L, 2);
+  box_close(L, PENDING);
   return 2;
 }
 
@@ -98,14 +118,25 @@ static int l_challenge(lua_State *L) {
 
 /* ---- what comes back ---- */
 
-/* core.callback(text, state, auth_url, token_url) -> the code as a fleet.secret; or nil, err, kind, and
+/* The member of the second result of authorize_url, which keeps it. */
+static struct bytes pending_member(lua_State *L, const char *name) {
+  bool whole = lua_istable(L, 2) && lua_getfield(L, 2, name) == LUA_TSTRING;
+  if (!whole) usage_error(L, "bad argument #2 to 'authorize': the second result of authorize_url expected");
+  struct bytes text = check_bytes(L, -1);
+  lua_pop(L, 1);
+  return text;
+}
+
+/* core.callback(text, pending, auth_url, token_url) -> the code as a fleet.secret; or nil, err, kind, and
  * whether the address is of this sign-in */
 static int l_callback(lua_State *L) {
   struct err e = ERR_INIT;
-  struct bytes text = check_bytes(L, 1);
-  struct callback_expected x = {check_bytes(L, 2), luaL_checkstring(L, 3), luaL_checkstring(L, 4)};
+  if (lua_type(L, 1) != LUA_TSTRING)
+    return usage_error(L, "bad argument #1 to 'authorize': the callback address expected");
+  pending_member(L, "redirect_uri");
+  struct callback_expected x = {pending_member(L, "state"), luaL_checkstring(L, 3), luaL_checkstring(L, 4)};
   struct buf *code = push_secret(L);
-  enum callback_end end = callback_read(text, &x, code, &e);
+  enum callback_end end = callback_read(check_bytes(L, 1), &x, code, &e);
   if (end == CALLBACK_CODE) return 1;
   push_failure(L, &e);
   lua_pushboolean(L, end == CALLBACK_REFUSED);

@@ -1,7 +1,7 @@
 /* The options of a sign-in's address, checked before anything is drawn. */
 #include "bind/oauth/oauth.h"
 
-enum { OPTIONS = 1, CONFIG = 2, NAME = 3, VALUE = 4 }; /* places on the stack */
+enum { OPTIONS = 1, CONFIG, PAGE, NAME, VALUE }; /* places on the stack */
 
 enum { SCOPES, TEXT, CHOICE /* of third-party apps only */ };
 
@@ -52,20 +52,10 @@ static bool has(lua_State *L, const char *name) {
   return given;
 }
 
-/* core.check_authorize(options, config): raises for a wrong option, and for what the configuration lacks */
-static int l_check_authorize(lua_State *L) {
+void check_authorize(lua_State *L) {
   static const char *const needed[] = {"client_id", "redirect_uri"};
-  luaL_checktype(L, OPTIONS, LUA_TTABLE);
-  luaL_checktype(L, CONFIG, LUA_TTABLE);
-  lua_settop(L, CONFIG);
   bool open_source = !has(L, "client_secret");
   for (lua_pushnil(L); lua_next(L, OPTIONS); lua_settop(L, NAME)) check_one(L, open_source);
   for (int i = 0; i < 2; i++)
     if (!has(L, needed[i])) usage_error(L, "authorize_url: set %s in fleet.new", needed[i]);
-  return 0;
-}
-
-void open_authorize_options(lua_State *L) {
-  lua_pushcfunction(L, l_check_authorize);
-  lua_setfield(L, -2, "check_authorize");
 }

@@ -2,8 +2,9 @@
 
 void open_oauth(lua_State *L) {
   open_authorize(L);
-  open_authorize_options(L);
   open_grant(L);
+  open_scopes(L);
   open_token(L);
   open_region(L);
+  open_token_need(L);
 }

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { PREFIX = 3 }; /* of the refresh token: it may name a region */
+
 /* ---- members of tables ---- */
 
 struct bytes text_member(lua_State *L, int index, const char *name) {
@@ -224,17 +226,15 @@ static int l_facts(lua_State *L) {
   set_time(L, "refresh_by", token_refresh_by(t));
   set_text(L, "scope", &t->scope, SIZE_MAX);
   set_text(L, "asked", &t->asked, SIZE_MAX);
-  set_text(L, "prefix", &t->refresh, 3);
+  set_text(L, "prefix", &t->refresh, PREFIX);
   return 1;
 }
 
-/* token:claims() -> the claims of the access token, unverified: a table, empty when it has none */
-static int l_claims(lua_State *L) {
-  const struct token *t = check_token(L, 1);
+/* Pushes the claims of the access token, unverified: a table, empty when it has none. */
+static void push_claims(lua_State *L, const struct token *t) {
   struct buf *text = push_scratch(L);
   bool found = reply_claims(text, buf_bytes(&t->access)) && json_decode(L, buf_bytes(text), NULL, NULL);
   if (!found || !lua_istable(L, -1)) lua_newtable(L);
-  return 1;
 }
 
 /* Pushes the words of a text as a list. */
@@ -249,14 +249,48 @@ static void push_words(lua_State *L, const struct buf *text) {
   }
 }
 
-/* token:scopes(claims) -> list of what was granted, as the server or the access token said it, else what was
- * asked for */
-static int l_scopes(lua_State *L) {
+/* Pushes what was granted, as the server or the access token said it, else what was asked for. */
+static void push_scopes(lua_State *L, const struct token *t, int claims) {
+  if (t->scope.size) return push_words(L, &t->scope);
+  if (lua_getfield(L, claims, "scp") == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  push_words(L, &t->asked);
+}
+
+static void set_claim(lua_State *L, const char *name, int claims, const char *claim) {
+  lua_getfield(L, claims, claim);
+  lua_setfield(L, -2, name);
+}
+
+/* Of a number or a text of one; 0: neither. */
+static double number_of(lua_State *L, int claims, const char *claim) {
+  lua_getfield(L, claims, claim);
+  double number = lua_tonumber(L, -1);
+  lua_pop(L, 1);
+  return number;
+}
+
+/* token:describe(mono, wall) -> { expires_at, expires_in, refreshed_at, refresh_by, scopes, subject, audience
+ * }, the claims, and what the refresh token begins with */
+static int l_describe(lua_State *L) {
   const struct token *t = check_token(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  if (t->scope.size) return push_words(L, &t->scope), 1;
-  if (lua_getfield(L, 2, "scp") != LUA_TTABLE) push_words(L, &t->asked);
-  return 1;
+  struct now now = check_now(L, 2);
+  double left;
+  lua_settop(L, 3);
+  push_claims(L, t);
+  int claims = lua_gettop(L);
+  lua_createtable(L, 0, 8);
+  set_claim(L, "subject", claims, "sub");
+  set_claim(L, "audience", claims, "aud");
+  set_time(L, "expires_at", t->expires_at > 0 ? t->expires_at : number_of(L, claims, "exp"));
+  if (token_left(t, &now, &left)) lua_pushnumber(L, left), lua_setfield(L, -2, "expires_in");
+  set_time(L, "refreshed_at", t->refreshed_at);
+  set_time(L, "refresh_by", token_refresh_by(t));
+  push_scopes(L, t, claims);
+  lua_setfield(L, -2, "scopes");
+  lua_pushvalue(L, claims);
+  lua_pushlstring(L, buf_text(&t->refresh), t->refresh.size < PREFIX ? t->refresh.size : PREFIX);
+  return 3;
 }
 
 static const luaL_Reg token_methods[] = {{"take", l_take},
@@ -271,8 +305,7 @@ static const luaL_Reg token_methods[] = {{"take", l_take},
                                          {"stale", l_stale},
                                          {"age_of", l_age_of},
                                          {"facts", l_facts},
-                                         {"claims", l_claims},
-                                         {"scopes", l_scopes},
+                                         {"describe", l_describe},
                                          {NULL, NULL}};
 
 void open_token(lua_State *L) {

@@ -1,0 +1,82 @@
+#include "oauth/token_need.h"
+
+#include <string.h>
+
+enum { REFUSED_FOR = 60 }; /* seconds in which a refused token is not offered again */
+
+static bool not_sent(struct err *e, enum kind kind, const char *text) {
+  err_set(e, kind, "%s", text);
+  e->outcome = OUTCOME_NOT_SENT;
+  return false;
+}
+
+static bool is_kind(const struct token_need *n, const char *kind) {
+  return strcmp(n->kind, kind) == 0;
+}
+
+/* ---- an exchange ---- */
+
+static bool secret_is_there(const struct token_need *n, struct err *e) {
+  if (n->has_secret || is_kind(n, "user")) return true;
+  err_set(e, KIND_unsupported, "an open-source app has no %s token: it needs a client_secret", n->kind);
+  e->outcome = OUTCOME_NOT_SENT;
+  return false;
+}
+
+static bool is_ready(const struct token_need *n, struct err *e) {
+  if (n->given)
+    return not_sent(e, KIND_unsupported, "the token was given to fleet.new: whoever gave it refreshes it");
+  return n->has_client_id || not_sent(e, KIND_auth, "no token: set client_id, and sign in");
+}
+
+bool token_exchangeable(const struct token_need *n, struct err *e) {
+  return secret_is_there(n, e) && is_ready(n, e);
+}
+
+/* ---- nothing to use ---- */
+
+/* The code of a business's consent is used up by its exchange and not kept: the next token needs another. */
+static const char *what_to_do(const struct token_need *n) {
+  return is_kind(n, "business")
+             ? "a new auth_code is needed, from the vendor's page on which the business consents: pass it to "
+               "business_login{ auth_code =, scopes = }, or to 'fleet business_login'"
+             : "sign in with authorize_url and authorize, or 'fleet login'";
+}
+
+static bool nothing_to_use(const struct token_need *n, bool refused, struct err *e) {
+  const char *why = !n->token ? "is absent"
+                    : refused ? "was refused and cannot be refreshed"
+                              : "has expired and cannot be refreshed";
+  err_set(e, KIND_auth, "no token: the %s token of account '%s' %s: %s", n->kind, n->account, why,
+          what_to_do(n));
+  e->outcome = OUTCOME_NOT_SENT;
+  return false;
+}
+
+bool token_has_refresh(const struct token_need *n, struct err *e) {
+  return (n->token && n->token->refresh.size) || nothing_to_use(n, true, e);
+}
+
+/* ---- the plan ---- */
+
+/* A refresh token that was refused a moment ago is not worth another call; a minute later the server may know
+ * better. */
+static bool recently_refused(const struct token_need *n) {
+  if (!n->refused || !n->token) return false;
+  if (!bytes_equal_secret(buf_bytes(&n->refused->refresh), buf_bytes(&n->token->refresh))) return false;
+  return n->now.mono - n->refused_at < REFUSED_FOR;
+}
+
+static bool is_worth_it(const struct token_need *n, enum token_choice choice, struct err *e) {
+  if (is_kind(n, "partner")) return secret_is_there(n, e);
+  if (choice == TOKEN_LOGIN) return nothing_to_use(n, n->rejected.data != NULL, e);
+  if (!recently_refused(n)) return true;
+  err_reason(e, "login_required");
+  return not_sent(e, KIND_auth, "no token: the refresh token was refused: sign in again");
+}
+
+enum token_choice token_plan(const struct token_need *n, struct err *e) {
+  enum token_choice choice = n->token ? token_choose(n->token, &n->now, n->rejected) : TOKEN_LOGIN;
+  if (choice == TOKEN_USE) return choice;
+  return is_worth_it(n, choice, e) && is_ready(n, e) ? TOKEN_REFRESH : TOKEN_LOGIN;
+}
