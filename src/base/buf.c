@@ -317,3 +317,11 @@ void buf_fixed(struct buf *b, double value, int decimals) {
   bool zero = !strpbrk(text, "123456789");
   number_text(b, text + (zero && text[0] == '-'));
 }
+
+void buf_shortened(struct buf *b, double value, int decimals) {
+  buf_fixed(b, value, decimals);
+  if (b->failed || !decimals) return;
+  while (b->size && b->data[b->size - 1] == '0') b->size--;
+  if (b->size && b->data[b->size - 1] == '.') b->size--;
+  b->data[b->size] = 0;
+}

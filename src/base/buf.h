@@ -54,8 +54,9 @@ void buf_percent(struct buf *b, struct bytes in); /* RFC 3986: everything but un
 /* JSON text, RFC 8259. Numbers never depend on the locale; a number that is not finite is refused. */
 void buf_json_string(struct buf *b, struct bytes in);
 bool buf_json_number(struct buf *b, double value);
-void buf_fixed(struct buf *b, double value, int decimals); /* with a point in every locale */
-void buf_integer(struct buf *b, int64_t value);            /* in decimal digits */
+void buf_fixed(struct buf *b, double value, int decimals);     /* with a point in every locale */
+void buf_shortened(struct buf *b, double value, int decimals); /* the same without trailing zeros */
+void buf_integer(struct buf *b, int64_t value);                /* in decimal digits */
 
 void wipe(void *data, size_t size); /* is not optimised away */
 

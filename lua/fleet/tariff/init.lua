@@ -5,9 +5,8 @@
 -- content is all it shows.
 
 local core = require "fleet.core"
+local check_names = require("fleet.util.check_options").names
 local errors = require "fleet.util.errors"
-local explain = require "fleet.tariff.explain"
-local diff = require "fleet.tariff.diff"
 local draw_text = require "fleet.tariff.text"
 local draw_svg = require "fleet.tariff.svg"
 
@@ -21,9 +20,7 @@ end
 
 local function check_options(name, options, known)
   check_table(name, options, "the options")
-  for key in pairs(options) do
-    if not known[key] then errors.unknown_name("fleet.tariff." .. name, "option", key, known) end
-  end
+  check_names("fleet.tariff." .. name, "option", options, known)
 end
 
 -- ---- check and new ----
@@ -34,7 +31,7 @@ function M.check(t)
   check_table("check", t, "the tariff")
   local plan, report = core.tariff(t)
   plan:close()
-  return explain.annotate(report)
+  return report
 end
 
 local methods = {}
@@ -45,17 +42,9 @@ function metatable.__tostring(self)
 end
 
 local function refuse(report)
-  return errors.failure("invalid", explain.summary(report), {
+  return errors.failure("invalid", core.tariff_summary(report), {
     outcome = "not_sent", problems = report.problems, normalisations = report.normalisations, warnings = report.warnings,
   })
-end
-
--- Sites exist whose currency nobody has published.
-local function allow_currency(report)
-  local problem = report.problems[1]
-  if #report.problems ~= 1 or problem.kind ~= "bad_currency" then return end
-  report.problems, report.valid = {}, true
-  table.insert(report.warnings, problem)
 end
 
 local function make(own)
@@ -70,7 +59,6 @@ end
 
 -- The object of a plan that was found valid. zone: that of time_zone, where it is open already.
 local function accept(plan, report, time_zone, zone)
-  explain.annotate(report)
   if not report.valid then
     plan:close()
     return refuse(report)
@@ -87,9 +75,8 @@ end
 function M.new(t, options)
   check_table("new", t, "the tariff")
   options = options or {}
-  check_options("new", options, { time_zone = true, any_currency = true })
-  local plan, report = core.tariff(t)
-  if options.any_currency then allow_currency(report) end
+  check_options("new", options, { "time_zone", "any_currency" })
+  local plan, report = core.tariff(t, options.any_currency)
   return accept(plan, report, options.time_zone)
 end
 
@@ -123,7 +110,7 @@ end
 --- The cheapest `hours` between `from` and `to`: a list of { from =, to =, price =, season =, label = } in the order of
 --- time, with .hours (less than asked when the window is shorter) and .mean. contiguous = true: one stretch.
 function methods:cheapest(options)
-  check_options("cheapest", options, { hours = true, from = true, to = true, contiguous = true })
+  check_options("cheapest", options, { "hours", "from", "to", "contiguous" })
   local own = inside(self, "cheapest")
   return own.plan:cheapest(options, own.zone)
 end
@@ -133,7 +120,7 @@ end
 function methods:normalised()
   local own = inside(self, "normalised")
   local plan, report = own.plan:normalised()
-  return make { plan = plan, zone = own.zone, time_zone = own.time_zone, report = explain.annotate(report) }
+  return make { plan = plan, zone = own.zone, time_zone = own.time_zone, report = report }
 end
 
 --- The JSON text of tariff_content_v2 with every member written out, the zeros too, sorted.
@@ -144,10 +131,10 @@ end
 --- What differs in meaning: a list of { path =, from =, to = }, empty when nothing does. Members left out count as zero,
 --- periods may stand in any order. `other` is a tariff object or a table; an invalid one gives nil, err, "invalid".
 function methods:diff(other)
-  inside(self, "diff")
+  local own = inside(self, "diff")
   local second, err, kind = object("diff", other)
   if not second then return nil, err, kind end
-  return diff.of(self, second)
+  return own.plan:diff(state[second].plan)
 end
 
 --- The check's report of this tariff: { valid = true, problems = {}, normalisations =, warnings = }.
@@ -164,14 +151,14 @@ end
 --- false), ascii (default false).
 function methods:text(options)
   options = options or {}
-  check_options("text", options, { color = true, ascii = true })
+  check_options("text", options, { "color", "ascii" })
   return draw_text.draw(self, inside(self, "text").plan, options)
 end
 
 --- The same as an SVG picture, legible on light and dark pages. Options: width in pixels (default 960), title.
 function methods:svg(options)
   options = options or {}
-  check_options("svg", options, { width = true, title = true })
+  check_options("svg", options, { "width", "title" })
   return draw_svg.draw(self, inside(self, "svg").plan, options)
 end
 
@@ -186,9 +173,7 @@ metatable.normalised = methods.normalised
 
 -- ---- builders ----
 
-local flat_options = {
-  price = true, sell = true, currency = true, name = true, utility = true, code = true, daily = true, time_zone = true,
-}
+local flat_options = { "price", "sell", "currency", "name", "utility", "code", "daily", "time_zone" }
 
 --- A tariff with one price: fleet.tariff.flat { price =, currency =, sell =, name =, utility =, code =, daily =,
 --- time_zone = }. Prices per kWh, `daily` per day.
@@ -199,8 +184,7 @@ function M.flat(options)
 end
 
 local row_options = {
-  rows = true, prices = true, spot = true, sell_prices = true, step = true, labels = true, seasons = true,
-  currency = true, name = true, utility = true, code = true, daily = true, time_zone = true,
+  "rows", "prices", "spot", "sell_prices", "step", "labels", "seasons", "currency", "name", "utility", "code", "daily", "time_zone",
 }
 
 --- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the
@@ -217,7 +201,7 @@ function M.from_rows(options)
 end
 
 --- A report of check as lines of text for people, the same fault on several days in one line.
-M.explain = explain.text
+M.explain = core.tariff_explain
 
 --- Whether the content that the service holds, or nil, is this tariff: as it was sent or as the service changes it on arrival,
 --- which of the two it stores is not known.

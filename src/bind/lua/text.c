@@ -20,9 +20,10 @@ static int push_number(lua_State *L, bool shorten) {
   lua_Integer decimals = luaL_checkinteger(L, 2);
   luaL_argcheck(L, decimals >= 0 && decimals <= DECIMALS_MOST, 2, "0 to 17 decimals");
   struct buf *out = push_scratch(L);
-  buf_fixed(out, value, (int)decimals);
-  while (shorten && decimals && out->size && out->data[out->size - 1] == '0') out->size--;
-  if (shorten && decimals && out->size && out->data[out->size - 1] == '.') out->size--;
+  if (shorten)
+    buf_shortened(out, value, (int)decimals);
+  else
+    buf_fixed(out, value, (int)decimals);
   push_buf(L, out);
   box_close(L, -2);
   return 1;

@@ -64,14 +64,28 @@ static int l_json(lua_State *L) {
   return 1;
 }
 
-/* plan:content() -> the same as a table */
-static int l_content(lua_State *L) {
-  const struct plan_box *plan = box_check(L, 1, &plan_type);
+static int push_content(lua_State *L, const struct tariff *t) {
   struct err e = ERR_INIT;
   struct buf *text = push_scratch(L);
-  tariff_encode(plan->tariff, text);
+  tariff_encode(t, text);
   if (!buf_ok(text)) return luaL_error(L, "out of memory");
   return json_decode(L, buf_bytes(text), "", &e) ? 1 : push_failure(L, &e);
+}
+
+/* plan:content() -> the same as a table */
+static int l_content(lua_State *L) {
+  return push_content(L, check_tariff(L));
+}
+
+/* plan:diff(other) -> list of { path =, from =, to = } */
+static int l_diff(lua_State *L) {
+  const struct plan_box *plan = box_check(L, 1, &plan_type), *other = box_check(L, 2, &plan_type);
+  lua_settop(L, 2);
+  if (push_content(L, plan->tariff) != 1) return 3;
+  lua_replace(L, 1), lua_settop(L, 2);
+  if (push_content(L, other->tariff) != 1) return 3;
+  push_differences(L, 1, lua_gettop(L));
+  return 1;
 }
 
 /* plan:equals(other) -> whether both mean the same */
@@ -89,9 +103,10 @@ static struct plan_box *push_plan(lua_State *L) {
 }
 
 /* Checks the tariff of the plan on top of the stack and pushes the report. */
-static void push_checked(lua_State *L, struct plan_box *plan, int problems, lua_Integer count) {
+static void push_checked(lua_State *L, struct plan_box *plan, int problems, lua_Integer count,
+                         bool any_currency) {
   if (!plan->tariff || !tariff_check(plan->tariff, &plan->report, NULL)) luaL_error(L, "out of memory");
-  push_tariff_report(L, &plan->report, problems, count);
+  push_tariff_report(L, &plan->report, problems, count, any_currency);
   tariff_report_free(&plan->report);
 }
 
@@ -102,7 +117,7 @@ static int l_normalised(lua_State *L) {
   lua_newtable(L);
   struct plan_box *other = push_plan(L); /* plan problems other */
   other->tariff = tariff_normalised(plan->tariff);
-  push_checked(L, other, 2, 0);
+  push_checked(L, other, 2, 0, false);
   return 2;
 }
 
@@ -118,22 +133,18 @@ static int l_cheapest(lua_State *L) {
   return push_cheapest(L, check_tariff(L));
 }
 
-static const luaL_Reg plan_methods[] = {{"price", l_price},
-                                        {"weeks", l_weeks},
-                                        {"json", l_json},
-                                        {"content", l_content},
-                                        {"equals", l_equals},
-                                        {"normalised", l_normalised},
-                                        {"at", l_at},
-                                        {"segments", l_segments},
-                                        {"cheapest", l_cheapest},
-                                        {NULL, NULL}};
+static const luaL_Reg plan_methods[] = {
+    {"price", l_price},           {"weeks", l_weeks},   {"json", l_json},
+    {"content", l_content},       {"equals", l_equals}, {"diff", l_diff},
+    {"normalised", l_normalised}, {"at", l_at},         {"segments", l_segments},
+    {"cheapest", l_cheapest},     {NULL, NULL}};
 static const struct box_type plan_type = {"fleet.tariff_plan", release_plan, plan_methods, NULL};
 
-/* core.tariff(table) -> plan, report */
+/* core.tariff(table, any_currency) -> plan, report; any_currency: an unknown one is a warning */
 static int l_tariff(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkstack(L, 60, NULL);
+  bool any_currency = lua_toboolean(L, 2);
   lua_settop(L, 1);
   lua_newtable(L);
   struct plan_box *plan = push_plan(L); /* table problems plan */
@@ -142,7 +153,7 @@ static int l_tariff(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_Integer count = read_tariff(L, plan->tariff, 2);
   lua_pop(L, 1);
-  push_checked(L, plan, 2, count);
+  push_checked(L, plan, 2, count, any_currency);
   return 2;
 }
 
@@ -156,7 +167,7 @@ static int push_built(lua_State *L, tariff_builder *build) {
   plan->tariff = tariff_new();
   if (!plan->tariff) return luaL_error(L, "out of memory");
   lua_Integer count = build(L, plan->tariff, 3);
-  push_checked(L, plan, 3, count);
+  push_checked(L, plan, 3, count, false);
   lua_insert(L, -2);
   return 3;
 }
@@ -179,5 +190,6 @@ void open_tariffs(lua_State *L) {
   lua_pop(L, 2);
   define_build(L);
   define_weeks(L);
+  open_explain(L);
   luaL_setfuncs(L, functions, 0);
 }

@@ -1,7 +1,7 @@
-/* What the core found in a tariff, as the tables that callers see. One row per kind says which list it
- * belongs to and which members it has.
- */
+/* What the core found in a tariff, as the tables that callers see. */
 #include "bind/tariff/tariffs.h"
+#include "tariff/day_text.h"
+#include "tariff/kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,40 +23,6 @@ void set_bytes(lua_State *L, const char *field, struct bytes text) {
   lua_pushlstring(L, (const char *)text.data, text.size);
   lua_setfield(L, -2, field);
 }
-
-/* ---- kinds ---- */
-
-/* clang-format off */
-enum { ON_SIDE = 1, ON_CHARGES = 2, ON_SEASON = 4, ON_LABEL = 8, SPAN = 16, DATES = 32, LABELS = 64, SEASONS = 128,
-       PRICE = 256, BECOMES = 512, PAIR = 1024, RANGES = 2048 };
-/* clang-format on */
-enum { PROBLEMS, NORMALISATIONS, WARNINGS, LISTS };
-
-static const struct {
-  const char *name;
-  int list;
-  unsigned fields;
-} kinds[] = {
-    [TARIFF_SEASON_GAP] = {"season_gap", PROBLEMS, ON_SIDE | DATES},
-    [TARIFF_SEASON_OVERLAP] = {"season_overlap", PROBLEMS, ON_SIDE | SEASONS | DATES},
-    [TARIFF_PERIOD_GAP] = {"period_gap", PROBLEMS, ON_SIDE | ON_SEASON | SPAN},
-    [TARIFF_PERIOD_OVERLAP] = {"period_overlap", PROBLEMS, ON_SIDE | ON_SEASON | LABELS | SPAN},
-    [TARIFF_PRICE_WITHOUT_PERIOD] = {"price_without_period", PROBLEMS,
-                                     ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
-    [TARIFF_PERIOD_WITHOUT_PRICE] = {"period_without_price", PROBLEMS,
-                                     ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL},
-    [TARIFF_NEGATIVE_PRICE] = {"negative_price", NORMALISATIONS,
-                               ON_SIDE | ON_CHARGES | ON_SEASON | ON_LABEL | PRICE | BECOMES},
-    [TARIFF_BUY_BELOW_SELL] = {"buy_below_sell", NORMALISATIONS, PAIR},
-    [TARIFF_LABELS_NOT_SHOWN] = {"labels_not_shown", WARNINGS, ON_SIDE | LABELS},
-    [TARIFF_ALL_RECOMMENDED] = {"all_recommended", WARNINGS, ON_SIDE | PRICE},
-    [TARIFF_DAY_RANGES] = {"day_ranges", WARNINGS, ON_SIDE | RANGES},
-    [TARIFF_MISSING_TO_DAY] = {"missing_to_day_of_week", WARNINGS, ON_SIDE | ON_SEASON | ON_LABEL},
-    [TARIFF_MISSING_CHARGES] = {"missing_charges", WARNINGS, ON_SIDE | ON_CHARGES},
-    [TARIFF_LEAP_DAY] = {"leap_day", WARNINGS, ON_SIDE | ON_SEASON},
-};
-
-static const char *const day_names[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
 
 static void set_number(lua_State *L, const char *field, double value) {
   if (value == 0)
@@ -134,22 +100,22 @@ static void set_span(lua_State *L, const struct tariff_fault *f) {
 }
 
 static void push_fault(lua_State *L, const struct tariff_report *r, const struct tariff_fault *f) {
-  unsigned fields = kinds[f->kind].fields;
+  unsigned members = tariff_kind_rows[f->kind].members;
   lua_createtable(L, 0, 8);
-  set_text(L, "kind", kinds[f->kind].name);
-  if (fields & ON_SIDE) set_text(L, "side", side_name(f->side));
-  if (fields & ON_CHARGES)
+  set_text(L, "kind", tariff_kind_rows[f->kind].name);
+  if (members & ON_SIDE) set_text(L, "side", side_name(f->side));
+  if (members & ON_CHARGES)
     set_text(L, "charges", f->charges == TARIFF_ENERGY ? "energy_charges" : "demand_charges");
-  if (fields & ON_SEASON) set_bytes(L, "season", f->season);
-  if (fields & ON_LABEL) set_bytes(L, "label", f->label);
-  if (fields & LABELS) set_names(L, "labels", r, f);
-  if (fields & SEASONS) set_names(L, "seasons", r, f);
-  if (fields & SPAN) set_span(L, f);
-  if (fields & DATES) set_date(L, "from", f->from), set_date(L, "to", f->to);
-  if (fields & PRICE) set_number(L, "price", f->price);
-  if (fields & BECOMES) set_number(L, "becomes", f->becomes);
-  if (fields & PAIR) set_pair(L, r, f);
-  if (fields & RANGES) set_ranges(L, r, f);
+  if (members & ON_SEASON) set_bytes(L, "season", f->season);
+  if (members & ON_LABEL) set_bytes(L, "label", f->label);
+  if (members & LABELS) set_names(L, "labels", r, f);
+  if (members & SEASONS) set_names(L, "seasons", r, f);
+  if (members & SPAN) set_span(L, f);
+  if (members & DATES) set_date(L, "from", f->from), set_date(L, "to", f->to);
+  if (members & PRICE) set_number(L, "price", f->price);
+  if (members & BECOMES) set_number(L, "becomes", f->becomes);
+  if (members & PAIR) set_pair(L, r, f);
+  if (members & RANGES) set_ranges(L, r, f);
 }
 
 /* ---- the order of what reading found ---- */
@@ -192,20 +158,40 @@ static void sort_found(lua_State *L, int problems, lua_Integer count) {
   lua_pop(L, 2);
 }
 
-void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count) {
-  static const char *const lists[LISTS] = {"problems", "normalisations", "warnings"};
-  lua_Integer counts[LISTS] = {count, 0, 0};
+/* Moves the one problem of an unknown currency, if it is all there is, to the warnings: sites exist whose
+ * currency nobody has published. */
+static void allow_currency(lua_State *L, const int at[TARIFF_LISTS], lua_Integer counts[TARIFF_LISTS]) {
+  if (counts[TARIFF_PROBLEMS] != 1) return;
+  lua_rawgeti(L, at[TARIFF_PROBLEMS], 1);
+  bool currency = strcmp(text_member(L, "kind"), "bad_currency") == 0;
+  if (!currency) {
+    lua_pop(L, 1);
+    return;
+  }
+  lua_rawseti(L, at[TARIFF_WARNINGS], ++counts[TARIFF_WARNINGS]);
+  lua_pushnil(L), lua_rawseti(L, at[TARIFF_PROBLEMS], counts[TARIFF_PROBLEMS]--);
+}
+
+const char *const tariff_lists[TARIFF_LISTS] = {"problems", "normalisations", "warnings"};
+
+void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
+                        bool any_currency) {
+  lua_Integer counts[TARIFF_LISTS] = {count, 0, 0};
   sort_found(L, problems, count);
   lua_createtable(L, 0, 4);
-  int out = lua_gettop(L), at[LISTS] = {problems, out + 1, out + 2};
+  int out = lua_gettop(L), at[TARIFF_LISTS] = {problems, out + 1, out + 2};
   lua_newtable(L), lua_newtable(L); /* report normalisations warnings */
   for (size_t i = 0; i < report->fault_count; i++) {
-    int list = kinds[report->faults[i].kind].list;
+    enum tariff_list list = tariff_kind_rows[report->faults[i].kind].list;
     push_fault(L, report, &report->faults[i]);
     lua_rawseti(L, at[list], ++counts[list]);
   }
-  for (int i = 0; i < LISTS; i++) lua_pushvalue(L, at[i]), lua_setfield(L, out, lists[i]);
-  lua_pushboolean(L, counts[PROBLEMS] == 0);
+  if (any_currency) allow_currency(L, at, counts);
+  for (int i = 0; i < TARIFF_LISTS; i++) {
+    give_sentences(L, at[i]);
+    lua_pushvalue(L, at[i]), lua_setfield(L, out, tariff_lists[i]);
+  }
+  lua_pushboolean(L, counts[TARIFF_PROBLEMS] == 0);
   lua_setfield(L, out, "valid");
   lua_settop(L, out);
 }

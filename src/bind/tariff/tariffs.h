@@ -15,7 +15,16 @@ lua_Integer read_tariff(lua_State *L, struct tariff *t, int problems);
 const char *tariff_date_member(int i); /* 0 to 3: fromMonth, fromDay, toMonth, toDay */
 
 /* Pushes { valid, problems, normalisations, warnings }; the list of problems holds count already. */
-void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count);
+void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
+                        bool any_currency);
+extern const char *const tariff_lists[]; /* the members that are lists, by enum tariff_list */
+
+/* Every entry of the list at that index gets its sentence. */
+void give_sentences(lua_State *L, int list);
+void open_explain(lua_State *L);
+
+/* Pushes how the tables at two indexes of the stack differ. */
+void push_differences(lua_State *L, int one, int other);
 
 /* Methods of a plan that ask its tariff along time, and the box that they work in. */
 int push_at(lua_State *L, const struct tariff *t);

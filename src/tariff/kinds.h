@@ -1,0 +1,29 @@
+/* The kinds of finding, a row each: the list of a report it stands in, the members it has, and its sentence.
+ *
+ * In a sentence $name stands for a member of the finding, or for what the binding makes of one.
+ */
+#ifndef FLEET_TARIFF_KINDS_H
+#define FLEET_TARIFF_KINDS_H
+
+#include "tariff/tariff.h"
+
+enum tariff_list { TARIFF_PROBLEMS, TARIFF_NORMALISATIONS, TARIFF_WARNINGS, TARIFF_LISTS };
+
+/* clang-format off */
+enum { ON_SIDE = 1, ON_CHARGES = 2, ON_SEASON = 4, ON_LABEL = 8, SPAN = 16, DATES = 32, LABELS = 64, SEASONS = 128,
+       PRICE = 256, BECOMES = 512, PAIR = 1024, RANGES = 2048 };
+/* clang-format on */
+
+struct tariff_kind_row {
+  const char *name;
+  enum tariff_list list;
+  unsigned members; /* bits; 0: what reads the table fills it */
+  const char *sentence;
+};
+
+/* By enum tariff_kind; behind them those that only reading a table finds. Ends with a NULL name. */
+extern const struct tariff_kind_row tariff_kind_rows[];
+
+const struct tariff_kind_row *find_kind(struct bytes name); /* NULL: there is none */
+
+#endif
