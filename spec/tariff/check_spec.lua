@@ -464,6 +464,23 @@ describe("sentences", function()
     assert.equal("problem: season Summer, buying: no period covers Mon-Sun 14:00-15:00; lengthen a period or add one", text)
   end)
 
+  it("a day that two overlapping periods cover is said once", function()
+    local t = samples.read("invalid/buy-below-sell.json")
+    for _, side in ipairs { t, t.sell_tariff } do
+      for _, one in pairs(side.seasons) do
+        for _, label in pairs(one.tou_periods or {}) do label.periods[#label.periods + 1] = label.periods[1] end
+      end
+    end
+    local entry = assert(tariff.check(t).normalisations[1])
+    assert.is_truthy(string.find(tostring(entry), "on Mon-Sun 00:00-15:00;", 1, true), tostring(entry))
+  end)
+
+  it("only a report is explained; an entry that no kind describes is its kind", function()
+    assert.has_error(function() tariff.explain("valid") end, "fleet.tariff.explain: the report must be a table, got a string")
+    assert.equal("problem: another", tariff.explain { problems = { { kind = "another" } } })
+    assert.equal("", tariff.explain {})
+  end)
+
   it("a refused tariff carries its report and names the first problems", function()
     local t, err, kind = tariff.new(samples.read("invalid/bad-currency.json"))
     assert.is_nil(t)

@@ -1,5 +1,7 @@
 #include "tariff/kinds.h"
 
+const char *const tariff_lists[TARIFF_LISTS] = {"problems", "normalisations", "warnings"};
+
 #define SEASON "season $season, $side"
 
 /* clang-format off */

@@ -8,6 +8,7 @@
 #include "tariff/tariff.h"
 
 enum tariff_list { TARIFF_PROBLEMS, TARIFF_NORMALISATIONS, TARIFF_WARNINGS, TARIFF_LISTS };
+extern const char *const tariff_lists[TARIFF_LISTS]; /* their names in a report */
 
 /* clang-format off */
 enum { ON_SIDE = 1, ON_CHARGES = 2, ON_SEASON = 4, ON_LABEL = 8, SPAN = 16, DATES = 32, LABELS = 64, SEASONS = 128,

@@ -172,8 +172,6 @@ static void allow_currency(lua_State *L, const int at[TARIFF_LISTS], lua_Integer
   lua_pushnil(L), lua_rawseti(L, at[TARIFF_PROBLEMS], counts[TARIFF_PROBLEMS]--);
 }
 
-const char *const tariff_lists[TARIFF_LISTS] = {"problems", "normalisations", "warnings"};
-
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
                         bool any_currency) {
   lua_Integer counts[TARIFF_LISTS] = {count, 0, 0};

@@ -17,7 +17,6 @@ const char *tariff_date_member(int i); /* 0 to 3: fromMonth, fromDay, toMonth, t
 /* Pushes { valid, problems, normalisations, warnings }; the list of problems holds count already. */
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
                         bool any_currency);
-extern const char *const tariff_lists[]; /* the members that are lists, by enum tariff_list */
 
 /* Every entry of the list at that index gets its sentence. */
 void give_sentences(lua_State *L, int list);
