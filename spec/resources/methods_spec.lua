@@ -308,14 +308,22 @@ describe("waking", function()
   before_each(function() time = virtual.install() end)
   after_each(function() time.restore() end)
 
-  -- Awake after so many looks; wake_up itself answers with status.
-  local function sleeper(looks, status)
+  -- Awake after so many looks; wake_up itself answers with status. unlisted: the body of a list that has not got the car.
+  local function sleeper(looks, status, unlisted)
     local seen = 0
     return function(request)
       if request.path:find("wake_up") then return { status = status or 200, headers = {}, body = '{"response":{"state":"asleep"}}' } end
+      if unlisted and request.path:find("products") then return seam.answer(unlisted) end
       seen = seen + 1
-      return seam.answer('{"response":{"state":"' .. (seen >= looks and "online" or "asleep") .. '"}}')
+      local record = '{"vin":"' .. seam.vin .. '","state":"' .. (seen >= looks and "online" or "asleep") .. '"}'
+      return seam.answer('{"response":' .. (request.path:find("products") and "[" .. record .. "]" or record) .. "}")
     end
+  end
+
+  local function count(requests, what)
+    local found = 0
+    for _, request in ipairs(requests) do found = found + (request.path:find(what, 1, true) and 1 or 0) end
+    return found
   end
 
   it("ends when the vehicle is online", function()
@@ -323,6 +331,34 @@ describe("waking", function()
     assert.is_true(car:wake())
     assert.equal(4, #requests)
     assert.equal(1014, time.now()) -- 2, 4 and 8 seconds
+  end)
+
+  it("looks into the list of products, which is free, and at the record only where the car is not in it", function()
+    local car, requests = seam.car(sleeper(3))
+    assert.is_true(car:wake())
+    assert.same({ 3, 1 }, { count(requests, "/products"), count(requests, "/vehicles/") })
+    for _, list in ipairs { '{"response":[]}', '{"response":[{"vin":"5YJSFLEE9KF000009","state":"online"}]}', '{"response":null}' } do
+      car, requests = seam.car(sleeper(3, nil, list))
+      assert.is_true(car:wake())
+      assert.same({ 1, 4 }, { count(requests, "/products"), count(requests, "/vehicles/") })
+    end
+  end)
+
+  it("of many cars looks for all of them in one list", function()
+    local vins, began = {}, {}
+    for i = 1, 20 do vins[i] = string.format("5YJSFLEE9KF0001%02d", i) end
+    local _, requests, client = seam.car(function(request)
+      local woken = request.path:match("/vehicles/(%w+)/wake_up")
+      if woken then began[woken] = true end
+      if woken then return seam.answer '{"response":{"state":"asleep"}}' end
+      local list = {}
+      for i, vin in ipairs(vins) do list[i] = string.format('{"vin":"%s","state":"%s"}', vin, began[vin] and "online" or "asleep") end
+      return seam.answer('{"response":[' .. table.concat(list, ",") .. "]}")
+    end)
+    for _, result in ipairs(fleet.map(vins, function(vin) return client:vehicle(vin):wake() end, { concurrency = 20 })) do
+      assert.is_true(result.value)
+    end
+    assert.same({ 1, 20 }, { count(requests, "/products"), count(requests, "/vehicles/") })
   end)
 
   it("looks first where it seems to be online", function()
@@ -343,9 +379,7 @@ describe("waking", function()
     assert.equal(seam.vin, err.vin)
     assert.matches("still asleep after 30 s", err.message)
     assert.equal(1030, time.now())
-    local wakes = 0
-    for _, request in ipairs(requests) do wakes = wakes + (request.path:find("wake_up") and 1 or 0) end
-    assert.equal(1, wakes)
+    assert.equal(1, count(requests, "wake_up"))
   end)
 
   it("goes on when wake_up itself finds the vehicle asleep", function()
@@ -365,9 +399,7 @@ describe("waking", function()
     local results = fleet.map({ 5, 100, 90, 80 }, function(timeout) return client:vehicle(seam.vin):wake { timeout = timeout } end)
     assert.equal("asleep", results[1].err.kind)
     for i = 2, 4 do assert.is_true(results[i].value) end
-    local wakes = 0
-    for _, request in ipairs(requests) do wakes = wakes + (request.path:find("wake_up") and 1 or 0) end
-    assert.equal(1, wakes)
+    assert.equal(1, count(requests, "wake_up"))
     assert.is_true(car:wake())
   end)
 

@@ -1,7 +1,7 @@
 -- Looking at a car or a site on behalf of an automation, and noting what was seen.
 
-local core = require "fleet.core"
 local poll_schedule = require "fleet.automation.poll_schedule"
+local records = require "fleet.resources.record"
 local rows = require "fleet.call.rows"
 
 local M = {}
@@ -40,45 +40,11 @@ local function remember(self, state, action, value, now)
   end
 end
 
-local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true, auth = true }
-
-local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN }
 local same_moment = 10 -- seconds in which one list serves the automations of all cars
 
-local function by_vin(list)
-  local records = {}
-  for _, record in ipairs(type(list) == "table" and list or {}) do
-    if type(record) == "table" and record.vin and record.state then records[record.vin] = record end
-  end
-  return records
-end
-
--- The cars as the list of the account's products has them, which costs nothing.
-local function listed(self)
-  local now, last = self:wall(), lists[self.context]
-  if last and now >= last.at and now - last.at < same_moment then return last.records end
-  local _, client = core.context(self.config.car)
-  local list, err = client:products()
-  if err then return nil, err end
-  lists[self.context] = { at = now, records = by_vin(list) }
-  return lists[self.context].records
-end
-
--- nil without an error: it is not to be had there.
-local function free_record(self)
-  if self.no_list then return nil end
-  local records, err = listed(self)
-  if err and not no_list[err.kind] then return nil, err end
-  local record = records and records[self.config.car.vin]
-  self.no_list = record == nil
-  return record
-end
-
--- The car's record, which wakes nobody, from where it costs least.
+-- The car's record, which wakes nobody, from where it costs least; and whether that is free.
 local function record_of(self)
-  local record, err = free_record(self)
-  if record or err then return record, err end
-  return self.config.car:info()
+  return records.of(self.config.car, { age = same_moment })
 end
 
 --- The non-waking look before every live call; it decides nothing, it only protects sleep (doc/protocol.md#sleep-and-wake).

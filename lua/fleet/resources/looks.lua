@@ -3,6 +3,7 @@
 local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local records = require "fleet.resources.record"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 
@@ -86,18 +87,20 @@ local function at_path(data, path)
   return data
 end
 
--- The record where that tells; a live look only at a car that the record shows awake.
+local list_age = 10 -- seconds
+
+-- The record where that tells, from the free list where that has the field; a live look only at a car that the record shows awake.
 local function look(car, path, left)
-  local record, err, kind = car:info { timeout = left }
-  if not record then return nil, err, kind end
   local section = string.match(path, "^([^.]+)%.")
-  if not section then return { value = at_path(record, path), state = record.state } end
+  local record, err = records.of(car, { timeout = left, age = list_age })
+  if record and not section and record[path] == nil then record, err = car:info { timeout = left } end
+  if not record then return nil, err, err.kind end
+  if not section then return { value = record[path], state = record.state } end
   if record.state ~= "online" then return { state = record.state, unseen = true } end
-  local data
-  data, err, kind = car:vehicle_data({ endpoints = { section } }, { timeout = left })
+  local data, failure, kind = car:vehicle_data({ endpoints = { section } }, { timeout = left })
   if not data then
     if kind == "asleep" or kind == "offline" then return { state = kind, unseen = true } end
-    return nil, err, kind
+    return nil, failure, kind
   end
   return { value = at_path(data, path), state = record.state }
 end
@@ -119,9 +122,9 @@ local function holds(given, found)
 end
 
 --- Waits until a field of the car is a value, or what a function says: { what = "charge_state.battery_level", is = function(v) … }.
---- A field of the record (state) costs the record only; a live look is made only at a car that the record shows awake, of the one
---- section. every: seconds between looks, 60, growing to twenty times that; timeout: 3600. Returns the value, or nil, err, kind:
---- timeout with err.state.
+--- A field of the record (state) costs nothing where the list of products has it, else the record; a live look is made only at a
+--- car that the record shows awake, of the one section. every: seconds between looks, 60, growing to twenty times that; timeout: 3600.
+--- Returns the value, or nil, err, kind: timeout with err.state.
 function M.wait_until(car, given)
   checked(given)
   local every, timeout = given.every or 60, given.timeout or 3600

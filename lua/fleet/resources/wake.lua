@@ -3,13 +3,15 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local check_options = require "fleet.util.check_options"
+local records = require "fleet.resources.record"
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
--- A vehicle needs 10 to 60 s; looking is not a live call and costs little (doc/protocol.md#sleep-and-wake).
+-- A vehicle needs 10 to 60 s; looking is not a live call (doc/protocol.md#sleep-and-wake).
 local first_look, longest_pause = 2, 8
+local list_age = 1 -- seconds: many cars that are woken together are looked for in one list
 local default_timeout = 90
 
 local function timed_out(id, state, seconds)
@@ -19,8 +21,8 @@ local function timed_out(id, state, seconds)
 end
 
 local function look(car, left)
-  local record, err, kind = car:info { timeout = left }
-  if err then return nil, err, kind end
+  local record, err = records.of(car, { timeout = left, age = list_age })
+  if not record then return nil, err, err.kind end
   return record.state
 end
 

@@ -1,0 +1,84 @@
+-- The record of a car from where it costs least: the list of the account's products is free, the record alone is billed
+-- (doc/protocol.md#prices). Neither wakes a car.
+
+local core = require "fleet.core"
+local tasks = require "fleet.async"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+
+local M = {}
+
+local unlisted_for = 3600 -- seconds in which a car that was not in the list is not looked for there again
+local longest_list = 100 -- a longer one is more trouble to everybody than the records of those that are asked for
+
+-- What comes instead of a list where the account has none to give.
+local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true, auth = true }
+
+local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN and id, waiting =, not_before = by id }
+
+local function wall(context)
+  local _, now = context.clock()
+  return now
+end
+
+local function by_id(list)
+  local records, count = {}, 0
+  for _, record in ipairs(type(list) == "table" and list or {}) do
+    if type(record) == "table" and record.vin and record.state then
+      records[record.vin], count = record, count + 1
+      if record.id_s then records[record.id_s] = record end
+    end
+  end
+  return count <= longest_list and records or {}
+end
+
+-- Asks for the list; whoever wants it meanwhile waits for the same answer.
+local function ask(known, context, client, timeout)
+  known.waiting = {}
+  local ran, list, err = pcall(client.products, client, { timeout = timeout })
+  local waiting = known.waiting
+  known.waiting = nil
+  if ran and not err then
+    known.at, known.records = wall(context), by_id(list)
+    for id, record in pairs(known.records) do context.states[id] = record.state end
+  end
+  for _, waiter in ipairs(waiting) do tasks.wake(waiter) end
+  if not ran then error(list, 0) end
+  return err
+end
+
+-- The list, not older than so many seconds, or nil, err.
+local function listed(known, context, client, options)
+  local function is_young()
+    local age = known.at and wall(context) - known.at
+    return age and age >= 0 and age < options.age
+  end
+  if is_young() then return known.records end
+  local err
+  if known.waiting then
+    local waiter = tasks.waiter()
+    known.waiting[#known.waiting + 1] = waiter
+    tasks.await_for(waiter, options.timeout or 60)
+  else
+    err = ask(known, context, client, options.timeout)
+  end
+  if err then return nil, err end
+  return is_young() and known.records or nil
+end
+
+--- The record of a car, and whether it cost nothing; or nil, err. options.age: seconds that a list may be old; options.timeout.
+function M.of(car, options)
+  local context, client, id = core.context(car)
+  local known = lists[context] or { not_before = {} }
+  lists[context] = known
+  if wall(context) >= (known.not_before[id] or -math.huge) then
+    local records, err = listed(known, context, client, options)
+    if err and not no_list[err.kind] then return nil, err end
+    if records and records[id] then return records[id], true end
+    if records or err then known.not_before[id] = wall(context) + unlisted_for end
+  end
+  local record, err = car:info { timeout = options.timeout }
+  if not record then return nil, err end
+  return record, false
+end
+
+return M
