@@ -35,6 +35,16 @@ seconds_count{class="data"} 4
 ]], m:text())
   end)
 
+  it("name a bucket by the digits that it was declared with, and lose none of a value", function()
+    local rows = { { name = "s", kind = "histogram", doc = "", buckets = { 0.005, 0.1, 2.5 } }, { name = "g", kind = "gauge", doc = "" } }
+    local m = metrics.new(rows)
+    m:observe("s", nil, 0.1)
+    m:set("g", nil, 0.1 + 0.2)
+    local text = m:text()
+    for _, bound in ipairs { "0.005", "0.1", "2.5" } do assert.matches('s_bucket{le="' .. bound .. '"} ', text, 1, true) end
+    assert.equal(0.1 + 0.2, tonumber(text:match "\ng ([^\n]+)"))
+  end)
+
   it("print a point in a locale that writes a comma", function()
     local before = os.setlocale(nil, "numeric")
     local set = os.setlocale("de_DE.UTF-8", "numeric")

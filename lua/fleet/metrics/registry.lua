@@ -105,12 +105,18 @@ end
 
 -- ---- text ----
 
--- Whole numbers without a fraction, others with all their digits, and a point whatever the host's locale says.
+-- With the digits that it was written with, where they suffice: le="0.005" is the name by which a bucket is asked for.
+local function digits(value)
+  if value % 1 == 0 and math.abs(value) < 2 ^ 53 then return string.format("%.0f", value) end
+  local short = string.format("%.15g", value)
+  return tonumber(short) == value and short or string.format("%.17g", value)
+end
+
+-- Whole numbers without a fraction, others exact, and a point whatever the host's locale says.
 local function number(value)
   if value ~= value then return "NaN" end
   if value == math.huge or value == -math.huge then return value > 0 and "+Inf" or "-Inf" end
-  local format = value % 1 == 0 and math.abs(value) < 2 ^ 53 and "%.0f" or "%.17g"
-  return (string.gsub(string.format(format, value), "[^%d%-+e]", "."))
+  return (string.gsub(digits(value), "[^%d%-+e]", "."))
 end
 
 local function line(name, labels, more, value)
