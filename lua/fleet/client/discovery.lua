@@ -24,10 +24,6 @@ local function named_by(context, value)
   return type(value) == "table" and region.accepted(context, value.fleet_api_base_url) or nil
 end
 
-local function name_of(context, base_url)
-  return region.name_of(context.vendor, base_url) or base_url
-end
-
 -- ---- the search: what was asked, and what it said ----
 
 local function new_search(context, info)
@@ -58,27 +54,11 @@ local function found_at(context, base_url, value)
   return { region = named, base_url = base_url }
 end
 
--- ---- nothing was found ----
-
--- Where the account lives, as far as anybody said: a name, or nil.
-local function home_of(search)
-  if search.home then return name_of(search.context, search.home) end
-  for _, base_url in ipairs(search.unregistered) do
-    if name_of(search.context, base_url) == search.hinted then return search.hinted end
-  end
-end
-
 -- The refusals that asked for a registration say most.
 local function nowhere(search)
-  if #search.unregistered == 0 then
-    local err = search.first or errors.new("region", "the regions send this account to each other")
-    return nil, err, err.kind
-  end
-  local names, home = {}, home_of(search)
-  for i, base_url in ipairs(search.unregistered) do names[i] = name_of(search.context, base_url) end
-  local where = home and "region " .. home .. ", where the account lives" or "the account's region, one of " .. table.concat(names, ", ")
-  local text = "the application is not registered in %s: register it there, with 'fleet setup' or client.partner:register"
-  return errors.failure("unregistered", string.format(text, where), { status = 412 })
+  if search.unregistered[1] then return core.region_unregistered(search.context.vendor.name, search) end
+  local err = search.first or errors.new("region", "the regions send this account to each other")
+  return nil, err, err.kind
 end
 
 --- Finds the region in which the account lives and the application may act, and uses it from now on.

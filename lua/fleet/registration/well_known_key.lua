@@ -4,7 +4,6 @@
 -- (src/bind/registration/hosted.c).
 
 local core = require "fleet.core"
-local errors = require "fleet.util.errors"
 local hostname = require "fleet.util.hostname"
 local send = require "fleet.call.send"
 
@@ -21,20 +20,12 @@ end
 --- fetch returns it. Returns { bytes = the public key }, or { problem =, fix = }, sentences without a stop.
 M.judge = core.registration.judge
 
--- Only this machine is reached without TLS.
-local function check_url(url)
-  local host = type(url) == "string" and not string.find(url, "[%c%s@]") and string.match(url, "^http://([^/:]+)")
-  local near = host == "localhost" or host and string.match(host, "^127%.%d+%.%d+%.%d+$")
-  if near or type(url) == "string" and string.find(url, "^https://[%w%.%-]+:?%d*/[^%c%s@]*$") then return end
-  errors.usage("'key_url' must be an address such as https://host/path; http:// is taken for this machine only")
-end
-
 --- Fetches the key of a domain. options: url, another address of the same file (https, or http on this machine), for
 --- where this machine reaches it under another name. Returns { url =, bytes = } or { url =, problem =, fix = }.
 function M.fetch(context, domain, options)
   local url = options and options.url or M.url(context, domain)
   local found
-  if options and options.url then check_url(url) end
+  if options and options.url then core.registration.check_url(url) end
   if not (options and options.url) and hostname.problem(domain) then
     found = { problem = (hostname.sentence(domain)), fix = "mend the spelling" }
   else

@@ -2,42 +2,27 @@
 -- at its next write; one that the key does not open is never written over.
 
 local core = require "fleet.core"
-local errors = require "fleet.util.errors"
 local object = require "fleet.store.object"
-
-local mark = core.sealed_mark -- how a sealed value begins
-local secret = { token = true, session = true } -- the first words of keys
 
 local Sealed = {}
 Sealed.__index = Sealed
 
-local function is_secret(key)
-  return secret[string.match(key, "^[^/]*")] == true
-end
-
-local function opened(self, key, value)
-  if string.sub(value, 1, #mark) ~= mark then return value end
-  if self.key then return self.key:unseal(key, value) end
-  return errors.failure("store", "a stored record is sealed: give the store_key that it was sealed with")
-end
-
 -- Remembers that what stands under the key is ours to write over.
 function Sealed.get(self, key)
   local value, generation, kind = self.inner:get(key)
-  if not is_secret(key) then return value, generation, kind end
   self.proved[key] = nil
   if value == nil and kind then return nil, generation, kind end
   if value then
-    local plain, err, failed = opened(self, key, value)
+    local plain, err, failed = core.unseal_record(self.key, key, value)
     if not plain then return nil, err, failed end
     value = plain
   end
-  self.proved[key] = true
+  if core.is_secret_record(key) then self.proved[key] = true end
   return value, generation
 end
 
 local function prove(self, key)
-  if self.proved[key] or not is_secret(key) then return true end
+  if self.proved[key] or not core.is_secret_record(key) then return true end
   local _, err, kind = Sealed.get(self, key)
   if self.proved[key] then return true end
   return nil, err, kind
@@ -46,10 +31,8 @@ end
 function Sealed.put(self, key, value, options)
   local proved, err, kind = prove(self, key)
   if not proved then return nil, err, kind end
-  if self.key and is_secret(key) then
-    value, err, kind = self.key:seal(key, value)
-    if not value then return nil, err, kind end
-  end
+  value, err, kind = core.seal_record(self.key, key, value)
+  if not value then return nil, err, kind end
   return self.inner:put(key, value, options)
 end
 

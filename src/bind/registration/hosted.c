@@ -122,9 +122,71 @@ static int l_judge(lua_State *L) {
   return judge_body(L, problem);
 }
 
+/* ---- where it may be fetched ---- */
+
+static bool begins(struct bytes text, const char *with) {
+  size_t size = strlen(with);
+  return text.size >= size && memcmp(text.data, with, size) == 0;
+}
+
+static bool is_digit(unsigned char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* 127.x.y.z */
+static bool is_loopback(struct bytes host) {
+  int dots = 0;
+  if (bytes_equal(host, bytes_of("localhost"))) return true;
+  for (size_t i = 0; i < host.size; i++) {
+    bool dot = host.data[i] == '.';
+    if (dot ? !i || !is_digit(host.data[i - 1]) : !is_digit(host.data[i])) return false;
+    dots += dot;
+  }
+  return begins(host, "127.") && dots == 3 && is_digit(host.data[host.size - 1]);
+}
+
+static bool is_plain(struct bytes url) {
+  for (size_t i = 0; i < url.size; i++)
+    if (url.data[i] <= ' ' || url.data[i] == '@' || url.data[i] == 0x7f) return false;
+  return true;
+}
+
+static bool is_name(unsigned char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-';
+}
+
+/* https://host/ or https://host:port/ and a path. */
+static bool is_https(struct bytes url) {
+  size_t at = strlen("https://"), first = at;
+  if (!begins(url, "https://")) return false;
+  while (at < url.size && is_name(url.data[at])) at++;
+  if (at == first) return false;
+  if (at < url.size && url.data[at] == ':') at++;
+  while (at < url.size && is_digit(url.data[at])) at++;
+  return at < url.size && url.data[at] == '/';
+}
+
+/* Only this machine is reached without TLS. */
+static bool is_near(struct bytes url) {
+  size_t at = strlen("http://"), first = at;
+  if (!begins(url, "http://")) return false;
+  while (at < url.size && url.data[at] != '/' && url.data[at] != ':') at++;
+  return is_loopback((struct bytes){url.data + first, at - first});
+}
+
+/* registration.check_url(key_url): raises for an address from which no key is fetched */
+static int l_check_url(lua_State *L) {
+  struct bytes url = lua_type(L, 1) == LUA_TSTRING ? check_bytes(L, 1) : bytes_of("");
+  if (is_plain(url) && (is_near(url) || is_https(url))) return 0;
+  return usage_error(
+      L, "'key_url' must be an address such as https://host/path; http:// is taken for this machine only");
+}
+
 void open_hosted(lua_State *L) {
   lua_getfield(L, -1, "registration");
   lua_pushcfunction(L, l_judge);
   lua_setfield(L, -2, "judge");
+  lua_pushcfunction(L, l_check_url);
+  lua_setfield(L, -2, "check_url");
   lua_pop(L, 1);
 }
