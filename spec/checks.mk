@@ -89,7 +89,7 @@ PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energ
   $(addprefix promise/,at_most_once_spec.lua embedding_spec.lua memory_spec.lua secret_leaks_spec.lua signed_at_most_once_spec.lua \
     $(if $(filter 5.3,$(LUA_VERSION)),allocation_failure_spec.lua)) \
   $(addprefix proxy/,at_most_once_spec.lua audit_spec.lua callers_spec.lua forward_spec.lua hostile_spec.lua listening_spec.lua once_spec.lua queue_spec.lua recipes_spec.lua rows_spec.lua service_spec.lua) \
-  $(addprefix signing/,codec_spec.lua command_spec.lua jws_spec.lua message_spec.lua metadata_spec.lua processes_spec.lua receiver_spec.lua \
+  $(addprefix signing/,codec_spec.lua command_spec.lua decisions_spec.lua jws_spec.lua message_spec.lua metadata_spec.lua processes_spec.lua receiver_spec.lua \
     session_api_spec.lua session_pool_spec.lua session_spec.lua transport_spec.lua) \
   $(addprefix sim/,commands_spec.lua energy_spec.lua faults_spec.lua garage_spec.lua matrix_spec.lua oauth_spec.lua pages_spec.lua physics_spec.lua \
     sample_spec.lua service_spec.lua sharing_spec.lua signed_data_spec.lua signed_forms_spec.lua signed_spec.lua sim_spec.lua states_spec.lua time_spec.lua walk_spec.lua) \

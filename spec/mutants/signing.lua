@@ -1,6 +1,6 @@
 local session, receiver = "spec/signing/session_spec.lua", "spec/signing/receiver_spec.lua"
 local faults, api, pool = "spec/signing/fault_matrix_spec.lua", "spec/signing/session_api_spec.lua", "spec/signing/session_pool_spec.lua"
-local command = "spec/signing/command_spec.lua"
+local decisions = "spec/signing/decisions_spec.lua"
 
 return {
   { "src/signing/window.c", "age <= WINDOW_WIDTH", "age < WINDOW_WIDTH", { receiver, session } },
@@ -25,9 +25,9 @@ return {
   { "src/signing/receiver.c", "if (old && long_lived)", "if (old)", { receiver } },
   { "src/signing/session_record.c", "(ahead < left ? ahead : left)", "0", { session, api } },
   { "src/signing/wire/command_result.c", "if (f->authenticated) e->outcome = OUTCOME_UNKNOWN;", "", { "spec/signing/message_spec.lua" } },
-  { "lua/fleet/signing/command.lua", "err.outcome == \"refused\" and not call.signed_again", "not call.signed_again", { command } },
-  { "lua/fleet/signing/command.lua", "if call.facts.repeats >= most_repeats then return false end",
-    "if call.facts.repeats > most_repeats then return false end", { command } },
+  { "src/signing/recovery.c", "x->outcome == OUTCOME_REFUSED && !x->signed_again", "!x->signed_again", { decisions } },
+  { "src/signing/recovery.c", "x->repeats >= MOST_REPEATS", "x->repeats > MOST_REPEATS", { decisions } },
+  { "src/signing/transport.c", "if (x->outcome_unknown && !x->idempotent) return false;", "", { decisions } },
   { "lua/fleet/signing/session_pool.lua", "local block = 32", "local block = 33", { pool } },
   { "lua/fleet/signing/session_pool.lua", "if not ok and kind == \"conflict\" then return nil, err, kind end", "", { pool } },
 }

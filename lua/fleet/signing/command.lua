@@ -4,6 +4,7 @@
 -- message, that no copy of it was carried out; when it certainly never left; or, for a command that sets a named state, after
 -- an unknown outcome.
 
+local core = require "fleet.core"
 local failure = require "fleet.call.failure"
 local retry = require "fleet.call.retry"
 local rows = require "fleet.call.rows"
@@ -16,8 +17,6 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 local M = {}
 
 local lifetime = 15 -- seconds in which a vehicle takes a command
-local most_repeats = 2
-local longest_pause = 5 -- no long silent waits
 
 local envelope_row = rows.by_name.signed_command
 
@@ -182,43 +181,22 @@ local function tell_why(call, err)
   if kind == "key_not_paired" then err.kind = kind end
 end
 
-local function may_sign_again(call, err)
-  return err.resynced and err.outcome == "refused" and not call.signed_again
-end
-
-local transient = { busy = true, timeout = true, service = true }
-
--- Nothing was sent, and asking once more may help: the message grew too old, the lease was lost, the vehicle was starting.
-local function may_start_again(call, err)
-  if err.outcome ~= "not_sent" then return false end
-  return call.expired or err.kind == "conflict" or err.fault ~= nil and transient[err.kind]
-end
-
-local function may_repeat(call, err)
-  if call.facts.repeats >= most_repeats then return false end
-  if may_start_again(call, err) then return true end
-  if not call.facts.idempotent or err.final then return false end
-  if err.kind == "key_not_paired" then return err.fault ~= nil and #call.context.keys > 1 end
-  return err.outcome == "unknown" or err.kind == "busy"
-end
-
-local function pause(call, seconds)
-  if seconds > longest_pause or call.deadline - tasks.real() <= seconds then return false end
-  tasks.sleep(seconds)
-  return true
-end
-
--- Whether another message for the same command may be made after this failure.
+-- Whether another message for the same command may be made after this failure: core.recovery decides; true after its pause.
 local function again(call, err)
-  if may_sign_again(call, err) then
-    call.signed_again = true
-    return true
-  end
   if retry.wake_first(call, err) then return true end
-  if not may_repeat(call, err) then return false end
-  call.facts.repeats = call.facts.repeats + 1
-  local mended = call.expired or err.stale or err.resynced
-  return pause(call, math.max(err.retry_after or 0, mended and 0 or 1))
+  local facts = call.facts
+  local action, seconds = core.recovery(err.kind, err.outcome, {
+    fault = err.fault, final = err.final, resynced = err.resynced, stale = err.stale, expired = call.expired,
+    signed_again = call.signed_again, idempotent = facts.idempotent, other_keys = #call.context.keys > 1, repeats = facts.repeats,
+    retry_after = err.retry_after, left = call.deadline - tasks.real(),
+  })
+  if action == "sign" then
+    call.signed_again = true
+  elseif action == "repeat" then
+    facts.repeats = facts.repeats + 1
+    tasks.sleep(seconds)
+  end
+  return action ~= nil
 end
 
 -- What carried the command is no concern of the caller.

@@ -44,29 +44,6 @@ local function known_as_plain(context, vin)
   return info ~= nil and info.vehicle_command_protocol_required == false
 end
 
--- ---- the choice ----
-
--- nil, err: these values have no place in the message, or the command has none.
-local function signed_form(row, request)
-  if not row.message then return nil end
-  if not row.flags.either_form then return true end
-  return core.check_signed_form(request)
-end
-
--- "signed", "plain" or "proxy"; nil, text when nothing can carry it. The proxy knows the published forms only
--- (doc/protocol.md#plain-or-signed).
-local function choose(context, row, request, vin)
-  local wanted = context.config.commands
-  if wanted == "proxy" then return row.message and not row.flags.either_form and "proxy" or "plain" end
-  if not context.keys then
-    if wanted == "signed" then return nil, "commands = \"signed\" needs a key" end
-    return "plain"
-  end
-  if wanted == "plain" or row.flags.plain_first or not signed_form(row, request) then return "plain" end
-  if wanted == "auto" and not row.flags.needs_protocol and known_as_plain(context, vin) then return "plain" end
-  return "signed"
-end
-
 -- ---- the ways ----
 
 local function perform_plain(call, transport)
@@ -81,90 +58,95 @@ local function perform_signed(call)
   if not has_obeyed(call.context, call.id) and not core.is_vin(call.id) then
     return failure.new(call, "unsupported", "a signed command needs the VIN, not an id")
   end
-  return calls.guarded(call, command.perform)
+  local value, err, kind = calls.guarded(call, command.perform)
+  if not err then note_signed(call.context, call.id, true) end
+  return value, err, kind
 end
 
 -- ---- when one way is refused ----
 
-local unknown_command = { [8] = true, [9] = true }
+-- refused: the failures before this one, by transport.
+local function after_refusal(call, sent, err, refused)
+  local context, facts = call.context, call.facts
+  return core.other_transport(call.request, {
+    sent = sent, plain_refused = refused.plain ~= nil, signed_refused = refused.signed ~= nil, commands = context.config.commands,
+    has_key = context.keys ~= nil, trait = facts.trait, outcome = err.outcome, fault = err.fault,
+    outcome_unknown = call.outcome_unknown, idempotent = facts.idempotent,
+  })
+end
 
--- Whether the plain form may follow: the signed one certainly did nothing, and the vehicle may take the other.
-local function plain_may_follow(call, err)
-  local config, row = call.context.config, call.row
-  if call.outcome_unknown and not call.facts.idempotent then return false end
-  if call.facts.trait == "plain" then
-    return (config.commands == "auto" or row.flags.either_form) and not row.flags.needs_protocol
+-- What a refusal says of the vehicle, for the next command.
+local function learn(call, sent, follows, refused)
+  local context = call.context
+  if sent == "signed" then
+    local plain = call.facts.trait == "plain" and context.config.commands == "auto" and not refused.plain
+    if plain then remember(context, call.id, true) end
+  elseif follows == "signed" and not call.row.flags.plain_first then
+    remember(context, call.id, false)
   end
-  return row.flags.either_form and unknown_command[err.fault] and err.outcome ~= "unknown"
 end
 
-local function signed_may_follow(call)
-  local commands = call.context.config.commands
-  if not call.context.keys or not signed_form(call.row, call.request) then return false end
-  return commands == "auto" or commands == "signed" and call.row.flags.either_form
-end
-
--- What would help, where the plain form was refused and the signed one does not follow.
-local function advice(call)
-  local context, row = call.context, call.row
-  local form, why = signed_form(row, call.request)
-  if not form then return "unsupported", why and why.message or "this command has no signed form" end
-  if context.config.commands == "proxy" then
-    return "unsupported", "the proxy does not know this command; with a key and commands = \"auto\" it is signed here"
-  end
-  if not context.keys then return "key_not_paired", "set a key, which the owner adds at the address of client:pairing_url" end
-  return "key_not_paired", "commands = \"plain\" forbids that; use \"auto\""
-end
-
-local function neither_form(call, refused, err)
-  err.kind = "unsupported"
-  err.message = ("%s: the vehicle takes it in neither form. Plain: %s. Signed: %s"):format(call.row.name, err.message, refused.message)
+local function neither_form(call, refused)
+  local err = refused.plain
+  local text = "%s: the vehicle takes it in neither form. Plain: %s. Signed: %s"
+  err.kind, err.message = "unsupported", text:format(call.row.name, err.message, refused.signed.message)
   return nil, err, err.kind
 end
 
-local function must_be_signed(call, err)
-  local kind, what = advice(call)
-  err.kind, err.message = kind, ("%s: the vehicle takes signed commands only: %s"):format(call.row.name, what)
+local function must_be_signed(call, err, kind, advice)
+  err.kind, err.message = kind, ("%s: the vehicle takes signed commands only: %s"):format(call.row.name, advice)
   return nil, err, kind
 end
 
-local function plain_then_signed(call, transport, refused)
-  local value, err, kind = perform_plain(call, transport)
-  if not err or call.facts.trait ~= "sign" or transport ~= "plain" then return value, err, kind end
-  if refused then return neither_form(call, refused, err) end
-  if not signed_may_follow(call) then return must_be_signed(call, err) end
-  if not call.row.flags.plain_first then remember(call.context, call.id, false) end
-  local plain_err = err
-  value, err, kind = perform_signed(call)
-  if err and plain_may_follow(call, err) then return neither_form(call, err, plain_err) end
-  return value, err, kind
-end
-
-local function signed_then_plain(call)
-  local value, err, kind = perform_signed(call)
-  if not err then
-    note_signed(call.context, call.id, true)
-    return value
+-- One certain refusal that the other way may mend is followed by the other way.
+local function travel(call, transport)
+  local refused = {}
+  while true do
+    local value, err, kind
+    if transport == "signed" then
+      value, err, kind = perform_signed(call)
+    else
+      value, err, kind = perform_plain(call, transport)
+    end
+    if not err then return value end
+    local follows, new_kind, advice = after_refusal(call, transport, err, refused)
+    learn(call, transport, follows, refused)
+    if not follows then return nil, err, kind end
+    if follows == "advice" then return must_be_signed(call, err, new_kind, advice) end
+    refused[transport] = err
+    if follows == "neither" then return neither_form(call, refused) end
+    transport = follows
   end
-  if call.facts.trait == "plain" and call.context.config.commands == "auto" then remember(call.context, call.id, true) end
-  if not plain_may_follow(call, err) then return nil, err, kind end
-  local last = call.row.flags.either_form or call.facts.trait ~= "plain"
-  return plain_then_signed(call, "plain", last and err or nil)
 end
 
--- A planned command. One certain refusal that the other way may mend is followed by the other way, once.
-local function perform(row, handle, request, ...)
+-- ---- the choice ----
+
+-- rules: of the row, by the option `commands` where there is a key and where there is none.
+local function rule_of(row, rules, context)
+  local commands, has_key = context.config.commands, context.keys ~= nil
+  local known = rules[has_key]
+  if not known[commands] then known[commands] = core.transport_rule(row.pointer, commands, has_key) end
+  return known[commands]
+end
+
+local function choose(call, rule)
+  if rule.by_value and not core.check_signed_form(call.request) then return "plain" end
+  if rule.recall and known_as_plain(call.context, call.id) then return "plain" end
+  return rule.transport, rule.why
+end
+
+local function perform(row, rules, handle, request, ...)
   local call = state.new(row, request, handle, ...)
-  local transport, why = choose(call.context, row, request, call.id)
+  local transport, why = choose(call, rule_of(row, rules, call.context))
   if not transport then return calls.ended(call, failure.new(call, "unsupported", why)) end
-  if transport == "signed" then return calls.ended(call, signed_then_plain(call)) end
-  return calls.ended(call, plain_then_signed(call, transport))
+  return calls.ended(call, travel(call, transport))
 end
 
 --- The method of a command row.
 function M.method(row)
+  local rules = { [true] = {}, [false] = {} }
   return function(car, ...)
-    return perform(row, car, core.plan(row.pointer, car, ...))
+    return perform(row, rules, car, core.plan(row.pointer, car, ...))
   end
 end
 

@@ -1,0 +1,79 @@
+#include "signing/transport.h"
+
+#include <stddef.h>
+
+/* What a vehicle says that does not know the signed command: doc/protocol.md#protocol-faults. */
+enum { FAULT_INVALID_DOMAINS = 8, FAULT_INVALID_COMMAND = 9 };
+
+static bool is(const struct row *row, unsigned flag) {
+  return (row->flags & flag) != 0;
+}
+
+/* ---- the choice ---- */
+
+static struct transport_rule with_key(const struct row *row, enum commands commands) {
+  struct transport_rule rule = {.transport = TRANSPORT_SIGNED};
+  if (commands == COMMANDS_PLAIN || is(row, ROW_PLAIN_FIRST) || !row->message) {
+    rule.transport = TRANSPORT_PLAIN;
+    return rule;
+  }
+  rule.by_value = is(row, ROW_EITHER_FORM);
+  rule.recall = commands == COMMANDS_AUTO && !is(row, ROW_NEEDS_PROTOCOL);
+  return rule;
+}
+
+struct transport_rule transport_rule(const struct row *row, enum commands commands, bool has_key) {
+  struct transport_rule rule = {.transport = TRANSPORT_PLAIN};
+  if (commands == COMMANDS_PROXY) {
+    if (row->message && !is(row, ROW_EITHER_FORM)) rule.transport = TRANSPORT_PROXY;
+    return rule;
+  }
+  if (has_key) return with_key(row, commands);
+  if (commands == COMMANDS_SIGNED)
+    rule = (struct transport_rule){.transport = TRANSPORT_NONE, .why = "commands = \"signed\" needs a key"};
+  return rule;
+}
+
+/* ---- after a refusal ---- */
+
+static bool plain_may_follow(const struct transport_refusal *x) {
+  bool either = is(x->row, ROW_EITHER_FORM);
+  if (x->outcome_unknown && !x->idempotent) return false;
+  if (x->trait == TRAIT_PLAIN)
+    return (x->commands == COMMANDS_AUTO || either) && !is(x->row, ROW_NEEDS_PROTOCOL);
+  bool unknown = x->fault == FAULT_INVALID_DOMAINS || x->fault == FAULT_INVALID_COMMAND;
+  return either && unknown && x->outcome != OUTCOME_UNKNOWN;
+}
+
+static bool signed_may_follow(const struct transport_refusal *x) {
+  if (!x->has_key || !x->signable) return false;
+  return x->commands == COMMANDS_AUTO || (x->commands == COMMANDS_SIGNED && is(x->row, ROW_EITHER_FORM));
+}
+
+enum transport_next transport_next(const struct transport_refusal *x) {
+  if (x->sent == TRANSPORT_SIGNED) {
+    if (!plain_may_follow(x)) return FOLLOW_NOTHING;
+    return x->plain_refused ? FOLLOW_NEITHER : FOLLOW_PLAIN;
+  }
+  if (x->sent != TRANSPORT_PLAIN || x->trait != TRAIT_SIGN) return FOLLOW_NOTHING;
+  /* A vehicle that was taken for one without the protocol, and now wants it, gets it. */
+  if (x->signed_refused && is(x->row, ROW_EITHER_FORM)) return FOLLOW_NEITHER;
+  return signed_may_follow(x) ? FOLLOW_SIGNED : FOLLOW_ADVICE;
+}
+
+struct transport_advice transport_advice(const struct transport_refusal *x) {
+  struct transport_advice advice = {KIND_unsupported, NULL};
+  if (!x->row->message) {
+    advice.text = "this command has no signed form";
+  } else if (!x->signable) {
+    return advice;
+  } else if (x->commands == COMMANDS_PROXY) {
+    advice.text =
+        "the proxy does not know this command; with a key and commands = \"auto\" it is signed here";
+  } else {
+    advice.kind = KIND_key_not_paired;
+    advice.text = x->has_key ? "commands = \"plain\" forbids that; use \"auto\""
+                             : "set a key, which the owner adds at the address of client:pairing_url";
+  }
+  return advice;
+}
