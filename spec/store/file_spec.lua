@@ -190,6 +190,15 @@ describe("fleet.store.file", function()
 
   -- ---- writing behind ----
 
+  it("lets a lease go after the store was closed", function()
+    local lease = assert(store:lease("k", 60))
+    assert(store:put("k", "1", { lease = lease, behind = true }))
+    store:close()
+    assert.is_true(lease:release())
+    assert.equal("1", (reopen():get("k")))
+    assert(reopen():lease("k", 60)):release()
+  end)
+
   it("writes what nobody awaits at most every second, and at close", function()
     store:put("count/a", "1")
     assert.equal("1", (reopen():get("count/a")))

@@ -12,7 +12,6 @@ local behind = 1 -- seconds between writes that were put off
 local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
 local lock_tries, lock_pause = 10000, 0.0005
 local largest = 1048576
-local generation_step = 1024 -- between what is written at once (src/store/store.h)
 
 local failure = errors.failure
 
@@ -30,16 +29,23 @@ end
 local File = {}
 File.__index = File
 
+local function warn_of(self, err)
+  self.warn("the store cannot be written, what is not a token stays in memory: " .. err.message)
+end
+
 -- Calls a method of the records until nobody else is writing.
 local function run(self, method, ...)
   local records = self.records
   local act = records[method]
   for _ = 1, lock_tries do
-    local value, more, kind = act(records, ...)
+    local value, more, kind, unwritten = act(records, ...)
+    if unwritten then warn_of(self, more) end
     if value ~= false then return value, more, kind end
     self.sleep(lock_pause)
   end
-  return failure("store", "another process has kept the store locked for seconds")
+  local _, err, kind = failure("store", "another process has kept the store locked for seconds")
+  if records:held() > 0 then warn_of(self, err) end
+  return nil, err, kind
 end
 
 local function wall_of(self)
@@ -47,62 +53,22 @@ local function wall_of(self)
   return wall
 end
 
-local function drop(self, key)
-  if not self.pending[key] then return end
-  self.pending[key], self.held_back = nil, self.held_back - 1
-end
-
--- What is held back hides nothing that another process wrote since.
 function File.get(self, key)
-  local held, wall = self.pending[key], wall_of(self)
-  local value, generation, kind = run(self, "get", key, wall)
-  if not held or type(generation) == "number" and generation >= held.generation then
-    drop(self, key)
-    return value, generation, kind
-  end
-  if held.ends ~= 0 and held.ends <= wall then return nil, 0 end
-  return held.value, held.generation
+  return run(self, "get", key, wall_of(self))
 end
 
--- ---- writes that were put off ----
-
--- The generation was drawn when the caller put; what somebody else wrote since then is newer and stays.
-local function flush_key(self, key)
-  local held = self.pending[key]
-  if not held then return true end
-  local done, err, kind = run(self, "put", key, held.value, wall_of(self), held.ends, false, nil, nil, nil, held.generation)
-  if not done then
-    self.warn("the store cannot be written, what is not a token stays in memory: " .. err.message)
-    return nil, err, kind
-  end
-  if self.pending[key] == held then drop(self, key) end
-  return true
-end
-
-local function some_keys(self, most)
-  local keys = {}
-  for key in pairs(self.pending) do
-    if #keys >= most then break end
-    keys[#keys + 1] = key
-  end
-  return keys
-end
+-- ---- writes that were put off (src/bind/store/held.c) ----
 
 function File.flush(self, most)
-  local failed, failed_kind
-  local keys = some_keys(self, most or math.huge)
   self.written = self.clock()
-  for _, key in ipairs(keys) do
-    local done, err, kind = flush_key(self, key)
-    if not done then failed, failed_kind = failed or err, failed_kind or kind end
-  end
-  if failed then return nil, failed, failed_kind end
-  if self.held_back > 0 then self.written = self.written - behind + slice_pause end
+  local done, err, kind = run(self, "flush", most or math.huge, wall_of(self))
+  if not done then return nil, err, kind end
+  if self.records:held() > 0 then self.written = self.written - behind + slice_pause end
   return true
 end
 
 function File.due(self)
-  if self.held_back == 0 then return nil end
+  if self.records:held() == 0 then return nil end
   return math.max(self.written + behind - (self.clock()), 0)
 end
 
@@ -119,8 +85,7 @@ end
 function Lease.release(lease)
   if lease.released then return true end
   lease.released = true
-  local held_back = lease.store.pending[lease.key]
-  if held_back and not held_back.may_wait then flush_key(lease.store, lease.key) end
+  run(lease.store, "settle", lease.key, wall_of(lease.store))
   lease.held:close()
   return true
 end
@@ -143,26 +108,16 @@ local function ends_of(self, key, ttl, now)
 end
 
 local function put_now(self, key, value, wall, ends, put)
-  local held, lease, ticket = self.pending[key], put.lease, put.ticket
-  if held and put.generation then
-    local flushed, err, kind = flush_key(self, key)
-    if not flushed then return nil, err, kind end
-    held = nil
-  end
+  local lease, ticket = put.lease, put.ticket
   local generation, err, kind = run(self, "put", key, value, wall, ends, put.durable, put.generation, lease and lease.held,
-    ticket and ticket.draft, nil, held and held.generation)
-  if not generation then return nil, err, kind end
-  if held then drop(self, key) end
-  if lease then lease.generation = generation end
-  return generation
+    ticket and ticket.draft)
+  if lease and generation then lease.generation = generation end
+  return generation, err, kind
 end
 
 -- Also where nothing can be written, a put counts.
 local function next_generation(self, key, lease)
-  local held = self.pending[key]
-  local known = held and held.generation or lease and lease.generation
-  if known then return known + 1 end
-  local generation = run(self, "next", key)
+  local generation = run(self, "next", key, lease and lease.generation)
   if generation then return generation end
   local _, read = File.get(self, key)
   return (type(read) == "number" and read or 0) + 1
@@ -170,9 +125,7 @@ end
 
 local function put_behind(self, key, value, now, wall, ends, put)
   local generation = next_generation(self, key, put.lease)
-  if generation % generation_step == 0 then return put_now(self, key, value, wall, ends, put) end
-  if not self.pending[key] then self.held_back = self.held_back + 1 end
-  self.pending[key] = { value = value, generation = generation, ends = ends, may_wait = put.lease ~= nil }
+  if not self.records:hold(key, value, generation, ends, put.lease ~= nil) then return put_now(self, key, value, wall, ends, put) end
   if now - self.written >= behind then File.flush(self, slice) end
   return generation
 end
@@ -190,18 +143,10 @@ end
 
 function File.add(self, key, amounts, options)
   local wall = wall_of(self)
-  local flushed, err, kind = flush_key(self, key)
-  if not flushed then return nil, err, kind end
-  if next(amounts) ~= nil then return run(self, "add", key, wall, amounts, ends_of(self, key, options.ttl, wall)) end
-  local value
-  value, err, kind = run(self, "get", key, wall)
-  if value == nil and kind then return nil, err, kind end
-  return core.counters(value or "")
+  return run(self, "add", key, wall, amounts, next(amounts) ~= nil and ends_of(self, key, options.ttl, wall) or 0)
 end
 
 function File.delete(self, key, generation)
-  local flushed, err, kind = flush_key(self, key)
-  if not flushed then return nil, err, kind end
   return run(self, "remove", key, wall_of(self), generation)
 end
 
@@ -243,7 +188,7 @@ function M.open(directory, options)
   if not records then return nil, err, kind end
   return contract.object("fleet.store.file (" .. records:directory() .. ")", setmetatable({
     records = records, clock = contract.clock_of(options), sleep = options.sleep or core.pause, warn = warn,
-    pending = {}, held_back = 0, written = -math.huge,
+    written = -math.huge,
   }, File))
 end
 

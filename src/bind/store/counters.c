@@ -63,14 +63,17 @@ static int l_counters_add(lua_State *L) {
   return 2;
 }
 
-/* core.counters(text) -> totals by name; nil, err, "store" */
-static int l_counters(lua_State *L) {
+int push_counters(lua_State *L, struct bytes text) {
   struct err e = ERR_INIT;
   struct counter c;
-  struct bytes text = check_bytes(L, 1);
   lua_newtable(L);
   while (counters_next(&text, &c, &e)) set_total(L, &c);
   return e.kind == KIND_none ? 1 : push_failure(L, &e);
+}
+
+/* core.counters(text) -> totals by name; nil, err, "store" */
+static int l_counters(lua_State *L) {
+  return push_counters(L, check_bytes(L, 1));
 }
 
 void open_counters(lua_State *L) {

@@ -1,6 +1,6 @@
 #include "bind/crypto/context.h"
 #include "bind/store/counters.h"
-#include "store/store.h"
+#include "bind/store/held.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,9 +11,7 @@ static const struct box_type records_type, lease_type, ticket_type;
 /* ---- arguments ---- */
 
 static uint64_t check_milliseconds(lua_State *L, int index) {
-  lua_Number seconds = luaL_optnumber(L, index, 0);
-  if (!(seconds > 0)) return 0;
-  return seconds > (double)NUMBER_LIMIT / 1000 ? NUMBER_LIMIT : (uint64_t)(seconds * 1000);
+  return milliseconds_of(luaL_optnumber(L, index, 0));
 }
 
 /* A generation that no record has stands for what is no whole number. */
@@ -30,12 +28,13 @@ static bool is_child(long pid, struct err *e) {
 
 /* ---- results ---- */
 
-static void give_notice(lua_State *L, struct store *s, int box) {
+static void give_notice(lua_State *L, struct records *r, int box) {
+  struct store *s = &r->store;
   char text[sizeof s->notice];
   if (!s->notice[0]) return;
   memcpy(text, s->notice, sizeof text);
   s->notice[0] = '\0';
-  if (lua_getiuservalue(L, box, 1) != LUA_TFUNCTION) return lua_pop(L, 1);
+  if (lua_getiuservalue(L, box, USER_WARN) != LUA_TFUNCTION) return lua_pop(L, 1);
   lua_pushstring(L, text);
   lua_call(L, 1, 0);
 }
@@ -53,27 +52,58 @@ static int push_number(lua_State *L, enum store_result result, uint64_t number, 
   return 1;
 }
 
-/* ---- reading and writing ---- */
-
-/* records:get(key, wall seconds) -> value, generation; nil, 0; false: again; nil, err, kind */
-static int l_get(lua_State *L) {
-  struct err e = ERR_INIT;
-  struct store *s = box_check(L, 1, &records_type);
-  struct bytes key = check_bytes(L, 2);
-  struct record r;
-  enum store_result result = store_get(s, key, check_milliseconds(L, 3), &r, &e);
-  if (result == STORE_DONE) {
-    lua_pushlstring(L, (const char *)r.value.data, r.value.size);
-    lua_pushinteger(L, (lua_Integer)r.generation);
-  } else if (result == STORE_ABSENT) {
-    lua_pushnil(L);
-    lua_pushinteger(L, 0);
-  }
-  give_notice(L, s, 1);
-  return result == STORE_DONE || result == STORE_ABSENT ? 2 : push_result(L, result, &e);
+/* Of a record that was held back. */
+static int push_written(lua_State *L, enum store_result result, const struct err *e) {
+  int pushed = push_result(L, result, e);
+  if (result != STORE_FAILED) return pushed;
+  lua_pushboolean(L, true);
+  return pushed + 1;
 }
 
-enum { P_KEY = 2, P_VALUE, P_WALL, P_ENDS, P_DURABLE, P_GENERATION, P_LEASE, P_TICKET, P_DRAWN, P_BEYOND };
+/* ---- reading ---- */
+
+static int push_record(lua_State *L, struct bytes value, uint64_t generation) {
+  lua_pushlstring(L, (const char *)value.data, value.size);
+  lua_pushinteger(L, (lua_Integer)generation);
+  return 2;
+}
+
+static int push_absent(lua_State *L) {
+  lua_pushnil(L);
+  lua_pushinteger(L, 0);
+  return 2;
+}
+
+static int push_held(lua_State *L, const struct held *h, double wall) {
+  if (h->ends != 0 && h->ends <= wall) return push_absent(L);
+  return push_record(L, h->value, h->generation);
+}
+
+static int push_found(lua_State *L, enum store_result result, const struct record *found,
+                      const struct err *e) {
+  if (result == STORE_DONE) return push_record(L, found->value, found->generation);
+  return result == STORE_ABSENT ? push_absent(L) : push_result(L, result, e);
+}
+
+/* records:get(key, wall seconds) -> value, generation; nil, 0; false: again; nil, err, kind. What is held
+ * back hides nothing that another process wrote since. */
+static int l_get(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct records *r = box_check(L, RECORDS, &records_type);
+  struct held h;
+  struct record found;
+  double wall = luaL_checknumber(L, 3);
+  enum store_result result = store_get(&r->store, check_bytes(L, KEY), milliseconds_of(wall), &found, &e);
+  bool held = held_find(L, &h), hides = held && (result != STORE_DONE || found.generation < h.generation);
+  int pushed = hides ? push_held(L, &h, wall) : push_found(L, result, &found, &e);
+  if (held && !hides) held_drop(L, r);
+  give_notice(L, r, RECORDS);
+  return pushed;
+}
+
+/* ---- writing ---- */
+
+enum { P_VALUE = 3, P_WALL, P_ENDS, P_DURABLE, P_GENERATION, P_LEASE, P_TICKET };
 
 static bool check_put(lua_State *L, struct put *p, struct err *e) {
   const struct lease *lease = lua_isnoneornil(L, P_LEASE) ? NULL : box_check(L, P_LEASE, &lease_type);
@@ -85,61 +115,141 @@ static bool check_put(lua_State *L, struct put *p, struct err *e) {
                     .wall = check_milliseconds(L, P_WALL),
                     .ends = check_milliseconds(L, P_ENDS),
                     .lease = lease,
-                    .draft = draft,
-                    .drawn = check_generation(L, P_DRAWN),
-                    .beyond = check_generation(L, P_BEYOND)};
+                    .draft = draft};
   return !(lease && is_child(lease->lock.pid, e)) && !(draft && is_child(draft->pid, e));
 }
 
-/* records:put(key, value, wall, ends, durable, generation, lease, ticket, drawn, beyond) -> generation;
- * false: again; nil, err, kind */
+/* records:put(key, value, wall, ends, durable, generation, lease, ticket) -> generation; false: again; nil,
+ * err, kind, and true where it is a record that was held back that cannot be written: it goes first where the
+ * put compares, else the put comes after it. */
 static int l_put(lua_State *L) {
   struct err e = ERR_INIT;
-  struct store *s = box_check(L, 1, &records_type);
-  struct bytes key = check_bytes(L, P_KEY);
+  struct records *r = box_check(L, RECORDS, &records_type);
+  struct bytes key = check_bytes(L, KEY);
   struct put p;
+  struct held h;
   uint64_t generation = 0;
+  lua_settop(L, P_TICKET);
   if (!check_put(L, &p, &e)) return push_failure(L, &e);
-  enum store_result result = store_put(s, key, &p, &generation, &e);
+  enum store_result result = p.compares ? held_write(L, r, lua_tonumber(L, P_WALL), &e) : STORE_DONE;
+  if (result != STORE_DONE) return push_written(L, result, &e);
+  bool held = held_find(L, &h);
+  if (held) p.beyond = h.generation;
+  result = store_put(&r->store, key, &p, &generation, &e);
+  if (result == STORE_DONE && held) held_drop(L, r);
   if (result == STORE_DONE && p.draft) box_close(L, P_TICKET);
-  give_notice(L, s, 1);
+  give_notice(L, r, RECORDS);
   return push_number(L, result, generation, &e);
 }
 
-/* records:next(key) -> the generation of a later put; false: again; nil, err, kind */
+/* records:next(key, generation of a lease's last put or nil) -> the generation of a later put; false: again;
+ * nil, err, kind */
 static int l_next(lua_State *L) {
   struct err e = ERR_INIT;
-  struct store *s = box_check(L, 1, &records_type);
-  struct bytes key = check_bytes(L, 2);
+  struct records *r = box_check(L, RECORDS, &records_type);
+  struct bytes key = check_bytes(L, KEY);
+  struct held h = {.generation = check_generation(L, 3)};
   uint64_t generation = 0;
-  enum store_result result = store_next(s, key, &generation, &e);
-  give_notice(L, s, 1);
+  if (held_find(L, &h) || !lua_isnoneornil(L, 3)) return push_number(L, STORE_DONE, h.generation + 1, &e);
+  enum store_result result = store_next(&r->store, key, &generation, &e);
+  give_notice(L, r, RECORDS);
   return push_number(L, result, generation, &e);
+}
+
+/* records:hold(key, value, generation, ends, may_wait) -> whether it was put off: a generation of what is
+ * written at once is not */
+static int l_hold(lua_State *L) {
+  struct records *r = box_check(L, RECORDS, &records_type);
+  check_bytes(L, KEY);
+  check_bytes(L, 3);
+  struct held h = {
+      .generation = check_generation(L, 4), .ends = luaL_checknumber(L, 5), .may_wait = lua_toboolean(L, 6)};
+  bool fits = h.generation % GENERATION_STEP != 0;
+  if (fits) held_keep(L, r, 3, &h);
+  lua_pushboolean(L, fits);
+  return 1;
+}
+
+/* records:held() -> how many are held back */
+static int l_held(lua_State *L) {
+  const struct records *r = box_check(L, RECORDS, &records_type);
+  lua_pushinteger(L, (lua_Integer)r->held);
+  return 1;
+}
+
+/* records:settle(key, wall): writes what is held back, unless it may wait while a lease is let go -> true;
+ * false: again; nil, err, kind, true Closed records
+ * hold nothing back. */
+static int l_settle(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct records *r = box_any(L, RECORDS, &records_type);
+  struct held h;
+  check_bytes(L, KEY);
+  double wall = luaL_checknumber(L, 3);
+  if (!box_is_open(L, RECORDS)) return lua_pushboolean(L, true), 1;
+  enum store_result result = held_find(L, &h) && h.may_wait ? STORE_DONE : held_write(L, r, wall, &e);
+  give_notice(L, r, RECORDS);
+  return push_written(L, result, &e);
+}
+
+/* records:flush(most, wall): writes at most so many that are held back -> true; false: again; nil, err and
+ * kind of the first that could not be written, true */
+static int l_flush(lua_State *L) {
+  struct err first = ERR_INIT, later = ERR_INIT;
+  struct records *r = box_check(L, RECORDS, &records_type);
+  double most = luaL_checknumber(L, 2), wall = luaL_checknumber(L, 3);
+  enum store_result result = STORE_DONE, one = STORE_DONE;
+  lua_settop(L, 3);
+  size_t count = held_push_keys(L, most);
+  for (size_t i = 1; i <= count && one != STORE_AGAIN; i++) {
+    lua_rawgeti(L, 4, (lua_Integer)i);
+    lua_replace(L, KEY);
+    one = held_write(L, r, wall, result == STORE_DONE ? &first : &later);
+    if (one != STORE_DONE) result = one;
+  }
+  give_notice(L, r, RECORDS);
+  return push_written(L, result, &first);
 }
 
 /* records:remove(key, wall, generation, expired) -> true; false: again; nil, err, kind. expired: only when
  * its time has passed. */
 static int l_remove(lua_State *L) {
   struct err e = ERR_INIT;
-  struct store *s = box_check(L, 1, &records_type);
-  struct bytes key = check_bytes(L, 2);
+  struct records *r = box_check(L, RECORDS, &records_type);
+  struct bytes key = check_bytes(L, KEY);
   struct removal how = {!lua_isnoneornil(L, 4), lua_toboolean(L, 5), check_generation(L, 4),
                         check_milliseconds(L, 3)};
-  enum store_result result = store_remove(s, key, &how, &e);
-  give_notice(L, s, 1);
+  enum store_result result = how.expired ? STORE_DONE : held_write(L, r, luaL_checknumber(L, 3), &e);
+  if (result != STORE_DONE) return push_written(L, result, &e);
+  result = store_remove(&r->store, key, &how, &e);
+  give_notice(L, r, RECORDS);
   return push_result(L, result == STORE_ABSENT ? STORE_DONE : result, &e);
 }
 
-/* records:add(key, wall, amounts, ends) -> totals of these names; false: again; nil, err, kind. amounts: by
- * name */
+/* Pushes the totals of all names. */
+static int push_all(lua_State *L, struct records *r, uint64_t wall) {
+  struct err e = ERR_INIT;
+  struct record found;
+  enum store_result result = store_get(&r->store, check_bytes(L, KEY), wall, &found, &e);
+  give_notice(L, r, RECORDS);
+  if (result == STORE_DONE) return push_counters(L, found.value);
+  if (result == STORE_ABSENT) return push_counters(L, bytes_of(NULL));
+  return push_result(L, result, &e);
+}
+
+/* records:add(key, wall, amounts, ends) -> totals of these names, of all where amounts is empty; false:
+ * again; nil, err, kind. amounts: by name */
 static int l_add(lua_State *L) {
   struct err e = ERR_INIT;
-  struct store *s = box_check(L, 1, &records_type);
-  struct bytes key = check_bytes(L, 2);
+  struct records *r = box_check(L, RECORDS, &records_type);
+  struct bytes key = check_bytes(L, KEY);
   struct addition a = {.wall = check_milliseconds(L, 3), .ends = check_milliseconds(L, 5)};
   a.list = check_amounts(L, 4, &a.count);
-  enum store_result result = store_add(s, key, &a, &e);
-  give_notice(L, s, 1);
+  enum store_result result = held_write(L, r, luaL_checknumber(L, 3), &e);
+  if (result != STORE_DONE) return push_written(L, result, &e);
+  if (!a.count) return push_all(L, r, a.wall);
+  result = store_add(&r->store, key, &a, &e);
+  give_notice(L, r, RECORDS);
   return result == STORE_DONE ? push_totals(L, a.list, a.count) : push_result(L, result, &e);
 }
 
@@ -148,13 +258,13 @@ static int l_add(lua_State *L) {
 /* records:lease(key) -> lease, fence; false: again; nil, err, kind */
 static int l_lease(lua_State *L) {
   struct err e = ERR_INIT;
-  struct store *s = box_check(L, 1, &records_type);
+  struct records *r = box_check(L, RECORDS, &records_type);
   struct bytes key = check_bytes(L, 2);
   struct lease *lease = box_new(L, &lease_type, sizeof *lease, 0);
   *lease = (struct lease)LEASE_INIT;
-  enum store_result result = store_lease(s, key, lease, &e);
+  enum store_result result = store_lease(&r->store, key, lease, &e);
   if (result == STORE_DONE) box_open(L, -1);
-  give_notice(L, s, 1);
+  give_notice(L, r, RECORDS);
   if (result != STORE_DONE) return push_result(L, result, &e);
   lua_pushinteger(L, (lua_Integer)lease->fence);
   return 2;
@@ -189,15 +299,15 @@ static const struct box_type ticket_type = {"fleet.ticket", release_ticket, NULL
 /* records:reserve(key, bytes) -> ticket; false: again; nil, err, kind */
 static int l_reserve(lua_State *L) {
   struct err e = ERR_INIT;
-  struct store *s = box_check(L, 1, &records_type);
+  struct records *r = box_check(L, RECORDS, &records_type);
   struct bytes key = check_bytes(L, 2);
   lua_Number size = luaL_checknumber(L, 3);
   luaL_argcheck(L, size >= 0 && size <= RECORD_VALUE_LIMIT, 3, "a number of bytes, at most 1 MiB, expected");
   struct file_draft *draft = box_new(L, &ticket_type, sizeof *draft, 0);
   *draft = (struct file_draft)FILE_DRAFT_INIT;
-  enum store_result result = store_reserve(s, key, (size_t)size, draft, &e);
+  enum store_result result = store_reserve(&r->store, key, (size_t)size, draft, &e);
   if (result == STORE_DONE) box_open(L, -1);
-  give_notice(L, s, 1);
+  give_notice(L, r, RECORDS);
   if (result != STORE_DONE) return push_result(L, result, &e);
   return 1;
 }
@@ -205,18 +315,19 @@ static int l_reserve(lua_State *L) {
 /* ---- opening ---- */
 
 static void release_records(void *object) {
-  store_close(object);
+  store_close(&((struct records *)object)->store);
 }
 
 /* records:directory() -> its path, without symbolic links */
 static int l_directory(lua_State *L) {
-  const struct store *s = box_check(L, 1, &records_type);
-  lua_pushstring(L, s->directory);
+  const struct records *r = box_check(L, RECORDS, &records_type);
+  lua_pushstring(L, r->store.directory);
   return 1;
 }
 
 static const luaL_Reg records_methods[] = {
     {"get", l_get},     {"put", l_put},         {"next", l_next},           {"remove", l_remove},
+    {"hold", l_hold},   {"held", l_held},       {"settle", l_settle},       {"flush", l_flush},
     {"lease", l_lease}, {"reserve", l_reserve}, {"directory", l_directory}, {"add", l_add},
     {NULL, NULL}};
 
@@ -231,12 +342,14 @@ static int l_records(lua_State *L) {
   lua_settop(L, 2);
   struct crypto *c = state_crypto(L, &e);
   if (!c) return push_failure(L, &e);
-  struct store *s = box_new(L, &records_type, sizeof *s, 1);
+  struct records *r = box_new(L, &records_type, sizeof *r, USER_VALUES);
   lua_pushvalue(L, 2);
-  lua_setiuservalue(L, 3, 1);
-  if (!store_open(s, directory, c, &e)) return push_failure(L, &e);
+  lua_setiuservalue(L, 3, USER_WARN);
+  lua_newtable(L);
+  lua_setiuservalue(L, 3, USER_HELD);
+  if (!store_open(&r->store, directory, c, &e)) return push_failure(L, &e);
   box_open(L, 3);
-  give_notice(L, s, 3);
+  give_notice(L, r, 3);
   return 1;
 }
 
