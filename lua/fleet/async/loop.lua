@@ -23,7 +23,7 @@ local exported = false -- a host waits on the descriptor
 local replies_per_turn, tasks_per_turn = 8, 16
 
 local function open()
-  engine = engine or assert(core.loop())
+  engine = engine or assert(core.loop(M.generation))
   return engine
 end
 
@@ -109,19 +109,22 @@ function M.submit(method, request, ...)
   return nil, err, kind
 end
 
-local spare = nil -- a waiter that nobody knows any more
+local spare = M.waiter(false) -- nobody knows it, but where it has a token
 
---- M.submit of a planned request that may be lost if memory ends, for a client of this generation: its waiter, or nil where the
---- engine does not take it; M.submit says why.
-function M.begin(generation, ...)
-  if generation ~= M.generation then return nil end
-  local waiter = spare or M.waiter(false)
-  if not (engine or open()):begin(waiter, ...) then return nil end
-  spare = nil
-  return waiter
+--- Plans a read for fleet.call.usual and starts it where that can be done at once: its waiter, and what the engine's `read` gives.
+--- may: false where it must not be started.
+function M.read(may, ...)
+  if spare.token then spare = M.waiter(false) end
+  local waiter = may and spare
+  return waiter, (engine or open()):read(waiter, ...)
 end
 
---- The value of a waiter that M.begin made and that was woken. The waiter is used again.
+--- Starts what M.read has only planned, with the arguments of the engine's submit.
+function M.read_on(waiter, ...)
+  return (engine or open()):submit(waiter, ...)
+end
+
+--- The value of a waiter that M.read made and that was woken. The waiter is used again.
 function M.value(waiter)
   local value = waiter.value
   waiter.token, waiter.done, waiter.value, spare = false, false, nil, waiter

@@ -86,14 +86,13 @@ function M.exchange(method, ...)
   return await(waiter)
 end
 
---- Starts a request as turns.begin does. Returns its waiter and the task that will wait for it, or nil.
-function M.begin(generation, request, base, line, settings, seconds)
+--- Plans and perhaps starts a read (turns.read). Returns the task that will wait for it, if there is one, and what turns.read gives.
+function M.read(...)
   local task = task_of[running()]
-  if task and task.cancelled then return nil end
-  return turns.begin(generation, request, base, line, settings, seconds), task
+  return task, turns.read(not (task and task.cancelled), ...)
 end
 
---- Waits for what M.begin started: true, reply; or false, what was raised meanwhile.
+--- Waits for what M.read started: true, reply; or false, what was raised meanwhile.
 function M.reply(waiter, task)
   if not task then return compat.pcall(turns.wait_outside, waiter) end
   waiter.task, task.waiter = task, waiter

@@ -12,8 +12,8 @@ local tokens = require "fleet.oauth.tokens"
 
 local M = {}
 
-local plan, value_in = core.plan, core.value
-local begin, reply_to, enter, leave = tasks.begin, tasks.reply, tasks.enter, tasks.leave
+local value_in = core.value
+local read, read_on, reply_to, enter, leave = tasks.read, tasks.read_on, tasks.reply, tasks.enter, tasks.leave
 local bearer = "Authorization: Bearer "
 
 --- Whether calls of the row can be usual ones.
@@ -22,20 +22,21 @@ function M.may_be(row)
 end
 
 --- What usual reads of a client need, known once for many: a part of its context, made anew when the client is closed or listened to.
---- false where its calls are not usual.
+--- false where its calls are not usual. What stands without a name is what the engine reads (src/bind/http/submit.c).
 function M.way(context)
   if context.closed or context.is_regulated or observers.are_there(context) then return false end
   local config, settings = context.config, send.settings(context)
   if not settings then return false end
-  return { settings = settings, seconds = config.timeout, line = config.token and bearer .. config.token or false, token = config.token,
+  return { settings, config.timeout, config.token and bearer .. config.token or false, token = config.token,
     delays = context.store:delays() }
 end
 
--- What is sent as authorization, and its token; nil where something must be asked or said first.
-local function authorization(context, way, token_kind)
-  if way.line then return way.line, way.token end
-  local token = tokens.at_hand(context, token_kind)
-  if token then return bearer .. token, token end
+-- Starts a read whose token the engine did not know. Returns the token, or nil where something must be asked or said first.
+local function start(waiter, request, context, token_kind, seconds)
+  local way = waiter and context.way
+  local token = way and tokens.at_hand(context, token_kind)
+  local seconds_left = way and (seconds > 0 and seconds or way[2])
+  return token and read_on(waiter, request, context.base_url, bearer .. token, way[1], seconds_left) and token
 end
 
 -- true, value of a good reply; or false. What takes memory comes when the call has been left.
@@ -58,11 +59,15 @@ end
 function M.method(row, perform, answered)
   local pointer, token_kind = row.pointer, row.tokens[1]
   return function(handle, ...)
-    local request, seconds, _, wanted_token, context, id = plan(pointer, handle, ...)
-    local way, line, token, waiter, task = context.way, nil, nil, nil, nil
-    if way and not wanted_token then line, token = authorization(context, way, token_kind) end
-    if line then waiter, task = begin(context.generation, request, context.base_url, line, way.settings, seconds or way.seconds) end
-    if not waiter then return perform(row, request, handle) end
+    local task, waiter, request, sent, context, id, wanted_token, seconds = read(pointer, handle, ...)
+    local token
+    if sent then
+      token = context.way.token
+    else
+      token = sent == false and not wanted_token and start(waiter, request, context, token_kind, seconds)
+      if not token then return perform(row, request, handle) end
+    end
+    local way = context.way
     enter()
     context.under_way = context.under_way + 1
     local ran, reply = reply_to(waiter, task)

@@ -148,13 +148,13 @@ static bool stands_for_none(const struct plan *p, int index) {
   return false;
 }
 
-static int l_plan(lua_State *L) {
-  struct plan p = {.L = L, .row = row_at(L, 1), .handle = 2, .separator = ""};
-  const char *kind = handle_kind(L, 2);
+const struct request *push_plan(lua_State *L, int first) {
+  struct plan p = {.L = L, .row = row_at(L, first), .handle = first + 1, .separator = ""};
+  const char *kind = handle_kind(L, p.handle);
   if (!kind || strcmp(kind, p.row->handle) != 0) mistake(&p, "call it with a colon, on a %s", p.row->handle);
   p.request = request_new(L, p.row);
   p.box = lua_gettop(L);
-  int argument = 3;
+  int argument = first + 2;
   if (!p.row->message) write_path(&p, &argument);
   if (takes_params(&p))
     p.params = params_at(&p, argument++);
@@ -169,7 +169,11 @@ static int l_plan(lua_State *L) {
   else
     write_now(&p);
   lua_settop(L, p.box);
-  return 1 + push_settings(L, p.request, p.handle);
+  return p.request;
+}
+
+static int l_plan(lua_State *L) {
+  return 1 + push_settings(L, push_plan(L, 1), 2);
 }
 
 /* core.check_id(what, value) -> the id as a string; raises for what cannot be one (an id becomes part of an

@@ -35,6 +35,10 @@ extern const char *const token_kind_names[]; /* by enum token_kind; the first is
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);
 
+/* Plans a call: a row, a handle and the caller's arguments from first on, to the top of the stack. Pushes the
+ * request alone; the caller's mistakes raise. */
+const struct request *push_plan(lua_State *L, int first);
+
 /* Pushes what the call needs to know of the request: request:settings. handle: 0 without one. Returns how
  * many. */
 int push_settings(lua_State *L, const struct request *r, int handle);

@@ -5,13 +5,16 @@
 #include <string.h>
 #include <time.h>
 
+/* core.loop(generation): for the clients of this generation */
 static int l_loop(lua_State *L) {
   struct err e = ERR_INIT;
+  lua_Integer generation = luaL_checkinteger(L, 1);
   struct loop *l = box_new(L, &loop_type, sizeof *l, 2);
   for (int i = LOOP_WAITERS; i <= LOOP_SLEEPERS; i++) {
     lua_newtable(L);
     lua_setiuservalue(L, -2, i);
   }
+  l->generation = generation;
   l->interrupts = host_interrupts(L);
   l->shared = calloc(1, sizeof *l->shared);
   if (!l->shared) return luaL_error(L, "out of memory");
@@ -186,7 +189,7 @@ static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"timeout", l_timeout},
                                         {"watch", l_watch},
                                         {"submit", loop_l_submit},
-                                        {"begin", loop_l_begin},
+                                        {"read", loop_l_read},
                                         {"submit_raw", loop_l_submit_raw},
                                         {"cancel", l_cancel},
                                         {"take", l_take},

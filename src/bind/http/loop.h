@@ -28,10 +28,11 @@ struct loop {
   struct timers sleepers;
   struct untaken untaken;
   lua_Integer last_token;
-  double own, told; /* seconds that loop:timeout was last given, and what it answered; negative: none */
-  bool stepped;     /* by loop:wait, since when nothing was looked at */
-  bool exported;    /* a host waits on the descriptor: its timer must be armed */
-  bool interrupts;  /* host_interrupts */
+  lua_Integer generation; /* of the clients that it serves */
+  double own, told;       /* seconds that loop:timeout was last given, and what it answered; negative: none */
+  bool stepped;           /* by loop:wait, since when nothing was looked at */
+  bool exported;          /* a host waits on the descriptor: its timer must be armed */
+  bool interrupts;        /* host_interrupts */
 };
 
 extern const struct box_type loop_type;
@@ -40,11 +41,11 @@ struct loop *check_loop(lua_State *L); /* the first argument */
 void open_settings(lua_State *L);        /* core.settings */
 bool host_interrupts(lua_State *L);      /* whether the host may interrupt Lua code */
 void refuse_interruptions(lua_State *L); /* raises where it may interrupt the running coroutine */
-double
-untaken_seconds(const struct untaken *u); /* until the descriptor is to be ready again; negative: never */
-void untaken_told(struct untaken *u);     /* a turn has begun */
+/* Until the descriptor is to be ready again; negative: never. */
+double untaken_seconds(const struct untaken *u);
+void untaken_told(struct untaken *u); /* a turn has begun */
 
-int loop_l_submit(lua_State *L), loop_l_begin(lua_State *L), loop_l_submit_raw(lua_State *L);
+int loop_l_submit(lua_State *L), loop_l_read(lua_State *L), loop_l_submit_raw(lua_State *L);
 int loop_l_sleep(lua_State *L), loop_l_next_at(lua_State *L), loop_l_due(lua_State *L);
 int loop_l_untaken(lua_State *L), loop_l_taken(lua_State *L);
 

@@ -1,3 +1,4 @@
+#include "bind/call/handles.h"
 #include "bind/call/request.h"
 #include "bind/http/loop.h"
 #include "bind/lua/secret.h"
@@ -145,17 +146,13 @@ static const char *address(lua_State *L, struct outgoing *o, const char *base, c
   return o->url;
 }
 
-/* From the arguments request, base, authorization line or nil, settings, timeout, sink or nil. */
-static void read_call(lua_State *L, struct outgoing *o) {
-  const struct request *request = check_written(L, 3);
-  const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
-  lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
+/* Of a planned request: base, authorization line or NULL, the settings at an index. */
+static void fill(lua_State *L, struct outgoing *o, const struct request *request, const char *base,
+                 const char *authorization, int settings) {
   o->r = (struct http_request){0};
   o->count = 0;
   o->r.method = request->row->verb;
-  o->r.http2 = take_settings(L, 6, o)->http2 && !request_is_write(request);
-  o->r.timeout = luaL_checknumber(L, 7);
-  o->r.sink = (int)luaL_optinteger(L, 8, 0);
+  o->r.http2 = take_settings(L, settings, o)->http2 && !request_is_write(request);
   if (request_is_write(request) && !request->idempotent) o->r.idle_limit = ONCE_IDLE_SECONDS;
   if (authorization) add_header(L, o, authorization);
   if (request->row->verb[0] != 'G') add_header(L, o, "Content-Type: application/json");
@@ -169,20 +166,69 @@ int loop_l_submit(lua_State *L) {
   struct loop *l = check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   struct outgoing o;
-  read_call(L, &o);
+  const struct request *request = check_written(L, 3);
+  lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
+  fill(L, &o, request, luaL_checkstring(L, 4), luaL_optstring(L, 5, NULL), 6);
+  o.r.timeout = luaL_checknumber(L, 7);
+  o.r.sink = (int)luaL_optinteger(L, 8, 0);
   return submit(L, l, &o);
 }
 
-/* loop:begin(...): as submit, but says no more than that it did not start, as in a forked child. */
-int loop_l_begin(lua_State *L) {
-  struct loop *l = box_check(L, 1, &loop_type);
-  luaL_checktype(L, 2, LUA_TTABLE);
+/* ---- usual reads: planned and started in one call ---- */
+
+/* What a client's context has as `way`, where its reads are usual ones: a list of the settings, the seconds
+ * that a call may take, and the line of a token that was given once for all, or false. */
+enum { WAY_SETTINGS = 1, WAY_SECONDS, WAY_LINE };
+
+/* Pushes the three at the top of the stack; false, where the way was not looked for yet, there is none, or it
+ * says less. */
+static bool push_way(lua_State *L, int context) {
+  lua_pushliteral(L, "way");
+  lua_rawget(L, context);
+  int way = lua_gettop(L);
+  if (!lua_istable(L, way)) return false;
+  for (int i = WAY_SETTINGS; i <= WAY_LINE; i++) lua_rawgeti(L, way, i);
+  return lua_isstring(L, -1);
+}
+
+static bool start_usual(lua_State *L, struct loop *l, const struct request *request, int context) {
   struct err e = ERR_INIT;
   struct outgoing o;
-  if (poller_forked(&l->shared->poller)) return 0;
-  read_call(L, &o);
-  lua_pushboolean(L, start(L, l, &o, &e));
-  return 1;
+  if (request->token_kind != TOKEN_END || !request->written || !lua_istable(L, 2)) return false;
+  if (!push_way(L, context)) return false;
+  int line = lua_gettop(L);
+  lua_getfield(L, context, "base_url");
+  fill(L, &o, request, luaL_checkstring(L, -1), lua_tostring(L, line), line - WAY_LINE + WAY_SETTINGS);
+  o.r.timeout = request->timeout > 0 ? request->timeout : luaL_checknumber(L, line - WAY_LINE + WAY_SECONDS);
+  return start(L, l, &o, &e);
+}
+
+static bool serves(lua_State *L, struct loop *l, int context) {
+  lua_getfield(L, context, "generation");
+  return lua_tointeger(L, -1) == l->generation && !poller_forked(&l->shared->poller);
+}
+
+/* loop:read(waiter or false, row, handle, ...) -> request, whether it is on its way, context, id, the kind of
+ * token that was asked for, timeout. core.plan, and where the client's way says how, loop:submit; nil for a
+ * client of another generation. */
+int loop_l_read(lua_State *L) {
+  struct loop *l = box_check(L, 1, &loop_type);
+  const struct request *request = push_plan(L, 3);
+  int box = lua_gettop(L), context = box + 1;
+  luaL_checkstack(L, 20, "request");
+  handle_push_context(L, 4);
+  bool served = serves(L, l, context), sent = served && start_usual(L, l, request, context);
+  lua_settop(L, context);
+  if (served)
+    lua_pushboolean(L, sent);
+  else
+    lua_pushnil(L);
+  lua_insert(L, context);
+  handle_push_id(L, 4);
+  if (sent) return 4;
+  lua_pushstring(L, token_kind_names[request->token_kind]);
+  lua_pushnumber(L, request->timeout);
+  return 6;
 }
 
 static void read_headers(lua_State *L, int index, struct outgoing *o) {
