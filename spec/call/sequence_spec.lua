@@ -178,7 +178,7 @@ describe("a call", function()
       assert.is_true(got.value.changed)
       local paths = {}
       for i, request in ipairs(got.list) do paths[i] = request.path:match("[^/]+$") end
-      assert.same({ "honk_horn", "wake_up", seam.vin, seam.vin, seam.vin, "honk_horn" }, paths)
+      assert.same({ "honk_horn", "wake_up", "products", seam.vin, seam.vin, "honk_horn" }, paths) -- the free list first
     end)
 
     it("wakes it once only", function()
