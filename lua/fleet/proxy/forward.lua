@@ -51,9 +51,7 @@ local jws_row = rows.by_name.create_fleet_telemetry_config_jws
 
 local function telemetry_problems(config, wall)
   if type(config) ~= "table" then return "'config' is missing" end
-  local lines = {}
-  for i, problem in ipairs(telemetry_check.check(config, wall).problems) do lines[i] = problem.where .. " " .. problem.message end
-  return lines[1] and table.concat(lines, "; ")
+  return telemetry_check.told(telemetry_check.check(config, wall))
 end
 
 --- Signs a telemetry configuration and sends it. body: the decoded body of the plain row.

@@ -4,7 +4,6 @@ local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local records = require "fleet.resources.record"
-local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 
 local M = {}
@@ -21,15 +20,9 @@ end
 function M.locate(car, options)
   local data, err, kind = car:vehicle_data({ endpoints = { "location_data", "drive_state" } }, options)
   if not data then return nil, err, kind end
-  local place = tables.add(tables.copy(type(data.location_data) == "table" and data.location_data or {}),
-    type(data.drive_state) == "table" and data.drive_state or {})
-  if type(place.latitude) ~= "number" or type(place.longitude) ~= "number" then
-    return errors.failure("forbidden", "locate: the position was withheld: the token needs vehicle_location, and the owner may hide it")
-  end
-  local at = type(place.gps_as_of) == "number" and place.gps_as_of or nil
-  return {
-    lat = place.latitude, lon = place.longitude, heading = place.heading, at = at, age = at and math.max(0, wall(car) - at) or nil,
-  }
+  local place = core.car_place(data, wall(car))
+  if place then return place end
+  return errors.failure("forbidden", "locate: the position was withheld: the token needs vehicle_location, and the owner may hide it")
 end
 
 -- ---- navigate ----
@@ -37,12 +30,7 @@ end
 local function route(car, left)
   local data, err, kind = car:vehicle_data({ endpoints = { "drive_state", "location_data" } }, { timeout = left })
   if not data then return nil, err, kind end
-  local drive = type(data.drive_state) == "table" and data.drive_state or {}
-  local name = drive.active_route_destination
-  return {
-    destination = type(name) == "string" and name or nil, minutes = drive.active_route_minutes_to_arrival,
-    miles = drive.active_route_miles_to_arrival,
-  }
+  return core.car_route(data)
 end
 
 local function request_of(car, address)
@@ -79,14 +67,6 @@ end
 
 -- ---- wait_until ----
 
-local function at_path(data, path)
-  for name in string.gmatch(path, "[^.]+") do
-    if type(data) ~= "table" then return nil end
-    data = data[name]
-  end
-  return data
-end
-
 local list_age = 10 -- seconds
 
 -- The record where that tells, from the free list where that has the field; a live look only at a car that the record shows awake.
@@ -102,7 +82,7 @@ local function look(car, path, left)
     if kind == "asleep" or kind == "offline" then return { state = kind, unseen = true } end
     return nil, failure, kind
   end
-  return { value = at_path(data, path), state = record.state }
+  return { value = core.field(data, path), state = record.state }
 end
 
 local function checked(given)

@@ -2,7 +2,6 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local tables = require "fleet.util.tables"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local retry = require "fleet.call.retry"
@@ -15,33 +14,16 @@ local M = {}
 
 local row = rows.by_name.create_fleet_telemetry_config
 
---- skipped_vehicles is an object from reason to VINs, or a list of { vin, reason }: both become a list of { vin =, reason =,
---- advice = }.
-local function skipped_list(skipped)
-  local list = core.skipped_vehicles(skipped)
-  table.sort(list, function(a, b) return tostring(a.vin) .. tostring(a.reason) < tostring(b.vin) .. tostring(b.reason) end)
-  return list
-end
-
 local function with_skipped(plain, client, ...)
   local value, err, kind = plain(client, ...)
-  if type(value) == "table" and type(value.skipped_vehicles) == "table" then
-    value.skipped_vehicles = skipped_list(value.skipped_vehicles)
-  end
-  return value, err, kind
+  return core.with_skipped(value), err, kind
 end
 M.create_jws = with_skipped
 
-local function refusal(message, more)
-  local facts = tables.copy(more, { outcome = "not_sent", request = row.verb .. " " .. row.path })
-  return errors.failure("invalid", row.name .. ": " .. message, facts)
-end
-
-local function problems_told(report)
-  local lines = {}
-  for i, problem in ipairs(report.problems) do lines[i] = problem.where .. " " .. problem.message end
-  return refusal(table.concat(lines, "; ") .. " (force = true sends it all the same)",
-    { problems = report.problems, warnings = report.warnings })
+local function refusal(told, report)
+  return errors.failure("invalid", string.format("%s: %s (force = true sends it all the same)", row.name, told), {
+    outcome = "not_sent", request = row.verb .. " " .. row.path, problems = report.problems, warnings = report.warnings,
+  })
 end
 
 -- The audience of the token: every vehicle that trusts the key, or the one that is named.
@@ -69,7 +51,8 @@ function M.create(plain, client, params, options, ...)
   end
   local _, wall = context.clock()
   local report = telemetry_check.check(params.config, wall)
-  if #report.problems > 0 and not (options and options.force) then return problems_told(report) end
+  local told = telemetry_check.told(report)
+  if told and not (options and options.force) then return refusal(told, report) end
   local value, err, kind
   if context.config.commands == "proxy" then
     value, err, kind = with_skipped(through_proxy, client, params, options)

@@ -10,6 +10,9 @@ local M = {}
 -- configuration without problems can be sent. Raises when config is no table.
 M.check = core.telemetry_check
 
+--- The problems of a report as one sentence, or nil when it has none.
+M.told = core.telemetry_told
+
 --- The newest of the firmware versions that first knew the fields of a configuration, or nil.
 M.since = core.telemetry_since
 

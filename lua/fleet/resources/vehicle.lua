@@ -2,7 +2,6 @@
 
 local core = require "fleet.core"
 local on_demand = require "fleet.util.on_demand"
-local tables = require "fleet.util.tables"
 
 local M = { around = {}, methods = {} }
 
@@ -24,12 +23,7 @@ M.around.wake_up = with_state
 --- location_hidden = true when location was asked for and withheld.
 function M.around.vehicle_data(plain, car, params, ...)
   local value, err, kind = with_state(plain, car, params, ...)
-  local asked = type(params) == "table" and tables.set(params.endpoints).location_data
-  if type(value) == "table" and asked then
-    local drive = value.drive_state or {}
-    local place = value.location_data or drive
-    if place.latitude == nil and drive.latitude == nil then value.location_hidden = true end
-  end
+  if core.position_withheld(value, params) then value.location_hidden = true end
   return value, err, kind
 end
 

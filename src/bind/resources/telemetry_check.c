@@ -350,6 +350,34 @@ static int l_since(lua_State *L) {
   return 1;
 }
 
+static void add_member_text(lua_State *L, struct buf *text, int table, const char *name) {
+  lua_getfield(L, table, name);
+  size_t size;
+  const char *value = luaL_tolstring(L, -1, &size);
+  buf_add(text, value, size);
+  lua_pop(L, 2);
+}
+
+/* core.telemetry_told(report) -> its problems as one sentence, or nil: it has none */
+static int l_told(lua_State *L) {
+  enum { LIST = 2, TEXT = 3, ENTRY = 4 };
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_getfield(L, 1, "problems");
+  luaL_checktype(L, LIST, LUA_TTABLE);
+  struct buf *text = push_scratch(L);
+  for (lua_Integer i = 1; lua_geti(L, LIST, i) == LUA_TTABLE; i++, lua_settop(L, TEXT)) {
+    if (i > 1) buf_text_add(text, "; ");
+    add_member_text(L, text, ENTRY, "where");
+    buf_put(text, ' ');
+    add_member_text(L, text, ENTRY, "message");
+  }
+  lua_settop(L, TEXT);
+  if (!text->size && buf_ok(text)) return 0;
+  push_buf(L, text);
+  return 1;
+}
+
 /* core.firmware_older(version, other) -> whether it comes before, or nil when version is no version */
 static int l_firmware_older(lua_State *L) {
   const char *version = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
@@ -364,6 +392,7 @@ static int l_firmware_older(lua_State *L) {
 void open_telemetry(lua_State *L) {
   static const luaL_Reg functions[] = {{"telemetry_check", l_check},
                                        {"telemetry_since", l_since},
+                                       {"telemetry_told", l_told},
                                        {"firmware_older", l_firmware_older},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);

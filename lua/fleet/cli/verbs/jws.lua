@@ -21,11 +21,11 @@ local takes = {
 local function check_configuration(context, claims, force)
   if claims.hostname == nil or claims.fields == nil or force then return true end
   local _, wall = core.clock()
-  local report = context:check(require("fleet.resources.telemetry_check").check, claims, wall)
-  if #report.problems == 0 then return true end
-  local lines = {}
-  for i, problem in ipairs(report.problems) do lines[i] = problem.where .. " " .. problem.message end
-  local text = "jws: " .. table.concat(lines, "; ") .. " (--force signs it all the same)"
+  local telemetry_check = require "fleet.resources.telemetry_check"
+  local report = context:check(telemetry_check.check, claims, wall)
+  local told = telemetry_check.told(report)
+  if not told then return true end
+  local text = "jws: " .. told .. " (--force signs it all the same)"
   return errors.failure("invalid", text, { problems = report.problems, warnings = report.warnings })
 end
 
