@@ -421,6 +421,20 @@ describe("tokens", function()
     lease:release()
   end)
 
+  it("does not wait for whoever is exchanging while its token still serves", function()
+    clock.advance(28800 - 30)
+    local lease = assert(store:lease("token/home/user", 90)) -- its holder may be dead
+    for _ = 1, 2 do assert.equal("a1", tokens.access(account, "user", { deadline = core.clock() + 30 })) end
+    assert.same({ 0, {} }, { account.slept, accounts.events(account) })
+    clock.advance(26)
+    assert.equal("a1", tokens.access(account, "user", { deadline = core.clock() + 3 })) -- it may end on the way: another is worth waiting
+    assert.is_true(account.slept > 0)
+    assert.is_nil((tokens.access(account, "user", { rejected = "a1", deadline = core.clock() + 1 })))
+    lease:release()
+    assert.equal("a2", tokens.access(account, "user"))
+    assert.equal(2, #server.requests)
+  end)
+
   it("takes the pair that somebody stored just before it had the lease", function()
     clock.advance(30000)
     account.store = broken {

@@ -8,7 +8,7 @@ local poll = require "fleet.async.poll"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local exchange_seconds = 30 -- an exchange that has begun is given this long, whatever the caller's time
-local lease_seconds = 2 * exchange_seconds + 30
+local lease_seconds = 2 * exchange_seconds + 30 -- outlives what its holder sends, however slow the holder is (doc/manual/tokens.md)
 local first_pause, longest_pause = 0.02, 0.5
 local record_bytes = 16384 -- more than any reply seen, several times
 

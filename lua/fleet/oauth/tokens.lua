@@ -18,6 +18,7 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 local M = {}
 
 local failure = endpoint.failure
+local serves_for = 5 -- seconds that a token must live on to be sent without a look at another
 
 -- ---- exchanging ----
 
@@ -30,16 +31,17 @@ local function await(context, flight, seconds)
 end
 
 -- In a task of its own where there are tasks: a caller who gives up must not take an exchange with it. Those who
--- bring the same key wait for one exchange.
-local function apart(slot, key, grant, seconds)
+-- bring the same key wait for one exchange. patience: seconds for which another process's exchange is waited for; nil: as many.
+local function apart(slot, key, grant, seconds, patience)
   local context = slot.context
   seconds = seconds or context.config.timeout or 30
-  if not context.spawn then return refresh_under_lease(slot, grant, seconds) end
+  patience = patience or seconds
+  if not context.spawn then return refresh_under_lease(slot, grant, patience) end
   local flights = cache.flights(context)
   if flights[key] and flights[key].state ~= "failed" then return await(context, flights[key], seconds) end
   local ended = false
   local flight = context.spawn(function()
-    local ok, token, err, kind = pcall(refresh_under_lease, slot, grant, seconds)
+    local ok, token, err, kind = pcall(refresh_under_lease, slot, grant, patience)
     ended, flights[key] = true, nil
     if not ok then error(token, 0) end
     return token, err, kind
@@ -61,6 +63,14 @@ end
 local function grant_for(slot, token, rejected)
   if slot.kind ~= "partner" then return { kind = "refresh", rejected = rejected } end
   return { kind = "partner", scope = token and token:facts().asked or nil, rejected = rejected }
+end
+
+-- Whose token serves for now waits for an exchange of this process, but not for that of another, which may be dead.
+local function renew(slot, token, serves, options)
+  local seconds = options.deadline and options.deadline - tasks.real()
+  local grant = grant_for(slot, token, options.rejected)
+  if not serves or cache.flights(slot.context)[slot.kind] then return apart(slot, slot.kind, grant, seconds) end
+  return apart(slot, slot.kind .. "/early", grant, seconds, 0)
 end
 
 --- The access token that M.access would return at once, or nil where something must be asked or said first.
@@ -86,12 +96,13 @@ function M.access(context, token_kind, options)
   local plan, left, why = need.plan(config, slot, token, mono, wall, rejected)
   if not plan then return nil, left, why end
   if plan == "use" then return token:access(), rejected and "stored" or nil end
+  local serves = left and left > serves_for and not rejected
   local fresh
-  fresh, err, kind = apart(slot, token_kind, grant_for(slot, token, rejected), options.deadline and options.deadline - tasks.real())
+  fresh, err, kind = renew(slot, token, serves, options)
   if fresh then return fresh:access() end
   local still_good = token and left and left > 0 and rejected ~= token:access()
   if kind == "auth" or not still_good then return nil, err, kind end
-  slot:tell("token_not_renewed", err)
+  if kind ~= "busy" or not serves then slot:tell("token_not_renewed", err) end
   return token:access()
 end
 
