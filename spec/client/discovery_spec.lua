@@ -3,7 +3,6 @@
 local accounts = require "spec.support.fixtures.accounts"
 local core = require "fleet.core"
 local fleet = require "fleet"
-local region = require "fleet.region"
 
 local vendor = core.vendors()[1]
 local base = {}
@@ -24,7 +23,7 @@ describe("a token's hint", function()
     { "nothing for a foreign audience", { aud = { "https://evil.example" } }, nil, nil },
   }
   for _, case in ipairs(cases) do
-    it("is " .. case[1], function() assert.equal(case[4], region.hint(vendor, case[2], case[3])) end)
+    it("is " .. case[1], function() assert.equal(case[4], core.region_hint(vendor.name, case[2], case[3])) end)
   end
 end)
 

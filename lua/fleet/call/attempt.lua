@@ -53,7 +53,7 @@ local function exchange(call, token, number, left)
     entry, kind, message, facts = turn.admit(call)
     if not entry then return failure.new(call, kind, message, facts) end
   end
-  local reply, err, kind = send.request(call, call.proxied and call.context.proxy_url or region.base(call.context), token, left)
+  local reply, err, kind = send.request(call, call.proxied and call.context.proxy_url or call.context.base_url, token, left)
   local now, wall = tasks.loop.clock()
   call.answered, call.answered_wall = now, wall
   if not reply then

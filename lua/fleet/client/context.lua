@@ -103,7 +103,7 @@ end
 local function fresh_table()
   return {}
 end
-parts.states, parts.wakes, parts.sessions, parts.zones = fresh_table, fresh_table, fresh_table, fresh_table
+for _, name in ipairs { "states", "wakes", "sessions", "obedient", "zones" } do parts[name] = fresh_table end
 
 local metatable = {}
 

@@ -9,7 +9,6 @@ local errors = require "fleet.util.errors"
 local cache = require "fleet.oauth.token_cache"
 local endpoint = require "fleet.oauth.token_endpoint"
 local need = core.token_need
-local region = require "fleet.region"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local refresh_under_lease = require "fleet.oauth.refresh"
@@ -195,7 +194,7 @@ end
 -- Claims are hints: read where they can be read, never relied on.
 local function describe(context, token, unsaved)
   local info, claims, prefix = token:describe(context.clock())
-  info.unsaved, info.region = unsaved and true or false, region.hint(context.vendor, claims, prefix)
+  info.unsaved, info.region = unsaved and true or false, core.region_hint(context.vendor.name, claims, prefix)
   return info
 end
 

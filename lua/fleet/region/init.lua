@@ -15,12 +15,7 @@ end
 --- The base address that a 421 names, or nil when it names none that may be trusted, or the one that was asked.
 function M.named(context, reply)
   local base_url = core.other_host(reply, hosts_of(context))
-  return base_url ~= M.base(context) and base_url or nil
-end
-
---- The base address of the account.
-function M.base(context)
-  return context.base_url
+  return base_url ~= context.base_url and base_url or nil
 end
 
 --- Takes a base address for this account and keeps it in the store, so that the next process starts with it.
@@ -50,13 +45,6 @@ end
 function M.describe(context)
   local name = M.name_of(context.vendor, context.base_url)
   return (name and "region " .. name .. ", " or "") .. context.base_url
-end
-
---- Where the account lives by what its tokens say: a name such as "eu", perhaps one that no row knows, or nil. A hint for
---- routing and nothing else: claims are not verified, may be absent and may change. claims: of the access token;
---- start: of the refresh token, which begins with the region where it is of the known form ("EU_…").
-function M.hint(vendor, claims, start)
-  return core.region_hint(vendor.name, claims, start)
 end
 
 --- The addresses where the account may live, the likeliest first: what its tokens hint at, the address in use, and the

@@ -57,31 +57,24 @@ local function handshake_with(call, slot, which)
   return ok, err, kind
 end
 
--- Every key of the account is tried, the new one first (key rotation).
-local function handshake(call, slot)
-  local ok, err, kind
-  for which = 1, #call.context.keys do
+-- A session goes on with the key it was made with, as long as that is on the vehicle. Else every key of the account is tried, the
+-- new one first (key rotation).
+local function handshake(call, slot, due)
+  local keys, ok, err, kind = #call.context.keys, nil, nil, "key_not_paired"
+  if due == "confirm" then
+    ok, err, kind = handshake_with(call, slot, slot.which)
+    if keys == 1 then return ok, err, kind end
+  end
+  for which = 1, keys do
+    if kind ~= "key_not_paired" then break end
     ok, err, kind = handshake_with(call, slot, which)
-    if ok or kind ~= "key_not_paired" then break end
   end
   return ok, err, kind
 end
 
--- A session goes on with the key it was made with, as long as that is on the vehicle.
-local function confirm(call, slot)
-  local ok, err, kind = handshake_with(call, slot, slot.which)
-  if kind ~= "key_not_paired" or #call.context.keys == 1 then return ok, err, kind end
-  return handshake(call, slot)
-end
-
-local function exchange_keys(call, slot, due)
-  if due == "begin" then return handshake(call, slot) end
-  return confirm(call, slot)
-end
-
 local function fresh_session(call, slot)
   local due = slot.session:due(call.facts.idempotent, tasks.now())
-  if due then return exchange_keys(call, slot, due) end
+  if due then return handshake(call, slot, due) end
   return true
 end
 
@@ -90,7 +83,7 @@ local function sign(call, slot, now, wall)
   local context, repeatable = call.context, call.facts.idempotent
   local ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall)
   if ok == false then
-    ok, err, kind = exchange_keys(call, slot, err)
+    ok, err, kind = handshake(call, slot, err)
     now, wall = context.clock()
     if ok then ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall) end
   end

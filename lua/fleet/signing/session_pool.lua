@@ -18,7 +18,6 @@ local M = {}
 -- reserved in the store is nobody else's, and a save without the lease fails.
 local shortest_lease, beyond_call = 15, 5 -- seconds
 local block = 32 -- counters per reservation: what a vehicle tolerates (doc/protocol.md#counters-and-time)
-local stride = 64 -- counters: more than anybody draws between two looks at a session
 local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
 local longest_turn = 2 -- seconds of use after which other processes get their turn
 local lease_gap = 0.15 -- seconds for which the lease then stays free: longer than they pause
@@ -160,18 +159,12 @@ function M.renew(context, slot, which)
   return use_session(slot, session, which)
 end
 
--- A stored state may be an old copy, or somebody may go on with another copy of it. Whoever takes it goes to a place of his
--- own, beyond what was used since.
-local function pass_over(session)
-  session:skip(stride * (1 + string.byte(core.random_text(1) or "A") % 64))
-end
-
 -- The state says itself whose key wrote it; the first key of a list of two may not be on the vehicle yet.
 local function resume(context, slot, state)
   for which = 1, #context.keys do
     local session = new_session(context, slot, which, state)
     if session and session:ready() then
-      pass_over(session)
+      session:pass_over()
       return use_session(slot, session, which)
     end
     if session then session:close() end

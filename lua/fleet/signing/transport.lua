@@ -18,26 +18,16 @@ local function store_key(vin)
   return "plain/" .. vin
 end
 
--- context -> { vin = true }: it obeyed a signed command of this client, so that the store need not be asked again.
-local obedient = setmetatable({}, { __mode = "k" })
-
-local function note_signed(context, vin, obeyed)
-  obedient[context] = obedient[context] or {}
-  obedient[context][vin] = obeyed
-end
-
-local function has_obeyed(context, vin)
-  return obedient[context] ~= nil and obedient[context][vin] == true
-end
+-- context.obedient has the vehicles that obeyed a signed command of this client: the store need not be asked again.
 
 local function remember(context, vin, plain)
-  if plain then note_signed(context, vin, nil) end
+  if plain then context.obedient[vin] = nil end
   context.store:put(store_key(vin), plain and "1" or "0", { ttl = remembered })
 end
 
 -- What the vehicle itself answered lately counts more than what fleet_status said.
 local function known_as_plain(context, vin)
-  if has_obeyed(context, vin) then return false end
+  if context.obedient[vin] then return false end
   local answered = context.store:get(store_key(vin))
   if answered then return answered == "1" end
   local info = status_cache.recall(context, vin)
@@ -55,11 +45,11 @@ end
 
 local function perform_signed(call)
   call.signed, call.domain = true, call.row.domain
-  if not has_obeyed(call.context, call.id) and not core.is_vin(call.id) then
+  if not call.context.obedient[call.id] and not core.is_vin(call.id) then
     return failure.new(call, "unsupported", "a signed command needs the VIN, not an id")
   end
   local value, err, kind = calls.guarded(call, command.perform)
-  if not err then note_signed(call.context, call.id, true) end
+  if not err then call.context.obedient[call.id] = true end
   return value, err, kind
 end
 
@@ -100,7 +90,7 @@ end
 
 -- One certain refusal that the other way may mend is followed by the other way.
 local function travel(call, transport)
-  local refused = {}
+  local refused
   while true do
     local value, err, kind
     if transport == "signed" then
@@ -109,6 +99,7 @@ local function travel(call, transport)
       value, err, kind = perform_plain(call, transport)
     end
     if not err then return value end
+    refused = refused or {}
     local follows, new_kind, advice = after_refusal(call, transport, err, refused)
     learn(call, transport, follows, refused)
     if not follows then return nil, err, kind end

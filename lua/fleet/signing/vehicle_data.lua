@@ -4,42 +4,20 @@
 -- messages (CarServer.GetVehicleData), in snake_case without "state".
 
 local core = require "fleet.core"
-local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local failure = require "fleet.call.failure"
 local state = require "fleet.call.state"
 local command = require "fleet.signing.command"
-local tables = require "fleet.util.tables"
 
 local M = {}
 
-local members = {
-  charge = "getChargeState", climate = "getClimateState", drive = "getDriveState", location = "getLocationState",
-  closures = "getClosuresState", charge_schedule = "getChargeScheduleState", tire_pressure = "getTirePressureState",
-  preconditioning_schedule = "getPreconditioningScheduleState", media = "getMediaState", media_detail = "getMediaDetailState",
-  software_update = "getSoftwareUpdateState", parental_controls = "getParentalControlsState",
-}
-local names = tables.sorted_keys(members)
-
 local row = setmetatable({ name = "signed_data", method = "signed_data", write = false }, { __index = rows.by_name.signed_command })
-
-local function message_for(wanted)
-  if type(wanted) ~= "table" or #wanted == 0 then
-    errors.usage("signed_data: a list of sections is needed: " .. table.concat(names, ", "))
-  end
-  local message = {}
-  for _, name in ipairs(wanted) do
-    if not members[name] then errors.unknown_name("signed_data", "section", name, names) end
-    message["vehicleAction.getVehicleData." .. members[name]] = {}
-  end
-  return assert(core.encode_message("CarServer.Action", message))
-end
 
 --- Sections of the vehicle's data, signed and, on newer firmware, encrypted: { charge_state = {...}, ..., authenticated = }.
 --- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
 function M.method(car, wanted, options)
-  local payload = message_for(wanted)
+  local payload = core.sections_message(wanted)
   local call = state.new(row, core.plan(row.pointer, car, "", options), car)
   call.payload, call.domain, call.signed = payload, "infotainment", true
   call.facts.idempotent, call.facts.write = true, false

@@ -1,6 +1,7 @@
 #include "bind/signing/session.h"
 
 #include "bind/crypto/context.h"
+#include "crypto/random.h"
 
 /* fleet.session{ key =, vin =, domain =, random =, clock =, state = } -> session */
 static int l_session(lua_State *L) {
@@ -51,6 +52,18 @@ static int l_skip(lua_State *L) {
   lua_Integer n = luaL_checkinteger(L, 2);
   luaL_argcheck(L, n >= 0 && n <= UINT32_MAX, 2, "a number of counters is needed");
   session_skip(h->session, (uint32_t)n);
+  return 0;
+}
+
+/* session:pass_over(), for a state from a store. It may be an old copy, or somebody may go on with another
+ * copy of it: whoever takes it goes to a place of his own, beyond what was used since. */
+static int l_pass_over(lua_State *L) {
+  enum { STRIDE = 64 /* counters: more than anybody draws between two looks at a session */, PLACES = 64 };
+  struct err e = ERR_INIT;
+  struct session_box *h = check_session(L);
+  unsigned char place = 'A';
+  crypto_random(h->crypto, &place, 1, &e);
+  session_skip(h->session, STRIDE * (1 + (uint32_t)place % PLACES));
   return 0;
 }
 
@@ -111,6 +124,7 @@ static const luaL_Reg session_methods[] = {{"handshake", session_l_handshake},
                                            {"ready", l_ready},
                                            {"counter", l_counter},
                                            {"skip", l_skip},
+                                           {"pass_over", l_pass_over},
                                            {"due", l_due},
                                            {"prepare", l_prepare},
                                            {"age", l_age},

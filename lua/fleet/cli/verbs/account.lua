@@ -104,7 +104,7 @@ local function region(context, line)
   local found, err, kind = client.user:region()
   if err then return nil, err, kind end
   if type(found) ~= "table" then found = {} end
-  found.base_url_in_use = require("fleet.region").base((core.context(client)))
+  found.base_url_in_use = core.context(client).base_url
   return found
 end
 
