@@ -54,7 +54,7 @@ static bool nothing_to_use(const struct token_need *n, bool refused, struct err 
 }
 
 bool token_has_refresh(const struct token_need *n, struct err *e) {
-  return (n->token && n->token->refresh.size) || nothing_to_use(n, true, e);
+  return is_ready(n, e) && ((n->token && n->token->refresh.size) || nothing_to_use(n, true, e));
 }
 
 /* ---- the plan ---- */

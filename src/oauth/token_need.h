@@ -19,9 +19,9 @@ struct token_need {
 
 /* TOKEN_USE and TOKEN_REFRESH, which stands for every exchange; TOKEN_LOGIN: e says what to do. */
 enum token_choice token_plan(const struct token_need *n, struct err *e);
-/* Whether an exchange for this kind can be begun; for what refreshes a token the kind is "user". */
+/* Whether an exchange that brings a token of this kind without a refresh token can be begun. */
 bool token_exchangeable(const struct token_need *n, struct err *e);
-/* Whether there is a refresh token to exchange. */
+/* Whether an exchange can be begun for the refresh token, and there is one. */
 bool token_has_refresh(const struct token_need *n, struct err *e);
 
 #endif

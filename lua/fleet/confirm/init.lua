@@ -3,10 +3,11 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local expectation = require "fleet.confirm.expectation"
 local calls = require "fleet.call"
 local failure = require "fleet.call.failure"
 local tasks = require "fleet.async"
+
+local expectation = core.expectation -- src/bind/confirm/expectation.c
 
 local M = {}
 
@@ -51,12 +52,22 @@ function M.current(handle, row, options)
   return expectation.current(row, data)
 end
 
+local function same_tariff(stored, wanted)
+  return require("fleet.tariff").stored_as(stored, wanted)
+end
+
+--- Whether data (a table of sections) shows what the row with these parameters wanted: true, false, or nil and what is
+--- missing in data to tell.
+function M.shows(row, params, data)
+  return expectation.holds(row, data, params, same_tariff)
+end
+
 -- Whether the present state is what the row with these parameters wanted: true, false, or nil, err, kind.
 local function look(handle, row, params, options)
   local _, _, id = core.context(handle)
   local data, err, kind = read(handle, row, id, options)
   if err then return nil, err, kind end
-  local shown, missing = expectation.holds(row, params, data)
+  local shown, missing = M.shows(row, params, data)
   if missing then return unread(row, id, "protocol", "the reply holds no " .. missing) end
   return shown
 end
@@ -70,7 +81,7 @@ function M.settle(handle, failed, options)
   if not facts then errors.usage("settle: an err that a call of this client returned is needed") end
   local _, _, id = core.context(handle)
   if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
-  if not expectation.can_tell(facts.row, facts.params) then
+  if not expectation.can_tell(facts.row, nil, facts.params) then
     return unsupported(facts.row, "nothing that can be read tells whether it was done")
   end
   return look(handle, facts.row, facts.params, options)

@@ -4,9 +4,7 @@
 -- the claim of the id_token before the pair is kept; an issuer, where one is named, must be ours.
 
 local core = require "fleet.core"
-local errors = require "fleet.util.errors"
 local endpoint = require "fleet.oauth.token_endpoint"
-local hostname = require "fleet.util.hostname"
 local region = require "fleet.region"
 local tokens = require "fleet.oauth.tokens"
 
@@ -90,12 +88,7 @@ end
 --- options: domain, where the key is hosted ("example.com"; default: that of fleet.new); vin, to choose the
 --- car (may be left out).
 function M.pairing_url(context, options)
-  local domain, vin = options and options.domain or context.config.domain, options and options.vin
-  hostname.check("pairing_url", domain)
-  if vin ~= nil and not core.is_vin(vin) then
-    errors.usage("pairing_url: 'vin' is not a VIN: " .. core.vin_spelling)
-  end
-  return context.vendor.pairing_url .. domain .. (vin and "?vin=" .. vin or "")
+  return core.pairing_address(context.vendor.pairing_url, options and options.domain or context.config.domain, options and options.vin)
 end
 
 return M

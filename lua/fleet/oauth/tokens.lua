@@ -50,10 +50,18 @@ local function apart(slot, key, grant, seconds, patience)
 end
 
 -- What a caller asked for. Returns true, with an err beside it when the pair is in use and not yet saved; or nil, err, kind.
-local function exchanged(context, token_kind, grant)
-  local token, err, kind = apart(cache.slot(context, token_kind), grant, grant)
+local function exchanged(slot, grant)
+  local token, err, kind = apart(slot, grant, grant)
   if not token then return nil, err, kind end
   return true, err
+end
+
+-- The same with what no refresh token is needed for; no stored token makes it needless.
+local function signed_in(context, token_kind, grant)
+  local able, err, kind = need.exchangeable(context.config, token_kind)
+  if not able then return nil, err, kind end
+  grant.always = true
+  return exchanged(cache.slot(context, token_kind), grant)
 end
 
 -- ---- a token for a call ----
@@ -126,21 +134,17 @@ end
 --- "user". Returns true (with an err beside it when the store refused the new pair), or nil, err, kind.
 function M.refresh(context, options)
   local slot = cache.slot(context, refreshed_kind(options))
-  local able, able_err, able_kind = need.exchangeable(context.config, "user")
-  if not able then return nil, able_err, able_kind end
   local token, err, kind = slot:newest(true)
   if token == nil then return nil, err, kind end
-  able, able_err, able_kind = need.refreshable(context.config, slot, token)
-  if not able then return nil, able_err, able_kind end
-  return exchanged(context, slot.kind, { kind = "refresh", replaces = token })
+  local able
+  able, err, kind = need.refreshable(context.config, slot, token)
+  if not able then return nil, err, kind end
+  return exchanged(slot, { kind = "refresh", replaces = token })
 end
 
 --- A partner token by client credentials. options: scopes, a list (default: what the application has).
 function M.partner_login(context, options)
-  local asked = core.scope_text(options and options.scopes, "scopes")
-  local able, err, kind = need.exchangeable(context.config, "partner")
-  if not able then return nil, err, kind end
-  return exchanged(context, "partner", { kind = "partner", scope = asked, always = true })
+  return signed_in(context, "partner", { kind = "partner", scope = core.scope_text(options and options.scopes, "scopes") })
 end
 
 --- A business token. options: auth_code, from the vendor's business consent; scopes, a list (default:
@@ -152,16 +156,12 @@ function M.business_login(context, options)
   end
   local asked = core.scope_text(options.scopes or context.config.scopes, "scopes")
   if not asked then errors.usage("bad option 'scopes': a business token needs them") end
-  local able, err, kind = need.exchangeable(context.config, "business")
-  if not able then return nil, err, kind end
-  return exchanged(context, "business", { kind = "business", scope = asked, auth_code = options.auth_code, always = true })
+  return signed_in(context, "business", { kind = "business", scope = asked, auth_code = options.auth_code })
 end
 
 --- A user's pair for the code of a callback: lua/fleet/oauth/authorize.lua. given: code, redirect_uri, code_verifier, nonce.
 function M.exchange_code(context, given)
-  local able, err, kind = need.exchangeable(context.config, "user")
-  if not able then return nil, err, kind end
-  return exchanged(context, "user", tables.copy(given, { kind = "code", always = true }))
+  return signed_in(context, "user", tables.copy(given, { kind = "code" }))
 end
 
 --- Refreshes pairs that are older than 30 days, so that none dies of disuse after three months. Returns true when one was

@@ -1,5 +1,8 @@
 #include "oauth/authorize.h"
 
+#include "base/hostname.h"
+#include "base/vin.h"
+
 #include "bind/crypto/context.h"
 #include "bind/lua/secret.h"
 #include "bind/oauth/oauth.h"
@@ -105,6 +108,26 @@ static int l_consent_address(lua_State *L) {
   return 1;
 }
 
+static void check_vin(lua_State *L, int index) {
+  if (lua_isnil(L, index)) return;
+  if (lua_type(L, index) != LUA_TSTRING || !is_vin(check_bytes(L, index)))
+    usage_error(L, "pairing_url: 'vin' is not a VIN: " VIN_SPELLING);
+}
+
+/* core.pairing_address(page, domain, vin or nil) -> address; raises for a wrong domain or VIN */
+static int l_pairing_address(lua_State *L) {
+  luaL_checkstring(L, 1);
+  lua_settop(L, 3);
+  struct buf *wrong = push_scratch(L);
+  if (domain_sentence(lua_type(L, 2) == LUA_TSTRING ? check_bytes(L, 2) : bytes_of(NULL), wrong))
+    return usage_error(L, "pairing_url: %s", buf_text(wrong));
+  check_vin(L, 3);
+  bool car = !lua_isnil(L, 3);
+  lua_pushfstring(L, "%s%s%s%s", lua_tostring(L, 1), lua_tostring(L, 2), car ? "?vin=" : "",
+                  car ? lua_tostring(L, 3) : "");
+  return 1;
+}
+
 /* core.oauth_challenge(verifier) -> the S256 challenge of RFC 7636 */
 static int l_challenge(lua_State *L) {
   struct err e = ERR_INIT;
@@ -146,6 +169,7 @@ static int l_callback(lua_State *L) {
 void open_authorize(lua_State *L) {
   static const luaL_Reg functions[] = {{"authorize_address", l_authorize_address},
                                        {"consent_address", l_consent_address},
+                                       {"pairing_address", l_pairing_address},
                                        {"oauth_challenge", l_challenge},
                                        {"callback", l_callback},
                                        {NULL, NULL}};

@@ -6,7 +6,8 @@
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
 local rows = require "fleet.call.rows"
-local settle = require "fleet.confirm.expectation"
+local confirm = require "fleet.confirm"
+local core = require "fleet.core"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
@@ -43,7 +44,7 @@ local function ordered(settings)
   for name in pairs(settings) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
-    for _, section in ipairs(settle.sections(rows.by_name[name])) do
+    for _, section in ipairs(core.expectation.sections(rows.by_name[name])) do
       if not seen[section] then sections[#sections + 1] = section end
       seen[section] = true
     end
@@ -85,8 +86,8 @@ end
 local function wrong(config, state)
   local list, data = {}, data_of(config, state)
   for _, name in ipairs(config.order) do
-    local section = settle.sections(rows.by_name[name])[1]
-    if data[section] and not settle.holds(rows.by_name[name], config.settings[name], data) then list[#list + 1] = name end
+    local section = core.expectation.sections(rows.by_name[name])[1]
+    if data[section] and not confirm.shows(rows.by_name[name], config.settings[name], data) then list[#list + 1] = name end
   end
   return list
 end
