@@ -71,6 +71,12 @@ describe("after a refusal", function()
     assert.is_nil((follows("honk_horn", plain { sent = "proxy" })))
   end)
 
+  it("is told apart without writing a message: what only the plain form takes is refused as it is", function()
+    local volume = { volume = 10.5 } -- the signed form ends at 10
+    assert.is_nil((follows("adjust_volume", plain { trait = "by_state" }, volume)))
+    assert.equal("advice", (follows("adjust_volume", plain { has_key = false }, volume)))
+  end)
+
   it("advice follows where it may not", function()
     local function advice(...) return { select(2, follows("honk_horn", plain(...))) } end
     assert.same({ "key_not_paired", "set a key, which the owner adds at the address of client:pairing_url" }, advice { has_key = false })

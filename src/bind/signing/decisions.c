@@ -84,6 +84,15 @@ static struct transport_refusal refusal_at(lua_State *L, int index, const struct
                                     .idempotent = fact(L, index, "idempotent")};
 }
 
+/* Only what is published in plain form is looked at: the message of any other command has a place for all of
+ * its values, or says so to the caller when it is signed. */
+static bool is_signable(lua_State *L, int index, const struct transport_refusal *x, struct buf *payload,
+                        struct err *e) {
+  if (!x->row->message || !(x->row->flags & ROW_EITHER_FORM)) return x->row->message != NULL;
+  if (x->sent != TRANSPORT_PLAIN || x->trait != TRAIT_SIGN) return false; /* nobody asks */
+  return request_payload(L, index, payload, e);
+}
+
 /* core.other_transport(request, facts) -> nil, "signed", "plain" or "neither"; or "advice", kind, text:
  * src/signing/transport.h. facts: sent, plain_refused, signed_refused, commands, has_key, trait, outcome,
  * fault, outcome_unknown, idempotent. */
@@ -94,7 +103,7 @@ static int l_other_transport(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   struct transport_refusal x = refusal_at(L, 2, request->row);
   struct buf *payload = push_scratch(L);
-  x.signable = request->row->message && request_payload(L, 1, payload, &e);
+  x.signable = is_signable(L, 1, &x, payload, &e);
   enum transport_next next = transport_next(&x);
   lua_pushstring(L, names[next]);
   if (next != FOLLOW_ADVICE) return 1;
