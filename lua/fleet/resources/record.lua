@@ -7,7 +7,7 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
-local unlisted_for = 3600 -- seconds in which a car that was not in the list is not looked for there again
+local unlisted_for = 86400 -- seconds in which a car that was not in the list is not looked for there again
 local longest_list = 100 -- a longer one is more trouble to everybody than the records of those that are asked for
 
 -- What comes instead of a list where the account has none to give.
