@@ -12,11 +12,12 @@ local function target(self, action)
   return row.handle == "site" and self.config.site or self.config.car
 end
 
---- Notes a look at the record.
-function M.remember_info(state, record, now)
+--- Notes a look at the record. free: it cost nothing, and another would not either.
+function M.remember_info(state, record, now, free)
   local before = state.seen.info
   if record.state == "online" and not (before and before.state == "online") then state.awake_since = now end
-  state.seen.info, state.at.info = { state = record.state }, now
+  if free == nil then free = before and before.free end
+  state.seen.info, state.at.info = { state = record.state, free = free or nil }, now
 end
 
 -- A car that charges at a wall connector is awake: the site says so for nothing.
@@ -27,9 +28,9 @@ local function awake_at_connector(self, state, live, now)
   end
 end
 
-local function remember(self, state, action, value, now)
+local function remember(self, state, action, value, now, free)
   if action.call == "live_status" then awake_at_connector(self, state, value, now) end
-  if action.call == "info" then return M.remember_info(state, value, now) end
+  if action.call == "info" then return M.remember_info(state, value, now, free) end
   if action.call ~= "vehicle_data" then
     state.seen[action.call], state.at[action.call] = value, now
     return
@@ -42,7 +43,7 @@ end
 
 local same_moment = 10 -- seconds in which one list serves the automations of all cars
 
--- The car's record, which wakes nobody, from where it costs least; and whether that is free.
+-- The car's record, which wakes nobody, from where it costs least; and whether that is free, or nil, err.
 local function record_of(self)
   return records.of(self.config.car, { age = same_moment })
 end
@@ -52,9 +53,9 @@ function M.ready_for_live_call(self, state)
   local now = self:wall()
   if poll_schedule.awake(state, now) then return true end
   if not poll_schedule.away(state, now) then
-    local record, err = record_of(self)
-    if not record then return nil, err end
-    M.remember_info(state, record, self:wall())
+    local record, free = record_of(self)
+    if not record then return nil, free end
+    M.remember_info(state, record, self:wall(), free)
     if record.state == "online" then return true end
   end
   if not self.config.wake or state.seen.info.state ~= "asleep" or self.dry then return false end
@@ -77,10 +78,10 @@ function M.look(self, state, action)
     local ready, err = M.ready_for_live_call(self, state)
     if not ready then return ready, err end
   end
-  local value, err
-  if action.call == "info" then value, err = record_of(self) else value, err = M.call(self, action) end
-  if not value then return nil, err end
-  remember(self, state, action, value, self:wall())
+  local value, more -- with a record: whether it was free; else the error
+  if action.call == "info" then value, more = record_of(self) else value, more = M.call(self, action) end
+  if not value then return nil, more end
+  remember(self, state, action, value, self:wall(), more)
   return true
 end
 

@@ -1,7 +1,8 @@
 -- When to look at a car: as seldom as the purpose allows, and never so that it stays awake.
 --
 -- The record of a car (info) wakes nobody; a live look (vehicle_data) is made when the record says that the car has come
--- awake, when something is to be decided, or after a pause that doubles while nothing changes. Live looks are billed.
+-- awake, when something is to be decided, or after a pause that doubles while nothing changes. Live looks are billed. An automation
+-- that knows when the next one tells it something says so in its memory: record_every, live_every, no_look_before.
 
 local M = {}
 
@@ -20,6 +21,12 @@ function M.away(state, now)
   return info ~= nil and info.state ~= "online" and now - state.at.info <= fresh
 end
 
+--- Seconds between looks at the record: fewer where it is free and somebody waits for the car to come awake.
+function M.record_every(config, state)
+  local often = state.memory.record_every
+  return often and state.seen.info and state.seen.info.free and math.min(often, config.look_every) or config.look_every
+end
+
 -- The pause between live looks at a car that is awake.
 local function pause(config, state, section)
   local m = state.memory.poll or {}
@@ -30,7 +37,7 @@ local function pause(config, state, section)
     m.pause = m.sign == sign and math.min((m.pause or config.look_every) * 2, longest_pause) or config.look_every
     m.at, m.sign = state.at[section], sign
   end
-  return m.pause or config.look_every
+  return math.min(m.pause or config.look_every, state.memory.live_every or math.huge)
 end
 
 local function live(sections)
@@ -42,10 +49,13 @@ end
 function M.due(config, now, state, sections, wanted)
   local info_at, section = state.at.info, sections[1]
   local pressing = wanted ~= nil and now >= wanted and (state.at[section] or -1) < wanted
-  if not info_at or now - info_at >= config.look_every or (pressing and now - info_at > fresh) then return { { call = "info" } } end
+  local clock = not info_at or now - info_at >= M.record_every(config, state)
+  if clock or pressing and now - info_at > fresh then return { { call = "info" } } end
   if not M.awake(state, now) then return {} end
   local seen_at = state.at[section]
-  local due = not seen_at or pressing or seen_at < (state.awake_since or 0) or now - seen_at >= pause(config, state, section)
+  local rests = now < (state.memory.no_look_before or 0)
+  local due = not seen_at or pressing or seen_at < (state.awake_since or 0)
+    or not rests and now - seen_at >= pause(config, state, section)
   return due and { live(sections) } or {}
 end
 

@@ -25,7 +25,7 @@ local M = {
     ready_by = { type = "string", needed = true, doc = "local time such as \"07:00\"" },
     level = { type = "number", min = 20, max = 100, default = 80, doc = "percent" },
     tariff = { type = "table|function", doc = "a tariff object, or a function(now) that returns one; without it the last hours" },
-    recheck = { type = "number", min = 300, max = 14400, default = 3600, doc = "seconds between looks while it charges by command" },
+    recheck = { type = "number", min = 300, max = 14400, default = 14400, doc = "seconds between live looks while it charges by command" },
     schedules = { type = "boolean", default = true, doc = "write the plan into a car that keeps schedules" },
     place = { type = "table", doc = "{ lat =, lon = } of the plug; without it where the car stands when it is first seen there" },
   }, battery.options),
@@ -71,10 +71,10 @@ end
 
 M.plan = night.of
 
---- Two live looks and three commands a night, by command eight looks; the looks by the clock are free.
+--- Two live looks and three commands a night, by command four looks; the looks by the clock are free.
 function M.month(config)
   if config.schedules then return { data = 30 * 2, command = 90, wake = config.wake and 2 or 0 } end
-  return { data = 30 * 8, command = 90, wake = config.wake and 30 or 0 }
+  return { data = 30 * 4, command = 90, wake = config.wake and 30 or 0 }
 end
 
 return M

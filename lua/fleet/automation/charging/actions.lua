@@ -87,7 +87,7 @@ function M.short_notice(config, f)
 end
 
 function M.next_look(config, now, state)
-  return math.max((state.at.info or now) + config.look_every, now + 1)
+  return math.max((state.at.info or now) + poll_schedule.record_every(config, state), now + 1)
 end
 
 function M.idle(config, now, state, why)

@@ -16,18 +16,37 @@ local stays = require "fleet.automation.charging.stays"
 local M = {}
 
 local unknown_stay = 12 * 3600 -- seconds before the deadline, while it is not known when the car comes home
+local longest_day = 25 * 3600 -- on which the clock goes back
 local most_looks = 2 -- in one night, while it is not known when the car comes home
+local record_every = 300 -- seconds between free looks at the record while the car should come home: it charges meanwhile
+local record_every_charging = 900 -- a car that has ended sleeps after a quarter of an hour
+local live_every = 300 -- seconds between looks at a car that is awake, about the time at which it usually comes
+local lead_minutes = 20 -- before and after the times at which it came of late
+local first_look = 900 -- seconds after which charging has shown its rate
 local least_rest = 300 -- a level shows whole percents: what should be reached is looked at again after this
 
 -- ---- what is to be done ----
 
+-- A sentence for each look: what is reckoned in between is no change of mind.
+local function why_it_charges(config, state, f)
+  local said, at = state.memory.said, state.at.charge_state
+  if said and said.at == at and said.charging == manual_override.is_charging(state.seen.charge_state) then return said.why end
+  local why = string.format("charges until %s: %d %% now, %d %% wanted by %s%s", actions.at_text(config, f.slots[1].to),
+    math.floor(f.level), config.level, actions.at_text(config, f.deadline), f.late and ", for which the time is short" or "")
+  state.memory.said = { at = at, charging = manual_override.is_charging(state.seen.charge_state), why = why }
+  return why
+end
+
 -- In one of the planned stretches.
 local function charge_now(config, now, state, f)
   local slot, charge = f.slots[1], state.seen.charge_state
-  local why = string.format("charges until %s: %d %% now, %d %% wanted by %s%s", actions.at_text(config, slot.to), math.floor(f.level),
-    config.level, actions.at_text(config, f.deadline), f.late and ", for which the time is short" or "")
+  local why = why_it_charges(config, state, f)
   local reached = now + (config.level - f.level) / f.rate * 3600
-  local again = math.min(slot.to, math.max(reached, now + least_rest), now + config.recheck)
+  local seen_at = manual_override.is_charging(charge) and state.at.charge_state or now
+  local again = math.min(slot.to, math.max(now + 1, seen_at + (state.memory.rate and config.recheck or first_look)))
+  if not f.bounded then again = math.min(again, math.max(reached, now + least_rest)) end
+  state.memory.no_look_before, state.memory.slot_to = again, slot.to
+  again = math.min(again, actions.next_look(config, now, state))
   local decision = actions.decision(config, now, state, why, actions.start(config, charge, why), again, actions.hold(now, slot.to))
   decision.notices = f.late and { actions.short_notice(config, f) } or nil
   return decision
@@ -49,9 +68,18 @@ local function wait(config, now, state, f)
   return actions.decision(config, now, state, why, running and { actions.stop(why) } or {}, again, {})
 end
 
+-- The limit ends charging by itself: before the end of the stretch nobody has to look.
+local function should_be_reached(config, now, state)
+  local why, slot_to = string.format("%d %% should be reached, and the limit ends it", config.level), state.memory.slot_to
+  state.memory.no_look_before = slot_to
+  local again = math.min(slot_to, actions.next_look(config, now, state))
+  return { why = why, actions = {}, again_at = again, claims = actions.hold(now, slot_to) }
+end
+
 local function enough(config, now, state, f)
   local why = string.format("%d %% is reached, %d %% was wanted", math.floor(f.level), config.level)
   local own = runs_for_us(config, now, state)
+  if f.bounded and own and now < (state.memory.slot_to or 0) then return should_be_reached(config, now, state) end
   return actions.decision(config, now, state, why, own and { actions.stop(why) } or {}, actions.next_look(config, now, state), {})
 end
 
@@ -62,6 +90,7 @@ local function facts(config, now, state, deadline)
   f.rate = battery.rate(config, m, charge, state.at.charge_state)
   f.level = battery.level(now, state, charge, f.rate)
   f.missing = config.level - f.level
+  f.bounded = math.max(battery.limit(charge), config.level) <= config.level + 1
   f.slots, f.late = plans.of(state.inputs and state.inputs.tariff, now, deadline, f.missing / f.rate, false)
   local first = f.slots[1]
   if manual_override.is_charging(charge) and first.from > now and first.from - now <= plans.bridge then first.from = now end
@@ -89,10 +118,12 @@ local function slept_over_it(config, now, state, f)
   return actions.idle(config, now, state, why)
 end
 
--- The end of a stretch, and the level that should be reached, are looked at before they are believed.
+-- The end of a stretch, and the level that should be reached, are looked at before they are believed; the level not where the limit
+-- ends charging by itself.
 local function to_verify(state, now, f)
   local charge = state.seen.charge_state
   if not manual_override.is_charging(charge) then return nil end
+  if f.bounded and f.missing <= 0 and now < (state.memory.slot_to or 0) then return nil end
   local ended = f.slots[1].from > now
   if f.missing <= 0 and charge.battery_level < math.floor(f.level) or ended then return now end
 end
@@ -157,9 +188,26 @@ local function before_it_is_late(config, now, state, deadline, why)
   return idle
 end
 
+-- How often to look: at the record, where that is free, while the car should come home, and while it charges, which ends unseen; live at
+-- a car that is awake anyway, about the time at which it usually comes. One that was at the plug before that time may have left unseen.
+local function attend(config, now, state, deadline)
+  local m = state.memory
+  local charging = manual_override.is_charging(state.seen.charge_state)
+  local first, last = stays.arrivals(m, config.ready_minutes)
+  local begin = local_time.next(config.local_zone, deadline - longest_day - 1, config.ready_minutes)
+  local from = begin + math.max(0, (first or 0) - lead_minutes) * 60
+  local home = m.session and m.session.plugged and (state.at.charge_state or 0) >= from
+  local away = now >= from and not home
+  m.record_every = away and record_every or charging and record_every_charging or nil
+  m.live_every = nil
+  if away and first then m.live_every = now <= from + (last - first + 2 * lead_minutes) * 60 and live_every or config.look_every end
+end
+
 function M.decide(config, now, state, deadline)
+  attend(config, now, state, deadline)
   local looks = poll_schedule.due(config, now, state, config.sections)
   if #looks > 0 then return { actions = looks, claims = {} } end
+  state.memory.no_look_before = nil
   local lost = lost_sight(config, now, state)
   if lost then return lost end
   local m = session.read(config, now, state, deadline)

@@ -17,10 +17,14 @@ end
 
 -- A stretch that is shorter than a quarter of an hour is left out where the reserve has room for it.
 local function without_scraps(slots, room)
-  local kept = {}
+  local kept, count = {}, #slots
   for _, slot in ipairs(slots) do
     local length = slot.to - slot.from
-    if length < bridge and length <= room and #slots > 1 then room = room - length else kept[#kept + 1] = slot end
+    if length < bridge and length <= room and count > 1 then
+      room, count = room - length, count - 1
+    else
+      kept[#kept + 1] = slot
+    end
   end
   return kept
 end

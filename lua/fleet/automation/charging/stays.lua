@@ -48,6 +48,16 @@ function M.arrival(memory)
   return quantile(list, "at", 0.8)
 end
 
+--- When the car has come of late, at the earliest and at the latest: minutes after a minute of the day; or nil.
+function M.arrivals(memory, from)
+  local least, most
+  for _, one in ipairs(memory.stays or {}) do
+    local minutes = (one.at - from) % 1440
+    least, most = math.min(least or minutes, minutes), math.max(most or minutes, minutes)
+  end
+  return least, most
+end
+
 --- Percent that must be expected to be missing: what was, and more while little is known.
 function M.missing(config, memory)
   local list = memory.stays or {}
