@@ -84,6 +84,26 @@ describe("encode", function()
   end)
 end)
 
+-- One label for all minutes, which are sold at another price each: the longest list of labels there is.
+describe("a week of minutes", function()
+  it("is normalised to a label per price, numbered around a label that has such a name", function()
+    local rows, names = {}, { "mon", "tue", "wed", "thu", "fri", "sat", "sun" }
+    for i = 0, 10079 do
+      local minute = i % 1440
+      local from = string.format("%02d:%02d", math.floor(minute / 60), minute % 60)
+      local to = string.format("%02d:%02d", math.floor((minute + 1) / 60), (minute + 1) % 60)
+      rows[i + 1] = { days = names[math.floor(i / 1440) + 1], from = from, to = to, price = 0.1, label = i == 0 and "X_3" or "X",
+        sell = (20000 + i) / 1e5 }
+    end
+    local t = assert(tariff.from_rows { currency = "EUR", rows = rows }):normalised()
+    local rates = t.energy_charges.AllYear.rates
+    local count = 0
+    for _ in pairs(rates) do count = count + 1 end
+    assert.equal(10080, count)
+    assert.same({ 0.2, 0.20001, 0.20002, 0.20003, 0.30079 }, { rates.X_3, rates.X, rates.X_2, rates.X_4, rates.X_10080 })
+  end)
+end)
+
 describe("diff", function()
   it("sees no difference in what has none", function()
     local a = object("02-two-season-tou.json")

@@ -1,24 +1,10 @@
-/* The arrays of a tariff: growing, adding, and what every other file of this folder asks of them. */
+/* The arrays of a tariff: adding, and what every other file of this folder asks of them. */
 #include "tariff/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- growing arrays and names ---- */
-
-void *add_item(void *array, size_t *count, size_t *room, size_t size) {
-  char *items;
-  memcpy(&items, array, sizeof items);
-  if (*count == *room) {
-    size_t wanted = *room ? *room * 2 : 16;
-    char *grown = wanted > SIZE_MAX / 2 / size ? NULL : realloc(items, wanted * size);
-    if (!grown) return NULL;
-    memcpy(array, &grown, sizeof grown);
-    items = grown;
-    *room = wanted;
-  }
-  return memset(items + size * (*count)++, 0, size);
-}
+/* ---- names ---- */
 
 struct text_chunk {
   struct text_chunk *before;
@@ -42,16 +28,6 @@ struct bytes copy_text(struct tariff *t, struct bytes name) {
   unsigned char *at = t->text->bytes + t->text->size;
   t->text->size += name.size;
   return (struct bytes){memcpy(at, name.data, name.size), name.size};
-}
-
-int compare_names(struct bytes a, struct bytes b) {
-  size_t shorter = a.size < b.size ? a.size : b.size;
-  int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
-  return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
-bool is_named(struct bytes a, const char *b) {
-  return bytes_equal(a, bytes_of(b));
 }
 
 struct tariff *tariff_new(void) {

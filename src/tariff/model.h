@@ -6,7 +6,7 @@
 #ifndef FLEET_TARIFF_MODEL_H
 #define FLEET_TARIFF_MODEL_H
 
-#include "tariff/tariff.h"
+#include "tariff/names.h"
 
 struct text_chunk;
 
@@ -73,16 +73,7 @@ struct tariff {
   struct season *year[TARIFF_SIDES][TARIFF_YEAR];
 };
 
-/* One more element, zeroed, at the end of the growing array whose pointer stands at array; NULL when memory
- * is out. */
-void *add_item(void *array, size_t *count, size_t *room, size_t size);
-#define ADD(owner, plural, one)                                                                              \
-  add_item(&(owner)->plural, &(owner)->one##_count, &(owner)->one##_room, sizeof *(owner)->plural)
-
 /* model: asked by all */
-struct bytes copy_text(struct tariff *t, struct bytes text);
-bool is_named(struct bytes name, const char *text);
-int compare_names(struct bytes a, struct bytes b); /* by byte */
 bool side_in_use(const struct tariff *t, enum tariff_side side);
 const struct span *season_spans(const struct tariff *t, const struct season *s); /* NULL when it has none */
 struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side);

@@ -1,5 +1,6 @@
 /* Labels from prices: equal prices share one, and the four that the app shows are used when they are enough.
  */
+#include "tariff/model.h"
 #include "tariff/price_week.h"
 
 #include <math.h>
@@ -8,34 +9,58 @@
 
 /* ---- labels of the caller ---- */
 
-static struct price_group *find_group(const struct price_week *week, struct bytes label) {
-  for (size_t i = 0; i < week->group_count; i++)
-    if (bytes_equal(week->groups[i].label, label)) return &week->groups[i];
-  return NULL;
+/* The stretches whose labels the caller gave, sorted by them; NULL: out of memory. */
+static struct named *named_stretches(const struct price_week *week, size_t *count) {
+  struct named *names = malloc((week->stretch_count + 1) * sizeof *names);
+  *count = 0;
+  for (size_t i = 0; names && i < week->stretch_count; i++)
+    if (week->stretches[i].base.data) names[(*count)++] = (struct named){week->stretches[i].base, i, i};
+  if (names) sort_names(names, *count);
+  return names;
 }
 
-struct label_clash find_clash(const struct price_week *week) {
-  for (size_t i = 0; i < week->stretch_count; i++)
-    for (size_t j = 0; week->stretches[i].base.data && j < i; j++) {
-      const struct stretch *one = &week->stretches[j], *other = &week->stretches[i];
-      if (one->base.data && one->price != other->price && bytes_equal(one->base, other->base))
-        return (struct label_clash){one, other};
-    }
-  return (struct label_clash){NULL, NULL};
-}
-
-static bool add_named(struct price_week *week) {
-  for (size_t i = 0; i < week->stretch_count; i++) {
-    const struct stretch *s = &week->stretches[i];
-    if (!s->base.data) continue;
-    struct price_group *group = find_group(week, s->base);
-    if (!group) {
-      if (!(group = ADD(week, groups, group))) return false;
-      *group = (struct price_group){s->base, s->price, s->price, s->price, 0};
-    }
-    group->minutes += s->to - s->from;
+bool find_clash(const struct price_week *week, struct label_clash *out) {
+  size_t count, found = week->stretch_count;
+  struct named *names = named_stretches(week, &count);
+  *out = (struct label_clash){NULL, NULL};
+  for (size_t i = 0; names && i < count; i++) {
+    const struct stretch *one = &week->stretches[names[i].first], *other = &week->stretches[names[i].place];
+    if (names[i].place >= found || one->price == other->price) continue;
+    found = names[i].place;
+    *out = (struct label_clash){one, other};
   }
-  return true;
+  bool done = names != NULL;
+  free(names);
+  return done;
+}
+
+/* The groups of labels that the caller gave, sorted by label. */
+static bool add_named(struct price_week *week) {
+  size_t count;
+  struct named *names = named_stretches(week, &count);
+  struct price_group *group = NULL;
+  bool ok = names != NULL;
+  for (size_t i = 0; ok && i < count; i++) {
+    const struct stretch *s = &week->stretches[names[i].place];
+    if (names[i].first == names[i].place) {
+      group = ADD(week, groups, group);
+      if (group) *group = (struct price_group){s->base, s->price, s->price, s->price, 0};
+    }
+    if (group) group->minutes += s->to - s->from;
+    ok = group != NULL;
+  }
+  free(names);
+  return ok;
+}
+
+static int by_label(const void *left, const void *right) {
+  const struct price_group *a = left, *b = right;
+  return compare_names(a->label, b->label);
+}
+
+static bool is_taken(const struct price_week *week, struct bytes label) {
+  struct price_group key = {.label = label};
+  return week->group_count && bsearch(&key, week->groups, week->group_count, sizeof key, by_label);
 }
 
 /* ---- distinct prices, cheapest first ---- */
@@ -173,7 +198,7 @@ static void number_groups(struct tariff *t, const struct price_week *week, struc
     taken = false;
     for (size_t i = 0; i < count; i++) {
       groups[i].label = numbered_name(t, lines, digits, i + 1);
-      taken |= find_group(week, groups[i].label) != NULL;
+      taken |= is_taken(week, groups[i].label);
     }
   }
 }
@@ -203,11 +228,6 @@ static struct bytes label_of(const struct price_group *groups, size_t count, dou
 }
 
 /* ---- the whole ---- */
-
-static int by_label(const void *left, const void *right) {
-  const struct price_group *a = left, *b = right;
-  return compare_names(a->label, b->label);
-}
 
 static bool add_groups(struct tariff *t, struct price_week *week, struct price_group *prices, size_t most) {
   size_t count = distinct_prices(week, prices);

@@ -46,11 +46,11 @@ bool add_spot(struct price_week *week, const struct spot_price *spot, size_t cou
 /* Sorts the stretches; the first that begins before the one before it ends, or NULL. */
 const struct stretch *sort_week(struct price_week *week);
 
-/* Two stretches that the caller gave one label and two prices, or NULL twice. */
+/* Two stretches that the caller gave one label and two prices, or NULL twice. False: out of memory. */
 struct label_clash {
   const struct stretch *one, *other;
 };
-struct label_clash find_clash(const struct price_week *week);
+bool find_clash(const struct price_week *week, struct label_clash *out);
 
 /* For a sorted week that does not overlap: labels that the caller gave stay; equal prices among the rest
  * share one label, and most labels at most are made: prices that share one get their mean, chosen so that

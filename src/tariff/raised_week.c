@@ -43,12 +43,6 @@ bool same_week(const struct raised_week *a, const struct raised_week *b) {
 
 /* ---- names: a label keeps its own for its own price, or for the one price that it has now ---- */
 
-static bool is_taken(const struct raised_week *week, struct bytes name) {
-  for (size_t i = 0; i < week->stretch_count; i++)
-    if (bytes_equal(week->stretches[i].base, name) || bytes_equal(week->stretches[i].name, name)) return true;
-  return false;
-}
-
 struct bytes numbered(struct tariff *out, struct bytes base, int number) {
   struct buf text = BUF_INIT;
   buf_add(&text, base.data, base.size);
@@ -59,36 +53,85 @@ struct bytes numbered(struct tariff *out, struct bytes base, int number) {
   return copy;
 }
 
-static struct bytes free_label(struct tariff *out, const struct raised_week *week, struct bytes base) {
-  struct bytes name = base;
-  for (int n = 2; !out->failed && is_taken(week, name); n++) name = numbered(out, base, n);
-  return name;
+/* A part of the week, and the first that had its label and has its price. */
+struct part {
+  struct stretch *stretch, *first;
+};
+
+static int by_base(const void *left, const void *right) {
+  const struct part *a = left, *b = right;
+  int order = compare_names(a->stretch->base, b->stretch->base);
+  return order ? order : (a->stretch > b->stretch) - (a->stretch < b->stretch);
+}
+
+static int by_price(const void *left, const void *right) {
+  const struct stretch *a = ((const struct part *)left)->stretch, *b = ((const struct part *)right)->stretch;
+  int order = compare_names(a->base, b->base);
+  if (!order) order = (a->price > b->price) - (a->price < b->price);
+  return order ? order : (a > b) - (a < b);
+}
+
+static bool alike(const struct stretch *a, const struct stretch *b) {
+  return a->price == b->price && bytes_equal(a->base, b->base);
+}
+
+/* By base, those of one base in the order of the week. */
+static void fill_parts(struct part *parts, const struct raised_week *week) {
+  size_t count = week->stretch_count;
+  for (size_t i = 0; i < count; i++) parts[i].stretch = &week->stretches[i];
+  qsort(parts, count, sizeof *parts, by_price);
+  for (size_t i = 0; i < count; i++) {
+    bool more = i > 0 && alike(parts[i - 1].stretch, parts[i].stretch);
+    parts[i].first = more ? parts[i - 1].first : parts[i].stretch;
+  }
+  qsort(parts, count, sizeof *parts, by_base);
+}
+
+static bool is_base(const struct part *parts, size_t count, struct bytes name) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    int order = compare_names(parts[middle].stretch->base, name);
+    if (order == 0) return true;
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return false;
 }
 
 /* The price for which the base label stands: its own where the week still has it, else the first. */
-static double kept_by_base(const struct raised_week *week, struct bytes base) {
-  const struct stretch *first = NULL;
-  for (size_t i = 0; i < week->stretch_count; i++) {
-    const struct stretch *s = &week->stretches[i];
-    if (!bytes_equal(s->base, base)) continue;
-    if (s->price == s->own) return s->price;
-    if (!first) first = s;
-  }
-  return first ? first->price : 0;
+static double kept_by_base(const struct part *group, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (group[i].stretch->price == group[i].stretch->own) return group[i].stretch->price;
+  return group[0].stretch->price;
 }
 
-static void name_stretches(struct tariff *out, struct raised_week *week) {
-  for (size_t i = 0; i < week->stretch_count && !out->failed; i++) {
-    struct stretch *s = &week->stretches[i];
-    const struct stretch *same = NULL;
-    for (size_t j = 0; j < i && !same; j++)
-      if (week->stretches[j].price == s->price && bytes_equal(week->stretches[j].base, s->base))
-        same = &week->stretches[j];
-    if (same)
-      s->name = same->name;
-    else if (s->price != kept_by_base(week, s->base))
-      s->name = free_label(out, week, s->base);
+/* Numbers go up, and what ends in one is no other label's: only a base may have the name already. */
+static void name_group(struct tariff *out, const struct part *parts, size_t count, size_t from, size_t to) {
+  int number = 2;
+  double kept = kept_by_base(parts + from, to - from);
+  for (size_t i = from; i < to; i++) {
+    struct stretch *s = parts[i].stretch;
+    bool anew = s == parts[i].first && s->price != kept;
+    if (s != parts[i].first) s->name = parts[i].first->name;
+    while (anew && !out->failed && is_base(parts, count, s->name)) s->name = numbered(out, s->base, number++);
   }
+}
+
+static bool name_stretches(struct tariff *out, struct raised_week *week) {
+  size_t count = week->stretch_count;
+  struct part *parts = malloc((count + 1) * sizeof *parts);
+  if (!parts) return false;
+  if (count) fill_parts(parts, week);
+  for (size_t from = 0, to; from < count; from = to) {
+    for (to = from + 1; to < count; to++)
+      if (!bytes_equal(parts[from].stretch->base, parts[to].stretch->base)) break;
+    name_group(out, parts, count, from, to);
+  }
+  free(parts);
+  return true;
 }
 
 /* ---- one season written anew ---- */
@@ -99,28 +142,37 @@ static bool any_demand(const struct raised_week *week) {
   return false;
 }
 
-static bool named_before(const struct raised_week *week, size_t i) {
-  for (size_t j = 0; j < i; j++)
-    if (bytes_equal(week->stretches[j].name, week->stretches[i].name)) return true;
-  return false;
+/* The names as they are met, each once; their count. */
+static size_t distinct_names(const struct raised_week *week, struct named *names) {
+  size_t count = 0;
+  for (size_t i = 0; i < week->stretch_count; i++) names[i] = (struct named){week->stretches[i].name, i, i};
+  sort_names(names, week->stretch_count);
+  sort_as_met(names, week->stretch_count);
+  for (size_t i = 0; i < week->stretch_count; i++)
+    if (names[i].first == names[i].place) names[count++] = names[i];
+  return count;
 }
 
-static void write_rates(struct tariff *out, struct bytes season, const struct raised_week *week) {
+static bool write_rates(struct tariff *out, struct bytes season, const struct raised_week *week) {
+  struct named *names = malloc((week->stretch_count + 1) * sizeof *names);
+  if (!names) return false;
+  size_t count = distinct_names(week, names);
   for (int charges = 0; charges < TARIFF_CHARGES; charges++) {
     tariff_add_rates(out, TARIFF_BUY, (enum tariff_charges)charges, season);
     if (charges == TARIFF_DEMAND && !any_demand(week)) continue;
-    for (size_t i = 0; i < week->stretch_count; i++) {
-      const struct stretch *s = &week->stretches[i];
-      if (!named_before(week, i))
-        tariff_add_rate(out, s->name, charges == TARIFF_ENERGY ? s->price : s->demand);
+    for (size_t i = 0; i < count; i++) {
+      const struct stretch *s = &week->stretches[names[i].place];
+      tariff_add_rate(out, s->name, charges == TARIFF_ENERGY ? s->price : s->demand);
     }
   }
+  free(names);
+  return true;
 }
 
 void write_raised(struct tariff *out, struct bytes name, struct tariff_dates dates,
                   struct raised_week *week) {
-  name_stretches(out, week);
+  bool named = name_stretches(out, week);
   tariff_add_season(out, TARIFF_BUY, name, dates);
-  write_periods(out, week->stretches, week->stretch_count);
-  write_rates(out, name, week);
+  if (!named || !write_periods(out, week->stretches, week->stretch_count) || !write_rates(out, name, week))
+    out->failed = true;
 }

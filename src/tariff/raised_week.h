@@ -3,6 +3,7 @@
 #ifndef FLEET_TARIFF_RAISED_WEEK_H
 #define FLEET_TARIFF_RAISED_WEEK_H
 
+#include "tariff/model.h"
 #include "tariff/week_periods.h"
 
 struct raised_week {

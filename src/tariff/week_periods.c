@@ -52,27 +52,23 @@ bool fill_rows(struct day_rows *out, const struct stretch *stretches, size_t cou
   return true;
 }
 
-static bool is_first(const struct day_rows *rows, size_t i) {
-  for (size_t j = 0; j < i; j++)
-    if (bytes_equal(rows->rows[j].name, rows->rows[i].name)) return false;
-  return true;
-}
-
-static void write_labels(struct tariff *out, const struct day_rows *rows) {
+static void write_labels(struct tariff *out, const struct day_rows *rows, struct named *names) {
+  for (size_t i = 0; i < rows->row_count; i++) names[i] = (struct named){rows->rows[i].name, i, i};
+  sort_names(names, rows->row_count);
+  sort_as_met(names, rows->row_count);
   for (size_t i = 0; i < rows->row_count; i++) {
-    if (!is_first(rows, i)) continue;
-    tariff_add_label(out, rows->rows[i].name);
-    for (size_t j = i; j < rows->row_count; j++)
-      if (bytes_equal(rows->rows[j].name, rows->rows[i].name))
-        tariff_add_period(out, rows->rows[j].period, false);
+    if (names[i].first == names[i].place) tariff_add_label(out, names[i].name);
+    tariff_add_period(out, rows->rows[names[i].place].period, false);
   }
 }
 
-void write_periods(struct tariff *out, const struct stretch *stretches, size_t count) {
+bool write_periods(struct tariff *out, const struct stretch *stretches, size_t count) {
   struct day_rows rows = {0};
-  if (fill_rows(&rows, stretches, count))
-    write_labels(out, &rows);
-  else
-    out->failed = true;
+  struct named *names = NULL;
+  if (fill_rows(&rows, stretches, count)) names = malloc((rows.row_count + 1) * sizeof *names);
+  if (names) write_labels(out, &rows, names);
+  bool done = names != NULL;
   free(rows.rows);
+  free(names);
+  return done;
 }

@@ -6,7 +6,7 @@
 #ifndef FLEET_TARIFF_WEEK_PERIODS_H
 #define FLEET_TARIFF_WEEK_PERIODS_H
 
-#include "tariff/model.h"
+#include "tariff/names.h"
 
 struct stretch {
   uint32_t from, to;       /* minutes of the week, to excluded */
@@ -28,7 +28,7 @@ struct day_rows {
 /* Appends the rows of each run of days that are alike, in order; the stretches are sorted. False: out of
  * memory. */
 bool fill_rows(struct day_rows *out, const struct stretch *stretches, size_t count);
-/* Adds the labels and their periods to the season that was added last; out of memory is sticky there. */
-void write_periods(struct tariff *out, const struct stretch *stretches, size_t count);
+/* Adds the labels and their periods to the season that was added last. False: out of memory. */
+bool write_periods(struct tariff *out, const struct stretch *stretches, size_t count);
 
 #endif

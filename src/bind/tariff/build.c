@@ -128,7 +128,8 @@ static void check_order(lua_State *L, struct price_week *week, const char *seaso
 }
 
 static void check_labels(lua_State *L, const struct price_week *week) {
-  struct label_clash clash = find_clash(week);
+  struct label_clash clash;
+  if (!find_clash(week, &clash)) luaL_error(L, "out of memory");
   if (!clash.one) return;
   char prices[64];
   snprintf(prices, sizeof prices, "%.14g and %.14g", clash.one->price, clash.other->price);
@@ -180,7 +181,7 @@ static void add_season(struct reader *r, struct priced_season *season, enum tari
   if (!label_week(r->t, week, most)) luaL_error(L, "out of memory");
   bool flat = is_flat(week);
   build_season(r, side, name, dates, week->stretch_count && !flat);
-  if (!flat) write_periods(r->t, week->stretches, week->stretch_count);
+  if (!flat && !write_periods(r->t, week->stretches, week->stretch_count)) luaL_error(L, "out of memory");
   add_rates(r, side, season->name, week);
 }
 

@@ -1,0 +1,29 @@
+/* Names of a tariff: kept by it, compared, and put in order, for those who look for equal ones. Arrays that
+ * grow. */
+#ifndef FLEET_TARIFF_NAMES_H
+#define FLEET_TARIFF_NAMES_H
+
+#include "tariff/tariff.h"
+
+/* A copy that lives as long as the tariff. No data: out of memory, which is sticky there. */
+struct bytes copy_text(struct tariff *t, struct bytes text);
+bool is_named(struct bytes name, const char *text);
+int compare_names(struct bytes a, struct bytes b); /* by byte */
+
+/* One more element, zeroed, at the end of the growing array whose pointer stands at array; NULL when memory
+ * is out. */
+void *add_item(void *array, size_t *count, size_t *room, size_t size);
+#define ADD(owner, plural, one)                                                                              \
+  add_item(&(owner)->plural, &(owner)->one##_count, &(owner)->one##_room, sizeof *(owner)->plural)
+
+struct named {
+  struct bytes name;
+  size_t place, first; /* first: the place of the first of that name */
+};
+
+/* Sorts by name, those of one name by place, and tells each the first of its name. */
+void sort_names(struct named *names, size_t count);
+/* Of sorted names: into the order in which each was met first. */
+void sort_as_met(struct named *names, size_t count);
+
+#endif
