@@ -1,5 +1,6 @@
 /* fleet_status of any number of vehicles: the parts of the list that one request may carry, and one reply
  * from those of the parts. */
+#include "bind/call/params.h"
 #include "bind/lua/bind.h"
 
 #include "tables/rows.h"
@@ -12,8 +13,7 @@ enum { UNBOUNDED = 1 << 30 };
 
 /* How many vehicles a request may name. */
 static lua_Integer most_at_once(lua_State *L) {
-  luaL_checktype(L, ROW, LUA_TLIGHTUSERDATA);
-  const struct row *row = lua_touserdata(L, ROW);
+  const struct row *row = row_at(L, ROW);
   for (const struct param *q = row->params; q && q->name; q++)
     if (strcmp(q->name, "vins") == 0 && q->max > 0) return (lua_Integer)q->max;
   return UNBOUNDED;

@@ -1,5 +1,6 @@
 /* Commands that always carry all of some parameters, where the caller may leave some of them out: which were,
  * and the same parameters with what the vehicle says in their place. */
+#include "bind/call/params.h"
 #include "bind/lua/bind.h"
 
 #include "tables/rows.h"
@@ -8,8 +9,7 @@ enum { ROW = 1, PARAMS = 2, CURRENT = 3 }; /* places on the stack */
 
 static const struct param *check_params(lua_State *L) {
   static const struct param none[] = {{0}};
-  luaL_checktype(L, ROW, LUA_TLIGHTUSERDATA);
-  const struct row *row = lua_touserdata(L, ROW);
+  const struct row *row = row_at(L, ROW);
   return row->params ? row->params : none;
 }
 

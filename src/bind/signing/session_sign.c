@@ -1,3 +1,4 @@
+#include "bind/call/params.h"
 #include "bind/call/request.h"
 #include "bind/crypto/context.h"
 #include "bind/signing/commands.h"
@@ -153,11 +154,6 @@ int session_l_command(lua_State *L) {
 
 /* ---- requests of the service that carry a message: doc/protocol.md#signed-transport ---- */
 
-static const struct row *check_row(lua_State *L, int index) {
-  luaL_checktype(L, index, LUA_TLIGHTUSERDATA);
-  return lua_touserdata(L, index);
-}
-
 /* The row's path with the session's VIN, which needs no encoding. */
 static void write_target(struct buf *target, const struct row *row, struct bytes vin) {
   const char *from = strchr(row->path, '{'), *to = from ? strchr(from, '}') : NULL;
@@ -205,7 +201,7 @@ int session_l_handshake_request(lua_State *L) {
   struct err e = ERR_INIT;
   struct session_box *h = check_session(L);
   const struct request *command = command_at(L, 2);
-  const struct row *row = check_row(L, 3);
+  const struct row *row = row_at(L, 3);
   struct message_random r;
   double now = luaL_checknumber(L, 4);
   if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
@@ -222,7 +218,7 @@ int session_l_sign_request(lua_State *L) {
   struct err e = ERR_INIT;
   struct session_box *h = check_session(L);
   const struct request *command = command_at(L, 2);
-  const struct row *row = check_row(L, 3);
+  const struct row *row = row_at(L, 3);
   const struct sign_options o = {METHOD_HMAC, COMMAND_LIFETIME, FLAG_ENCRYPT_RESPONSE};
   struct message_random r;
   double now = luaL_checknumber(L, 4);
