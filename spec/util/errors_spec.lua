@@ -133,6 +133,22 @@ describe("an unknown name", function()
     assert.equal("unknown option 'fox', did you mean 'foxtrot'?", errors.unknown("option", "fox", many))
   end)
 
+  it("takes the names that a table has as keys, sorted, and names alone", function()
+    assert.equal("unknown option 'x', it is one of 'a', 'b', 'c'", core.unknown("option", "x", { c = 1, a = true, b = {} }))
+    assert.equal(core.unknown("option", "x", {}), core.unknown("option", "x", { nil }))
+    assert.error_matches(function() core.unknown("option", "x", { [core] = true }) end, "names expected")
+  end)
+
+  it("seconds are a finite number above 0, or the default", function()
+    for _, wrong in ipairs { 0, -1, 0 / 0, math.huge, "5", true } do
+      assert.error_matches(function() core.check_seconds("wake", "timeout", wrong, 9) end,
+        "wake: option 'timeout' must be seconds above 0")
+    end
+    assert.equal(0.5, core.check_seconds("wake", "timeout", 0.5, 9))
+    assert.equal(9, core.check_seconds("wake", "timeout", nil, 9))
+    assert.is_nil(core.check_seconds("wake", "timeout"))
+  end)
+
   it("comes with what there is, where that is little", function()
     assert.equal("unknown option 'x', it is one of 'a', 'bc'", errors.unknown("option", "x", { bc = true, a = true }))
     assert.equal("unknown option 'bd', did you mean 'bc'? (one of 'a', 'bc')", errors.unknown("option", "bd", { "a", "bc" }))

@@ -47,8 +47,7 @@ local no_route = "navigate: the service took the address, but no new route appea
 function M.navigate(car, address, options)
   check_options.names("navigate", "option", options, { "timeout" })
   if type(address) ~= "string" or address == "" then errors.usage("navigate: the address must be a text, got a %s", type(address)) end
-  local timeout = options and options.timeout or 30
-  check_options.seconds("navigate", "timeout", timeout)
+  local timeout = check_options.seconds("navigate", "timeout", options and options.timeout, 30)
   local before, err, kind = route(car, timeout)
   if not before then return nil, err, kind end
   local done
@@ -91,8 +90,7 @@ local function checked(given)
     errors.usage("wait_until: 'what' must name a field such as \"state\" or \"charge_state.charging_state\"")
   end
   if given.is == nil then errors.usage("wait_until: 'is' is missing: a value, or a function of the value") end
-  check_options.seconds("wait_until", "timeout", given.timeout)
-  check_options.seconds("wait_until", "every", given.every)
+  return check_options.seconds("wait_until", "every", given.every, 60), check_options.seconds("wait_until", "timeout", given.timeout, 3600)
 end
 
 local function holds(given, found)
@@ -106,8 +104,7 @@ end
 --- car that the record shows awake, of the one section. every: seconds between looks, 60, growing to twenty times that; timeout: 3600.
 --- Returns the value, or nil, err, kind: timeout with err.state.
 function M.wait_until(car, given)
-  checked(given)
-  local every, timeout = given.every or 60, given.timeout or 3600
+  local every, timeout = checked(given)
   local pauses = tasks.pauses(timeout, every, every * 20) -- a car that is looked at more often does not fall asleep
   local state
   repeat

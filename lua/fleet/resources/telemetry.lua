@@ -74,8 +74,7 @@ local first_pause, longest_pause, default_timeout = 5, 60, 1800
 --- minute. timeout: seconds, 1800. Returns the configuration, or nil, err, "timeout".
 function M.wait_synced(car, options)
   check_options.names("wait_telemetry_synced", "option", options, { "timeout" })
-  check_options.seconds("wait_telemetry_synced", "timeout", options and options.timeout)
-  local timeout = options and options.timeout or default_timeout
+  local timeout = check_options.seconds("wait_telemetry_synced", "timeout", options and options.timeout, default_timeout)
   local pauses = tasks.pauses(timeout, first_pause, longest_pause)
   while true do
     local value, err, kind = car:fleet_telemetry_config()

@@ -67,8 +67,7 @@ local known = { "timeout", "force" }
 
 local function read_options(options)
   check_options.names("wake", "option", options, known)
-  check_options.seconds("wake", "timeout", options and options.timeout)
-  return options and options.timeout or default_timeout, options and options.force
+  return check_options.seconds("wake", "timeout", options and options.timeout, default_timeout), options and options.force
 end
 
 --- Wakes the vehicle and waits. All waiters of one vehicle share one wake. options.timeout: seconds, 90; options.force: call

@@ -36,25 +36,18 @@ function M.raise(err)
   error(err, 0)
 end
 
--- The names of a list, or those that a table has as keys, sorted.
-local function name_list(known)
-  if known[1] ~= nil then return known end
-  return tables.sorted_keys(known)
-end
-
---- "unknown option 'x'", and what was probably meant or what there is. known: a list of names, or a table with them as keys.
-function M.unknown(what, name, known)
-  return core.unknown(what, name, name_list(known))
-end
+--- unknown(what, name, known): "unknown option 'x'", and what was probably meant or what there is. known: a list of names, or a
+--- table with them as keys.
+M.unknown = core.unknown
 
 --- Raises that the caller wrote an unknown name. where: the call, what: "option".
 function M.unknown_name(where, what, name, known)
-  core.usage(where .. ": " .. M.unknown(what, name, known))
+  core.usage(where .. ": " .. core.unknown(what, name, known))
 end
 
 --- Raises that an option has a value which is none of its choices.
 function M.unknown_choice(where, option, value, known)
-  core.usage(where .. ": " .. core.unknown_choice(option, value, name_list(known)))
+  core.usage(where .. ": " .. core.unknown_choice(option, value, known))
 end
 
 return M

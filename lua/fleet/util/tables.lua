@@ -21,14 +21,6 @@ function M.deep_copy(value)
   return out
 end
 
---- The keys of a table in the order of their texts.
-function M.sorted_keys(given)
-  local keys = {}
-  for key in pairs(given) do keys[#keys + 1] = key end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
-
 --- The members of a list as keys; an empty set for what is no list.
 function M.set(list)
   local set = {}

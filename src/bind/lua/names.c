@@ -1,7 +1,9 @@
 /* Names that the caller wrote: an unknown one raises and says which was probably meant. */
 #include "bind/lua/bind.h"
 
+#include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_MAX_LENGTH = 64, FEW = 8, SHORTEST_BEGINNING = 3 };
@@ -87,17 +89,39 @@ int raise_unknown(lua_State *L, const char *what, const char *name, const char *
   return usage_error(L, "%s", buf_text(sentence));
 }
 
-/* The list at index as an array; its texts live as long as the list. */
+static int by_text(const void *left, const void *right) {
+  return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Pushes the names that the table has as keys, as a list. */
+static void push_keys(lua_State *L, int table) {
+  lua_newtable(L);
+  int list = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, table); lua_settop(L, list + 1)) {
+    lua_pushvalue(L, list + 1);
+    lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+  }
+}
+
+/* The list at index as an array, or, sorted, the names that a table has as keys; their texts live as long as
+ * the table. Leaves two values. */
 static const char **push_names(lua_State *L, int index, size_t *count) {
   luaL_checktype(L, index, LUA_TTABLE);
-  *count = (size_t)luaL_len(L, index);
+  bool is_list = luaL_len(L, index) > 0;
+  if (is_list)
+    lua_pushvalue(L, index);
+  else
+    push_keys(L, index);
+  int list = lua_gettop(L);
+  *count = (size_t)luaL_len(L, list);
   const char **names = lua_newuserdatauv(L, (*count + 1) * sizeof *names, 0);
   for (size_t i = 0; i < *count; i++) {
-    lua_geti(L, index, (lua_Integer)i + 1);
-    if (lua_type(L, -1) != LUA_TSTRING) luaL_argerror(L, index, "a list of names expected");
+    lua_geti(L, list, (lua_Integer)i + 1);
+    if (lua_type(L, -1) != LUA_TSTRING) luaL_argerror(L, index, "names expected");
     names[i] = lua_tostring(L, -1);
     lua_pop(L, 1);
   }
+  if (!is_list) qsort(names, *count, sizeof *names, by_text);
   return names;
 }
 
@@ -152,19 +176,34 @@ static int l_check_names(lua_State *L) {
   if (!lua_istable(L, 3))
     return usage_error(L, "%s: the %ss must be a table, got %s", where, what, luaL_typename(L, 3));
   const char **names = push_names(L, 4, &count);
-  for (lua_pushnil(L); lua_next(L, 3); lua_settop(L, 6)) {
-    if (is_among(L, 6, names, count)) continue;
+  int name = lua_gettop(L) + 1;
+  for (lua_pushnil(L); lua_next(L, 3); lua_settop(L, name)) {
+    if (is_among(L, name, names, count)) continue;
     struct buf *sentence = push_scratch(L);
-    unknown_sentence(sentence, what, luaL_tolstring(L, 6, NULL), names, count);
+    unknown_sentence(sentence, what, luaL_tolstring(L, name, NULL), names, count);
     return usage_error(L, "%s: %s", where, buf_text(sentence));
   }
   return 0;
+}
+
+/* core.check_seconds(where, name, value, default) -> the value, or the default for nil; raises unless it is a
+ * finite number above 0 */
+static int l_check_seconds(lua_State *L) {
+  const char *where = luaL_checkstring(L, 1), *name = luaL_checkstring(L, 2);
+  lua_settop(L, 4);
+  if (lua_isnil(L, 3)) return 1;
+  double seconds = lua_type(L, 3) == LUA_TNUMBER ? lua_tonumber(L, 3) : 0;
+  if (!(seconds > 0) || isinf(seconds))
+    return usage_error(L, "%s: option '%s' must be seconds above 0", where, name);
+  lua_settop(L, 3);
+  return 1;
 }
 
 void open_names(lua_State *L) {
   static const luaL_Reg functions[] = {{"unknown", l_unknown},
                                        {"unknown_choice", l_unknown_choice},
                                        {"check_names", l_check_names},
+                                       {"check_seconds", l_check_seconds},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
