@@ -275,6 +275,20 @@ describe("the session's state", function()
     assert.equal(0xFFFFFFFE, t.s:counter())
   end)
 
+  it("goes on at a place of its own with a state that others may have a copy of", function()
+    local t = pair()
+    assert(t.begin())
+    local state, places = t.s:export(32), {}
+    for _ = 1, 40 do
+      local again = core.session { key = t.client, vin = VIN, domain = "infotainment", state = state }
+      again:pass_over()
+      local strides = (again:counter() - 32) / 64
+      assert.is_true(strides >= 1 and strides <= 64 and strides % 1 == 0, tostring(strides))
+      places[strides] = true
+    end
+    assert.is_truthy(next(places, (next(places)))) -- not always the same
+  end)
+
   it("is dropped in silence when it is damaged, foreign, or of another key, VIN or domain", function()
     local t = pair()
     assert(t.begin())
