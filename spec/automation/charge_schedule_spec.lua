@@ -64,7 +64,7 @@ describe("charge_by with schedules in the car", function()
     local older = rehearse(nil, { days = 3, vehicle = { firmware_version = "2024.20.9",
       charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } } })
     assert.equal(0, older:sent("add_charge_schedule"))
-    assert.is_true(older:sent("charge_start") > 0)
+    assert.is_true(older:sent("set_scheduled_charging") > 0)
   end)
 
   it("leaves the schedules of others alone", function()
@@ -89,6 +89,59 @@ describe("charge_by with schedules in the car", function()
     assert(ok, month)
     assert.same({ 3, 3 }, { month:ready_days(80) })
     assert.is_true(month:sent("charge_start") > 0)
+  end)
+end)
+
+describe("charge_by with the one time of day that older firmware has", function()
+  local function older(more, charge, options)
+    local state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 }
+    for name, value in pairs(charge or {}) do state[name] = value end
+    local given = { vehicle = { firmware_version = "2024.20.9", charge_state = state } }
+    for name, value in pairs(more or {}) do given[name] = value end
+    return rehearse(options, given)
+  end
+
+  for name, from in pairs { forward = "2026-03-01", back = "2026-10-01" } do
+    it("is ready every day of the month in which the clock goes " .. name .. ", within 3 % and for at most 0.60 USD", function()
+      local month = older { from = from }
+      assert.same({ 31, 31 }, { month:ready_days(80) })
+      assert.is_true(ratio(month) <= 1.03, tostring(ratio(month)))
+      assert.is_true(month.usd <= 0.60, tostring(month.usd))
+      assert.same({}, months.wasted(month))
+      assert.is_true(month:sent "set_scheduled_charging" <= 12) -- for the long way of a Saturday
+    end)
+  end
+
+  it("says that the car waits by itself", function()
+    assert.matches("waits by the schedule of the car until Tue 00:00", months.said(older { days = 3 }))
+  end)
+
+  it("leaves alone the time that the owner set, and his departure", function()
+    for _, mode in ipairs { "StartAt", "DepartBy" } do
+      local month = older({ days = 3 }, { scheduled_charging_mode = mode, scheduled_charging_start_time_app = 90,
+        scheduled_departure_time_minutes = 420 })
+      assert.equal(0, month:sent "set_scheduled_charging")
+    end
+  end)
+
+  it("sets none on newer firmware, and none where schedules are switched off", function()
+    assert.equal(0, rehearse({ schedules = true }, { days = 3 }):sent "set_scheduled_charging")
+    assert.equal(0, older({ days = 3 }, nil, { schedules = false }):sent "set_scheduled_charging")
+  end)
+
+  it("does not stop what the owner began before anybody looked", function()
+    local month = older { days = 4, also = { { "17:45", "start_by_hand", date = "2026-03-04" } } }
+    assert.same({}, months.on(month, "2026-03-04"))
+    assert.matches("the owner started charging by hand at Wed 17", months.said(month))
+    assert.is_true(level_on(month, "2026-03-04") >= 80)
+  end)
+
+  it("is woken where the car did not begin at its time", function()
+    local month = older { days = 4, also = { { "23:59", function(stage)
+      stage.car.sections.charge_state.scheduled_charging_mode = "Off"
+    end, date = "2026-03-03" } } }
+    assert.same({ 4, 4 }, { month:ready_days(80) })
+    assert.equal("charge_start", months.on(month, "2026-03-04")[1])
   end)
 end)
 

@@ -51,6 +51,12 @@ describe("charge_by in random worlds", function()
     assert.is_true(ratios / #started <= 1.03, tostring(ratios / #started))
   end)
 
+  it("comes within 3 % of the optimum with the one time of day of older firmware", function()
+    local ratios = 0
+    for seed = 1, 3 do ratios = ratios + check(seed, "older") end
+    assert.is_true(ratios / 3 <= 1.03, tostring(ratios / 3))
+  end)
+
   it("wakes nobody without leave", function()
     for seed = 1, 3 do
       local world = worlds.of(seed)

@@ -10,7 +10,7 @@ local M = {}
 -- Each: { kind, live = function(seed, days) → sentence or nil, ratio, usd }.
 local function kinds()
   local list = {}
-  for _, name in ipairs { "of", "handled", "started" } do
+  for _, name in ipairs { "of", "handled", "started", "older" } do
     list[#list + 1] = { kind = "charge_by " .. name, live = function(seed, days)
       local world = worlds[name](seed, days)
       return worlds.broken(world, worlds.rehearse(world))

@@ -68,7 +68,7 @@ end
 --- Calls what an action names.
 function M.call(self, action)
   local handle = target(self, action)
-  if action.params ~= nil then return handle[action.call](handle, action.params) end
+  if action.params ~= nil then return handle[action.call](handle, action.params, action.options) end
   return handle[action.call](handle)
 end
 

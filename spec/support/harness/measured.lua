@@ -62,6 +62,11 @@ local function by_commands(given)
   return given
 end
 
+local function on_older_firmware(given)
+  given.vehicle.firmware_version = "2024.20.9"
+  return given
+end
+
 function tables.charge_by(month)
   local list = {
     row("March 2026", "kWh", "EUR", "cent per kWh", "of the optimum", "ready at 07:00", "calls"),
@@ -74,6 +79,7 @@ function tables.charge_by(month)
       number("%.0f %%", paid / least * 100), string.format("%d of %d", ready, of), m.usd > 0 and number("%.2f USD", m.usd) or "none")
   end
   add("charge_by, by schedules in the car", month)
+  add("charge_by, by the one time of older firmware", varied("charge_by", on_older_firmware))
   add("charge_by, by start and stop", varied("charge_by", by_commands))
   add("at once when plugged in", varied("charge_by", without))
   add("every day at 23:00", varied("charge_by", at_hour("23:00")))

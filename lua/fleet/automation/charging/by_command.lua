@@ -11,6 +11,7 @@ local on_solar = require "fleet.automation.charging.on_solar"
 local plans = require "fleet.automation.charging.plan"
 local poll_schedule = require "fleet.automation.poll_schedule"
 local session = require "fleet.automation.charging.session"
+local single = require "fleet.automation.charging.single"
 local stays = require "fleet.automation.charging.stays"
 
 local M = {}
@@ -61,11 +62,13 @@ end
 -- Between now and the first stretch.
 local function wait(config, now, state, f)
   local first = f.slots[1]
-  local why = string.format("waits until %s, when it is cheaper: %d %% now, %d %% wanted by %s", actions.at_text(config, first.from),
+  local why = string.format("waits %suntil %s, when it is cheaper: %d %% now, %d %% wanted by %s",
+    single.stands(config, state, first.from) and "by the schedule of the car " or "", actions.at_text(config, first.from),
     math.floor(f.level), config.level, actions.at_text(config, f.deadline))
   local again = math.min(first.from, actions.next_look(config, now, state))
-  local running = runs_for_us(config, now, state)
-  return actions.decision(config, now, state, why, running and { actions.stop(why) } or {}, again, {})
+  local list = single.set(config, now, state, first.from, why)
+  if runs_for_us(config, now, state) then table.insert(list, 1, actions.stop(why)) end
+  return actions.decision(config, now, state, why, list, again, {})
 end
 
 -- The limit ends charging by itself: before the end of the stretch nobody has to look.
@@ -188,6 +191,29 @@ local function before_it_is_late(config, now, state, deadline, why)
   return idle
 end
 
+-- A car that waits by its own schedule begins before it is plugged in by hand alone.
+local function read_session(config, now, state, deadline)
+  local before = state.memory.session and state.memory.session.since
+  local m = session.read(config, now, state, deadline, single.explains(config, state))
+  local new = m.plugged and m.since ~= before and m.since == state.at.charge_state
+  if new and single.begun_by_hand(config, state) and not session.others_charge(config, now, state) then
+    m.manual = { what = "start", at = stays.began(state.seen.charge_state, m.since), ends = deadline }
+  end
+  return m
+end
+
+-- The car has a minute to begin by its own schedule, and is then looked at. nil: it has none, or was looked at.
+local function begins_by_itself(config, now, state, f)
+  local at = single.begun(config, now, state)
+  if not at or f.missing <= 0 or manual_override.is_charging(state.seen.charge_state) then return nil end
+  if now >= single.begins_until(at) then
+    local looks = poll_schedule.due(config, now, state, config.sections, at)
+    return #looks > 0 and { actions = looks, claims = actions.hold(now, now + 600) } or nil
+  end
+  local why = string.format("begins by the schedule of the car at %s", actions.at_text(config, at))
+  return { why = why, actions = {}, again_at = single.begins_until(at), claims = actions.hold(now, now + 600) }
+end
+
 -- How often to look: at the record, where that is free, while the car should come home, and while it charges, which ends unseen; live at
 -- a car that is awake anyway, about the time at which it usually comes. One that was at the plug before that time may have left unseen.
 local function attend(config, now, state, deadline)
@@ -210,7 +236,7 @@ function M.decide(config, now, state, deadline)
   state.memory.no_look_before = nil
   local lost = lost_sight(config, now, state)
   if lost then return lost end
-  local m = session.read(config, now, state, deadline)
+  local m = read_session(config, now, state, deadline)
   local obstacle = session.obstacle(config, state, m)
   if obstacle then
     local look = not m.manual and before_it_is_late(config, now, state, deadline, obstacle)
@@ -220,6 +246,8 @@ function M.decide(config, now, state, deadline)
     return idle
   end
   local f = facts(config, now, state, deadline)
+  local begins = begins_by_itself(config, now, state, f)
+  if begins then return begins end
   local slept = slept_over_it(config, now, state, f)
   if slept then return #slept.actions == 0 and before_it_is_late(config, now, state, deadline, slept.why) or slept end
   if to_verify(state, now, f) and now - state.at.charge_state >= least_rest then

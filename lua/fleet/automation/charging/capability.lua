@@ -36,6 +36,7 @@ function M.learn(config, state)
   local m, seen = state.memory, state.seen
   if seen.vehicle_state and seen.vehicle_state.car_version then
     m.version, m.version_at = seen.vehicle_state.car_version, state.at.vehicle_state
+    m.older = version_parts(m.version) ~= nil and not keeps_schedules(m.version)
     seen.vehicle_state, state.at.vehicle_state = nil, nil
   end
   local place = seen.drive_state -- the service adds the place to it
