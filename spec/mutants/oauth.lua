@@ -27,6 +27,7 @@ return {
   { "src/bind/oauth/grant.c", "!flag_member(L, 1, \"always\") && !same", "!flag_member(L, 1, \"always\")", { tokens, network } },
   { "src/bind/oauth/grant.c", "!flag_member(L, 1, \"always\") && !same", "!same", { tokens, network } },
   { "src/oauth/grant.c", "replace(text, buf_bytes(&encoded));", "", { token, tokens, "spec/oauth/form_spec.lua" } },
+  { "lua/fleet/oauth/tokens.lua", "grant, seconds, 0)", "grant, seconds)", { tokens } },
   { "lua/fleet/oauth/authorize.lua", "local taken = found and context.store:delete(key, generation)",
     "local taken = found", { authorize } },
   { "lua/fleet/oauth/refresh.lua", "if newer and not newer:same_refresh(stored) then return nil, newer end", "", { tokens, network } },

@@ -26,6 +26,8 @@ return {
     "if true then return true end", { seal } },
   { "src/bind/store/seals.c", "|| bytes_equal(word, bytes_of(words[1]))", "", { seal } },
   { "src/bind/store/records.c", "found.generation < h.generation", "found.generation <= h.generation", { file, both } },
+  { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h) && false", { file, both } },
+  { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h)", { file, both } },
   { "lua/fleet/store/memory.lua", "if generation and generation ~= found then",
     "if generation and generation < found then", { memory, both } },
   { "lua/fleet/store/memory.lua", "if held and held.ends > now then", "if held and held.ends >= now then", { memory, both } },

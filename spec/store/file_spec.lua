@@ -190,6 +190,20 @@ describe("fleet.store.file", function()
 
   -- ---- writing behind ----
 
+  it("writes at a lease's end what was put before it, and later what was put behind under it", function()
+    store:put("other", "at once")
+    for _, case in ipairs { { "k", {}, "new" }, { "j", { behind = true }, "old" } } do
+      local key, options, expected = table.unpack(case)
+      reopen():put(key, "old", { durable = true })
+      local lease = assert(store:lease(key, 60))
+      if options.behind then options.lease = lease end
+      store:put(key, "new", options)
+      assert.equal("old", (reopen():get(key)))
+      assert.is_true(lease:release())
+      assert.same({ expected, "new" }, { (reopen():get(key)), (store:get(key)) })
+    end
+  end)
+
   it("lets a lease go after the store was closed", function()
     local lease = assert(store:lease("k", 60))
     assert(store:put("k", "1", { lease = lease, behind = true }))

@@ -15,15 +15,6 @@ local largest = 1048576
 
 local failure = errors.failure
 
--- Says each thing once.
-local function warner(warn)
-  local said = {}
-  return function(text)
-    if warn and not said[text] then warn(text) end
-    said[text] = true
-  end
-end
-
 -- ---- the store ----
 
 local File = {}
@@ -100,11 +91,8 @@ end
 
 -- ---- changes that are seen at once ----
 
-local function ends_of(self, key, ttl, now)
-  if not ttl then return 0 end
-  self.expire = self.expire or contract.expiry(function(old) run(self, "remove", old, wall_of(self), nil, true) end)
-  self.expire(key, now, now + ttl)
-  return now + ttl
+function File.forget(self, key)
+  return run(self, "remove", key, wall_of(self), nil, true)
 end
 
 local function put_now(self, key, value, wall, ends, put)
@@ -125,14 +113,14 @@ end
 
 local function put_behind(self, key, value, now, wall, ends, put)
   local generation = next_generation(self, key, put.lease)
-  if not self.records:hold(key, value, generation, ends, put.lease ~= nil) then return put_now(self, key, value, wall, ends, put) end
+  if not self.records:hold(key, value, generation, ends or 0, put.lease ~= nil) then return put_now(self, key, value, wall, ends, put) end
   if now - self.written >= behind then File.flush(self, slice) end
   return generation
 end
 
 function File.put(self, key, value, put)
   local lease, now, wall = put.lease, self.clock()
-  local ends = ends_of(self, key, put.ttl, wall)
+  local ends = contract.ends(self, key, put.ttl, wall)
   if #value > largest then return failure("store", "the value is too large to be stored") end
   if lease and lease.released then return failure("conflict", "the lease was lost to somebody else") end
   -- A record that other processes compare or lease is written at once, unless the caller says otherwise.
@@ -143,7 +131,7 @@ end
 
 function File.add(self, key, amounts, options)
   local wall = wall_of(self)
-  return run(self, "add", key, wall, amounts, next(amounts) ~= nil and ends_of(self, key, options.ttl, wall) or 0)
+  return run(self, "add", key, wall, amounts, next(amounts) ~= nil and contract.ends(self, key, options.ttl, wall) or nil)
 end
 
 function File.delete(self, key, generation)
@@ -183,7 +171,7 @@ function M.open(directory, options)
     errors.usage("fleet.store.file: a directory expected")
   end
   options = options or {}
-  local warn = warner(options.warn)
+  local warn = contract.warner(options.warn)
   local records, err, kind = core.records(directory, warn)
   if not records then return nil, err, kind end
   return contract.object("fleet.store.file (" .. records:directory() .. ")", setmetatable({

@@ -42,6 +42,24 @@ function M.expiry(forget)
   end
 end
 
+--- When what is put under a key for so many seconds (nil: for good) has ended, by the clock that now is of; nil: never. The
+--- store's forget(key) is called for what has ended.
+function M.ends(store, key, ttl, now)
+  if not ttl then return nil end
+  store.expire = store.expire or M.expiry(function(old) store:forget(old) end)
+  store.expire(key, now, now + ttl)
+  return now + ttl
+end
+
+--- A function that tells warn (nil: nobody) each thing once.
+function M.warner(warn)
+  local said = {}
+  return function(text)
+    if warn and not said[text] then warn(text) end
+    said[text] = true
+  end
+end
+
 --- A store for a client: one of ours as it is, one of the caller's with its answers checked.
 function M.adapt(store)
   if object.is_store(store) then return store end

@@ -72,21 +72,15 @@ function Memory.get(self, key)
   return value_of(record), record.generation
 end
 
-local function ends_of(self, key, ttl)
-  if not ttl then return nil end
-  local now = self.clock()
-  -- looking at a record whose time has passed removes it
-  self.expire = self.expire or contract.expiry(function(old) current(self, old) end)
-  self.expire(key, now, now + ttl)
-  return now + ttl
-end
+-- Looking at a record whose time has passed removes it.
+Memory.forget = current
 
 function Memory.put(self, key, value, put)
   local refused = refusal(self, key, put.generation, put.lease)
   if refused then return conflict(refused) end
   local generation = self.generation + 1
   self.generation = generation
-  self.records[key] = { value = value, generation = generation, ends = ends_of(self, key, put.ttl) }
+  self.records[key] = { value = value, generation = generation, ends = contract.ends(self, key, put.ttl, (self.clock())) }
   return generation
 end
 
@@ -101,7 +95,7 @@ function Memory.add(self, key, amounts, options)
     if amount ~= 0 then fields[name] = totals[name] end
   end
   self.generation = generation
-  self.records[key] = { fields = fields, generation = generation, ends = ends_of(self, key, options.ttl) }
+  self.records[key] = { fields = fields, generation = generation, ends = contract.ends(self, key, options.ttl, (self.clock())) }
   return totals
 end
 

@@ -363,22 +363,13 @@ end
 
 local M = {}
 
--- Says each thing once.
-local function warner(warn)
-  local said = {}
-  return function(text)
-    if warn and not said[text] then warn(text) end
-    said[text] = true
-  end
-end
-
 --- Opens the store at an address (redis+unix:/path, rediss://host:port/database, redis://127.0.0.1:port/database) with
 --- options, or with a table of options that holds it; see doc/manual/many_machines.md. It connects when it is first used.
 --- Returns a store, or nil, err, kind; raises for what is no address, and for plain TCP beyond this machine.
 function M.open(given, options)
   local place = address.read(given, options)
   place = tables.copy(defaults, place)
-  place.warn = warner(place.warn)
+  place.warn = contract.warner(place.warn)
   local client, err, kind = core.random_text(12)
   if not client then return nil, err, kind end
   local self = setmetatable({
