@@ -203,6 +203,17 @@ describe("a request is refused at once", function()
     end)
   end
 
+  it("for a control character or DEL at any place of a header's value, and for no other character", function()
+    for place = 0, 24 do
+      for _, character in ipairs { "\1", "\31", "\127", "\r", "\n" } do
+        local line = "X-Token: " .. ("a"):rep(place) .. character .. ("b"):rep(24 - place)
+        refuses({ url = server.url, headers = { line } }, 'header line 1 is not "Name: value"')
+      end
+    end
+    local text = echo { headers = { "X-Token: " .. ("a"):rep(9) .. "\t ~" .. ("b"):rep(12) } }
+    assert.truthy(text:find("X-Token: aaaaaaaaa\t ~bbbbbbbbbbbb\r\n", 1, true))
+  end)
+
   for _, url in ipairs {
     "", "localhost/ok", "ftp://localhost/", "file:///etc/passwd", "http://a b/", "http://a/\r\nX: y",
     "http://h/\195\164", "javascript:1",

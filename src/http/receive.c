@@ -57,10 +57,10 @@ static void add_header(struct buf *out, const char *line, size_t size) {
 static bool length_agrees(struct http_transfer *t, const char *line) {
   static const char name[] = "content-length: ";
   if (strncmp(line, name, sizeof name - 1) != 0) return true;
-  const char *digits = line + sizeof name - 1;
-  size_t count = strspn(digits, "0123456789");
-  double length = strtod(digits, NULL);
-  bool agrees = count > 0 && digits[count] == '\n' && (t->length < 0 || t->length == length);
+  const char *first = line + sizeof name - 1, *at = first;
+  double length = 0;
+  for (; *at >= '0' && *at <= '9'; at++) length = length * 10 + (*at - '0');
+  bool agrees = at > first && *at == '\n' && (t->length < 0 || t->length == length);
   t->length = length;
   return agrees;
 }
@@ -85,7 +85,7 @@ size_t receive_header(char *line, size_t one, size_t length, void *user) {
   if (t->headers_done) return size; /* trailers */
   size_t text = size;
   while (text && (line[text - 1] == '\n' || line[text - 1] == '\r')) text--;
-  if (text_starts(line, text, "HTTP/")) {
+  if (text && (*line | 0x20) == 'h' && text_starts(line, text, "HTTP/")) {
     buf_clear(&r->headers);
     buf_reserve(&r->headers, USUAL_HEADERS);
     r->status = status_of(line, text);

@@ -34,13 +34,22 @@ static bool is_token(char c) { /* RFC 9110 5.6.2 */
          strchr("!#$%&'*+-.^_`|~", c);
 }
 
+/* No control characters but tabs. Eight bytes at a time: a token may be long. */
+static bool value_valid(const char *at, const char *end) {
+  const uint64_t each = UINT64_MAX / 255;
+  for (uint64_t word; end - at >= 8; at += 8) {
+    memcpy(&word, at, 8);
+    uint64_t low = (word - each * 0x20) & ~word, delete = word ^ each * 0x7F;
+    if ((low | ((delete - each) & ~delete)) & each * 0x80) break; /* perhaps: byte by byte from here */
+  }
+  while (at < end && ((unsigned char)*at >= 0x20 || *at == '\t') && *at != 0x7F) at++;
+  return at == end;
+}
+
 static bool header_valid(const char *line) {
   const char *p = line;
   while (*p && is_token(*p)) p++;
-  if (p == line || *p != ':') return false;
-  for (; *p; p++)
-    if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7F) return false;
-  return true;
+  return p > line && *p == ':' && value_valid(p, p + strlen(p));
 }
 
 static bool url_valid(const char *url) {
@@ -88,7 +97,7 @@ static bool copy_request(struct http_transfer *t, const struct http_request *r) 
   for (int i = 0; r->headers && r->headers[i]; i++) size += strlen(r->headers[i]) + 1;
   if (!buf_reserve(&t->copy, size)) return false;
   for (int i = 0; r->headers && r->headers[i]; i++) {
-    typed |= text_starts(r->headers[i], strlen(r->headers[i]), no_type);
+    typed |= transfer_has_body(t) && text_starts(r->headers[i], strlen(r->headers[i]), no_type);
     copy_line(t, &count, r->headers[i]);
   }
   if (transfer_has_body(t) && !typed) copy_line(t, &count, no_type);

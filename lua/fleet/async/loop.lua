@@ -92,7 +92,7 @@ end
 
 -- Real seconds until somebody is due, or nil.
 local function seconds_asleep()
-  local at = asleep and engine:next_at()
+  local at = engine:next_at()
   return at and math.max(at - M.now(), 0) / loop.speed or nil
 end
 
@@ -219,7 +219,7 @@ local function turn_once(step, seconds)
   turning = turning + 1
   if deliver_replies(step, seconds) then call_watches() end
   if asleep then wake_due() end
-  run_runnable()
+  if queue_first then run_runnable() end
 end
 
 -- It may run inside itself: a coroutine that is no task waits in the middle of one. step: the name of the engine's method.
@@ -242,7 +242,7 @@ local own_wait = loop.wait
 
 --- Waits for what comes next and does it.
 function M.wait_and_turn()
-  if loop.wait == own_wait and not exported then return turn("turn", queue_first and 0 or seconds_asleep()) end
+  if loop.wait == own_wait and not exported then return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil) end
   loop.wait(loop.timeout())
   turn("step")
 end
@@ -272,7 +272,7 @@ end
 
 --- Seconds of real time until step is due, or nil: only the descriptor matters. Also arms the descriptor's timer.
 function loop.timeout()
-  return (engine or open()):timeout(queue_first and 0 or seconds_asleep())
+  return (engine or open()):timeout(queue_first and 0 or asleep and seconds_asleep() or nil)
 end
 
 --- Whether step has something to do without waiting (LuaSocket's word).

@@ -39,31 +39,20 @@ local function start(waiter, request, context, token_kind, seconds)
   return token and read_on(waiter, request, context.base_url, bearer .. token, way[1], seconds_left) and token
 end
 
--- true, value of a good reply; or false. What takes memory comes when the call has been left.
-local function value_of(context, way, row, request, reply, id)
-  leave()
-  context.under_way = context.under_way - 1
-  local good, value = value_in(request, reply)
-  if good then
-    if row.billing ~= "free" then billed.count(context, row, id, value) end
-    if context.alarmed then observers.signed_in(context) end
-    if way.delays or row.billing ~= "free" then context.after_call() end
-    return true, value
-  end
-  enter()
-  context.under_way = context.under_way + 1
-  return false
+-- What follows a good reply. count: of a billed call.
+local function told(context, way, row, id, value, count)
+  if count then count(context, row, id, value) end
+  if context.alarmed then observers.signed_in(context) end
+  if way.delays or count then context.after_call() end
 end
 
 --- The method of a row: function(handle, ...). perform, answered: of fleet.call, for what turns out not to be usual.
 function M.method(row, perform, answered)
-  local pointer, token_kind = row.pointer, row.tokens[1]
+  local pointer, token_kind, count = row.pointer, row.tokens[1], row.billing ~= "free" and billed.count or nil
   return function(handle, ...)
     local task, waiter, request, sent, context, id, wanted_token, seconds = read(pointer, handle, ...)
     local token
-    if sent then
-      token = context.way.token
-    else
+    if not sent then
       token = sent == false and not wanted_token and start(waiter, request, context, token_kind, seconds)
       if not token then return perform(row, request, handle) end
     end
@@ -72,10 +61,17 @@ function M.method(row, perform, answered)
     context.under_way = context.under_way + 1
     local ran, reply = reply_to(waiter, task)
     if ran and context.way == way then
-      local good, value = value_of(context, way, row, request, reply, id)
-      if good then return value end
+      leave() -- before what takes memory
+      context.under_way = context.under_way - 1
+      local good, value = value_in(request, reply)
+      if good then
+        if count or way.delays or context.alarmed then told(context, way, row, id, value, count) end
+        return value
+      end
+      enter()
+      context.under_way = context.under_way + 1
     end
-    return answered(row, request, handle, token, ran, reply)
+    return answered(row, request, handle, token or way.token, ran, reply)
   end
 end
 

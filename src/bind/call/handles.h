@@ -18,6 +18,8 @@ const char *handle_kind(lua_State *L, int index);
 void handle_push_context(lua_State *L, int index);
 /* Pushes the id of the handle: a string, or nil for those without. */
 void handle_push_id(lua_State *L, int index);
+/* Both: the context, then the id. */
+void handle_push_both(lua_State *L, int index);
 /* Whether the handle of a row knows this parameter: it then stands neither in the signature nor in the table.
  */
 bool handle_implies(const struct row *row, const struct param *q);

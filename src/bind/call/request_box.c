@@ -35,7 +35,6 @@ int push_settings(lua_State *L, const struct request *r, int handle) {
   lua_pushboolean(L, r->idempotent);
   lua_pushstring(L, token_kind_names[r->token_kind]);
   if (!handle) return 3;
-  handle_push_context(L, handle);
-  handle_push_id(L, handle);
+  handle_push_both(L, handle);
   return 5;
 }

@@ -81,8 +81,8 @@ static bool setting_result(lua_State *L, const struct request *request, struct e
   return true;
 }
 
-static bool says_error(lua_State *L, const struct said *s, const struct row *row) {
-  if (!s->error) return false;
+static bool says_error(lua_State *L, const struct row *row) {
+  if (lua_type(L, -1) != LUA_TTABLE || !word_of(L, lua_gettop(L), "error")) return false;
   lua_getfield(L, -1, "response");
   bool empty = lua_isnil(L, -1);
   lua_pop(L, 1);
@@ -108,8 +108,8 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   struct err unread = ERR_INIT;
   if (!json_decode(L, buf_bytes(&r->body), row->ids, &unread))
     return not_what_is_promised(e, request, r->body.size ? "is not JSON" : "is empty");
-  struct said s = read_said(L, lua_gettop(L));
-  if (says_error(L, &s, row)) {
+  if (says_error(L, row)) {
+    struct said s = read_said(L, lua_gettop(L));
     const struct reason *known = reason_of(s.error);
     err_reason(e, s.error);
     e->outcome = !request_is_write(request)        ? OUTCOME_NONE

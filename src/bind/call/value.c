@@ -110,10 +110,12 @@ static bool has_member(lua_State *L, int value, int name) {
   return has;
 }
 
-/* The records of a list are known by the same member as a rule: its name stays at known. */
+/* The records of a list are known by the same member as a rule: its name stays at known. What has a member is
+ * no list. */
 static bool is_record(const struct door *d, int value, int known) {
-  if (lua_type(d->L, value) != LUA_TTABLE || has_element(d->L, value)) return false;
+  if (lua_type(d->L, value) != LUA_TTABLE) return false;
   if (has_member(d->L, value, known)) return true;
+  if (has_element(d->L, value)) return false;
   for (const char *at = d->row->identity; at && *at;) {
     size_t size = strcspn(at, " ");
     lua_pushlstring(d->L, at, size);

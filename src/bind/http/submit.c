@@ -216,15 +216,14 @@ int loop_l_read(lua_State *L) {
   const struct request *request = push_plan(L, 3);
   int box = lua_gettop(L), context = box + 1;
   luaL_checkstack(L, 20, "request");
-  handle_push_context(L, 4);
+  handle_push_both(L, 4);
   bool served = serves(L, l, context), sent = served && start_usual(L, l, request, context);
-  lua_settop(L, context);
+  lua_settop(L, context + 1);
   if (served)
     lua_pushboolean(L, sent);
   else
     lua_pushnil(L);
   lua_insert(L, context);
-  handle_push_id(L, 4);
   if (sent) return 4;
   lua_pushstring(L, token_kind_names[request->token_kind]);
   lua_pushnumber(L, request->timeout);

@@ -8,6 +8,7 @@
 /* Lua aligns the memory of a userdata for LUAI_MAXALIGN only, which is less than max_align_t. */
 struct box {
   const struct box_type *type;
+  lua_Integer *live; /* how many are open in this state */
   bool open;
   union {
     LUAI_MAXALIGN;
@@ -46,10 +47,10 @@ static struct box *box_at(lua_State *L, int index, const struct box_type *type) 
   return box_type_at(L, index) == type ? lua_touserdata(L, index) : NULL;
 }
 
-static void release(lua_State *L, struct box *box) {
+static void release(struct box *box) {
   if (!box->open) return;
   box->open = false;
-  --*live_counter(L);
+  --*box->live;
   if (box->type->release) box->type->release(box->object);
 }
 
@@ -59,7 +60,7 @@ static int l_box_close(lua_State *L) {
   const struct box_type *type = lua_touserdata(L, lua_upvalueindex(1));
   struct box *box = box_at(L, 1, type);
   if (!box) return luaL_typeerror(L, 1, type->name);
-  release(L, box);
+  release(box);
   return 0;
 }
 
@@ -100,6 +101,7 @@ void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_v
   struct box *box = lua_newuserdatauv(L, sizeof *box + size, user_values);
   memset(box, 0, sizeof *box + size);
   box->type = type;
+  box->live = live_counter(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
   lua_setmetatable(L, -2);
   return box->object;
@@ -108,7 +110,7 @@ void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_v
 void box_open(lua_State *L, int index) {
   struct box *box = lua_touserdata(L, index);
   box->open = true;
-  ++*live_counter(L);
+  ++*box->live;
 }
 
 void *box_test(lua_State *L, int index, const struct box_type *type) {
@@ -134,7 +136,7 @@ bool box_is_open(lua_State *L, int index) {
 }
 
 void box_close(lua_State *L, int index) {
-  release(L, lua_touserdata(L, index));
+  release(lua_touserdata(L, index));
 }
 
 /* ---- boxes that are used again ---- */
@@ -180,7 +182,7 @@ void *push_spare(lua_State *L, const struct box_type *type, size_t size, int use
 
 void box_spare(lua_State *L, int index) {
   struct box *box = lua_touserdata(L, index);
-  release(L, box);
+  release(box);
   struct spares *s = push_spares(L, box->type);
   if (s->count < MOST_SPARES) {
     lua_getiuservalue(L, -1, 1);

@@ -48,8 +48,8 @@ struct tidier {
   } known[16];
 };
 
+/* Whether the name at key is an id's. */
 static bool is_id(struct tidier *t, int key) {
-  if (!t->ids || lua_type(t->L, key) != LUA_TSTRING) return false;
   size_t size;
   const char *name = lua_tolstring(t->L, key, &size);
   struct known_name *known = &t->known[((uintptr_t)name >> 5) % 16];
@@ -83,21 +83,19 @@ static bool push_tidy_number(struct tidier *t, lua_Number value, bool id) {
 
 static void tidy(struct tidier *t, int table);
 
-/* The pair at the top is key, value; leaves the key. */
-static void tidy_member(struct tidier *t, int table) {
+/* The pair at the top is key, value; leaves the key. named: it is a name, and no place in a list. */
+static void tidy_member(struct tidier *t, int table, bool named) {
   lua_State *L = t->L;
   int type = lua_type(L, -1);
-  if (type == LUA_TTABLE) {
-    tidy(t, lua_gettop(L));
-  } else if (type == LUA_TNUMBER) {
-    lua_Number value = lua_tonumber(L, -1);
-    bool id = is_id(t, -2);
-    lua_pushvalue(L, -2);
-    if (push_tidy_number(t, value, id))
+  if (type == LUA_TNUMBER) {
+    if (push_tidy_number(t, lua_tonumber(L, -1), named && t->ids && is_id(t, -2))) {
+      lua_pushvalue(L, -3);
+      lua_insert(L, -2);
       lua_rawset(L, table);
-    else
-      lua_pop(L, 1);
-  } else if (type == LUA_TLIGHTUSERDATA && lua_type(L, -2) == LUA_TSTRING) {
+    }
+  } else if (type == LUA_TTABLE) {
+    tidy(t, lua_gettop(L));
+  } else if (type == LUA_TLIGHTUSERDATA && named) {
     lua_pushvalue(L, -2);
     lua_pushnil(L);
     lua_rawset(L, table);
@@ -105,9 +103,14 @@ static void tidy_member(struct tidier *t, int table) {
   lua_pop(L, 1);
 }
 
+/* What lua-cjson makes is a list or has names, never both. */
 static void tidy(struct tidier *t, int table) {
-  luaL_checkstack(t->L, 8, "JSON");
-  for (lua_pushnil(t->L); lua_next(t->L, table);) tidy_member(t, table);
+  lua_State *L = t->L;
+  lua_pushnil(L);
+  if (!lua_next(L, table)) return;
+  bool named = lua_type(L, -2) == LUA_TSTRING;
+  do tidy_member(t, table, named);
+  while (lua_next(L, table));
 }
 
 /* Between the two switches nothing may raise: the locale would stay, and be freed under the host's thread. */
@@ -164,6 +167,7 @@ static bool decode_text(lua_State *L, struct bytes text) {
 bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
   bool done = decode_text(L, text);
   struct tidier t = {.L = L, .ids = ids};
+  luaL_checkstack(L, 2 * MAX_DEPTH + 8, "JSON"); /* a key and a value at each level, and what is set */
   if (done && lua_type(L, -1) == LUA_TTABLE) tidy(&t, lua_gettop(L));
   if (done && lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(&t, lua_tonumber(L, -1), false))
     lua_remove(L, -2);
