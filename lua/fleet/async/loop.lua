@@ -127,7 +127,7 @@ end
 --- The value of a waiter that M.read made and that was woken. The waiter is used again.
 function M.value(waiter)
   local value = waiter.value
-  waiter.token, waiter.done, waiter.value, spare = false, false, nil, waiter
+  waiter.token, waiter.done, waiter.value, spare = false, false, false, waiter
   return value
 end
 
@@ -149,9 +149,9 @@ local function deliver_replies(step, seconds)
   for i = 1, replies_per_turn do
     if not waiter then break end
     task = waiter.task
-    waiter.done, waiter.value, waiter.task = true, reply, nil
+    waiter.done, waiter.value = true, reply
     if task then
-      task.following = nil
+      waiter.task, task.following = nil, nil
       if queue_last then queue_last.following = task else queue_first = task end
       queue_last = task
     end

@@ -44,15 +44,26 @@ const char *handle_kind(lua_State *L, int index) {
   return kind_of_type(type);
 }
 
-static void push_id(lua_State *L, int index, const struct box_type *type) {
-  if (type == &client_type)
+static void push_both(lua_State *L, int index, bool client) {
+  if (client) {
+    lua_getiuservalue(L, index, CLIENT_CONTEXT);
     lua_pushnil(L);
-  else
-    lua_getiuservalue(L, index, HANDLE_ID);
+    return;
+  }
+  lua_getiuservalue(L, index, HANDLE_CLIENT);
+  lua_getiuservalue(L, -1, CLIENT_CONTEXT);
+  lua_replace(L, -2);
+  lua_getiuservalue(L, index, HANDLE_ID);
 }
 
-void handle_push_id(lua_State *L, int index) {
-  push_id(L, index, type_at(L, index));
+void handle_push_both(lua_State *L, int index) {
+  const struct box_type *type = type_at(L, index);
+  if (!type) luaL_typeerror(L, index, "fleet handle");
+  push_both(L, index, type == &client_type);
+}
+
+void handle_push_of(lua_State *L, int index, const struct row *row) {
+  push_both(L, index, strcmp(row->handle, "client") == 0);
 }
 
 void handle_push_context(lua_State *L, int index) {
@@ -60,17 +71,11 @@ void handle_push_context(lua_State *L, int index) {
   lua_pop(L, 1);
 }
 
-void handle_push_both(lua_State *L, int index) {
-  const struct box_type *type = type_at(L, index);
-  if (!type) luaL_typeerror(L, index, "fleet handle");
-  if (type == &client_type) {
-    lua_getiuservalue(L, index, CLIENT_CONTEXT);
-  } else {
-    lua_getiuservalue(L, index, HANDLE_CLIENT);
-    lua_getiuservalue(L, -1, CLIENT_CONTEXT);
-    lua_replace(L, -2);
-  }
-  push_id(L, index, type);
+void handle_push_id(lua_State *L, int index) {
+  if (box_test(L, index, &client_type))
+    lua_pushnil(L);
+  else
+    lua_getiuservalue(L, index, HANDLE_ID);
 }
 
 bool handle_implies(const struct row *row, const struct param *q) {

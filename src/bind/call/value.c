@@ -101,54 +101,57 @@ static unsigned kind_of_value(const struct door *d) {
 
 /* ---- elements of lists ---- */
 
-/* Whether the table at value has the member whose name stands at name. */
+/* Whether the table at value has the member whose name stands at name. Leaves what it found. */
 static bool has_member(lua_State *L, int value, int name) {
-  if (lua_isnil(L, name)) return false;
   lua_pushvalue(L, name);
-  bool has = lua_rawget(L, value) != LUA_TNIL;
-  lua_pop(L, 1);
-  return has;
+  return lua_rawget(L, value) != LUA_TNIL;
 }
 
-/* The records of a list are known by the same member as a rule: its name stays at known. What has a member is
- * no list. */
-static bool is_record(const struct door *d, int value, int known) {
-  if (lua_type(d->L, value) != LUA_TTABLE) return false;
-  if (has_member(d->L, value, known)) return true;
-  if (has_element(d->L, value)) return false;
+static bool has_identity(const struct door *d, int value, int known) {
   for (const char *at = d->row->identity; at && *at;) {
     size_t size = strcspn(at, " ");
     lua_pushlstring(d->L, at, size);
     lua_replace(d->L, known);
     if (has_member(d->L, value, known)) return true;
+    lua_settop(d->L, value);
     at += size + strspn(at + size, " ");
   }
   return !d->row->identity && !is_empty(d->L, value);
 }
 
-static bool is_element(const struct door *d, unsigned kinds, int known) {
-  int value = lua_gettop(d->L);
+/* The records of a list are known by the same member as a rule: its name stays at known. What has a member is
+ * no list. Both leave what they found above the value. */
+static bool is_record(const struct door *d, int value, int known) {
+  if (lua_type(d->L, value) != LUA_TTABLE) return false;
+  if (has_member(d->L, value, known)) return true;
+  lua_settop(d->L, value);
+  return !has_element(d->L, value) && has_identity(d, value, known);
+}
+
+static bool is_element(const struct door *d, unsigned kinds, int value, int known) {
   return (kinds & VALUE_LIST && is_record(d, value, known)) ||
          (kinds & VALUE_TEXTS && lua_type(d->L, value) == LUA_TSTRING);
 }
 
 /* Checks every element of the list at the top; nulls are left out. */
 static bool check_elements(const struct door *d, unsigned kinds) {
-  int list = lua_gettop(d->L);
-  lua_Integer count = (lua_Integer)lua_rawlen(d->L, list), kept = 0;
-  lua_pushnil(d->L);
+  lua_State *L = d->L;
+  int list = lua_gettop(L), known = list + 1, value = list + 2;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, list), kept = 0;
+  lua_pushboolean(L, false); /* no member has that name */
   for (lua_Integer i = 1; i <= count; i++) {
-    bool null = lua_rawgeti(d->L, list, i) == LUA_TLIGHTUSERDATA;
-    if (!null && !is_element(d, kinds, list + 1)) return false;
-    if (null || ++kept == i)
-      lua_pop(d->L, 1);
-    else
-      lua_rawseti(d->L, list, kept);
+    bool null = lua_rawgeti(L, list, i) == LUA_TLIGHTUSERDATA;
+    if (!null && !is_element(d, kinds, value, known)) return false;
+    if (!null && ++kept != i) {
+      lua_pushvalue(L, value);
+      lua_rawseti(L, list, kept);
+    }
+    lua_settop(L, known);
   }
-  lua_pop(d->L, 1);
+  lua_settop(L, list);
   while (kept < count) {
-    lua_pushnil(d->L);
-    lua_rawseti(d->L, list, ++kept);
+    lua_pushnil(L);
+    lua_rawseti(L, list, ++kept);
   }
   return true;
 }

@@ -216,7 +216,7 @@ int loop_l_read(lua_State *L) {
   const struct request *request = push_plan(L, 3);
   int box = lua_gettop(L), context = box + 1;
   luaL_checkstack(L, 20, "request");
-  handle_push_both(L, 4);
+  handle_push_of(L, 4, request->row);
   bool served = serves(L, l, context), sent = served && start_usual(L, l, request, context);
   lua_settop(L, context + 1);
   if (served)

@@ -30,10 +30,11 @@ struct reader {
 static void reader_release(void *object) {
   struct reader *r = object;
   if (r->c_numeric) freelocale(r->c_numeric);
+  r->c_numeric = (locale_t)0;
 }
 
 static const struct box_type reader_type = {"fleet.json", reader_release, NULL, NULL};
-static const char decode_key, new_key, reader_key;
+static const char decode_key, new_key, reader_key, locale_key;
 
 /* ---- reading ---- */
 
@@ -134,8 +135,8 @@ static void take_point(lua_State *L) {
  * the point is taken anew from the locale that the host has now, which is what the host's own use of the
  * library needs, too. */
 static bool decode(lua_State *L, struct bytes text) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
-  const struct reader *r = box_check(L, -1, &reader_type);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &locale_key);
+  const struct reader *r = lua_touserdata(L, -1);
   lua_pop(L, 1);
   if (decode_protected(L, text, r->c_numeric) == LUA_OK) return true;
   lua_pop(L, 1);
@@ -393,6 +394,8 @@ void open_json(lua_State *L) {
   if (!r->c_numeric) luaL_error(L, "no memory for the \"C\" locale");
   box_open(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &reader_key);
+  lua_pushlightuserdata(L, r); /* lives as long as the state: the registry holds its box */
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &locale_key);
   open_cjson(L);
   lua_pushcfunction(L, l_json_decode);
   lua_setfield(L, -2, "json_decode");
