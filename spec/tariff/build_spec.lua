@@ -341,6 +341,40 @@ describe("from_rows", function()
     assert.same({ 0.10, 0.11 }, { groups[1].low, groups[1].high })
   end)
 
+  -- The least squared error of so many groups of the sorted prices from a place on, by trying all.
+  local function least(prices, from, groups)
+    local best, sum, square = math.huge, 0, 0
+    for to = from, #prices - groups + 1 do
+      sum, square = sum + prices[to], square + prices[to] ^ 2
+      local rest = to == #prices and 0 or groups > 1 and least(prices, to + 1, groups - 1) or math.huge
+      best = math.min(best, square - sum ^ 2 / (to - from + 1) + rest)
+    end
+    return best
+  end
+
+  it("groups no worse than the best of all groupings", function()
+    for most = 1, 6 do
+      local prices, moved = {}, 0
+      for i = 1, 12 do prices[i] = i * i * (7 + most) % 101 / 100 end
+      local _, groups = tariff.from_rows { currency = "GBP", prices = prices, step = 120, labels = most }
+      for _, price in ipairs(prices) do
+        for _, group in ipairs(groups) do
+          if price >= group.low and price <= group.high then moved = moved + (price - group.price) ^ 2 end
+        end
+      end
+      table.sort(prices)
+      assert.near(least(prices, 1, most), moved, 1e-8)
+    end
+  end)
+
+  it("groups a price for every minute of the week", function()
+    local prices = {}
+    for i = 1, 10080 do prices[i] = i * 7919 % 10007 / 1e5 end
+    local t, groups = tariff.from_rows { currency = "EUR", prices = prices, labels = 1000 }
+    assert.is_truthy(t)
+    assert.equal(1000, #groups)
+  end)
+
   it("of equal prices is flat under ALL", function()
     local prices = {}
     for i = 1, 24 do prices[i] = 0.2 end

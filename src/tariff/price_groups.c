@@ -123,13 +123,23 @@ static double error_of(const struct grouping *g, size_t from, size_t to) {
   return g->square[to] - g->square[from] - sum * sum / weight;
 }
 
-static void add_group(struct grouping *g, size_t k) {
-  uint16_t *cut = g->cut + k * (g->n + 1);
-  for (size_t j = k + 1; j <= g->n; j++)
-    for (size_t i = k; i < j; i++) {
+/* One more group for the prices from low to high, whose last group begins from first to last: of more prices
+ * it begins no earlier, so that the middle one halves the rest. */
+static void cut_between(struct grouping *g, size_t k, size_t low, size_t high, size_t first, size_t last) {
+  while (low <= high) {
+    size_t j = low + (high - low) / 2, best = first;
+    for (size_t i = first; i <= last && i < j; i++) {
       double cost = g->cost[i] + error_of(g, i, j);
-      if (i == k || cost < g->next[j]) g->next[j] = cost, cut[j] = (uint16_t)i;
+      if (i == first || cost < g->next[j]) g->next[j] = cost, best = i;
     }
+    g->cut[k * (g->n + 1) + j] = (uint16_t)best;
+    cut_between(g, k, low, j - 1, first, best);
+    low = j + 1, first = best;
+  }
+}
+
+static void add_group(struct grouping *g, size_t k) {
+  cut_between(g, k, k + 1, g->n, k, g->n - 1);
   double *spare = g->cost;
   g->cost = g->next, g->next = spare;
 }
