@@ -14,7 +14,7 @@ return {
   { "src/tariff/price_week.c", "% 1440 != 0)", "% 1440 != 1)", { build } },
   { "src/tariff/price_week.c", "++missing > 60", "++missing > 61", { build } },
   { "src/tariff/price_groups.c", "cost < g->next[j]", "cost > g->next[j]", { build } },
-  { "src/tariff/price_groups.c", "taken |= find_group", "taken &= find_group", { build } },
+  { "src/tariff/price_groups.c", "taken |= is_taken", "taken &= is_taken", { build } },
   { "src/tariff/row_text.c", "day = (day + 1) % 7", "day = last", { build } },
   { "src/tariff/week_periods.c", "last->period.to_minute == from &&", "true &&", { build, property } },
   { "src/tariff/prices.c", "rate->price == 0 && t->any_own", "t->any_own", { check, price } },

@@ -15,11 +15,6 @@ local no_list = { protocol = true, scope = true, forbidden = true, unsupported =
 
 local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN and id, waiting =, not_before = by id }
 
-local function wall(context)
-  local _, now = context.clock()
-  return now
-end
-
 local function by_id(list)
   local records, count = {}, 0
   for _, record in ipairs(type(list) == "table" and list or {}) do
@@ -38,7 +33,7 @@ local function ask(known, context, client, timeout)
   local waiting = known.waiting
   known.waiting = nil
   if ran and not err then
-    known.at, known.records = wall(context), by_id(list)
+    known.at, known.records = tasks.now(), by_id(list)
     for id, record in pairs(known.records) do context.states[id] = record.state end
   end
   for _, waiter in ipairs(waiting) do tasks.wake(waiter) end
@@ -49,7 +44,7 @@ end
 -- The list, not older than so many seconds, or nil, err.
 local function listed(known, context, client, options)
   local function is_young()
-    local age = known.at and wall(context) - known.at
+    local age = known.at and tasks.now() - known.at
     return age and age >= 0 and age < options.age
   end
   if is_young() then return known.records end
@@ -70,11 +65,11 @@ function M.of(car, options)
   local context, client, id = core.context(car)
   local known = lists[context] or { not_before = {} }
   lists[context] = known
-  if wall(context) >= (known.not_before[id] or -math.huge) then
+  if tasks.now() >= (known.not_before[id] or -math.huge) then
     local records, err = listed(known, context, client, options)
     if err and not no_list[err.kind] then return nil, err end
     if records and records[id] then return records[id], true end
-    if records or err then known.not_before[id] = wall(context) + unlisted_for end
+    if records or err then known.not_before[id] = tasks.now() + unlisted_for end
   end
   local record, err = car:info { timeout = options.timeout }
   if not record then return nil, err end
