@@ -306,6 +306,15 @@ describe("from_rows", function()
     assert.equal("period_gap", err.problems[1].kind)
   end)
 
+  it("with a gap between two times of one price is refused, too", function()
+    local rows = { { from = "00:00", to = "08:00", price = 0.2 }, { from = "10:00", to = "24:00", price = 0.2 } }
+    local t, err = tariff.from_rows { currency = "EUR", rows = rows }
+    assert.is_nil(t)
+    assert.equal("period_gap", err.problems[1].kind)
+    rows[3] = { from = "08:00", to = "10:00", price = 0.2 }
+    assert.truthy(tariff.from_rows { currency = "EUR", rows = rows })
+  end)
+
   it("of 48 half hours makes the same price of every minute", function()
     local prices = {}
     for i = 1, 48 do prices[i] = (i * 37 % 48) / 100 - 0.05 end
@@ -407,6 +416,14 @@ describe("from_rows", function()
     local short = berlin("2026-03-29T00:00:00+01:00", 23)
     assert.equal(0.02, short:price({ year = 2026, month = 1, day = 1, hour = 2, min = 59 }).buy.price)
     assert.equal(0.03, short:price({ year = 2026, month = 1, day = 1, hour = 3 }).buy.price)
+  end)
+
+  it("of spot prices may leave out an hour, as a clock change does, and no minute more", function()
+    local function minutes(count)
+      return tariff.from_rows { currency = "EUR", spot = spot("2026-11-20T00:00:00Z", count, 1), time_zone = "Etc/UTC", labels = 12 }
+    end
+    assert.error_matches(function() minutes(1440 - 61) end, "a gap of more than an hour")
+    assert.truthy(minutes(1440 - 60))
   end)
 
   it("in a zone that is not known is refused", function()

@@ -97,6 +97,19 @@ describe("segments", function()
     assert.equal(1, #object("01-flat-all.json"):segments(at(2026, 1, 1), at(2027, 1, 1)))
   end)
 
+  it("of a whole day end with it, though it has 23 hours or 25", function()
+    local t = assert(tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", rows = {
+      { days = "sun", price = 0.1 }, { days = "mon-sat", price = 0.2 },
+    } })
+    local sundays = { { "2026-03-29T00:00:00+01:00", 23 }, { "2026-10-25T00:00:00+02:00", 25 }, { "2026-11-22T00:00:00+01:00", 24 } }
+    for _, day in ipairs(sundays) do
+      local from = core.time(day[1])
+      local found = t:segments(from, from + 30 * 3600)
+      assert.same({ 2, from, from + day[2] * 3600, 0.1, 0.2 },
+        { #found, found[1].from, found[1].to, found[1].buy.price, found[2].buy.price }, day[1])
+    end
+  end)
+
   it("begin and end where asked, to the second", function()
     local t = object("02-two-season-tou.json", "Europe/Berlin")
     local from = core.time("2026-07-01T13:59:30Z") -- 15:59:30
@@ -173,6 +186,17 @@ describe("the cheapest hours", function()
 
   it("of equal price are the earliest", function()
     assert.same({ "00:00-02:00 0.115" }, texts(t:cheapest { hours = 2, from = from, to = to }))
+  end)
+
+  it("of equal price at two times are those of the first", function()
+    local prices = {}
+    for hour = 0, 23 do prices[hour + 1] = (hour == 9 or hour == 3 or hour == 15) and 0.1 or 0.2 end
+    local day = assert(tariff.from_rows { currency = "EUR", prices = prices, time_zone = "Etc/UTC" })
+    local midnight = core.time("2026-11-20T00:00:00Z")
+    local found = day:cheapest { hours = 2, from = midnight, to = midnight + 86400 }
+    local hours = {}
+    for i, part in ipairs(found) do hours[i] = { (part.from - midnight) / 3600, (part.to - midnight) / 3600 } end
+    assert.same({ { 3, 4 }, { 9, 10 } }, hours)
   end)
 
   it("may be asked for in one stretch", function()

@@ -108,7 +108,7 @@ static bool add_all_minutes(struct price_week *week, const struct minutes *all) 
   for (uint32_t at = 0; at < TARIFF_WEEK; at++) {
     double price = all->price[at % all->period];
     struct stretch *last = week->stretch_count ? &week->stretches[week->stretch_count - 1] : NULL;
-    if (last && last->price == price && at % 1440 != 0)
+    if (last && last->price == price)
       last->to = at + 1;
     else if (!add_stretch(week, at, at + 1, price, (struct bytes){NULL, 0}))
       return false;
