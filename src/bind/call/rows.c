@@ -196,8 +196,21 @@ static void set_command(lua_State *L, const struct row *r) {
   set_text(L, "replacement", r->replacement);
 }
 
+/* The parameters that no log may show. */
+static void set_secrets(lua_State *L, const struct param *q) {
+  lua_newtable(L);
+  for (; q && q->name; q++)
+    if (q->flags & (SECRET | PIN)) set_boolean(L, q->name, true);
+  lua_setfield(L, -2, "secrets");
+}
+
+/* pointer: what core.row gives; write: a failure has an outcome. */
 static void push_row(lua_State *L, const struct row *r) {
   lua_createtable(L, 0, 48);
+  lua_pushlightuserdata(L, (void *)(uintptr_t)r);
+  lua_setfield(L, -2, "pointer");
+  set_boolean(L, "write", row_is_write(r));
+  set_secrets(L, r->params);
   set_address(L, r);
   set_command(L, r);
   set_params(L, r);
