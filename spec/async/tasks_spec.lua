@@ -90,6 +90,25 @@ describe("a task", function()
     assert.equal(1003, time.now())
   end)
 
+  it("sleeps by the clock among hundreds, whatever order they came in and whoever is cancelled", function()
+    local woken, expected, tasks_of = {}, {}, {}
+    for i = 1, 500 do
+      local seconds = i * 7919 % 101
+      tasks_of[i] = fleet.spawn(function()
+        fleet.sleep(seconds)
+        woken[#woken + 1] = { seconds, i }
+      end)
+      if i % 3 ~= 0 then expected[#expected + 1] = { seconds, i } end
+    end
+    repeat fleet.loop.step() until not fleet.loop.dirty()
+    woken = {} -- those of no seconds
+    for i = 3, 500, 3 do tasks_of[i]:cancel() end
+    fleet.run(function() end)
+    table.sort(expected, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+    while expected[1][1] == 0 do table.remove(expected, 1) end
+    assert.same(expected, woken)
+  end)
+
   it("sleeps only for numbers", function()
     for _, value in ipairs { "1", {}, 0 / 0, true } do
       assert.error_matches(function() fleet.sleep(value) end, "sleep: seconds must be a number")

@@ -62,7 +62,7 @@ end
 
 --- A waiter has room for all that will be known of it: waking takes no memory, nor does what the engine notes there of a request.
 function M.waiter(token)
-  return { token = token, transfer = false, done = false, value = nil, task = nil, cancelled = nil, outside = nil, following = nil }
+  return { token = token, transfer = false, done = false, value = nil, task = nil, cancelled = nil, outside = false, following = nil }
 end
 
 --- Wakes a waiter; later wakes are ignored. It is woken and its task queued without a call, which may need memory: one
@@ -252,6 +252,7 @@ function M.wait_outside(waiter)
   if waiter.done then return waiter.value end
   waiter.outside = true
   while not waiter.done do M.wait_and_turn() end
+  waiter.outside = false
   if exported then
     engine:taken()
     if turning == 0 then loop.timeout() end

@@ -94,10 +94,14 @@ end
 
 --- Waits for what M.read started: true, reply; or false, what was raised meanwhile.
 function M.reply(waiter, task)
-  if not task then return compat.pcall(turns.wait_outside, waiter) end
-  waiter.task, task.waiter = task, waiter
-  while not waiter.done do yield() end
-  task.waiter = nil
+  if task then
+    waiter.task, task.waiter = task, waiter
+    while not waiter.done do yield() end
+    task.waiter = nil
+  else
+    local ran, raised = compat.pcall(turns.wait_outside, waiter)
+    if not ran then return false, raised end
+  end
   return true, turns.value(waiter)
 end
 
