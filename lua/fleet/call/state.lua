@@ -7,9 +7,11 @@ local M = {}
 --- What one call knows about itself. What follows the handle is what core.plan gives beside the request, if that is at hand.
 function M.new(row, request, handle, timeout, idempotent, wanted_token, context, id)
   if not context then timeout, idempotent, wanted_token, context, id = request:settings(handle) end
+  local real, now, wall = tasks.times()
   return {
     row = row, request = request, context = context, id = id, handle = handle, write = row.write,
-    proxied = false, deadline = tasks.real() + (timeout or context.config.timeout), wanted_token = wanted_token,
+    proxied = false, deadline = real + (timeout or context.config.timeout), wanted_token = wanted_token,
+    turns = tasks.turns(), real = real, now = now, wall = wall, -- as it is until the loop turns
     -- room for what a signed command comes to know, so that the table is made once
     token_kind = nil, token = nil, signed = nil, domain = nil, visit = nil, answered = nil, answered_wall = nil,
     facts = {

@@ -139,7 +139,8 @@ end
 local function visit(call, act)
   call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
   call.answered, call.answered_wall = nil, nil
-  local turns, real, now, wall = tasks.turns(), tasks.times()
+  local turns, real, now, wall = call.turns, call.real, call.now, call.wall
+  if tasks.turns() ~= turns then turns, real, now, wall = tasks.turns(), tasks.times() end
   local deadline = now + math.max(call.deadline - real, 0)
   local slot, inside, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
   if not slot then return not_sent(inside, kind) end

@@ -54,12 +54,13 @@ function File.flush(self, most)
   self.written = self.clock()
   local done, err, kind = run(self, "flush", most or math.huge, wall_of(self))
   if not done then return nil, err, kind end
-  if self.records:held() > 0 then self.written = self.written - behind + slice_pause end
+  self.held = self.records:held()
+  if self.held > 0 then self.written = self.written - behind + slice_pause else self.unsettled = {} end
   return true
 end
 
 function File.due(self)
-  if self.records:held() == 0 then return nil end
+  if self.held == 0 then return nil end
   return math.max(self.written + behind - (self.clock()), 0)
 end
 
@@ -76,7 +77,11 @@ end
 function Lease.release(lease)
   if lease.released then return true end
   lease.released = true
-  run(lease.store, "settle", lease.key, wall_of(lease.store))
+  local store = lease.store
+  if store.unsettled[lease.key] then
+    run(store, "settle", lease.key, wall_of(store))
+    store.unsettled[lease.key] = nil
+  end
   lease.held:close()
   return true
 end
@@ -104,16 +109,18 @@ local function put_now(self, key, value, wall, ends, put)
 end
 
 -- Also where nothing can be written, a put counts.
-local function next_generation(self, key, lease)
-  local generation = run(self, "next", key, lease and lease.generation)
-  if generation then return generation end
+local function hold(self, key, value, ends, lease)
+  local generation, held = run(self, "hold", key, value, ends or 0, lease ~= nil, lease and lease.generation)
+  if generation then return generation, held end
   local _, read = File.get(self, key)
-  return (type(read) == "number" and read or 0) + 1
+  return run(self, "hold", key, value, ends or 0, lease ~= nil, type(read) == "number" and read or 0)
 end
 
 local function put_behind(self, key, value, now, wall, ends, put)
-  local generation = next_generation(self, key, put.lease)
-  if not self.records:hold(key, value, generation, ends or 0, put.lease ~= nil) then return put_now(self, key, value, wall, ends, put) end
+  local generation, held = hold(self, key, value, ends, put.lease)
+  if not held then return put_now(self, key, value, wall, ends, put) end
+  self.held = held
+  if not put.lease then self.unsettled[key] = true end
   if now - self.written >= behind then File.flush(self, slice) end
   return generation
 end
@@ -176,7 +183,8 @@ function M.open(directory, options)
   if not records then return nil, err, kind end
   return contract.object("fleet.store.file (" .. records:directory() .. ")", setmetatable({
     records = records, clock = contract.clock_of(options), sleep = options.sleep or core.pause, warn = warn,
-    written = -math.huge,
+    written = -math.huge, held = 0, -- how many are held back, at most; unsettled: keys of those that a lease's end writes
+    unsettled = {},
   }, File))
 end
 

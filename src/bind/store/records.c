@@ -142,32 +142,36 @@ static int l_put(lua_State *L) {
   return push_number(L, result, generation, &e);
 }
 
-/* records:next(key, generation of a lease's last put or nil) -> the generation of a later put; false: again;
- * nil, err, kind */
-static int l_next(lua_State *L) {
-  struct err e = ERR_INIT;
-  struct records *r = box_check(L, RECORDS, &records_type);
-  struct bytes key = check_bytes(L, KEY);
-  struct held h = {.generation = check_generation(L, 3)};
-  uint64_t generation = 0;
-  if (held_find(L, &h) || !lua_isnoneornil(L, 3)) return push_number(L, STORE_DONE, h.generation + 1, &e);
-  enum store_result result = store_next(&r->store, key, &generation, &e);
-  give_notice(L, r, RECORDS);
-  return push_number(L, result, generation, &e);
+/* The generation of a put: the one after what is held back, or after the one that its lease last wrote. */
+static enum store_result draw_generation(lua_State *L, struct records *r, int last, uint64_t *out,
+                                         struct err *e) {
+  struct held h;
+  if (!held_find(L, &h)) {
+    if (lua_isnoneornil(L, last)) return store_next(&r->store, check_bytes(L, KEY), out, e);
+    h.generation = check_generation(L, last);
+  }
+  *out = h.generation + 1;
+  return STORE_DONE;
 }
 
-/* records:hold(key, value, generation, ends, may_wait) -> whether it was put off: a generation of what is
- * written at once is not */
+/* records:hold(key, value, ends, may_wait, last or nil) -> its generation, and how many are held back;
+ * nothing beside it where it is not put off: a generation of what is written at once is not. false: again;
+ * nil, err, kind */
 static int l_hold(lua_State *L) {
+  struct err e = ERR_INIT;
   struct records *r = box_check(L, RECORDS, &records_type);
   check_bytes(L, KEY);
   check_bytes(L, 3);
-  struct held h = {
-      .generation = check_generation(L, 4), .ends = luaL_checknumber(L, 5), .may_wait = lua_toboolean(L, 6)};
-  bool fits = h.generation % GENERATION_STEP != 0;
+  struct held h = {.ends = luaL_checknumber(L, 4), .may_wait = lua_toboolean(L, 5)};
+  lua_settop(L, 6);
+  enum store_result result = draw_generation(L, r, 6, &h.generation, &e);
+  lua_settop(L, 6);
+  give_notice(L, r, RECORDS);
+  bool fits = result == STORE_DONE && h.generation % GENERATION_STEP != 0;
   if (fits) held_keep(L, r, 3, &h);
-  lua_pushboolean(L, fits);
-  return 1;
+  int pushed = push_number(L, result, h.generation, &e);
+  if (fits) lua_pushinteger(L, (lua_Integer)r->held);
+  return pushed + (fits ? 1 : 0);
 }
 
 /* records:held() -> how many are held back */
@@ -325,11 +329,12 @@ static int l_directory(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg records_methods[] = {
-    {"get", l_get},     {"put", l_put},         {"next", l_next},           {"remove", l_remove},
-    {"hold", l_hold},   {"held", l_held},       {"settle", l_settle},       {"flush", l_flush},
-    {"lease", l_lease}, {"reserve", l_reserve}, {"directory", l_directory}, {"add", l_add},
-    {NULL, NULL}};
+static const luaL_Reg records_methods[] = {{"get", l_get},         {"put", l_put},
+                                           {"remove", l_remove},   {"hold", l_hold},
+                                           {"held", l_held},       {"settle", l_settle},
+                                           {"flush", l_flush},     {"lease", l_lease},
+                                           {"reserve", l_reserve}, {"directory", l_directory},
+                                           {"add", l_add},         {NULL, NULL}};
 
 static const struct box_type records_type = {"fleet.records", release_records, records_methods, NULL};
 
