@@ -7,6 +7,7 @@ local core = require "fleet.core"
 local fleet = require "fleet"
 local redis = require "spec.support.servers.redis"
 local rounds = require "spec.bench.signed_rounds"
+local seal = require "fleet.store.sealed"
 
 local missing = redis.missing()
 if missing then
@@ -106,7 +107,7 @@ local function accounts(settings, name)
   local server = redis.start { settings = settings }
   local store = assert(fleet.store.redis { address = server.address, settle = 0 })
   local plain = assert(fleet.store.redis { address = server.address, settle = 0 })
-  local sealed = fleet.store.seal(plain, assert(core.store_key(("5a"):rep(32))))
+  local sealed = seal(plain, assert(core.store_key(("5a"):rep(32))))
   local pair, session = ("t"):rep(1400), ("s"):rep(300)
   local function vin(i)
     return ("5YJ3FLEE9RF%06d"):format(i)

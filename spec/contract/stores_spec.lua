@@ -1,8 +1,9 @@
 -- The store contract, tried on every store that lua/fleet/store holds, and on what a client puts around one: a seal, and the
 -- checks of a store of the caller's.
 local core = require "fleet.core"
-local stores = require "fleet.store"
 local support = require "spec.support.fixtures.stores"
+local adapt = require "fleet.store.adapted"
+local seal = require "fleet.store.sealed"
 
 local samples, names = support.samples()
 local store_key = assert(core.store_key(("5a"):rep(32)))
@@ -24,11 +25,11 @@ local function add_kinds(name)
   kinds[#kinds + 1] = { name = name, sample = samples[name], label = "fleet%.store%." .. name }
   kinds[#kinds + 1] = {
     name = name .. ", sealed", label = "fleet%.store%." .. name,
-    sample = around(samples[name], function(store) return stores.seal(store, store_key) end),
+    sample = around(samples[name], function(store) return seal(store, store_key) end),
   }
   kinds[#kinds + 1] = {
     name = name .. ", as a caller's own", label = "fleet%.store %(the caller's%)",
-    sample = around(samples[name], function(store) return stores.adapt(support.own(store)) end),
+    sample = around(samples[name], function(store) return adapt(support.own(store)) end),
   }
 end
 

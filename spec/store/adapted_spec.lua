@@ -3,12 +3,13 @@ local core = require "fleet.core"
 local fleet = require "fleet"
 local stores = require "fleet.store"
 local support = require "spec.support.fixtures.stores"
+local adapt = require "fleet.store.adapted"
 
 -- A caller's store whose method does something else.
 local function with(method, fn)
   local own = support.own(stores.memory())
   own[method] = fn
-  return stores.adapt(own), own
+  return adapt(own), own
 end
 
 describe("a caller's own store", function()
@@ -26,14 +27,14 @@ describe("a caller's own store", function()
       own[name] = 5
       assert.error_matches(function() fleet.new { token = "t", store = own } end, "its '" .. name .. "' is no function")
     end
-    assert.error_matches(function() stores.adapt(5) end, "a store expected, got number")
+    assert.error_matches(function() adapt(5) end, "a store expected, got number")
   end)
 
   it("is adapted once, and ours not at all", function()
     local ours = stores.memory()
-    assert.equal(ours, stores.adapt(ours))
-    local adapted = stores.adapt(support.own(ours))
-    assert.equal(adapted, stores.adapt(adapted))
+    assert.equal(ours, adapt(ours))
+    local adapted = adapt(support.own(ours))
+    assert.equal(adapted, adapt(adapted))
   end)
 
   it("counts by comparing where it has no 'add', also when others come in between", function()
@@ -44,13 +45,13 @@ describe("a caller's own store", function()
       if meddled <= 3 then inner:add("k", { theirs = 1 }) end
       return inner:put(...)
     end
-    assert.same({ n = 2 }, (stores.adapt(own):add("k", { n = 2 })))
+    assert.same({ n = 2 }, (adapt(own):add("k", { n = 2 })))
     assert.same({ n = 2, theirs = 3 }, (inner:add("k", {})))
     function own.put(_, ...)
       inner:add("k", { theirs = 1 })
       return inner:put(...)
     end
-    local totals, err, kind = stores.adapt(own):add("k", { n = 1 })
+    local totals, err, kind = adapt(own):add("k", { n = 1 })
     assert.is_nil(totals)
     assert.equal("store", kind)
     assert.matches("others have kept changing", err.message)

@@ -14,6 +14,7 @@ if missing then
 end
 
 local live = require("fleet.redis").live_objects
+local seal = require "fleet.store.sealed"
 local servers, opened = {}, {}
 local before -- what other specs have left open
 
@@ -697,7 +698,7 @@ describe("secrets in Redis", function()
   it("are sealed with the store's key", function()
     local server = start()
     local key = assert(core.store_key(("5a"):rep(32)))
-    local store = fleet.store.seal(open(server.address), key)
+    local store = seal(open(server.address), key)
     assert(store:put("token/a/user", "very secret"))
     assert(store:put("region/a", "https://example.com"))
     local seen = server.cli("--raw hgetall t/token/a/user")

@@ -6,6 +6,7 @@ local seam = require "spec.support.fixtures.host_http"
 local signed_world = require "spec.support.fixtures.signed_world"
 local stores = require "fleet.store"
 local support = require "spec.support.fixtures.stores"
+local seal = require "fleet.store.sealed"
 
 local hex, other_hex = ("0123456789abcdef"):rep(4), ("fedcba9876543210"):rep(4)
 local key, other_key = assert(core.store_key(hex)), assert(core.store_key(other_hex))
@@ -16,7 +17,7 @@ describe("a sealed store", function()
 
   before_each(function()
     inner = stores.memory()
-    sealed = stores.seal(inner, key)
+    sealed = seal(inner, key)
   end)
 
   it("hides tokens and sessions from whoever reads the store, and nothing else", function()
@@ -54,15 +55,15 @@ describe("a sealed store", function()
     os.execute("chmod 600 " .. path)
     for _, text in ipairs { hex:upper(), url, "@" .. path } do
       files.write(path, hex .. "\n")
-      assert.equal("v", (stores.seal(inner, assert(core.store_key(text))):get(TOKEN)))
+      assert.equal("v", (seal(inner, assert(core.store_key(text))):get(TOKEN)))
     end
     os.remove(path)
   end)
 
   -- Each may try to write over a record that it cannot open.
   local strangers = {
-    { "with another key", function() return stores.seal(inner, other_key) end, "another store_key" },
-    { "without a key", function() return stores.seal(inner, nil) end, "give the store_key" },
+    { "with another key", function() return seal(inner, other_key) end, "another store_key" },
+    { "without a key", function() return seal(inner, nil) end, "give the store_key" },
   }
   for _, stranger in ipairs(strangers) do
     it("overwrites nothing " .. stranger[1] .. ", and says what to do", function()
@@ -88,12 +89,12 @@ describe("a sealed store", function()
 
   it("looks again under a new lease, before it writes over what others may have sealed", function()
     assert(sealed:put(TOKEN, "v"))
-    stores.seal(inner, other_key):delete(TOKEN)
+    seal(inner, other_key):delete(TOKEN)
     inner:delete(TOKEN)
-    assert(stores.seal(inner, other_key):put(TOKEN, "theirs"))
+    assert(seal(inner, other_key):put(TOKEN, "theirs"))
     local lease = assert(sealed:lease(TOKEN, 60))
     assert.equal("store", select(3, sealed:put(TOKEN, "mine", { lease = lease })))
-    assert.equal("theirs", (stores.seal(inner, other_key):get(TOKEN)))
+    assert.equal("theirs", (seal(inner, other_key):get(TOKEN)))
   end)
 
   it("refuses a value that was moved to another key, cut or changed", function()
@@ -103,11 +104,11 @@ describe("a sealed store", function()
     assert.matches("moved here", select(2, sealed:get(SESSION)).message)
     for at = 16, #text do
       inner:put(TOKEN, text:sub(1, at - 1) .. string.char((text:byte(at) + 1) % 256) .. text:sub(at + 1))
-      assert.equal("store", select(3, stores.seal(inner, key):get(TOKEN)))
+      assert.equal("store", select(3, seal(inner, key):get(TOKEN)))
     end
     for size = 15, #text - 1 do
       inner:put(TOKEN, text:sub(1, size))
-      assert.equal("store", select(3, stores.seal(inner, key):get(TOKEN)))
+      assert.equal("store", select(3, seal(inner, key):get(TOKEN)))
     end
   end)
 

@@ -50,7 +50,7 @@ end
 
 local function found_at(context, base_url, value)
   region.remember(context, base_url)
-  local named = type(value) == "table" and value.region or region.name_of(context.vendor, base_url)
+  local named = type(value) == "table" and value.region or core.region_at(context.vendor.name, base_url)
   return { region = named, base_url = base_url }
 end
 

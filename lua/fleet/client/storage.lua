@@ -16,7 +16,7 @@ function M.open(given, log)
   store.clock = function() return tasks.loop.clock() end
   if given == nil then return store.memory() end
   if type(given) == "string" then return store.open(given, { warn = warn }) end
-  return store.adapt(given)
+  return require("fleet.store.adapted")(given)
 end
 
 -- A key that cannot be one is a mistake of the caller's; a file that cannot be read is the world's.
@@ -36,7 +36,7 @@ function M.of(config)
   local store
   store, err, kind = M.open(config.store, config.log)
   if not store then return nil, err, kind end
-  return require("fleet.store").seal(store, key)
+  return require("fleet.store.sealed")(store, key)
 end
 
 return M

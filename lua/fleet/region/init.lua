@@ -36,14 +36,9 @@ end
 
 -- ---- names and hints ----
 
---- The name of the vendor's region of this base address, or nil.
-function M.name_of(vendor, base_url)
-  return core.region_at(vendor.name, base_url)
-end
-
 --- The region in use, for a sentence: "region eu, https://…".
 function M.describe(context)
-  local name = M.name_of(context.vendor, context.base_url)
+  local name = core.region_at(context.vendor.name, context.base_url)
   return (name and "region " .. name .. ", " or "") .. context.base_url
 end
 

@@ -16,10 +16,6 @@ function M.url(context, domain)
   return "https://" .. domain .. context.vendor.key_path
 end
 
---- What an answer from the key's address says. answer: { status =, headers = text, body =, failure =, message = }, as
---- fetch returns it. Returns { bytes = the public key }, or { problem =, fix = }, sentences without a stop.
-M.judge = core.registration.judge
-
 --- Fetches the key of a domain. options: url, another address of the same file (https, or http on this machine), for
 --- where this machine reaches it under another name. Returns { url =, bytes = } or { url =, problem =, fix = }.
 function M.fetch(context, domain, options)
@@ -29,7 +25,7 @@ function M.fetch(context, domain, options)
   if not (options and options.url) and hostname.problem(domain) then
     found = { problem = (hostname.sentence(domain)), fix = "mend the spelling" }
   else
-    found = M.judge(send.fetch(context, url, longest, largest))
+    found = core.registration.judge(send.fetch(context, url, longest, largest))
   end
   found.url = url
   return found

@@ -96,8 +96,10 @@ end
 -- The caller's store is the caller's to close.
 Adapted.close = Adapted.flush
 
---- Raises where the value cannot serve as a store.
+--- A store for a client: one of ours as it is, one of the caller's with its answers checked. Raises where the value cannot
+--- serve as a store.
 return function(store)
+  if object.is_store(store) then return store end
   core.store_check(store)
   return object.new("fleet.store (the caller's)", setmetatable({ own = store }, Adapted))
 end

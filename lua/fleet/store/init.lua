@@ -6,9 +6,8 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local object = require "fleet.store.object"
 
-local M = { object = object.new }
+local M = { object = require("fleet.store.object").new }
 
 --- What stores measure time by when they are given no clock: () -> mono, wall. A host's loop may set it.
 M.clock = core.clock
@@ -24,21 +23,11 @@ local forget_every = 60 -- seconds
 --- that is put with a ttl; it calls forget(key) for the earlier ones whose time has passed, once a minute.
 function M.expiry(forget)
   local ends_of, last = {}, nil
-  local function ended(now)
-    local keys = {}
-    for key, ends in pairs(ends_of) do
-      if ends <= now then keys[#keys + 1] = key end
-    end
-    return keys
-  end
   return function(key, now, ends)
     ends_of[key] = ends
     if last and now - last < forget_every then return end
     last = now
-    for _, old in ipairs(ended(now)) do
-      ends_of[old] = nil
-      forget(old)
-    end
+    for _, old in ipairs(core.take_ended(ends_of, now)) do forget(old) end
   end
 end
 
@@ -58,18 +47,6 @@ function M.warner(warn)
     if warn and not said[text] then warn(text) end
     said[text] = true
   end
-end
-
---- A store for a client: one of ours as it is, one of the caller's with its answers checked.
-function M.adapt(store)
-  if object.is_store(store) then return store end
-  return require("fleet.store.adapted")(store)
-end
-
---- A store whose tokens and sessions are sealed with the key (of core.store_key), or, without a key, one that
---- does not take a sealed record for a damaged one.
-function M.seal(store, key)
-  return require("fleet.store.sealed")(store, key)
 end
 
 local by_scheme = { redis = true, rediss = true, ["redis+unix"] = true } -- an address is given whole

@@ -10,7 +10,6 @@ local config_file = require "fleet.cli.config_file"
 local core = require "fleet.core"
 local well_known_key = require "fleet.registration.well_known_key"
 local options = require "fleet.cli.options"
-local partner = require "fleet.registration.partner"
 local regions = require "fleet.cli.regions"
 local scopes = require "fleet.cli.scopes"
 local sign_in = require "fleet.cli.sign_in"
@@ -41,7 +40,7 @@ local function key(s)
   end
   s.options.key, s.key = core.real_path(path) or path, { bytes = loaded:public_bytes(), pem = loaded:public_pem() }
   loaded:close()
-  return state, s.options.key .. ", fingerprint " .. partner.fingerprint(s.key.bytes)
+  return state, s.options.key .. ", fingerprint " .. core.registration.fingerprint(s.key.bytes)
 end
 
 local not_kept = { token = true, log = true, http = true, metrics = true, audit = true }
@@ -80,11 +79,11 @@ end
 -- One region: is it there, is it this key, else register. Returns "done" or "skipped", or nil and what is wrong.
 local function register_in(s, client)
   local place = require("fleet.region").describe(core.context(client))
-  local known = partner.registered(client.partner:public_key { domain = s.options.domain })
+  local known = core.registration.registered(client.partner:public_key { domain = s.options.domain })
   if known.bytes == s.key.bytes then return "skipped", place end
   local done, err = client.partner:register { domain = s.options.domain }
   if not done then return nil, err.message end
-  known = partner.registered(client.partner:public_key { domain = s.options.domain })
+  known = core.registration.registered(client.partner:public_key { domain = s.options.domain })
   if known.bytes == s.key.bytes then return "done", place end
   return nil, known.problem or "in " .. place .. " another key is registered than the one here: host the one here, then run setup again"
 end
