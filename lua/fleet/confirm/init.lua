@@ -11,34 +11,29 @@ local expectation = core.expectation -- src/bind/confirm/expectation.c
 
 local M = {}
 
-local function unsupported(row, text)
-  return errors.failure("unsupported", row.name .. ": " .. text)
+local function unsupported(row, text, more)
+  return errors.failure("unsupported", row.name .. ": " .. text, more)
 end
 
 -- ---- one look ----
 
-local function unread(row, id, kind, text)
+local function unread(handle, row, kind, text)
+  local _, _, id = core.context(handle)
   return errors.failure(kind, row.name .. ": " .. text, { vin = row.handle == "vehicle" and id or nil })
 end
 
--- A live read of a vehicle, never waking it. A 200 may carry what was cached before the vehicle fell asleep, and a section
--- may be withheld (doc/protocol.md#vehicle-data): neither tells what became of a command.
-local function read_vehicle(car, row, id, options)
-  local sections = expectation.sections(row)
-  local data, err, kind = car:vehicle_data({ endpoints = sections }, options)
+-- A live read of a vehicle, never waking it.
+local function read_vehicle(car, row, options)
+  local data, err, kind = car:vehicle_data({ endpoints = expectation.sections(row) }, options)
   if err then return nil, err, kind end
-  if data.state == "asleep" or data.state == "offline" then
-    return unread(row, id, data.state, "what can be read is old: the vehicle is " .. data.state)
-  end
-  for _, section in ipairs(sections) do
-    if type(data[section]) ~= "table" then return unread(row, id, "protocol", "the reply holds no " .. section) end
-  end
+  local untold, why = expectation.untold(row, data)
+  if untold then return unread(car, row, untold, why) end
   return data
 end
 
 -- The data that a settle column's sections stand in: of the vehicle, or the site's settings.
-local function read(handle, row, id, options)
-  if row.handle ~= "site" then return read_vehicle(handle, row, id, options) end
+local function read(handle, row, options)
+  if row.handle ~= "site" then return read_vehicle(handle, row, options) end
   local info, err, kind = handle:site_info(options)
   if err then return nil, err, kind end
   return { site_info = info }
@@ -46,8 +41,7 @@ end
 
 --- The parameters of a row as they hold now, by one live read, which never wakes: { name = value }, or nil, err, kind.
 function M.current(handle, row, options)
-  local _, _, id = core.context(handle)
-  local data, err, kind = read(handle, row, id, options)
+  local data, err, kind = read(handle, row, options)
   if err then return nil, err, kind end
   return expectation.current(row, data)
 end
@@ -64,11 +58,10 @@ end
 
 -- Whether the present state is what the row with these parameters wanted: true, false, or nil, err, kind.
 local function look(handle, row, params, options)
-  local _, _, id = core.context(handle)
-  local data, err, kind = read(handle, row, id, options)
+  local data, err, kind = read(handle, row, options)
   if err then return nil, err, kind end
   local shown, missing = M.shows(row, params, data)
-  if missing then return unread(row, id, "protocol", "the reply holds no " .. missing) end
+  if missing then return unread(handle, row, "protocol", "the reply holds no " .. missing) end
   return shown
 end
 
@@ -114,16 +107,12 @@ local function read_back(row, request, handle, value, deadline)
   end
 end
 
-local function cannot_read_back(row)
-  local _, err, kind = unsupported(row, "it cannot be read back: nothing was sent")
-  err.outcome = "not_sent"
-  return nil, err, kind
-end
-
 --- Sends a planned energy setting; with read_back = true it returns only when the setting shows.
 function M.set(row, request, handle)
   local back = request:flag("read_back")
-  if back and not row.settle then return cannot_read_back(row) end
+  if back and not row.settle then
+    return unsupported(row, "it cannot be read back: nothing was sent", { outcome = "not_sent" })
+  end
   local deadline = tasks.now() + (request:settings() or core.context(handle).config.timeout)
   local value, err, kind = calls.perform(row, request, handle)
   if err or not back then return value, err, kind end

@@ -33,13 +33,6 @@ local function route(car, left)
   return core.car_route(data)
 end
 
-local function request_of(car, address)
-  return {
-    type = "share_ext_content_raw", value = { ["android.intent.extra.TEXT"] = address }, locale = "en-US",
-    timestamp_ms = string.format("%d", math.floor(wall(car) * 1000)),
-  }
-end
-
 local no_route = "navigate: the service took the address, but no new route appeared within %g s: the car may not have found it"
 
 --- Sends an address to the navigation and looks whether a route appeared, which the service's answer does not say. options.timeout:
@@ -51,7 +44,7 @@ function M.navigate(car, address, options)
   local before, err, kind = route(car, timeout)
   if not before then return nil, err, kind end
   local done
-  done, err, kind = car:navigation_request(request_of(car, address))
+  done, err, kind = car:navigation_request(core.shared_address(address, wall(car)))
   if not done then return nil, err, kind end
   local pauses = tasks.pauses(timeout, 1, 8)
   while pauses:again() do

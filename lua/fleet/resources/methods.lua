@@ -26,15 +26,9 @@ local function paged_method(row, each)
   end
 end
 
-local function has_from_state(row)
-  for _, param in ipairs(row.params) do
-    if param.from_state then return true end
-  end
-end
-
 local function command_method(row)
   local method = require("fleet.signing.transport").method(row)
-  return has_from_state(row) and require("fleet.resources.from_state").method(row, method) or method
+  return row.from_state and require("fleet.resources.from_state").method(row, method) or method
 end
 
 local function row_method(row)

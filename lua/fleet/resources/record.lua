@@ -8,23 +8,11 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 local M = {}
 
 local unlisted_for = 86400 -- seconds in which a car that was not in the list is not looked for there again
-local longest_list = 100 -- a longer one is more trouble to everybody than the records of those that are asked for
 
 -- What comes instead of a list where the account has none to give.
 local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true, auth = true }
 
 local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN and id, waiting =, not_before = by id }
-
-local function by_id(list)
-  local records, count = {}, 0
-  for _, record in ipairs(type(list) == "table" and list or {}) do
-    if type(record) == "table" and record.vin and record.state then
-      records[record.vin], count = record, count + 1
-      if record.id_s then records[record.id_s] = record end
-    end
-  end
-  return count <= longest_list and records or {}
-end
 
 -- Asks for the list; whoever wants it meanwhile waits for the same answer.
 local function ask(known, context, client, timeout)
@@ -33,7 +21,7 @@ local function ask(known, context, client, timeout)
   local waiting = known.waiting
   known.waiting = nil
   if ran and not err then
-    known.at, known.records = tasks.now(), by_id(list)
+    known.at, known.records = tasks.now(), core.car_records(list)
     for id, record in pairs(known.records) do context.states[id] = record.state end
   end
   for _, waiter in ipairs(waiting) do tasks.wake(waiter) end

@@ -21,6 +21,7 @@ end
 local function check_options(name, options, known)
   check_table(name, options, "the options")
   check_names("fleet.tariff." .. name, "option", options, known)
+  return options
 end
 
 -- ---- check and new ----
@@ -74,8 +75,7 @@ end
 --- not known to show becomes a warning. The table is copied.
 function M.new(t, options)
   check_table("new", t, "the tariff")
-  options = options or {}
-  check_options("new", options, { "time_zone", "any_currency" })
+  options = check_options("new", options or {}, { "time_zone", "any_currency" })
   local plan, report = core.tariff(t, options.any_currency)
   return accept(plan, report, options.time_zone)
 end
@@ -150,15 +150,13 @@ end
 --- The week of every season as text for a terminal: a row per kind of day, a column per half hour. Options: color (default
 --- false), ascii (default false).
 function methods:text(options)
-  options = options or {}
-  check_options("text", options, { "color", "ascii" })
+  options = check_options("text", options or {}, { "color", "ascii" })
   return draw_text.draw(self, inside(self, "text").plan, options)
 end
 
 --- The same as an SVG picture, legible on light and dark pages. Options: width in pixels (default 960), title.
 function methods:svg(options)
-  options = options or {}
-  check_options("svg", options, { "width", "title" })
+  options = check_options("svg", options or {}, { "width", "title" })
   return draw_svg.draw(self, inside(self, "svg").plan, options)
 end
 

@@ -204,12 +204,19 @@ static void set_secrets(lua_State *L, const struct param *q) {
   lua_setfield(L, -2, "secrets");
 }
 
-/* pointer: what core.row gives; write: a failure has an outcome. */
+static bool takes_from_state(const struct param *q) {
+  for (; q && q->name; q++)
+    if (q->flags & FROM_STATE) return true;
+  return false;
+}
+
+/* pointer: what core.row gives; write: a failure has an outcome; from_state: a parameter has that flag. */
 static void push_row(lua_State *L, const struct row *r) {
   lua_createtable(L, 0, 48);
   lua_pushlightuserdata(L, (void *)(uintptr_t)r);
   lua_setfield(L, -2, "pointer");
   set_boolean(L, "write", row_is_write(r));
+  set_boolean(L, "from_state", takes_from_state(r->params));
   set_secrets(L, r->params);
   set_address(L, r);
   set_command(L, r);

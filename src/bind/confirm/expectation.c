@@ -280,6 +280,37 @@ static int l_sections(lua_State *L) {
   return 1;
 }
 
+/* Pushes protocol and that the section is missing in the data. */
+static int push_missing(lua_State *L, struct bytes section) {
+  lua_pushliteral(L, "protocol");
+  lua_pushliteral(L, "the reply holds no ");
+  lua_pushlstring(L, (const char *)section.data, section.size);
+  lua_concat(L, 2);
+  return 2;
+}
+
+/* expectation.untold(row, data) -> nil, or the kind of failure and why the reply of vehicle_data does not
+ * tell what became of a command. A 200 may carry what was cached before the vehicle fell asleep, and a
+ * section may be withheld (doc/protocol.md#vehicle-data). */
+static int l_untold(lua_State *L) {
+  struct look k = look_at(L, false);
+  struct bytes column = column_of(&k), section, state;
+  struct settle_part part;
+  push_member(L, DATA, bytes_of("state"));
+  state = lua_type(L, -1) == LUA_TSTRING ? check_bytes(L, lua_gettop(L)) : bytes_of("");
+  if (bytes_equal(state, bytes_of("asleep")) || bytes_equal(state, bytes_of("offline"))) {
+    lua_pushfstring(L, "what can be read is old: the vehicle is %s", lua_tostring(L, -1));
+    return 2;
+  }
+  while (settle_next(&column, &part)) {
+    settle_cut(&part.path, ".", &section);
+    push_member(L, DATA, section);
+    if (!lua_istable(L, -1)) return push_missing(L, section);
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
 /* expectation.can_tell(row, nil, params) -> whether a read can tell what became of the row with these
  * parameters: at least one part must compare something */
 static int l_can_tell(lua_State *L) {
@@ -333,11 +364,9 @@ static int l_holds(lua_State *L) {
 }
 
 void open_expectation(lua_State *L) {
-  static const luaL_Reg functions[] = {{"sections", l_sections},
-                                       {"can_tell", l_can_tell},
-                                       {"current", l_current},
-                                       {"holds", l_holds},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"sections", l_sections}, {"untold", l_untold},
+                                       {"can_tell", l_can_tell}, {"current", l_current},
+                                       {"holds", l_holds},       {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_setfield(L, -2, "expectation");
 }

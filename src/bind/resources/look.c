@@ -1,7 +1,9 @@
-/* What a look at a vehicle says of one question: where it stands, where it drives to, the value of a field.
- */
+/* What replies say of one question: where a vehicle stands, where it drives to, the value of a field, which
+ * vehicles a list holds. */
 #include "bind/lua/bind.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { DATA = 1 }; /* the reply of vehicle_data, a place on the stack */
@@ -118,11 +120,67 @@ static int l_field(lua_State *L) {
   return 1;
 }
 
+/* ---- the list of products ---- */
+
+/* A longer one is more trouble to everybody than the records of those that are asked for. */
+enum { LONGEST_LIST = 100 };
+
+/* Puts the record on top of the stack into the table below it by its VIN and its id; whether it is a car's.
+ */
+static bool keep_record(lua_State *L) {
+  int record = lua_gettop(L), vin = record + 1, id = record + 3;
+  push_member(L, record, bytes_of("vin"));
+  push_member(L, record, bytes_of("state"));
+  push_member(L, record, bytes_of("id_s"));
+  if (!lua_toboolean(L, vin) || !lua_toboolean(L, vin + 1)) return false;
+  for (int key = vin; key <= id; key += id - vin) {
+    if (!lua_toboolean(L, key)) continue;
+    lua_pushvalue(L, key), lua_pushvalue(L, record);
+    lua_settable(L, record - 1);
+  }
+  return true;
+}
+
+/* core.car_records(list) -> { [VIN or id] = record } of the cars among the products; empty for a list of too
+ * many, and for what is no list */
+static int l_records(lua_State *L) {
+  enum { LIST = 1, RECORDS = 2 };
+  lua_Integer count = 0;
+  lua_settop(L, LIST);
+  lua_newtable(L);
+  for (lua_Integer i = 1; lua_istable(L, LIST) && lua_geti(L, LIST, i) != LUA_TNIL; i++) {
+    count += keep_record(L);
+    lua_settop(L, RECORDS);
+  }
+  lua_settop(L, RECORDS);
+  if (count > LONGEST_LIST) lua_newtable(L);
+  return 1;
+}
+
+/* ---- an address for the navigation ---- */
+
+/* core.shared_address(address, wall) -> the parameters of navigation_request that share it */
+static int l_shared_address(lua_State *L) {
+  char time[32];
+  luaL_checktype(L, 1, LUA_TSTRING);
+  snprintf(time, sizeof time, "%.0f", floor(luaL_checknumber(L, 2) * 1000));
+  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 1), lua_setfield(L, -2, "android.intent.extra.TEXT");
+  lua_setfield(L, -2, "value");
+  lua_pushliteral(L, "share_ext_content_raw"), lua_setfield(L, -2, "type");
+  lua_pushliteral(L, "en-US"), lua_setfield(L, -2, "locale");
+  lua_pushstring(L, time), lua_setfield(L, -2, "timestamp_ms");
+  return 1;
+}
+
 void open_look(lua_State *L) {
   static const luaL_Reg functions[] = {{"car_place", l_place},
                                        {"position_withheld", l_withheld},
                                        {"car_route", l_route},
                                        {"field", l_field},
+                                       {"car_records", l_records},
+                                       {"shared_address", l_shared_address},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
