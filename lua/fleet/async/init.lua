@@ -13,16 +13,12 @@ local M = {
   current = task.current, spawn = task.spawn, iterate = task.iterate, ended_within = task.ended_within,
   within = task.within, run = task.run,
   pauses = poll.pauses, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,
-  enter = calls.enter, leave = calls.leave,
+  enter = calls.enter, leave = calls.leave, drain = calls.drain,
 }
 
 --- Who makes clients says what drain saves.
 function M.on_save(save)
   calls.save = save
-end
-
-function M.drain()
-  return calls.drain()
 end
 
 --- Which engine clients of today use: after a fork the child must not touch the parent's connections.

@@ -10,33 +10,17 @@ local errors = require "fleet.util.errors"
 
 local M = {}
 
-local function said_to_be_last(pagination)
-  return pagination ~= nil and pagination.current ~= nil and pagination.next == nil
-end
-
-local most_pages = 1000 -- of a server that numbers what it invents
-
-local function endless(row)
-  local text = "%s: more than %d pages; if that is true, set a larger page_size"
-  return errors.failure("protocol", string.format(text, row.name, most_pages))
-end
-
 -- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
 local function walk(row, handle, request)
-  local way, params = core.paging(row.pointer), request:params() or {}
-  local size = params.page_size or params[way.size] or way.usual
-  local number, seen, over, count = params[way.number] or way.first, {}, false, 0
+  local pages = core.pages(row.pointer, request:params())
   return function()
-    if over then return nil end
-    count = count + 1
-    if count > most_pages then return endless(row) end
-    request:query(string.format("%s=%d&%s=%d", way.number, number, way.size, size))
-    local page, err, kind = calls.perform(row, request, handle)
+    local query, err, kind = core.next_page(row.pointer, pages)
+    if not query then return nil, err, kind end
+    request:query(query)
+    local page
+    page, err, kind = calls.perform(row, request, handle)
     if err then return nil, err, kind end
-    local fresh = core.new_records(row.pointer, page.records, seen)
-    over = said_to_be_last(page.pagination) or #fresh == 0 or (#page.records < size and not page.pagination)
-    number = number + (way.by_records and size or 1)
-    if #fresh > 0 then return fresh end
+    return core.take_page(row.pointer, pages, page)
   end
 end
 

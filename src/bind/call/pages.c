@@ -1,8 +1,10 @@
-/* Walking over pages: how each kind of paging asks for one, and what a page brings that is new. */
+/* Walking over pages: how each kind of paging asks for the next one, what a page brings that is new, and when
+ * the walk is over. */
 #include "bind/lua/bind.h"
 
 #include "bind/call/params.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* How each kind of paging asks for a page. */
@@ -22,23 +24,66 @@ static lua_Integer usual_size(const struct row *row, const struct way *way) {
   return bounded && q->max < way->usual ? (lua_Integer)q->max : way->usual;
 }
 
-/* core.paging(row) -> { number =, size = the names of its parameters, first =, usual = the size, by_records =
- * } */
-static int l_paging(lua_State *L) {
-  const struct row *row = row_at(L, 1);
+static const struct way *way_of(lua_State *L, const struct row *row) {
   luaL_argcheck(L, row->paging != PAGED_NO, 1, "a paged row expected");
-  const struct way *way = &ways[row->paging];
+  return &ways[row->paging];
+}
+
+static lua_Integer number_in(lua_State *L, int index, const char *name, lua_Integer usual) {
+  if (!lua_istable(L, index)) return usual;
+  lua_getfield(L, index, name);
+  lua_Integer number = lua_isnil(L, -1) ? usual : luaL_checkinteger(L, -1);
+  lua_pop(L, 1);
+  return number;
+}
+
+static void set_number(lua_State *L, int index, const char *name, lua_Integer number) {
+  lua_pushinteger(L, number);
+  lua_setfield(L, index, name);
+}
+
+/* core.pages(row, params or nil) -> a walk: { number =, size = of the next page, asked =, seen = {}, over = }
+ */
+static int l_pages(lua_State *L) {
+  const struct row *row = row_at(L, 1);
+  const struct way *way = way_of(L, row);
+  lua_Integer size = number_in(L, 2, way->size, usual_size(row, way));
+  lua_settop(L, 2);
   lua_createtable(L, 0, 5);
-  lua_pushstring(L, way->number);
-  lua_setfield(L, -2, "number");
-  lua_pushstring(L, way->size);
-  lua_setfield(L, -2, "size");
-  lua_pushinteger(L, way->first);
-  lua_setfield(L, -2, "first");
-  lua_pushinteger(L, usual_size(row, way));
-  lua_setfield(L, -2, "usual");
-  lua_pushboolean(L, way->by_records);
-  lua_setfield(L, -2, "by_records");
+  set_number(L, 3, "number", number_in(L, 2, way->number, way->first));
+  set_number(L, 3, "size", number_in(L, 2, "page_size", size));
+  set_number(L, 3, "asked", 0);
+  lua_newtable(L);
+  lua_setfield(L, 3, "seen");
+  return 1;
+}
+
+static bool is_over(lua_State *L, int walk) {
+  lua_getfield(L, walk, "over");
+  bool over = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return over;
+}
+
+/* core.next_page(row, walk) -> the query of the next page; nil at the end of the walk; nil, err, kind */
+static int l_next_page(lua_State *L) {
+  enum { MOST_PAGES = 1000 /* of a server that numbers what it invents */ };
+  const struct row *row = row_at(L, 1);
+  const struct way *way = way_of(L, row);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  if (is_over(L, 2)) return 0;
+  lua_Integer asked = number_in(L, 2, "asked", 0);
+  if (asked >= MOST_PAGES) {
+    struct err e = ERR_INIT;
+    err_set(&e, KIND_protocol, "%s: more than %d pages; if that is true, set a larger page_size", row->name,
+            MOST_PAGES);
+    return push_failure(L, &e);
+  }
+  set_number(L, 2, "asked", asked + 1);
+  char query[96];
+  snprintf(query, sizeof query, "%s=%lld&%s=%lld", way->number, (long long)number_in(L, 2, "number", 0),
+           way->size, (long long)number_in(L, 2, "size", 0));
+  lua_pushstring(L, query);
   return 1;
 }
 
@@ -59,29 +104,55 @@ static void push_identity(lua_State *L, const struct row *row) {
   }
 }
 
-/* core.new_records(row, records, seen) -> a list of those that were not seen before; seen, a table, then
- * holds them */
-static int l_new_records(lua_State *L) {
-  const struct row *row = row_at(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  luaL_checktype(L, 3, LUA_TTABLE);
-  lua_settop(L, 3);
+/* Pushes a list of those records that were not seen before, which then are. Returns how many. */
+static lua_Integer push_new_records(lua_State *L, const struct row *row, int records, int seen) {
   lua_newtable(L);
+  int list = lua_gettop(L);
   lua_Integer fresh = 0;
-  for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TTABLE; i++) {
+  for (lua_Integer i = 1; lua_rawgeti(L, records, i) == LUA_TTABLE; i++) {
     push_identity(L, row);
     lua_pushvalue(L, -1);
-    if (lua_rawget(L, 3) == LUA_TNIL) lua_pushvalue(L, 5), lua_rawseti(L, 4, ++fresh);
-    lua_settop(L, 6);
+    if (lua_rawget(L, seen) == LUA_TNIL) lua_pushvalue(L, list + 1), lua_rawseti(L, list, ++fresh);
+    lua_settop(L, list + 2);
     lua_pushboolean(L, true);
-    lua_rawset(L, 3);
-    lua_settop(L, 4);
+    lua_rawset(L, seen);
+    lua_settop(L, list);
   }
-  lua_settop(L, 4);
-  return 1;
+  lua_settop(L, list);
+  return fresh;
+}
+
+/* Whether the service says so, or a page that is shorter than was asked for. */
+static bool is_last(lua_State *L, int page, bool is_short) {
+  if (lua_getfield(L, page, "pagination") == LUA_TNIL) return is_short;
+  bool numbered = lua_getfield(L, -1, "current") != LUA_TNIL;
+  return numbered && lua_getfield(L, -2, "next") == LUA_TNIL;
+}
+
+/* core.take_page(row, walk, { records =, pagination = }) -> a list of its records that are new to the walk,
+ * or nil at its end */
+static int l_take_page(lua_State *L) {
+  enum { WALK = 2, PAGE, RECORDS, SEEN, FRESH };
+  const struct row *row = row_at(L, 1);
+  const struct way *way = way_of(L, row);
+  luaL_checktype(L, WALK, LUA_TTABLE);
+  luaL_checktype(L, PAGE, LUA_TTABLE);
+  lua_settop(L, PAGE);
+  lua_getfield(L, PAGE, "records");
+  luaL_checktype(L, RECORDS, LUA_TTABLE);
+  lua_getfield(L, WALK, "seen");
+  luaL_checktype(L, SEEN, LUA_TTABLE);
+  lua_Integer fresh = push_new_records(L, row, RECORDS, SEEN), size = number_in(L, WALK, "size", 0);
+  bool last = is_last(L, PAGE, (lua_Integer)lua_rawlen(L, RECORDS) < size);
+  lua_pushboolean(L, last || fresh == 0);
+  lua_setfield(L, WALK, "over");
+  set_number(L, WALK, "number", number_in(L, WALK, "number", 0) + (way->by_records ? size : 1));
+  lua_settop(L, FRESH);
+  return fresh > 0;
 }
 
 void open_pages(lua_State *L) {
-  static const luaL_Reg functions[] = {{"paging", l_paging}, {"new_records", l_new_records}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"pages", l_pages}, {"next_page", l_next_page}, {"take_page", l_take_page}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
