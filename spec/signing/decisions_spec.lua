@@ -102,6 +102,22 @@ describe("after a refusal", function()
     assert.is_nil(fault("honk_horn", 9, "refused"))
   end)
 
+  it("shows the form that the vehicle takes, where it is one for its next command, too", function()
+    local function shown(...) return (select(4, follows(...))) end
+    assert.equal("signed", shown("honk_horn", plain()))
+    assert.is_nil(shown("honk_horn", plain { trait = "by_state" }))
+    assert.is_nil(shown("honk_horn", plain { has_key = false }))
+    local place = { type = "share_ext_content_raw", value = { ["android.intent.extra.TEXT"] = "Berlin" }, locale = "en-US",
+      timestamp_ms = "1700000000000" }
+    assert.equal("signed", (follows("navigation_request", plain(), place)))
+    assert.is_nil(shown("navigation_request", plain(), place))
+    assert.equal("plain", shown("honk_horn", signed()))
+    assert.equal("plain", shown("honk_horn", signed { outcome_unknown = true }))
+    assert.is_nil(shown("honk_horn", signed { plain_refused = true }))
+    assert.is_nil(shown("honk_horn", signed { commands = "signed" }))
+    assert.is_nil(shown("sun_roof_control", signed { trait = false, fault = 9, outcome = "refused" }, { state = "vent" }))
+  end)
+
   it("neither form is tried a second time, but for a vehicle that was taken for one without the protocol", function()
     assert.equal("neither", follows("honk_horn", signed { plain_refused = true }))
     assert.equal("neither", follows("sun_roof_control", plain { signed_refused = true }, { state = "vent" }))
@@ -144,4 +160,21 @@ describe("another message for a command", function()
       assert.equal(case[1], (recovery(case[2], case[3], case[4]):gsub("%.0$", "")))
     end)
   end
+end)
+
+describe("a deprecated command", function()
+  local row = rows.by_name.set_scheduled_charging
+
+  it("is sent to vehicles that are known to have older firmware", function()
+    assert.is_nil((core.objection(row.pointer, "2024.20.9")))
+    assert.is_nil((core.objection(row.pointer, "2024.3")))
+  end)
+
+  it("is objected to for any other, with what to use instead", function()
+    local use = ". Use add_charge_schedule, or force = true"
+    local from = "from firmware 2024.26 on it adds a schedule with every call; "
+    assert.equal(from .. "the vehicle has 2024.26" .. use, core.objection(row.pointer, "2024.26"))
+    assert.equal(from .. "the vehicle has Unknown" .. use, core.objection(row.pointer, "Unknown"))
+    assert.equal(from .. "its firmware is not known here: call fleet_status first" .. use, core.objection(row.pointer, nil))
+  end)
 end)

@@ -61,6 +61,14 @@ enum transport_next transport_next(const struct transport_refusal *x) {
   return signed_may_follow(x) ? FOLLOW_SIGNED : FOLLOW_ADVICE;
 }
 
+enum transport transport_shown(const struct transport_refusal *x, enum transport_next next) {
+  if (x->sent == TRANSPORT_SIGNED) {
+    bool plain = x->trait == TRAIT_PLAIN && x->commands == COMMANDS_AUTO && !x->plain_refused;
+    return plain ? TRANSPORT_PLAIN : TRANSPORT_NONE;
+  }
+  return next == FOLLOW_SIGNED && !is(x->row, ROW_PLAIN_FIRST) ? TRANSPORT_SIGNED : TRANSPORT_NONE;
+}
+
 struct transport_advice transport_advice(const struct transport_refusal *x) {
   struct transport_advice advice = {KIND_unsupported, NULL};
   if (!x->row->message) {

@@ -46,6 +46,9 @@ enum transport_next {
 };
 
 enum transport_next transport_next(const struct transport_refusal *x);
+/* The form that the vehicle takes, as far as the refusal shows it: to be remembered for its next command.
+ * next: what follows. */
+enum transport transport_shown(const struct transport_refusal *x, enum transport_next next);
 
 struct transport_advice {
   enum kind kind;

@@ -27,11 +27,7 @@ end
 --- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be.
 function M.objection(context, row, vin)
   local info = M.recall(context, vin)
-  local version = info and info.firmware_version
-  if core.firmware_older(version, row["until"]) then return nil end
-  local seen = version and ("the vehicle has " .. tostring(version)) or "its firmware is not known here: call fleet_status first"
-  return string.format("from firmware %s on it adds a schedule with every call; %s. Use %s, or force = true", row["until"], seen,
-    row.replacement)
+  return core.objection(row.pointer, info and info.firmware_version)
 end
 
 return M

@@ -65,17 +65,6 @@ local function after_refusal(call, sent, err, refused)
   })
 end
 
--- What a refusal says of the vehicle, for the next command.
-local function learn(call, sent, follows, refused)
-  local context = call.context
-  if sent == "signed" then
-    local plain = call.facts.trait == "plain" and context.config.commands == "auto" and not refused.plain
-    if plain then remember(context, call.id, true) end
-  elseif follows == "signed" and not call.row.flags.plain_first then
-    remember(context, call.id, false)
-  end
-end
-
 local function neither_form(call, refused)
   local err = refused.plain
   local text = "%s: the vehicle takes it in neither form. Plain: %s. Signed: %s"
@@ -100,8 +89,8 @@ local function travel(call, transport)
     end
     if not err then return value end
     refused = refused or {}
-    local follows, new_kind, advice = after_refusal(call, transport, err, refused)
-    learn(call, transport, follows, refused)
+    local follows, new_kind, advice, shown = after_refusal(call, transport, err, refused)
+    if shown then remember(call.context, call.id, shown == "plain") end
     if not follows then return nil, err, kind end
     if follows == "advice" then return must_be_signed(call, err, new_kind, advice) end
     refused[transport] = err

@@ -78,6 +78,7 @@ void open_request(lua_State *L);
 void open_reply(lua_State *L);
 void open_result(lua_State *L);
 void open_next(lua_State *L);
+void open_deprecated(lua_State *L);
 void open_rows(lua_State *L);
 void open_handle(lua_State *L);
 void open_loop(lua_State *L);

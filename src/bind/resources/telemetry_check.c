@@ -378,22 +378,8 @@ static int l_told(lua_State *L) {
   return 1;
 }
 
-/* core.firmware_older(version, other) -> whether it comes before, or nil when version is no version */
-static int l_firmware_older(lua_State *L) {
-  const char *version = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
-  const char *other = luaL_checkstring(L, 2);
-  if (firmware_known(version))
-    lua_pushboolean(L, firmware_older(version, other));
-  else
-    lua_pushnil(L);
-  return 1;
-}
-
 void open_telemetry(lua_State *L) {
-  static const luaL_Reg functions[] = {{"telemetry_check", l_check},
-                                       {"telemetry_since", l_since},
-                                       {"telemetry_told", l_told},
-                                       {"firmware_older", l_firmware_older},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"telemetry_check", l_check}, {"telemetry_since", l_since}, {"telemetry_told", l_told}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

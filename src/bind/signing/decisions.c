@@ -93,9 +93,9 @@ static bool is_signable(lua_State *L, int index, const struct transport_refusal 
   return request_payload(L, index, payload, e);
 }
 
-/* core.other_transport(request, facts) -> nil, "signed", "plain" or "neither"; or "advice", kind, text:
- * src/signing/transport.h. facts: sent, plain_refused, signed_refused, commands, has_key, trait, outcome,
- * fault, outcome_unknown, idempotent. */
+/* core.other_transport(request, facts) -> nil, "signed", "plain" or "neither", then nil, nil and the form
+ * that the vehicle was shown to take, or nil; or "advice", kind, text: src/signing/transport.h. facts: sent,
+ * plain_refused, signed_refused, commands, has_key, trait, outcome, fault, outcome_unknown, idempotent. */
 static int l_other_transport(lua_State *L) {
   static const char *const names[] = {NULL, "signed", "plain", "neither", "advice"};
   struct err e = ERR_INIT;
@@ -106,7 +106,12 @@ static int l_other_transport(lua_State *L) {
   x.signable = is_signable(L, 1, &x, payload, &e);
   enum transport_next next = transport_next(&x);
   lua_pushstring(L, names[next]);
-  if (next != FOLLOW_ADVICE) return 1;
+  if (next != FOLLOW_ADVICE) {
+    lua_pushnil(L);
+    lua_pushnil(L);
+    lua_pushstring(L, transport_names[transport_shown(&x, next)]);
+    return 4;
+  }
   struct transport_advice advice = transport_advice(&x);
   lua_pushstring(L, kind_name(advice.kind));
   lua_pushstring(L, advice.text ? advice.text : e.message);
