@@ -17,6 +17,16 @@ describe("fleet.store.memory", function()
     assert.is_truthy(store:lease("k", 60))
   end)
 
+  it("holds nothing of keys whose time has passed, though nobody asks for them", function()
+    for i = 1, 3 do store:put("state/" .. i, "1", { ttl = 600 + i }) end
+    clock.advance(602)
+    store:put("state/new", "1", { ttl = 600 })
+    local left = {}
+    for key in pairs(store.acts.records) do left[#left + 1] = key end
+    table.sort(left)
+    assert.same({ "state/3", "state/new" }, left)
+  end)
+
   it("lets a lease that ran out unnoticed go on until somebody else has one", function()
     local lease = assert(store:lease("k", 60))
     clock.advance(61)

@@ -8,11 +8,7 @@ local M = {}
 local most_bytes = 1e6
 
 --- $XDG_CONFIG_HOME/fleet/config.json, or the same below ~/.config.
-function M.path()
-  local base = os.getenv("XDG_CONFIG_HOME")
-  if not base or base == "" then base = (os.getenv("HOME") or ".") .. "/.config" end
-  return base .. "/fleet/config.json"
-end
+M.path = core.config_path
 
 local function missing(path, err)
   return errors.failure("store", string.format("no configuration: %s: 'fleet setup' writes %s, the options of fleet.new as JSON",

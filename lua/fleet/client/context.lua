@@ -33,18 +33,16 @@ function parts.send(context)
   end
 end
 
-function parts.report(context)
-  return function(event)
-    if context.config.log then pcall(context.config.log, event) end
+-- What a function of the caller's raises is nobody's concern.
+local function told(option)
+  return function(context)
+    return function(event)
+      local listener = context.config[option]
+      if listener then pcall(listener, event) end
+    end
   end
 end
-
--- What config.metrics raises is nobody's concern.
-function parts.measure(context)
-  return function(event)
-    if context.config.metrics then pcall(context.config.metrics, event) end
-  end
-end
+parts.report, parts.measure = told "log", told "metrics"
 
 function parts.meter(context)
   local config = context.config
@@ -83,6 +81,11 @@ function parts.let_go(context)
     context.under_way = context.under_way - 1
     if context.closed and context.under_way == 0 then require("fleet.client.closing").finish(context) end
   end
+end
+
+-- slots: of lua/fleet/oauth/token_cache.lua; flights: the exchanges under way, each a task by what it exchanges.
+function parts.tokens()
+  return { slots = {}, flights = {} }
 end
 
 local function ended(context, ran, ...)

@@ -20,25 +20,11 @@ M.kinds = { "user", "partner", "business" }
 local Slot = {}
 Slot.__index = Slot
 
-local function state_of(context)
-  local state = context.tokens
-  if not state then
-    state = { slots = {}, flights = {} }
-    context.tokens = state
-  end
-  return state
-end
-
---- The exchanges under way, each a task by what it exchanges.
-function M.flights(context)
-  return state_of(context).flights
-end
-
 --- What this process knows of the token of a kind: known, read at read_at; unsaved, which the store refused and was offered at
 --- tried; refused at refused_at, whose refresh token is no longer good; the exchange under way. Each is a member from the
 --- beginning: to keep what an exchange brings takes no memory. key: of the store; its lease is the right to exchange.
 function M.slot(context, token_kind)
-  local slots = state_of(context).slots
+  local slots = context.tokens.slots
   if not slots[token_kind] then
     slots[token_kind] = setmetatable({
       context = context, kind = token_kind, key = "token/" .. context.config.account .. "/" .. token_kind,

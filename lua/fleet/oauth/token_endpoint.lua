@@ -13,12 +13,6 @@ function M.open_source(context)
   return context.config.client_secret == nil
 end
 
---- Where token calls of this application go: open-source apps at the authorization server, the others at a host of their
---- own.
-function M.address(context)
-  return (M.open_source(context) and context.auth_url or context.token_url) .. context.vendor.token_path
-end
-
 --- nil, err, kind, as the call that needed the token reports it.
 function M.failure(kind, message, more)
   return errors.failure(kind, message, tables.copy(more, { outcome = "not_sent" }))
@@ -37,8 +31,9 @@ end
 --- known of the code or refresh token that was sent: "refused" (it is no longer good), "unanswered" (it may have been used:
 --- the same may be sent once more), "kept" (it is as good as before).
 function M.send(context, exchange, seconds)
+  local host = M.open_source(context) and context.auth_url or context.token_url -- the other apps have a host of their own
   local request = {
-    method = "POST", url = M.address(context), body = exchange.form, headers = headers, answer = false, waiter = false,
+    method = "POST", url = host .. context.vendor.token_path, body = exchange.form, headers = headers, answer = false, waiter = false,
   }
   exchange.request, exchange.reply = request, false
   local reply, err, kind = context.send(request, seconds)

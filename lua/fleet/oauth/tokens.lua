@@ -36,7 +36,7 @@ local function apart(slot, key, grant, seconds, patience)
   seconds = seconds or context.config.timeout or 30
   patience = patience or seconds
   if not context.spawn then return refresh_under_lease(slot, grant, patience) end
-  local flights = cache.flights(context)
+  local flights = context.tokens.flights
   if flights[key] and flights[key].state ~= "failed" then return await(context, flights[key], seconds) end
   local ended = false
   local flight = context.spawn(function()
@@ -76,7 +76,7 @@ end
 local function renew(slot, token, serves, options)
   local seconds = options.deadline and options.deadline - tasks.real()
   local grant = grant_for(slot, token, options.rejected)
-  if not serves or cache.flights(slot.context)[slot.kind] then return apart(slot, slot.kind, grant, seconds) end
+  if not serves or slot.context.tokens.flights[slot.kind] then return apart(slot, slot.kind, grant, seconds) end
   return apart(slot, slot.kind .. "/early", grant, seconds, 0)
 end
 
@@ -184,7 +184,7 @@ end
 --- ends. Returns true, or nil, err, kind when a token remains that is not saved.
 function M.finish(context)
   local flights = {}
-  for _, flight in pairs(cache.flights(context)) do flights[#flights + 1] = flight end
+  for _, flight in pairs(context.tokens.flights) do flights[#flights + 1] = flight end
   for _, flight in ipairs(flights) do pcall(flight.wait, flight) end
   return cache.save(context)
 end

@@ -13,23 +13,15 @@ end
 
 -- ---- leases and tickets ----
 
-local Lease = {}
-Lease.__index = Lease
-
-function Lease.renew(lease)
-  return ask(lease.own, "renew")
+local function asking(...)
+  local methods = {}
+  for _, name in ipairs { ... } do
+    methods[name] = function(self) return ask(self.own, name) end
+  end
+  return { __index = methods }
 end
 
-function Lease.release(lease)
-  return ask(lease.own, "release")
-end
-
-local Ticket = {}
-Ticket.__index = Ticket
-
-function Ticket.close(ticket)
-  return ask(ticket.own, "close")
-end
+local Lease, Ticket = asking("renew", "release"), asking "close"
 
 -- ---- the store ----
 

@@ -49,15 +49,11 @@ function M.warner(warn)
   end
 end
 
-local by_scheme = { redis = true, rediss = true, ["redis+unix"] = true } -- an address is given whole
-
 --- Opens by text, as the command line and FLEET_STORE say it: "memory", "file:/path", a path, or the address of a Redis.
 function M.open(text, options)
-  if text == "memory" then return M.memory(options) end
-  if by_scheme[string.match(text, "^([%l+]+):")] then return M.redis(text, options) end
-  local name, rest = string.match(text, "^(%l+):(.+)$")
-  if name then return M[name](rest, options) end
-  return M.file(text, options)
+  local name, place = core.store_place(text)
+  if not place then return M[name](options) end
+  return M[name](place, options)
 end
 
 --- fleet.store.<name>(...) opens the store of lua/fleet/store/<name>.lua.

@@ -54,8 +54,20 @@ static int l_json_fault(lua_State *L) {
   return 1;
 }
 
+/* core.config_path() -> $XDG_CONFIG_HOME/fleet/config.json, or the same below ~/.config */
+static int l_path(lua_State *L) {
+  const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+  if (base && *base)
+    lua_pushfstring(L, "%s/fleet/config.json", base);
+  else
+    lua_pushfstring(L, "%s/.config/fleet/config.json", home ? home : ".");
+  return 1;
+}
+
 void open_config_file(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"config_mode_fault", l_mode_fault}, {"config_json_fault", l_json_fault}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"config_path", l_path},
+                                       {"config_mode_fault", l_mode_fault},
+                                       {"config_json_fault", l_json_fault},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -43,6 +43,32 @@ static bool is_text(lua_State *L, int index, const char *text) {
   return lua_type(L, index) == LUA_TSTRING && bytes_equal(check_bytes(L, index), bytes_of(text));
 }
 
+/* An address is given whole. */
+static bool is_redis(const char *text) {
+  static const char *const schemes[] = {"redis:", "rediss:", "redis+unix:"};
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    if (strncmp(text, schemes[i], strlen(schemes[i])) == 0) return true;
+  return false;
+}
+
+/* core.store_place(text) -> the store's name, and where it is; one in memory is nowhere */
+static int l_place(lua_State *L) {
+  struct bytes text = check_bytes(L, 1);
+  const char *start = (const char *)text.data;
+  size_t name = strspn(start, "abcdefghijklmnopqrstuvwxyz");
+  bool named = name > 0 && start[name] == ':' && text.size > name + 1;
+  lua_settop(L, 1);
+  if (bytes_equal(text, bytes_of("memory"))) return 1;
+  if (named && !is_redis(start)) {
+    lua_pushlstring(L, start, name);
+    lua_pushlstring(L, start + name + 1, text.size - name - 1);
+    return 2;
+  }
+  lua_pushstring(L, is_redis(start) ? "redis" : "file");
+  lua_insert(L, 1);
+  return 2;
+}
+
 /* store_checks.get(key) */
 static int l_get(lua_State *L) {
   check_key(L, "get");
@@ -188,4 +214,6 @@ void open_arguments(lua_State *L) {
                                        {"lease", l_lease}, {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_setfield(L, -2, "store_checks");
+  lua_pushcfunction(L, l_place);
+  lua_setfield(L, -2, "store_place");
 }
