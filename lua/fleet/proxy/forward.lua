@@ -7,7 +7,6 @@ local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
-local telemetry_check = require "fleet.resources.telemetry_check"
 
 local M = {}
 
@@ -51,7 +50,7 @@ local jws_row = rows.by_name.create_fleet_telemetry_config_jws
 
 local function telemetry_problems(config, wall)
   if type(config) ~= "table" then return "'config' is missing" end
-  return telemetry_check.told(telemetry_check.check(config, wall))
+  return core.telemetry_told(core.telemetry_check(config, wall))
 end
 
 --- Signs a telemetry configuration and sends it. body: the decoded body of the plain row.
@@ -60,7 +59,7 @@ function M.telemetry(client, key, body, seconds)
   local _, wall = core.context(client).clock()
   local problems = telemetry_problems(body.config, wall)
   if problems then return replies.error(400, "invalid_request", problems) end
-  local token, err = telemetry_check.sign(key, body.config)
+  local token, err = key:jws(body.config)
   if not token then return replies.failure(err) end
   return M.call(client, jws_row, {}, "", core.json_encode({ vins = body.vins, token = token }, "vins"), seconds)
 end

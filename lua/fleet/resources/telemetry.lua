@@ -8,7 +8,6 @@ local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
 local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async"
-local telemetry_check = require "fleet.resources.telemetry_check"
 
 local M = {}
 
@@ -50,15 +49,15 @@ function M.create(plain, client, params, options, ...)
     errors.usage(row.method .. ": audience is said in a token that is signed here, with a key and without a proxy")
   end
   local _, wall = context.clock()
-  local report = telemetry_check.check(params.config, wall)
-  local told = telemetry_check.told(report)
+  local report = core.telemetry_check(params.config, wall)
+  local told = core.telemetry_told(report)
   if told and not (options and options.force) then return refusal(told, report) end
   local value, err, kind
   if context.config.commands == "proxy" then
     value, err, kind = with_skipped(through_proxy, client, params, options)
   elseif context.keys then
     local token
-    token, err, kind = telemetry_check.sign(context.keys[1], params.config, vin_for(params))
+    token, err, kind = context.keys[1]:jws(params.config, { vin = vin_for(params) })
     if not token then return nil, err, kind end
     value, err, kind = client:create_fleet_telemetry_config_jws({ vins = params.vins, token = token }, options)
   else

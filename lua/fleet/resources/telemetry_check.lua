@@ -1,4 +1,4 @@
--- What can be said of a telemetry configuration before it is sent (src/bind/resources/telemetry_check.c), and its signed form.
+-- What can be said of a telemetry configuration before it is sent (src/bind/resources/telemetry_check.c).
 
 local core = require "fleet.core"
 
@@ -10,16 +10,7 @@ local M = {}
 -- configuration without problems can be sent. Raises when config is no table.
 M.check = core.telemetry_check
 
---- The problems of a report as one sentence, or nil when it has none.
-M.told = core.telemetry_told
-
 --- The newest of the firmware versions that first knew the fields of a configuration, or nil.
 M.since = core.telemetry_since
-
---- The signed form: a token for all vehicles that trust the key, or for one when vin is given.
--- Returns the text that create_fleet_telemetry_config_jws takes, or nil, err, kind.
-function M.sign(key, config, vin)
-  return key:jws(config, { vin = vin, app = "TelemetryClient" })
-end
 
 return M

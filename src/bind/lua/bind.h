@@ -52,6 +52,7 @@ long live_objects(lua_State *L); /* boxes that are open in this state: specs req
 void open_errors(lua_State *L);
 void open_names(lua_State *L);
 void open_redact(lua_State *L);
+void open_secrets(lua_State *L);
 void open_hostname(lua_State *L);
 void open_telemetry(lua_State *L);
 void open_expectation(lua_State *L);

@@ -21,9 +21,8 @@ local takes = {
 local function check_configuration(context, claims, force)
   if claims.hostname == nil or claims.fields == nil or force then return true end
   local _, wall = core.clock()
-  local telemetry_check = require "fleet.resources.telemetry_check"
-  local report = context:check(telemetry_check.check, claims, wall)
-  local told = telemetry_check.told(report)
+  local report = context:check(core.telemetry_check, claims, wall)
+  local told = core.telemetry_told(report)
   if not told then return true end
   local text = "jws: " .. told .. " (--force signs it all the same)"
   return errors.failure("invalid", text, { problems = report.problems, warnings = report.warnings })
