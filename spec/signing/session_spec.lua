@@ -278,10 +278,11 @@ describe("the session's state", function()
   it("goes on at a place of its own with a state that others may have a copy of", function()
     local t = pair()
     assert(t.begin())
-    local state, places = t.s:export(32), {}
+    local state, places, key_of_another = t.s:export(32), {}, core.key.generate()
+    assert.is_nil((core.resume({ key_of_another }, { vin = VIN, domain = "infotainment", state = state })))
     for _ = 1, 40 do
-      local again = core.session { key = t.client, vin = VIN, domain = "infotainment", state = state }
-      again:pass_over()
+      local again, which = core.resume({ key_of_another, t.client }, { vin = VIN, domain = "infotainment", state = state })
+      assert.equal(2, which)
       local strides = (again:counter() - 32) / 64
       assert.is_true(strides >= 1 and strides <= 64 and strides % 1 == 0, tostring(strides))
       places[strides] = true

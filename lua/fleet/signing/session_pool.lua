@@ -137,12 +137,6 @@ local function save(context, slot, state, behind)
   return generation, err, kind
 end
 
-local function new_session(context, slot, which, state)
-  return core.session {
-    key = context.keys[which], vin = slot.vin, domain = slot.domain, state = state, clock = context.clock,
-  }
-end
-
 local function use_session(slot, session, which)
   local old = slot.session
   slot.session, slot.which, slot.reserved, slot.unfit = session, which, 0, nil
@@ -152,23 +146,16 @@ end
 
 --- Begins anew with a key of the account: nothing is known of the vehicle, a handshake is due. The mutex is held.
 function M.renew(context, slot, which)
-  local session, err, kind = new_session(context, slot, which)
+  local session, err, kind = core.session { key = context.keys[which], vin = slot.vin, domain = slot.domain, clock = context.clock }
   if not session then return nil, err, kind end
   if slot.generation and slot.lease ~= no_lease then context.store:delete(slot.key) end
   slot.generation = nil
   return use_session(slot, session, which)
 end
 
--- The state says itself whose key wrote it; the first key of a list of two may not be on the vehicle yet.
 local function resume(context, slot, state)
-  for which = 1, #context.keys do
-    local session = new_session(context, slot, which, state)
-    if session and session:ready() then
-      session:pass_over()
-      return use_session(slot, session, which)
-    end
-    if session then session:close() end
-  end
+  local session, which = core.resume(context.keys, { vin = slot.vin, domain = slot.domain, state = state, clock = context.clock })
+  if session then return use_session(slot, session, which) end
   tell(context, slot, "the stored session is damaged or another key's and is not used")
   return M.renew(context, slot, 1)
 end

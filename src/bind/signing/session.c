@@ -55,15 +55,37 @@ static int l_skip(lua_State *L) {
   return 0;
 }
 
-/* session:pass_over(), for a state from a store. It may be an old copy, or somebody may go on with another
- * copy of it: whoever takes it goes to a place of his own, beyond what was used since. */
-static int l_pass_over(lua_State *L) {
+/* A state from a store may be an old copy, or somebody may go on with another copy of it: whoever takes it
+ * goes to a place of his own, beyond what was used since. */
+static void pass_over(struct session_box *h) {
   enum { STRIDE = 64 /* counters: more than anybody draws between two looks at a session */, PLACES = 64 };
   struct err e = ERR_INIT;
-  struct session_box *h = check_session(L);
   unsigned char place = 'A';
   crypto_random(h->crypto, &place, 1, &e);
   session_skip(h->session, STRIDE * (1 + (uint32_t)place % PLACES));
+}
+
+/* core.resume(keys, options of core.session but the key) -> the session that goes on with the state, and
+ * which key it is whose state that is; nil where it is damaged or another key's. The state says itself whose
+ * key wrote it; the first key of a list of two may not be on the vehicle yet. */
+static int l_resume(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  for (lua_Integer which = 1; lua_rawgeti(L, 1, which) != LUA_TNIL; which++) {
+    lua_setfield(L, 2, "key");
+    lua_pushcfunction(L, l_session);
+    lua_pushvalue(L, 2);
+    lua_call(L, 1, 1);
+    struct session_box *h = box_test(L, 3, &session_type);
+    if (h && session_ready(h->session)) {
+      pass_over(h);
+      lua_pushinteger(L, which);
+      return 2;
+    }
+    if (h) box_close(L, 3);
+    lua_settop(L, 2);
+  }
   return 0;
 }
 
@@ -124,7 +146,6 @@ static const luaL_Reg session_methods[] = {{"handshake", session_l_handshake},
                                            {"ready", l_ready},
                                            {"counter", l_counter},
                                            {"skip", l_skip},
-                                           {"pass_over", l_pass_over},
                                            {"due", l_due},
                                            {"prepare", l_prepare},
                                            {"age", l_age},
@@ -140,4 +161,6 @@ void open_sessions(lua_State *L) {
   lua_pop(L, 2);
   lua_pushcfunction(L, l_session);
   lua_setfield(L, -2, "session");
+  lua_pushcfunction(L, l_resume);
+  lua_setfield(L, -2, "resume");
 }
