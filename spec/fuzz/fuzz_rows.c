@@ -111,7 +111,8 @@ static void check_week(struct tariff *t, struct price_week *week, const struct m
   bool overlaps = false;
   for (int at = 0; at < TARIFF_WEEK; at++) overlaps |= m->rows[at] > 1;
   require((sort_week(week) != NULL) == overlaps);
-  if (overlaps || find_clash(week).one) return;
+  struct label_clash clash;
+  if (overlaps || !find_clash(week, &clash) || clash.one) return;
   require(label_week(t, week, most));
   check_groups(week, m);
   write_week(t, week);
