@@ -26,14 +26,15 @@ static void push_member(lua_State *L, const char *name) {
     lua_pushnil(L);
 }
 
-/* The parameters that no log may show. */
+/* The parameters that no log may show. A request that was made from bytes has none. */
 static void add_parameters(lua_State *L) {
   enum { PARAMS = LIST + 2, SECRETS = LIST + 4 };
   lua_getfield(L, CALL, "request");
   if (!lua_toboolean(L, -1)) return;
   lua_getfield(L, -1, "params"), lua_pushvalue(L, -2);
   lua_call(L, 1, 1);
-  lua_getfield(L, CALL, "row"), lua_getfield(L, -1, "secrets");
+  lua_getfield(L, CALL, "row"), push_member(L, "secrets");
+  if (!lua_istable(L, PARAMS) || !lua_istable(L, SECRETS)) return;
   for (lua_pushnil(L); lua_next(L, SECRETS);) {
     lua_pop(L, 1), lua_pushvalue(L, -1);
     lua_gettable(L, PARAMS), add_top(L);
