@@ -34,7 +34,7 @@ static void take_positional(lua_State *L, const struct row *row) {
   for (const struct param *q = row->params; q && q->name; q++) {
     if (q->place != IN_PATH || handle_implies(row, q)) continue;
     push_taken(L, row, q->name);
-    lua_rawseti(L, LIST, (lua_Integer)lua_rawlen(L, LIST) + 1);
+    list_append(L, LIST);
   }
 }
 

@@ -7,7 +7,7 @@ enum { CALL = 1, LIST = 2 }; /* places on the stack */
 /* Appends the value on top of the stack, which is popped, where it is a text. */
 static void add_top(lua_State *L) {
   if (lua_type(L, -1) == LUA_TSTRING)
-    lua_rawseti(L, LIST, (lua_Integer)lua_rawlen(L, LIST) + 1);
+    list_append(L, LIST);
   else
     lua_pop(L, 1);
 }

@@ -99,7 +99,7 @@ static void push_keys(lua_State *L, int table) {
   int list = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, table); lua_settop(L, list + 1)) {
     lua_pushvalue(L, list + 1);
-    lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+    list_append(L, list);
   }
 }
 

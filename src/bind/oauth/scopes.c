@@ -55,7 +55,7 @@ static void join(lua_State *L, int index) {
     lua_pushvalue(L, -1);
     if (lua_rawget(L, SEEN) == LUA_TNIL) {
       lua_pushvalue(L, -2);
-      lua_rawseti(L, ALL, (lua_Integer)lua_rawlen(L, ALL) + 1);
+      list_append(L, ALL);
     }
     lua_pop(L, 1);
     lua_pushboolean(L, true);

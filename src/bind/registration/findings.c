@@ -95,7 +95,7 @@ static const char *push_short(lua_State *L, struct bytes key) {
 
 static void add_line(const struct facts *f, struct line line) {
   line_push(f->L, &line);
-  lua_rawseti(f->L, f->lines, (lua_Integer)lua_rawlen(f->L, f->lines) + 1);
+  list_append(f->L, f->lines);
   lua_settop(f->L, f->lines);
 }
 

@@ -26,7 +26,7 @@ static void add(lua_State *L, int vin, int reason) {
   lua_setfield(L, -2, "reason");
   lua_pushstring(L, advice_for(L, reason));
   lua_setfield(L, -2, "advice");
-  lua_rawseti(L, LIST, (lua_Integer)lua_rawlen(L, LIST) + 1);
+  list_append(L, LIST);
 }
 
 static void add_record(lua_State *L, int record) {
@@ -69,7 +69,7 @@ static const char *push_key(lua_State *L, lua_Integer index) {
 
 /* Pushes the list in the order of its texts: that of an object's members is accidental. */
 static void push_sorted(lua_State *L) {
-  size_t count = lua_rawlen(L, LIST);
+  size_t count = (size_t)lua_rawlen(L, LIST);
   struct record *records = lua_newuserdatauv(L, (count + 1) * sizeof *records, 0);
   lua_newtable(L); /* holds the texts */
   for (size_t i = 0; i < count; i++) {

@@ -43,7 +43,7 @@ static void add(struct check *c, int list, const char *where, const char *format
   lua_setfield(L, -2, "where");
   lua_pushvfstring(L, format, args);
   lua_setfield(L, -2, "message");
-  lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+  list_append(L, list);
 }
 
 static void problem(struct check *c, const char *where, const char *format, ...) {

@@ -49,7 +49,7 @@ static bool add_section(struct members *m, const char *member, struct err *e) {
  */
 static int l_sections_message(lua_State *L) {
   struct err e = ERR_INIT;
-  size_t count = lua_istable(L, 1) ? lua_rawlen(L, 1) : 0;
+  size_t count = lua_istable(L, 1) ? (size_t)lua_rawlen(L, 1) : 0;
   if (!count) return none_wanted(L);
   struct members *m = box_new(L, &members_type, sizeof *m, 0);
   bool ok = members_start(m, "CarServer.Action", &e);

@@ -166,7 +166,7 @@ static void add_rates(struct reader *r, enum tariff_side side, struct bytes seas
     build_rate(r, side, (const char *)season.data, (const char *)week->groups[i].label.data);
     lua_pop(L, 1);
     push_group(L, side, season, &week->groups[i]);
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    list_append(L, -2);
   }
 }
 

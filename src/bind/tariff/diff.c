@@ -22,7 +22,7 @@ static int integer_of(lua_State *L, const char *name) {
 
 /* Replaces the list at the index by { [its period as text] = true }. */
 static void use_as_set(lua_State *L, int list) {
-  size_t count = lua_rawlen(L, list);
+  size_t count = (size_t)lua_rawlen(L, list);
   lua_createtable(L, 0, (int)count);
   for (size_t i = 1; i <= count; i++) {
     char text[128];
@@ -90,7 +90,7 @@ static void tell(const struct walk *w, int a, int b) {
   push_buf(L, w->path), lua_setfield(L, -2, "path");
   lua_pushvalue(L, a), lua_setfield(L, -2, "from");
   lua_pushvalue(L, b), lua_setfield(L, -2, "to");
-  lua_rawseti(L, w->out, (lua_Integer)lua_rawlen(L, w->out) + 1);
+  list_append(L, w->out);
 }
 
 /* The value of a key, which keys has by its text. */

@@ -30,7 +30,7 @@ static void add_text(struct sentence *s) {
 
 static void add_list(struct sentence *s) {
   int list = lua_gettop(s->L);
-  size_t count = lua_rawlen(s->L, list);
+  size_t count = (size_t)lua_rawlen(s->L, list);
   for (size_t i = 0; i < count; i++, lua_settop(s->L, list)) {
     lua_rawgeti(s->L, list, (lua_Integer)i + 1);
     write_separator(s->out, i, count);
@@ -172,7 +172,7 @@ static int l_sentence(lua_State *L) {
 }
 
 void give_sentences(lua_State *L, int list) {
-  size_t count = lua_rawlen(L, list);
+  size_t count = (size_t)lua_rawlen(L, list);
   for (size_t i = 1; i <= count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i);
     luaL_getmetatable(L, FAULT);
@@ -220,7 +220,7 @@ static void push_line(lua_State *L, int lines, int by_key, int entry) {
   lua_pop(L, 1);
   lua_createtable(L, 1, 1);
   lua_pushvalue(L, entry), lua_setfield(L, -2, "entry");
-  lua_pushvalue(L, -1), lua_rawseti(L, lines, (lua_Integer)lua_rawlen(L, lines) + 1);
+  lua_pushvalue(L, -1), list_append(L, lines);
   if (!lua_isnil(L, key)) lua_pushvalue(L, key), lua_pushvalue(L, -2), lua_rawset(L, by_key);
 }
 
@@ -233,7 +233,7 @@ static void push_lines(lua_State *L) {
     push_key(L, key, entry);
     push_line(L, lines, by_key, entry);
     lua_getfield(L, entry, "span");
-    lua_rawseti(L, entry + 2, (lua_Integer)lua_rawlen(L, entry + 2) + 1);
+    list_append(L, entry + 2);
   }
   lua_settop(L, lines);
 }
@@ -272,7 +272,7 @@ static int l_explain(lua_State *L) {
   for (int list = 0; list < TARIFF_LISTS; list++, lua_settop(L, 2)) {
     push_list(L, tariff_lists[list]);
     push_lines(L);
-    size_t count = lua_rawlen(L, -1);
+    size_t count = (size_t)lua_rawlen(L, -1);
     for (size_t i = 1; i <= count; i++) {
       if (out->size) buf_put(out, '\n');
       buf_text_add(out, before[list]);
@@ -291,7 +291,7 @@ static int l_summary(lua_State *L) {
   struct buf *out = push_scratch(L);
   push_list(L, "problems");
   push_lines(L);
-  size_t count = lua_rawlen(L, -1);
+  size_t count = (size_t)lua_rawlen(L, -1);
   buf_text_add(out, "the tariff is not valid: ");
   for (size_t i = 1; i <= count && i <= TOLD; i++) {
     if (i > 1) buf_text_add(out, "; ");
