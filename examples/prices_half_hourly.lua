@@ -3,12 +3,9 @@
 local fleet = require "fleet"
 local zone = assert(require("fleet.automation.local_time").zone "Europe/London")
 
-local body = { results = {} } -- as decoded from JSON, the latest first
-for i = 47, 0, -1 do
-  local minutes = (i * 30 + 23 * 60) % 1440
-  table.insert(body.results, { value_inc_vat = 12 + (i * 5) % 17,
-    valid_from = string.format("2026-11-%02dT%02d:%02d:00+00:00", i < 2 and 10 or 11, math.floor(minutes / 60), minutes % 60) })
-end
+local file = assert(io.open "examples/prices_half_hourly.json") -- a recorded sample, the latest first
+local body = require("fleet.core").json_decode(file:read "*a")
+file:close()
 
 local function clock(half) return string.format("%02d:%02d", math.floor(half / 2), half % 2 * 30) end
 

@@ -5,12 +5,15 @@
 local fleet = require "fleet"
 local zone = assert(require("fleet.automation.local_time").zone "Europe/Berlin")
 
-local quarters = {}
-for i = 1, 96 do quarters[i] = 8 + (i * 7) % 12 end
-local published = { -- cent per kWh
-  { date = "2026-05-11T00:00:00+02:00", prices = { 9, 8, 8, 7, 8, 10, 14, 17, 16, 12, 9, 6, 4, 3, 4, 7, 11, 16, 21, 24, 20, 16, 13, 11 } },
-  { date = "2026-05-12T00:00:00+02:00", prices = quarters },
-}
+-- A recorded sample: cent per kWh of a day by hours and of one by quarters of an hour, each after its date and the market's zone.
+local function read(path)
+  local days = {}
+  for date, market, prices in string.gmatch(assert(io.open(path)):read "*a", "(%d+%-%d+%-%d+) (%S+)([%d%s.-]+)\n") do
+    days[#days + 1] = { begins = assert(require("fleet.automation.local_time").zone(market)):day(date), prices = {} }
+    for price in string.gmatch(prices, "%S+") do table.insert(days[#days].prices, tonumber(price)) end
+  end
+  return days
+end
 
 local function clock(quarter) return string.format("%02d:%02d", math.floor(quarter / 4), quarter % 4 * 15) end
 
@@ -18,8 +21,7 @@ local function clock(quarter) return string.format("%02d:%02d", math.floor(quart
 local function by_quarters(now, days)
   local found, ends = {}, now + 86400 + zone:offset(now) - zone:offset(now + 86400)
   for _, day in ipairs(days) do
-    local begins = fleet.time(day.date)
-    local step = #day.prices > 25 and 900 or 3600
+    local begins, step = day.begins or fleet.time(day.date), #day.prices > 25 and 900 or 3600
     for i = 0, #day.prices * step / 900 - 1 do
       local at, price = begins + i * 900, day.prices[math.floor(i * 900 / step) + 1]
       local t = zone:localtime(at)
@@ -43,6 +45,6 @@ local function tariff(now, days, surcharge)
 end
 
 local now = fleet.time("2026-05-11T18:00:00+02:00")
-local found = assert(tariff(now, published, 0.15))
+local found = assert(tariff(now, read "examples/prices_spot.txt", 0.15))
 print(string.format("%.2f now, %.2f at 00:15", found:price(now).buy.price, found:price(now + 22500).buy.price))
 return tariff

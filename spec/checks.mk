@@ -266,9 +266,13 @@ $(B)/bench/request: spec/bench/request.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) $(LUA_CFLAGS) -o $@ $< -lcurl $(shell pkg-config --libs lua5.4)
 
+$(B)/bench/reads: spec/bench/reads.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $<
+
 bench:
 	@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory -s build probes $(B)/bench/sign $(B)/bench/request $(B)/bench/proxy
+	@$(MAKE) --no-print-directory -s build probes $(addprefix $(B)/bench/,sign request proxy reads)
 	@$(ENV) $(LUA) spec/bench/run.lua
 	@$(if $(PEERS),$(ENV) $(LUA) spec/bench/peers.lua,:)
 

@@ -1,6 +1,8 @@
--- Where automations are listed: the names that the module loads, the table of their page, the links of the manual. Made from the
--- files in lua/fleet/automation/builtin, so that adding one is its file and its page.
+-- Where automations are listed: the names that the module loads, the table of their page, the links of the manual; and the options
+-- on each page. Made from the files in lua/fleet/automation/builtin, so that adding one is its file and its page, and that no page
+-- names another default than the code.
 
+local common = require("fleet.automation.options").common
 local read = require("spec.support.harness.files").read
 
 local M = {}
@@ -35,10 +37,32 @@ local function replaced(text, before, after, middle)
   return string.sub(text, 1, from) .. middle .. string.sub(text, to)
 end
 
+-- ---- the options of one ----
+
+local function default_of(option)
+  if option.needed then return "needed" end
+  if option.default == nil then return "" end
+  return type(option.default) == "number" and string.format("%.14g", option.default) or tostring(option.default)
+end
+
+local function options_table(options)
+  local names, lines = {}, {}
+  for name in pairs(options) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do
+    lines[i] = string.format("| `%s` | %s | %s |", name, default_of(options[name]), (string.gsub(options[name].doc, "|", "\\|")))
+  end
+  return table.concat(lines, "\n")
+end
+
+-- ---- the files ----
+
 --- file name -> what should stand in it.
 function M.files()
   local found = {}
-  local function put(path, before, after, middle) found[path] = replaced(assert(read(path)), before, after, middle) end
+  local function put(path, before, after, middle)
+    found[path] = replaced(found[path] or assert(read(path)), before, after, middle)
+  end
   put(folder .. "/init.lua", "\nreturn {\n", "}", table.concat(each(function(name) return '  "' .. name .. '",\n' end)))
   put("doc/manual/automations.md", "|---|---|---|\n", "\n\n", table.concat(each(function(name, is)
     return string.format("| [%s](automation-%s.md) | %s | %d |", name, name, is.doc, is.precedence)
@@ -46,6 +70,11 @@ function M.files()
   put("doc/manual.md", "[Automations](manual/automations.md): ", " |", table.concat(each(function(name)
     return string.format("[%s](manual/automation-%s.md)", name, name)
   end), ", "))
+  local heads = "| Option | Default | Meaning |\n|---|---|---|\n"
+  put("doc/manual/automations.md", heads, "\n\n", options_table(common))
+  for _, one in ipairs(definitions()) do
+    put("doc/manual/automation-" .. one.name .. ".md", heads, "\n\n", options_table(one.is.options))
+  end
   return found
 end
 

@@ -13,7 +13,8 @@ local server
 setup(function() server = recorder.start() end)
 teardown(function() server:stop() end)
 
--- Runs each function as a task, closes the client when so many requests have arrived, and returns what each brought.
+-- Runs each function as a task, closes the client when so many requests have arrived, of which none is answered before, and returns
+-- what each brought.
 local function close_in_flight(client, arrived, functions)
   local results = {}
   fleet.run(function()
@@ -22,6 +23,7 @@ local function close_in_flight(client, arrived, functions)
     end
     repeat fleet.sleep(0.01) until #server:records() >= arrived
     client:close()
+    server:release()
   end)
   for i = 1, #functions do assert(results[i][1], results[i][2]) end
   return results
@@ -36,7 +38,7 @@ end
 describe("closing with calls in flight", function()
   it("leaves commands and reads on the wire their true result", function()
     server:script {
-      { on = "POST", delay = 0.2, body = fine }, { on = "GET", delay = 0.2, body = '{"response":{"state":"online"}}', times = 0 },
+      { on = "POST", hold = true, body = fine }, { on = "GET", hold = true, body = '{"response":{"state":"online"}}', times = 0 },
     }
     local client = new_client()
     local car = client:vehicle(vin)
@@ -50,7 +52,7 @@ describe("closing with calls in flight", function()
   end)
 
   it("ends what would send again: closed, and the outcome of what was sent", function()
-    server:script { { status = 503, body = "", delay = 0.2, times = 0 } }
+    server:script { { status = 503, body = "", hold = true, times = 0 } }
     local client = new_client()
     local car = client:vehicle(vin)
     local results = close_in_flight(client, 2, {
@@ -62,7 +64,7 @@ describe("closing with calls in flight", function()
   end)
 
   it("ends waking, and who waits for it, without a further request", function()
-    server:script { { on = "POST", delay = 0.2, body = '{"response":{"state":"asleep"}}', times = 0 } }
+    server:script { { on = "POST", hold = true, body = '{"response":{"state":"asleep"}}', times = 0 } }
     local client = new_client()
     local car = client:vehicle(vin)
     local results = close_in_flight(client, 1, {
@@ -73,7 +75,7 @@ describe("closing with calls in flight", function()
   end)
 
   it("ends a walk through pages with an error, not with a shorter list", function()
-    server:script { { delay = 0.2, body = '{"response":[{"id":1}],"pagination":{"next":2},"count":1}', times = 0 } }
+    server:script { { hold = true, body = '{"response":[{"id":1}],"pagination":{"next":2},"count":1}', times = 0 } }
     local client = new_client()
     local seen = {}
     local results = close_in_flight(client, 1, { function()
@@ -92,7 +94,7 @@ describe("closing with calls in flight", function()
     }, { durable = true }))
     store:close()
     server:script {
-      { on = "POST /oauth2", delay = 0.2, body = '{"access_token":"a1","refresh_token":"r1","expires_in":28800}' },
+      { on = "POST /oauth2", hold = true, body = '{"access_token":"a1","refresh_token":"r1","expires_in":28800}' },
     }
     local client = new_client { client_id = "app", store = directory, auth_url = server.url, token_url = server.url }
     local results = close_in_flight(client, 1, { function() return client.user:me() end })

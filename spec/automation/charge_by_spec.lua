@@ -1,5 +1,6 @@
 -- charge_by over simulated months: energy, cost, readiness, billed calls; and what goes wrong in a month.
 
+local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
 local optimum = require "spec.support.fixtures.optimum"
 local plans = require "fleet.automation.charging.plan"
@@ -98,7 +99,6 @@ end)
 
 describe("prices that change", function()
   it("move the plan", function()
-    local fleet = require "fleet"
     local evening = assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", rows = {
       { from = "00:00", to = "19:00", price = 0.40 }, { from = "19:00", to = "24:00", price = 0.10 } } })
     local switch = fleet.time("2026-03-04T12:00:00+01:00")
@@ -110,6 +110,19 @@ describe("prices that change", function()
     end
     assert.is_true(starts["2026-03-03 00"] and starts["2026-03-04 19"])
     assert.same({ 5, 5 }, { month:ready_days(80) })
+  end)
+
+  it("make it stop in a dear hour between two cheap ones, and go on where a stop and a start cost more", function()
+    local function starts(price)
+      local tariff = assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", rows = {
+        { from = "00:00", to = "02:00", price = 0.19 }, { from = "02:00", to = "03:00", price = price },
+        { from = "03:00", to = "05:00", price = 0.19 }, { from = "05:00", to = "24:00", price = 0.42 } } })
+      local given = { days = 3, tariff = tariff, habits = { { "20:00", "plug", start = false, date = "2026-03-01" } } }
+      given.vehicle = { charge_state = { battery_level = 65, charge_limit_soc = 90, charge_current_request_max = 16 } }
+      return months.charge_by({ tariff = tariff }, given):sent("charge_start")
+    end
+    assert.equal(1, starts(0.193))
+    assert.equal(2, starts(0.35))
   end)
 
   it("that are missing make it charge in the last hours, and be ready", function()
@@ -161,7 +174,6 @@ describe("a service that is down", function()
 end)
 
 it("a plan of scraps keeps one of them", function()
-  local fleet = require "fleet"
   local tariff = assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "UTC", rows = {
     { from = "00:00", to = "01:00", price = 0.2 }, { from = "01:00", to = "01:05", price = 0.1 },
     { from = "01:05", to = "02:00", price = 0.2 },
@@ -169,4 +181,67 @@ it("a plan of scraps keeps one of them", function()
   local now = fleet.time("2026-03-02T00:00:00Z")
   assert.equal(2, #plans.slots(tariff, now, now + 4 * 3600, 600 / 3600, 0))
   assert.equal(1, #plans.slots(tariff, now, now + 4 * 3600, 600 / 3600, 600))
+end)
+
+describe("a plan by start and stop", function()
+
+  local function stretches(last_quarter, waits)
+    local tariff = assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "UTC", rows = {
+      { from = "00:00", to = "05:00", price = 0.19 }, { from = "05:00", to = "21:00", price = 0.42 },
+      { from = "21:00", to = "23:45", price = 0.26 }, { from = "23:45", to = "24:00", price = last_quarter } } })
+    local now = fleet.time("2026-03-02T19:00:00Z")
+    local slots = plans.slots(tariff, now, now + 12 * 3600, 7.5, 0, waits)
+    return #slots, (slots[1].from - now) / 3600
+  end
+
+  it("buys a part next to the following one where the price goes on until then", function()
+    assert.same({ 1, 2.5 }, { stretches(0.26, true) })
+  end)
+
+  it("leaves a gap whose price is another one, and what may be under way", function()
+    assert.same({ 2, 2 }, { stretches(0.30, true) })
+    assert.same({ 2, 2 }, { stretches(0.26, false) })
+  end)
+end)
+
+describe("a car that is at the plug and sleeps", function()
+  local function wakes(also)
+    local month = months.charge_by(nil, { days = 14, also = also })
+    assert.same({ 14, 14 }, { month:ready_days(80) })
+    return month.calls.wake
+  end
+
+  it("is woken to begin, and not to see what cannot have changed", function()
+    local month = months.charge_by(nil, { days = 14 })
+    assert.equal(month:sent("charge_start"), month.calls.wake)
+  end)
+
+  it("is woken where nobody could look for a while, and it may have left", function()
+    local quiet = { { "10:00", "service_down", date = "2026-03-08" }, { "16:00", "service_up", date = "2026-03-08" } }
+    assert.equal(wakes() + 1, wakes(quiet))
+  end)
+end)
+
+describe("the rate of a battery", function()
+  local battery = require "fleet.automation.charging.battery"
+
+  local function charging(level, minutes, amps)
+    return { charging_state = "Charging", battery_level = level, charge_limit_soc = 80, minutes_to_full_charge = minutes,
+      charge_current_request = amps or 16 }
+  end
+
+  it("is what the car shows, but not near its limit, where a percent and a minute are too coarse", function()
+    local memory, config = {}, { capacity_kwh = 75 }
+    assert.equal(6, battery.rate(config, memory, charging(50, 300), 1))
+    assert.equal(6, battery.rate(config, memory, charging(79, 1), 2))
+    assert.equal(6, battery.rate(config, memory, charging(79, 20), 3))
+    assert.equal(6, battery.rate(config, memory, charging(77, 14), 4))
+    assert.equal(8, battery.rate(config, memory, charging(78, 15), 5))
+  end)
+
+  it("is assumed where nothing else is known", function()
+    local memory, config = {}, { capacity_kwh = 75 }
+    assert.near(230 * 16 / 1000 / 75 * 100, battery.rate(config, memory, charging(79, 1), 1), 1e-9)
+    assert.equal(12, battery.rate(config, memory, charging(72, 40, 24), 2))
+  end)
 end)

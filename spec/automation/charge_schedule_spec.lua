@@ -67,6 +67,21 @@ describe("charge_by with schedules in the car", function()
     assert.is_true(older:sent("set_scheduled_charging") > 0)
   end)
 
+  it("tells of each command what it is for: no two say the same, and none is sent twice", function()
+    local month = rehearse(nil, { days = 4 })
+    local told, kinds = {}, { ["to show itself"] = 0, ["; it has shown itself"] = 0, ["on the following night"] = 0 }
+    for _, note in ipairs(month.notes) do
+      local text = string.match(note.text, "^sent (.+)$")
+      if text then
+        assert.is_nil(told[note.at .. text], text)
+        told[note.at .. text] = true
+        for words in pairs(kinds) do kinds[words] = kinds[words] + (string.find(text, words, 1, true) and 1 or 0) end
+      end
+    end
+    for words, count in pairs(kinds) do assert.is_true(count > 0, words) end
+    assert.same({}, months.wasted(month))
+  end)
+
   it("leaves the schedules of others alone", function()
     local own = { id = 7, name = "", days_of_week = 127, start_enabled = true, start_time = 90, end_enabled = false, end_time = 0,
       one_time = false, enabled = false, latitude = 52.52, longitude = 13.405 }
@@ -155,8 +170,9 @@ describe("the owner's hand at a car with schedules", function()
   end)
 end)
 
-describe("knowledge has an age: a car that was asleep when last seen, is plugged in and dozes off", function()
-  local days = { days = 5, habits = patient }
+describe("knowledge has an age: a car that was asleep when last seen, is plugged in unseen and dozes off", function()
+  -- Nobody can look while it comes: else the free record tells that it is awake.
+  local days = { days = 5, habits = patient, also = { { "17:30", "service_down" }, { "18:30", "service_up" } } }
 
   it("is looked at once, while there is still time, and is ready", function()
     for _, way in ipairs { true, false } do

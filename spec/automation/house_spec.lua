@@ -30,7 +30,8 @@ describe("storm_ready", function()
     local report = months.of { from = "2026-07-14", days = 1, habits = habits, energy_site = battery_site(),
       vehicle = { charge_state = { battery_level = 60, charge_limit_soc = 80 } }, automation = function(car, site)
         return fleet.automation.storm_ready { site = site, car = not (more and more.no_car) and car or nil,
-          wake = not (more and more.wake == false), calm = 600, warning = more and more.warning or function(now)
+          wake = not (more and more.wake == false), calm = 600, notify = more and more.notify,
+          warning = more and more.warning or function(now)
           if now >= begins and now < ends then return { text = "wind", ends = ends } end
         end }
       end }
@@ -47,6 +48,14 @@ describe("storm_ready", function()
     local _, at = storm { habits = { { "19:00", function(world) world.site.info.backup_reserve_percent = 60 end },
       { "19:00", "limit", percent = 90 } } }
     assert.same({ 60, 90 }, at.after)
+  end)
+
+  it("tells every warning once, also one that comes while another holds", function()
+    local told = {}
+    storm { notify = function(event) told[#told + 1] = event.text end, warning = function(now)
+      if now >= begins and now < ends then return { text = now < begins + 7200 and "wind" or "flood", ends = ends } end
+    end }
+    assert.same({ "prepares for: wind", "prepares for: flood" }, told)
   end)
 
   it("does without a car, and wakes none without leave", function()
@@ -150,19 +159,37 @@ describe("keep_limit", function()
 end)
 
 describe("left_open", function()
-  local function evening(open, options, more)
+  local function evening(open, options, more, sleep_after)
     local told = {}
     local habits = { { "18:00", "leave_open", open = open } }
     for _, habit in ipairs(more or {}) do habits[#habits + 1] = habit end
-    local vehicle = { charge_state = { battery_level = 70 }, sleep_after = 7200 }
+    local vehicle = { charge_state = { battery_level = 70 }, sleep_after = sleep_after or 7200,
+      drive_state = { latitude = 52.5, longitude = 13.4 } }
     local report = months.of { from = "2026-05-05", days = 1, habits = habits, vehicle = vehicle,
       automation = function(car)
         local given = { car = car, notify = function(event) told[#told + 1] = event.text end }
         for name, value in pairs(options or {}) do given[name] = value end
         return fleet.automation.left_open(given)
       end }
-    return names(report), table.concat(told, "; ")
+    return names(report), table.concat(told, "; "), report
   end
+
+  it("closes windows with the place of the car, without which the plain command is refused", function()
+    local _, _, report = evening { fd_window = 1 }
+    assert.same({ command = "close", lat = 52.5, lon = 13.4 }, report.commands[1].params)
+  end)
+
+  it("closes a car that has fallen asleep only with leave to wake it, and says so", function()
+    local sent, told, report = evening({ fd_window = 1 }, { minutes = 60 }, nil, 900)
+    assert.equal("", sent)
+    assert.equal("left open: driver's window", told)
+    assert.is_nil(report.calls.wake)
+    assert.matches("the car is asleep: wake = true lets it be woken", months.said(report, "left_open"), 1, true)
+    sent, told, report = evening({ fd_window = 1 }, { minutes = 60, wake = true }, nil, 900)
+    assert.equal("window_control", sent)
+    assert.equal("left open: driver's window", told)
+    assert.equal(1, report.calls.wake)
+  end)
 
   it("closes windows and locks, and tells it once", function()
     local sent, told = evening { fd_window = 1, locked = false }
@@ -269,12 +296,12 @@ it("the zone of every automation is the one of its days and its times, and one t
 end)
 
 describe("precondition_by", function()
-  local function morning(vehicle, options, habits)
+  local function morning(vehicle, options, habits, days)
     local charge = { battery_level = 30, charge_limit_soc = 30 }
     local given = { charge_state = charge, climate_state = { outside_temp = -5, inside_temp = -5 } }
     for name, value in pairs(vehicle or {}) do charge[name] = value end
     local told = {}
-    local report = months.of { from = "2026-01-12", days = 1, vehicle = given, habits = habits or {}, automation = function(car)
+    local report = months.of { from = "2026-01-12", days = days or 1, vehicle = given, habits = habits or {}, automation = function(car)
       local own = { car = car, ready_by = "07:30", zone = zone, wake = true, notify = function(event) told[#told + 1] = event.text end }
       for name, value in pairs(options or {}) do own[name] = value end
       return fleet.automation.precondition_by(own)
@@ -291,6 +318,11 @@ describe("precondition_by", function()
     local sent, told = morning()
     assert.equal("", sent)
     assert.equal("not plugged in, and 30 % is less than 50 %: it stays cold", told)
+  end)
+
+  it("says so every day, also a week later", function()
+    local _, told = morning(nil, { days = "mon-fri" }, nil, 14)
+    assert.equal(10, select(2, string.gsub(told, "it stays cold", "")))
   end)
 
   it("does not begin again what somebody has ended, and wakes nobody without leave", function()

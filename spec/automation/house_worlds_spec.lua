@@ -39,7 +39,9 @@ it("a world in which a rule is broken is told", function()
   world.cap, world.wake, report.calls.wake = 1000, false, 1
   table.remove(report.commands)
   assert.equal("a wake without leave", worlds.broken(world, report))
-  report.usd, report.calls.wake = 9, nil
+  report.haste, report.calls.wake = "it waits", nil
+  assert.equal("decides without rest: it waits", worlds.broken(world, report))
+  report.usd, report.haste = 9, nil
   assert.matches("calls for 9.00 USD", worlds.broken(world, report), 1, true)
   world.hands = { { what = "limit", at = report.from + 3600 } }
   table.insert(report.commands, 1, { at = report.from + 7200, name = "set_charge_limit", params = {}, result = true })

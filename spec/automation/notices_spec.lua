@@ -4,12 +4,15 @@ local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
 local notify_command = require "fleet.cli.notify_command"
 
--- Two days in which nobody knows where the car stands; events of every run of the automation.
+-- Days in which nobody sees the car come; events of every run of the automation.
 local function told(options, run_options, runs)
   local events = {}
   local automation
-  months.of { days = 3, habits = {}, vehicle = { charge_state = { battery_level = 40, charge_limit_soc = 80 } }, automation = function(car)
-    local given = { car = car, ready_by = "07:00", level = 80, tariff = months.tariff, schedules = false,
+  local habits = { { "07:30", "leave", miles = 70 }, { "17:45", "plug", start = false } }
+  local outages = { { "17:30", "service_down" }, { "18:30", "service_up" } }
+  local vehicle = { charge_state = { battery_level = 40, charge_limit_soc = 80 } }
+  months.of { days = 3, habits = habits, also = outages, vehicle = vehicle, automation = function(car)
+    local given = { car = car, ready_by = "07:00", level = 80, tariff = months.tariff, schedules = false, look_every = 7200,
       notify = function(event) events[#events + 1] = event end }
     for name, value in pairs(options or {}) do given[name] = value end
     automation = fleet.automation.charge_by(given)
@@ -29,10 +32,11 @@ end
 
 describe("a notification", function()
   it("has a sentence, a severity and a key, and says what it is about", function()
-    local event = told()[1]
+    local event
+    for _, one in ipairs(told()) do event = event or string.find(one.key, "^unseen") and one end
     assert.matches("^nobody knows whether the car is plugged in", event.text)
     assert.equal("warning", event.severity)
-    assert.equal("unseen 2026-03-01", event.key)
+    assert.equal("unseen 2026-03-02", event.key)
     assert.equal("charge_by", event.automation)
     assert.equal("5YJSFLEE9KF000002", event.subject)
     assert.is_number(event.at)

@@ -102,3 +102,44 @@ describe("kill -9 while the battery of the house is filled", function()
     assert_as_before(world)
   end)
 end)
+
+-- A storm from 15:00 to 21:00: reserve and limit go up, and back.
+describe("kill -9 while house and car are ready for a storm", function()
+  local function storm(strike)
+    return killed_month.month(strike, { days = 1, kind = "storm_ready", stage = {
+      habits = {}, vehicle = { charge_state = { battery_level = 60, charge_limit_soc = 80 } },
+      energy_site = { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20 },
+    } })
+  end
+
+  local function is_change(request)
+    local url = request.method == "POST" and request.url or ""
+    return string.find(url, "/backup", 1, true) or string.find(url, "/set_charge_limit", 1, true)
+  end
+
+  local function standing(world)
+    return { world.site.info.backup_reserve_percent, world.car.sections.charge_state.charge_limit_soc }
+  end
+
+  it("has something to put back: the undisturbed day sends four changes", function()
+    local month, _, world = storm(function() end)
+    assert.equal(4, month:sent())
+    assert.same({ 20, 80 }, standing(world))
+  end)
+
+  for change, name in ipairs { "the reserve", "the limit", "the reserve of before", "the limit of before" } do
+    for _, how in ipairs { "before", "after" } do
+      it("puts everything back when it dies " .. how .. " " .. name .. " was set", function()
+        local changes = 0
+        local month, killed, world = storm(function(request)
+          if not is_change(request) then return end
+          changes = changes + 1
+          return changes == change and how or nil
+        end)
+        assert.equal(1, killed)
+        assert.same({ 20, 80 }, standing(world))
+        assert.is_true(month:sent "backup" >= 2 and month:sent "set_charge_limit" >= 2)
+      end)
+    end
+  end
+end)

@@ -179,6 +179,36 @@ describe("running", function()
     assert.equal("busy", kind)
   end)
 
+  it("waits, when asked to, until the other has ended, says so once, and can be stopped meanwhile", function()
+    local told, ran, stopped = {}, nil, nil
+    months.of { days = 1, habits = {}, automation = function(own)
+      local options = { car = own, ready_by = "07:00", tariff = months.tariff }
+      local make = fleet.automation.charge_by
+      local first, second, third = make(options), make(options), make(options)
+      local waiting = { wait = true, notify = function(event) told[#told + 1] = event.text end }
+      fleet.spawn(function()
+        fleet.sleep(60)
+        fleet.spawn(function() stopped = third:run { wait = true } end)
+        fleet.sleep(600)
+        third:stop()
+        first:stop()
+      end)
+      fleet.spawn(function()
+        fleet.sleep(60)
+        ran = second:run(waiting)
+      end)
+      fleet.spawn(function()
+        fleet.sleep(3600)
+        assert.is_true(second:status().running)
+        second:stop()
+      end)
+      return first
+    end }
+    assert.is_true(stopped)
+    assert.is_true(ran)
+    assert.same({ "runs elsewhere already, and begins here when that has ended" }, told)
+  end)
+
   it("that is stopped before it has begun ends at once", function()
     local ended
     months.of { days = 1, habits = {}, automation = function(own)

@@ -108,25 +108,27 @@ describe("a car that charges by the sun itself", function()
   end)
 
   it("is not stopped by charge_by in a dear hour, and charged by it in a cheap one", function()
-    local function sent(state, name)
+    local function sent(state, name, waits)
       local given = with(state)
       given.from = "2026-04-01"
-      given.tariff, given.habits, given.also = months.tariff, { { "17:45", "plug", date = "2026-04-01" } }, {}
+      given.tariff, given.habits, given.also = months.tariff, { { "17:45", "plug", date = "2026-04-01", start = not waits } }, {}
       return months.charge_by(nil, given):sent(name)
     end
     assert.equal(0, sent({ charging_on_excess_solar = {} }, "charge_stop"))
     assert.is_true(sent({ not_allowed = {} }, "charge_stop") > 0)
+    assert.equal(1, sent({ charging_on_excess_solar = {} }, "charge_start", true))
   end)
 end)
 
 describe("what interferes", function()
   it("an owner who stops it by hand is left alone until midnight", function()
-    local month = rehearse(nil, { days = 3, also = { { "00:00", weather }, { "14:20", "stop_by_hand", date = "2026-04-02" } } })
+    local month = rehearse(nil, { days = 4, also = { { "00:00", weather }, { "14:20", "stop_by_hand", date = "2026-04-02" } } })
     assert.matches("the owner stopped charging by hand", months.said(month))
     for _, command in ipairs(month.commands) do
       local text = months.local_text(month, command.at)
       assert.is_false(text > "2026-04-02 14:20" and text < "2026-04-03 00:00", text .. " " .. command.name)
     end
+    assert.equal("charge_start", string.match(table.concat(months.on(month, "2026-04-04"), " "), "charge_start"))
   end)
 
   it("a sleeping car is not woken unless that is allowed, and it is said", function()
@@ -134,6 +136,15 @@ describe("what interferes", function()
     assert.is_nil(month.calls.wake)
     assert.same({}, month.refused)
     assert.matches("the car is asleep; wake = true lets it be woken", months.said(month))
+  end)
+
+  it("looks at the site every five minutes by day while there is no car at the plug, and every two where one waits for sun", function()
+    local day = 14 * 3600
+    local _, away = rehearse({ sample_every = 120 }, { days = 2, habits = {} })
+    local _, waiting = rehearse({ sample_every = 120, daily_cap = 1 }, { days = 2, habits = { { "00:10", "plug", start = false } } })
+    local records = 86400 / 1800
+    assert.is_true(away.free <= 2 * (day / 300 + 10 * 3600 / 900 + records) + 5, tostring(away.free))
+    assert.is_true(waiting.free > 2 * 0.8 * day / 120, tostring(waiting.free))
   end)
 
   it("a service that is down while it charges gets the stop later", function()

@@ -1,6 +1,9 @@
 -- Two automations that want different things of one car: the higher precedence wins, and the other one says so.
 
+local arbitration = require "fleet.automation.arbitration"
+local core = require "fleet.core"
 local fleet = require "fleet"
+local observers = require "fleet.call.observers"
 local months = require "spec.support.fixtures.month"
 
 local sunny = { { "17:00", "plug", date = "2026-04-01" } }
@@ -50,4 +53,35 @@ describe("charge_by and surplus_charge for one car", function()
     assert.equal(0, month:sent("set_charge_limit"))
     assert.matches("gives way to ensure %(precedence 50%), which holds limit", months.said(month, "charge_by"))
   end)
+
+  it("what is held is held on while the site is looked at", function()
+    local held = 0
+    local function watched(car)
+      local context, _, id = core.context(car)
+      observers.listen(context, function(row)
+        if row.name == "live_status" and arbitration.read(context, id).charging then held = held + 1 end
+      end)
+    end
+    months.of { from = "2026-04-01", days = 2, habits = { { "00:10", "plug", start = false, date = "2026-04-01" } },
+      vehicle = { charge_state = { battery_level = 50, charge_limit_soc = 80, charge_current_request_max = 16 } },
+      automation = function(car, site)
+        watched(car)
+        return fleet.automation.surplus_charge { car = car, site = site, zone = "Europe/Berlin", volts = 240, wake = true }
+      end }
+    assert.is_true(held > 20, tostring(held))
+  end)
+end)
+
+it("a wake is counted for the one that asked for it", function()
+  local made
+  local month = months.of { days = 3, automation = function(car)
+    made = {
+      fleet.automation.charge_by { car = car, ready_by = "07:00", level = 80, tariff = months.tariff, wake = true, schedules = false },
+      fleet.automation.keep_limit { car = car, level = 80 },
+    }
+    return made
+  end }
+  assert.is_true(month.calls.wake > 0)
+  assert.equal(month.calls.wake, made[1]:cost().calls.wake)
+  assert.is_nil(made[2]:cost().calls.wake)
 end)

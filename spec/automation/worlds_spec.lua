@@ -1,6 +1,7 @@
 -- charge_by in random worlds: 12 of ten days here, 2,000 of a month in `make torture` (spec/torture/worlds.lua). Numbers that once broke
 -- something come first.
 
+local short_way = require "spec.support.fixtures.short_way"
 local worlds = require "spec.support.fixtures.worlds"
 
 local count = tonumber(os.getenv("FLEET_WORLDS") or "12")
@@ -11,22 +12,34 @@ local count = tonumber(os.getenv("FLEET_WORLDS") or "12")
 -- first night, and a check-in before the car usually comes: it charged in the dear evening, and nobody looked.
 local kept = { 1, 3, 8, 20, 56, 61, 160 }
 
--- What broke later than in ten days, { number, days }. 7: a check-in at which the service was down was taken for a car that is not there.
--- 11: a car that came while its schedule was under way did not begin.
-local longer = { { 7, 14 }, { 11, 28 } }
+-- What broke later than in ten days, { kind, number, days }. of 7: a check-in at which the service was down was taken for a car that is
+-- not there. 11: a car that came while its schedule was under way did not begin. 161: one that came after the first stretch of a plan for
+-- a night that nobody had seen was not seen at the second, and charged where it is dear. started 1701: it fell asleep in the seconds
+-- between the look at its record and the live look. older 1041: a look one minute before it was full showed one percent in it, sixty an
+-- hour, and the next night's plan was an hour too short. of 602: a car that had its level for two days left, came a minute after its
+-- check-in, and nothing stood in it for that night. of 1282, 1322: a stretch that ended in the hour that the clock shows twice ended when
+-- it was first shown, an hour short.
+local longer = { { "of", 7, 14 }, { "of", 11, 28 }, { "of", 161, 27 }, { "started", 1701, 18 }, { "older", 1041, 23 },
+  { "of", 602, 22 }, { "of", 1282, 6 }, { "of", 1322, 6 } }
+
+-- What cost too much, { kind, number, days }. older 16: a car that never sleeps was looked at by a pause that began anew whenever something
+-- had changed, also while it was not expected, or waited by itself. older 1941: one that had begun by its own schedule was woken, as it had
+-- slept a minute earlier.
+local dear = { { "older", 16, 20 }, { "older", 1941, 16 } }
 
 -- Owners who interfere every other day. 7, 18: charging that the owner had begun between two looks was taken for the plan's. 27: a start
 -- two minutes before the check-in was taken for the check-in. 59: a start after our own one was taken for ours.
 local handled = { 7, 18, 27, 59 }
 
--- Started and stopped. 9: the day of 25 hours was taken for one of 24, and the car charged an hour in the dear evening. 103: a car that
--- never sleeps was found hours after it came. 105: one that had left unseen was taken to be at the plug still. 111: two scraps of a plan
--- were left out, and nothing of it was left.
-local started = { 9, 103, 105, 111 }
+-- Started and stopped. 2: while a look was overdue it decided every second. 9: the day of 25 hours was taken for one of 24, and the car
+-- charged an hour in the dear evening. 103: a car that never sleeps was found hours after it came. 105: one that had left unseen was
+-- taken to be at the plug still. 111: two scraps of a plan were left out, and nothing of it was left.
+local started = { 2, 9, 103, 105, 111 }
 
 local function check(seed, kind, days)
   local world = worlds[kind or "of"](seed, days)
-  local broken, ratio, usd = worlds.broken(world, worlds.rehearse(world))
+  local report = days and short_way.taken(worlds.rehearse, world) or worlds.rehearse(world)
+  local broken, ratio, usd = worlds.broken(world, report)
   if broken then broken = string.format("world %d: %s; shrunk: %s", seed, broken, worlds.shrunk(world)) end
   assert.is_nil(broken)
   return ratio, usd
@@ -38,7 +51,30 @@ describe("charge_by in random worlds", function()
   end
 
   for _, one in ipairs(longer) do
-    it("keeps what once broke in world " .. one[1] .. " of " .. one[2] .. " days", function() check(one[1], "of", one[2]) end)
+    it("keeps what once broke in world " .. one[2] .. " of " .. one[3] .. " days of the kind " .. one[1], function()
+      check(one[2], one[1], one[3])
+    end)
+  end
+
+  it("wakes a car that came while the service was down, to a night for which nothing stands in it, once and while there is time", function()
+    local world = worlds.of(602, 20)
+    world.habits[#world.habits + 1] = { "18:30", "service_down", date = "2026-07-19" }
+    world.habits[#world.habits + 1] = { "23:30", "service_up", date = "2026-07-19" }
+    local report = worlds.rehearse(world)
+    local function level() return report.ready[#report.ready].level end
+    assert.is_true(level() >= 69, tostring(level()))
+    local wakes = report.calls.wake
+    world.wake = false
+    report = worlds.rehearse(world)
+    assert.is_true(level() < 69, tostring(level()))
+    local told = ""
+    for _, note in ipairs(report.notes) do told = told .. note.text .. "\n" end
+    assert.matches("no plan for this night, and is asleep: nobody knows whether it came; wake = true", told, 1, true)
+    assert.same({ 1, 0 }, { wakes - (report.calls.wake or 0), report.calls.wake or 0 })
+  end)
+
+  for _, one in ipairs(dear) do
+    it("keeps its calls below their price in world " .. one[2] .. " of the kind " .. one[1], function() check(one[2], one[1], one[3]) end)
   end
 
   for _, seed in ipairs(handled) do
@@ -73,5 +109,36 @@ describe("charge_by in random worlds", function()
     end
     assert.is_true(ratios / count <= 1.03, tostring(ratios / count))
     assert.is_true(dollars / count <= 0.25, tostring(dollars / count)) -- ten days each, of which two or three are for learning
+  end)
+end)
+
+-- What make torture leaves out must not be missed.
+describe("a world without the requests of its free looks", function()
+  local house = require "spec.support.fixtures.house_worlds"
+
+  local function told(report)
+    return { report.commands, report.looks, report.samples, report.notes, report.ready, report.refused, report.calls, report.hands or {} }
+  end
+
+  for _, kind in ipairs { "started", "older", "handled" } do
+    it("has the same report: charge_by " .. kind, function()
+      local long = worlds.rehearse(worlds[kind](20, 6))
+      assert.same(told(long), told(short_way.taken(worlds.rehearse, worlds[kind](20, 6))))
+      assert.is_true(#long.commands > 0)
+    end)
+  end
+
+  for _, kind in ipairs(house.kinds) do
+    it("has the same report: " .. kind, function()
+      local long = house.rehearse(house.of(kind, 2))
+      assert.same(told(long), told(short_way.taken(house.rehearse, house.of(kind, 2))))
+    end)
+  end
+
+  it("leaves nothing behind, also where it ends with an error", function()
+    local states = require "fleet.automation.state"
+    local encode = states.encode
+    assert.has_error(function() short_way.taken(error, "broken off") end, "broken off")
+    assert.equal(encode, states.encode)
   end)
 end)

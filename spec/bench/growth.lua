@@ -3,7 +3,7 @@
 -- 1 is that exactly, from 100 to the largest. The other side is a function in the same process, whose cost does not grow.
 -- `store-open` is the time to open a store with 10,000 accounts, in milliseconds.
 --
---   lua5.4 spec/bench/growth.lua [<picture>.svg]
+--   lua5.4 spec/bench/growth.lua [write]     write: the table of doc/performance.md and its picture
 
 local core = require "fleet.core"
 local fleet = require "fleet"
@@ -228,8 +228,9 @@ end
 local milliseconds = opening()
 print(string.format("store-open %.2f 2 %s", milliseconds, verdict(milliseconds, 2)))
 
-if arg[1] then
-  local file = assert(io.open(arg[1], "w"))
-  file:write(require("spec.bench.growth_picture").draw(rows))
-  file:close()
+if arg[1] == "write" then
+  local files, pages = require "spec.support.harness.files", require "spec.bench.growth_page"
+  local text = pages.replace(files.read "doc/performance.md", rows)
+  files.write("doc/performance.md", text)
+  files.write("doc/performance.svg", pages.draw(text))
 end

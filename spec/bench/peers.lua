@@ -7,7 +7,7 @@
 
 local nginx = require "spec.support.servers.nginx"
 
-local turns, count = 3, 4000
+local turns, count = 8, 2000
 
 local peers = {
   { name = "lua-http", script = "lua_http.lua", modules = { "http.client", "cjson" } },

@@ -2,31 +2,23 @@
 -- loop is, and what the process spends. The vehicles live in a process of their own. The least of some runs counts, because
 -- what else the machine does only adds.
 
+local async = require "fleet.async"
 local core = require "fleet.core"
 local fleet = require "fleet"
+local other_side = require "spec.bench.other_side"
 
 local vehicles, latency, runs = 50, 0.05, 15
 local key = fleet.key.generate()
 
-local function hex(bytes)
-  return (string.gsub(bytes, ".", function(c) return string.format("%02x", string.byte(c)) end))
-end
-
-local M = { vehicles = vehicles }
+local M = {
+  vehicles = vehicles,
+  tasks = setmetatable({}, { __mode = "k" }), -- those in which commands are performed
+}
 
 --- Starts the vehicles. Returns their address, and what stops them.
 function M.start()
-  local fifo = os.tmpname()
-  os.remove(fifo)
-  assert(os.execute("mkfifo " .. fifo))
-  local command = string.format("lua5.4 spec/bench/vehicles.lua %s %g <%s", hex(key:public_bytes()), latency, fifo)
-  local out = assert(io.popen(command, "r"))
-  local into = assert(io.open(fifo, "w"))
-  os.remove(fifo)
-  return assert(out:read("l"), "the vehicles did not start"), function()
-    into:close()
-    out:close()
-  end
+  local address, others = other_side.start_vehicles(key, latency)
+  return address, others.stop
 end
 
 local vins = {}
@@ -36,7 +28,10 @@ for i = 1, vehicles do vins[i] = string.format("5YJ3FLEE9RF%06d", i) end
 local function run(client)
   local results, ended, longest, cpu = {}, false, 0, os.clock()
   fleet.spawn(function()
-    results = fleet.map(vins, function(vin) return client:vehicle(vin):honk_horn() end, { concurrency = vehicles })
+    results = fleet.map(vins, function(vin)
+      M.tasks[async.current()] = true
+      return client:vehicle(vin):honk_horn()
+    end, { concurrency = vehicles })
     ended = true
   end)
   while not ended do

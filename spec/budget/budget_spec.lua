@@ -225,6 +225,46 @@ describe("budgets", function()
     assert.equal(8, store:add(key, {}).command)
   end)
 
+  it("without budgets, write a few of many vehicles at each call, and lose none", function()
+    local inner = fleet.store.memory()
+    local own, adds = support.own(inner), 0
+    function own.add(_, ...)
+      adds = adds + 1
+      return inner:add(...)
+    end
+    local car, _, client = seam.car({ seam.done }, { store = own })
+    assert(car:honk_horn())
+    local vehicles, most = 100, 0
+    local function call(i)
+      local before = adds
+      assert(client:vehicle(string.format("5YJ3E1EA7KF%06d", 100 + i)):honk_horn())
+      most = math.max(most, adds - before)
+    end
+    for i = 1, vehicles do call(i) end
+    time.advance(1)
+    for i = 1, vehicles do call(i) end
+    assert.is_true(most <= 16) -- 8 vehicles, and the list in which each is named
+    assert.is_true(adds > vehicles)
+    assert.equal(2 * vehicles + 1, client:cost {}.calls.command)
+    local counted = {}
+    for _, one in ipairs(client:cost {}.vehicles) do counted[one.calls.command] = (counted[one.calls.command] or 0) + 1 end
+    assert.same({ 1, vehicles }, counted)
+  end)
+
+  it("write what is left of a month that ends while it is written under that month", function()
+    local store = fleet.store.memory()
+    local car, _, client = seam.car({ seam.done }, { store = store })
+    for i = 1, 40 do assert(client:vehicle(string.format("5YJ3E1EA7KF%06d", 100 + i)):honk_horn()) end
+    time.advance(1)
+    assert(car:honk_horn())
+    time.advance(22 * 86400)
+    assert(car:honk_horn())
+    assert.equal(41, client:cost { month = "2026-03" }.calls.command)
+    assert.equal(1, client:cost { month = "2026-04" }.calls.command)
+    assert.equal(41, #client:cost { month = "2026-03" }.vehicles)
+    client:close()
+  end)
+
   it("lose no count where the store fails for a while", function()
     local inner = fleet.store.memory()
     local own, broken = support.own(inner), true

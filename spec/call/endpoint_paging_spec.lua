@@ -179,8 +179,14 @@ describe("a walk ends", function()
       local err = walked { { body = body } }
       assert.are.equal("protocol", err.kind, body)
     end
-    local list = walked { { body = '{"response":[null,{"id":1},null],"count":3}' } }
+    local list = walked { { body = '{"response":[null,{"id":1},null],"count":3}' }, wrapped {} }
     assert.are.same({ 1 }, list)
+  end)
+
+  it("not at a page that is full but for its nulls, nor later than the short one behind it", function()
+    local list, count = walked { { body = '{"response":[{"id":1},null]}' }, { body = '{"response":[null,{"id":2}]}' },
+      { body = '{"response":[{"id":3}]}' } }
+    assert.are.same({ { 1, 2, 3 }, 3 }, { list, count })
   end)
 end)
 

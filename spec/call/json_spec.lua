@@ -137,6 +137,44 @@ describe("what is written", function()
     end)
   end
 
+  it("has every escape at every place, among texts of every length", function()
+    local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\0"] = "\\u0000", ["\31"] = "\\u001f", ["\127"] = "\\u007f" }
+    local plain = "az09 !#[]^\128\255\194\160\224\128\239~"
+    for length = 0, 26 do
+      local text = string.sub(string.rep(plain, 2), 1, length)
+      assert.equal('"' .. text .. '"', core.json_encode(text))
+      for at = 0, length do
+        local before, after = string.sub(text, 1, at), string.sub(text, at + 1)
+        for byte, escape in pairs(escapes) do
+          assert.equal('"' .. before .. escape .. after .. '"', core.json_encode(before .. byte .. after))
+        end
+      end
+    end
+  end)
+
+  it("has its members in the order of their bytes, however many there are and however alike their names are", function()
+    local draw = signing.generator(4711)
+    local function name()
+      local parts = { ({ "", "scheduled_", "charger_", "charger", "\255", "~" })[draw(6)] }
+      for i = 1, draw(12) do parts[i + 1] = string.char(96 + draw(3)) end
+      return table.concat(parts)
+    end
+    local function below(a, b) -- strings compare by the host's locale
+      for i = 1, math.min(#a, #b) do
+        if a:byte(i) ~= b:byte(i) then return a:byte(i) < b:byte(i) end
+      end
+      return #a < #b
+    end
+    for _, count in ipairs { 1, 2, 3, 10, 40, 63, 64, 65, 66, 300 } do
+      local object, names, parts = {}, {}, {}
+      for _ = 1, count do object[name()] = 1 end
+      for key in pairs(object) do names[#names + 1] = key end
+      table.sort(names, below)
+      for i, key in ipairs(names) do parts[i] = '"' .. key .. '":1' end
+      assert.equal("{" .. table.concat(parts, ",") .. "}", core.json_encode(object))
+    end
+  end)
+
   it("reads back as the same number, whatever number", function()
     local draw = signing.generator(12345)
     for _ = 1, 2000 do

@@ -62,7 +62,7 @@ local function read(row, params)
 end
 
 describe("the list", function()
-  for _, row in ipairs(rows.list) do
+  for _, row in ipairs(rows.all()) do
     if row.value.list and not row.value.object then
       it("of " .. row.name .. " is returned as the service holds it", function()
         local records, name, shown = assert(held[row.name], "what the service holds of this list must be told above")()

@@ -48,6 +48,17 @@ local function described(which, rule, options)
   return value == nil and err and err.kind .. " " .. tostring(err.outcome) or "done"
 end
 
+-- The same for a time-out. On a machine that stands still it may be over before anything is sent, which is told truly and is not
+-- the case that is looked at: it is tried again with more time.
+local function timed_out(which, rule)
+  for _, seconds in ipairs { 0.1, 1, 10 } do
+    local value, err, asked = ask(which, rule, { timeout = seconds })
+    if asked > 0 then return value == nil and err and err.kind .. " " .. tostring(err.outcome) or "done" end
+    assert.are.same({ nil, "timeout" }, { value, err.kind })
+  end
+  error "never sent"
+end
+
 local function failure(text, description)
   return cjson.encode { response = cjson.null, error = text, error_description = description or "" }
 end
@@ -420,10 +431,9 @@ describe("a reply with 200", function()
 
   it("that comes too late is a time-out, and a command may have been done", function()
     for which, outcome in pairs { read = "nil", idempotent = "unknown", command = "unknown" } do
-      assert.are.equal("timeout " .. outcome, described(which, { silent = true }, { timeout = 0.1 }))
+      assert.are.equal("timeout " .. outcome, timed_out(which, { silent = true }))
     end
-    assert.are.equal("timeout unknown", described("command", { trickle = 0.05, body = string.rep(" ", 100) },
-      { timeout = 0.1 }))
+    assert.are.equal("timeout unknown", timed_out("command", { trickle = 0.05, body = string.rep(" ", 400) }))
   end)
 
   it("from nobody was never sent", function()

@@ -34,7 +34,7 @@ end
 describe("a reply", function()
   local promised = 0
 
-  for _, row in ipairs(rows.list) do
+  for _, row in ipairs(rows.all()) do
     if not row.flags.needs_protocol then
       it("to " .. row.name .. " is taken when it is what the row promises, and only then", function()
         local value, err = call(row, replies.fitting(row), options_of(row))

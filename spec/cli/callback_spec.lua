@@ -7,7 +7,7 @@ describe("the listener of a sign-in", function()
   local patience, path = callback.patience, nil
 
   before_each(function()
-    callback.patience = 10 -- seconds: a mistake ends the spec, and not its runner
+    callback.patience = 60 -- seconds: a mistake ends the spec, and not its runner
     path = os.tmpname()
   end)
   after_each(function()
@@ -32,15 +32,16 @@ describe("the listener of a sign-in", function()
     local commands = {}
     for i, request in ipairs(requests) do
       local arguments = request:gsub("ADDRESS", "http://127.0.0.1:" .. port)
-      commands[i] = "curl --noproxy '*' -s -m 10 -o /dev/null -w '%{http_code} ' " .. arguments
+      commands[i] = "curl --noproxy '*' -s -m 30 -o /dev/null -w '%{http_code} ' " .. arguments
     end
     os.execute("{ " .. table.concat(commands, "; ") .. "; } >" .. process.quote(path) .. " 2>&1 &")
     local ended = callback.wait(silent, fleet.loop, assert(listener), take)
-    local text, deadline = "", fleet.loop.clock() + 10
+    local text, deadline = "", fleet.loop.clock() + 30
     while select(2, text:gsub(" ", "")) < #requests and fleet.loop.clock() < deadline do
       local file = assert(io.open(path))
       text = file:read "a"
       file:close()
+      fleet.sleep(0.01)
     end
     return ended, text, came
   end

@@ -52,6 +52,16 @@ describe("fleet explain", function()
     assert.matches("fleet explain key_not_paired", run("explain UNKNOWN_KEY_ID").out, 1, true)
   end)
 
+  it("tells what the service means by an HTTP status, and of each text that it comes with", function()
+    local result = run "explain 412"
+    assert.matches("HTTP status 412\n", result.out, 1, true)
+    assert.matches("with the text 'must be called through'", result.out, 1, true)
+    assert.matches("fleet explain unregistered", result.out, 1, true)
+    assert.same({ "unsupported", "unregistered" }, { run("explain 412 --json").json[1].kind, run("explain 412 --json").json[2].kind })
+    assert.matches("fleet explain rate_limited", run("explain 429").out, 1, true)
+    for _, none in ipairs { "0", "418.5", "200" } do assert.is_nil(string.find(run("explain " .. none).out, "HTTP", 1, true), none) end
+  end)
+
   it("names the nearest for what it does not know", function()
     local result = run "explain key_not_pared"
     assert.equal(2, result.status)

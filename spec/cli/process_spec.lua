@@ -189,7 +189,7 @@ describe("the command with the simulator", function()
   end)
 
   it("wakes a vehicle and says that it is online", function()
-    local out, status = shell(env .. sims.fleet .. " wake 5YJSFLEE9KF000002 --timeout 5 --json")
+    local out, status = shell(env .. sims.fleet .. " wake 5YJSFLEE9KF000002 --timeout 60 --json")
     assert.equal(0, status, out)
     assert.same({ state = "online" }, core.json_decode(out))
   end)

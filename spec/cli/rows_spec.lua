@@ -45,7 +45,7 @@ describe("a row as a verb", function()
   end)
   teardown(function() os.execute("rm -r '" .. directory .. "'") end)
 
-  for _, row in ipairs(rows.list) do
+  for _, row in ipairs(rows.all()) do
     local spoken = string.gsub(row.name, "%.", " ")
 
     it(spoken .. " explains itself", function()

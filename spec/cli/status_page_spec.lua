@@ -166,7 +166,7 @@ end)
 
 it("one automation whose state cannot be read does not take the page from the others", function()
   local broken = { config = { name = "broken" }, status = function() error("no <disk>") end }
-  local html = require("fleet.cli.status_page.html").of({ status_page.status_of(broken) }, { file = "f", at = "now", version = "1" })
+  local html = require("fleet.cli.status_page.html").of({ status_page.status_of(broken) }, { file = "f", at = 0, version = "1" })
   assert.matches("no &lt;disk&gt;", html, 1, true)
 end)
 
@@ -215,5 +215,57 @@ describe("the plan of the night", function()
     assert.is_true(columns >= 3)
     assert.matches('class="chosen"', picture, 1, true)
     assert.matches("prefers-color-scheme: dark", picture, 1, true)
+    assert.matches(">EUR per kWh</text>", picture, 1, true)
+    assert.matches(">ready by 07:00</text>", picture, 1, true)
+    assert.matches(">does not charge</text>", picture, 1, true)
   end)
+
+  it("without prices has neither a scale nor colours to explain", function()
+    local seen = evening { schedules = false }
+    seen.plan.prices = {}
+    local picture = require("fleet.chart.night").svg(seen.plan, seen.zone)
+    assert.not_matches("per kWh", picture, 1, true)
+    assert.not_matches("does not charge", picture, 1, true)
+    assert.matches(">ready by 07:00</text>", picture, 1, true)
+  end)
+
+  it("in the page has the page's background, and is drawn for a phone, where letters and hours have room", function()
+    local seen = evening { schedules = false }
+    local text = require("fleet.cli.status_page.html").of({ seen }, { file = "a.lua", at = seen.plan.from, version = "1" })
+    local wide, narrow = string.match(text, '<div class="wide">(.-)</div><div class="narrow">(.-)</div>')
+    assert.matches('<svg [^>]*width="320"', narrow)
+    assert.not_matches('class="page"', wide .. narrow, 1, true)
+    for _, picture in ipairs { wide, narrow } do
+      local last
+      for x, hour in string.gmatch(picture, 'x="([%d.]+)" y="[%d.]+" text%-anchor="middle">(%d%d):00<') do
+        if last then assert.is_true(tonumber(x) - last >= 45, hour) end
+        last = tonumber(x)
+      end
+      assert.is_number(last)
+    end
+    for line in string.gmatch(narrow, '<text class="head"[^>]*>([^<]+)<') do assert.is_true(#line <= 34, line) end
+  end)
+end)
+
+it("the page tells all moments by one clock, and counts in words", function()
+  local at = fleet.time("2026-03-11T21:30:00Z")
+  local zone = assert(require("fleet.automation.options").zone("charge_by", { zone = "Europe/Berlin" }))
+  local function one(name, more)
+    local status = { name = name, kind = name, subject = "vehicle ...000002", running = true, why = "waits", why_at = at,
+      next_look = at + 900,
+      why_text = "21:30 UTC", next_text = "21:45 UTC", cost = { usd = 0.022, text = "1 data, 1 wake, 2 free: 0.022 USD" },
+      commands_today = 0, daily_cap = 40 }
+    for key, value in pairs(more or {}) do status[key] = value end
+    return status
+  end
+  local about = { file = "a.lua", at = at, version = "1" }
+  local of = require("fleet.cli.status_page.html").of
+  local text = of({ one "keep_limit", one("charge_by", { zone = zone }) }, about)
+  assert.matches("<dd>Wed 22:30</dd>", text, 1, true)
+  assert.matches("<dd>Wed 22:45</dd>", text, 1, true)
+  assert.matches("(1 data call, 1 wake, 2 free calls)", text, 1, true)
+  assert.matches("a.lua, at 2026-03-11 22:30 CET, fleet 1", text, 1, true)
+  local without = of({ one "keep_limit" }, about)
+  assert.matches("<dd>21:30 UTC</dd>", without, 1, true)
+  assert.matches("at 2026-03-11 21:30 UTC", without, 1, true)
 end)

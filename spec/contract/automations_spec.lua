@@ -14,10 +14,21 @@ it("every file is named, and every name has a file", function()
   assert.same(names, files)
 end)
 
-it("the lists of automations are those of their files: run make doc after adding one", function()
+it("the lists of automations, and the options on their pages, are those of their files: run make doc after a change", function()
   for path, wanted in pairs(require("doc.generate.automations").files()) do
     assert.is_true(wanted == require("spec.support.harness.files").read(path), path)
   end
+end)
+
+it("a default that changes makes its page another one", function()
+  local generated = require "doc.generate.automations"
+  local page, option = "doc/manual/automation-charge_by.md", require("fleet.automation.builtin.charge_by").options.recheck
+  local before = generated.files()[page]
+  option.default = option.default - 1
+  local after = generated.files()[page]
+  option.default = option.default + 1
+  assert.is_false(before == after)
+  assert.is_truthy(string.find(before, "| `recheck` | " .. string.format("%d", option.default) .. " |", 1, true))
 end)
 
 for _, name in ipairs(automations) do
@@ -35,7 +46,9 @@ for _, name in ipairs(automations) do
       assert.equal("function", type(definition.decide))
       for option, row in pairs(definition.options) do
         assert.is_true(#row.doc > 5 and row.type ~= nil, option)
-        assert.is_truthy(string.find(page, "| `" .. option .. "` |", 1, true), option .. " is not on its page")
+        local default = row.needed and "needed" or row.default == nil and "" or tostring(row.default)
+        local line = string.format("\n| `%s` | %s | %s |\n", option, default, row.doc)
+        assert.is_truthy(string.find(page, line, 1, true), "not on its page: " .. line)
       end
       for class in pairs(definition.month { look_every = 1800 }) do
         assert.is_number(require("fleet.automation.cost").per_dollar[class])

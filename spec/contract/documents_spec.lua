@@ -208,6 +208,108 @@ describe("a comment", function()
   end)
 end)
 
+-- ---- prices ----
+
+local FREE = { "%f[%w]free%f[%W]", "%f[%w]nothing%f[%W]", "%f[%w]not billed%f[%W]", "%f[%w]no cost%f[%W]" }
+
+-- The row of `car:info()` or `fleet info`, or nil.
+local function row_of(code)
+  local by_name = require("fleet.call.rows").by_name
+  local name = string.match(code, "^fleet ([%l_]+)")
+  if name then return by_name[name] end
+  local handle, method = string.match(code, "([%l_]+):([%l_]+)")
+  return method and (by_name[method] or by_name[handle .. "." .. method])
+end
+
+-- The calls of which the same clause says that they are free, and which are priced.
+local function falsely_free(text)
+  local found = {}
+  text = string.gsub(string.gsub(parts(text), "[.:;]%s", "\n\n"), "[|\n]%s*[-|\n]", "\n\n") .. "\n\n"
+  for clause in string.gmatch(text, "(.-)\n\n+") do
+    local prose, free = string.gsub(clause, "`[^`]*`", ""), false
+    for _, pattern in ipairs(FREE) do free = free or string.find(prose, pattern) ~= nil end
+    for code in string.gmatch(free and clause or "", "`([^`]+)`") do
+      local row = row_of(code)
+      if row and row.billing ~= "free" then found[#found + 1] = code end
+    end
+  end
+  return found
+end
+
+describe("a call that a document calls free", function()
+  it("is not priced", function()
+    for _, path in ipairs(all_documents()) do assert.are.same({}, falsely_free(content(path)), path) end
+  end)
+
+  it("would be found out", function()
+    assert.are.same({ "car:info()" }, falsely_free "Poll `car:info()`, which is free\nof charge.")
+    assert.are.same({ "fleet vehicles" }, falsely_free "| x | `fleet vehicles` costs nothing |")
+    assert.are.same({}, falsely_free "`client:products()` is free; `car:info()` costs a data call. `car:wake()` is free to run.")
+    assert.are.same({}, falsely_free "| `car:info()` | priced |\n| `site:live_status()` | free |")
+  end)
+end)
+
+-- Where the options of a constructor are listed, and the page that explains them.
+local OPTIONS = {
+  { "lua/fleet/sim/init.lua", "OPTIONS", "doc/manual/simulator.md" },
+  { "lua/fleet/sim/rehearsal/init.lua", "known", "doc/manual/automations.md" },
+  { "lua/fleet/store/redis/address.lua", "known", "doc/manual/many_machines.md" },
+}
+
+local function unexplained(source, name, page)
+  local list, missing = assert(string.match(source, "\nlocal " .. name .. " = (%b{})"), name), {}
+  local options = assert(load("return " .. list))()
+  for key, value in pairs(options) do
+    local option = type(key) == "string" and key or value
+    if not string.find(page, "%f[%w_]" .. option .. "%f[^%w_]") then missing[#missing + 1] = option end
+  end
+  assert(next(options), name)
+  return missing
+end
+
+describe("an option of a constructor", function()
+  it("is explained on its page", function()
+    for _, row in ipairs(OPTIONS) do assert.are.same({}, unexplained(content(row[1]), row[2], content(row[3])), row[1]) end
+  end)
+
+  it("would be missed", function()
+    assert.are.same({ "port_number" }, unexplained("\nlocal known = { port = 1, port_number = 2 }", "known", "`port`, 0"))
+  end)
+end)
+
+-- Where a document says what a call of a class costs, in dollars.
+local PRICED = {
+  { "`data` | ([%d%.]+)", "data" }, { "`command` | ([%d%.]+)", "command" }, { "`wake` | ([%d%.]+)", "wake" },
+  { "`specs` | ([%d%.]+)", "specs" },
+  { "data call %(([%d%.]+) USD%)", "data" }, { "read of a car costs ([%d%.]+) USD", "data" }, { "a command (0%.%d+), a wake", "command" },
+  { "a wake%s+(0%.%d+)", "wake" },
+}
+
+local function prices(text)
+  local found = {}
+  for _, pair in ipairs(PRICED) do
+    for dollars in string.gmatch(text, pair[1]) do found[#found + 1] = { class = pair[2], dollars = tonumber(dollars) } end
+  end
+  return found
+end
+
+describe("a price in a document", function()
+  local per_dollar = require("fleet.automation.cost").per_dollar
+
+  it("is that of the table", function()
+    local count = 0
+    for _, path in ipairs { "README.md", "doc/manual/cost.md", "doc/manual/cookbook.md", "doc/manual/migrate.md" } do
+      local found = prices(content(path))
+      for _, price in ipairs(found) do
+        assert.is_true(math.abs(price.dollars * per_dollar[price.class] - 1) < 1e-9, path .. ": " .. price.class)
+      end
+      assert.is_true(#found > 0, path)
+      count = count + #found
+    end
+    assert.are.equal(9, count)
+  end)
+end)
+
 -- ---- examples and commands ----
 
 local function targets()

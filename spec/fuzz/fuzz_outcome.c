@@ -1,4 +1,5 @@
 /* Any status, headers and text: the verdict keeps to rule R1, and no wait is absurd. */
+#include "http/other_host.h"
 #include "http/outcome.h"
 
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static bool ends_with(struct bytes b, const char *ending) {
 static void check_host(const struct exchange *x) {
   static const char *const hosts[] = {".example.com", NULL};
   struct buf url = BUF_INIT;
-  if (outcome_other_host(x->headers, x->text, hosts, &url)) {
+  if (other_host_named(x->headers, x->text, hosts, &url)) {
     require(strncasecmp(buf_text(&url), "https://", 8) == 0 && !memchr(url.data, '@', url.size));
     require(ends_with(buf_bytes(&url), ".example.com") || ends_with(buf_bytes(&url), ".example.com:443"));
   }

@@ -32,6 +32,17 @@ local function in_flight(report, car, n)
   wait_all(tasks)
 end
 
+-- Ticks of the host while a read is in flight, until there are five. A machine that stands still makes them late, not fewer; a call
+-- that keeps the host's loop for itself leaves none.
+local function ticks_beside(report, car)
+  for _ = 1, 500 do
+    local before = report.ticks
+    car:info()
+    report.beside = report.beside + report.ticks - before
+    if report.beside >= 5 then return end
+  end
+end
+
 -- What is on the wire when a client closes ends with its true result, the rest with "closed".
 local function close_in_flight(report)
   local client, tasks = new_client(), {}
@@ -78,8 +89,9 @@ end
 
 -- HTTP of the host: it waits, it answers from a callback of the host's loop and in pieces, it never answers, and it is cancelled.
 local function http_of_the_host(report, host)
-  local abandoned = 0
+  local asked, abandoned = 0, 0
   local function never(_, later)
+    asked = asked + 1
     later.abandon = function() abandoned = abandoned + 1 end
     return later
   end
@@ -92,9 +104,13 @@ local function http_of_the_host(report, host)
     host.after(0.01, function() later(in_pieces()) end)
     return later
   end):info()
-  local _, _, late = car_by(never):honk_horn { timeout = 0.05 }
+  local late
+  for _, timeout in ipairs { 0.05, 1, 10 } do -- on a machine that stands still a time-out may be over before anything is asked
+    if asked == 0 then late = select(3, car_by(never):honk_horn { timeout = timeout }) end
+  end
+  asked = 0
   local task = fleet.spawn(function() return car_by(never):honk_horn() end)
-  fleet.sleep(0.01)
+  repeat fleet.sleep(0.01) until asked == 1
   task:cancel()
   local ended, err = fleet.pcall(task.wait, task)
   report.own_http = string.format("%s,%s,%s,%s,%d", waited and waited.state, called_back and called_back.state, late,
@@ -103,7 +119,7 @@ end
 
 --- Begins; the work itself begins later, from a callback of the host.
 function M.begin(host, done)
-  local report = { reads = 0, signed = 0, closed = 0, ticks = 0, worst = 0 }
+  local report = { reads = 0, signed = 0, closed = 0, ticks = 0, beside = 0, worst = 0 }
   local client = new_client()
   local last -- a host may take its time until the first
   host.every(0.01, function()
@@ -114,6 +130,7 @@ function M.begin(host, done)
   host.after(0.1, function()
     fleet.spawn(function()
       in_flight(report, client:vehicle(M.vin), 50)
+      ticks_beside(report, client:vehicle(M.vin))
       close_in_flight(report)
       cancelled(report)
       error_in_a_task(report)
@@ -126,7 +143,7 @@ end
 
 --- The report as one line for the spec.
 function M.line(report)
-  local names = { "reads", "signed", "closed", "ticks", "cancelled", "raised", "own_http", "failed" }
+  local names = { "reads", "signed", "closed", "ticks", "beside", "cancelled", "raised", "own_http", "failed" }
   local parts = { string.format("worst_ms=%.1f", report.worst * 1000) }
   for _, name in ipairs(names) do parts[#parts + 1] = name .. "=" .. tostring(report[name]) end
   return "report " .. table.concat(parts, " ")

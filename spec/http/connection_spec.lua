@@ -123,12 +123,17 @@ describe("one reply", function()
   end)
 
   it("keeps the request's time limit on its second connection", function()
-    local first = fresh()
-    exchange { "/unasked/later/200/" .. first }
-    wait_until_sent(first)
-    local response = exchange { "/silent/" .. fresh(), method = "POST", timeout = 0.2 }
-    assert.equal("timeout", response.failure)
-    assert.is_true(response.sent)
+    local sent
+    for _, timeout in ipairs { 0.2, 2, 10 } do -- on a machine that stands still it may be over before anything is sent
+      if sent then break end
+      local first = fresh()
+      exchange { "/unasked/later/200/" .. first }
+      wait_until_sent(first)
+      local response = exchange { "/silent/" .. fresh(), method = "POST", timeout = timeout }
+      assert.equal("timeout", response.failure)
+      sent = response.sent
+    end
+    assert.is_true(sent)
   end)
 
   it("can be given up while the second connection is made", function()
@@ -154,15 +159,14 @@ describe("one reply over TLS", function()
     for _, turn in ipairs { false, true } do
       for _, proxy in ipairs { false, true } do
         it(("holds where a reply waits: %s%s%s"):format(how, turn and ", with a turn" or "", proxy and ", proxy" or ""), function()
-          local id = fresh()
           local function ask(path, method)
             return exchange {
               url = secure.url .. path, method = method, body = method and "{}", ca_file = secure.ca_file,
               proxy = proxy and server.url or nil,
             }
           end
-          assert.equal("asked", ask("/" .. how .. "/" .. id).body)
-          secure.sent(id)
+          assert.equal("asked", ask("/" .. how).body)
+          if how == "later" then secure.later() end
           if turn then http:step(0) end
           assert.equal("done", ask("/answer", "POST").body)
           assert.equal("done", ask("/answer", "POST").body)
@@ -197,7 +201,7 @@ describe("a connection", function()
         while http:take() do left = left - 1 end
       end
     end
-    assert.is_true(connections() - before <= 150) -- of 250: libcurl keeps four for each request that is left
+    assert.is_true(connections() - before <= 50)
   end)
 
   it("serves TLS again, on which session tickets arrive", function()

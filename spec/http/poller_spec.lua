@@ -5,6 +5,15 @@ local garbage = require "spec.support.harness.garbage"
 
 local poller, read_end, write_end
 
+-- Waits until an event is there or the condition holds: a signal (SIGCONT) ends the wait of a poller early.
+local function wait_for(from, condition)
+  for _ = 1, 100 do
+    local events = from:wait(20)
+    if events[1] or condition and condition() then return events end
+  end
+  error "it never came to that"
+end
+
 before_each(function()
   poller = assert(probe.poller())
   read_end, write_end = probe.pipe()
@@ -82,12 +91,14 @@ describe("its timer", function()
   -- Whether somebody who waits for the descriptor alone would be woken.
   local function wakes(seconds)
     assert(outer:watch(poller:fd(), "r"))
-    return #outer:wait(seconds) == 1
+    return #(seconds == 0 and outer:wait(0) or wait_for(outer)) == 1
   end
+
+  local function has_fired() return poller:armed() == 0 end
 
   it("makes the descriptor readable, and counts as no event", function()
     poller:arm(0.01)
-    assert.is_true(wakes(20))
+    assert.is_true(wakes())
     assert.same({}, poller:wait(0))
     assert.is_false(wakes(0))
     assert.equal(0, poller:armed())
@@ -95,13 +106,12 @@ describe("its timer", function()
 
   it("fires at once when no time is left", function()
     poller:arm(0)
-    assert.is_true(wakes(20))
+    assert.is_true(wakes())
   end)
 
   it("ends the poller's own wait", function()
     poller:arm(0.01)
-    assert.same({}, poller:wait(20))
-    assert.equal(0, poller:armed())
+    assert.same({}, wait_for(poller, has_fired))
   end)
 
   it("is set earlier, never later, until it has fired", function()
@@ -112,7 +122,7 @@ describe("its timer", function()
     assert.equal(first, poller:armed())
     poller:arm(0.01)
     assert.is_true(poller:armed() < first)
-    assert.same({}, poller:wait(20))
+    assert.same({}, wait_for(poller, has_fired))
     poller:arm(1000)
     assert.is_true(poller:armed() > first)
   end)

@@ -63,7 +63,7 @@ local function status_page()
     why_text = "Wed 22:14", next_text = "Wed 22:31", cost = { usd = 0.018, text = "9 data: 0.018 USD" }, commands_today = 0, daily_cap = 40,
     trouble = { message = "the service could not be reached: HTTP 503" },
   } }
-  local about = { file = "/etc/fleet/automations.lua", at = "2026-03-11T21:30:00Z", version = "1.0.0" }
+  local about = { file = "/etc/fleet/automations.lua", at = core.time "2026-03-11T21:30:00Z", version = "1.0.0" }
   local path = folder .. "/status.html"
   require("spec.support.harness.files").write(path, require("fleet.cli.status_page.html").of(list, about))
   browser:open("file://" .. (string.sub(path, 1, 1) == "/" and "" or os.getenv "PWD" .. "/") .. path)

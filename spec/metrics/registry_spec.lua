@@ -45,6 +45,22 @@ seconds_count{class="data"} 4
     assert.equal(0.1 + 0.2, tonumber(text:match "\ng ([^\n]+)"))
   end)
 
+  it("count a value in its own bucket, whichever came before", function()
+    local bounds, values = { 0.005, 0.1, 2.5 }, { 0, 0.005, 0.006, 0.1, 2.4, 2.5, 2.6 }
+    for _, before in ipairs(values) do
+      for _, value in ipairs(values) do
+        local m = metrics.new { { name = "s", kind = "histogram", doc = "", buckets = bounds } }
+        m:observe("s", nil, before)
+        m:observe("s", nil, value)
+        local text = m:text()
+        for _, bound in ipairs(bounds) do
+          local inside = (before <= bound and 1 or 0) + (value <= bound and 1 or 0)
+          assert.matches('s_bucket{le="' .. bound .. '"} ' .. inside .. "\n", text, 1, true)
+        end
+      end
+    end
+  end)
+
   it("print a point in a locale that writes a comma", function()
     local before = os.setlocale(nil, "numeric")
     local set = os.setlocale("de_DE.UTF-8", "numeric")

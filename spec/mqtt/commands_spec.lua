@@ -4,7 +4,6 @@ local fleet = require "fleet"
 local core = require "fleet.core"
 local houses = require "spec.support.fixtures.mqtt_house"
 local requests = require "fleet.mqtt.requests"
-local utf8_text = require "fleet.util.utf8"
 
 local vin, site = houses.vin, houses.site
 
@@ -198,7 +197,7 @@ describe("a command by its name", function()
       assert.same({ "é€😀", "not_sent" }, { answer.id, answer.outcome })
       assert.matches("'ü\239\191\189' is not a number", answer.message, 1, true)
       for _, message in ipairs(house.broker.log) do
-        if string.find(message.topic, "/result$") then assert.is_true(utf8_text.valid(message.payload), message.payload) end
+        if string.find(message.topic, "/result$") then assert.is_true(core.utf8_valid(message.payload), message.payload) end
       end
       assert.same({}, house.commands)
     end)

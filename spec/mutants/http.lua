@@ -13,9 +13,10 @@ return {
   { "src/http/outcome.c", "return v->outcome == OUTCOME_NOT_SENT ? 1 : 0;", "return 1;", { outcome } },
   { "src/http/outcome.c", "h->own_token && h->refreshes == 0", "h->own_token && h->refreshes <= 1", { outcome } },
   { "src/http/outcome.c", "fmax(pauses[h->repeats], v->retry_after)", "pauses[h->repeats]", { outcome } },
-  { "src/http/outcome.c", "if (retry >= 0) return retry;", "", { outcome } },
+  { "src/http/retry_after.c", "if (retry >= 0) return retry;", "", { outcome } },
   { "src/http/outcome.c", "if (!h->write || h->idempotent) return 2;", "return 2;", { outcome } },
-  { "src/http/outcome.c", "authority.size > size && !memchr(authority.data, ':', authority.size)", "authority.size > size", { outcome } },
+  { "src/http/other_host.c", "authority.size > size && !memchr(authority.data, ':', authority.size)",
+    "authority.size > size", { outcome } },
   { "src/http/outcome.c", "return status == 205 || status == 206;", "return status == 205;", { outcome } },
   { "src/http/outcome.c", "row->kind == KIND_asleep) return KIND_offline;", "row->kind == KIND_asleep) return KIND_asleep;", { outcome } },
 }

@@ -249,7 +249,7 @@ local through_client = [[
     return answer
   end }
   client:token_info() -- loads the modules
-  require "fleet.oauth.refresh"
+  require "fleet.oauth.exchange"
   local ran, done, err
   arm(true)
   ran, done, err = pcall(client.refresh, client)
@@ -269,7 +269,7 @@ local on_the_wire = [[
     access_token = "a1", refresh_token = "r1", saved_at = wall, refreshed_at = wall, expires_at = wall + 3600 })
   local client = fleet.new { client_id = "app", store = store, base_url = URL, auth_url = URL, token_url = URL, timeout = 5 }
   client:token_info() -- loads the modules
-  require "fleet.oauth.refresh"
+  require "fleet.oauth.exchange"
   local ran, done, err
   local function work() ran, done, err = pcall(client.refresh, client) end
   arm(true)

@@ -1,4 +1,4 @@
--- One account, several processes, one directory: what the file store and the sequence of lua/fleet/oauth/refresh.lua promise together.
+-- One account, several processes, one directory: what the file store and the sequence of lua/fleet/oauth/exchange.lua promise together.
 local core = require "fleet.core"
 local accounts = require "spec.support.fixtures.accounts"
 local support = require "spec.support.fixtures.stores"

@@ -54,6 +54,18 @@ describe("tokens", function()
     assert.equal(2, #server.requests)
   end)
 
+  it("says of a token without a refresh token that it has none, not that it was refused", function()
+    local text = stored()
+    text.refresh_token = nil
+    assert(store:put("token/home/user", core.json_encode(text), { durable = true }))
+    local token, err, kind = tokens.refresh(again())
+    assert.is_nil(token)
+    assert.equal("auth not_sent", kind .. " " .. err.outcome)
+    assert.matches("has no refresh token, which the scope offline_access gives: sign in", err.message, 1, true)
+    assert.equal(1, #server.requests)
+    assert.equal("a1", tokens.access(again(), "user"))
+  end)
+
   it("sends what the interface asks of a refresh, and no secret", function()
     tokens.refresh(account)
     assert.equal("grant_type=refresh_token&client_id=app&refresh_token=r1", server.requests[2].body)

@@ -75,7 +75,8 @@ done_with "$(clean $shell $lua_paths lua5.4 "$directory/script.lua" 2>&1)" "sign
 step "the proxy by curl"
 socket=$directory/home/proxy.sock
 clean $shell sh -c 'echo $$ >"$0"; exec "$@"' "$directory/pid" "$prefix/bin/fleet" proxy --listen "unix:$socket" >"$directory/proxy" 2>&1 &
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -S "$socket" ] && break; sleep 0.2; done
+tries=0
+until [ -s "$directory/proxy" ] || [ $tries = 300 ]; do tries=$((tries + 1)); sleep 0.1; done
 vin=$(fleet vehicles --json | sed -n 's/.*"vin":"\([A-Z0-9]*000001\)".*/\1/p')
 answer=$(clean curl -s --unix-socket "$socket" -H 'Content-Type: application/json' -d '{}' \
   "http://localhost/api/1/vehicles/$vin/command/flash_lights" || cat "$directory/proxy")

@@ -66,6 +66,20 @@ local refusals = {
   400, 402, 403, 404, 405, 406, 412, 418, 422, 423, 424, 429, 451,
 }
 
+-- On a machine that stands still a time-out may be over before anything is sent. That is told ("not_sent", and nothing arrived), and
+-- is not the case that is looked at: it is tried again with more time. Calls f(options) → value, err; returns those and how often
+-- it arrived. The options without a time-out are not touched.
+local function carried_out(f, options)
+  for _, timeout in ipairs(options and options.timeout and { options.timeout, 1, 10 } or { false }) do
+    local before = #server:records()
+    local value, err = f(timeout and { timeout = timeout } or options)
+    local count = #server:records() - before
+    local ended_before = timeout and count == 0 and err.kind == "timeout" and err.outcome ~= "unknown"
+    if not ended_before then return value, err, count end
+  end
+  error "never sent"
+end
+
 -- Calls f and says: err, how often the path arrived.
 local function arrivals(rules, f)
   server:script(rules)
@@ -102,9 +116,7 @@ describe("a server that carries out and then breaks", function()
         for _, rules in ipairs { { twice(case.rule) }, { { on = "GET", times = 0 }, twice(case.rule) } } do
           server:script(rules)
           if rules[2] then assert(client:vehicle(vin):info()) end
-          local before = #server:records()
-          local value, err = call(case.options)
-          local count = #server:records() - before
+          local value, err, count = carried_out(call, case.options)
           if value == nil then -- an invitation promises no shape: 200 without an error is one
             assert.are.same({ case.kind, case.outcome, 1 }, { err.kind, err.outcome, count }, name)
           end
@@ -115,7 +127,9 @@ describe("a server that carries out and then breaks", function()
 
     it(name .. ": what may be repeated arrives " .. case.tries .. " times", function()
       for _, call in ipairs { limit, reserve, remove, read } do
-        local err, count = arrivals({ twice(case.rule) }, function() return call(case.options) end)
+        server:script { twice(case.rule) }
+        local value, err, count = carried_out(call, case.options)
+        assert.is_nil(value)
         assert.are.equal(case.kind, err.kind)
         assert.are.equal(call ~= read and case.outcome or nil, err.outcome)
         assert.are.equal(case.tries, count, name)
@@ -139,9 +153,12 @@ describe("a server that carries out and then breaks", function()
   end)
 
   it("is not asked again when the time is over", function()
-    local _, count = arrivals({ { drop = true, delay = 0.12, times = 0 } },
-      function() return limit { timeout = 0.1 } end)
-    assert.are.equal(1, count)
+    server:script {}
+    local value, _, count = carried_out(function(options)
+      server:script { { drop = true, delay = options.timeout * 1.2, times = 0 } }
+      return limit(options)
+    end, { timeout = 0.1 })
+    assert.are.same({ nil, 1 }, { value, count })
   end)
 end)
 
@@ -426,10 +443,8 @@ describe("what a server says unasked", function()
   local unasked = "HTTP/1.1 200 OK\r\nContent-Length: " .. #fine .. "\r\n\r\n" .. fine
 
   local function wait(turns)
-    for _ = 1, 8 do
-      os.execute("sleep 0.02")
-      if turns then fleet.loop.step() end
-    end
+    server:wait_unasked(1, turns and fleet.loop.step or function() end)
+    for _ = 1, turns and 8 or 0 do fleet.loop.step() end
   end
 
   for _, turns in ipairs { false, true } do

@@ -26,16 +26,20 @@ end
 
 local busy = [[
   local fleet = require "fleet"
-  local client = fleet.new { token = "t0ken", base_url = URL .. "/trickle", timeout = 20 }
+  local client = fleet.new { token = "t0ken", base_url = URL .. "/trickle", timeout = 60 }
   local car = client:vehicle "5YJ3E1EA7KF000001"
+  local miniclient = require "spec.support.harness.miniclient"
+  local function arrived()
+    return tonumber(miniclient.request({ port = tonumber(URL:match "%d+$") }, "GET", "/count/trickle", {}).body)
+  end
   local function in_flight(n)
-    local tasks = {}
+    local tasks, before, stop = {}, arrived(), fleet.loop.clock() + 30
     for i = 1, n or 3 do tasks[i] = fleet.spawn(function() return car:honk_horn() end) end
-    local stop = fleet.loop.clock() + 0.3
-    while fleet.loop.clock() < stop do
+    repeat
+      assert(fleet.loop.clock() < stop, "they did not arrive")
       fleet.loop.wait(0.05)
       fleet.loop.step()
-    end
+    until arrived() == before + #tasks
     return tasks
   end
 ]]
@@ -129,7 +133,7 @@ describe("loading", function()
       for name in pairs(package.loaded) do if name:find "^fleet" then package.loaded[name] = nil end end
       local again = require "fleet"
       assert(again ~= fleet)
-      local other = again.new { token = "t0ken", base_url = URL .. "/ok", timeout = 5 }
+      local other = again.new { token = "t0ken", base_url = URL .. "/ok", timeout = 30 }
       assert(select(3, other:vehicle "5YJ3E1EA7KF000001":info()) == "protocol")
       tasks, fleet, client, car = nil
       collectgarbage() collectgarbage()
@@ -197,14 +201,14 @@ describe("fork in mid-flight", function()
   it("leaves the parent's connections alone, and the child with a clear error and its own new clients", function()
     good(busy .. [[
       local fork = require "probe_fork"
-      local fine = fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 5 }:vehicle "5YJ3E1EA7KF000001"
+      local fine = fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 30 }:vehicle "5YJ3E1EA7KF000001"
       assert(select(3, fine:info()) == "protocol") -- a kept connection
       local tasks = in_flight()
       local status = fork(function()
         local value, err, kind = car:honk_horn()
         assert(value == nil and kind == "closed", tostring(err))
         assert(err.outcome == "not_sent" and tostring(err):find "before fork", tostring(err))
-        local mine = fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 5 }
+        local mine = fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 30 }
         assert(select(3, mine:vehicle "5YJ3E1EA7KF000001":info()) == "protocol")
         assert(select(3, car:info()) == "closed")
         client:close()
@@ -230,7 +234,7 @@ describe("fork in mid-flight", function()
       assert(fork(function() end) == 0)
       assert(fork(function() os.exit(3, true) end) == 3)
       assert(fork(function() os.exit(4, false) end) == 4)
-      local fine = fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 5 }:vehicle "5YJ3E1EA7KF000001"
+      local fine = fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 30 }:vehicle "5YJ3E1EA7KF000001"
       assert(select(3, fine:info()) == "protocol")
       print "good" ]], "ASAN_OPTIONS=detect_leaks=0") -- libcurl's own memory: its clean-up would speak on the parent's connections
   end)
@@ -239,7 +243,7 @@ describe("fork in mid-flight", function()
     good [[
       local fleet, fork = require "fleet", require "probe_fork"
       local function ask()
-        return select(3, fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 5 }:vehicle "5YJ3E1EA7KF000001":info())
+        return select(3, fleet.new { token = "t0ken", base_url = URL .. "/ok", timeout = 30 }:vehicle "5YJ3E1EA7KF000001":info())
       end
       assert(fork(function() assert(ask() == "protocol") end) == 0)
       assert(ask() == "protocol")
@@ -259,7 +263,7 @@ describe("several states in one process", function()
         assert(states[i]:run "fleet.marker = (fleet.marker or 0) + 1 return fleet.marker" == "1")
       end
       for i, state in ipairs(states) do
-        assert(state:run("return select(3, fleet.new { token = 't0ken', base_url = URL .. '/ok', timeout = 5 }"
+        assert(state:run("return select(3, fleet.new { token = 't0ken', base_url = URL .. '/ok', timeout = 30 }"
           .. ":vehicle '5YJ3E1EA7KF000001':info())") == "protocol")
         if i % 2 == 0 then state:close() end
       end

@@ -183,7 +183,7 @@ describe("a signed command", function()
     end)
   end
 
-  for _, row in ipairs(rows.list) do
+  for _, row in ipairs(rows.all()) do
     if row.message and row.write and not row.flags.idempotent then
       it(("(%s, session warm) is carried out at most once whatever happens to its message"):format(row.name), function()
         local call = { name = row.name, most = 1, fn = with_example(row) }

@@ -3,13 +3,18 @@ local cli_proxy = require "fleet.cli.proxy"
 local core = require "fleet.core"
 
 describe("an audit line", function()
+  local lines, write
+
+  before_each(function()
+    lines = {}
+    write = cli_proxy.audit { stderr = { write = function(_, text) lines[#lines + 1] = text end, flush = function() end } }
+  end)
+
   local function written(entry)
-    local lines = {}
-    local write = cli_proxy.audit { stderr = { write = function(_, text) lines[#lines + 1] = text end, flush = function() end } }
+    lines[1] = nil
     write(entry)
-    local text = table.concat(lines)
-    assert.matches("^[^\n]+\n$", text)
-    return core.json_decode(text)
+    assert.matches("^[^\n]+\n$", lines[1])
+    return core.json_decode(lines[1])
   end
 
   local function entry(more)
@@ -25,4 +30,12 @@ describe("an audit line", function()
   } do
     it(name .. " says what the entry says", function() assert.same(entry(more), written(entry(more))) end)
   end
+
+  it("says its own moment and duration, whichever lines came before", function()
+    for _, time in ipairs { 1700000000.001, 1700000000.01, 1700000000.1, 1700000001.1, 1700000001.001, 1699999999.1 } do
+      for _, ms in ipairs { 0, 7, 70, 999, 1000, 1001, 123456, 7 } do
+        assert.same(entry { time = time, ms = ms }, written(entry { time = time, ms = ms }))
+      end
+    end
+  end)
 end)

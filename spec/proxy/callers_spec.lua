@@ -1,4 +1,5 @@
--- Calls a minute of callers who bring tokens that only the service can judge: tokens cost nothing, addresses do.
+-- Who a caller is and what he may ask for: what a list of callers may say, and the calls a minute of callers who bring tokens that
+-- only the service can judge, where tokens cost nothing and addresses do.
 local callers = require "fleet.proxy.callers"
 local virtual = require "spec.support.harness.virtual"
 
@@ -51,5 +52,29 @@ describe("calls a minute, with tokens that are passed on,", function()
     local first, second = known:by_token("token", "192.0.2.1"), known:by_token("token", "192.0.2.2")
     assert.equal(first.name, second.name)
     assert.not_equal(first.name, (known:by_token("other", "192.0.2.1")).name)
+  end)
+end)
+
+describe("a list of callers", function()
+  local function raised(options)
+    local ok, err = pcall(callers.new, options)
+    return not ok and tostring(err) or nil
+  end
+
+  it("has calls a minute above 0 and below a million, for one as for all", function()
+    local range = "'per_minute' is a number above 0 and below 1000000"
+    for _, wrong in ipairs { 0, -1, 1e6, math.huge, 0 / 0 } do
+      assert.matches(range, raised { callers = { one = { per_minute = wrong } } }, 1, true)
+      assert.matches(range, raised { per_minute = wrong }, 1, true)
+    end
+    for _, right in ipairs { 0.1, 1, 999999 } do
+      assert.is_nil(raised { callers = { one = { per_minute = right } }, per_minute = right })
+    end
+  end)
+
+  it("names nobody as the proxy's own secret is named: they would share audit lines, turns and Idempotency-Keys", function()
+    local one = { secret = ("o"):rep(20) }
+    assert.matches("caller 'secret': the name is that of the proxy's own secret", raised { callers = { secret = one } }, 1, true)
+    assert.is_nil(raised { callers = { secrets = one }, secret = ("s"):rep(20) })
   end)
 end)

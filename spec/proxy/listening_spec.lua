@@ -226,6 +226,26 @@ describe("fleet.proxy", function()
       assert.equal(200, status("flash_lights", "Authorization: Bearer " .. ("f"):rep(20)))
       assert.same({ "local", "local", "full" }, { audited[1].who, audited[2].who, audited[3].who })
     end)
+
+    local function status_of(proxy, more)
+      return ask(proxy, { "GET /api/1/vehicles HTTP/1.1", "Host: x", more }).status
+    end
+
+    it("a wrong secret is refused where one is listed, in place of what whoever opens the socket may do", function()
+      local proxy = open { listen = "unix:" .. directory .. "/socket", callers = { full = { secret = ("f"):rep(20) } } }
+      for _, wrong in ipairs { "Bearer " .. ("g"):rep(20), "Bearer not, a; token", "Basic " .. ("f"):rep(20), "Bearer" } do
+        assert.equal(401, status_of(proxy, "Authorization: " .. wrong))
+      end
+      assert.equal(200, status_of(proxy, "Authorization: Bearer " .. ("f"):rep(20)))
+      assert.equal(200, status_of(proxy))
+    end)
+
+    it("a bearer says nothing where no secret is listed, nor where it is the service's to judge", function()
+      local proxy = open { listen = "unix:" .. directory .. "/socket", callers = { ["local"] = { rows = { "vehicles" } } } }
+      assert.equal(200, status_of(proxy, "Authorization: Bearer any"))
+      proxy = open { listen = "unix:" .. directory .. "/other", pass_through = true, callers = { full = { secret = ("f"):rep(20) } } }
+      assert.equal(200, status_of(proxy, "Authorization: Bearer " .. sim:token()))
+    end)
   end)
 
   describe("our own client", function()

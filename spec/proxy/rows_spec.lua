@@ -99,7 +99,7 @@ describe("through the proxy", function()
 
   it("there are all rows", function()
     local expected = 0
-    for _, row in ipairs(rows.list) do
+    for _, row in ipairs(rows.all()) do
       if row.flags.command then expected = expected + 1 end
     end
     assert.is_true(commands >= 67)

@@ -83,6 +83,27 @@ describe("wait_until", function()
     assert.is_true(report.calls.data < 30, tostring(report.calls.data))
   end)
 
+  it("makes no live call to a car that sleeps, and makes one when it is awake", function()
+    local service = require "fleet.sim.rehearsal.service"
+    local serve, live = service.serve, 0
+    service.serve = function(stage, request)
+      if string.find(request.url, "/vehicle_data", 1, true) then live = live + 1 end
+      return serve(stage, request)
+    end
+    local asleep
+    local ok, raised = pcall(with_car, function(car)
+      assert(car:wait_until { what = "state", is = "asleep", every = 300 })
+      local _, _, kind = car:wait_until { what = "charge_state.charging_state", is = "Charging", timeout = 2400 }
+      assert.equal("timeout", kind)
+      asleep = live
+      assert(car:wait_until { what = "charge_state.charging_state", is = "Charging", timeout = 20000 })
+    end, { { "04:00", "plug" } })
+    service.serve = serve
+    assert(ok, raised)
+    assert.equal(0, asleep)
+    assert.is_true(live > 0)
+  end)
+
   it("takes a function of the value", function()
     with_car(function(car)
       local function enough(level) return level ~= nil and level >= 45 end

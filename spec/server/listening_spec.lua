@@ -85,6 +85,15 @@ describe("fleet.server", function()
       assert.equal(400, reply.status)
     end)
 
+    it("is refused where both are a Content-Length, or each a coding", function()
+      for _, lines in ipairs {
+        "Content-Length: 3\r\nContent-Length: 4\r\n", "Content-Length: 4\r\nX: y\r\ncontent-length: 3\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n",
+      } do
+        assert.equal(400, send("POST / HTTP/1.1\r\nHost: h\r\n" .. lines .. "\r\n3\r\nabc\r\n0\r\n\r\n").status)
+      end
+    end)
+
     it("is refused with a coding that is not undone", function()
       assert.equal(400, send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n").status)
     end)

@@ -31,7 +31,7 @@ describe("the way of a command", function()
 
   it("does not ask what is known of the vehicle where the command exists in signed form only, or is the service's own", function()
     local seen = {}
-    for _, row in ipairs(rows.list) do
+    for _, row in ipairs(rows.all()) do
       if row.flags.needs_protocol and row.message then
         assert.is_false(rule(row.name, "auto", true).recall, row.name)
         seen.needs_protocol = true

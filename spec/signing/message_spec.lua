@@ -20,6 +20,33 @@ describe("an envelope", function()
     end
   end)
 
+  it("tells whoever hands it on where it goes and what of an HMAC is in the clear", function()
+    local key = core.key.generate()
+    local session = core.session { key = key, vin = "5YJ30123456789ABC", domain = "vehicle_security" }
+    local handshake = core.read_envelope(session:handshake())
+    assert.same({ domain = "vehicle_security", handshake = true, gcm = false }, handshake)
+    for _, v in ipairs(vectors.requests) do
+      local known = core.read_envelope(unhex(v.routable_message))
+      local is_hmac = v.ciphertext == nil
+      assert.equal(v.domain == 2 and "vehicle_security" or "infotainment", known.domain)
+      assert.equal(not is_hmac, known.gcm)
+      assert.is_false(known.handshake)
+      assert.equal(65, #known.signer)
+      assert.equal(is_hmac and v.counter or nil, known.counter)
+      assert.equal(is_hmac and 16 or 0, #(known.epoch or ""))
+    end
+    assert.same({ handshake = false, gcm = false }, core.read_envelope "")
+    assert.equal("protocol", (select(3, core.read_envelope "no message")))
+  end)
+
+  it("carries an action that is told by its name alone", function()
+    local payload = core.command("set_charge_limit", { percent = 80 }).payload
+    assert.equal("chargingSetLimitAction", core.command_action("infotainment", payload))
+    assert.equal("RKEAction", core.command_action("vehicle_security", core.command("door_lock").payload))
+    assert.is_nil(core.command_action("infotainment", ""))
+    assert.is_nil(core.command_action("vehicle_security", "no message"))
+  end)
+
   it("that is cut short is refused or read without what is missing, never with something else", function()
     local whole = unhex(vectors.requests[3].routable_message)
     for i = 0, #whole - 1 do

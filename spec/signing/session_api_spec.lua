@@ -107,7 +107,7 @@ describe("the editor's types", function()
   it("name every method of keys, sessions and receivers, and no other", function()
     local text = require "doc.generate.types_signing"
     local internal = {} -- which only the client can use
-    for _, method in ipairs { "sign_request", "handshake_request", "read", "prepare", "due" } do internal[method] = true end
+    for _, method in ipairs { "sign_request", "handshake_request", "read", "prepare", "due", "send", "take" } do internal[method] = true end
     local key = core.key.generate()
     local objects = {
       key = key, session = core.session { key = key, vin = VIN, domain = "infotainment" },

@@ -70,7 +70,7 @@ local bytes = {
 describe("a command that is published in plain form only", function()
   it("is one of nine", function()
     local names = {}
-    for _, row in ipairs(rows.list) do
+    for _, row in ipairs(rows.all()) do
       if row.flags.either_form then names[row.name] = true end
     end
     local expected = {}

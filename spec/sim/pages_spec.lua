@@ -43,7 +43,7 @@ describe("in a browser", function()
 
   -- Where the browser was sent by the page.
   local function callback()
-    for _ = 1, 200 do
+    for _ = 1, 1500 do
       for _, address in ipairs(browser:visited()) do
         if address:find(back(), 1, true) == 1 then return address end
       end

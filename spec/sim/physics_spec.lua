@@ -66,6 +66,20 @@ describe("a simulated vehicle", function()
     assert.equal("Stopped", plugged_at(-120, -60))
   end)
 
+  it("begins when it is plugged in within six hours after the time of the older setting, and waits at any other time", function()
+    local function plugged_after(minutes, mode)
+      local sim = car({ charge_state = { battery_level = 40 } })
+      local now = math.floor((sim.service:now() + sim:section("vehicle_config").utc_offset) % 86400 / 60)
+      local charge = sim:section("charge_state")
+      charge.scheduled_charging_mode, charge.scheduled_charging_start_time_app = mode, (now - minutes) % 1440
+      control.event(sim.service, "plug", simulated.OLD, { start = mode ~= "Off" })
+      return charge.charging_state
+    end
+    for _, minutes in ipairs { 1, 180, 359 } do assert.equal("Charging", plugged_after(minutes, "StartAt")) end
+    for _, minutes in ipairs { 361, 720, 1439 } do assert.equal("Stopped", plugged_after(minutes, "StartAt")) end
+    assert.equal("Stopped", plugged_after(180, "Off"))
+  end)
+
   describe("has a range", function()
     local function range(sim)
       local charge = sim:section("charge_state")

@@ -87,6 +87,8 @@ describe("a caller's own store", function()
     { "put", function() return true end, "'put' returned a boolean: a generation" },
     { "reserve", function() return {} end, "a ticket with the function 'close'" },
     { "reserve", function() return 5 end, "a ticket expected" },
+    { "reserve", function() return require("fleet").null end, "'reserve' returned a userdata: a ticket expected" },
+    { "lease", function() return require("fleet").null end, "'lease' returned a userdata: a lease expected" },
     { "lease", function() return { renew = print } end, "a lease with the function 'release'" },
     { "lease", function() return { renew = print, release = print } end, "a lease with the number 'fence'" },
     { "get", function() return nil, "the disk is gone" end, "'get' failed: the disk is gone" },

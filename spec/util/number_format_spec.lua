@@ -1,6 +1,6 @@
 -- Numbers in pictures and sentences have a point, whatever the host's locale writes.
 
-local decimal = require "fleet.util.number_format"
+local core = require "fleet.core"
 local tariff = require "fleet.tariff"
 local samples = require "spec.support.fixtures.tariff_samples"
 
@@ -25,10 +25,10 @@ describe("decimals", function()
   }
   for _, case in ipairs(cases) do
     it(string.format("%s with %d of them", case[1], case[2]), function()
-      assert.equal(case[3], decimal.fixed(case[1], case[2]))
-      assert.equal(case[4], decimal.short(case[1], case[2]))
+      assert.equal(case[3], core.fixed(case[1], case[2]))
+      assert.equal(case[4], core.shortened(case[1], case[2]))
       for _, sign in ipairs { ",", "\217\171" } do
-        assert.equal(case[3], in_locale(sign, function() return decimal.fixed(case[1], case[2]) end))
+        assert.equal(case[3], in_locale(sign, function() return core.fixed(case[1], case[2]) end))
       end
     end)
   end
@@ -36,15 +36,15 @@ describe("decimals", function()
   it("are the even ones half-way between two texts, as C writes them, on every Lua", function()
     for text, value in pairs { ["433.62"] = 433.625, ["0.12"] = 0.125, ["0.38"] = 0.375, ["-433.62"] = -433.625, ["1.00"] = 0.9975 + 0.0025,
       ["2.67"] = 2.675, ["1.01"] = 1.005 + 1e-9, ["9007199254740991.00"] = 9007199254740991 } do
-      assert.equal(text, decimal.fixed(value, 2))
+      assert.equal(text, core.fixed(value, 2))
     end
-    assert.equal("2", decimal.fixed(2.5, 0))
-    assert.equal("4", decimal.fixed(3.5, 0))
-    assert.equal("433.62", decimal.short(433.625, 2))
+    assert.equal("2", core.fixed(2.5, 0))
+    assert.equal("4", core.fixed(3.5, 0))
+    assert.equal("433.62", core.shortened(433.625, 2))
   end)
 
   it("of what is no number are left to the writer of numbers", function()
-    for _, value in ipairs { math.huge, -math.huge, 0 / 0 } do assert.is_string(decimal.fixed(value, 2)) end
+    for _, value in ipairs { math.huge, -math.huge, 0 / 0 } do assert.is_string(core.fixed(value, 2)) end
   end)
 
   it("of a tariff's pictures and sentences do not change with the locale", function()

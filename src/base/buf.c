@@ -70,15 +70,21 @@ bool buf_reserve(struct buf *b, size_t more) {
   return grow(b, need > capacity ? need : capacity);
 }
 
+/* The same where the room is there already, which it nearly always is. */
+static inline bool has_room(struct buf *b, size_t more) {
+  if (b->data && !b->failed && b->capacity - b->size >= more) return true;
+  return buf_reserve(b, more);
+}
+
 void buf_add(struct buf *b, const void *data, size_t size) {
-  if (!buf_reserve(b, size)) return;
+  if (!has_room(b, size)) return;
   if (size) memcpy(b->data + b->size, data, size);
   b->size += size;
   b->data[b->size] = '\0';
 }
 
 void buf_put(struct buf *b, unsigned char byte) {
-  if (!buf_reserve(b, 1)) return;
+  if (!has_room(b, 1)) return;
   b->data[b->size++] = byte;
   b->data[b->size] = '\0';
 }
@@ -243,18 +249,39 @@ static bool needs_escape(unsigned char c) {
   return c < 0x20 || c == '"' || c == '\\' || c == 0x7F;
 }
 
+/* A byte of the word is zero: its highest bit is set in what this gives, and no bit where none is. */
+static uint64_t zero_bytes(uint64_t word) {
+  return (word - 0x0101010101010101u) & ~word & 0x8080808080808080u;
+}
+
+/* Whether one of eight bytes needs an escape. */
+static bool any_escape(const unsigned char *at) {
+  const uint64_t each = 0x0101010101010101u;
+  uint64_t word;
+  memcpy(&word, at, sizeof word);
+  uint64_t control = (word - 0x20 * each) & ~word & (0x80 * each);
+  return (control | zero_bytes(word ^ '"' * each) | zero_bytes(word ^ '\\' * each) |
+          zero_bytes(word ^ 0x7F * each)) != 0;
+}
+
+/* How many bytes from here need none. */
+static size_t plain_run(const unsigned char *at, size_t size) {
+  size_t i = 0;
+  while (size - i >= 8 && !any_escape(at + i)) i += 8;
+  while (i < size && !needs_escape(at[i])) i++;
+  return i;
+}
+
 /* What needs no escape is copied in runs: nearly every text is one. */
 void buf_json_string(struct buf *b, struct bytes in) {
-  size_t done = 0;
-  if (!buf_reserve(b, in.size + 2)) return;
-  buf_put(b, '"');
-  for (size_t i = 0; i < in.size; i++) {
-    if (!needs_escape(in.data[i])) continue;
-    buf_add(b, in.data + done, i - done);
-    json_character(b, in.data[i]);
-    done = i + 1;
+  if (!has_room(b, in.size + 2)) return;
+  b->data[b->size++] = '"';
+  for (size_t done = 0; done < in.size;) {
+    size_t run = plain_run(in.data + done, in.size - done);
+    buf_add(b, in.data + done, run);
+    done += run;
+    if (done < in.size) json_character(b, in.data[done++]);
   }
-  if (done < in.size) buf_add(b, in.data + done, in.size - done);
   buf_put(b, '"');
 }
 

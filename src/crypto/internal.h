@@ -6,6 +6,7 @@
 #include "crypto/key.h"
 #include "crypto/mac.h"
 
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
@@ -22,9 +23,10 @@ struct crypto {
   unsigned references;
   uint64_t last_owner;
   bool can_sign;
-  EVP_MAC *hmac;
+  EVP_MAC_CTX *unkeyed; /* HMAC-SHA256, from which those with a key are made */
   EVP_MD *sha1, *sha256;
   EVP_CIPHER *aes128, *aes256;
+  EC_GROUP *curve;          /* P-256, when it was first needed */
   struct random_pool *pool; /* NULL where the kernel cannot empty it in a forked child */
   struct kept_mac kept[KEPT_CONTEXTS];
 };
@@ -33,6 +35,7 @@ struct key {
   unsigned references;
   struct crypto *crypto;
   EVP_PKEY *pair;
+  BIGNUM *scalar; /* of the pair, whose own copy libcrypto gives out slowly */
   unsigned char public[PUBLIC_SIZE];
 };
 
@@ -45,8 +48,11 @@ static inline bool openssl_ok(bool ok) {
 struct random_pool *random_pool_new(void);
 void random_pool_free(struct random_pool *p);
 
+bool mac_fetch(struct crypto *c);
 bool mac_self_test(struct crypto *c);
 void mac_drop_all(struct crypto *c);
+
+const EC_GROUP *crypto_curve(struct crypto *c); /* NULL: no memory */
 
 /* Takes the pair, also when it fails. */
 struct key *key_of_pair(struct crypto *c, EVP_PKEY *pair, struct err *e);

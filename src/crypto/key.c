@@ -3,7 +3,6 @@
 
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
-#include <openssl/obj_mac.h>
 #include <openssl/params.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +19,25 @@ bool key_point(EVP_PKEY *pair, unsigned char public[PUBLIC_SIZE]) {
   return ok;
 }
 
+static BIGNUM *scalar_of(EVP_PKEY *pair) {
+  BIGNUM *d = BN_secure_new();
+  if (d) BN_set_flags(d, BN_FLG_CONSTTIME);
+  if (d && EVP_PKEY_get_bn_param(pair, OSSL_PKEY_PARAM_PRIV_KEY, &d)) return d;
+  BN_clear_free(d);
+  return NULL;
+}
+
 struct key *key_of_pair(struct crypto *c, EVP_PKEY *pair, struct err *e) {
   struct key *k = crypto_can_sign(c, e) ? calloc(1, sizeof *k) : NULL;
-  if (k && key_point(pair, k->public)) {
+  BIGNUM *scalar = k ? scalar_of(pair) : NULL;
+  if (scalar && key_point(pair, k->public)) {
     k->references = 1;
     k->crypto = crypto_ref(c);
     k->pair = pair;
+    k->scalar = scalar;
     return k;
   }
+  BN_clear_free(scalar);
   free(k);
   EVP_PKEY_free(pair);
   if (crypto_can_sign(c, NULL)) err_set(e, KIND_invalid, "the private key has no usable public half");
@@ -40,18 +50,16 @@ struct key *key_generate(struct crypto *c, struct err *e) {
   return openssl_ok(false), err_set(e, KIND_service, "OpenSSL made no key"), NULL;
 }
 
-static bool public_of(const BIGNUM *d, unsigned char public[PUBLIC_SIZE]) {
-  EC_GROUP *g = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1);
+static bool public_of(const EC_GROUP *g, const BIGNUM *d, unsigned char public[PUBLIC_SIZE]) {
   EC_POINT *p = g ? EC_POINT_new(g) : NULL;
   bool ok = p && !BN_is_zero(d) && BN_cmp(d, EC_GROUP_get0_order(g)) < 0 &&
             EC_POINT_mul(g, p, d, NULL, NULL, NULL) &&
             EC_POINT_point2oct(g, p, POINT_CONVERSION_UNCOMPRESSED, public, PUBLIC_SIZE, NULL) == PUBLIC_SIZE;
   EC_POINT_free(p);
-  EC_GROUP_free(g);
   return ok;
 }
 
-static EVP_PKEY *pair_of(const BIGNUM *d) {
+static EVP_PKEY *pair_of(struct crypto *c, const BIGNUM *d) {
   unsigned char native[SCALAR_SIZE], public[PUBLIC_SIZE];
   EVP_PKEY *pair = NULL;
   EVP_PKEY_CTX *x = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
@@ -59,8 +67,9 @@ static EVP_PKEY *pair_of(const BIGNUM *d) {
       OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)"prime256v1", 0),
       OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, public, sizeof public),
       OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_PRIV_KEY, native, sizeof native), OSSL_PARAM_construct_end()};
-  bool ok = x && public_of(d, public) && BN_bn2nativepad(d, native, sizeof native) == sizeof native &&
-            EVP_PKEY_fromdata_init(x) > 0 && EVP_PKEY_fromdata(x, &pair, EVP_PKEY_KEYPAIR, parameters) > 0;
+  bool ok = x && public_of(crypto_curve(c), d, public) &&
+            BN_bn2nativepad(d, native, sizeof native) == sizeof native && EVP_PKEY_fromdata_init(x) > 0 &&
+            EVP_PKEY_fromdata(x, &pair, EVP_PKEY_KEYPAIR, parameters) > 0;
   wipe(native, sizeof native);
   EVP_PKEY_CTX_free(x);
   return ok ? pair : NULL;
@@ -69,7 +78,7 @@ static EVP_PKEY *pair_of(const BIGNUM *d) {
 struct key *key_of_scalar(struct crypto *c, const unsigned char scalar[SCALAR_SIZE], struct err *e) {
   BIGNUM *d = BN_secure_new();
   if (d) BN_set_flags(d, BN_FLG_CONSTTIME);
-  EVP_PKEY *pair = d && BN_bin2bn(scalar, SCALAR_SIZE, d) ? pair_of(d) : NULL;
+  EVP_PKEY *pair = d && BN_bin2bn(scalar, SCALAR_SIZE, d) ? pair_of(c, d) : NULL;
   BN_clear_free(d);
   if (pair) return key_of_pair(c, pair, e);
   return openssl_ok(false), err_set(e, KIND_invalid, "the scalar is not a private key of the curve P-256"),
@@ -84,6 +93,7 @@ struct key *key_ref(struct key *k) {
 void key_unref(struct key *k) {
   if (!k || --k->references > 0) return;
   EVP_PKEY_free(k->pair);
+  BN_clear_free(k->scalar);
   crypto_unref(k->crypto);
   wipe(k, sizeof *k);
   free(k);
@@ -98,11 +108,7 @@ const unsigned char *key_public(const struct key *k) {
 }
 
 bool key_scalar(const struct key *k, unsigned char scalar[SCALAR_SIZE]) {
-  BIGNUM *d = NULL;
-  bool ok = EVP_PKEY_get_bn_param(k->pair, OSSL_PKEY_PARAM_PRIV_KEY, &d) &&
-            BN_bn2binpad(d, scalar, SCALAR_SIZE) == SCALAR_SIZE;
-  BN_clear_free(d);
-  return openssl_ok(ok);
+  return openssl_ok(BN_bn2binpad(k->scalar, scalar, SCALAR_SIZE) == SCALAR_SIZE);
 }
 
 bool key_public_fingerprint(struct crypto *c, const unsigned char public[PUBLIC_SIZE], struct buf *hex) {
@@ -119,48 +125,4 @@ bool key_public_fingerprint(struct crypto *c, const unsigned char public[PUBLIC_
 
 bool key_fingerprint(const struct key *k, struct buf *hex) {
   return key_public_fingerprint(k->crypto, k->public, hex);
-}
-
-/* ---- ECDH ---- */
-
-/* The point is checked against the curve here; deriving does not check it a second time, which would double
- * the cost. */
-static EVP_PKEY *peer_of(const struct key *k, struct bytes peer) {
-  if (peer.size != PUBLIC_SIZE || peer.data[0] != 4) return NULL;
-  EVP_PKEY *p = EVP_PKEY_new();
-  if (p && EVP_PKEY_copy_parameters(p, k->pair) && EVP_PKEY_set1_encoded_public_key(p, peer.data, peer.size))
-    return p;
-  EVP_PKEY_free(p);
-  return NULL;
-}
-
-bool key_accepts(const struct key *k, struct bytes peer) {
-  EVP_PKEY *p = peer_of(k, peer);
-  EVP_PKEY_free(p);
-  return openssl_ok(p != NULL);
-}
-
-static bool derive(const struct key *k, EVP_PKEY *peer, unsigned char x[SCALAR_SIZE]) {
-  size_t size = SCALAR_SIZE;
-  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_pkey(NULL, k->pair, NULL);
-  bool ok = context && EVP_PKEY_derive_init(context) > 0 &&
-            EVP_PKEY_derive_set_peer_ex(context, peer, 0) > 0 && EVP_PKEY_derive(context, x, &size) > 0 &&
-            size == SCALAR_SIZE;
-  EVP_PKEY_CTX_free(context);
-  return ok;
-}
-
-bool key_shared(const struct key *k, struct bytes peer, unsigned char shared[SHARED_SIZE], struct err *e) {
-  unsigned char x[SCALAR_SIZE], hash[SHA1_SIZE];
-  EVP_PKEY *p = peer_of(k, peer);
-  if (!p)
-    return openssl_ok(false),
-           err_set(e, KIND_protocol,
-                   "the other side's public key is not a point of P-256 in its 65-byte form");
-  bool ok = derive(k, p, x) && crypto_sha1(k->crypto, (struct bytes){x, sizeof x}, hash);
-  if (ok) memcpy(shared, hash, SHARED_SIZE);
-  EVP_PKEY_free(p);
-  wipe(x, sizeof x);
-  wipe(hash, sizeof hash);
-  return openssl_ok(ok) || err_set(e, KIND_service, "OpenSSL derived no shared secret");
 }

@@ -17,5 +17,9 @@ bool crypto_hmac(struct crypto *c, uint64_t owner, const unsigned char key[MAC_S
                  struct bytes body, unsigned char tag[MAC_SIZE]);
 /* One HMAC-SHA256 with a key of any length. */
 bool crypto_hmac_once(struct crypto *c, struct bytes key, struct bytes data, unsigned char tag[MAC_SIZE]);
+/* Two, with one key. */
+bool crypto_hmac_twice(struct crypto *c, struct bytes key, struct bytes one,
+                       unsigned char tag_of_one[MAC_SIZE], struct bytes other,
+                       unsigned char tag_of_other[MAC_SIZE]);
 
 #endif

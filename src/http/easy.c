@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-  SPARE_HANDLES = 16,
+  SPARE_HANDLES = 64,
   IDLE_SECONDS = 50, /* common load balancers close idle connections after 60: reuse must come before */
   LIFE_SECONDS = 600 /* a connection that is always busy would pin the address of a moved server */
 };
@@ -31,6 +31,7 @@ static int on_request(void *user, char *remote, char *local, int remote_port, in
 
 void easy_free(struct easy *c) {
   if (c->curl) curl_easy_cleanup(c->curl);
+  curl_url_cleanup(c->address);
   free(c);
 }
 
@@ -192,7 +193,7 @@ bool easy_set_request(struct easy *c, struct pool *pool, struct http_transfer *t
   c->pool = pool;
   pool->in_flight++;
   t->fresh = r->unix_path;
-  return set_pool(c, pool) && SET(CURLOPT_URL, r->url) &&
+  return set_pool(c, pool) && easy_set_address(c, r->url) &&
          SET(CURLOPT_HTTPHEADER, t->has_lines ? &t->lines[0] : NULL) && set_method(curl, t, r) &&
          set_times(curl, r) && set_route(c->http, c, r);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum { OLDEST_LIBCURL = 0x075000 /* 7.80: CURLOPT_PREREQFUNCTION */ };
-enum { MOST_STREAMS = 128, USUAL_STREAMS = 96, FEW_CONNECTIONS = 2 };
+enum { MOST_STREAMS = 128, USUAL_STREAMS = 96, FEW_CONNECTIONS = 2, FEWEST_KEPT = 128 };
 
 static int on_timer(CURLM *multi, long milliseconds, void *user) {
   (void)multi;
@@ -40,11 +40,24 @@ static bool allow_connections(struct pool *p) {
   return curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, most) == CURLM_OK;
 }
 
+/* libcurl would keep four for each request that is under way, and close another one whenever a request ends:
+ * where replies come many at a time few are under way after them, and those that follow would connect anew.
+ */
+static bool keep_connections(struct pool *p) {
+  if (p->in_flight < p->kept / 2) return true;
+  p->kept = p->in_flight < FEWEST_KEPT / 2 ? FEWEST_KEPT : 2 * p->in_flight + 2;
+  return curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, p->kept) == CURLM_OK;
+}
+
+static bool ready(struct pool *p, bool streams) {
+  return streams ? allow_connections(p) : keep_connections(p);
+}
+
 static bool open_pool(struct http *h, struct pool *p) {
   bool streams = p == &h->pools[POOL_STREAMS];
-  if (p->multi) return !streams || allow_connections(p);
+  if (p->multi) return ready(p, streams);
   *p = (struct pool){.multi = curl_multi_init(), .http = h, .timer_at = -1};
-  if (p->multi && set_pool(p, streams)) return !streams || allow_connections(p);
+  if (p->multi && set_pool(p, streams)) return ready(p, streams);
   if (p->multi) curl_multi_cleanup(p->multi);
   p->multi = NULL;
   return false;

@@ -48,7 +48,7 @@ enum next {
 struct history { /* of one call */
   bool write, idempotent;
   bool own_token;  /* a token that can be refreshed was used */
-  bool other_host; /* a 421 named an acceptable host: outcome_other_host */
+  bool other_host; /* a 421 named an acceptable host: other_host_named */
   int refreshes, regions, repeats;
   double left; /* seconds until the call's deadline */
 };
@@ -56,19 +56,5 @@ struct history { /* of one call */
 /* What the call does after a failed exchange; *wait is the pause before it, in seconds. Does not read the
  * verdict's row. */
 enum next outcome_next(const struct verdict *v, const struct history *h, double *wait);
-
-/* Seconds to wait according to Retry-After, RateLimit-Reset or "Retry in N seconds", in this order; negative:
- * nothing says. At most 30 days. headers are http_response.headers. doc/protocol.md#rate-limits, RFC
- * 9110 10.2.3. */
-double outcome_retry_after(struct bytes headers, struct bytes text, double wall);
-
-/* The base URL at the start of an address that somebody named, if hosts accepts it, as below. */
-bool outcome_accepts(struct bytes address, const char *const *hosts, struct buf *base_url);
-
-/* The base URL that a 421 names in its text or its Alt-Svc header, if hosts accepts it: rule R3,
- * doc/protocol.md#wrong-region. hosts ends with NULL; ".example.com" accepts https hosts below it,
- * "example.com" or "example.com:8443" this https host, "http://127.0.0.1:8080" this very base URL. */
-bool outcome_other_host(struct bytes headers, struct bytes text, const char *const *hosts,
-                        struct buf *base_url);
 
 #endif

@@ -59,6 +59,9 @@ struct easy {
   struct pool *pool, *set_for; /* where it is, and for which its options stand */
   struct http_transfer *transfer;
   struct easy *next;
+  CURLU *address;   /* of its last request, or NULL */
+  char origin[128]; /* of that address, where only its path would be another */
+  size_t origin_size;
   bool usual_route; /* it is set for requests without proxy, socket path and CA file */
   char error[CURL_ERROR_SIZE];
 };
@@ -88,6 +91,9 @@ void transfer_move(struct transfer_list *list, struct http_transfer *t);
 struct http_transfer *transfer_new(const struct http_request *r, struct err *e);
 void transfer_free(struct http_transfer *t); /* takes it off its list */
 bool transfer_has_body(const struct http_transfer *t);
+
+/* target.c */
+bool easy_set_address(struct easy *c, const char *url);
 
 /* receive.c */
 size_t receive_header(char *line, size_t one, size_t length, void *easy);

@@ -21,6 +21,7 @@ struct pool {
   double timer_at;  /* poller_now() seconds, 0: at once, negative: never */
   long in_flight;   /* requests */
   long connections; /* to one host, at most; 0: any number */
+  long kept;        /* connections that libcurl keeps open, at most; 0: as many as it likes */
 };
 
 #endif

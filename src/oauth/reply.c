@@ -3,6 +3,7 @@
 #include "base/reason.h"
 #include "base/redact.h"
 #include "http/outcome.h"
+#include "http/retry_after.h"
 #include "oauth/grant.h"
 #include "oauth/json_object.h"
 
@@ -127,7 +128,7 @@ static struct verdict verdict_of(const struct http_response *r, double wall) {
   struct exchange x = {.failure = r->failure, .status = r->status, .sent = r->sent, .wall = wall};
   x.headers = buf_bytes(&r->headers);
   struct verdict v = outcome_judge(&x); /* without the text: its rows tell of vehicles */
-  double wait = outcome_retry_after(x.headers, buf_bytes(&r->body), wall);
+  double wait = retry_after(x.headers, buf_bytes(&r->body), wall);
   if (r->failure == HTTP_OK && wait >= 0) v.retry_after = wait;
   return v;
 }

@@ -43,18 +43,17 @@ static const char *what_to_do(const struct token_need *n) {
              : "sign in with authorize_url and authorize, or 'fleet login'";
 }
 
-static bool nothing_to_use(const struct token_need *n, bool refused, struct err *e) {
-  const char *why = !n->token ? "is absent"
-                    : refused ? "was refused and cannot be refreshed"
-                              : "has expired and cannot be refreshed";
-  err_set(e, KIND_auth, "no token: the %s token of account '%s' %s: %s", n->kind, n->account, why,
-          what_to_do(n));
+static bool nothing_to_use(const struct token_need *n, const char *why, struct err *e) {
+  err_set(e, KIND_auth, "no token: the %s token of account '%s' %s: %s", n->kind, n->account,
+          n->token ? why : "is absent", what_to_do(n));
   e->outcome = OUTCOME_NOT_SENT;
   return false;
 }
 
 bool token_has_refresh(const struct token_need *n, struct err *e) {
-  return is_ready(n, e) && ((n->token && n->token->refresh.size) || nothing_to_use(n, true, e));
+  if (!is_ready(n, e)) return false;
+  if (n->token && n->token->refresh.size) return true;
+  return nothing_to_use(n, "has no refresh token, which the scope offline_access gives", e);
 }
 
 /* ---- the plan ---- */
@@ -69,7 +68,11 @@ static bool recently_refused(const struct token_need *n) {
 
 static bool is_worth_it(const struct token_need *n, enum token_choice choice, struct err *e) {
   if (is_kind(n, "partner")) return secret_is_there(n, e);
-  if (choice == TOKEN_LOGIN) return nothing_to_use(n, n->rejected.data != NULL, e);
+  if (choice == TOKEN_LOGIN) {
+    bool refused = n->rejected.data != NULL;
+    return nothing_to_use(
+        n, refused ? "was refused and cannot be refreshed" : "has expired and cannot be refreshed", e);
+  }
   if (!recently_refused(n)) return true;
   err_reason(e, "login_required");
   return not_sent(e, KIND_auth, "no token: the refresh token was refused: sign in again");

@@ -37,11 +37,22 @@ static bool announced_too_large(const struct exchange *x) {
   return text && strtoull(text, NULL, 10) > x->daemon->limits.max_body;
 }
 
+/* How often the headers, whose names are in lower case, say where the body ends. */
+static int framings(const struct exchange *x) {
+  const char *at = (const char *)x->headers.data, *end = at + x->headers.size;
+  int count = 0;
+  for (; at < end; at += strlen(at) + 1) { /* names and values in turn */
+    count += strcmp(at, "content-length") == 0 || strcmp(at, "transfer-encoding") == 0;
+    at += strlen(at) + 1;
+  }
+  return count;
+}
+
 /* Two lengths of one body, or a coding that we do not undo: whoever stands in front of us may have read the
- * request in another way (RFC 9112 section 6.1). */
+ * request in another way (RFC 9112 sections 6.1 and 6.3). */
 static bool badly_framed(const struct exchange *x) {
   const char *coding = header(x, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-  return coding && (strcasecmp(coding, "chunked") != 0 || header(x, MHD_HTTP_HEADER_CONTENT_LENGTH));
+  return framings(x) > 1 || (coding && strcasecmp(coding, "chunked") != 0);
 }
 
 /* ---- callbacks of the library, all within MHD_run ---- */

@@ -59,17 +59,29 @@ static void push_fields(lua_State *L, const struct exchange *x) {
 }
 
 struct request *request_push(lua_State *L, struct server *s) {
-  struct request *r = box_new(L, &server_request_type, sizeof *r, REQUEST_VALUES);
+  struct request *r = push_spare(L, &server_request_type, sizeof *r, REQUEST_VALUES);
   int box = lua_gettop(L);
   r->exchange = daemon_take(&s->daemon);
   box_open(L, box);
   r->server = s;
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, box, HOLDS_SERVER);
-  push_fields(L, r->exchange);
-  lua_pushvalue(L, -1);
-  lua_setiuservalue(L, box, HOLDS_FIELDS);
   return r;
+}
+
+void request_push_fields(lua_State *L, int index) {
+  if (lua_getiuservalue(L, index, HOLDS_FIELDS) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  push_fields(L, ((struct request *)box_check(L, index, &server_request_type))->exchange);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, index, HOLDS_FIELDS);
+}
+
+/* request:fields() -> the table of what it says */
+static int l_fields(lua_State *L) {
+  box_check(L, 1, &server_request_type);
+  request_push_fields(L, 1);
+  return 1;
 }
 
 /* request:peer() -> address or nil, user id or nil, name of a verified client certificate or nil; nothing
@@ -189,6 +201,31 @@ static int l_respond(lua_State *L) {
   return finish(L, r, exchange_respond(r->exchange, (unsigned)status, response, m.delay));
 }
 
+/* request:remember(value): requests of the server with the same head go to on_known(request, value, body,
+ * authorization). */
+static int l_remember(lua_State *L) {
+  const struct request *r = box_check(L, 1, &server_request_type);
+  luaL_checkany(L, 2);
+  lua_settop(L, 2);
+  lua_getiuservalue(L, 1, HOLDS_SERVER);
+  lua_insert(L, 2);
+  if (box_is_open(L, 2) && r->server->remembers) known_remember(L, r->server, 2, r->exchange);
+  return 0;
+}
+
+/* request:finish(server.reply(...)): respond, after which nobody may know of the request any more. */
+static int l_finish(lua_State *L) {
+  struct request *r = check_open_request(L);
+  const struct reply *reply = box_check(L, 2, &server_reply_type);
+  finish(L, r, exchange_respond_kept(r->exchange, reply->kept));
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, HOLDS_SERVER);
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, HOLDS_FIELDS);
+  box_spare(L, 1);
+  return 0;
+}
+
 /* request:drop(seconds) closes the connection without a reply. */
 static int l_drop(lua_State *L) {
   struct request *r = check_open_request(L);
@@ -198,8 +235,9 @@ static int l_drop(lua_State *L) {
 }
 
 static int l_request_index(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"respond", l_respond}, {"drop", l_drop}, {"peer", l_peer}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"finish", l_finish}, {"respond", l_respond}, {"drop", l_drop},
+                                     {"peer", l_peer},     {"fields", l_fields},   {"remember", l_remember},
+                                     {NULL, NULL}};
   const char *name = luaL_checkstring(L, 2);
   box_check(L, 1, &server_request_type);
   for (const luaL_Reg *m = methods; m->name; m++) {
@@ -207,7 +245,7 @@ static int l_request_index(lua_State *L) {
     lua_pushcfunction(L, m->func);
     return 1;
   }
-  lua_getiuservalue(L, 1, HOLDS_FIELDS);
+  request_push_fields(L, 1);
   lua_pushvalue(L, 2);
   lua_rawget(L, -2);
   return 1;

@@ -3,7 +3,6 @@
 #include <microhttpd.h>
 #include <string.h>
 
-enum { HOLDS_HANDLER = 1, HOLDS_WATCH, SERVER_VALUES = 2 };
 enum { ROUNDS = 8 /* of requests per step: what is left waits for the next one */ };
 
 /* ---- boxes ---- */
@@ -38,12 +37,28 @@ static struct server *check_server(lua_State *L, int index) {
 
 /* ---- the loop's side ---- */
 
+/* Pushes the handler of the request at index 2 and its arguments. Returns how many. */
+static int push_handler(lua_State *L, const struct server *s, const struct exchange *x) {
+  if (s->remembers && known_push(L, x)) {
+    struct bytes body = exchange_body(x);
+    lua_getiuservalue(L, 1, HOLDS_KNOWN_HANDLER);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -3);
+    lua_pushlstring(L, (const char *)body.data, body.size);
+    known_push_authorization(L, x);
+    return 4;
+  }
+  lua_getiuservalue(L, 1, HOLDS_HANDLER);
+  lua_pushvalue(L, 2);
+  request_push_fields(L, 2);
+  return 2;
+}
+
 /* server -> nothing. A handler that fails has answered 500. */
 static int l_handle(lua_State *L) {
   struct server *s = lua_touserdata(L, lua_upvalueindex(1));
-  lua_getiuservalue(L, 1, HOLDS_HANDLER);
   struct request *r = request_push(L, s);
-  if (lua_pcall(L, 2, 0, 0) == LUA_OK) return 0;
+  if (lua_pcall(L, push_handler(L, s, r->exchange), 0, 0) == LUA_OK) return 0;
   struct MHD_Response *sorry =
       r->answered ? NULL : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
   if (sorry) exchange_respond(r->exchange, 500, sorry, 0);
@@ -126,6 +141,8 @@ static int l_close(lua_State *L) {
   if (!box_is_open(L, 1)) return 0;
   lua_settop(L, 1);
   if (!daemon_forked(&s->daemon)) stop_watching(L);
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, HOLDS_KNOWN);
   box_close(L, 1);
   return 0;
 }
@@ -227,22 +244,13 @@ static bool open_daemon(struct daemon *d, const struct location *p, const struct
 
 /* server.new { loop =, on_request =, host = "127.0.0.1", port = 0, unix = nil, fd = nil, takes_over = nil,
  *              max_body = 65536, max_connections = 1000, timeout = 60, arrival = timeout,
- *              certificate = nil, certificate_key = nil, client_ca = nil } -> server | nil, err, kind */
+ *              certificate = nil, certificate_key = nil, client_ca = nil, on_known = nil: of known.c } ->
+ * server | nil, err, kind */
 static int l_new(lua_State *L) {
-  static const char *const names[] = {"loop",
-                                      "on_request",
-                                      "host",
-                                      "port",
-                                      "unix",
-                                      "fd",
-                                      "takes_over",
-                                      "max_body",
-                                      "max_connections",
-                                      "timeout",
-                                      "arrival",
-                                      "certificate",
-                                      "certificate_key",
-                                      "client_ca"};
+  static const char *const names[] = {
+      "loop",       "on_request", "on_known",        "host",    "port",    "unix",        "fd",
+      "takes_over", "max_body",   "max_connections", "timeout", "arrival", "certificate", "certificate_key",
+      "client_ca"};
   struct err e = ERR_INIT;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -258,6 +266,8 @@ static int l_new(lua_State *L) {
   box_open(L, server);
   lua_getfield(L, 1, "on_request");
   lua_setiuservalue(L, server, HOLDS_HANDLER);
+  s->remembers = lua_getfield(L, 1, "on_known") != LUA_TNIL;
+  lua_setiuservalue(L, server, HOLDS_KNOWN_HANDLER);
   watch(L, server);
   if (place.shared) daemon_hand_over(&place.shared->daemon, &s->daemon);
   lua_settop(L, server);

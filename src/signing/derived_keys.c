@@ -3,6 +3,5 @@
 bool derive_keys(struct crypto *c, const unsigned char shared[SHARED_SIZE], unsigned char command[MAC_SIZE],
                  unsigned char info[MAC_SIZE]) {
   struct bytes k = {shared, SHARED_SIZE};
-  return crypto_hmac_once(c, k, bytes_of("authenticated command"), command) &&
-         crypto_hmac_once(c, k, bytes_of("session info"), info);
+  return crypto_hmac_twice(c, k, bytes_of("authenticated command"), command, bytes_of("session info"), info);
 }

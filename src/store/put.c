@@ -24,6 +24,11 @@ static bool allowed(const struct put *p, const struct found *before, struct err 
   return true;
 }
 
+/* A reservation is made for what must not be lost. */
+static bool must_last(const struct put *p) {
+  return p->durable || p->draft;
+}
+
 static uint64_t larger(uint64_t a, uint64_t b) {
   return a > b ? a : b;
 }
@@ -32,7 +37,7 @@ static void complete(struct change *c, struct bytes key, const struct put *p) {
   uint64_t before = c->before.exists ? c->before.record.fence : 0;
   c->after.fence = p->lease ? larger(p->lease->fence, before) : before;
   c->after.ends = p->ends;
-  c->after.durable = p->durable;
+  c->after.durable = must_last(p);
   c->after.key = key;
   c->after.value = p->value;
 }
@@ -41,7 +46,7 @@ static void complete(struct change *c, struct bytes key, const struct put *p) {
 static enum store_result decide(struct store *s, struct bytes key, const struct put *p, struct change *c,
                                 struct err *e) {
   struct found *before = &c->before;
-  if (!store_look(s, key, before, !p->durable, e) || !allowed(p, before, e)) return STORE_FAILED;
+  if (!store_look(s, key, before, !must_last(p), e) || !allowed(p, before, e)) return STORE_FAILED;
   if (p->drawn && before->exists && before->record.generation >= p->drawn) return STORE_ABSENT;
   complete(c, key, p);
   c->after.generation = p->drawn;
@@ -168,8 +173,7 @@ enum store_result store_put(struct store *s, struct bytes key, const struct put 
   if (p->value.size > RECORD_VALUE_LIMIT)
     return err_set(e, KIND_store, "the value is too large to be stored"), STORE_FAILED;
   if (!store_choose(s, key, e)) return STORE_FAILED;
-  bool lasts = p->durable || p->draft;
-  return (lasts ? put_durable : put_volatile)(s, key, p, generation, e);
+  return (must_last(p) ? put_durable : put_volatile)(s, key, p, generation, e);
 }
 
 /* ---- removing ---- */

@@ -1,6 +1,7 @@
 -- Waiting, and many things at once: what the other rooms see of it. See task.lua, loop.lua, poll.lua, map.lua.
 
 local calls = require "fleet.async.calls"
+local line = require "fleet.async.line"
 local poll = require "fleet.async.poll"
 local task = require "fleet.async.task"
 local turns = require "fleet.async.loop"
@@ -9,17 +10,12 @@ local width = require "fleet.async.width"
 local M = {
   loop = turns.loop, now = turns.now, real = turns.real, times = turns.times, waiter = turns.waiter, wake = turns.wake,
   await = task.await, await_for = task.await_for, sleep = task.sleep, exchange = task.exchange,
-  read = task.read, read_on = turns.read_on, reply = task.reply,
+  read = task.read, read_on = turns.read_on, engine = turns.engine, reply = task.reply,
   current = task.current, spawn = task.spawn, iterate = task.iterate, ended_within = task.ended_within,
   within = task.within, run = task.run,
-  pauses = poll.pauses, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,
+  pauses = poll.pauses, line = line.new, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,
   enter = calls.enter, leave = calls.leave, drain = calls.drain,
 }
-
---- Who makes clients says what drain saves.
-function M.on_save(save)
-  calls.save = save
-end
 
 --- Which engine clients of today use: after a fork the child must not touch the parent's connections.
 function M.generation()

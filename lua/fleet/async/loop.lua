@@ -5,7 +5,6 @@
 -- sleeps and ages read loop.clock; transport deadlines stay on real time.
 
 local core = require "fleet.core"
-local errors = require "fleet.util.errors"
 
 local M = {
   generation = 1, -- grows when a forked child makes its own engine
@@ -16,7 +15,6 @@ M.loop = loop
 
 local engine -- opened by whatever first needs it: loading opens nothing
 local queue_first, queue_last
-local watches = {} -- descriptor -> watch
 local asleep = false -- somebody may be due at a time
 local turning = 0 -- turns that are under way
 local exported = false -- a host waits on the descriptor
@@ -26,6 +24,8 @@ local function open()
   engine = engine or assert(core.loop(M.generation))
   return engine
 end
+
+M.engine = open
 
 function M.now()
   return (loop.clock())
@@ -166,17 +166,12 @@ local function deliver_replies(step, seconds)
 end
 
 -- Whoever happens to turn the loop has no part in what a watch does wrong.
-local function call_watch(watch, events)
-  local ok, failure = pcall(watch.fn, events)
-  if not ok then io.stderr:write("fleet: the function of a watch failed: ", tostring(failure), "\n") end
-end
-
 local function call_watches()
-  local fd, events = engine:ready()
-  while fd do
-    local watch = watches[fd]
-    if watch then call_watch(watch, events) end
-    fd, events = engine:ready()
+  local watch, events = engine:ready()
+  while watch do
+    local ok, failure = pcall(watch.fn, events)
+    if not ok then io.stderr:write("fleet: the function of a watch failed: ", tostring(failure), "\n") end
+    watch, events = engine:ready()
   end
 end
 
@@ -298,11 +293,7 @@ end
 
 local watch_mt = { __name = "fleet.watch", __index = {} }
 function watch_mt.__index:close()
-  if self.fd and watches[self.fd] == self then -- the number may be another descriptor's by now
-    watches[self.fd] = nil
-    if not engine:forked() then engine:watch(self.fd) end
-  end
-  self.fd = nil
+  if engine then engine:unwatch(self) end
 end
 watch_mt.__close = watch_mt.__index.close
 
@@ -310,14 +301,7 @@ watch_mt.__close = watch_mt.__index.close
 --- watch(fd, mode, fn) and loop:watch(fd, mode, fn) are the same.
 function loop.watch(fd, mode, fn, ...)
   if fd == loop then return loop.watch(mode, fn, ...) end
-  if mode ~= "r" and mode ~= "w" and mode ~= "rw" then errors.usage("watch: mode must be \"r\", \"w\" or \"rw\"") end
-  if type(fn) ~= "function" then errors.usage("watch: a function is needed") end
-  local watch, before = setmetatable({ fd = fd, fn = fn }, watch_mt), watches[fd]
-  watches[fd] = watch
-  local ok, err, kind = open():watch(fd, mode)
-  if ok then return watch end
-  watches[fd] = before
-  return nil, err, kind
+  return open():watch(fd, mode, setmetatable({ fd = fd, fn = fn }, watch_mt))
 end
 
 -- ---- fork ----
@@ -329,7 +313,7 @@ end
 --- In a forked child: an engine of its own; what the parent waits for is forgotten.
 function M.reopen()
   engine, queue_first, queue_last, exported = nil, nil, nil, false
-  watches, asleep, entered = {}, false, false
+  asleep, entered = false, false
   M.generation = M.generation + 1
   open()
 end

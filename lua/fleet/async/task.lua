@@ -4,6 +4,7 @@
 -- loop.wait and turns the loop itself, so that a host replaces only the waiting.
 
 local compat = require "fleet.util.compat"
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local turns = require "fleet.async.loop"
 
@@ -127,10 +128,13 @@ local function was_cancelled(task)
   return task.cancelled and type(task.failure) == "table" and task.failure.kind == "cancelled"
 end
 
+local function traceback_of(task)
+  return (string.gsub(debug.traceback(task.coroutine), "\n[^\n]*fleet/async/task%.lua[^\n]*$", "")) -- our own frame
+end
+
 local function make_report(task)
   task.report = compat.finalised({
-    seen = false, failure = task.failure, name = name_of(task),
-    traceback = (string.gsub(debug.traceback(task.coroutine), "\n[^\n]*fleet/async/task%.lua[^\n]*$", "")), -- our own frame
+    seen = false, failure = task.failure, name = name_of(task), traceback = task.lost or traceback_of(task),
   }, report_mt)
 end
 
@@ -168,13 +172,35 @@ end
 
 local foreign_yield = "a task yielded to nobody, and would wait for ever: coroutine.yield and a host's waits belong outside of tasks"
 
+local unwinds = 100 -- of one task: a host's wait may yield until it has what it waits for
+
+-- What such a task is in the middle of must be let go: a call under way, the lock of a vehicle. It is resumed with nothing, as a
+-- cancelled one, so that what it does next fails.
+local function unwind(task)
+  local ok, failure
+  task.cancelled = true
+  if not task.lost then task.lost = traceback_of(task) end
+  for _ = 1, unwinds do
+    ok, failure = resume(task.coroutine)
+    if not ok or task.results or task.waiter then return ok, failure end
+  end
+  return ok, failure
+end
+
 function turns.resume(task)
+  if task.state == "sent" then -- no task, but what the proxy does with a reply
+    task.state = "taken" -- once, whatever it raises
+    return task:go()
+  end
   if task.state ~= "running" then return end
   if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
   task.started = true
   local ok, failure = resume(task.coroutine, task)
-  if not ok or task.results then return finish(task, ok, failure) end
-  if not task.waiter then finish(task, false, foreign_yield) end
+  local lost = ok and not task.results and not task.waiter
+  if lost and core.is_inside(task.coroutine, "async") then ok, failure = unwind(task) end
+  if ok and not task.results and task.waiter then return end
+  if lost or task.lost then return finish(task, false, foreign_yield) end
+  finish(task, ok, failure)
 end
 
 --- Starts fn(...) as a task; it first runs in the next step of the loop, or in one of the next. Returns the task.
@@ -183,7 +209,7 @@ function M.spawn(fn, ...)
   local task = setmetatable({
     state = "running", fn = fn, arguments = pack(...), generation = turns.generation, coroutine = coroutine.create(body),
     started = false, cancelled = false, waiter = nil, waiters = nil, following = nil, results = nil, failure = nil, report = nil,
-    width = nil, label = nil, limit = nil,
+    width = nil, label = nil, limit = nil, lost = nil,
   }, task_mt)
   task_of[task.coroutine] = task
   alive = alive + 1

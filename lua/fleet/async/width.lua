@@ -1,6 +1,7 @@
 -- How many may work at once, and who stands aside: a task of fleet.map that only waits for a vehicle to wake gives its place
 -- to another and takes one again when it goes on.
 
+local lines = require "fleet.async.line"
 local task = require "fleet.async.task"
 local turns = require "fleet.async.loop"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -12,18 +13,17 @@ local width_mt = { __index = width }
 
 --- places: how many; on_free(): called when a place is free and nobody waits for one.
 function M.new(places, on_free)
-  return setmetatable({ free = places, on_free = on_free, first = nil, last = nil }, width_mt)
+  return setmetatable({ free = places, on_free = on_free, line = lines.new() }, width_mt)
 end
 
 --- Waits for a place and takes it for the task that runs.
 function width:take()
   local runner = task.current()
-  if self.free > 0 and not self.first then
+  if self.free > 0 and self.line:is_empty() then
     self.free = self.free - 1
   else
     local waiter = turns.waiter()
-    if self.last then self.last.following = waiter else self.first = waiter end
-    self.last = waiter
+    self.line:join(waiter)
     local ran, failure = pcall(task.await, waiter)
     if not ran then
       if waiter.value then self:give_back() end -- the place came together with the end
@@ -34,16 +34,8 @@ function width:take()
   runner.width = self
 end
 
-local function next_waiter(self)
-  local waiter = self.first
-  while waiter and (waiter.left or waiter.done) do waiter = waiter.following end
-  self.first = waiter and waiter.following
-  if not self.first then self.last = nil end
-  return waiter
-end
-
 function width:give_back()
-  local waiter = next_waiter(self)
+  local waiter = self.line:next()
   if waiter then return turns.wake(waiter, true) end
   self.free = self.free + 1
   self.on_free()

@@ -44,6 +44,7 @@ end
 -- What the record becomes: mine where nobody stands above, and nothing of mine that I no longer want.
 local function merged(claims, mine, me, now)
   local out, changed = {}, false
+  if next(claims) == nil and next(mine) == nil then return claims, false end
   for subject, claim in pairs(claims) do
     local keep = claim.ends > now and claim.by ~= me.name
     if keep then out[subject] = claim elseif not same(claim, mine[subject]) then changed = true end
@@ -60,11 +61,12 @@ end
 
 local tries = 5
 
---- Makes my claims { subject = { ends = } } the only ones I hold. Returns the claims as they then are, or nil, err, kind.
-function M.write(context, id, mine, me, now)
-  local err, kind
+--- Makes my claims { subject = { ends = } } the only ones I hold. claims, generation: as they were read for this decision, or nil.
+--- Returns the claims as they then are, or nil, err, kind.
+function M.write(context, id, mine, me, now, claims, generation)
+  local err, kind, failed
   for _ = 1, tries do
-    local claims, generation, failed = M.read(context, id)
+    if not claims then claims, generation, failed = M.read(context, id) end
     if not claims then return nil, generation, failed end
     local wanted, changed = merged(claims, mine, me, now)
     if not changed then return wanted end
@@ -72,6 +74,7 @@ function M.write(context, id, mine, me, now)
     done, err, kind = states.store(context):put(M.key(context, id), core.json_encode(wanted), { generation = generation })
     if done then return wanted end
     if kind ~= "conflict" then break end
+    claims = nil
   end
   return nil, err, kind
 end

@@ -60,15 +60,19 @@ local function permitted(self, now, state, decision)
   decision.actions = actions
 end
 
---- notices: what a person should know, see notices.lua.
---- Returns { actions = list of { call =, params = }, why = sentence, again_at = UTC seconds, claims =, state = }.
-function M.step(self, now, state)
-  local own = states.with_own_memory(state or states.fresh())
-  local decision = self.definition.decide(self.config, now, own)
-  decision.state, decision.actions = own, decision.actions or {}
-  permitted(self, now, own, decision)
+--- A decision that keeps what it remembers in this state. Returns { actions = list of { call =, params = }, why = sentence,
+--- again_at = UTC seconds, claims =, notices = what a person should know (notices.lua), state = }.
+function M.take(self, now, state)
+  local decision = self.definition.decide(self.config, now, state)
+  decision.state, decision.actions = state, decision.actions or {}
+  permitted(self, now, state, decision)
   decision.again_at = math.max(decision.again_at or now + self.config.look_every, now + 1)
   return decision
+end
+
+--- The same with a state of its own: the given one stays as it was.
+function M.step(self, now, state)
+  return M.take(self, now, states.with_own_memory(state or states.fresh()))
 end
 
 return M

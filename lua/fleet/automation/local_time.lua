@@ -35,9 +35,7 @@ local function at(zone, days, minutes)
   })
 end
 
---- UTC seconds of the next moment after utc at which so many minutes after midnight are on the clock. A time that the
---- clock skips is the one that it then shows.
-function M.next(zone, utc, minutes)
+local function next_moment(zone, utc, minutes)
   local day = date_of(zone, utc)
   for later = 0, 2 do
     local moment = at(zone, day + later, minutes)
@@ -45,9 +43,39 @@ function M.next(zone, utc, minutes)
   end
 end
 
+-- zone -> minutes -> the spans { from =, moment = } that were asked for last: decisions ask for the same ones until they have passed.
+local spans = setmetatable({}, { __mode = "k" })
+local most_spans = 4
+
+local function spans_of(zone, minutes)
+  local of_zone = spans[zone] or {}
+  spans[zone] = of_zone
+  of_zone[minutes] = of_zone[minutes] or {}
+  return of_zone[minutes]
+end
+
+--- UTC seconds of the next moment after utc at which so many minutes after midnight are on the clock. A time that the
+--- clock skips is the one that it then shows.
+function M.next(zone, utc, minutes)
+  local list = spans_of(zone, minutes)
+  for i = 1, #list do
+    if list[i].from <= utc and utc < list[i].moment then return list[i].moment end
+  end
+  local moment = next_moment(zone, utc, minutes)
+  table.insert(list, 1, { from = utc, moment = moment })
+  list[most_spans + 1] = nil
+  return moment
+end
+
+local quarter = 900 -- seconds; no zone begins its day between two of them
+local dates = setmetatable({}, { __mode = "k" }) -- zone -> { quarter =, date = } of the last moment that was asked for
+
 --- The local date of a moment as text.
 function M.date(zone, utc)
-  return core.days_date(date_of(zone, utc))
+  local last, number = dates[zone], math.floor(utc / quarter)
+  if last and last.quarter == number then return last.date end
+  dates[zone] = { quarter = number, date = core.days_date(date_of(zone, utc)) }
+  return dates[zone].date
 end
 
 --- "Tue 07:00".

@@ -41,18 +41,25 @@ local function remember(self, state, action, value, now, free)
   end
 end
 
-local same_moment = 10 -- seconds in which one list serves the automations of all cars
+local same_moment = 2 -- seconds in which one list serves the automations of all cars; what it says counts as seen now
 
 -- The car's record, which wakes nobody, from where it costs least; and whether that is free, or nil, err.
 local function record_of(self)
   return records.of(self.config.car, { age = same_moment })
 end
 
+-- Where another look is free, an older one does not tell enough: a car falls asleep, or begins to charge, within a second.
+local function is_sure(state, now)
+  local info = state.seen.info
+  return info ~= nil and not (info.free and now - state.at.info >= same_moment)
+end
+
 --- The non-waking look before every live call; it decides nothing, it only protects sleep (doc/protocol.md#sleep-and-wake).
 function M.ready_for_live_call(self, state)
   local now = self:wall()
-  if poll_schedule.awake(state, now) then return true end
-  if not poll_schedule.away(state, now) then
+  local sure = is_sure(state, now)
+  if sure and poll_schedule.awake(state, now) then return true end
+  if not (sure and poll_schedule.away(state, now)) then
     local record, free = record_of(self)
     if not record then return nil, free end
     M.remember_info(state, record, self:wall(), free)

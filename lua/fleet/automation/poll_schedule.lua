@@ -2,7 +2,7 @@
 --
 -- The record of a car (info) wakes nobody; a live look (vehicle_data) is made when the record says that the car has come
 -- awake, when something is to be decided, or after a pause that doubles while nothing changes. Live looks are billed. An automation
--- that knows when the next one tells it something says so in its memory: record_every, live_every, no_look_before.
+-- that knows when the next one tells it something says so in its memory: record_every, live_every, no_look_before, quiet.
 
 local M = {}
 
@@ -37,6 +37,7 @@ local function pause(config, state, section)
     m.pause = m.sign == sign and math.min((m.pause or config.look_every) * 2, longest_pause) or config.look_every
     m.at, m.sign = state.at[section], sign
   end
+  if state.memory.quiet then return longest_pause end
   return math.min(m.pause or config.look_every, state.memory.live_every or math.huge)
 end
 
@@ -49,8 +50,9 @@ end
 function M.due(config, now, state, sections, wanted)
   local info_at, section = state.at.info, sections[1]
   local pressing = wanted ~= nil and now >= wanted and (state.at[section] or -1) < wanted
-  local clock = not info_at or now - info_at >= M.record_every(config, state)
-  if clock or pressing and now - info_at > fresh then return { { call = "info" } } end
+  if not info_at or now - info_at >= M.record_every(config, state) then return { { call = "info" } } end
+  local older = now - info_at > fresh or wanted and info_at < wanted and state.seen.info.free
+  if pressing and older then return { { call = "info" } } end
   if not M.awake(state, now) then return {} end
   local seen_at = state.at[section]
   local rests = now < (state.memory.no_look_before or 0)

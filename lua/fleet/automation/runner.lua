@@ -20,6 +20,7 @@ local most_rounds = 12 -- looks and commands between two sleeps; more would be a
 local longest_sleep = 900 -- then the lease is renewed
 local lease_seconds = 3600
 local first_pause, longest_pause = 60, 900 -- while the service cannot be reached
+local busy_pause = 60 -- while it runs elsewhere
 local hopeless_pause = 3600 -- where only a person can mend it
 local hopeless = {
   auth = true, scope = true, forbidden = true, unregistered = true, key_not_paired = true, unsupported = true,
@@ -42,14 +43,18 @@ local function troubled(self, state, err)
   state.trouble = { message = tostring(err), kind = err.kind, count = count, ends = now + math.max(pause, err.retry_after or 0) }
 end
 
-local told_after = 4 -- attempts: about a quarter of an hour
+local told_after = 5 -- attempts: a quarter of an hour
+
+local function trouble_text(trouble)
+  return (hopeless[trouble.kind] and "a person is needed: " or "the service could not be reached: ") .. trouble.message
+end
 
 local function lasting_trouble(state)
   local trouble = state.trouble
   if trouble.count < told_after and not hopeless[trouble.kind] then return nil end
   return { {
     key = "trouble " .. tostring(trouble.kind) .. " " .. tostring(state.day.date),
-    severity = hopeless[trouble.kind] and "error" or "warning", text = "the service could not be reached: " .. trouble.message,
+    severity = hopeless[trouble.kind] and "error" or "warning", text = trouble_text(trouble),
   } }
 end
 
@@ -80,7 +85,7 @@ local function perform(self, state, action)
   local act = decisions.is_command(action) and command.send or look.look
   local ok, err = act(self, state, action)
   if act == command.send then command.save(self, state) end
-  shared_looks.exchange(self, state)
+  shared_looks.exchange(self, state, true)
   if ok then
     state.trouble = nil
     return true
@@ -89,20 +94,25 @@ local function perform(self, state, action)
   return false
 end
 
+-- A decision that only looks is none yet: what was held until then is held on.
+local function keep_claims(self, decision, generation, now)
+  local first = decision.actions[1]
+  if self.dry or not decision.claims and first and not decisions.is_command(first) then return end
+  local kept, err = arbitration.write(self.context, self.id, decision.claims or {}, self.me, now, decision.state.claims, generation)
+  if not kept then error(err, 0) end
+end
+
 local function decide(self, state)
-  local now = self:wall()
+  local now, generation = self:wall(), nil
   new_day(self, state, now)
   shared_looks.exchange(self, state)
   state.inputs = inputs(self, now)
   if self.config.car then
-    local claims, err = arbitration.read(self.context, self.id)
-    state.claims = claims or error(err, 0)
+    state.claims, generation = arbitration.read(self.context, self.id)
+    if not state.claims then error(generation, 0) end
   end
-  local decision = self:step(now, state)
-  if self.config.car and not self.dry then
-    local kept, err = arbitration.write(self.context, self.id, decision.claims or {}, self.me, now)
-    if not kept then error(err, 0) end
-  end
+  local decision = decisions.take(self, now, state)
+  if self.config.car then keep_claims(self, decision, generation, now) end
   explain(self, decision.why, now)
   notices.tell(self, decision.state, decision.notices, now)
   return decision, decision.state
@@ -121,7 +131,7 @@ local function rounds(self, state)
     if self.stopped then return state end
     if state.trouble then
       state.again_at = state.trouble.ends
-      explain(self, "the service could not be reached: " .. state.trouble.message, self:wall())
+      explain(self, trouble_text(state.trouble), self:wall())
       notices.tell(self, state, lasting_trouble(state), self:wall())
       return state
     end
@@ -138,11 +148,15 @@ local function rest(self, seconds)
   self.waiter = nil
 end
 
+-- A wake runs in a task of its own, for all who wait for it: it is counted for the one who asked first.
 local function count_calls(self, state_of)
   local mine = tasks.current()
+  local function asked_for_wake(row, id)
+    local wake = id == self.id and (row.name == "info" or row.name == "wake_up") and self.context.wakes[id]
+    return wake and wake.asked_by == mine
+  end
   return observers.listen(self.context, function(row, id, status)
-    local others = tasks.current() ~= mine
-    if others and not (id == self.id and (row.name == "info" or row.name == "wake_up") and self.context.wakes[id]) then return end
+    if tasks.current() ~= mine and not asked_for_wake(row, id) then return end
     if row.billing == "free" or cost.billed(status) then
       local count = state_of().calls
       count[row.billing] = (count[row.billing] or 0) + 1
@@ -150,14 +164,27 @@ local function count_calls(self, state_of)
   end)
 end
 
+-- Whoever was killed on another machine holds the lease until it ends.
+local function stand_by(self, waiting)
+  local text, now = "runs elsewhere already, and begins here when that has ended", self:wall()
+  explain(self, text, now)
+  notices.tell(self, waiting, { { key = "elsewhere", severity = "warning", text = text } }, now)
+  rest(self, busy_pause)
+end
+
 local function hold(self)
-  local lease, err, kind = states.store(self.context):lease(self.key, lease_seconds)
-  if lease then
-    self.lease = lease
-    return true
+  local waiting = { told = {} }
+  while not self.stopped do
+    local lease, err, kind = states.store(self.context):lease(self.key, lease_seconds)
+    if lease then
+      self.lease = lease
+      return true
+    end
+    if kind == "busy" then err.message = tostring(self) .. " runs elsewhere already: " .. err.message end
+    if kind ~= "busy" or not self.waits then return nil, err, kind end
+    stand_by(self, waiting)
   end
-  if kind == "busy" then err.message = tostring(self) .. " runs elsewhere already: " .. err.message end
-  return nil, err, kind
+  return true
 end
 
 local function cycle(self)
@@ -175,23 +202,23 @@ local function cycle(self)
   return true
 end
 
-local run_options = { progress = true, dry_run = true, notify = true, once = true }
+local run_options = { progress = true, dry_run = true, notify = true, once = true, wait = true }
 
 local function begin(self, given)
   for name in pairs(given) do
     if not run_options[name] then errors.unknown_name("run", "option", name, run_options) end
   end
   if self.running then errors.usage("run: it runs already") end
-  self.once = given.once
+  self.once, self.waits = given.once, given.wait
   self.progress, self.dry = given.progress, given.dry_run or self.config.dry_run
-  self.would, self.would_cost = {}, {}
+  self.would, self.would_cost, self.shared_revision = {}, {}, nil
   self.hooks = {}
   self.hooks[1] = self.config.notify
   self.hooks[#self.hooks + 1] = given.notify
 end
 
 local function release(self)
-  if self.config.car and not self.dry and not self.killed and not self.once then
+  if self.config.car and not self.dry and not self.once then
     arbitration.write(self.context, self.id, {}, self.me, self:wall())
   end
   if self.lease then self.lease:release() end
@@ -206,12 +233,17 @@ end
 
 --- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and every
 --- command; options.notify(event): what a person should know, beside the automation's own; options.dry_run: looks and decides,
---- sends no command; options.once: does what is due now and returns, for cron. Returns true once stopped, or nil, err, kind when
---- the same automation runs elsewhere or the store fails.
+--- sends no command; options.once: does what is due now and returns, for cron; options.wait: while the same automation runs
+--- elsewhere, waits until it has ended there. Returns true once stopped, or nil, err, kind when the same automation runs
+--- elsewhere or the store fails.
 function M.run(self, given)
   begin(self, given or {})
   local held, err, kind = hold(self)
   if not held then return nil, err, kind end
+  if not self.lease then -- it was stopped
+    self.stopped = false
+    return true
+  end
   self.state, err, kind = states.load(self.context, self.key)
   if not self.state then
     self.lease:release()

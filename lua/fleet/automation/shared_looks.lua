@@ -2,31 +2,37 @@
 
 local M = {}
 
-local common = setmetatable({}, { __mode = "k" }) -- context -> id -> { seen =, at =, did = }
+local common = setmetatable({}, { __mode = "k" }) -- context -> id -> { seen =, at =, did =, revision = }
 
 local function common_of(self)
   local of_context = common[self.context] or {}
   common[self.context] = of_context
-  of_context[self.id] = of_context[self.id] or { seen = {}, at = {}, did = {} }
+  of_context[self.id] = of_context[self.id] or { seen = {}, at = {}, did = {}, revision = 0 }
   return of_context[self.id]
 end
 
--- Whatever the one has seen or done more lately than the other.
+-- Whatever the one has seen or done more lately than the other. Returns whether there was anything.
 local function newer(from, to)
+  local any = false
   for section, at in pairs(from.at) do
-    if at > (to.at[section] or -1) then to.at[section], to.seen[section] = at, from.seen[section] end
+    if at > (to.at[section] or -1) then to.at[section], to.seen[section], any = at, from.seen[section], true end
   end
   for subject, did in pairs(from.did) do
-    if did.at > (to.did[subject] and to.did[subject].at or -1) then to.did[subject] = did end
+    if did.at > (to.did[subject] and to.did[subject].at or -1) then to.did[subject], any = did, true end
   end
-  if from.awake_since and from.awake_since > (to.awake_since or -1) then to.awake_since = from.awake_since end
+  if from.awake_since and from.awake_since > (to.awake_since or -1) then to.awake_since, any = from.awake_since, true end
+  return any
 end
 
---- A look that one automation has paid for serves the others, and nobody takes another's command for the owner's.
-function M.exchange(self, state)
+--- A look that one automation has paid for serves the others, and nobody takes another's command for the owner's. Called after each
+--- action and before each decision: by then there is news only where another automation had some.
+function M.exchange(self, state, acted)
   if not self.config.car or self.dry then return end
-  newer(common_of(self), state)
-  newer(state, common_of(self))
+  local all = common_of(self)
+  local stale = all.revision ~= self.shared_revision
+  if stale then newer(all, state) end
+  if (acted or stale) and newer(state, all) then all.revision = all.revision + 1 end
+  self.shared_revision = all.revision
 end
 
 return M

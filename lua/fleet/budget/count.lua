@@ -1,6 +1,7 @@
 -- What the service bills, counted in the store by account, vehicle, day and month.
 --
--- Two ways lead there. Where no budget asks, a call is one addition in memory, written at most every second and at close.
+-- Two ways lead there. Where no budget asks, a call is one addition in memory, written at most every second and at close; where
+-- many vehicles are to be written, the calls that end then write a few of them each, so that none holds up the loop for all.
 -- Where one asks, the call is counted before it is sent, in one step that every process sees: two that send at once cannot
 -- both take the last one. What turns out not to be billed is taken back.
 --
@@ -15,6 +16,7 @@ local M = {}
 
 local kept_for = 400 * 86400 -- seconds: a year can be compared with the one before
 local flush_every = 1 -- seconds
+local written_at_once = 8 -- vehicles
 local shards = 10
 
 -- ---- keys ----
@@ -46,7 +48,7 @@ function M.new(config, store, application, key)
   return {
     config = config, account = config.account, store = store, application = application, key = key,
     limits = config.budgets and limits.read(config.budgets) or nil, prices = prices.of(config.prices),
-    pending = {}, leaving = {}, indexed = {}, written = -math.huge, period = nil, due = false,
+    pending = {}, writing = nil, reached = nil, leaving = {}, indexed = {}, written = -math.huge, period = nil, due = false,
   }
 end
 
@@ -105,21 +107,35 @@ local function collect(meter)
   return failed
 end
 
-local function write_all(meter)
-  local waiting, period = meter.pending, meter.period
-  meter.pending, meter.due = {}, false
-  for target, counts in pairs(waiting) do write_one(meter, target, counts, period) end
+-- What waits is what is written from now on, and what is counted meanwhile waits. What could not be written is in it again.
+local function begin_writing(meter)
+  collect(meter)
+  meter.writing, meter.reached, meter.pending = meter.pending, nil, {}
 end
 
---- Sends what was counted in memory to the store, and waits only for what was sent the time before.
+-- Where a store waits, others go on from where it stands.
+local function write_some(meter, most)
+  local left = most
+  while meter.writing and left > 0 do
+    local target, counts = next(meter.writing, meter.reached)
+    meter.reached, left = target, left - 1
+    if target then write_one(meter, target, counts, meter.period) else meter.writing = nil end
+  end
+  meter.due = meter.writing ~= nil
+end
+
+--- Sends some of what was counted in memory to the store; meter.due tells that there is more. Waits only for what was sent
+--- the time before.
 function M.send(meter)
-  collect(meter)
-  write_all(meter)
+  if not meter.writing then begin_writing(meter) end
+  write_some(meter, written_at_once)
 end
 
 --- Writes what was counted in memory. Returns true, or nil, err, kind.
 function M.flush(meter)
-  M.send(meter)
+  write_some(meter, math.huge)
+  begin_writing(meter)
+  write_some(meter, math.huge)
   local failed = collect(meter)
   if failed then return nil, failed, failed.kind end
   return true

@@ -5,7 +5,6 @@ local billed_calls = require "fleet.budget.billed"
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
 local observers = require "fleet.call.observers"
-local redact = require "fleet.util.redact"
 local region = require "fleet.region"
 local send = require "fleet.call.send"
 local tasks = require "fleet.async"
@@ -18,7 +17,7 @@ local function explain(call, reply, err, kind)
   failure.annotate(call, err)
   call.other_host = err.kind == "region" and region.named(call.context, reply) or nil
   if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
-  err.raw = redact.text(reply:body(), call)
+  err.raw = core.redact(reply:body(), core.call_secrets(call))
 end
 
 -- What the reply means, what it costs, and who is told.

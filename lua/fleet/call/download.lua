@@ -25,7 +25,7 @@ function M.to_file(row, request, handle, path, overwrite)
   local draft, err, kind = core.file_draft(atomic_file.parts(path)) -- first: what cannot be written need not be asked for
   if not draft then return nil, err, kind end
   local body, _
-  body, err, kind = calls.perform(row, request, handle, draft:fd())
+  body, err, kind = calls.perform(row, handle, draft:fd(), request)
   if not err and #body > 0 then _, err, kind = draft:write(body, false) end -- from a host's own HTTP
   if not err then _, err, kind = draft:keep(false) end
   draft:close()

@@ -1,8 +1,8 @@
 -- What a call that failed says of itself. A lower layer knows what went wrong; the call adds which request it was, for which
 -- vehicle, and what is known of its outcome, and takes the secrets out.
 
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local redact = require "fleet.util.redact"
 local tables = require "fleet.util.tables"
 
 local M = {}
@@ -28,7 +28,7 @@ function M.annotate(call, err)
   if call.row.handle == "site" then err.site = call.id end
   if err.kind == "scope" then err.scope = call.row.scope end
   if not call.write then err.outcome = nil end
-  redact.err(err, call)
+  core.redact_err(err, core.call_secrets(call))
   facts_of[err] = { row = call.row, params = call.request and call.request:params(), id = call.id }
   return err
 end

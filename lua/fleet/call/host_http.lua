@@ -88,4 +88,15 @@ function M.exchange(context, request, seconds, asked)
   return reply
 end
 
+--- The same of a request as the core's own HTTP takes it: headers = { lines }, the body a text or what holds a secret one.
+function M.raw(context, request, seconds)
+  local headers, body = {}, request.body
+  for _, line in ipairs(request.headers or {}) do
+    local name, value = string.match(line, "^([^:]+):%s*(.*)$")
+    headers[string.lower(name)] = value
+  end
+  if type(body) == "userdata" then body = body:text() end
+  return M.exchange(context, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
+end
+
 return M

@@ -60,10 +60,18 @@ function M.guarded(call, act)
   return concluded(call, pcall(act, call))
 end
 
-local function perform(row, handle, sink, request, ...)
+--- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil. What follows
+--- the request is what core.plan gives beside it, if that is at hand. Returns the value or nil, err, kind.
+function M.perform(row, handle, sink, request, ...)
   local call = state.new(row, request, handle, ...)
   call.sink = sink
   return M.ended(call, M.guarded(call, retry.perform))
+end
+
+--- Runs act(call) for a call that was entered already: from now on it is left here.
+function M.continued(call, act)
+  call.begun.entered = false
+  return concluded(call, pcall(act, call))
 end
 
 --- Goes on with a call that was entered and sent before it was looked at (fleet.call.usual). ran, reply: what came of it.
@@ -75,28 +83,17 @@ function M.answered(row, request, handle, token, ran, reply)
   return concluded(call, pcall(retry.perform, call, reply))
 end
 
---- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil.
---- Returns the value or nil, err, kind.
-function M.perform(row, request, handle, sink)
-  return perform(row, handle, sink, request)
-end
-
 --- Passes on the result of a whole call, of which the audit is told.
 function M.ended(call, value, err, kind)
   if call.write and call.context.config.audit then observers.audit(call, value, err) end
   return value, err, kind
 end
 
---- Calls a row with the arguments of its method: path arguments, parameters, options.
-function M.call(row, handle, ...)
-  return perform(row, handle, nil, core.plan(row.pointer, handle, ...))
-end
-
 --- The method of a row: function(handle, ...).
 function M.method(row)
   if usual.may_be(row) then return usual.method(row, M.perform, M.answered) end
   return function(handle, ...)
-    return M.call(row, handle, ...)
+    return M.perform(row, handle, nil, core.plan(row.pointer, handle, ...))
   end
 end
 

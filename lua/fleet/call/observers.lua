@@ -1,8 +1,8 @@
 -- Who is told of every attempt: listeners (recordings, automations), config.metrics and config.log. What they raise is theirs;
 -- what they are told has no secrets.
 
+local core = require "fleet.core"
 local on_demand = require "fleet.util.on_demand"
-local redact = require "fleet.util.redact"
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
@@ -30,7 +30,7 @@ end
 --- Whether anybody wants to know of attempts that went well.
 function M.are_there(context)
   local config = context.config
-  return context.listeners or config.log or config.metrics
+  return context.listeners or config.metrics or config.log and context.logs_attempts
 end
 
 local function measure(call, status, seconds, err, attempt, billed)
@@ -46,7 +46,7 @@ local function log(call, status, seconds, err, attempt, reply)
   local request_id = reply:header("x-txid") or reply:header("x-request-id")
   pcall(call.context.config.log, {
     time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
-    status = status, ms = seconds * 1000, request_id = request_id and redact.text(request_id, call) or nil,
+    status = status, ms = seconds * 1000, request_id = request_id and core.redact(request_id, core.call_secrets(call)) or nil,
     attempt = attempt, billing = call.row.billing, kind = err and err.kind or nil, message = err and err.message or nil,
   })
 end
@@ -58,7 +58,7 @@ function M.report(call, reply, err, attempt, billed)
   if status == 0 then status = nil end
   notify(call, status)
   if config.metrics then measure(call, status, seconds, err, attempt, billed) end
-  if config.log then log(call, status, seconds, err, attempt, reply) end
+  if config.log and call.context.logs_attempts then log(call, status, seconds, err, attempt, reply) end
 end
 
 return M

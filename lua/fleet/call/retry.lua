@@ -11,11 +11,6 @@ local tokens = require "fleet.oauth.tokens"
 
 local M = {}
 
-local function pause(call, seconds)
-  if seconds > 0 then tasks.sleep(seconds) end
-  call.facts.left = call.deadline - tasks.real()
-end
-
 -- Does what a failed attempt asks for (core.next decides); true when the next attempt may start.
 local function may_repeat(call, err, token)
   local facts = call.facts
@@ -32,7 +27,8 @@ local function may_repeat(call, err, token)
   else
     return false
   end
-  pause(call, seconds)
+  if seconds > 0 then tasks.sleep(seconds) end
+  facts.left = call.deadline - tasks.real()
   return true
 end
 

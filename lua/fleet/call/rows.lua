@@ -1,14 +1,36 @@
--- The rows of the core as Lua sees them: one list, by name and by handle and method.
+-- The rows of the core as Lua sees them: by name, by handle and method, and as one list. A row is made when it is first asked for: all
+-- of them cost as much as half of the files that a first call loads.
 
 local core = require "fleet.core"
 
-local M = { list = {}, by_name = {}, by_method = { client = {}, vehicle = {}, site = {}, partner = {}, charging = {}, user = {} } }
+local M = { by_method = {} }
 
-for _, rows in ipairs { core.endpoints(), core.commands() } do
-  for _, row in ipairs(rows) do
-    M.list[#M.list + 1] = row
-    M.by_name[row.name], M.by_method[row.handle][row.method] = row, row
-  end
+local function keep(row)
+  if row then M.by_name[row.name], M.by_method[row.handle][row.method] = row, row end
+  return row
 end
+
+-- handle: nil for all rows.
+local function made_by(handle)
+  return setmetatable({}, { __index = function(_, name) return keep(core.row_table(name, handle)) end })
+end
+
+M.by_name = made_by()
+for _, handle in ipairs { "client", "vehicle", "site", "partner", "charging", "user" } do M.by_method[handle] = made_by(handle) end
+
+local list
+
+--- All of them, endpoints first.
+function M.all()
+  if list then return list end
+  list = {}
+  for _, rows in ipairs { core.endpoints(), core.commands() } do
+    for _, row in ipairs(rows) do list[#list + 1] = rawget(M.by_name, row.name) or keep(row) end
+  end
+  return list
+end
+
+--- All of them by name, for who looks through the names.
+function M.all_by_name() return M.all() and M.by_name end
 
 return M

@@ -9,9 +9,10 @@ local tasks = require "fleet.async"
 local M = {}
 
 local host_exchange = on_demand.call("fleet.call.host_http", "exchange")
-local settings_of = setmetatable({}, { __mode = "k" }) -- context -> connection settings of the C layer
+local host_raw = on_demand.call("fleet.call.host_http", "raw")
+local kept = setmetatable({}, { __mode = "k" }) -- context -> connection settings of the C layer
 
-local function settings_for(context, unix_path, most)
+local function new_settings(context, unix_path, most)
   local config = context.config
   return core.settings {
     connect_timeout = config.connect_timeout, max_response = most or config.max_response, ca_file = config.ca_file,
@@ -22,10 +23,10 @@ end
 
 -- The service and the signing proxy are reached in two ways; both are made once.
 local function settings(context, proxied)
-  local found = settings_of[context]
+  local found = kept[context]
   if not found then
-    found = { [false] = settings_for(context, context.unix_path), [true] = settings_for(context, context.proxy_unix_path) }
-    settings_of[context] = found
+    found = { [false] = new_settings(context, context.unix_path), [true] = new_settings(context, context.proxy_unix_path) }
+    kept[context] = found
   end
   return found[proxied]
 end
@@ -35,14 +36,7 @@ end
 function M.raw(context, request, seconds)
   if context.closed then return errors.failure("closed", failure.closed_text) end
   if context.config.http then
-    local headers = {}
-    for _, line in ipairs(request.headers or {}) do
-      local name, value = string.match(line, "^([^:]+):%s*(.*)$")
-      headers[string.lower(name)] = value
-    end
-    local body = request.body
-    if type(body) == "userdata" then body = body:text() end
-    return host_exchange(context, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
+    return host_raw(context, request, seconds)
   end
   return tasks.exchange("submit_raw", request, settings(context, false), seconds)
 end
@@ -54,7 +48,7 @@ function M.fetch(context, url, seconds, limit)
   if context.config.http then
     reply = host_exchange(context, { method = "GET", url = url, headers = {} }, seconds)
   else
-    reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, settings_for(context, nil, limit), seconds)
+    reply, err = tasks.exchange("submit_raw", { method = "GET", url = url }, new_settings(context, nil, limit), seconds)
     if not reply then return { failure = "local", message = err.message } end
   end
   local cause, message = reply:failure()

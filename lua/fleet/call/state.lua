@@ -4,7 +4,7 @@ local tasks = require "fleet.async"
 
 local M = {}
 
---- What one call knows about itself. What follows the handle is what core.plan gives beside the request, if that is at hand.
+--- The state of a call that begins. What follows the handle is what core.plan gives beside the request, if that is at hand.
 function M.new(row, request, handle, timeout, idempotent, wanted_token, context, id)
   if not context then timeout, idempotent, wanted_token, context, id = request:settings(handle) end
   local real, now, wall = tasks.times()

@@ -54,7 +54,7 @@ function M.method(row, perform, answered)
     local token
     if not sent then
       token = sent == false and not wanted_token and start(waiter, request, context, token_kind, seconds)
-      if not token then return perform(row, request, handle) end
+      if not token then return perform(row, handle, nil, request) end
     end
     local way = context.way
     enter()

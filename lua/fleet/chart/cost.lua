@@ -1,6 +1,6 @@
 -- What a month cost as a picture: a bar for each day, the classes one upon another, and the share of a monthly budget that is used up.
 
-local number_format = require "fleet.util.number_format"
+local core = require "fleet.core"
 local svg = require "fleet.chart.svg"
 
 local M = {}
@@ -26,7 +26,7 @@ local dark = style("#11181b", "#e8eef0", "#93a3a9",
 -- ---- numbers ----
 
 local function usd(value)
-  return number_format.fixed(value, value < 1 and 3 or 2) .. " USD"
+  return core.fixed(value, value < 1 and 3 or 2) .. " USD"
 end
 
 local function limit_named(report, name)
@@ -52,7 +52,7 @@ local function add_grid(out, most, y_of)
   local value = 0
   while value <= most do
     out[#out + 1] = svg.line(LEFT, y_of(value), WIDTH - RIGHT, y_of(value), value == 0 and "zero" or "grid-line")
-    out[#out + 1] = svg.text(LEFT - 8, y_of(value) + 4, "faint", "end", number_format.short(value, 4))
+    out[#out + 1] = svg.text(LEFT - 8, y_of(value) + 4, "faint", "end", core.shortened(value, 4))
     value = value + step
   end
 end

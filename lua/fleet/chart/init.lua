@@ -1,7 +1,7 @@
 -- A day's or a month's energy flow, in the terminal and as a picture. What did not arrive is shown as not arrived.
 
 local errors = require "fleet.util.errors"
-local number_format = require "fleet.util.number_format"
+local core = require "fleet.core"
 local energy_series = require "fleet.energy.series"
 local svg = require "fleet.chart.svg"
 
@@ -10,7 +10,7 @@ local M = {}
 local DAY = 86400
 
 local function kwh(wh)
-  return number_format.fixed(wh / 1000, 1)
+  return core.fixed(wh / 1000, 1)
 end
 
 local function span_text(seconds)
@@ -85,7 +85,7 @@ function M.text(history, options)
   local glyphs = options and options.ascii and ascii or unicode
   local count, most = #series.steps, largest(series)
   local width = math.max(1, math.floor(COLUMNS / count))
-  local out = { string.format("%s: a full bar is %s kWh in %s, '%s' is no data", title_of(whole), number_format.fixed(most / 1000, 2),
+  local out = { string.format("%s: a full bar is %s kWh in %s, '%s' is no data", title_of(whole), core.fixed(most / 1000, 2),
     span_text(series.seconds), glyphs.missing), "" }
   for r, row in ipairs(series.rows) do
     row.missing = whole.rows[r].missing
@@ -158,7 +158,7 @@ local function draw_step(out, series, f, i)
     if height > 0 then
       local y = row.up and above - height or below
       if row.up then above = y else below = below + height end
-      local amount, at = number_format.fixed(row[i] / 1000, 2), string.sub(series.steps[i].text or "", 1, 16)
+      local amount, at = core.fixed(row[i] / 1000, 2), string.sub(series.steps[i].text or "", 1, 16)
       local tip = string.format("%s %s: %s kWh", at, row.name, amount)
       out[#out + 1] = svg.rect(x + f.step * 0.06, y, f.step * 0.88, height, classes[row.name], tip)
     end
@@ -170,7 +170,7 @@ local function draw_scale(out, f)
   for value = math.ceil(-f.down / step) * step, f.up, step do
     local y = f.zero - value * f.scale
     out[#out + 1] = svg.line(f.x, y, f.x + f.width, y, "grid-line")
-    out[#out + 1] = svg.text(f.x - 8, y + 4, "faint", "end", number_format.short(math.abs(value) / 1000, 6))
+    out[#out + 1] = svg.text(f.x - 8, y + 4, "faint", "end", core.shortened(math.abs(value) / 1000, 6))
   end
 end
 

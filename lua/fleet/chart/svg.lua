@@ -1,6 +1,6 @@
 -- The few elements our pictures are made of. Colours are classes, so that one style sheet serves light and dark pages.
 
-local number_format = require "fleet.util.number_format"
+local core = require "fleet.core"
 
 local M = {}
 
@@ -12,7 +12,7 @@ function M.escape(text)
 end
 
 local function number(value)
-  return number_format.short(value, 2)
+  return core.shortened(value, 2)
 end
 
 --- A rectangle; tip is shown when the pointer rests on it.

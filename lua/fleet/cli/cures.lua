@@ -44,7 +44,7 @@ return {
   rate_limited = {
     {
       "too many calls in a minute or a day",
-      "wait `err.retry_after` seconds; poll `car:info()`, which is free of charge and wakes nobody",
+      "wait `err.retry_after` seconds; poll `client:products()`, which is free and has the state of every car",
     },
     { "several programs share the account", "give them one store: they share the pace then" },
   },

@@ -17,7 +17,7 @@ function M.bytes(environment, label, text)
   local file, why = io.open(path, "rb")
   local content = file and file:read("*a")
   if file then file:close() end
-  if not content then usage_error.raise(string.format("'%s': %s", label, why or path .. ": it cannot be read")) end
+  if not content then usage_error.raise(string.format("'%s': cannot read %s", label, why or path)) end
   return content
 end
 

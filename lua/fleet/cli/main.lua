@@ -94,7 +94,7 @@ local function perform(context, line)
   end
   local verb, rest = verbs.find(line.words)
   line.words = rest
-  if line.options.version then verb = verbs.by_name.version end
+  if line.options.version then verb = verbs.find { "version" } end
   if line.options.help or not verb then
     context.out:write(require("fleet.cli.help").text(verb))
     return verb and 0 or line.options.help and 0 or 2

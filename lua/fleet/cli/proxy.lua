@@ -53,14 +53,32 @@ local function read_callers(path)
   return callers
 end
 
-local usual = '{"command":"%s","ms":%d,"outcome":"%s","status":%d,"time":%d.%03d,"vin":"%s","who":"%s"}\n' -- in the order of the encoder
+-- Texts of whole numbers below a thousand, each made once.
+local function texts_of(format)
+  local texts = {}
+  return function(number)
+    local text = texts[number]
+    if text then return text end
+    text = string.format(format, number)
+    if number >= 0 and number < 1000 then texts[number] = text end
+    return text
+  end
+end
 
--- An entry as JSON. Of most, all members are words and numbers of ours, which need no care.
+local plain, three_digits = texts_of("%d"), texts_of("%03d")
+local second, second_text -- of the last line
+
+local function text_of_time(time)
+  local whole = math.floor(time)
+  if whole ~= second then second, second_text = whole, string.format("%d.", whole) end
+  return second_text .. three_digits(math.floor((time - whole) * 1000 + 0.5))
+end
+
+-- An entry as JSON. Of most, all members are words and numbers of ours, which need no care: in the order of the encoder.
 local function line_of(entry)
   if entry.account or entry.kind or entry.repeated then return core.json_encode(entry) .. "\n" end
-  local whole = math.floor(entry.time)
-  return string.format(usual, entry.command, entry.ms, entry.outcome, entry.status, whole,
-    math.floor((entry.time - whole) * 1000 + 0.5), entry.vin, entry.who)
+  return '{"command":"' .. entry.command .. '","ms":' .. plain(entry.ms) .. ',"outcome":"' .. entry.outcome .. '","status":'
+    .. plain(entry.status) .. ',"time":' .. text_of_time(entry.time) .. ',"vin":"' .. entry.vin .. '","who":"' .. entry.who .. '"}\n'
 end
 
 --- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen().
@@ -86,20 +104,23 @@ end
 
 -- One per account, on one store: the first account is that of the command line.
 local function open_clients(context, given, names)
-  local first = tables.copy(given)
-  local client, err, kind = context:check(context.environment.new, first)
+  local function open(settings)
+    local made, err, kind = context:check(context.environment.new, settings)
+    if made then core.context(made).logs_attempts = context.options.verbose ~= nil end -- else its log leaves them out
+    return made, err, kind
+  end
+  local client, err, kind = open(tables.copy(given))
   if not client then return nil, err, kind end
   local accounts = {}
   for _, name in ipairs(names or {}) do
-    accounts[name], err = context:check(context.environment.new, tables.copy(given, { account = name, store = core.context(client).store }))
+    accounts[name], err = open(tables.copy(given, { account = name, store = core.context(client).store }))
     if not accounts[name] then return nil, err, err.kind end
   end
   return client, accounts
 end
 
 --- The options of fleet.proxy.new, with clients that are made for it, from the line and the files as they are now. kept: { audit =,
---- metrics = } that outlast a reload. Returns them, or
---- nil, err, kind.
+--- metrics = } that outlast a reload. Returns them, or nil, err, kind.
 function M.options(context, given, kept)
   local environment = context.environment
   local settings = options.for_client(environment, context.options)
@@ -110,8 +131,8 @@ function M.options(context, given, kept)
     client = client, accounts = accounts, listen = given.listen or default_socket(environment),
     secret_file = given.secret_file or default_secret(environment), secret_file_given = given.secret_file ~= nil,
     certificate = given.certificate, certificate_key = given.certificate_key, client_ca = given.client_ca, names = given.host,
-    pass_through = given.pass_through, callers = read_callers(given.callers), per_minute = given.per_minute, audit = kept.audit,
-    max_connections = given.max_connections, log = context:log(), getenv = environment.getenv,
+    pass_through = given.pass_through, callers = read_callers(given.callers), per_minute = given.per_minute,
+    audit = kept.audit, audit_waits = false, max_connections = given.max_connections, log = context:log(), getenv = environment.getenv,
   }
 end
 

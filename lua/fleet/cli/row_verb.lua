@@ -1,7 +1,7 @@
 -- A row as a verb: the words and name=value pairs of the command line become the arguments of the row's call.
 
 local argv = require "fleet.cli.argv"
-local bulk = require "fleet.cli.bulk"
+local bulk_options = require "fleet.cli.bulk.options"
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
@@ -172,7 +172,7 @@ local function find_vehicles(context, row, args, call_options)
 end
 
 local function check_stray(row, line)
-  local name = bulk.stray(line.options)
+  local name = bulk_options.stray(line.options)
   if not name then return end
   usage_error.raise(string.format("option '%s' is for many vehicles: add --all, --vins FILE, --state or --model", argv.written(name)),
     { row.name })
@@ -180,11 +180,11 @@ end
 
 --- Makes the row's call. Returns its value, or nil, err, kind.
 function M.run(context, row, line)
-  local many = bulk.asked(line.options)
+  local many = bulk_options.asked(line.options)
   if not many then check_stray(row, line) end
   local args = M.arguments(context.environment, row, line, many)
   local call_options = options.given(context.environment, options.call, line.options)
-  if many then return bulk.run(context, row, args, line, call_options) end
+  if many then return require("fleet.cli.bulk").run(context, row, args, line, call_options) end
   local client = context:client()
   local found, err, kind = find_vehicles(context, row, args, call_options)
   if not found then return nil, err, kind end

@@ -66,7 +66,7 @@ local units
 
 local function read_units()
   units = {}
-  for _, row in ipairs(require("fleet.call.rows").list) do
+  for _, row in ipairs(require("fleet.call.rows").all()) do
     local of = {}
     for _, param in ipairs(row.params) do of[param.name] = param.unit end
     for field, param in string.gmatch(row.settle or "", "([%w_]+) [=~] %$([%w_]+)") do units[field] = of[param] end
@@ -74,8 +74,9 @@ local function read_units()
 end
 
 local function with_unit(name, value)
+  if type(value) ~= "number" then return plain(value) end
   if not units then read_units() end
-  if type(value) ~= "number" or not units[name] then return plain(value) end
+  if not units[name] then return plain(value) end
   return plain(value) .. " " .. units[name]
 end
 

@@ -8,10 +8,9 @@
 local tables = require "fleet.util.tables"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
-local rows = require "fleet.call.rows"
 local unpack = require("fleet.util.compat").unpack
 
-local M = { list = {}, by_name = {}, rows = {} }
+local M = {}
 
 -- The files by task, in the order in which `fleet help` names them.
 local tasks = {
@@ -22,53 +21,106 @@ local tasks = {
   { "Look things up", { "help", "explain", "endpoints", "version", "completion" } },
 }
 
-local of_rows = options.by_name(options.own, options.client, options.call)
-local of_vehicle_rows = options.by_name(options.own, options.client, options.call, options.bulk)
+-- The files whose verbs begin with another word than the file's name.
+local first_words = { account = { "token", "refresh", "keep_alive", "business_login", "region" }, endpoints = { "endpoints", "commands" } }
 
-local function add(verb)
-  if M.by_name[verb.name] then error("two verbs are called '" .. verb.name .. "'") end
-  M.by_name[verb.name] = verb
-end
+-- ---- one verb: its file alone is read, because a command line needs no other ----
 
-local function add_file(file, task)
-  for _, verb in ipairs(require("fleet.cli.verbs." .. file)) do
+local by_file = {} -- file -> its verbs
+
+local function load_file(file, task)
+  if by_file[file] then return by_file[file] end
+  local list = require("fleet.cli.verbs." .. file)
+  for _, verb in ipairs(list) do
     verb.options = options.by_name(options.own, verb.local_only and {} or options.client, verb.takes or {})
     verb.task = task
-    M.list[#M.list + 1] = verb
-    add(verb)
+  end
+  by_file[file] = list
+  return list
+end
+
+local files = {} -- first word of a verb's name -> { file, task }
+for _, task in ipairs(tasks) do
+  for _, file in ipairs(task[2]) do
+    for _, word in ipairs(first_words[file] or { file }) do files[word] = { file, task[1] } end
   end
 end
 
-for _, task in ipairs(tasks) do
-  for _, file in ipairs(task[2]) do add_file(file, task[1]) end
+local of_rows, of_vehicle_rows = {}, {}
+
+local function options_of_row(row)
+  local list = row.handle == "vehicle" and of_vehicle_rows or of_rows
+  if not next(list) then tables.add(list, options.by_name(options.own, options.client, options.call)) end
+  if list == of_vehicle_rows then tables.add(list, options.by_name(options.bulk)) end
+  return list
 end
 
-for _, row in ipairs(rows.list) do
-  local verb = {
-    name = row.name, doc = row.doc, row = row, options = row.handle == "vehicle" and of_vehicle_rows or of_rows,
+local verbs_of_rows = {}
+
+local function of_row(row)
+  local verb = verbs_of_rows[row.name] or {
+    name = row.name, doc = row.doc, row = row, options = options_of_row(row),
     run = function(context, line) return require("fleet.cli.row_verb").run(context, row, line) end,
     show = function(out, value) require("fleet.cli.show").result(out, row, value) end,
   }
-  M.rows[#M.rows + 1] = verb
-  add(verb)
+  verbs_of_rows[row.name] = verb
+  return verb
 end
 
---- Every option of every verb by name: what the command line is split by before the verb is known.
-M.options = {}
-for _, verb in ipairs(M.list) do
-  for name, option in pairs(verb.options) do M.options[name] = option end
+local function named(name)
+  local file = files[string.match(name, "^[^.]*")]
+  for _, verb in ipairs(file and load_file(file[1], file[2]) or {}) do
+    if verb.name == name then return verb end
+  end
+  local row = require("fleet.call.rows").by_name[name]
+  return row and of_row(row)
 end
-for name, option in pairs(of_vehicle_rows) do M.options[name] = option end
+
+-- ---- all of them, made when one of these names is asked for ----
+
+local function add(all, verb)
+  if all.by_name[verb.name] then error("two verbs are called '" .. verb.name .. "'") end
+  all.by_name[verb.name] = verb
+  tables.add(all.options, verb.options)
+end
+
+--- list: those that are not rows; rows: those that are; by_name; options: every option of every verb by name, what the command
+--- line is split by where the verb is not known.
+local function make_all()
+  local all = { list = {}, rows = {}, by_name = {}, options = {} }
+  for _, row in ipairs(require("fleet.call.rows").all()) do
+    all.rows[#all.rows + 1] = of_row(row)
+    add(all, of_row(row))
+  end
+  for _, task in ipairs(tasks) do
+    for _, file in ipairs(task[2]) do
+      for _, verb in ipairs(load_file(file, task[1])) do
+        all.list[#all.list + 1] = verb
+        add(all, verb)
+      end
+    end
+  end
+  return all
+end
+
+local of_all = { list = true, rows = true, by_name = true, options = true }
+
+setmetatable(M, { __index = function(_, name) return of_all[name] and tables.add(M, make_all())[name] or nil end })
+
+-- A verb's own options first: the others are read only for one that the verb does not take.
+local function with_all(own)
+  return setmetatable(tables.copy(own), { __index = function(_, name) return M.options[name] end })
+end
 
 --- What a command line is split by: two verbs may read one name differently, and the first word names the verb.
 function M.options_of(arguments)
   for _, text in ipairs(arguments) do
     if string.sub(text, 1, 1) ~= "-" then
-      local verb = M.by_name[text]
-      return verb and tables.copy(M.options, verb.options) or M.options
+      local verb = named(text)
+      return verb and with_all(verb.options) or M.options
     end
   end
-  return M.options
+  return with_all(options.by_name(options.own))
 end
 
 -- ---- finding one by the words of a command line ----
@@ -89,7 +141,7 @@ end
 
 --- The verbs of a group ("tariff", "charging") as names, when that is all that the words say; else nil.
 function M.group(given)
-  if given[1] == nil or given[2] ~= nil or M.by_name[given[1]] then return nil end
+  if given[1] == nil or given[2] ~= nil or named(given[1]) then return nil end
   local names = {}
   for i, name in ipairs(members_of(given[1])) do names[i] = given[1] .. "." .. name end
   return #names > 0 and names or nil
@@ -124,8 +176,8 @@ end
 --- The verb that the first words name, nil when there are none, and the words that are left. Raises for an unknown one.
 function M.find(given)
   if given[1] == nil then return nil, given end
-  local two = given[2] and M.by_name[given[1] .. "." .. given[2]]
-  local verb = two or M.by_name[given[1]] or unknown(given)
+  local two = given[2] and named(given[1] .. "." .. given[2])
+  local verb = two or named(given[1]) or unknown(given)
   local rest = {}
   for i = two and 3 or 2, #given do rest[#rest + 1] = given[i] end
   return verb, rest

@@ -1,10 +1,10 @@
 -- The end of clients: what a store still holds back is written, for one client or, at the end of a program, for all.
 
+local calls = require "fleet.async.calls"
 local core = require "fleet.core"
 local count = require "fleet.budget.count"
 local observers = require "fleet.call.observers"
 local sessions = require "fleet.signing.session_pool"
-local tasks = require "fleet.async"
 
 local M = {}
 
@@ -46,7 +46,7 @@ local function save(context)
   return not saved and err or not flushed and why or nil
 end
 
-tasks.on_save(function()
+function calls.save()
   local failed
   for context in pairs(open_contexts) do
     local failure = save(context)
@@ -54,6 +54,6 @@ tasks.on_save(function()
   end
   if failed then return nil, failed, failed.kind end
   return true
-end)
+end
 
 return M

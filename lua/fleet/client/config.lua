@@ -1,8 +1,6 @@
 -- The options of fleet.new: checked against their rows, completed, and made into addresses, by the core (src/bind/client).
 
 local core = require "fleet.core"
-local errors = require "fleet.util.errors"
-local hostname = require "fleet.util.hostname"
 local limits = require "fleet.budget.limits"
 local prices = require "fleet.budget.prices"
 
@@ -13,11 +11,6 @@ local members = {
   budgets = function(value) limits.read(value) end,
   pacing = function(value) prices.check("pacing", value, 1) end,
   prices = function(value) prices.check("prices", value, 0) end,
-  metrics = function(value)
-    if type(value) == "function" or (getmetatable(value) or {}).__call then return end
-    errors.usage("fleet.new: option 'metrics' must be a function, or fleet.metrics.prometheus()")
-  end,
-  domain = function(value) hostname.check("fleet.new", value) end,
 }
 
 local config_mt = { __index = core.option_defaults() }

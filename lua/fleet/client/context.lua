@@ -124,7 +124,7 @@ end
 function M.new(config, vendor, addresses, store, keys)
   local context = { -- false: every call asks, and what is not there costs a look at all the parts
     config = config, vendor = vendor, generation = tasks.generation(), store = store, keys = keys, under_way = 0, closed = false,
-    listeners = false, alarmed = false,
+    listeners = false, alarmed = false, logs_attempts = true,
   }
   context.owns_store = type(config.store) ~= "table" and type(config.store) ~= "userdata"
   return setmetatable(tables.add(context, addresses), metatable)

@@ -92,9 +92,7 @@ local function in_doubt(err, row, request, handle)
   return nil, err, err.kind
 end
 
-local function mismatch(row)
-  return errors.new("conflict", row.name .. ": the service accepted the setting, but reading it back does not show it")
-end
+local mismatch = "%s: the service accepted the setting, but reading it back does not show it"
 
 -- Looks until what was set shows, until the deadline of the loop's clock. Returns value, or nil, err, kind.
 local function read_back(row, request, handle, value, deadline)
@@ -103,7 +101,7 @@ local function read_back(row, request, handle, value, deadline)
     local shown, err = look(handle, row, request:params(), { timeout = math.max(pauses:left(), 1) })
     if err then return in_doubt(err, row, request, handle) end
     if shown then return value end
-    if not pauses:again() then return in_doubt(mismatch(row), row, request, handle) end
+    if not pauses:again() then return in_doubt(errors.new("conflict", mismatch:format(row.name)), row, request, handle) end
   end
 end
 
@@ -114,7 +112,7 @@ function M.set(row, request, handle)
     return unsupported(row, "it cannot be read back: nothing was sent", { outcome = "not_sent" })
   end
   local deadline = tasks.now() + (request:settings() or core.context(handle).config.timeout)
-  local value, err, kind = calls.perform(row, request, handle)
+  local value, err, kind = calls.perform(row, handle, nil, request)
   if err or not back then return value, err, kind end
   return read_back(row, request, handle, value, deadline)
 end

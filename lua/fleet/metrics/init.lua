@@ -94,7 +94,17 @@ function collector_mt.__call(collector, event)
   if fn then fn(collector.registry, event) end
 end
 
-collector_mt.__index = { text = function(collector) return collector.registry:text() end }
+-- The function that counts an event of the name "attempt" again and again, but for its seconds: fn(seconds).
+local function attempts(collector, event)
+  local series = series_of(collector.registry, event)
+  return function(seconds)
+    series.attempts(1)
+    series.seconds(seconds)
+    if event.billed then count_billed(collector.registry, series, event) end
+  end
+end
+
+collector_mt.__index = { text = function(collector) return collector.registry:text() end, attempts = attempts }
 
 --- A collector: fleet.new{ metrics = collector }, for one client or for all; collector:text() is what a scrape of /metrics
 --- answers with.

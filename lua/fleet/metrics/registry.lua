@@ -53,7 +53,7 @@ end
 local function new_series(family, text)
   local series = { text = text, value = 0 }
   if family.kind == "histogram" then
-    series.count, series.inside, series.bounds, series.most = 0, {}, family.buckets, #family.buckets
+    series.count, series.inside, series.bounds, series.most, series.last = 0, {}, family.buckets, #family.buckets, 1
     for i = 1, series.most + 1 do series.inside[i] = 0 end
   end
   family.series[text], family.count = series, family.count + 1
@@ -72,12 +72,14 @@ end
 
 -- ---- counting ----
 
--- In the narrowest bucket that holds it: the text adds them up.
+-- In the narrowest bucket that holds it: the text adds them up. Values that come one after the other are often alike: it is
+-- looked for from the last one's.
 local function observe(series, value)
-  local bounds, i = series.bounds, 1
+  local bounds, most, i = series.bounds, series.most, series.last
   series.value, series.count = series.value + value, series.count + 1
-  while i <= series.most and value > bounds[i] do i = i + 1 end
-  series.inside[i] = series.inside[i] + 1
+  while i > 1 and value <= bounds[i - 1] do i = i - 1 end
+  while i <= most and value > bounds[i] do i = i + 1 end
+  series.last, series.inside[i] = i, series.inside[i] + 1
 end
 
 --- Adds to a counter. labels: { name = text }, those that were declared; amount: 1 when left out.

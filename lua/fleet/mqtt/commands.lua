@@ -11,7 +11,6 @@ local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local things = require "fleet.mqtt.things"
-local utf8 = require "fleet.util.utf8"
 local values = require "fleet.mqtt.values"
 
 local M = {}
@@ -45,7 +44,7 @@ local function check_payload(payload, size)
   if not payload or #payload > longest_payload then
     return nil, string.format("the payload has %d bytes: at most %d are taken", size or #payload, longest_payload)
   end
-  if not utf8.valid(payload) then return nil, "the payload is not UTF-8" end
+  if not core.utf8_valid(payload) then return nil, "the payload is not UTF-8" end
   return true
 end
 

@@ -8,7 +8,6 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tasks = require "fleet.async"
 local compat = require "fleet.util.compat"
-local utf8 = require "fleet.util.utf8"
 
 local M = {}
 
@@ -237,7 +236,7 @@ end
 
 --- What a retained topic says from now on; again = true: also where it said so already.
 function Link:set(topic, payload, again)
-  payload = utf8.repaired(payload)
+  payload = core.utf8_repaired(payload)
   if self.wanted[topic] == payload and not again then return end
   self.wanted[topic] = payload
   mark(self, topic)
@@ -256,7 +255,7 @@ function Link:say(topic, payload)
     table.remove(self.answers, 1)
     self.dropped = self.dropped + 1
   end
-  self.answers[#self.answers + 1] = { topic = topic, payload = utf8.repaired(payload) }
+  self.answers[#self.answers + 1] = { topic = topic, payload = core.utf8_repaired(payload) }
   pump(self)
   rewatch(self)
 end

@@ -5,7 +5,7 @@ local entities = require "fleet.mqtt.entities"
 local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
-local utf8 = require "fleet.util.utf8"
+local core = require "fleet.core"
 
 local M = {}
 
@@ -92,7 +92,7 @@ local function of_list(list)
   local set = {}
   for _, name in ipairs(list) do
     local row = type(name) == "string" and rows.by_name[name]
-    if not row then errors.unknown_name(where, "command", tostring(name), rows.by_name) end
+    if not row then errors.unknown_name(where, "command", tostring(name), rows.all_by_name()) end
     set[name] = true
   end
   return set
@@ -128,7 +128,7 @@ end
 
 local function check_topic(name, text)
   local ends_well = text ~= "" and not string.find(text, "^/") and not string.find(text, "/$")
-  if not ends_well or string.find(text, "[+#%c]") or not utf8.valid(text) then
+  if not ends_well or string.find(text, "[+#%c]") or not core.utf8_valid(text) then
     errors.usage("%s: option '%s' must be the beginning of a topic in UTF-8, without + and #", where, name)
   end
 end

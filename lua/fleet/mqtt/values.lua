@@ -1,7 +1,6 @@
 -- From what was read to what a host is told, and from what a host asks for to a call. Pure.
 
 local core = require "fleet.core"
-local number_format = require "fleet.util.number_format"
 local rows = require "fleet.call.rows"
 
 local M = {}
@@ -25,7 +24,7 @@ end
 local function number_text(value)
   if value ~= value or value == math.huge or value == -math.huge then return nil end
   if value == math.floor(value) and math.abs(value) < 1e15 then return string.format("%d", value) end
-  return number_format.short(value, 3)
+  return core.shortened(value, 3)
 end
 
 --- Text of others as one line of bounded length, cut between characters.

@@ -115,6 +115,11 @@ function Slot.saved(slot, token)
   return token
 end
 
+--- Notes that the service refused a refresh token, so that it is not offered again at every call.
+function Slot.refuse(slot, token)
+  slot.refused, slot.refused_at = token, (slot.context.clock())
+end
+
 --- Something raised out of the exchange of this kind, if there is one.
 function Slot.interrupted(slot)
   if slot.exchange then slot.exchange.running = false end
@@ -218,11 +223,6 @@ function M.close(context)
     if slot.refused then slot.refused:close() end
   end
   context.tokens = nil
-end
-
---- Notes that the service refused a refresh token, so that it is not offered again at every call.
-function Slot.refuse(slot, token)
-  slot.refused, slot.refused_at = token, (slot.context.clock())
 end
 
 return M

@@ -1,6 +1,6 @@
 -- The tokens of an account: three kinds (user, partner, business), each with the one grant by which it is refreshed.
 --
--- A token is never lost: lua/fleet/oauth/refresh.lua has the sequence. Here stands what each kind is refreshed with, and
+-- No failure loses a token: lua/fleet/oauth/exchange.lua has the sequence. Here stands what each kind is refreshed with, and
 -- what a caller who needs a token gets when that fails.
 
 local check_options = require "fleet.util.check_options"
@@ -11,7 +11,7 @@ local endpoint = require "fleet.oauth.token_endpoint"
 local need = core.token_need
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
-local refresh_under_lease = require "fleet.oauth.refresh"
+local exchange_under_lease = require "fleet.oauth.exchange"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -35,12 +35,12 @@ local function apart(slot, key, grant, seconds, patience)
   local context = slot.context
   seconds = seconds or context.config.timeout or 30
   patience = patience or seconds
-  if not context.spawn then return refresh_under_lease(slot, grant, patience) end
+  if not context.spawn then return exchange_under_lease(slot, grant, patience) end
   local flights = context.tokens.flights
   if flights[key] and flights[key].state ~= "failed" then return await(context, flights[key], seconds) end
   local ended = false
   local flight = context.spawn(function()
-    local ok, token, err, kind = pcall(refresh_under_lease, slot, grant, patience)
+    local ok, token, err, kind = pcall(exchange_under_lease, slot, grant, patience)
     ended, flights[key] = true, nil
     if not ok then error(token, 0) end
     return token, err, kind
@@ -150,13 +150,7 @@ end
 --- A business token. options: auth_code, from the vendor's business consent; scopes, a list (default:
 --- config.scopes). The code is not kept: when the token has ended, after hours, the business hands out another.
 function M.business_login(context, options)
-  options = options or {}
-  if type(options.auth_code) ~= "string" or options.auth_code == "" then
-    errors.usage("bad option 'auth_code': the code of the business's consent expected")
-  end
-  local asked = core.scope_text(options.scopes or context.config.scopes, "scopes")
-  if not asked then errors.usage("bad option 'scopes': a business token needs them") end
-  return signed_in(context, "business", { kind = "business", scope = asked, auth_code = options.auth_code })
+  return signed_in(context, "business", core.business_grant(options or {}, context.config))
 end
 
 --- A user's pair for the code of a callback: lua/fleet/oauth/authorize.lua. given: code, redirect_uri, code_verifier, nonce.

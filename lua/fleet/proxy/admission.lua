@@ -49,6 +49,10 @@ local function with_token(token, caller, digest)
   return caller, token, digest
 end
 
+local function secret_needed()
+  return unauthorized("the proxy's secret is needed as bearer token")
+end
+
 local function on_tcp(self, request, asked)
   local callers, authorization = self.callers, asked.headers.authorization
   if self.pass_through then
@@ -62,14 +66,17 @@ local function on_tcp(self, request, asked)
     caller = callers:by_common_name(name)
   end
   if caller then return caller, nil end
-  return nil, unauthorized("the proxy's secret is needed as bearer token")
+  return nil, secret_needed()
 end
 
 local function on_socket(self, request, asked)
   local _, uid = request:peer()
   local authorization = asked.headers.authorization
   local caller, digest = self.callers:on_socket(authorization, uid)
-  if not self.pass_through then return caller, nil end
+  if not self.pass_through then
+    if self.callers:is_wrong(authorization) then return nil, secret_needed() end
+    return caller, nil
+  end
   local token = self.callers:token_of(authorization)
   if token then return caller, token, digest end
   return nil, unauthorized("a token of the service is needed: it is passed on")
@@ -90,6 +97,12 @@ end
 function M:caller(request, asked)
   if self.socket then return on_socket(self, request, asked) end
   return on_tcp(self, request, asked)
+end
+
+--- Whether who asks is told by the connection, too, and not by what the request says alone.
+function M:asks_peer()
+  if self.socket then return next(self.callers.by_uid) ~= nil end
+  return self.asks_certificates or self.pass_through and self.callers.per_minute ~= nil
 end
 
 --- Whether the proxy's figures are the caller's to read. They name the accounts that are held; a token that is passed on is not

@@ -14,6 +14,8 @@ local M = {}
 M.__index = M
 
 local shortest_secret = 16 -- bytes
+local most_per_minute = 1e6
+local own_secret = "secret" -- the name of whoever says the proxy's own secret
 local where = "fleet.proxy.new"
 
 -- ---- the table of callers ----
@@ -25,7 +27,7 @@ local members = {
 
 local function check_rows(name, list)
   for _, row in ipairs(list) do
-    if not rows.by_name[row] then errors.unknown_name(where .. ": caller '" .. name .. "'", "row", tostring(row), rows.by_name) end
+    if not rows.by_name[row] then errors.unknown_name(where .. ": caller '" .. name .. "'", "row", tostring(row), rows.all_by_name()) end
   end
 end
 
@@ -43,6 +45,12 @@ local function check_member(name, member, value)
   if type(value) ~= wanted then errors.usage("%s: caller '%s': '%s' is a %s", where, name, member, wanted) end
 end
 
+local function check_per_minute(whose, value)
+  if value and not (value > 0 and value < most_per_minute) then
+    errors.usage("%s: %s'per_minute' is a number above 0 and below %d", where, whose, most_per_minute)
+  end
+end
+
 local function check(name, given)
   if type(name) ~= "string" or not string.find(name, "^[%w_%.%-]+$") or #name > 64 then
     errors.usage("%s: a caller's name is 1 to 64 letters, digits, '_', '.' or '-', not '%s'", where, tostring(name))
@@ -57,9 +65,7 @@ local function check(name, given)
   if given.secret_sha256 and not string.find(given.secret_sha256, "^%x+$") or given.secret_sha256 and #given.secret_sha256 ~= 64 then
     errors.usage("%s: caller '%s': 'secret_sha256' is 64 hexadecimal digits", where, name)
   end
-  if given.per_minute and not (given.per_minute > 0 and given.per_minute < 1e6) then
-    errors.usage("%s: caller '%s': 'per_minute' is a number above 0", where, name)
-  end
+  check_per_minute("caller '" .. name .. "': ", given.per_minute)
 end
 
 local function new_caller(name, given, per_minute)
@@ -80,25 +86,22 @@ end
 
 --- new { callers = { name = … } or nil, secret = one for whoever may do everything, or nil, per_minute = for each, or nil }
 function M.new(options)
+  check_per_minute("option ", options.per_minute)
   local self = setmetatable({
     by_secret = {}, by_certificate = {}, by_uid = {}, by_name = {}, tokens = 0, networks = {}, network_count = 0,
   }, M)
   self.per_minute, self.named = options.per_minute, options.callers ~= nil
   for name, given in pairs(options.callers or {}) do
     check(name, given)
+    if name == own_secret then errors.usage("%s: caller '%s': the name is that of the proxy's own secret", where, name) end
     add(self, name, given, options.per_minute)
   end
   if options.secret then
-    check("secret", { secret = options.secret })
-    add(self, "secret", { secret = options.secret }, options.per_minute)
+    check(own_secret, { secret = options.secret })
+    add(self, own_secret, { secret = options.secret }, options.per_minute)
   end
   self.anybody = self.by_name["local"] or new_caller("local", {}, options.per_minute)
   return self
-end
-
---- Whether anybody can identify himself at all.
-function M:has_secrets()
-  return next(self.by_secret) ~= nil
 end
 
 -- ---- who it is ----
@@ -154,6 +157,11 @@ end
 function M:on_socket(authorization, uid)
   local caller, digest = self:by_bearer(authorization)
   return caller or self.by_uid[uid] or self.anybody, digest
+end
+
+--- Whether what he says is the secret of nobody. Where no secret is listed it says nothing: most clients cannot do without a token.
+function M:is_wrong(authorization)
+  return authorization ~= nil and next(self.by_secret) ~= nil and not self:by_bearer(authorization)
 end
 
 -- ---- callers who bring a token that only the service can judge ----

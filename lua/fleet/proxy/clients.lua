@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local session_pool = require "fleet.signing.session_pool"
 
 local M = {}
 M.__index = M
@@ -23,7 +24,7 @@ end
 
 -- One vehicle has one session with one key in this process, whichever account a command comes from.
 local function share_sessions(first, other)
-  if first.keys[1]:fingerprint() == other.keys[1]:fingerprint() then other.sessions = first.sessions end
+  if first.keys[1]:fingerprint() == other.keys[1]:fingerprint() then session_pool.share(first, other) end
 end
 
 --- new(client, accounts): the client of callers who name no account, and further ones by name, or nil.
@@ -87,11 +88,12 @@ local function close(self)
 end
 M.close = close
 
---- A request begins to use them, and has ended; the last one of retired clients closes them.
+--- A request begins to use them.
 function M:enter()
   self.users = self.users + 1
 end
 
+--- A request has ended; the last one of retired clients closes them.
 function M:leave()
   self.users = self.users - 1
   if self.successor and self.users == 0 then close(self) end

@@ -11,6 +11,7 @@ local replies = require "fleet.proxy.replies"
 local services = require "fleet.proxy.service"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local usual = require "fleet.proxy.usual"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -27,7 +28,7 @@ local grace = 5 -- seconds that an answer may take beyond the call's own limit
 local types = {
   client = "any", accounts = "table", listen = "string", secret = "string", secret_file = "string", certificate = "string",
   certificate_key = "string", client_ca = "string", names = "table", pass_through = "boolean", callers = "table",
-  per_minute = "number", audit = "function", log = "function", max_connections = "number", timeout = "number",
+  per_minute = "number", audit = "function", audit_waits = "boolean", log = "function", max_connections = "number", timeout = "number",
   secret_file_given = "boolean", getenv = "function",
 }
 
@@ -42,9 +43,6 @@ local function check_options(options)
   end
   if not options.client then errors.usage("fleet.proxy.new: option 'client' is missing: a client with a key") end
   if not options.listen then errors.usage("fleet.proxy.new: option 'listen' is missing: unix:/path or 127.0.0.1:port") end
-  if options.per_minute and (options.per_minute <= 0 or options.per_minute ~= options.per_minute) then
-    errors.usage("fleet.proxy.new: option 'per_minute' is a number above 0")
-  end
 end
 
 -- ---- requests ----
@@ -65,17 +63,43 @@ local function failed(self, request, raised)
   respond(self, request, replies.error(500, "internal_error", "the proxy failed", { ["x-fleet-outcome"] = "unknown" }))
 end
 
--- The request is in nobody's hands but this task's: whatever is raised, it is answered.
-local function serve(self, request, asked, caller, token, digest)
-  local service, users = self.service, self.service.clients
-  local metrics = service.metrics
-  users:enter()
-  metrics.in_flight, self.in_flight = metrics.in_flight + 1, self.in_flight + 1
-  local ran, status, headers, body = pcall(service.handle, service, caller, asked, token, digest, request)
-  metrics.in_flight, self.in_flight = metrics.in_flight - 1, self.in_flight - 1
-  users:leave()
+-- The request is in nobody's hands but this task's: whatever is raised, it is answered. It has entered.
+local function answer(self, service, request, ...)
+  local ran, status, headers, body, call = pcall(service.handle, service, ...)
+  service.metrics.in_flight, self.in_flight = service.metrics.in_flight - 1, self.in_flight - 1
+  service.clients:leave()
   if not ran then return failed(self, request, status) end
   respond(self, request, status, headers, body)
+  return call
+end
+
+local admit
+
+-- decided: the admission that let it in. Where a reload came since, others may come in: it is decided anew.
+local function serve(self, decided, request, asked, caller, token, digest)
+  if self.admission ~= decided then return admit(self, request, asked) end
+  local service = self.service
+  service.clients:enter()
+  service.metrics.in_flight, self.in_flight = service.metrics.in_flight + 1, self.in_flight + 1
+  local call = answer(self, service, request, caller, asked, token, digest, request)
+  local known = call and call.done_signed and usual.known(self, call, asked)
+  if known then request:remember(known) end
+end
+
+-- What was begun as a usual command and turns out not to be one. It has entered.
+local function go_on(self, request, known, begun)
+  local call = known.call
+  local ran, raised = pcall(answer, self, known.service, request, call.caller, nil, call.token, call.digest, request, begun)
+  usual.let_go(known, begun)
+  if not ran then error(raised, 0) end
+end
+
+--- Ends a request of which something was raised that nobody expected.
+Proxy.failed = failed
+
+--- Goes on with a command that is on its way, from its reply on: for fleet.proxy.usual.
+function Proxy:go_on(request, known, begun)
+  tasks.spawn(go_on, self, request, known, begun)
 end
 
 local function health(self)
@@ -100,7 +124,7 @@ local function show_metrics(self, request)
   respond(self, request, status, headers, body)
 end
 
-local function admit(self, request, asked)
+function admit(self, request, asked)
   local status, headers, body = self.admission:objection(asked)
   if status then return respond(self, request, status, headers, body) end
   if asked.path == "/health" and asked.method == "GET" then return respond(self, request, health(self)) end
@@ -110,7 +134,7 @@ local function admit(self, request, asked)
     if self.admission:shows_figures(asked) then return tasks.spawn(show_metrics, self, request) end
     return respond(self, request, replies.error(403, "forbidden", "the figures need the proxy's own secret"))
   end
-  tasks.spawn(serve, self, request, asked, caller, token, digest)
+  tasks.spawn(serve, self, self.admission, request, asked, caller, token, digest)
 end
 
 -- ---- opening ----
@@ -126,6 +150,9 @@ local function open_server(self, options, place, before)
     certificate_key = place.certificate_key, client_ca = place.client_ca, max_body = largest_body,
     max_connections = options.max_connections or 512, arrival = arrival, timeout = client_timeout(options) + grace,
     on_request = function(request, asked) admit(self, request, asked) end,
+    on_known = function(request, known, body, authorization)
+      if not usual.begin(self, request, known, body, authorization) then admit(self, request, request:fields()) end
+    end,
   }
 end
 
@@ -149,6 +176,7 @@ end
 local function serving(options, metrics)
   local made = services.new {
     clients = clients.new(options.client, options.accounts), timeout = client_timeout(options), audit = options.audit,
+    audit_waits = options.audit ~= nil and options.audit_waits ~= false,
   }
   made.metrics = metrics or made.metrics
   return made
@@ -183,8 +211,8 @@ end
 
 --- A proxy. options: client (with a key; its account's tokens are held), accounts (further clients by name), listen
 --- ("unix:/path", "127.0.0.1:port", "[::1]:port", "systemd"), secret or secret_file, certificate, certificate_key, client_ca
---- (files), names (further host names of TCP), pass_through, callers, per_minute, audit (function), log (function),
---- max_connections (512), timeout (the client's). See doc/manual/proxy.md.
+--- (files), names (further host names of TCP), pass_through, callers, per_minute, audit (function), audit_waits (false: audit
+--- never waits), log (function), max_connections (512), timeout (the client's). See doc/manual/proxy.md.
 --- Returns a proxy with url and secret_file, or nil, err, kind when it cannot listen. Raises for a wrong option, and for an
 --- address that would be open to others.
 function M.new(options)

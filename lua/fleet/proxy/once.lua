@@ -1,7 +1,7 @@
 -- A caller's Idempotency-Key: the first result for ten minutes, whichever proxy of one store is asked.
 --
 -- The record is a claim before anything is sent, and becomes the result after it. Who holds its lease is at work; a claim that
--- nobody holds belongs to one who died, and nobody knows what he had sent: that is answered as unknown, and never sent again.
+-- nobody holds belongs to one who died, and nobody knows what he had sent: that is answered as unknown until the claim has ended.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -91,8 +91,8 @@ end
 
 --- The answer that goes with a caller's key: that of act(), which is called once at most, or the stored one. act returns its answer
 --- and whether nothing was sent: the key is free again then.
--- digest: of the request, so that a key which is used twice for different things is refused; seconds: how long to wait for
--- another who is at work. Returns a table, or nil, err.
+--- digest: of the request, so that a key which is used twice for different things is refused; seconds: how long to wait for
+--- another who is at work. Returns a table, or nil, err.
 function M.perform(store, caller, key, digest, seconds, act)
   local name = key_of(caller, key)
   local pauses = tasks.pauses(seconds, first_pause, longest_pause)

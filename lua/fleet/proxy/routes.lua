@@ -18,7 +18,7 @@ local function child(node, part)
 end
 
 local root = new_node()
-for _, row in ipairs(rows.list) do
+for _, row in ipairs(rows.all()) do
   local node = root
   for part in string.gmatch(row.path, "[^/]+") do node = child(node, part) end
   node.rows[#node.rows + 1] = row

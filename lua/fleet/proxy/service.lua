@@ -11,19 +11,22 @@ local replies = require "fleet.proxy.replies"
 local routes = require "fleet.proxy.routes"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local transport = require "fleet.signing.transport"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 M.__index = M
 
+local floor = math.floor
 local largest_command = 4096 -- bytes of its body
 local telemetry = "create_fleet_telemetry_config"
 
---- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil }
+--- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil,
+--- audit_waits = whether that may wait }
 function M.new(options)
   return setmetatable({
-    clients = options.clients, timeout = options.timeout, audit = options.audit, queue = queues.new(options.limits),
-    metrics = metrics.new(),
+    clients = options.clients, timeout = options.timeout, audit = options.audit, audit_waits = options.audit_waits,
+    queue = queues.new(options.limits), metrics = metrics.new(),
   }, M)
 end
 
@@ -179,6 +182,12 @@ local function refuse_text(raised)
   return text
 end
 
+-- begun: of a command that was sent already, or nil.
+local function perform(row, begun, car, ...)
+  if begun then return pcall(transport.go_on, row, begun, car, ...) end
+  return pcall(car[row.method], car, ...)
+end
+
 local function send_command(call)
   local row = call.row
   local body = decoded(call)
@@ -187,26 +196,37 @@ local function send_command(call)
   local options = { timeout = math.max(call.deadline - tasks.now(), 0.001) }
   local ran, value, err
   if takes_params[row] then
-    ran, value, err = pcall(car[row.method], car, params_of(row, body), options)
+    ran, value, err = perform(row, call.begun, car, params_of(row, body), options)
   else
-    ran, value, err = pcall(car[row.method], car, options)
+    ran, value, err = perform(row, call.begun, car, options)
   end
+  if not ran and call.begun then error(value, 0) end -- it was sent, whatever is said of it
   if not ran then
     call.err = { kind = "invalid", outcome = "not_sent" }
     return { replies.error(400, "invalid_request", refuse_text(value), { ["x-fleet-outcome"] = "not_sent" }) }
   end
   call.err = err
   if err then return { replies.failure(err, true) } end
-  return { replies.command(value) }
+  local status, headers, text = replies.command(value)
+  call.done_signed = value.via == "signed" and text == replies.done[3]
+  return { status, headers, text }
+end
+
+--- The plan of a command that was sent, as core.plan gives it.
+function M:plan(call)
+  local row, car = call.row, self.clients:car(call.client, call.values.vin)
+  if not takes_params[row] then return core.plan(row.pointer, car) end
+  return core.plan(row.pointer, car, params_of(row, decoded(call)))
 end
 
 local function in_turn(call)
   local queue, vin = call.service.queue, call.values.vin
-  if not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
+  if not call.begun and not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
     call.err = { kind = "busy", outcome = "not_sent" }
     return { too_many("other commands for this vehicle took all the time", 1) }
   end
   local ran, answer = pcall(send_command, call)
+  if call.begun then call.begun.queued = false end
   queue:leave(vin)
   if not ran then error(answer, 0) end
   return answer
@@ -261,36 +281,41 @@ end
 
 -- ---- one request ----
 
-local function outcome_of(call, answer)
-  local err = call.err
+local function outcome_of(status, err)
   if err then return err.outcome or "refused", err.kind end
-  return answer[1] == 200 and "done" or "refused", ""
+  return status == 200 and "done" or "refused", ""
 end
 
 -- As the caller wrote it, where it is none of ours: in plain characters, and not without bounds.
 local function told_account(call)
-  local name = call.account
-  return name and (string.gsub(string.sub(name, 1, 64), "[^\32-\126]", "?"))
+  return (string.gsub(string.sub(call.account, 1, 64), "[^\32-\126]", "?"))
 end
 
-local function tell(call, answer)
-  local seconds = tasks.now() - call.began
-  local outcome, kind = outcome_of(call, answer)
-  local service = call.service
-  service.metrics:command(outcome, kind, seconds)
-  if not service.audit then return end
-  local _, wall = tasks.loop.clock()
-  service.audit {
-    time = math.floor(wall * 1000 + 0.5) / 1000, who = call.caller.name, account = told_account(call),
-    vin = string.sub(call.values.vin, -4), command = call.row.name,
-    outcome = outcome, kind = kind ~= "" and kind or nil, status = answer[1], ms = math.floor(seconds * 1000 + 0.5),
-    repeated = call.repeated,
+--- Counts and writes down a command that has ended.
+function M:tell(call, status, err, seconds, wall)
+  local outcome, kind = outcome_of(status, err)
+  self.metrics:command(outcome, kind, seconds)
+  if not self.audit then return end
+  local entry = {
+    time = floor(wall * 1000 + 0.5) / 1000, who = call.caller.name, vin = string.sub(call.values.vin, -4), command = call.row.name,
+    outcome = outcome, status = status, ms = floor(seconds * 1000 + 0.5),
   }
+  if kind ~= "" then entry.kind = kind end -- of most there is none: with room for it the table would be twice as large
+  if call.account then entry.account = told_account(call) end
+  if call.repeated then entry.repeated = call.repeated end
+  self.audit(entry)
 end
 
 local kinds_of_refusal = { [403] = "forbidden", [404] = "not_found", [429] = "rate_limited" }
 
+-- What was decided before of a command that was sent already.
+local function recall(call)
+  check_route(call)
+  call.client = call.begun.client
+end
+
 local function refusal_of(call)
+  if call.begun then return recall(call) end
   for _, check in ipairs(checks) do
     local status, headers, body = check(call)
     if status then return { status, headers, body } end
@@ -298,24 +323,30 @@ local function refusal_of(call)
 end
 
 --- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil; digest: of it;
---- from: whose peer() tells the caller's address, or nil. Runs in a task. Returns status, headers, body.
-function M:handle(caller, asked, token, digest, from)
-  local now = tasks.now()
+--- from: whose peer() tells the caller's address, or nil; begun: where its command was sent already (fleet.proxy.usual), and
+--- from:fields() tells the request. Runs in a task. Returns status, headers, body, and the call.
+function M:handle(caller, asked, token, digest, from, begun)
+  local began = begun and begun.began or tasks.now()
   local call = {
-    service = self, caller = caller, asked = asked, token = token, digest = digest, from = from, began = now, deadline = now + self.timeout,
+    service = self, caller = caller, asked = asked or from:fields(), token = token, digest = digest, from = from, began = began,
+    deadline = began + self.timeout, begun = begun, done_signed = nil,
     account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, source = nil, -- room for what will be known
   }
+  asked = call.asked
   call.account, call.path = account_of(asked)
   local answer = refusal_of(call)
   local command = call.row and call.row.flags.command
   if answer then
     if command then call.err = { kind = kinds_of_refusal[answer[1]] or "invalid", outcome = "not_sent" } end
   else
-    local key = call.row.write and asked.headers["idempotency-key"]
+    local key = call.row.write and not begun and asked.headers["idempotency-key"]
     answer = key and first_result(call, key) or act(call)
   end
-  if command then tell(call, answer) end
-  return answer[1], answer[2], answer[3]
+  if command then
+    local now, wall = tasks.loop.clock()
+    self:tell(call, answer[1], call.err, now - began, wall)
+  end
+  return answer[1], answer[2], answer[3], call
 end
 
 return M

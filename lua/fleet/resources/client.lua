@@ -35,7 +35,7 @@ local call_by_name = on_demand.call("fleet.call.by_name", "call")
 --- Any row's call by its name: path arguments stand in args. Returns what the method returns; a paged row an iterable.
 function M.methods.call(client, name, args, options)
   local row = rows.by_name[name]
-  if not row then errors.unknown_name("call", "name", name, rows.by_name) end
+  if not row then errors.unknown_name("call", "name", name, rows.all_by_name()) end
   return call_by_name(row, client, args, options)
 end
 

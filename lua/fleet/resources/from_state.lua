@@ -7,14 +7,10 @@ local errors = require "fleet.util.errors"
 
 local M = {}
 
--- The read may take what a call may, and wakes the vehicle only where the command would.
-local function read_options(options)
-  options = type(options) == "table" and options or {}
-  return { timeout = options.timeout, wake = options.wake }
-end
-
 local function completed(row, car, params, options)
-  local current, err, kind = confirm.current(car, row, read_options(options))
+  local given = type(options) == "table" and options or {}
+  -- The read may take what a call may, and wakes the vehicle only where the command would.
+  local current, err, kind = confirm.current(car, row, { timeout = given.timeout, wake = given.wake })
   if err then
     err.outcome = "not_sent"
     return nil, err, kind

@@ -8,9 +8,8 @@ local make = on_demand.call("fleet.resources.methods", "make")
 
 local function maker(kind)
   return function(methods, name)
-    local method = make(kind, name)
-    methods[name] = method
-    return method
+    methods[name] = make(kind, name)
+    return rawget(methods, name)
   end
 end
 

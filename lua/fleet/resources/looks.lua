@@ -10,17 +10,12 @@ local M = {}
 
 -- ---- where it stands ----
 
-local function wall(car)
-  local _, now = core.context(car).clock()
-  return now
-end
-
 --- Where the car stands, by one live look: { lat =, lon =, heading =, at = UTC seconds of the position, age = seconds }, or nil, err,
 --- kind. The position may be older than the look: age says how old.
 function M.locate(car, options)
   local data, err, kind = car:vehicle_data({ endpoints = { "location_data", "drive_state" } }, options)
   if not data then return nil, err, kind end
-  local place = core.car_place(data, wall(car))
+  local place = core.car_place(data, select(2, core.context(car).clock()))
   if place then return place end
   return errors.failure("forbidden", "locate: the position was withheld: the token needs vehicle_location, and the owner may hide it")
 end
@@ -44,7 +39,7 @@ function M.navigate(car, address, options)
   local before, err, kind = route(car, timeout)
   if not before then return nil, err, kind end
   local done
-  done, err, kind = car:navigation_request(core.shared_address(address, wall(car)))
+  done, err, kind = car:navigation_request(core.shared_address(address, select(2, core.context(car).clock())))
   if not done then return nil, err, kind end
   local pauses = tasks.pauses(timeout, 1, 8)
   while pauses:again() do
@@ -86,24 +81,19 @@ local function checked(given)
   return check_options.seconds("wait_until", "every", given.every, 60), check_options.seconds("wait_until", "timeout", given.timeout, 3600)
 end
 
-local function holds(given, found)
-  if found.unseen then return false end
-  if type(given.is) == "function" then return given.is(found.value) and true or false end
-  return found.value == given.is
-end
-
 --- Waits until a field of the car is a value, or what a function says: { what = "charge_state.battery_level", is = function(v) … }.
 --- A field of the record (state) costs nothing where the list of products has it, else the record; a live look is made only at a
 --- car that the record shows awake, of the one section. every: seconds between looks, 60, growing to twenty times that; timeout: 3600.
 --- Returns the value, or nil, err, kind: timeout with err.state.
 function M.wait_until(car, given)
   local every, timeout = checked(given)
+  local holds = type(given.is) == "function" and given.is or function(value) return value == given.is end
   local pauses = tasks.pauses(timeout, every, every * 20) -- a car that is looked at more often does not fall asleep
   local state
   repeat
     local found, err, kind = look(car, given.what, math.max(1, pauses:left()))
     if not found then return nil, err, kind end
-    if holds(given, found) then return found.value end
+    if not found.unseen and holds(found.value) then return found.value end
     state = found.state
   until not pauses:again()
   local text = string.format("wait_until: %s has not become so within %g s; the car is %s", given.what, timeout, tostring(state))

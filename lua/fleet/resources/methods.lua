@@ -26,27 +26,19 @@ local function paged_method(row, each)
   end
 end
 
-local function command_method(row)
-  local method = require("fleet.signing.transport").method(row)
-  return row.from_state and require("fleet.resources.from_state").method(row, method) or method
-end
-
 local function row_method(row)
-  if row.flags.command then return command_method(row) end
+  if row.flags.command then
+    local method = require("fleet.signing.transport").method(row)
+    return row.from_state and require("fleet.resources.from_state").method(row, method) or method
+  end
   if row.flags.setting then return require("fleet.confirm").setting_method(row) end
   return calls.method(row)
 end
 
-local function around(plain, outer)
-  return function(self, ...)
-    return outer(plain, self, ...)
-  end
-end
-
 local function method_of(row, resource)
   if row.paging ~= "no" then return paged_method(row, (resource.each or none)[row.method]) end
-  local outer = (resource.around or none)[row.method]
-  return outer and around(row_method(row), outer) or row_method(row)
+  local plain, outer = row_method(row), (resource.around or none)[row.method]
+  return outer and function(self, ...) return outer(plain, self, ...) end or plain
 end
 
 local M = {}

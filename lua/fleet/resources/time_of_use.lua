@@ -29,13 +29,6 @@ local function refused(site, err)
   return nil, err, err.kind
 end
 
--- Whether it is in force already, or nil, err, kind.
-local function in_force(site, wanted)
-  local info, err, kind = site:site_info()
-  if err then return nil, err, kind end
-  return tariff.stored_as(info.tariff_content_v2, wanted)
-end
-
 --- Takes the place of the row's method. A tariff with problems returns nil, err, "invalid" with err.problems; one that is in
 --- force already returns { changed = false }, unless force = true. The result tells what the service changes (normalisations).
 function M.set(_, site, params, ...)
@@ -45,9 +38,9 @@ function M.set(_, site, params, ...)
   local request = core.plan(row.pointer, site, wanted, ...)
   local normalisations = wanted:report().normalisations
   if not request:flag("force") then
-    local shown, look_err, kind = in_force(site, wanted)
+    local info, look_err, kind = site:site_info()
     if look_err then return nil, look_err, kind end
-    if shown then return { changed = false, normalisations = normalisations } end
+    if tariff.stored_as(info.tariff_content_v2, wanted) then return { changed = false, normalisations = normalisations } end
   end
   local value, send_err, kind = confirm.set(row, request, site)
   if value then value.normalisations = normalisations end

@@ -6,15 +6,12 @@ local on_demand = require "fleet.util.on_demand"
 local M = { around = {}, methods = {} }
 
 -- The state that a record tells decides what an unclear 408 means.
-local function remember_state(car, value)
-  if type(value) ~= "table" or type(value.state) ~= "string" then return end
-  local context, _, id = core.context(car)
-  context.states[id] = value.state
-end
-
 local function with_state(plain, car, ...)
   local value, err, kind = plain(car, ...)
-  remember_state(car, value)
+  if type(value) == "table" and type(value.state) == "string" then
+    local context, _, id = core.context(car)
+    context.states[id] = value.state
+  end
   return value, err, kind
 end
 M.around.info = with_state

@@ -52,7 +52,10 @@ local function join(context, car, id, deadline)
     shared.pauses.deadline = math.max(shared.pauses.deadline, deadline)
     return shared
   end
-  shared = { pauses = tasks.pauses(deadline - tasks.now(), first_look, longest_pause), waiting = 0, width = tasks.width() }
+  shared = {
+    pauses = tasks.pauses(deadline - tasks.now(), first_look, longest_pause), waiting = 0, width = tasks.width(),
+    asked_by = tasks.current(), -- whoever counts calls counts these for one
+  }
   context.wakes[id] = shared
   shared.task = tasks.spawn(function()
     local ran, woken, err, kind = pcall(wake, car, shared)
@@ -63,20 +66,14 @@ local function join(context, car, id, deadline)
   return shared
 end
 
-local known = { "timeout", "force" }
-
-local function read_options(options)
-  check_options.names("wake", "option", options, known)
-  return check_options.seconds("wake", "timeout", options and options.timeout, default_timeout), options and options.force
-end
-
 --- Wakes the vehicle and waits. All waiters of one vehicle share one wake. options.timeout: seconds, 90; options.force: call
 --- wake_up even if the vehicle is known to be online. Returns true, or nil, err, kind with err.state, the last state seen.
 function M.wake(car, options)
-  local timeout, force = read_options(options)
+  check_options.names("wake", "option", options, { "timeout", "force" })
+  local timeout = check_options.seconds("wake", "timeout", options and options.timeout, default_timeout)
   local context, _, id = core.context(car)
   local deadline = tasks.now() + timeout
-  if context.states[id] == "online" and not force and look(car, timeout) == "online" then return true end
+  if context.states[id] == "online" and not (options and options.force) and look(car, timeout) == "online" then return true end
   local shared = join(context, car, id, deadline)
   shared.waiting = shared.waiting + 1
   local ended = tasks.aside(tasks.ended_within, shared.task, deadline - tasks.now())

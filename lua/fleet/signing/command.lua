@@ -97,11 +97,13 @@ local function sign(call, slot, now, wall)
   return sub, id, session
 end
 
--- What a failed answer says about the session itself.
-local function judge_session(call, slot, session, err)
+-- A failed answer says something about the session itself.
+local function answered(call, slot, session, value, err, kind)
+  if not err then return value end
   if err.resynced then session_pool.moved(slot) end
   call.unfit = err.stale or err.kind == "key_not_paired"
   if call.unfit then session_pool.unfit(slot, session) end
+  return value, err, kind
 end
 
 local function not_sent(err, kind)
@@ -109,23 +111,36 @@ local function not_sent(err, kind)
   return nil, err, kind
 end
 
-local function exchange(call, slot, now, wall)
-  local clear, refused, why = turn.cleared(call)
-  if not clear then return not_sent(refused, why) end
-  if call.pause then return nil end
-  local sub, id, session = sign(call, slot, now, wall)
-  if not sub then return not_sent(id, session) end
-  session_pool.signed(slot, call.visit)
+-- A message that was signed and sent before its call was looked at, and of which the reply has come.
+local function begun_call(call, begun)
+  local sub = envelope_call(call, begun.request, not call.write)
+  sub.token, sub.expires, call.begun = begun.token, begun.began + lifetime - 1, nil
   call.counter_drawn, call.envelope_call = true, sub
-  local bytes, err, kind = retry.perform(sub)
+  call.answered, call.answered_wall = begun.answered, begun.answered_wall
+  return sub, begun.id, begun.session
+end
+
+local function exchange(call, slot, now, wall)
+  local begun = call.begun
+  local sub, id, session
+  if begun then
+    sub, id, session = begun_call(call, begun)
+    if begun.read then return answered(call, slot, session, begun.value, begun.err, begun.kind) end
+  else
+    local clear, refused, why = turn.cleared(call)
+    if not clear then return not_sent(refused, why) end
+    if call.pause then return nil end
+    sub, id, session = sign(call, slot, now, wall)
+    if not sub then return not_sent(id, session) end
+    session_pool.signed(slot, call.visit)
+  end
+  call.counter_drawn, call.envelope_call = true, sub
+  local bytes, err, kind = retry.perform(sub, begun and begun.reply)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
   call.answered, call.answered_wall = sub.answered, sub.answered_wall
-  local value
-  value, err, kind = session:read(bytes, id, call.answered, not call.payload and call.request or nil)
-  if err then judge_session(call, slot, session, err) end
-  return value, err, kind
+  return answered(call, slot, session, session:read(bytes, id, call.answered, not call.payload and call.request or nil))
 end
 
 -- act with the time: read again where the loop turned while the slot was waited for.
@@ -142,14 +157,17 @@ local function visit(call, act)
   local turns, real, now, wall = call.turns, call.real, call.now, call.wall
   if tasks.turns() ~= turns then turns, real, now, wall = tasks.turns(), tasks.times() end
   local deadline = now + math.max(call.deadline - real, 0)
-  local slot, inside, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
+  local begun = call.begun
+  local slot, inside, kind = begun and begun.slot, begun, nil
+  if begun then begun.inside = false else
+    slot, inside, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
+  end
   if not slot then return not_sent(inside, kind) end
   call.visit = inside
-  local ran, value, err
-  ran, value, err, kind = pcall(at_the_time, act, call, slot, turns, now, wall)
+  local ran, value, err, why = pcall(at_the_time, act, call, slot, turns, now, wall)
   if call.answered then now, wall = call.answered, call.answered_wall end
   session_pool.leave(call.context, slot, call.visit, now, wall)
-  if ran then return value, err, kind end
+  if ran then return value, err, why end
   call.outcome_unknown = call.outcome_unknown or call.envelope_call and call.envelope_call.outcome_unknown
   error(value, 0)
 end

@@ -18,7 +18,7 @@ local M = {}
 -- reserved in the store is nobody else's, and a save without the lease fails.
 local shortest_lease, beyond_call = 15, 5 -- seconds
 local block = 32 -- counters per reservation: what a vehicle tolerates (doc/protocol.md#counters-and-time)
-local most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
+M.most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
 local longest_turn = 2 -- seconds of use after which other processes get their turn
 local lease_gap = 0.15 -- seconds for which the lease then stays free: longer than they pause
 local first_pause, longest_pause = 0.01, 0.1
@@ -29,37 +29,22 @@ end
 
 -- ---- the mutex ----
 
--- A visit holds the slot, waits in its queue, or has gone. What says so is set before anything that may raise, memory that
+-- A visit holds the slot, waits in its line, or has left. What says so is set before anything that may raise, memory that
 -- ends included, so that a visit which raises can always be undone.
-local function join_queue(slot, visit)
-  slot.queue = slot.queue or { first = 1, last = 0 }
-  slot.queue[slot.queue.last + 1] = visit
-  slot.queue.last = slot.queue.last + 1
-end
-
 local function lock(slot, visit, deadline)
   if not slot.holder then
     slot.holder = visit
     return true
   end
-  join_queue(slot, visit)
+  slot.line:join(visit)
   if tasks.await_for(visit, deadline - tasks.now()) then return true end
   return failure("timeout", "other commands for this vehicle took all the time")
 end
 
 local function unlock(slot, visit)
   if slot.holder ~= visit then return end
-  slot.holder = nil
-  local queue = slot.queue
-  while queue and queue.first <= queue.last do
-    local waiter = queue[queue.first]
-    queue[queue.first], queue.first = nil, queue.first + 1
-    if not waiter.gone and not waiter.done then
-      slot.holder = waiter
-      return tasks.wake(waiter, true)
-    end
-  end
-  slot.queue = nil
+  slot.holder = slot.line:next() or false
+  if slot.holder then tasks.wake(slot.holder, true) end
 end
 
 -- Only the holder of the mutex waits here, so that there is one watcher at most.
@@ -182,7 +167,7 @@ local function give_back(context, slot, now, wall)
   local lease = slot.lease
   if not now then now, wall = context.clock() end
   if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
-  slot.lease, slot.reserved, slot.used = nil, 0, now
+  slot.lease, slot.reserved, slot.used = false, 0, now
   release(slot, lease)
 end
 
@@ -196,6 +181,7 @@ local function slot_for(context, vin, domain)
     local key = "session/" .. context.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
     slot = {
       key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0, kept = false,
+      line = tasks.line(), holder = false, lease = false, -- there is room for what is held before it is
     }
     slots[vin] = slot
   end
@@ -205,7 +191,7 @@ end
 local function take(context, slot, deadline, now)
   if context.sessions_closed then return failure("closed", "the client was closed") end
   local ok, err, kind = let_others_in(context, slot, deadline, now)
-  if ok then ok, err, kind = wait_for_fewer(slot, most_at_once - 1, deadline) end
+  if ok then ok, err, kind = wait_for_fewer(slot, M.most_at_once - 1, deadline) end
   if ok and not slot.lease then
     ok, err, kind = take_lease(context, slot, deadline, now)
     if ok then ok, err, kind = refresh(context, slot) end
@@ -215,7 +201,7 @@ local function take(context, slot, deadline, now)
 end
 
 local function lock_and_take(context, slot, visit, deadline, now)
-  local waits = slot.holder ~= nil
+  local waits = slot.holder
   local ok, err, kind = lock(slot, visit, deadline)
   if ok then ok, err, kind = take(context, slot, deadline, waits and tasks.now() or now) end
   if ok then slot.users = slot.users + 1 end
@@ -228,7 +214,7 @@ function M.enter(context, vin, domain, deadline, now)
   local slot, visit = slot_for(context, vin, domain), tasks.waiter()
   local ran, ok, err, kind = pcall(lock_and_take, context, slot, visit, deadline, now)
   if ran and ok then return slot, visit end
-  visit.gone = true -- also when the task was cancelled before it began to wait
+  visit.left = true -- also when the task was cancelled before it began to wait
   if slot.holder == visit and slot.lease and slot.users == 0 then give_back(context, slot) end
   unlock(slot, visit)
   if not ran then error(ok, 0) end -- the task was cancelled
@@ -289,10 +275,28 @@ function M.leave(context, slot, visit, now, wall)
   if not ran then error(message, 0) end
 end
 
+-- ---- clients with the same sessions ----
+
+local sharers = setmetatable({}, { __mode = "k" }) -- sessions -> how many use them besides the first
+
+-- Whether nobody else uses its sessions.
+local function used_alone(context)
+  local others = sharers[context.sessions]
+  if others then sharers[context.sessions] = others > 1 and others - 1 or nil end
+  return not others
+end
+
+--- The sessions of one client are those of another, too: they end with the last of both.
+function M.share(first, other)
+  if other.sessions == first.sessions then return end
+  used_alone(other)
+  other.sessions, sharers[first.sessions] = first.sessions, (sharers[first.sessions] or 0) + 1
+end
+
 --- The client is closed: nobody enters any more; who is inside leaves as usual.
 function M.close(context)
   context.sessions_closed = true
-  for _, slots in pairs(context.sessions) do
+  for _, slots in pairs(used_alone(context) and context.sessions or {}) do
     for _, slot in pairs(slots) do
       if slot.users == 0 and slot.session then slot.session:close() end
       if slot.kept then release(slot, slot.kept) end

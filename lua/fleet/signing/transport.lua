@@ -11,24 +11,21 @@ local status_cache = require "fleet.call.vehicle_status_cache"
 local M = {}
 
 local remembered = 7 * 86400 -- seconds
+local store_key = "plain/" -- and the VIN
 
 -- ---- what is known of a vehicle ----
-
-local function store_key(vin)
-  return "plain/" .. vin
-end
 
 -- context.obedient has the vehicles that obeyed a signed command of this client: the store need not be asked again.
 
 local function remember(context, vin, plain)
   if plain then context.obedient[vin] = nil end
-  context.store:put(store_key(vin), plain and "1" or "0", { ttl = remembered })
+  context.store:put(store_key .. vin, plain and "1" or "0", { ttl = remembered })
 end
 
 -- What the vehicle itself answered lately counts more than what fleet_status said.
 local function known_as_plain(context, vin)
   if context.obedient[vin] then return false end
-  local answered = context.store:get(store_key(vin))
+  local answered = context.store:get(store_key .. vin)
   if answered then return answered == "1" end
   local info = status_cache.recall(context, vin)
   return info ~= nil and info.vehicle_command_protocol_required == false
@@ -48,7 +45,7 @@ local function perform_signed(call)
   if not call.context.obedient[call.id] and not core.is_vin(call.id) then
     return failure.new(call, "unsupported", "a signed command needs the VIN, not an id")
   end
-  local value, err, kind = calls.guarded(call, command.perform)
+  local value, err, kind = (call.begun and calls.continued or calls.guarded)(call, command.perform)
   if not err then call.context.obedient[call.id] = true end
   return value, err, kind
 end
@@ -65,15 +62,11 @@ local function after_refusal(call, sent, err, refused)
   })
 end
 
-local function neither_form(call, refused)
-  local err = refused.plain
-  local text = "%s: the vehicle takes it in neither form. Plain: %s. Signed: %s"
-  err.kind, err.message = "unsupported", text:format(call.row.name, err.message, refused.signed.message)
-  return nil, err, err.kind
-end
+local neither_form = "%s: the vehicle takes it in neither form. Plain: %s. Signed: %s"
+local must_be_signed = "%s: the vehicle takes signed commands only: %s"
 
-local function must_be_signed(call, err, kind, advice)
-  err.kind, err.message = kind, ("%s: the vehicle takes signed commands only: %s"):format(call.row.name, advice)
+local function refusal(call, err, kind, text, ...)
+  err.kind, err.message = kind, text:format(call.row.name, ...)
   return nil, err, kind
 end
 
@@ -81,20 +74,18 @@ end
 local function travel(call, transport)
   local refused
   while true do
-    local value, err, kind
-    if transport == "signed" then
-      value, err, kind = perform_signed(call)
-    else
-      value, err, kind = perform_plain(call, transport)
-    end
+    local value, err, kind = (transport == "signed" and perform_signed or perform_plain)(call, transport)
     if not err then return value end
     refused = refused or {}
     local follows, new_kind, advice, shown = after_refusal(call, transport, err, refused)
     if shown then remember(call.context, call.id, shown == "plain") end
     if not follows then return nil, err, kind end
-    if follows == "advice" then return must_be_signed(call, err, new_kind, advice) end
+    if follows == "advice" then return refusal(call, err, new_kind, must_be_signed, advice) end
     refused[transport] = err
-    if follows == "neither" then return neither_form(call, refused) end
+    if follows == "neither" then
+      local plain, signed = refused.plain, refused.signed
+      return refusal(call, plain, "unsupported", neither_form, plain.message, signed.message)
+    end
     transport = follows
   end
 end
@@ -120,6 +111,14 @@ local function perform(row, rules, handle, request, ...)
   local transport, why = choose(call, rule_of(row, rules, call.context))
   if not transport then return calls.ended(call, failure.new(call, "unsupported", why)) end
   return calls.ended(call, travel(call, transport))
+end
+
+--- Goes on with a command whose message was signed and sent before its call was looked at, when the reply has come (begun: see
+--- fleet.signing.command).
+function M.go_on(row, begun, car, ...)
+  local call = state.new(row, core.plan(row.pointer, car, ...), car)
+  call.begun, call.token_kind = begun, begun.token_kind
+  return calls.ended(call, travel(call, "signed"))
 end
 
 --- The method of a command row.

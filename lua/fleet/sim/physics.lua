@@ -221,6 +221,7 @@ local function step(vehicle, from, to, due)
 end
 
 local function show(vehicle, now)
+  vehicle.shown = vehicle.shown + 1
   show_battery(vehicle)
   show_charging(vehicle)
   expire(vehicle, now)

@@ -73,6 +73,11 @@ function M.bytes(bytes, content_type)
   return setmetatable({ bytes = bytes, content_type = content_type }, raw)
 end
 
+-- A body that is JSON already.
+function M.text_of_json(text)
+  return M.bytes(text, JSON)
+end
+
 -- A handler's result as a reply. A list may bring members to stand beside `response`.
 function M.of(result, beside)
   if getmetatable(result) == raw then

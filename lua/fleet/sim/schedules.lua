@@ -93,8 +93,18 @@ local function in_schedule(vehicle, s, now)
   return s.enabled and s.start_enabled and s.end_enabled and passes(vehicle, s.start_time, s.days_of_week, now - length, now)
 end
 
+-- The older setting has no end: who comes within six hours of its time charges at once (doc/protocol.md#schedules).
+local LATE = 6 * 3600
+
+local function in_older(vehicle, now)
+  local charge = vehicle.sections.charge_state
+  return charge.scheduled_charging_mode == "StartAt"
+    and passes(vehicle, charge.scheduled_charging_start_time_app, EVERY_DAY, now - LATE, now)
+end
+
 --- Whether one of its charge schedules is under way: a vehicle that is plugged in then charges.
 function M.under_way(vehicle, now)
+  if in_older(vehicle, now) then return true end
   for _, s in ipairs(vehicle.sections.charge_schedule_data.charge_schedules) do
     if in_schedule(vehicle, s, now) then return true end
   end

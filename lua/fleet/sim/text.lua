@@ -56,6 +56,8 @@ end
 
 -- Takes both alphabets, with or without padding; nil for anything else.
 function M.unbase64(text)
+  local usual = core.unbase64(text)
+  if usual then return usual end
   local standard = text:gsub("[-_]", { ["-"] = "+", ["_"] = "/" }):gsub("=+$", "")
   return (core.unbase64(standard .. ("="):rep(-#standard % 4)))
 end

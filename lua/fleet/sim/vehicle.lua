@@ -70,6 +70,7 @@ function M.new(garage, index, now, account)
     specs = garage.specs, service_data = garage.service_data, recent_alerts = garage.recent_alerts,
     telemetry_errors = garage.fleet_telemetry_errors or {}, invitations = {}, updated = now, used_at = now, calls = {},
     shown_keys = value(garage.total_number_of_keys),
+    shown = 0, -- how often, see physics.show
   }, M)
   for _, entry in ipairs(garage.keys or {}) do self:add_key(key_of(entry)) end
   for name, make in pairs(defaults.sections) do self.sections[name] = overlay(make(), garage[name]) end

@@ -28,8 +28,8 @@ local Lease, Ticket = asking("renew", "release"), asking "close"
 local Adapted = {}
 Adapted.__index = Adapted
 
-function Adapted.get(self, key)
-  return ask(self.own, "get", key)
+for _, name in ipairs { "get", "delete" } do
+  Adapted[name] = function(self, ...) return ask(self.own, name, ...) end
 end
 
 function Adapted.put(self, key, value, put)
@@ -58,10 +58,6 @@ end
 function Adapted.add(self, key, amounts, options)
   if not self.own.add then return add_by_comparing(self, key, amounts, options) end
   return ask(self.own, "add", key, amounts, options)
-end
-
-function Adapted.delete(self, key, generation)
-  return ask(self.own, "delete", key, generation)
 end
 
 function Adapted.reserve(self, key, bytes)

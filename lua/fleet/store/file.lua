@@ -10,7 +10,7 @@ local contract = require "fleet.store"
 
 local behind = 1 -- seconds between writes that were put off
 local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
-local lock_tries, lock_pause = 10000, 0.0005
+local lock_tries, lock_pause = 40000, 0.0005 -- 20 seconds: flash memory that is full of old pages stands still for several
 local largest = 1048576
 
 local failure = errors.failure

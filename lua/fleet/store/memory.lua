@@ -4,7 +4,6 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
-local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -30,10 +29,6 @@ function Lease.release(lease)
   return true
 end
 
-local function nothing_to_close()
-  return true
-end
-
 -- ---- the store ----
 
 local Memory = {}
@@ -54,48 +49,35 @@ local function refusal(self, key, generation, lease)
   if generation and generation ~= found then return "somebody else wrote the key" end
 end
 
-local function fields_of(record)
-  if not record then return {} end
-  if record.fields then return record.fields end
-  return core.counters(record.value)
-end
-
--- What is written as text stands there when somebody asks for it.
-local function value_of(record)
-  if record.value == nil then record.value = core.counters_add("", record.fields) end
-  return record.value
-end
-
 function Memory.get(self, key)
   local record = current(self, key)
   if not record then return nil, 0 end
-  return value_of(record), record.generation
+  return record.value, record.generation
 end
 
 -- Looking at a record whose time has passed removes it.
 Memory.forget = current
 
-function Memory.put(self, key, value, put)
-  local refused = refusal(self, key, put.generation, put.lease)
-  if refused then return conflict(refused) end
+local function keep(self, key, value, ttl)
   local generation = self.generation + 1
   self.generation = generation
-  self.records[key] = { value = value, generation = generation, ends = contract.ends(self, key, put.ttl, (self.clock())) }
+  self.records[key] = { value = value, generation = generation, ends = contract.ends(self, key, ttl, (self.clock())) }
   return generation
 end
 
+function Memory.put(self, key, value, put)
+  local refused = refusal(self, key, put.generation, put.lease)
+  if refused then return conflict(refused) end
+  return keep(self, key, value, put.ttl)
+end
+
 function Memory.add(self, key, amounts, options)
-  local record = current(self, key)
-  local fields, err, kind = fields_of(record)
-  if err then return nil, err, kind end
-  if next(amounts) == nil then return tables.copy(fields) end
-  local totals, generation = {}, self.generation + 1
-  for name, amount in pairs(amounts) do
-    totals[name] = (fields[name] or 0) + amount
-    if amount ~= 0 then fields[name] = totals[name] end
-  end
-  self.generation = generation
-  self.records[key] = { fields = fields, generation = generation, ends = contract.ends(self, key, options.ttl, (self.clock())) }
+  local text = Memory.get(self, key) or ""
+  if next(amounts) == nil then return core.counters(text) end
+  local totals, kind
+  text, totals, kind = core.counters_add(text, amounts)
+  if not text then return nil, totals, kind end
+  keep(self, key, text, options.ttl)
   return totals
 end
 
@@ -107,7 +89,7 @@ function Memory.delete(self, key, generation)
 end
 
 function Memory.reserve(_, key)
-  return { key = key, close = nothing_to_close }
+  return { key = key, close = function() return true end }
 end
 
 function Memory.lease(self, key, ttl)

@@ -217,8 +217,8 @@ local function put_replicated(self, words)
   generation, err, kind = answer(generation, err or copies, kind or err)
   if not generation then return nil, err, kind end
   if type(copies) == "number" and copies >= self.place.replicas then return generation end
-  local text = "%s wrote it, but %s of %d replicas have it"
-  return failure("store", string.format(text, self.place.label, tostring(copies), self.place.replicas))
+  local who = type(copies) == "number" and string.format("%d of %d replicas have it", copies, self.place.replicas)
+  return failure("store", string.format("%s wrote it, but %s", self.place.label, who or "did not say how many replicas have it"))
 end
 
 function Redis.put(self, key, value, put)

@@ -9,17 +9,12 @@ Sealed.__index = Sealed
 
 local mark = core.seal_mark
 
--- Without a key nothing is asked of the core but what a sealed record is.
-local function may_be_sealed(self, value)
-  return self.key or string.sub(value, 1, #mark) == mark
-end
-
 -- Remembers that what stands under the key is ours to write over.
 function Sealed.get(self, key)
   local value, generation, kind = self.inner:get(key)
   self.proved[key] = nil
   if value == nil and kind then return nil, generation, kind end
-  if value and may_be_sealed(self, value) then
+  if value and (self.key or string.sub(value, 1, #mark) == mark) then -- without a key, only what a sealed record is
     local plain, err, failed = core.unseal_record(self.key, key, value)
     if not plain then return nil, err, failed end
     value = plain

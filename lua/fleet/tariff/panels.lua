@@ -1,6 +1,6 @@
 -- What both pictures of a tariff show: a panel per season and side, and one scale of shades for all of them.
 
-local number_format = require "fleet.util.number_format"
+local core = require "fleet.core"
 
 local M = {}
 
@@ -17,9 +17,9 @@ end
 
 --- A price as people write it: at most five decimals, no trailing zeros but two.
 function M.price(value)
-  local text = number_format.short(value, 5)
+  local text = core.shortened(value, 5)
   local decimals = string.match(text, "%.(%d+)$")
-  return decimals and #decimals >= 2 and text or number_format.fixed(value, 2)
+  return decimals and #decimals >= 2 and text or core.fixed(value, 2)
 end
 
 --- Minutes of a day as "16:30"; the end of a day is "24:00".

@@ -83,7 +83,7 @@ end
 
 --- Until the expression is true; asked again and again, because nothing says when. Between two pages it may well fail.
 function methods:wait(javascript)
-  for _ = 1, 400 do
+  for _ = 1, 1200 do
     local ok, value = pcall(self.evaluate, self, "!!(" .. javascript .. ")")
     if ok and value then return end
     core.pause(0.025)

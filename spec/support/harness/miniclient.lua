@@ -43,8 +43,8 @@ function M.connect(where)
   local s = assert(socket.connect(where.path and { path = where.path } or { host = "127.0.0.1", port = where.port }))
   s:setmode("b", "bn")
   s:onerror(function(_, _, code) return code end)
-  assert(s:connect(5))
-  s:settimeout(10)
+  assert(s:connect(30))
+  s:settimeout(30)
   return s
 end
 

@@ -36,7 +36,7 @@ function M:run(fn, seconds)
     ok, result = pcall(fn)
     done = true
   end)
-  local stop = cqueues.monotime() + (seconds or 20)
+  local stop = cqueues.monotime() + (seconds or 60)
   while not done do
     local _, err = self.controller:step(stop - cqueues.monotime())
     if err then error(err, 0) end

@@ -1,7 +1,9 @@
 /* The HTTP pillar for specs: poller, requests and decisions as they are in C. */
 #include "bind/lua/bind.h"
 #include "http/multi.h"
+#include "http/other_host.h"
 #include "http/outcome.h"
+#include "http/retry_after.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -426,7 +428,7 @@ static int l_next(lua_State *L) {
 }
 
 static int l_retry_after(lua_State *L) {
-  lua_pushnumber(L, outcome_retry_after(check_bytes(L, 1), check_bytes(L, 2), luaL_checknumber(L, 3)));
+  lua_pushnumber(L, retry_after(check_bytes(L, 1), check_bytes(L, 2), luaL_checknumber(L, 3)));
   return 1;
 }
 
@@ -435,7 +437,7 @@ static int l_other_host(lua_State *L) {
   const char *hosts[16] = {NULL};
   for (int i = 0; i < 15 && !lua_isnoneornil(L, i + 3); i++) hosts[i] = luaL_checkstring(L, i + 3);
   struct buf out = BUF_INIT;
-  if (!outcome_other_host(check_bytes(L, 1), check_bytes(L, 2), hosts, &out)) return 0;
+  if (!other_host_named(check_bytes(L, 1), check_bytes(L, 2), hosts, &out)) return 0;
   lua_pushlstring(L, buf_text(&out), out.size);
   buf_free(&out);
   return 1;

@@ -16,6 +16,10 @@ function M.start(unix_path)
   server.rude_url = "http://127.0.0.1:" .. rude_port -- closes every connection before it reads
   server.deaf_url = "http://127.0.0.1:" .. deaf_port -- takes connections and never reads
   server.refused_url = "http://127.0.0.1:" .. refused_port -- nobody listens there
+  function server.count(id) -- how often it was carried out, asked by a connection of its own
+    local client = require "spec.support.harness.miniclient"
+    return tonumber(client.request({ port = tonumber(port) }, "GET", "/count/" .. id, {}).body)
+  end
   return server
 end
 
@@ -114,6 +118,7 @@ function acts.truncated_chunks(c)
 end
 
 function acts.trickle(c)
+  execute "trickle"
   c:write("HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\n\r\n")
   repeat cqueues.sleep(0.01) until not (c:write("1\r\nx\r\n") and c:flush())
   return true
@@ -180,7 +185,8 @@ function acts.gather(c, count)
   reply(c, 200, nil, "all here")
 end
 
-function acts.silent() -- carried out, never answered, the connection stays
+function acts.silent(_, id) -- carried out, never answered, the connection stays
+  execute(id)
   cqueues.sleep(3600)
 end
 

@@ -1,23 +1,39 @@
 -- A TLS server that misbehaves: `openssl s_server`, whose plain side is served here, record by record.
--- hostile_tls.start() -> { url, port, ca_file, sent(id), stop() }. Paths:
---   /answer          "done"
---   /later/<id>      "asked", and after a while a reply that nobody asked for
---   /record/<id>     "asked", and such a reply in the same TLS record as the end of the body
+-- hostile_tls.start() -> { url, port, ca_file, later(), stop() }. Paths:
+--   /answer     "done"
+--   /later      "asked", and by later() a reply that nobody asked for
+--   /record     "asked", and such a reply in the same TLS record as the end of the body
 
 local M = {}
 
+local files = require "spec.support.harness.files"
 local process = require "spec.support.harness.process"
+
+-- Whether bytes have come that nobody has read, to any socket of this process: /proc/net/tcp names them by inode.
+local function unread()
+  local id = files.read("/proc/self/stat"):match("%d+") -- a shell's $PPID may be another shell
+  local pipe = io.popen(("ls -l /proc/%s/fd; cat /proc/net/tcp"):format(id))
+  local own, found = {}, false
+  for line in pipe:lines() do
+    local inode = line:match("socket:%[(%d+)%]")
+    if inode then own[inode] = true end
+    local waiting, of = line:match("^ *%d+: %x+:%x+ %x+:%x+ %x+ %x+:(%x+) %S+ %S+ +%d+ +%d+ (%d+) ")
+    found = found or waiting and own[of] and tonumber(waiting, 16) > 0
+  end
+  pipe:close()
+  return found
+end
 
 function M.start()
   local nginx = require "spec.support.servers.nginx"
   local directory, port = process.temporary("tls"), nginx.free_port()
   nginx.certificates(directory)
   local script = process.quote(process.root .. "/spec/support/servers/hostile_tls.lua")
-  require("spec.support.harness.files").write(directory .. "/serve", ([[
+  files.write(directory .. "/serve", ([[
 cd "$(dirname "$0")" && mkfifo in out
 openssl s_server -quiet -accept 127.0.0.1:%d -cert server.pem -key server.key <in >out 2>s_server.log &
 server=$!
-lua5.4 %s . >in <out &
+lua5.4 %s >in <out &
 answers=$!
 until openssl s_client -connect 127.0.0.1:%d </dev/null >/dev/null 2>&1; do sleep 0.02; done
 echo ready >"$1"
@@ -27,9 +43,14 @@ kill $server $answers
   local server = process.start("sh " .. process.quote(directory .. "/serve"))
   local stop = server.stop
   server.url, server.port, server.ca_file = "https://localhost:" .. port, port, directory .. "/ca.pem"
-  -- Waits until what belongs to the id has been written.
-  function server.sent(id)
-    process.execute(("until [ -e %s/sent.%s ]; do sleep 0.01; done; sleep 0.05"):format(process.quote(directory), id))
+  --- Sends what /later still holds, and waits until it is here.
+  function server.later()
+    process.execute("touch " .. process.quote(directory .. "/go"))
+    for _ = 1, 1500 do
+      if unread() then return end
+      process.execute("sleep 0.01")
+    end
+    error "nothing has arrived"
   end
   function server.stop()
     stop()
@@ -42,15 +63,9 @@ if ... == "spec.support.servers.hostile_tls" then return M end
 
 -- ---- the plain side: requests on standard input, replies on standard output, a record for each flush ----
 
-local directory = ...
-
 local function write(text)
   io.write(text)
   io.flush()
-end
-
-local function pause()
-  os.execute("sleep 0.05")
 end
 
 local function head(body)
@@ -65,25 +80,24 @@ end
 
 function acts.later()
   write(head("asked") .. "asked")
-  pause()
+  os.execute("until rm go 2>/dev/null; do sleep 0.01; done")
   write(head("unasked!") .. "unasked!")
 end
 
 function acts.record()
   write(head("asked"))
-  pause()
+  os.execute("sleep 0.05")
   write("asked" .. head("unasked!") .. "unasked!")
 end
 
-local act, id, length
+local act, length
 for line in io.lines() do
-  local name, rest = line:match("^%u+ /(%w+)/?(%w*) HTTP")
-  if name then act, id, length = acts[name], rest, 0 end
+  local name = line:match("^%u+ /(%w+) HTTP")
+  if name then act, length = acts[name], 0 end
   length = tonumber(line:match("^[Cc]ontent%-[Ll]ength: (%d+)")) or length
   if line == "\r" and act then
     if length > 0 then io.read(length) end
     act()
-    io.open(directory .. "/sent." .. id, "w"):close()
     act = nil
   end
 end

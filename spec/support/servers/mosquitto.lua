@@ -26,7 +26,7 @@ local script = [[
 mosquitto -c "$2/mosquitto.conf" >/dev/null 2>&1 & pid=$!
 echo $pid >"$2/pid"
 tries=0
-until grep -q "running$" "$2/log" 2>/dev/null; do tries=$((tries+1)); [ $tries -lt 500 ] || { cat "$2/log" >&2; exit 1; }; sleep 0.02; done
+until grep -q "running$" "$2/log" 2>/dev/null; do tries=$((tries+1)); [ $tries -lt 1500 ] || { cat "$2/log" >&2; exit 1; }; sleep 0.02; done
 echo ready >"$1"
 read -r line
 kill $pid 2>/dev/null

@@ -13,6 +13,7 @@
 --   times   how many requests it answers: 1, 0 for any number
 --   status, headers (list of lines), body      the reply
 --   echo    an error of which every text is the request, behind so many other bytes; so is the request's id
+--   hold    true: nothing is answered before server:release()
 --   delay   seconds before the first byte;  trickle: seconds between two bytes of the body
 --   cut     the connection closes after so many bytes of the body, although Content-Length says more
 --   drop    closes without a byte;  reset: before the body was read;  silent: never answers;  raw: these
@@ -48,6 +49,21 @@ function methods:records()
   return list
 end
 
+--- What is held is answered, and nothing is held until the next script.
+function methods:release()
+  ask(self, "GET", "/release", nil)
+end
+
+--- Waits until so many unasked texts are written; `meanwhile` is called between the looks.
+function methods:wait_unasked(n, meanwhile)
+  for _ = 1, 1500 do
+    if tonumber(ask(self, "GET", "/unasked", nil)) >= n then return end
+    os.execute("sleep 0.02")
+    meanwhile()
+  end
+  error("the recorder did not write it")
+end
+
 function methods:stop()
   self.process.stop()
 end
@@ -77,7 +93,7 @@ if ... == "spec.support.servers.recorder" then return M end
 local cqueues = require "cqueues"
 local socket = require "cqueues.socket"
 
-local rules, used, lines, connections = {}, {}, {}, 0
+local rules, used, lines, connections, unasked, released = {}, {}, {}, 0, 0, false
 
 local function read_head(c)
   local method, target = string.match(c:read("*l") or "", "^(%S+) (%S+) HTTP/1%.1\r?$")
@@ -135,6 +151,7 @@ end
 
 -- True when the connection is over.
 local function answer(c, rule, request)
+  while rule.hold and not released do cqueues.sleep(0.01) end
   if rule.delay then cqueues.sleep(rule.delay) end
   if rule.silent then cqueues.sleep(3600) end
   if rule.drop or rule.reset then return true end
@@ -147,6 +164,8 @@ local function answer(c, rule, request)
     c:flush()
     cqueues.sleep(0.05)
     c:write(rule.unasked)
+    c:flush()
+    unasked = unasked + 1
   end
   return rule.cut or rule.close
 end
@@ -181,11 +200,13 @@ local function control(c)
   c:onerror(function(_, _, code) return code end)
   local request = assert(read_head(c))
   local size = tonumber(request.headers["content-length"] or 0)
+  for _ = 1, 5 do cqueues.sleep(0) end -- what has arrived before comes first, even when this process stood still meanwhile
   if request.method == "POST" then
-    rules, used, lines = cjson.decode(c:read(size)), {}, {}
+    rules, used, lines, unasked, released = cjson.decode(c:read(size)), {}, {}, 0, false
     for i = 1, #rules do used[i] = 0 end
   end
-  reply(c, { body = table.concat(lines, "\n") }, request)
+  released = released or request.path == "/release"
+  reply(c, { body = request.path == "/unasked" and tostring(unasked) or table.concat(lines, "\n") }, request)
   c:flush()
   c:close()
 end

@@ -25,7 +25,7 @@ server=$!
 echo $server >pid
 tries=0
 until redis-cli -s ./socket $CLI ping 2>/dev/null | grep -q -e PONG -e NOAUTH; do
-  tries=$((tries + 1)); [ $tries -lt 500 ] || exit 1; sleep 0.02
+  tries=$((tries + 1)); [ $tries -lt 1500 ] || exit 1; sleep 0.02
 done
 echo ready >"$1"
 cat >/dev/null

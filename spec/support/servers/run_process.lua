@@ -28,7 +28,7 @@ local function sign_in(runs)
 end
 
 local function wait(path, wanted)
-  for _ = 1, 800 do
+  for _ = 1, 2400 do
     local found = files.find(path)
     if found and string.find(found, wanted, 1, true) then return found end
     core.pause(0.025)

@@ -28,7 +28,7 @@ function M.start(arguments)
   local pipe = assert(io.popen(script, "w"))
   local pid = first_lines(announce, 1)[1]
   local line
-  for _ = 1, 400 do
+  for _ = 1, 2400 do
     local file = io.open(directory .. "/out", "r")
     line = file and file:read("l")
     if file then file:close() end

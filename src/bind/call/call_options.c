@@ -14,13 +14,18 @@ static bool flag_option(const struct plan *p, const char *name, bool fallback) {
   return value;
 }
 
+static void not_seconds(const struct plan *p, const struct option *o) {
+  struct buf *range = push_scratch(p->L);
+  buf_format(range, "%.14g to %.14g", o->min, o->max);
+  mistake(p, "option 'timeout' must be seconds, %s", buf_text(range));
+}
+
 static double timeout_option(const struct plan *p) {
   double value = 0;
   if (lua_getfield(p->L, p->options, "timeout") != LUA_TNIL) {
     const struct option *o = call_option_rows; /* the first */
     value = lua_type(p->L, -1) == LUA_TNUMBER ? lua_tonumber(p->L, -1) : 0;
-    if (!(value >= o->min && value <= o->max))
-      mistake(p, "option 'timeout' must be seconds, %f to %f", o->min, o->max);
+    if (!(value >= o->min && value <= o->max)) not_seconds(p, o);
   }
   lua_pop(p->L, 1);
   return value;

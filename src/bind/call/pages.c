@@ -129,8 +129,8 @@ static bool is_last(lua_State *L, int page, bool is_short) {
   return numbered && lua_getfield(L, -2, "next") == LUA_TNIL;
 }
 
-/* core.take_page(row, walk, { records =, pagination = }) -> a list of its records that are new to the walk,
- * or nil at its end */
+/* core.take_page(row, walk, { records =, length =, pagination = }) -> a list of its records that are new to
+ * the walk, or nil at its end */
 static int l_take_page(lua_State *L) {
   enum { WALK = 2, PAGE, RECORDS, SEEN, FRESH };
   const struct row *row = row_at(L, 1);
@@ -143,7 +143,7 @@ static int l_take_page(lua_State *L) {
   lua_getfield(L, WALK, "seen");
   luaL_checktype(L, SEEN, LUA_TTABLE);
   lua_Integer fresh = push_new_records(L, row, RECORDS, SEEN), size = number_in(L, WALK, "size", 0);
-  bool last = is_last(L, PAGE, (lua_Integer)lua_rawlen(L, RECORDS) < size);
+  bool last = is_last(L, PAGE, number_in(L, PAGE, "length", 0) < size);
   lua_pushboolean(L, last || fresh == 0);
   lua_setfield(L, WALK, "over");
   set_number(L, WALK, "number", number_in(L, WALK, "number", 0) + (way->by_records ? size : 1));

@@ -3,6 +3,7 @@
 #include "bind/call/request.h"
 #include "bind/call/value.h"
 #include "bind/lua/json.h"
+#include "http/other_host.h"
 #include "http/outcome.h"
 
 #include <string.h>
@@ -81,6 +82,21 @@ static bool setting_result(lua_State *L, const struct request *request, struct e
   return true;
 }
 
+/* The usual reply with bytes, which needs no decoder: {"response":"base64"} and nothing else. Pushes the
+ * bytes. */
+static bool only_bytes(lua_State *L, struct bytes text) {
+  static const char head[] = "{\"response\":\"", tail[] = "\"}";
+  const size_t before = sizeof head - 1, around = before + sizeof tail - 1;
+  if (text.size < around || memcmp(text.data, head, before) != 0 ||
+      memcmp(text.data + text.size - sizeof tail + 1, tail, sizeof tail - 1) != 0)
+    return false;
+  struct buf *bytes = push_scratch(L);
+  bool good = buf_unbase64(bytes, (struct bytes){text.data + before, text.size - around});
+  if (good) push_buf(L, bytes);
+  box_close(L, good ? -2 : -1);
+  return good;
+}
+
 static bool says_error(lua_State *L, const struct row *row) {
   if (lua_type(L, -1) != LUA_TTABLE || !word_of(L, lua_gettop(L), "error")) return false;
   lua_getfield(L, -1, "response");
@@ -105,6 +121,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
     push_buf(L, &r->body);
     return true;
   }
+  if (row->value & VALUE_BASE64 && only_bytes(L, buf_bytes(&r->body))) return true;
   struct err unread = ERR_INIT;
   if (!json_decode(L, buf_bytes(&r->body), row->ids, &unread))
     return not_what_is_promised(e, request, r->body.size ? "is not JSON" : "is empty");
@@ -170,14 +187,18 @@ static void give_back(lua_State *L) {
   box_spare(L, 2);
 }
 
+bool push_good_value(lua_State *L, const struct request *request, const struct http_response *r) {
+  struct exchange x = exchange_of(request, r);
+  struct err e = ERR_INIT;
+  return outcome_judge(&x).kind == KIND_none && good_result(L, request, r, &e);
+}
+
 /* core.value(request, reply) -> true, value of a good reply; or false: core.result says what it is instead.
  * After a good one nobody may know of the two any more. */
 static int l_value(lua_State *L) {
   const struct request *request = box_check(L, 1, &request_type);
   const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
-  struct exchange x = exchange_of(request, r);
-  struct err e = ERR_INIT;
-  bool good = outcome_judge(&x).kind == KIND_none && good_result(L, request, r, &e);
+  bool good = push_good_value(L, request, r);
   lua_pushboolean(L, good);
   if (!good) return 1;
   lua_insert(L, -2);
@@ -239,7 +260,7 @@ static int l_other_host(lua_State *L) {
   const struct http_response *r = ((struct reply *)box_check(L, 1, &reply_type))->response;
   const char *const *hosts = push_hosts(L, 2);
   struct buf *base_url = push_scratch(L);
-  if (!outcome_other_host(buf_bytes(&r->headers), error_text(L, r), hosts, base_url)) return 0;
+  if (!other_host_named(buf_bytes(&r->headers), error_text(L, r), hosts, base_url)) return 0;
   push_buf(L, base_url);
   return 1;
 }
@@ -249,7 +270,7 @@ static int l_accepted_host(lua_State *L) {
   struct bytes address = check_bytes(L, 1);
   const char *const *hosts = push_hosts(L, 2);
   struct buf *base_url = push_scratch(L);
-  if (!outcome_accepts(address, hosts, base_url)) return 0;
+  if (!other_host_accepted(address, hosts, base_url)) return 0;
   push_buf(L, base_url);
   return 1;
 }

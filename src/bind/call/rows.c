@@ -211,7 +211,7 @@ static bool takes_from_state(const struct param *q) {
 }
 
 /* pointer: what core.row gives; write: a failure has an outcome; from_state: a parameter has that flag. */
-static void push_row(lua_State *L, const struct row *r) {
+void push_row(lua_State *L, const struct row *r) {
   lua_createtable(L, 0, 48);
   lua_pushlightuserdata(L, (void *)(uintptr_t)r);
   lua_setfield(L, -2, "pointer");

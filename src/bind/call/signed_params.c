@@ -4,6 +4,13 @@
 
 /* The forms of values in a message of the command protocol. */
 
+/* Stays on the stack. */
+static const char *most_text(const struct plan *p, const struct param *q) {
+  struct buf *most = push_scratch(p->L);
+  buf_format(most, "%.0f", q->max);
+  return buf_text(most);
+}
+
 static uint64_t id_number(const struct plan *p, const struct param *q, int index) {
   struct buf *text = push_scratch(p->L);
   uint64_t id = 0;
@@ -15,7 +22,7 @@ static uint64_t id_number(const struct plan *p, const struct param *q, int index
   }
   box_close(p->L, -1);
   lua_pop(p->L, 1);
-  if (q->max > 0 && (double)id > q->max) mistake(p, "'%s' must be at most %f", q->name, q->max);
+  if (q->max > 0 && (double)id > q->max) mistake(p, "'%s' must be at most %s", q->name, most_text(p, q));
   return id;
 }
 

@@ -171,16 +171,19 @@ static bool check_kind(const struct door *d, char what[static 64]) {
 
 /* ---- the door ---- */
 
-/* The body at the top becomes { records =, pagination = }; the list may be under `response`, under the row's
- * own member, or under both. */
+/* The body at the top becomes { records =, length = with its nulls, pagination = }; the list may be under
+ * `response`, under the row's own member, or under both. */
 static bool take_page(struct door *d, char what[static 64]) {
   int body = lua_gettop(d->L);
   lua_newtable(d->L);
   lua_pushvalue(d->L, body);
   unwrap(d);
   enter(d, d->row->items);
+  lua_Integer length = lua_istable(d->L, -1) ? (lua_Integer)lua_rawlen(d->L, -1) : 0;
   if (!check_kind(d, what)) return false;
   lua_setfield(d->L, body + 1, "records");
+  lua_pushinteger(d->L, length);
+  lua_setfield(d->L, body + 1, "length");
   if (lua_type(d->L, body) == LUA_TTABLE && lua_getfield(d->L, body, "pagination") == LUA_TTABLE)
     lua_setfield(d->L, body + 1, "pagination");
   lua_settop(d->L, body + 1);

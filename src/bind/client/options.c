@@ -1,5 +1,6 @@
 #include "bind/client/options.h"
 
+#include "base/hostname.h"
 #include "tables/rows.h"
 
 #include <math.h>
@@ -91,12 +92,25 @@ static void check_choice(lua_State *L, const struct option *o, int value) {
   if (count) raise_choice(L, o->name, text, names, count);
 }
 
+/* A function, or what is called like one. */
+static void check_metrics(lua_State *L, int value) {
+  if (lua_isfunction(L, value) || luaL_getmetafield(L, value, "__call") != LUA_TNIL) return;
+  usage_error(L, "fleet.new: option 'metrics' must be a function, or fleet.metrics.prometheus()");
+}
+
+static void check_domain(lua_State *L, int value) {
+  struct buf *sentence = push_scratch(L);
+  if (domain_sentence(check_bytes(L, value), sentence)) usage_error(L, "fleet.new: %s", buf_text(sentence));
+}
+
 static void check_option(lua_State *L, const struct option *o, int value) {
   check_type(L, o, value);
   int type = lua_type(L, value);
   if (type == LUA_TSTRING) check_option_text(L, o, value), check_choice(L, o, value);
   if (type == LUA_TNUMBER) check_option_number(L, o, value);
   if (o->type == TYPE_STRINGS) check_option_texts(L, o, value);
+  if (strcmp(o->name, "metrics") == 0) check_metrics(L, value);
+  if (strcmp(o->name, "domain") == 0) check_domain(L, value);
 }
 
 /* ---- all of them ---- */

@@ -9,8 +9,8 @@
 static int l_loop(lua_State *L) {
   struct err e = ERR_INIT;
   lua_Integer generation = luaL_checkinteger(L, 1);
-  struct loop *l = box_new(L, &loop_type, sizeof *l, 2);
-  for (int i = LOOP_WAITERS; i <= LOOP_SLEEPERS; i++) {
+  struct loop *l = box_new(L, &loop_type, sizeof *l, 3);
+  for (int i = LOOP_WAITERS; i <= LOOP_WATCHES; i++) {
     lua_newtable(L);
     lua_setiuservalue(L, -2, i);
   }
@@ -116,17 +116,6 @@ static int l_turn(lua_State *L) {
   return step(L, l);
 }
 
-/* loop:ready() -> fd, "r"|"w"|"rw": the next watched descriptor of this step, or nothing. */
-static int l_ready(lua_State *L) {
-  static const char *const names[] = {"rw", "r", "w", "rw", "rw", "r", "w", "rw"};
-  struct loop *l = check_loop(L);
-  if (l->next >= l->count) return 0;
-  const struct poller_event *event = &l->events[l->next++];
-  lua_pushinteger(L, event->fd);
-  lua_pushstring(L, names[event->events & 7]);
-  return 2;
-}
-
 /* loop:fd(): the one descriptor; from now on its timer is kept armed by loop:arm(). */
 static int l_fd(lua_State *L) {
   struct loop *l = check_loop(L);
@@ -146,18 +135,6 @@ static int l_timeout(lua_State *L) {
   if (l->exported) poller_arm(&l->shared->poller, seconds);
   if (seconds < 0) return 0;
   lua_pushnumber(L, seconds);
-  return 1;
-}
-
-/* loop:watch(fd, mode): mode "r", "w", "rw", or nil to stop. */
-static int l_watch(lua_State *L) {
-  struct loop *l = check_loop(L);
-  struct err e = ERR_INIT;
-  int fd = (int)luaL_checkinteger(L, 2);
-  const char *mode = luaL_optstring(L, 3, "");
-  unsigned events = (strchr(mode, 'r') ? POLLER_READ : 0u) | (strchr(mode, 'w') ? POLLER_WRITE : 0u);
-  if (!poller_watch(&l->shared->poller, fd, events, WATCH_TAG, &e)) return push_failure(L, &e);
-  lua_pushboolean(L, true);
   return 1;
 }
 
@@ -184,10 +161,11 @@ static int l_forked(lua_State *L) {
 static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"step", l_step},
                                         {"turn", l_turn},
-                                        {"ready", l_ready},
+                                        {"ready", loop_l_ready},
                                         {"fd", l_fd},
                                         {"timeout", l_timeout},
-                                        {"watch", l_watch},
+                                        {"watch", loop_l_watch},
+                                        {"unwatch", loop_l_unwatch},
                                         {"submit", loop_l_submit},
                                         {"read", loop_l_read},
                                         {"submit_raw", loop_l_submit_raw},

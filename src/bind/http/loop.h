@@ -1,6 +1,6 @@
 /* The loop in Lua, and what its files share: its box, waiting and stepping (loop.c), requests on their way
  * out (submit.c), waiters that a time wakes (sleepers.c), results that wait for their owner (untaken.c),
- * hosts that interrupt it (interrupts.c).
+ * watched descriptors (watches.c), hosts that interrupt it (interrupts.c).
  *
  * A waiter is a table of Lua's: for its request `token` and `transfer` are set here, `done` is read.
  */
@@ -12,8 +12,9 @@
 #include "bind/lua/bind.h"
 
 enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
-/* User values of a loop: token of a request in flight -> its waiter; key of a timer -> its waiter. */
-enum { LOOP_WAITERS = 1, LOOP_SLEEPERS = 2 };
+/* User values of a loop: token of a request in flight -> its waiter; key of a timer -> its waiter;
+ * descriptor -> its watch. */
+enum { LOOP_WAITERS = 1, LOOP_SLEEPERS = 2, LOOP_WATCHES = 3 };
 
 struct untaken {
   int count;
@@ -45,8 +46,18 @@ void refuse_interruptions(lua_State *L); /* raises where it may interrupt the ru
 double untaken_seconds(const struct untaken *u);
 void untaken_told(struct untaken *u); /* a turn has begun */
 
+struct sending { /* of a written request: the loop, its waiter and the settings stand at these indexes */
+  int loop, waiter, settings;
+  const char *base, *authorization;
+  double timeout;
+};
+struct request;
+/* Starts it; false: nothing was sent. */
+bool loop_send(lua_State *L, const struct sending *s, const struct request *request, struct err *e);
+
 int loop_l_submit(lua_State *L), loop_l_read(lua_State *L), loop_l_submit_raw(lua_State *L);
 int loop_l_sleep(lua_State *L), loop_l_next_at(lua_State *L), loop_l_due(lua_State *L);
 int loop_l_untaken(lua_State *L), loop_l_taken(lua_State *L);
+int loop_l_watch(lua_State *L), loop_l_unwatch(lua_State *L), loop_l_ready(lua_State *L);
 
 #endif

@@ -109,11 +109,12 @@ static const struct settings *take_settings(lua_State *L, int index, struct outg
 
 /* Its waiter's place in the table is made first: once the request is on its way nothing may fail. The names
  * are members that every waiter has. */
-static bool start(lua_State *L, struct loop *l, struct outgoing *o, struct err *e) {
+static bool start_for(lua_State *L, int loop, int waiter, struct outgoing *o, struct err *e) {
+  struct loop *l = box_check(L, loop, &loop_type);
   lua_Integer token = l->last_token + 1;
   o->headers[o->count] = NULL;
-  lua_getiuservalue(L, 1, LOOP_WAITERS);
-  lua_pushvalue(L, 2);
+  lua_getiuservalue(L, loop, LOOP_WAITERS);
+  lua_pushvalue(L, waiter);
   lua_rawseti(L, -2, token);
   struct http_transfer *t = http_submit(l->shared->http, &o->r, e);
   if (!t) {
@@ -124,15 +125,15 @@ static bool start(lua_State *L, struct loop *l, struct outgoing *o, struct err *
   l->last_token = token;
   transfer_set_user(t, (void *)(intptr_t)token);
   lua_pushlightuserdata(L, t);
-  lua_setfield(L, 2, "transfer");
+  lua_setfield(L, waiter, "transfer");
   lua_pushinteger(L, token);
-  lua_setfield(L, 2, "token");
+  lua_setfield(L, waiter, "token");
   return true;
 }
 
-static int submit(lua_State *L, struct loop *l, struct outgoing *o) {
+static int submit(lua_State *L, struct outgoing *o) {
   struct err e = ERR_INIT;
-  if (!start(L, l, o, &e)) return push_failure(L, &e);
+  if (!start_for(L, 1, 2, o, &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
 }
@@ -160,10 +161,18 @@ static void fill(lua_State *L, struct outgoing *o, const struct request *request
   o->r.url = address(L, o, base, &request->target);
 }
 
+bool loop_send(lua_State *L, const struct sending *s, const struct request *request, struct err *e) {
+  struct outgoing o;
+  luaL_checktype(L, s->waiter, LUA_TTABLE);
+  fill(L, &o, request, s->base, s->authorization, s->settings);
+  o.r.timeout = s->timeout;
+  return start_for(L, s->loop, s->waiter, &o, e);
+}
+
 /* loop:submit(waiter, request, base, authorization line or nil, settings, timeout, sink or nil) -> true, or
  * nil, err, kind */
 int loop_l_submit(lua_State *L) {
-  struct loop *l = check_loop(L);
+  check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   struct outgoing o;
   const struct request *request = check_written(L, 3);
@@ -171,7 +180,7 @@ int loop_l_submit(lua_State *L) {
   fill(L, &o, request, luaL_checkstring(L, 4), luaL_optstring(L, 5, NULL), 6);
   o.r.timeout = luaL_checknumber(L, 7);
   o.r.sink = (int)luaL_optinteger(L, 8, 0);
-  return submit(L, l, &o);
+  return submit(L, &o);
 }
 
 /* ---- usual reads: planned and started in one call ---- */
@@ -191,7 +200,7 @@ static bool push_way(lua_State *L, int context) {
   return lua_isstring(L, -1);
 }
 
-static bool start_usual(lua_State *L, struct loop *l, const struct request *request, int context) {
+static bool start_usual(lua_State *L, const struct request *request, int context) {
   struct err e = ERR_INIT;
   struct outgoing o;
   if (request->token_kind != TOKEN_END || !request->written || !lua_istable(L, 2)) return false;
@@ -200,7 +209,7 @@ static bool start_usual(lua_State *L, struct loop *l, const struct request *requ
   lua_getfield(L, context, "base_url");
   fill(L, &o, request, luaL_checkstring(L, -1), lua_tostring(L, line), line - WAY_LINE + WAY_SETTINGS);
   o.r.timeout = request->timeout > 0 ? request->timeout : luaL_checknumber(L, line - WAY_LINE + WAY_SECONDS);
-  return start(L, l, &o, &e);
+  return start_for(L, 1, 2, &o, &e);
 }
 
 static bool serves(lua_State *L, struct loop *l, int context) {
@@ -217,7 +226,7 @@ int loop_l_read(lua_State *L) {
   int box = lua_gettop(L), context = box + 1;
   luaL_checkstack(L, 20, "request");
   handle_push_of(L, 4, request->row);
-  bool served = serves(L, l, context), sent = served && start_usual(L, l, request, context);
+  bool served = serves(L, l, context), sent = served && start_usual(L, request, context);
   lua_settop(L, context + 1);
   if (served)
     lua_pushboolean(L, sent);
@@ -243,7 +252,7 @@ static void read_headers(lua_State *L, int index, struct outgoing *o) {
 
 /* loop:submit_raw(waiter, { method, url, headers, body }, settings, timeout) -> true, or nil, err, kind */
 int loop_l_submit_raw(lua_State *L) {
-  struct loop *l = check_loop(L);
+  check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   luaL_checktype(L, 3, LUA_TTABLE);
   struct outgoing o = {0};
@@ -256,5 +265,5 @@ int loop_l_submit_raw(lua_State *L) {
   if (o.r.method[0] != 'G') o.r.idle_limit = ONCE_IDLE_SECONDS;
   read_headers(L, 3, &o);
   if (lua_getfield(L, 3, "body") != LUA_TNIL) o.r.body = check_text(L, -1);
-  return submit(L, l, &o);
+  return submit(L, &o);
 }

@@ -7,6 +7,7 @@
 
 /* Lua aligns the memory of a userdata for LUAI_MAXALIGN only, which is less than max_align_t. */
 struct box {
+  const struct box *self; /* no other userdata holds its own address and that of a type */
   const struct box_type *type;
   lua_Integer *live; /* how many are open in this state */
   bool open;
@@ -34,13 +35,11 @@ long live_objects(lua_State *L) {
   return (long)*live_counter(L);
 }
 
-/* The registry knows the metatable of a type by the type's address, and the type by the metatable's. */
+/* Of any userdata: what it holds is looked at, which costs less than its metatable. */
 const struct box_type *box_type_at(lua_State *L, int index) {
-  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return NULL;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, lua_topointer(L, -1));
-  const struct box_type *type = lua_touserdata(L, -1);
-  lua_pop(L, 2);
-  return type;
+  const struct box *box = lua_touserdata(L, index);
+  if (!box || lua_type(L, index) != LUA_TUSERDATA || lua_rawlen(L, index) < sizeof *box) return NULL;
+  return box->self == box ? box->type : NULL;
 }
 
 static struct box *box_at(lua_State *L, int index, const struct box_type *type) {
@@ -93,13 +92,12 @@ void box_define(lua_State *L, const struct box_type *type) {
   if (type->metamethods) luaL_setfuncs(L, type->metamethods, 0);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, type);
-  lua_pushlightuserdata(L, (void *)(uintptr_t)type);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, lua_topointer(L, -2));
 }
 
 void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_values) {
   struct box *box = lua_newuserdatauv(L, sizeof *box + size, user_values);
   memset(box, 0, sizeof *box + size);
+  box->self = box;
   box->type = type;
   box->live = live_counter(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);

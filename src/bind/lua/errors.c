@@ -98,6 +98,29 @@ static void push_place(lua_State *L) {
   lua_remove(L, -2);
 }
 
+static bool begins(const char *text, const char *with, size_t size) {
+  return strncmp(text, with, size) == 0;
+}
+
+/* core.is_inside(coroutine, room) -> whether a function of the caller's yielded (the host's HTTP, a store, a
+ * listener) that one of the library's files outside of this room called */
+static int l_is_inside(lua_State *L) {
+  lua_Debug frame;
+  size_t size = 0, room_size = 0;
+  luaL_checktype(L, 1, LUA_TTHREAD);
+  lua_State *coroutine = lua_tothread(L, 1);
+  const char *room = luaL_checklstring(L, 2, &room_size);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &library_key);
+  const char *library = lua_tolstring(L, -1, &size);
+  bool inside = false;
+  for (int level = 0; library && !inside && lua_getstack(coroutine, level, &frame); level++) {
+    lua_getinfo(coroutine, "S", &frame);
+    inside = begins(frame.source, library, size) && !begins(frame.source + size, room, room_size);
+  }
+  lua_pushboolean(L, inside);
+  return 1;
+}
+
 /* Raises the text on top of the stack. */
 static int raise_text(lua_State *L) {
   push_place(L);
@@ -131,7 +154,7 @@ static int l_place(lua_State *L) {
 }
 
 void open_errors(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"err", l_err}, {"library", l_library}, {"usage", l_usage}, {"place", l_place}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"err", l_err},     {"library", l_library},     {"usage", l_usage},
+                                       {"place", l_place}, {"is_inside", l_is_inside}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -2,6 +2,7 @@
 
 #include "base/json_scan.h"
 
+#include <endian.h>
 #include <locale.h>
 #include <math.h>
 #include <stdint.h>
@@ -231,35 +232,58 @@ static void write_list(struct writer *w, int index) {
 }
 
 struct member {
-  const char *name;
+  uint64_t first; /* eight bytes of the name as a number, in which most names differ already */
+  struct bytes name;
   int value; /* its place on the stack */
 };
 
 static int by_name(const void *a, const void *b) {
-  return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+  const struct member *one = a, *other = b;
+  if (one->first != other->first) return one->first < other->first ? -1 : 1;
+  return strcmp((const char *)one->name.data, (const char *)other->name.data);
 }
 
-static void check_name(struct writer *w) { /* name at -2 */
-  size_t size;
-  if (lua_type(w->L, -2) != LUA_TSTRING) refuse(w, "a table with both list elements and members");
-  if (strlen(lua_tolstring(w->L, -2, &size)) != size) refuse(w, "a name with a zero byte");
+static uint64_t first_bytes(struct bytes name) {
+  uint64_t first = 0;
+  if (name.size >= sizeof first) return memcpy(&first, name.data, sizeof first), be64toh(first);
+  for (size_t i = 0; i < sizeof first; i++) first = first << 8 | (i < name.size ? name.data[i] : 0);
+  return first;
+}
+
+static struct member member_at(struct writer *w, int name) {
+  struct bytes text;
+  if (lua_type(w->L, name) != LUA_TSTRING) refuse(w, "a table with both list elements and members");
+  text.data = (const unsigned char *)lua_tolstring(w->L, name, &text.size);
+  if (memchr(text.data, 0, text.size)) refuse(w, "a name with a zero byte");
+  return (struct member){first_bytes(text), text, name + 1};
+}
+
+enum { FEW_MEMBERS = 64 };
+
+/* Shell's way, with Ciura's gaps: of so few it takes a third of what qsort takes. */
+static void sort_few(struct member *members, size_t count) {
+  static const size_t gaps[] = {57, 23, 10, 4, 1};
+  for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+    for (size_t gap = gaps[g], i = gap; i < count; i++) {
+      struct member one = members[i];
+      size_t at = i;
+      for (; at >= gap && by_name(&one, &members[at - gap]) < 0; at -= gap) members[at] = members[at - gap];
+      members[at] = one;
+    }
 }
 
 /* Leaves names and values on the stack, where they stay alive; the array is a userdata so that a raise loses
  * nothing. */
 static struct member *sorted_members(struct writer *w, int index, size_t *count) {
   int base = lua_gettop(w->L);
-  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pushvalue(w->L, -2)) {
-    luaL_checkstack(w->L, 8, "JSON");
-    check_name(w);
-  }
+  for (lua_pushnil(w->L); lua_next(w->L, index); lua_pushvalue(w->L, -2)) luaL_checkstack(w->L, 8, "JSON");
   *count = (size_t)(lua_gettop(w->L) - base) / 2;
   struct member *members = lua_newuserdatauv(w->L, (*count + 1) * sizeof *members, 0);
-  for (size_t i = 0; i < *count; i++) {
-    int name = base + 1 + 2 * (int)i;
-    members[i] = (struct member){lua_tostring(w->L, name), name + 1};
-  }
-  qsort(members, *count, sizeof *members, by_name);
+  for (size_t i = 0; i < *count; i++) members[i] = member_at(w, base + 1 + 2 * (int)i);
+  if (*count <= FEW_MEMBERS)
+    sort_few(members, *count);
+  else
+    qsort(members, *count, sizeof *members, by_name);
   return members;
 }
 
@@ -271,9 +295,9 @@ static void write_object(struct writer *w, int index) {
   buf_put(w->out, '{');
   for (size_t i = 0; i < count; i++) {
     if (i) buf_put(w->out, ',');
-    buf_json_string(w->out, bytes_of(members[i].name));
+    buf_json_string(w->out, members[i].name);
     buf_put(w->out, ':');
-    w->name = members[i].name;
+    w->name = (const char *)members[i].name.data;
     write_value(w, members[i].value);
   }
   w->name = outer;

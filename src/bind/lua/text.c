@@ -13,6 +13,15 @@ static int l_repaired(lua_State *L) {
   return 1;
 }
 
+/* core.utf8_valid(text) -> whether all of it is UTF-8 */
+static int l_valid(lua_State *L) {
+  struct bytes text = check_bytes(L, 1);
+  size_t size = 1;
+  for (; text.size && size; text.data += size, text.size -= size) size = utf8_sequence(text);
+  lua_pushboolean(L, size > 0);
+  return 1;
+}
+
 enum { DECIMALS_MOST = 17 };
 
 static int push_number(lua_State *L, bool shorten) {
@@ -29,7 +38,9 @@ static int push_number(lua_State *L, bool shorten) {
   return 1;
 }
 
-/* core.fixed(value, decimals) -> text with so many decimals and a point, whatever the locale */
+/* core.fixed(value, decimals) -> text with so many decimals and a point: string.format writes the decimal
+ * sign of the host's locale, which may be any run of bytes. Half-way between two texts every Lua takes the
+ * even digit, LuaJIT's own functions the larger one. */
 static int l_fixed(lua_State *L) {
   return push_number(L, false);
 }
@@ -40,7 +51,10 @@ static int l_shortened(lua_State *L) {
 }
 
 void open_text(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"utf8_repaired", l_repaired}, {"fixed", l_fixed}, {"shortened", l_shortened}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"utf8_repaired", l_repaired},
+                                       {"utf8_valid", l_valid},
+                                       {"fixed", l_fixed},
+                                       {"shortened", l_shortened},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -86,8 +86,29 @@ static int l_more_scopes(lua_State *L) {
   return 1;
 }
 
+/* core.business_grant({ auth_code =, scopes = }, config) -> the grant of a business token; raises where a
+ * member is missing */
+static int l_business_grant(lua_State *L) {
+  lua_settop(L, CONFIG);
+  lua_createtable(L, 0, 4);
+  lua_pushliteral(L, "business");
+  lua_setfield(L, -2, "kind");
+  if (lua_getfield(L, OPTIONS, "auth_code") != LUA_TSTRING || !lua_rawlen(L, -1))
+    return usage_error(L, "bad option 'auth_code': the code of the business's consent expected");
+  lua_setfield(L, -2, "auth_code");
+  lua_getfield(L, OPTIONS, "scopes");
+  if (!lua_toboolean(L, -1)) lua_getfield(L, CONFIG, "scopes");
+  push_scope_text(L, -1, "scopes");
+  if (lua_isnil(L, -1)) return usage_error(L, "bad option 'scopes': a business token needs them");
+  lua_setfield(L, CONFIG + 1, "scope");
+  lua_settop(L, CONFIG + 1);
+  return 1;
+}
+
 void open_scopes(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"scope_text", l_scope_text}, {"more_scopes", l_more_scopes}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"scope_text", l_scope_text},
+                                       {"more_scopes", l_more_scopes},
+                                       {"business_grant", l_business_grant},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -2,6 +2,7 @@
 #include "bind/signing/context.h"
 #include "signing/wire/codec.h"
 #include "signing/wire/command_result.h"
+#include "signing/wire/message.h"
 #include "signing/wire/reflect.h"
 
 static void push_day_words(lua_State *L, unsigned bits) {
@@ -92,6 +93,72 @@ static int l_decode_command(lua_State *L) {
   return 3;
 }
 
+/* core.command_action(domain, payload) -> name of the member that says what is to be done, or nil where the
+ * payload has none that is known */
+static int l_command_action(lua_State *L) {
+  struct arena a;
+  const char *action = NULL;
+  enum domain domain = check_domain(L, 1);
+  struct bytes payload = check_bytes(L, 2);
+  arena_start(&a, 4 * MESSAGE_LIMIT);
+  codec_action(domain, payload, &a, &action);
+  arena_end(&a);
+  lua_pushstring(L, action);
+  return 1;
+}
+
+static void set_bytes(lua_State *L, const char *name, struct bytes value) {
+  if (value.data) {
+    lua_pushlstring(L, (const char *)value.data, value.size);
+    lua_setfield(L, -2, name);
+  }
+}
+
+static void set_boolean(lua_State *L, const char *name, bool value) {
+  lua_pushboolean(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_envelope_facts(lua_State *L, const struct message *m) {
+  lua_createtable(L, 0, 6);
+  if (m->to_domain == DOMAIN_VCSEC || m->to_domain == DOMAIN_INFOTAINMENT)
+    lua_pushstring(L, domain_name((enum domain)m->to_domain)), lua_setfield(L, -2, "domain");
+  set_boolean(L, "handshake", m->kind == PAYLOAD_HANDSHAKE);
+  set_boolean(L, "gcm", m->signature == SIGNED_GCM);
+  set_bytes(L, "signer", m->signer);
+  if (m->signature != SIGNED_HMAC) return;
+  set_bytes(L, "epoch", m->epoch);
+  lua_pushinteger(L, m->counter);
+  lua_setfield(L, -2, "counter");
+}
+
+struct envelope {
+  struct arena arena;
+};
+
+static void release_envelope(void *object) {
+  arena_end(&((struct envelope *)object)->arena);
+}
+
+static const struct box_type envelope_type = {"fleet.envelope", release_envelope, NULL, NULL};
+
+/* core.read_envelope(bytes) -> { domain =, handshake =, gcm =, signer =, epoch =, counter = }, or nil, err,
+ * kind: what a routable message says to whoever hands it on; nothing of it is verified. epoch and counter are
+ * those of an HMAC. */
+static int l_read_envelope(lua_State *L) {
+  struct err e = ERR_INIT;
+  struct message m;
+  struct bytes in = check_bytes(L, 1);
+  struct envelope *x = box_new(L, &envelope_type, sizeof *x, 0);
+  int box = lua_gettop(L);
+  arena_start(&x->arena, 4 * MESSAGE_LIMIT);
+  box_open(L, box);
+  if (!message_read(&m, in, &x->arena, &e)) return box_close(L, box), push_failure(L, &e);
+  push_envelope_facts(L, &m);
+  box_close(L, box);
+  return 1;
+}
+
 /* core.message_json(type, payload) -> JSON text; type: "CarServer.Response", "VCSEC.FromVCSECMessage",
  * "CarServer.Action" … */
 static int l_message_json(lua_State *L) {
@@ -158,12 +225,15 @@ static int l_encode_message(lua_State *L) {
 
 void open_messages(lua_State *L) {
   static const luaL_Reg functions[] = {{"decode_command", l_decode_command},
+                                       {"command_action", l_command_action},
+                                       {"read_envelope", l_read_envelope},
                                        {"message_json", l_message_json},
                                        {"read_answer", l_read_answer},
                                        {"encode_message", l_encode_message},
                                        {NULL, NULL}};
   box_define(L, &decoding_type);
   box_define(L, &members_type);
-  lua_pop(L, 2);
+  box_define(L, &envelope_type);
+  lua_pop(L, 3);
   luaL_setfuncs(L, functions, 0);
 }

@@ -1,4 +1,5 @@
 #include "base/reason.h"
+#include "bind/call/reply.h"
 #include "bind/call/request.h"
 #include "bind/crypto/context.h"
 #include "bind/lua/json.h"
@@ -123,15 +124,11 @@ static int push_other_answer(lua_State *L, bool resynced) {
   return 3;
 }
 
-/* session:read(bytes, id, now, command) -> the result of the command, or the vehicle's data where command is
- * nil; or nil, err, kind, as open gives them, for the message with this id */
-int session_l_read(lua_State *L) {
+/* done: where nothing but a command that was done is asked for, set in place of a result that is pushed. */
+static int push_read(lua_State *L, const struct session_box *h, struct bytes in, struct bytes id, double now,
+                     const struct request *command, bool *done) {
   struct err e = ERR_INIT;
   struct answer a;
-  struct session_box *h = check_session(L);
-  struct bytes in = check_bytes(L, 2), id = check_bytes(L, 3);
-  double now = luaL_checknumber(L, 4);
-  const struct request *command = lua_isnoneornil(L, 5) ? NULL : box_check(L, 5, &request_type);
   struct buf *payload = state_payload(L);
   bool opened = session_open(h->session, in, now, &a, payload, &e);
   if (a.matched && !bytes_equal(id, (struct bytes){a.id, UUID_SIZE})) return push_other_answer(L, a.resynced);
@@ -142,6 +139,50 @@ int session_l_read(lua_State *L) {
   struct answer_facts f = {session_domain(h->session), buf_bytes(payload), a.authenticated,
                            a.status <= STATUS_ERROR ? a.status : STATUS_ERROR};
   if (!command) return push_data(L, &f, &e);
-  if (answer_read(&f, &e)) return push_done(L, true, "", a.authenticated);
-  return push_refusal(L, command, a.authenticated, &e);
+  if (!answer_read(&f, &e)) return push_refusal(L, command, a.authenticated, &e);
+  if (!done) return push_done(L, true, "", a.authenticated);
+  *done = true;
+  return 0;
+}
+
+/* session:read(bytes, id, now, command) -> the result of the command, or the vehicle's data where command is
+ * nil; or nil, err, kind, as open gives them, for the message with this id */
+int session_l_read(lua_State *L) {
+  const struct session_box *h = check_session(L);
+  struct bytes in = check_bytes(L, 2), id = check_bytes(L, 3);
+  double now = luaL_checknumber(L, 4);
+  const struct request *command = lua_isnoneornil(L, 5) ? NULL : box_check(L, 5, &request_type);
+  return push_read(L, h, in, id, now, command, NULL);
+}
+
+/* session:take(reply, envelope, id, now, command) -> true, status, seconds: the command was done, and nobody
+ * may know of reply and envelope any more; false: the reply is none of which session:read was asked; or nil,
+ * and what session:read gives for it: value, err, kind. */
+int session_l_take(lua_State *L) {
+  const struct session_box *h = check_session(L);
+  const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
+  const struct request *envelope = box_check(L, 3, &request_type), *command = box_check(L, 6, &request_type);
+  struct bytes id = check_bytes(L, 4);
+  double now = luaL_checknumber(L, 5);
+  bool done = false;
+  int status = r->status;
+  double seconds = r->seconds;
+  lua_settop(L, 6);
+  luaL_checkstack(L, 20, "answer");
+  if (!push_good_value(L, envelope, r)) {
+    lua_pushboolean(L, false);
+    return 1;
+  }
+  int values = push_read(L, h, check_bytes(L, -1), id, now, command, &done);
+  if (!done) {
+    lua_pushnil(L);
+    lua_insert(L, -1 - values);
+    return 1 + values;
+  }
+  box_spare(L, 3);
+  box_spare(L, 2);
+  lua_pushboolean(L, true);
+  lua_pushinteger(L, status);
+  lua_pushnumber(L, seconds);
+  return 3;
 }

@@ -1,6 +1,7 @@
 #include "bind/call/params.h"
 #include "bind/call/request.h"
 #include "bind/crypto/context.h"
+#include "bind/http/loop.h"
 #include "bind/signing/commands.h"
 #include "bind/signing/session.h"
 #include "crypto/random.h"
@@ -18,8 +19,8 @@ static bool has_own_random(lua_State *L) {
 }
 
 /* In this order: routing address, uuid, and for GCM the nonce. */
-static bool fill_message_random(lua_State *L, struct session_box *h, bool nonce, struct message_random *r,
-                                struct err *e) {
+static bool fill_message_random(lua_State *L, const struct session_box *h, bool nonce,
+                                struct message_random *r, struct err *e) {
   if (!has_own_random(L)) return crypto_random(h->crypto, r, sizeof *r, e);
   return fill_random(L, 1, h->crypto, r->address, ADDRESS_SIZE, e) &&
          fill_random(L, 1, h->crypto, r->uuid, UUID_SIZE, e) &&
@@ -27,7 +28,7 @@ static bool fill_message_random(lua_State *L, struct session_box *h, bool nonce,
 }
 
 static double lifetime_option(lua_State *L, int index) {
-  lua_Number seconds = 15;
+  lua_Number seconds = COMMAND_LIFETIME;
   if (lua_getfield(L, index, "expires_in") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TNUMBER) usage_error(L, "option 'expires_in' must be seconds");
     seconds = lua_tonumber(L, -1);
@@ -70,10 +71,11 @@ static uint32_t flags_option(lua_State *L, int index) {
 static const char *const option_names[] = {"method", "expires_in", "encrypt_response", "flags",
                                            "unpublished"};
 enum { SIGN_OPTIONS = 4, COMMAND_OPTIONS = 5 };
+static const struct sign_options usual_options = {METHOD_HMAC, COMMAND_LIFETIME, FLAG_ENCRYPT_RESPONSE};
 
 /* count: how many of option_names are taken */
 static struct sign_options sign_options(lua_State *L, int index, size_t count) {
-  if (lua_isnoneornil(L, index)) return (struct sign_options){METHOD_HMAC, 15, FLAG_ENCRYPT_RESPONSE};
+  if (lua_isnoneornil(L, index)) return usual_options;
   check_options(L, index, option_names, count);
   return (struct sign_options){method_option(L, index), lifetime_option(L, index), flags_option(L, index)};
 }
@@ -102,7 +104,7 @@ int session_l_handshake(lua_State *L) {
 }
 
 /* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags = }) ->
- * bytes, id flags: the bits themselves, in place of encrypt_response. */
+ * message, id. The option flags gives all bits at once, in place of encrypt_response. */
 int session_l_sign(lua_State *L) {
   struct err e = ERR_INIT;
   struct session_box *h = check_session(L);
@@ -212,22 +214,52 @@ int session_l_handshake_request(lua_State *L) {
   return 1;
 }
 
+/* Pushes the request that carries the command at index 2 signed, and the message's id; false: e says why. */
+static bool push_signed_request(lua_State *L, const struct session_box *h, const struct row *row, double now,
+                                struct err *e) {
+  const struct request *command = command_at(L, 2);
+  struct message_random r;
+  if (!fill_message_random(L, h, false, &r, e)) return false;
+  struct buf *payload = state_payload(L), *message = state_buffer(L);
+  bool ok = !command || request_payload(L, 2, payload, e);
+  struct bytes bytes = command ? buf_bytes(payload) : check_bytes(L, 2);
+  ok = ok && session_sign(h->session, bytes, &usual_options, &r, now, message, e);
+  buf_clear(payload);
+  if (ok) push_signed(L, h, row, label_of(command, row), message, &r);
+  return ok;
+}
+
 /* session:sign_request(command, row, now) -> the request that carries it signed, id; or nil, err, kind.
  * command: a planned request, or the bytes of a message. */
 int session_l_sign_request(lua_State *L) {
   struct err e = ERR_INIT;
-  struct session_box *h = check_session(L);
-  const struct request *command = command_at(L, 2);
+  const struct session_box *h = check_session(L);
   const struct row *row = row_at(L, 3);
-  const struct sign_options o = {METHOD_HMAC, COMMAND_LIFETIME, FLAG_ENCRYPT_RESPONSE};
-  struct message_random r;
   double now = luaL_checknumber(L, 4);
-  if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
-  struct buf *payload = state_payload(L), *message = state_buffer(L);
-  bool ok = !command || request_payload(L, 2, payload, &e);
-  struct bytes bytes = command ? buf_bytes(payload) : check_bytes(L, 2);
-  ok = ok && session_sign(h->session, bytes, &o, &r, now, message, &e);
-  buf_clear(payload);
-  if (!ok) return push_not_sent(L, &e);
-  return push_signed(L, h, row, label_of(command, row), message, &r);
+  return push_signed_request(L, h, row, now, &e) ? 2 : push_not_sent(L, &e);
+}
+
+enum { SEND_REPEATABLE = 5, SEND_LOOP, SEND_WAITER, SEND_BASE, SEND_LINE, SEND_SETTINGS, SEND_SECONDS };
+
+/* session:send(command, row, now, whether it may be repeated, loop, waiter, base address, authorization line,
+ * settings, seconds) -> the request that carries it, and is on its way; id. Nothing where a handshake comes
+ * first or it cannot be signed or sent: nothing was sent then. */
+int session_l_send(lua_State *L) {
+  struct err e = ERR_INIT;
+  const struct session_box *h = check_session(L);
+  const struct row *row = row_at(L, 3);
+  double now = luaL_checknumber(L, 4);
+  struct sending s = {SEND_LOOP,
+                      SEND_WAITER,
+                      SEND_SETTINGS,
+                      luaL_checkstring(L, SEND_BASE),
+                      luaL_checkstring(L, SEND_LINE),
+                      luaL_checknumber(L, SEND_SECONDS)};
+  lua_settop(L, SEND_SECONDS);
+  luaL_checkstack(L, 20, "request");
+  if (session_due(h->session, lua_toboolean(L, SEND_REPEATABLE), now)) return 0;
+  if (!push_signed_request(L, h, row, now, &e)) return 0;
+  if (!loop_send(L, &s, box_check(L, SEND_SECONDS + 1, &request_type), &e)) return 0;
+  lua_settop(L, SEND_SECONDS + 2);
+  return 2;
 }

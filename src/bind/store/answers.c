@@ -131,8 +131,12 @@ static int answer_due(lua_State *L) {
   return lua_settop(L, VALUE), 1;
 }
 
+/* Decoders of JSON give a light userdata for null, which has no members. */
 static bool is_object(lua_State *L, int index) {
-  return lua_istable(L, index) || lua_isuserdata(L, index);
+  if (lua_istable(L, index)) return true;
+  bool has_members = lua_isuserdata(L, index) && luaL_getmetafield(L, index, "__index") != LUA_TNIL;
+  if (has_members) lua_pop(L, 1);
+  return has_members;
 }
 
 static int member_type(lua_State *L, int index, const char *name) {

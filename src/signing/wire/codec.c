@@ -62,23 +62,25 @@ static bool put_scalar(ProtobufCMessage *m, Field *f, const struct param *p, con
          field_mark(m, f);
 }
 
-/* A choice below a message, or a boolean that makes a message present. */
-static bool put_presence(ProtobufCMessage *base, const struct path *p, const struct param *param,
-                         const struct value *v, struct arena *a) {
-  if (param->type == TYPE_BOOLEAN && !v->boolean) return true;
-  ProtobufCMessage *m = path_is_base(p) ? base : put_item(base, *p, a);
-  if (!m || param->type == TYPE_BOOLEAN) return m != NULL;
-  return v->choice && put_item(m, path_whole(v->choice->field), a);
+/* A boolean that makes a message present says nothing when it is false. */
+static bool is_silent(ProtobufCMessage *base, struct path p, const struct param *param,
+                      const struct value *v) {
+  if (param->type != TYPE_BOOLEAN || v->boolean) return false;
+  Field *f = path_is_base(&p) ? NULL : path_leaf(base->descriptor, p);
+  return path_is_base(&p) || (f && field_is_message(f));
 }
 
 static bool put_parameter(ProtobufCMessage *base, const struct param *param, const struct value *v,
                           struct arena *a) {
   struct path p = path_whole(param->field);
-  Field *f = path_is_base(&p) ? NULL : path_leaf(base->descriptor, p);
-  if (!f && !path_is_base(&p)) return false;
-  if (!f || field_is_message(f)) return put_presence(base, &p, param, v, a);
-  ProtobufCMessage *m = path_holder(base, p, &f, a);
-  return m && put_scalar(m, f, param, v, a);
+  Field *f = NULL;
+  if (is_silent(base, p, param, v)) return true;
+  ProtobufCMessage *m = path_is_base(&p) ? base : path_holder(base, p, &f, a);
+  if (!m) return false;
+  if (f && !field_is_message(f)) return put_scalar(m, f, param, v, a);
+  if (f) m = field_enter(m, f, a);
+  if (!m || param->type == TYPE_BOOLEAN) return m != NULL;
+  return v->choice && put_item(m, path_whole(v->choice->field), a);
 }
 
 /* Some of what the plain form takes has no place in the message. */
@@ -263,12 +265,31 @@ static unsigned read_row(const struct row *row, ProtobufCMessage *root, struct v
   return explained;
 }
 
+/* The member that says what is to be done; NULL when there is none that we know. */
+static const char *action_of(enum domain domain, ProtobufCMessage *m) {
+  Field *f = message_set_member(m);
+  if (f && domain == DOMAIN_INFOTAINMENT)
+    f = field_child(m, f) ? message_set_member(field_child(m, f)) : NULL;
+  return f ? f->name : NULL;
+}
+
+/* A row begins with its action, below the one member that all of infotainment has: what the message is no row
+ * of is told by the name alone. */
+static bool is_row_of(const struct row *row, enum domain domain, const char *action) {
+  const char *name = row->message;
+  if (!name || row->domain != domain) return false;
+  if (domain == DOMAIN_INFOTAINMENT) name += strcspn(name, ".") + 1;
+  size_t length = strlen(action);
+  return strncmp(name, action, length) == 0 && strcspn(name, ".=;[") == length;
+}
+
 /* Several rows share an action: the right one is the one that explains most of the message. */
 static const struct row *match_row(enum domain domain, ProtobufCMessage *root, struct value *values) {
   const struct row *found = NULL;
+  const char *action = action_of(domain, root);
   unsigned most = 0;
-  for (const struct row *r = command_rows; r->name; r++) {
-    if (!r->message || r->domain != domain) continue;
+  for (const struct row *r = command_rows; action && r->name; r++) {
+    if (!is_row_of(r, domain, action)) continue;
     unsigned explained = read_row(r, root, values);
     if (explained > most) most = explained, found = r;
   }
@@ -312,13 +333,8 @@ const struct row *codec_decode(enum domain domain, struct bytes payload, size_t 
 
 bool codec_action(enum domain domain, struct bytes payload, struct arena *a, const char **action) {
   ProtobufCMessage *m = message_unpack(type_of(domain), payload, a);
-  *action = NULL;
-  if (!m) return false;
-  Field *f = message_set_member(m);
-  if (f && domain == DOMAIN_INFOTAINMENT)
-    f = field_child(m, f) ? message_set_member(field_child(m, f)) : NULL;
-  if (f) *action = f->name;
-  return true;
+  *action = m ? action_of(domain, m) : NULL;
+  return m != NULL;
 }
 
 const char *codec_version(void) {

@@ -6,29 +6,33 @@
 
 /* ---- members of a message, by descriptor ---- */
 
-void *field_place(ProtobufCMessage *m, Field *f) {
-  return (char *)m + f->offset;
+size_t field_size(Field *f) {
+  switch (f->type) {
+  case PROTOBUF_C_TYPE_INT64:
+  case PROTOBUF_C_TYPE_SINT64:
+  case PROTOBUF_C_TYPE_SFIXED64:
+  case PROTOBUF_C_TYPE_UINT64:
+  case PROTOBUF_C_TYPE_FIXED64:
+  case PROTOBUF_C_TYPE_DOUBLE:
+    return 8;
+  case PROTOBUF_C_TYPE_BOOL:
+    return sizeof(protobuf_c_boolean);
+  case PROTOBUF_C_TYPE_STRING:
+  case PROTOBUF_C_TYPE_MESSAGE:
+    return sizeof(void *);
+  case PROTOBUF_C_TYPE_BYTES:
+    return sizeof(ProtobufCBinaryData);
+  default:
+    return 4;
+  }
 }
 
-bool field_in_oneof(Field *f) {
-  return f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
-}
-
-bool field_is_message(Field *f) {
-  return f->type == PROTOBUF_C_TYPE_MESSAGE;
-}
-
-bool field_is_repeated(Field *f) {
-  return f->label == PROTOBUF_C_LABEL_REPEATED;
-}
-
-/* How many elements a repeated member has, or which member of a oneof is set. */
-size_t *field_count(ProtobufCMessage *m, Field *f) {
-  return (size_t *)(void *)((char *)m + f->quantifier_offset);
-}
-
-uint32_t *field_chosen(ProtobufCMessage *m, Field *f) {
-  return (uint32_t *)(void *)((char *)m + f->quantifier_offset);
+bool field_is_set(ProtobufCMessage *m, Field *f) {
+  static const unsigned char zero[sizeof(ProtobufCBinaryData)];
+  if (field_is_repeated(f)) return *field_count(m, f) > 0;
+  if (f->type == PROTOBUF_C_TYPE_BYTES) return ((ProtobufCBinaryData *)field_place(m, f))->len > 0;
+  if (f->type == PROTOBUF_C_TYPE_STRING) return **(char **)field_place(m, f) != '\0';
+  return memcmp(field_place(m, f), zero, field_size(f)) != 0;
 }
 
 /* The message in this member: its one element where the member is repeated; NULL when there is none. */
@@ -252,13 +256,6 @@ bool field_number(ProtobufCMessage *m, Field *f, double *out) {
   default:
     return false;
   }
-}
-
-bool message_pack(const ProtobufCMessage *m, struct buf *out) {
-  if (!buf_reserve(out, protobuf_c_message_get_packed_size(m))) return false;
-  out->size += protobuf_c_message_pack(m, out->data + out->size);
-  out->data[out->size] = '\0';
-  return true;
 }
 
 ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a) {

@@ -21,16 +21,43 @@ static inline ProtobufCAllocator allocator_of(struct arena *a) {
 
 ProtobufCMessage *message_new(Type *type, struct arena *a); /* NULL: beyond the arena's limit */
 ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a);
-bool message_pack(const ProtobufCMessage *m, struct buf *out); /* members ascending */
+bool message_pack(ProtobufCMessage *m, struct buf *out); /* members ascending */
 Field *message_set_member(
     ProtobufCMessage *m); /* what is set of the first oneof that has something set; NULL: nothing */
 
-bool field_is_message(Field *f);
-bool field_is_repeated(Field *f);
-bool field_in_oneof(Field *f);
-void *field_place(ProtobufCMessage *m, Field *f);
-size_t *field_count(ProtobufCMessage *m, Field *f);    /* of a repeated member */
-uint32_t *field_chosen(ProtobufCMessage *m, Field *f); /* of a oneof: the number of the member that is set */
+static inline bool field_is_message(Field *f) {
+  return f->type == PROTOBUF_C_TYPE_MESSAGE;
+}
+
+static inline bool field_is_repeated(Field *f) {
+  return f->label == PROTOBUF_C_LABEL_REPEATED;
+}
+
+static inline bool field_in_oneof(Field *f) {
+  return f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
+}
+
+static inline void *field_place(ProtobufCMessage *m, Field *f) {
+  return (char *)m + f->offset;
+}
+
+/* How many elements a repeated member has. */
+static inline size_t *field_count(ProtobufCMessage *m, Field *f) {
+  return (size_t *)(void *)((char *)m + f->quantifier_offset);
+}
+
+/* Of a oneof: the number of the member that is set. */
+static inline uint32_t *field_chosen(ProtobufCMessage *m, Field *f) {
+  return (uint32_t *)(void *)((char *)m + f->quantifier_offset);
+}
+
+size_t field_size(Field *f); /* of one value or element */
+
+/* Outside a oneof a scalar that is zero was not sent. */
+bool field_is_set(ProtobufCMessage *m, Field *f); /* of one outside a oneof */
+static inline bool field_is_there(ProtobufCMessage *m, Field *f) {
+  return field_in_oneof(f) ? *field_chosen(m, f) == f->id : field_is_set(m, f);
+}
 
 /* The message in a member, or NULL; field_enter makes it when there is none. An empty message is still a
  * statement. */

@@ -106,45 +106,14 @@ static void put_one(struct buf *out, Field *f, const void *at) {
   }
 }
 
-static size_t size_of(Field *f) {
-  switch (f->type) {
-  case PROTOBUF_C_TYPE_INT64:
-  case PROTOBUF_C_TYPE_SINT64:
-  case PROTOBUF_C_TYPE_SFIXED64:
-  case PROTOBUF_C_TYPE_UINT64:
-  case PROTOBUF_C_TYPE_FIXED64:
-  case PROTOBUF_C_TYPE_DOUBLE:
-    return 8;
-  case PROTOBUF_C_TYPE_BOOL:
-    return sizeof(protobuf_c_boolean);
-  case PROTOBUF_C_TYPE_STRING:
-  case PROTOBUF_C_TYPE_MESSAGE:
-    return sizeof(void *);
-  case PROTOBUF_C_TYPE_BYTES:
-    return sizeof(ProtobufCBinaryData);
-  default:
-    return 4;
-  }
-}
-
 static void put_list(struct buf *out, Field *f, ProtobufCMessage *m) {
   const char *items = *(char **)field_place(m, f);
   buf_put(out, '[');
   for (size_t i = 0; i < *field_count(m, f); i++) {
     if (i) buf_put(out, ',');
-    put_one(out, f, items + i * size_of(f));
+    put_one(out, f, items + i * field_size(f));
   }
   buf_put(out, ']');
-}
-
-/* Outside a oneof a scalar that is zero was not sent. */
-static bool is_there(ProtobufCMessage *m, Field *f) {
-  static const unsigned char zero[sizeof(ProtobufCBinaryData)];
-  if (field_in_oneof(f)) return *field_chosen(m, f) == f->id;
-  if (field_is_repeated(f)) return *field_count(m, f) > 0;
-  if (f->type == PROTOBUF_C_TYPE_BYTES) return ((ProtobufCBinaryData *)field_place(m, f))->len > 0;
-  if (f->type == PROTOBUF_C_TYPE_STRING) return **(char **)field_place(m, f) != '\0';
-  return memcmp(field_place(m, f), zero, size_of(f)) != 0;
 }
 
 static void put_message(struct buf *out, ProtobufCMessage *m) {
@@ -152,7 +121,7 @@ static void put_message(struct buf *out, ProtobufCMessage *m) {
   buf_put(out, '{');
   for (unsigned i = 0; m && i < m->descriptor->n_fields; i++) {
     Field *f = &m->descriptor->fields[i];
-    if (!is_there(m, f)) continue;
+    if (!field_is_there(m, f)) continue;
     buf_text_add(out, separator);
     buf_json_string(out, bytes_of(f->name));
     buf_put(out, ':');

@@ -28,7 +28,7 @@ local function check_setting(handle, name, params)
   local row = rows.by_name[name]
   if not row then
     local known = {}
-    for _, one in ipairs(rows.list) do
+    for _, one in ipairs(rows.all()) do
       if one.handle == handle and one.settle then known[#known + 1] = one.name end
     end
     errors.unknown_name("fleet.automation.ensure", "setting", name, known)

@@ -1,4 +1,4 @@
--- The names of all automations; the file of each stands beside this one. The last line is made by `make doc`.
+-- The names of all automations; the file of each stands beside this one. The list is made by `make doc`.
 --
 -- A file returns {
 --   doc =           one sentence

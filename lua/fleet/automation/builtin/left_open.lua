@@ -1,5 +1,6 @@
 -- left_open: a car that stands with a door, a window or a lid open, or unlocked, is told, and closed as far as that can be done.
 
+local battery = require "fleet.automation.charging.battery"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
@@ -14,6 +15,7 @@ local M = {
 }
 
 local sections = { "vehicle_state", "drive_state" }
+local with_place = { "vehicle_state", "drive_state", "location_data" } -- which closing windows needs: doc/protocol.md#command-bodies
 
 local parts = {
   { "driver's door", "df" }, { "door behind the driver", "dr" }, { "passenger's door", "pf" }, { "door behind the passenger", "pr" },
@@ -44,11 +46,13 @@ local function in_use(vehicle, drive)
   return vehicle.is_user_present == true or gear == "D" or gear == "R" or gear == "N"
 end
 
-local function close_actions(vehicle, windows, why)
+-- The plain command closes windows only with a position near the car; without one the car may refuse.
+local function close_actions(vehicle, windows, drive, why)
   local list = {}
   if windows then
     local effect = { fd_window = 0, fp_window = 0, rd_window = 0, rp_window = 0 }
-    list[1] = { call = "window_control", params = { command = "close", lat = 0, lon = 0 }, why = why, effect = { vehicle_state = effect } }
+    local params = { command = "close", lat = battery.number(drive.latitude) or 0, lon = battery.number(drive.longitude) or 0 }
+    list[1] = { call = "window_control", params = params, why = why, effect = { vehicle_state = effect } }
   end
   local door = is_open(vehicle.df) or is_open(vehicle.dr) or is_open(vehicle.pf) or is_open(vehicle.pr)
   if vehicle.locked == false and not door then
@@ -64,12 +68,15 @@ local function act(config, now, state, names, windows)
   local decision = { why = why, again_at = math.max(state.at.info + config.look_every, now + 1) }
   decision.notices = { { key = "open " .. m.since, severity = "warning", text = why } }
   if not config.close or m.closed == m.since then return decision end
-  local actions = close_actions(vehicle, windows, why)
+  local actions = close_actions(vehicle, windows, state.seen.drive_state or {}, why)
   local look = #actions > 0 and poll_schedule.before_command(state, now)
+  local may_be_sent = not poll_schedule.away(state, now) or config.wake and state.seen.info.state == "asleep"
   if look then
     decision.actions = { look }
-  elseif not poll_schedule.away(state, now) then
+  elseif may_be_sent then
     m.closed, decision.actions = m.since, actions
+  elseif #actions > 0 then
+    decision.why = string.format("%s; the car is %s%s", why, state.seen.info.state, config.wake and "" or ": wake = true lets it be woken")
   end
   return decision
 end
@@ -77,7 +84,7 @@ end
 function M.decide(config, now, state)
   local m, again = state.memory, math.max((state.at.info or now) + config.look_every, now + 1)
   local wanted = m.since and m.since + config.minutes * 60
-  local looks = poll_schedule.due(config, now, state, sections, wanted)
+  local looks = poll_schedule.due(config, now, state, config.close and wanted and with_place or sections, wanted)
   if #looks > 0 then return { actions = looks } end
   local vehicle = state.seen.vehicle_state
   if not vehicle then return { why = "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again } end

@@ -92,7 +92,8 @@ local function condition(config, now, state, at)
   local plugged = manual_override.is_plugged(charge)
   if not plugged and charge.battery_level < config.min_level then
     local why = string.format("not plugged in, and %d %% is less than %d %%: it stays cold", charge.battery_level, config.min_level)
-    return { why = why, again_at = at + config.linger, notices = { { key = "cold " .. text(config, at), severity = "info", text = why } } }
+    local notice = { key = "cold " .. local_time.date(config.local_zone, at), severity = "info", text = why }
+    return { why = why, again_at = at + config.linger, notices = { notice } }
   end
   local why = string.format("conditions the cabin for %s: %s", text(config, at), plugged and "plugged in"
     or string.format("%d %% is enough", charge.battery_level))

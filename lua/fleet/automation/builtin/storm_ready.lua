@@ -96,7 +96,7 @@ local function in_storm(config, now, state, warning)
   m.since, m.seen_at = m.since or now, now
   local why = "prepares for: " .. warning.text
   local decision = { why = why, again_at = now + config.every, actions = {} }
-  decision.notices = { { key = "storm " .. m.since, severity = "warning", text = why } }
+  decision.notices = { { key = "storm " .. m.since .. " " .. warning.text, severity = "warning", text = why } }
   local action = prepare_house(config, state, why)
   if action then
     decision.actions = { action }

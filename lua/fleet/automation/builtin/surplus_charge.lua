@@ -34,6 +34,7 @@ local M = {
 
 local sections = { "charge_state" }
 local dark_pause = 900 -- seconds between looks at a site without sun
+local idle_pause = 300 -- while something stands in the way that the sun does not change
 local fact_age = 6 * 3600 -- after which the car's level and cable are looked at again before a start
 
 function M.prepare(config)
@@ -153,9 +154,9 @@ local function looks_for_start(config, now, state)
   return nil
 end
 
-local function rest(config, live, now)
+local function rest(config, live, now, pause)
   if (live.solar_power or 0) <= 0 then return now + dark_pause end
-  return now + config.sample_every
+  return now + math.max(config.sample_every, pause or 0)
 end
 
 local function claim(now, config)
@@ -284,7 +285,8 @@ function M.decide(config, now, state)
   local why = obstacle(config, state, m, live) or above(config, now, state)
   local unknown = not state.seen.charge_state and (poll_schedule.away(state, now) or asleep_for_now(config, now, state))
   if why or unknown and not config.wake then
-    return { why = why or "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again }
+    local sentence = why or "nothing is known of the car yet: it is " .. state.seen.info.state
+    return { why = sentence, again_at = rest(config, live, now, idle_pause) }
   end
   local f = { power = available(config, state, live) }
   local on = manual_override.is_charging(state.seen.charge_state)

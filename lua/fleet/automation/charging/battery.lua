@@ -22,12 +22,14 @@ function M.limit(charge)
   return number(charge.charge_limit_soc) or 100
 end
 
--- Percent per hour as the car shows it while it charges.
+local least_percent, least_minutes = 2, 15 -- the level is told in whole percent, the time in whole minutes
+
+-- Percent per hour as the car shows it while it charges. Near the limit it would be told from one percent in one minute.
 local function shown_rate(charge)
   local minutes, limit = number(charge.minutes_to_full_charge), number(charge.charge_limit_soc)
   if not manual_override.is_charging(charge) or not minutes or minutes <= 0 or not limit then return nil end
   local missing = limit - charge.battery_level
-  return missing > 0 and missing / minutes * 60 or nil
+  return missing >= least_percent and minutes >= least_minutes and missing / minutes * 60 or nil
 end
 
 local function assumed_rate(config, charge)

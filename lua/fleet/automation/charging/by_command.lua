@@ -5,6 +5,7 @@
 
 local actions = require "fleet.automation.charging.actions"
 local battery = require "fleet.automation.charging.battery"
+local cost = require "fleet.automation.cost"
 local local_time = require "fleet.automation.local_time"
 local manual_override = require "fleet.automation.manual_override"
 local on_solar = require "fleet.automation.charging.on_solar"
@@ -23,7 +24,10 @@ local record_every = 300 -- seconds between free looks at the record while the c
 local record_every_charging = 900 -- a car that has ended sleeps after a quarter of an hour
 local live_every = 300 -- seconds between looks at a car that is awake, about the time at which it usually comes
 local lead_minutes = 20 -- before and after the times at which it came of late
+local unbroken = 400 -- seconds between looks at the record of a car that sleeps, in which it cannot have moved unseen
+local falls_asleep_within = 1260 -- seconds after the last live look
 local first_look = 900 -- seconds after which charging has shown its rate
+local longest_gap = 3 * 3600 -- over which charging goes on where that is cheaper
 local least_rest = 300 -- a level shows whole percents: what should be reached is looked at again after this
 
 -- ---- what is to be done ----
@@ -44,10 +48,12 @@ local function charge_now(config, now, state, f)
   local why = why_it_charges(config, state, f)
   local reached = now + (config.level - f.level) / f.rate * 3600
   local seen_at = manual_override.is_charging(charge) and state.at.charge_state or now
-  local again = math.min(slot.to, math.max(now + 1, seen_at + (state.memory.rate and config.recheck or first_look)))
+  local check_at = seen_at + (state.memory.rate and config.recheck or first_look)
+  local next_look = actions.next_look(config, now, state)
+  local again = math.min(slot.to, check_at > now and check_at or next_look) -- what is overdue waits for the next look at the record
   if not f.bounded then again = math.min(again, math.max(reached, now + least_rest)) end
   state.memory.no_look_before, state.memory.slot_to = again, slot.to
-  again = math.min(again, actions.next_look(config, now, state))
+  again = math.min(again, next_look)
   local decision = actions.decision(config, now, state, why, actions.start(config, charge, why), again, actions.hold(now, slot.to))
   decision.notices = f.late and { actions.short_notice(config, f) } or nil
   return decision
@@ -86,6 +92,17 @@ local function enough(config, now, state, f)
   return actions.decision(config, now, state, why, own and { actions.stop(why) } or {}, actions.next_look(config, now, state), {})
 end
 
+-- Charging goes on over a gap that is short, or in which it costs less than the calls for a stop and a start: a wake, two looks, two
+-- commands.
+local function goes_on(config, now, state, f)
+  local charge, tariff, gap = state.seen.charge_state, state.inputs and state.inputs.tariff, f.slots[1].from - now
+  if gap <= 0 or not manual_override.is_charging(charge) then return false end
+  if gap <= plans.bridge then return true end
+  local kw = stays.power(charge)
+  return tariff ~= nil and config.wake and kw > 0 and gap <= longest_gap
+    and plans.cost_of_going_on(tariff, now, f.slots, kw) <= cost.usd { wake = 1, data = 2, command = 2 }
+end
+
 -- Facts for a plan.
 local function facts(config, now, state, deadline)
   local charge, m = state.seen.charge_state, state.memory
@@ -94,9 +111,9 @@ local function facts(config, now, state, deadline)
   f.level = battery.level(now, state, charge, f.rate)
   f.missing = config.level - f.level
   f.bounded = math.max(battery.limit(charge), config.level) <= config.level + 1
-  f.slots, f.late = plans.of(state.inputs and state.inputs.tariff, now, deadline, f.missing / f.rate, false)
-  local first = f.slots[1]
-  if manual_override.is_charging(charge) and first.from > now and first.from - now <= plans.bridge then first.from = now end
+  f.slots, f.late = plans.of(state.inputs and state.inputs.tariff, now, deadline, f.missing / f.rate, false,
+    not manual_override.is_charging(charge))
+  if goes_on(config, now, state, f) then f.slots[1].from = now end
   return f
 end
 
@@ -168,6 +185,25 @@ local function nobody_knows(config, state, deadline)
   return why, { key = "unseen " .. local_time.date(config.local_zone, deadline), severity = "warning", text = why }
 end
 
+-- Notes since when every look at the record, without a longer pause between two, has found the car asleep.
+local function watch(state)
+  local m, at = state.memory, state.at.info
+  if not at or state.seen.info.state ~= "asleep" then
+    m.asleep = nil
+  elseif not m.asleep or at - m.asleep.last > unbroken then
+    m.asleep = { since = at, last = at }
+  else
+    m.asleep.last = at
+  end
+end
+
+-- A car that drives, or whose cable is put in or pulled, comes awake for minutes: one that was found asleep at every look since it was
+-- seen stands where it stood.
+local function cannot_have_moved(state, now)
+  local asleep, seen_at = state.memory.asleep, state.at.charge_state
+  return asleep ~= nil and seen_at ~= nil and now - asleep.last <= unbroken and asleep.since - seen_at <= falls_asleep_within
+end
+
 -- What was seen before says nothing of where the car stands now: it can have moved and been plugged in since. One look while there
 -- is still time, or the sentence that nobody knows. nil: what is known holds.
 local function before_it_is_late(config, now, state, deadline, why)
@@ -179,6 +215,7 @@ local function before_it_is_late(config, now, state, deadline, why)
   end
   local looks = poll_schedule.due(config, now, state, config.sections, latest)
   if #looks > 0 then return { actions = looks, claims = {} } end
+  if cannot_have_moved(state, now) then return nil end
   if (state.at.charge_state or -1) >= latest then look_again(state, now, deadline) end
   if (state.at.charge_state or -1) >= latest or state.seen.info.state == "online" then return nil end
   if config.wake and state.seen.info.state == "asleep" and state.memory.woken_for ~= deadline then
@@ -214,6 +251,13 @@ local function begins_by_itself(config, now, state, f)
   return { why = why, actions = {}, again_at = single.begins_until(at), claims = actions.hold(now, now + 600) }
 end
 
+-- Whether a look tells nothing to act upon: the car is not expected yet, or stands at the plug with what was wanted, or waits by itself.
+local function is_quiet(config, state, expected, home, waits)
+  local charge = state.seen.charge_state
+  if not charge or manual_override.is_charging(charge) then return false end
+  return not expected or home and (waits or charge.battery_level >= config.level)
+end
+
 -- How often to look: at the record, where that is free, while the car should come home, and while it charges, which ends unseen; live at
 -- a car that is awake anyway, about the time at which it usually comes. One that was at the plug before that time may have left unseen.
 local function attend(config, now, state, deadline)
@@ -223,10 +267,11 @@ local function attend(config, now, state, deadline)
   local begin = local_time.next(config.local_zone, deadline - longest_day - 1, config.ready_minutes)
   local from = begin + math.max(0, (first or 0) - lead_minutes) * 60
   local home = m.session and m.session.plugged and (state.at.charge_state or 0) >= from
-  local away = now >= from and not home
-  m.record_every = away and record_every or charging and record_every_charging or nil
-  m.live_every = nil
-  if away and first then m.live_every = now <= from + (last - first + 2 * lead_minutes) * 60 and live_every or config.look_every end
+  local away, waits = now >= from and not home, single.waits(config, state, now)
+  m.record_every = charging and not away and record_every_charging or record_every
+  m.live_every, m.quiet = nil, first ~= nil and is_quiet(config, state, now >= from, home, waits) or nil
+  local soon = first and not waits and now <= from + (last - first + 2 * lead_minutes) * 60
+  if away and first then m.live_every = soon and live_every or config.look_every end
 end
 
 function M.decide(config, now, state, deadline)
@@ -234,6 +279,7 @@ function M.decide(config, now, state, deadline)
   local looks = poll_schedule.due(config, now, state, config.sections)
   if #looks > 0 then return { actions = looks, claims = {} } end
   state.memory.no_look_before = nil
+  watch(state)
   local lost = lost_sight(config, now, state)
   if lost then return lost end
   local m = read_session(config, now, state, deadline)

@@ -17,6 +17,7 @@ local stays = require "fleet.automation.charging.stays"
 local M = {}
 
 local look_after = 60 -- seconds after which the car has begun
+local often = 600 -- seconds between free looks for a car that may come: it is awake for a quarter of an hour when it is plugged in
 
 -- Looks are far apart: a car that has less than its plan had given it has been away.
 local function was_away(config, state)
@@ -70,6 +71,31 @@ local function home_look(config, now, state, f)
   return at and entries.under_way(config, state, at) and { at = at, stage = "start" } or nil
 end
 
+-- A night for which nothing stands in the car, as its level was reached when it was seen last: it may have left and come since. It is
+-- looked for until it must be ready, and woken once while there is time.
+local function unplanned_look(config, now, state, look)
+  local zone, charge = config.local_zone, state.seen.charge_state
+  local ready = local_time.next(zone, now, config.ready_minutes)
+  if look.at < ready or not charge or entries.stretches(state)[1] then return nil end
+  local info = state.seen.info
+  local at = now + (info and info.free and math.min(often, config.look_every) or config.look_every)
+  local rate = battery.rate(config, state.memory, charge, state.at.charge_state)
+  local last = local_time.next(zone, now, entries.latest(config, state, rate) % 1440)
+  if last < ready and last <= at then return { at = last, stage = "last" } end
+  return { at = at, stage = "poll" }
+end
+
+-- When the next stretch that stands in the car begins. Where the first one shows the car in place of a check-in, one that comes after it is
+-- seen at the second.
+local function next_stretch(config, now, state)
+  local first, instead = nil, state.memory.proven and not entries.seen(state, entries.check_in)
+  for i, one in ipairs(entries.stretches(state)) do
+    local at = local_time.next(config.local_zone, now, one.start_time)
+    if i == 1 or instead and at < first then first = at end
+  end
+  return first
+end
+
 -- The next look, { at =, stage = }: at the check-in, or when the plan begins.
 local function next_look(config, now, state, f)
   local check = entries.seen(state, entries.check_in)
@@ -78,8 +104,7 @@ local function next_look(config, now, state, f)
     or { at = now + config.look_every, stage = "poll" }
   local first = f.known and (f.slots[#f.slots] or {}).from
   if f.known and f.slots[1] and f.slots[1].from > now then first = f.slots[1].from end
-  local had = not f.known and entries.stretches(state)[1]
-  if had then first = next_minute(config, now, had.start_time) - look_after end
+  if not f.known then first = next_stretch(config, now, state) or first end
   if not f.known and not entries.seen(state, entries.check_in) and entries.under_way(config, state, now) then
     first = now + config.look_every -- a car that comes now begins at once
   end
@@ -87,6 +112,7 @@ local function next_look(config, now, state, f)
   local home = home_look(config, now, state, f)
   if home and home.at < look.at then look = home end
   if first and first > now and first + look_after < look.at then look = { at = first + look_after, stage = "start" } end
+  look = not f.known and unplanned_look(config, now, state, look) or look
   if f.known and state.seen.charge_state.charging_state == "NoPower" then look = { at = now + config.look_every, stage = "poll" } end
   look.known = look.stage == "start" and f.known and f.missing > 0
   return look
@@ -110,13 +136,18 @@ end
 
 -- ---- after a look ----
 
+-- What began by itself and is stopped again.
+local function why_it_ran(config, now, state)
+  return entries.in_check_in(config, now, state) and "; it has shown itself" or "; it had begun before"
+end
+
 -- What the car does now is corrected: it charges in its stretches and not outside of them.
 local function charging_actions(config, now, state, f, why)
   local charge = state.seen.charge_state
   if not f.known or f.manual or charge.charging_state == "NoPower" or session.others_charge(config, now, state) then return {} end
   local slot = f.slots[1]
   local stop = f.charging and (f.missing <= 0 or slot.from - now > plans.bridge)
-  if stop then return on_solar.at_work(charge) and {} or { actions.stop(why) } end
+  if stop then return on_solar.at_work(charge) and {} or { actions.stop(why .. why_it_ran(config, now, state)) } end
   if f.missing <= 0 then return {} end
   return slot.from <= now and actions.begin(charge, why) or {}
 end
@@ -153,8 +184,8 @@ local function settle(config, now, state, deadline)
   local f = facts(config, now, state, deadline)
   local why = describe(config, now, f, state)
   state.memory.plan = f.known and not f.manual and f.slots or nil
-  local wanted, keep = entries.wanted(config, now, state, f)
-  local list = joined(joined(setting_actions(config, state, f, why), entries.actions(state, wanted, keep, why)),
+  local wanted, keep, usual = entries.wanted(config, now, state, f)
+  local list = joined(joined(setting_actions(config, state, f, why), entries.actions(state, wanted, keep, why, usual)),
     charging_actions(config, now, state, f, why))
   if #list == 0 then
     entries.keep(state)
@@ -169,13 +200,19 @@ end
 
 -- ---- a car that cannot be looked at ----
 
+local unseen_texts = {
+  known = "the car should be charging, but it is %s: nobody knows why; wake = true lets it be woken",
+  missed = "nobody could look when the car would have shown itself, and now it is %s: it has its plan",
+  last = "the car has no plan for this night, and is %s: nobody knows whether it came; wake = true lets it be woken",
+  poll = "the car has no plan for this night, and is %s: it is looked for until it comes",
+  away = "the car does not charge at its time: it is not plugged in",
+}
+
 local function unseen(config, state, look, deadline)
-  local why = string.format("the car should be charging, but it is %s: nobody knows why; wake = true lets it be woken",
-    state.seen.info.state)
-  if look.missed then
-    why = string.format("nobody could look when the car would have shown itself, and now it is %s: it has its plan", state.seen.info.state)
-  elseif not look.known then why = "the car does not charge at its time: it is not plugged in" end
-  local notice = look.known and { {
+  local reason = look.missed and "missed" or look.known and "known" or look.stage == "last" and "last"
+    or look.stage == "poll" and not entries.stretches(state)[1] and "poll" or "away"
+  local why = string.format(unseen_texts[reason], state.seen.info.state)
+  local notice = (look.known or reason == "last") and { {
     key = "unseen " .. local_time.date(config.local_zone, deadline), severity = "warning", text = why,
   } }
   return why, notice
@@ -190,7 +227,7 @@ end
 local function away(config, now, state, deadline)
   local m, look = state.memory, state.memory.look
   look.missed = came_too_late(config, now, state, look)
-  local surprising = look.stage ~= "poll" and (look.known or look.missed or not m.proven)
+  local surprising = look.stage == "last" or look.stage ~= "poll" and (look.known or look.missed or not m.proven)
   if surprising and config.wake and state.seen.info.state == "asleep" and not look.woken then
     look.woken = true
     return { actions = { poll_schedule.live(config.sections) }, claims = {} }

@@ -24,6 +24,21 @@ local function minutes_of(config, at)
   return t.hour * 60 + t.min
 end
 
+-- Whether the clock showed the same minute before, because it was set back since.
+local function is_shown_again(zone, at)
+  local before = zone:offset(at - 10800)
+  local set_back = before - zone:offset(at)
+  return set_back > 0 and zone:offset(at - set_back) == before
+end
+
+-- The minute at which a stretch ends. A car ends it when its clock first shows that minute: of those that it shows twice none will do,
+-- nor the one that would have followed them.
+local function last_minute(config, at)
+  at = math.floor(at) + 59
+  while is_shown_again(config.local_zone, at) or is_shown_again(config.local_zone, at - 60) do at = at + 60 end
+  return minutes_of(config, at)
+end
+
 local function entry(m, id, from, to)
   return {
     id = id, lat = m.place.lat, lon = m.place.lon, days_of_week = "All", enabled = true, one_time = false,
@@ -64,11 +79,15 @@ function M.home_by(state)
   return arrival and (math.floor(arrival) + after_arrival) % 1440
 end
 
+--- The minute of the day until which what is usually missing can still be charged: below 0 on the day before.
+function M.latest(config, state, rate)
+  local hours = stays.missing(config, state.memory) / rate * 1.15 + 0.5
+  return config.ready_minutes - math.floor(hours * 60)
+end
+
 -- The minute of the check-in: after the usual arrival, and while what is usually missing can still be charged.
 local function check_in_at(config, state, rate)
-  local m = state.memory
-  local hours = stays.missing(config, m) / rate * 1.15 + 0.5
-  local latest = config.ready_minutes - math.floor(hours * 60)
+  local latest = M.latest(config, state, rate)
   local arrival = M.home_by(state)
   local noon = (config.ready_minutes + 300) % 1440 -- a day at the plug begins some hours after the car must be ready
   if (arrival - noon) % 1440 > (latest - noon) % 1440 then arrival = latest end
@@ -79,7 +98,7 @@ end
 local function entries_of(config, m, slots, bounded)
   local list = {}
   for i, slot in ipairs(slots) do
-    local to = bounded and i == #slots and config.ready_minutes or minutes_of(config, slot.to + 59)
+    local to = bounded and i == #slots and config.ready_minutes or last_minute(config, slot.to)
     list[i] = entry(m, first_stretch + i - 1, minutes_of(config, slot.from), to)
   end
   return list
@@ -107,7 +126,8 @@ local function begins_earlier(a, b, noon)
   return (a.start_time - noon) % 1440 + 15 < (b.start_time - noon) % 1440
 end
 
-local function in_check_in(config, now, state)
+--- Whether the check-in is under way, or has just ended.
+function M.in_check_in(config, now, state)
   local check = M.seen(state, check_in)
   return check ~= nil and (minutes_of(config, now) - check.start_time) % 1440 <= check_in_minutes
 end
@@ -115,7 +135,7 @@ end
 -- The last stretch is under way and nothing ends it but the limit: its entry is free for the following night.
 local function is_running(config, now, state, f)
   local first = f.slots[1]
-  if in_check_in(config, now, state) then return false end
+  if M.in_check_in(config, now, state) then return false end
   return first and #f.slots == 1 and f.bounded and first.from <= now and f.charging
 end
 
@@ -163,18 +183,20 @@ local function in_last_stretch(f, now)
   return #f.slots == 1 and f.slots[1].from <= now
 end
 
+-- Returns the stretches, or nil where those in the car stay; whether tonight needs an end of its own; whether they are the usual ones, for
+-- a night that nobody has seen.
 local function stretch_entries(config, now, state, f)
   local usual, had = usual_entries(config, state, f), M.stretches(state)
   local noon = (config.ready_minutes + 300) % 1440
   if f.known and f.missing > 0 and not is_running(config, now, state, f) then
     local planned, longer = false, false
-    if #had > 0 and not in_check_in(config, now, state) then planned, longer = as_planned(config, now, f, had) end
+    if #had > 0 and not M.in_check_in(config, now, state) then planned, longer = as_planned(config, now, f, had) end
     if planned and (not longer or f.bounded or in_last_stretch(f, now)) then return nil, longer and not f.bounded end
     return after_check_in(config, now, state, entries_of(config, state.memory, f.slots, f.bounded), f.slots)
   end
   if f.known and f.missing <= 0 and not f.bounded then return {} end
   if #had > 0 and not begins_earlier(usual[1], had[1], noon) then return nil end
-  return usual
+  return usual, false, true
 end
 
 local function begins_within(one, from, minutes)
@@ -207,15 +229,15 @@ local function clear_of(stretches, from)
 end
 
 local function end_of_tonight(config, m, at)
-  local one = entry(m, tonight_end, 0, minutes_of(config, at + 59))
+  local one = entry(m, tonight_end, 0, last_minute(config, at))
   one.start_enabled, one.one_time = false, true
   return one
 end
 
---- The entries that are wanted; nil entries of the plan: those in the car stay.
+--- The entries that are wanted; whether the stretches in the car stay; whether those that are wanted are the usual ones.
 function M.wanted(config, now, state, f)
   if f.manual then return {}, false end -- an entry that ends would end what the owner began
-  local list, stretches, ends = {}, stretch_entries(config, now, state, f)
+  local list, stretches, ends, usual = {}, stretch_entries(config, now, state, f)
   local from, had = check_in_at(config, state, f.rate), M.seen(state, check_in)
   if had and distance(had.start_time, from) <= close_check_in then from = had.start_time end
   clip(stretches or {}, from)
@@ -228,10 +250,20 @@ function M.wanted(config, now, state, f)
   from = clear_of(standing, from)
   if ends then list[1] = steady(state, end_of_tonight(config, state.memory, f.slots[1].to)) end
   if from then list[#list + 1] = entry(state.memory, check_in, from, from + check_in_minutes) end
-  return list, stretches == nil
+  return list, stretches == nil, usual
 end
 
-function M.actions(state, wanted, keep_stretches, why)
+local function clock(minutes) return string.format("%02d:%02d", math.floor(minutes / 60), minutes % 60) end
+
+-- What an entry is for, after what is said of the car.
+local function entry_text(one, why, usual)
+  if one.id == check_in then return string.format("%s; charges at %s for minutes, to show itself", why, clock(one.start_time)) end
+  if one.id == tonight_end then return string.format("%s; ends at %s tonight", why, clock(one.end_time)) end
+  return string.format("%s; %s to %s%s", why, clock(one.start_time), clock(one.end_time), usual and " on the following night" or "")
+end
+
+--- The commands that make the entries in the car those that are wanted.
+function M.actions(state, wanted, keep_stretches, why, usual)
   local list = {}
   local add, remove = schedules.difference(list_of(state), wanted, function(id)
     return is_ours(id) and (is_of_the_day(id) or not keep_stretches)
@@ -239,13 +271,13 @@ function M.actions(state, wanted, keep_stretches, why)
   local after = list_of(state)
   for _, params in ipairs(add) do
     after = schedules.replaced(after, params.id, schedules.as_read(params))
-    list[#list + 1] = commands.command("add_charge_schedule", why, {
+    list[#list + 1] = commands.command("add_charge_schedule", entry_text(params, why, usual), {
       params = params, subject = "schedule " .. params.id, effect = { charge_schedule_data = { charge_schedules = after } },
     })
   end
   for _, id in ipairs(remove) do
     after = schedules.replaced(after, id)
-    list[#list + 1] = commands.command("remove_charge_schedule", why, {
+    list[#list + 1] = commands.command("remove_charge_schedule", why .. "; an entry of ours is not needed", {
       params = { id = id }, subject = "schedule " .. id, effect = { charge_schedule_data = { charge_schedules = after } },
     })
   end
@@ -253,7 +285,6 @@ function M.actions(state, wanted, keep_stretches, why)
 end
 
 -- ---- what the car does by our schedules ----
-
 
 -- Whether one of our entries began or ended between two moments, or is under way.
 function M.by_our_schedule(config, state, from, to)

@@ -52,8 +52,8 @@ local function planned(config, now, state, night)
   return (plans.of(night.tariff, now, night.to, (config.level - night.level) / night.rate, false))
 end
 
---- { from, to (when it must be ready), slots = { { from, to }, … }, prices = { { from, to, price }, … }, level and wanted (percent),
---- in_car = whether the car keeps it }, or nil while nothing is known of the battery.
+--- { from, to (when it must be ready), slots = { { from, to }, … }, prices = { { from, to, price }, … }, currency,
+--- level and wanted (percent), in_car = whether the car keeps it }, or nil while nothing is known of the battery.
 function M.of(config, now, state)
   local charge = state.seen.charge_state
   if not charge or type(charge.battery_level) ~= "number" then return nil end
@@ -65,6 +65,7 @@ function M.of(config, now, state)
   local slots = night.in_car and (state.memory.plan or standing(config, state, night.to)) or planned(config, now, state, night)
   night.slots = clipped(slots, now, night.to)
   night.prices = night.tariff and prices_of(night.tariff, now, night.to) or {}
+  night.currency = night.tariff and night.tariff.currency or nil
   night.rate, night.tariff = nil, nil
   return night
 end

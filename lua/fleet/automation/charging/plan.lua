@@ -15,6 +15,32 @@ local function join(parts)
   return slots
 end
 
+local price_step = 900 -- seconds: no tariff changes more often
+
+local function costs_the_same(tariff, from, to, price)
+  for at = from, to - 1, price_step do
+    local found = tariff:price(math.floor(at))
+    if not found or not found.buy or found.buy.price ~= price then return false end
+  end
+  return true
+end
+
+-- A part whose price goes on until the next one begins is bought later, next to it: each stretch of a plan is a start and a stop, and
+-- wakes a car that sleeps before it.
+local function beside_the_next(tariff, parts)
+  local moved = {}
+  for i = #parts, 1, -1 do
+    local part, following, before = parts[i], moved[i + 1], parts[i - 1]
+    moved[i] = part
+    local gap = following and following.from - part.to or 0
+    local alone = not before or before.to < part.from
+    if gap > 0 and alone and costs_the_same(tariff, part.to, following.from, part.price) then
+      moved[i] = { from = part.from + gap, to = following.from }
+    end
+  end
+  return moved
+end
+
 -- A stretch that is shorter than a quarter of an hour is left out where the reserve has room for it.
 local function without_scraps(slots, room)
   local kept, count = {}, #slots
@@ -27,6 +53,24 @@ local function without_scraps(slots, room)
     end
   end
   return kept
+end
+
+local function price_at(tariff, at)
+  local found = tariff:price(math.floor(at))
+  return found and found.buy and found.buy.price or math.huge
+end
+
+--- What it costs to go on charging until the first of these stretches, with so many kW, in place of the dearest part of them.
+function M.cost_of_going_on(tariff, now, slots, kw)
+  local dearest, more = -math.huge, 0
+  for _, slot in ipairs(slots) do
+    for at = slot.from, slot.to - 1, price_step do dearest = math.max(dearest, price_at(tariff, at)) end
+  end
+  for at = now, slots[1].from - 1, price_step do
+    local hours = math.min(price_step, slots[1].from - at) / 3600
+    more = more + math.max(0, price_at(tariff, at) - dearest) * kw * hours
+  end
+  return more
 end
 
 --- Closes the shortest gaps until there are few enough stretches.
@@ -43,12 +87,13 @@ function M.few(slots)
 end
 
 --- The stretches in which to charge for so many hours, and whether there is less time than it takes. room: seconds that may be
---- left out.
-function M.slots(tariff, now, deadline, hours, room)
+--- left out. waits: it does not charge yet, so that a part may be bought later at the same price.
+function M.slots(tariff, now, deadline, hours, room, waits)
   local left = (deadline - now) / 3600
   if hours >= left then return { { from = now, to = deadline } }, true end
   if not tariff then return { { from = deadline - hours * 3600, to = deadline } } end
   local parts = tariff:cheapest { hours = math.max(hours, 0.02), from = math.floor(now), to = math.floor(deadline) }
+  if waits then parts = beside_the_next(tariff, parts) end
   return without_scraps(join(parts), room)
 end
 
@@ -59,11 +104,12 @@ local function reserve(bare, tight)
 end
 
 --- The same for what is missing, with a reserve. steady: what the plan leaves over is charged after its last stretch.
-function M.of(tariff, now, deadline, bare, steady)
+function M.of(tariff, now, deadline, bare, steady, waits)
   local hours = reserve(bare, not steady)
-  local slots, late = M.slots(tariff, now, deadline, hours, (hours - bare) * 3600)
+  local slots, late = M.slots(tariff, now, deadline, hours, (hours - bare) * 3600, waits)
   local spare = (reserve(bare, true) - hours) * 3600
-  if steady and not late and spare > 0 and slots[#slots].to > deadline - spare then return M.of(tariff, now, deadline, bare, false) end
+  local tight = spare > 0 and slots[#slots].to > deadline - spare
+  if steady and not late and tight then return M.of(tariff, now, deadline, bare, false, waits) end
   return slots, late
 end
 

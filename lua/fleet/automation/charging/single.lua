@@ -67,6 +67,12 @@ function M.stands(config, state, at)
   return standing(state) == minutes_of(config, at + 59)
 end
 
+--- Whether a car that is plugged in at a moment waits for a time of ours.
+function M.waits(config, state, now)
+  local minutes = standing(state)
+  return minutes ~= nil and (minutes_of(config, now) - minutes) % 1440 > waits_after
+end
+
 --- Whether a car that charges began by this schedule, or may have when it was plugged in after its time.
 function M.explains(config, state)
   local minutes, charge, at = standing(state), state.seen.charge_state, state.at.charge_state

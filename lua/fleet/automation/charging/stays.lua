@@ -7,10 +7,15 @@ local M = {}
 local kept = 10 -- stays
 local number = require("fleet.automation.charging.battery").number
 
---- When the charging that is under way began, from what it has added; the power in kW as the car shows it.
+--- The power in kW as the car shows it.
+function M.power(charge)
+  local amps, volts = number(charge.charger_actual_current), number(charge.charger_voltage)
+  return (amps or 0) * (volts or 0) * math.max(1, number(charge.charger_phases) or 1) / 1000
+end
+
+--- When the charging that is under way began, from what it has added.
 function M.began(charge, at)
-  local added, amps, volts = number(charge.charge_energy_added), number(charge.charger_actual_current), number(charge.charger_voltage)
-  local kw = (amps or 0) * (volts or 0) * math.max(1, number(charge.charger_phases) or 1) / 1000
+  local added, kw = number(charge.charge_energy_added), M.power(charge)
   if not manual_override.is_charging(charge) or not added or kw <= 0 then return at end
   return at - added / kw * 3600
 end

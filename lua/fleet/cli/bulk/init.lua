@@ -12,7 +12,7 @@ local selection = require "fleet.cli.bulk.selection"
 local tables = require "fleet.util.tables"
 local usage_error = require "fleet.cli.usage_error"
 
-local M = { options = bulk_options.list, asked = bulk_options.asked, stray = bulk_options.stray }
+local M = {}
 
 local default_concurrency = 8
 local lease_seconds = 600 -- of the record of a run; renewed with each vehicle

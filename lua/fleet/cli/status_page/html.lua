@@ -1,23 +1,26 @@
 -- The status page as HTML: a card for each automation. Names, sentences and messages come from files and from the service; every one is
 -- escaped.
 
+local local_time = require "fleet.automation.local_time"
 local night = require "fleet.chart.night"
-local number_format = require "fleet.util.number_format"
+local core = require "fleet.core"
 local page = require "fleet.chart.page"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
 local again_every = 30 -- seconds between two looks of a browser that stays
 
 local STYLE = [[<style>
-body { max-width: 52rem; }
-article { border: 1px solid var(--line); border-radius: .8rem; padding: 1rem 1.2rem; margin: 1.2rem 0; }
+html body { max-width: 52rem; }
+article { border: 1px solid var(--line); border-radius: .8rem; padding: 1rem 1.2rem .5rem; margin: 1.2rem 0; }
 article.trouble { border-left: 4px solid #d94333; }
 header { display: flex; justify-content: space-between; align-items: baseline; gap: .8rem; flex-wrap: wrap; }
 h2 { font-size: 1.1rem; margin: 0; } p { margin: .6rem 0; overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .6rem 0; font-size: .95rem; }
 dt { color: var(--note); } dd { margin: 0; overflow-wrap: anywhere; }
-svg { width: 100%; height: auto; display: block; border-radius: .4rem; margin-top: .8rem; }
+svg { width: 100%; height: auto; display: block; margin-top: .8rem; } .narrow { display: none; }
+@media (max-width: 600px) { .wide { display: none; } .narrow { display: block; } }
 footer { color: var(--note); font-size: .9rem; } a { color: inherit; }
 </style>]]
 
@@ -25,8 +28,34 @@ local function row(term, value)
   return value and "<dt>" .. term .. "</dt><dd>" .. page.escape(value) .. "</dd>" or ""
 end
 
+local words = { data = "data call", command = "command", wake = "wake", specs = "specs call", free = "free call" }
+
 local function cost_text(one)
-  return string.format("%s USD (%s)", number_format.fixed(one.cost.usd, 3), (string.gsub(one.cost.text, ": [%d.]+ USD$", "")))
+  local calls = string.gsub(one.cost.text, ": [%d.]+ USD$", "")
+  calls = string.gsub(calls, "(%d+) (%a+)", function(count, class)
+    return words[class] and count .. " " .. words[class] .. (count == "1" and "" or "s")
+  end)
+  return string.format("%s USD (%s)", core.fixed(one.cost.usd, 3), calls)
+end
+
+-- A page tells its moments by one clock: an automation without a zone takes that of the others.
+local function zone_of(list)
+  for _, one in ipairs(list) do
+    if one.zone then return one.zone end
+  end
+end
+
+local function in_one_zone(list, zone)
+  local out = {}
+  for i, one in ipairs(list) do
+    out[i] = one
+    if zone and not one.zone then
+      out[i] = tables.add({}, one)
+      out[i].why_text = one.why_at and local_time.text(zone, one.why_at) or one.why_text
+      out[i].next_text = one.next_look and local_time.text(zone, one.next_look) or one.next_text
+    end
+  end
+  return out
 end
 
 local function facts(one)
@@ -37,6 +66,22 @@ local function facts(one)
   }
 end
 
+-- With the zone, as the only moment of the page that says which it is.
+local function moment_text(zone, at)
+  at = math.floor(at)
+  if not zone then return os.date("!%Y-%m-%d %H:%M UTC", at) end
+  return local_time.date(zone, at) .. string.gsub(local_time.text(zone, at), "^%a+", "") .. " " .. zone:localtime(at).abbreviation
+end
+
+local narrow = 320 -- pixels: a phone's width without the margins
+
+-- Drawn for two widths, so that its letters stay as large as those of the page.
+local function plan_of(one)
+  if not one.plan or not one.zone then return "" end
+  return "<div class=\"wide\">" .. night.svg(one.plan, one.zone, { within = true }) .. "</div><div class=\"narrow\">"
+    .. night.svg(one.plan, one.zone, { within = true, width = narrow }) .. "</div>"
+end
+
 local function card(one)
   if one.failure then
     return "<article class=\"trouble\"><h2>" .. page.escape(one.name) .. "</h2><p>" .. page.escape(one.failure) .. "</p></article>"
@@ -45,17 +90,17 @@ local function card(one)
     "<article", one.trouble and " class=\"trouble\"" or "", "><header><h2>", page.escape(one.name), "</h2><span class=\"note\">",
     page.escape((one.name == one.kind and "" or one.kind .. ", ") .. one.subject .. (one.running and "" or ", not running")),
     "</span></header>", "<p>", page.escape(one.why or "has not decided anything yet"), "</p>", facts(one),
-    one.plan and one.zone and night.svg(one.plan, one.zone) or "", "</article>",
+    plan_of(one), "</article>",
   }
 end
 
---- list: of Automation:status(), or { name =, failure = } for one that cannot tell. about: { file =, at = text, version = }.
+--- list: of Automation:status(), or { name =, failure = } for one that cannot tell. about: { file =, at = UTC seconds, version = }.
 function M.of(list, about)
-  local cards = {}
-  for i, one in ipairs(list) do cards[i] = card(one) end
+  local cards, zone = {}, zone_of(list)
+  for i, one in ipairs(in_one_zone(list, zone)) do cards[i] = card(one) end
   local head = string.format("<meta http-equiv=\"refresh\" content=\"%d\">", again_every) .. STYLE
   local foot = string.format("<footer>%s, at %s, fleet %s. <a href=\"/status.json\">The same as JSON</a>.</footer>",
-    page.escape(about.file), page.escape(about.at), page.escape(about.version))
+    page.escape(about.file), page.escape(moment_text(zone, about.at)), page.escape(about.version))
   return page.document("Automations", head, "<h1>Automations</h1>\n" .. table.concat(cards, "\n") .. foot)
 end
 

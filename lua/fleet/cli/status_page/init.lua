@@ -67,6 +67,7 @@ end
 local function plan_as_json(plan, zone)
   return plan and {
     from = iso(plan.from, zone), to = iso(plan.to, zone), level = plan.level, wanted = plan.wanted, in_car = plan.in_car,
+    currency = plan.currency,
     slots = slots_of(plan.slots, zone), prices = slots_of(plan.prices, zone),
   }
 end
@@ -99,9 +100,9 @@ local function version()
   return string.match(require("fleet")._VERSION, "%S+$")
 end
 
-local function now_text()
+local function wall()
   local _, now = require("fleet").loop.clock()
-  return core.time_text(math.floor(now), 0)
+  return math.floor(now)
 end
 
 local headers_of_all = {
@@ -119,7 +120,7 @@ end
 local pages = {}
 
 pages["/"] = function(self)
-  local text = html.of(statuses(self), { file = self.file, at = now_text(), version = version() })
+  local text = html.of(statuses(self), { file = self.file, at = wall(), version = version() })
   return headers "text/html; charset=utf-8", text
 end
 
@@ -127,7 +128,7 @@ pages["/status.json"] = function(self)
   local list = {}
   for i, one in ipairs(statuses(self)) do list[i] = as_json(one) end
   return headers "application/json",
-    core.json_encode({ at = now_text(), version = version(), file = self.file, automations = list }, "automations slots prices") .. "\n"
+    core.json_encode({ at = iso(wall()), version = version(), file = self.file, automations = list }, "automations slots prices") .. "\n"
 end
 
 local function plain(request, status, text, more)

@@ -18,7 +18,7 @@ end
 
 local function chosen(commands)
   local list = {}
-  for _, row in ipairs(rows.list) do
+  for _, row in ipairs(rows.all()) do
     if row.flags.command == commands then list[#list + 1] = row end
   end
   return list

@@ -10,6 +10,13 @@ local function kind_entry(name)
   end
 end
 
+local function status_title(row)
+  local title = "HTTP status " .. row.status
+  if row.text then title = title .. " with the text '" .. row.text .. "'" end
+  if row.also then title = title .. " and '" .. row.also .. "'" end
+  return row.trait == "proxy" and title .. ", from a signing proxy" or title
+end
+
 -- Rows of a table that bear this word, as { what it is, its row }.
 local function rows_named(word)
   local found = {}
@@ -21,6 +28,7 @@ local function rows_named(word)
   look(core.reasons(), function(row) return "reason '" .. row.text .. "'" end, function(row) return row.text == word end)
   look(core.faults(), function(row) return string.format("fault %d, %s", row.number, row.name) end,
     function(row) return row.name == word or tostring(row.number) == word end)
+  look(core.statuses(), status_title, function(row) return row.status ~= 0 and tostring(row.status) == word end)
   return found
 end
 
@@ -44,7 +52,7 @@ end
 
 local function show(out, found)
   for _, entry in ipairs(found) do
-    out:write(entry.title, "\n  ", entry.row.doc, "\n")
+    out:write(entry.title, "\n", entry.row.doc and "  " .. entry.row.doc .. "\n" or "")
     for _, case in ipairs(entry.causes or {}) do out:write("\n  ", plain(case[1]), "\n    ", plain(case[2]), "\n") end
     if entry.row.kind then out:write("  It is of the kind ", entry.row.kind, ": fleet explain ", entry.row.kind, "\n") end
   end
@@ -62,14 +70,14 @@ end
 
 return {
   {
-    name = "explain", usage = "explain KIND | REASON | FAULT", local_only = true, show = show, json = as_json,
-    doc = "Tells cause and cure of a kind of error, a vehicle's reason, or a fault by name or number.",
-    details = "fleet explain key_not_paired\nfleet explain could_not_wake_buses\nfleet explain 6",
+    name = "explain", usage = "explain KIND | REASON | FAULT | STATUS", local_only = true, show = show, json = as_json,
+    doc = "Tells cause and cure of a kind of error, a vehicle's reason, a fault by name or number, or an HTTP status.",
+    details = "fleet explain key_not_paired\nfleet explain could_not_wake_buses\nfleet explain 6\nfleet explain 412",
     run = function(_, line)
       local word = table.concat(line.words, " ")
-      if word == "" then usage_error.raise("'explain' needs a kind, a reason or a fault", { "explain" }) end
+      if word == "" then usage_error.raise("'explain' needs a kind, a reason, a fault or an HTTP status", { "explain" }) end
       local found = explained(word)
-      if #found == 0 then usage_error.unknown("kind, reason or fault", word, every_word(), { "explain" }) end
+      if #found == 0 then usage_error.unknown("kind, reason, fault or HTTP status", word, every_word(), { "explain" }) end
       return found
     end,
   },

@@ -4,11 +4,13 @@ local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
 local proxy_options = require "fleet.cli.proxy"
+local wait_and_turn = require("fleet.async.loop").wait_and_turn
 
 local takes = {
   {
     name = "listen", type = "string", placeholder = "ADDRESS",
-    doc = "unix:/path, 127.0.0.1:port, [::1]:port, or systemd for a socket unit; left out, a socket in $XDG_RUNTIME_DIR",
+    doc = "unix:/path, 127.0.0.1:port, [::1]:port, another address with a certificate, such as 192.0.2.4:4443, or systemd for a socket "
+      .. "unit; left out, a socket in $XDG_RUNTIME_DIR",
   },
   {
     name = "secret_file", type = "string", placeholder = "FILE",
@@ -18,7 +20,7 @@ local takes = {
   { name = "certificate_key", type = "string", placeholder = "FILE", doc = "the certificate's key, PEM, readable by you alone" },
   { name = "client_ca", type = "string", placeholder = "FILE", doc = "callers may show a certificate of this authority" },
   { name = "host", type = "string", placeholder = "NAME", repeated = true, doc = "a further name by which callers on TCP reach it" },
-  { name = "pass_through", type = "boolean", doc = "pass the caller's own service token on; no token is held" },
+  { name = "pass_through", type = "boolean", doc = "pass the caller's own service token on, and keep none of them" },
   { name = "accounts", type = "strings", placeholder = "NAMES", doc = "further accounts whose tokens are held, by commas" },
   { name = "callers", type = "string", placeholder = "FILE", doc = "who may call what, as JSON; see doc/manual/proxy.md" },
   { name = "per_minute", type = "number", doc = "calls that each caller has a minute" },
@@ -58,12 +60,8 @@ local function serve(context, proxy, given, kept)
       state.ended = true
     end
   end)
-  local function turn()
-    loop.wait(loop.timeout())
-    loop.step()
-  end
   while not state.ended do
-    turn()
+    wait_and_turn()
     if state.again then
       state.again = false
       read_again(context, proxy, given, kept)
@@ -74,7 +72,7 @@ local function serve(context, proxy, given, kept)
     proxy:drain(given.drain)
     state.now = true
   end)
-  while not state.now do turn() end
+  while not state.now do wait_and_turn() end
   task:cancel()
   watch:close()
   signals:close()

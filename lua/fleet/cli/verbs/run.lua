@@ -80,7 +80,7 @@ end
 
 local function run_one(context, one, given)
   local explain, hook = given.explain, given.notify_command
-  return one:run { once = given.once, notify = notify(context, hook), progress = function(text, event)
+  return one:run { once = given.once, wait = not given.once, notify = notify(context, hook), progress = function(text, event)
     if event or explain then tell(context, one, text) else context.progress(one.config.name .. ": " .. text) end
   end }
 end

@@ -4,6 +4,7 @@ local json = require("fleet.sim.json")
 local tables = require("fleet.util.tables")
 local paging = require("fleet.sim.paging")
 local physics = require("fleet.sim.physics")
+local reply = require("fleet.sim.reply")
 local sites = require("fleet.sim.charging_sites")
 local text = require("fleet.sim.text")
 
@@ -117,7 +118,7 @@ local function closures(vehicle)
   return out
 end
 
-function handlers.vehicle_data(context)
+local function vehicle_data(context)
   local vehicle, set = context.vehicle, wanted(context)
   local out = record(vehicle, context.role, context.hidden)
   out.user_id = vehicle.user_id
@@ -125,6 +126,26 @@ function handlers.vehicle_data(context)
   out.drive_state = drive_state(context, set)
   if set.closures_state then out.closures_state = closures(vehicle) end
   return out
+end
+
+-- A program reads the same again and again, and to write all of it costs more than the rest of the call: the text is kept until
+-- the vehicle is shown anew (physics.show), which every change ends with, or somebody asks otherwise.
+local function kept_text(context)
+  local vehicle, kept = context.vehicle, context.vehicle.kept_text
+  local endpoints, location = context.query.endpoints, context.token.scopes.vehicle_location
+  if kept and kept.shown == vehicle.shown and kept.endpoints == endpoints and kept.location == location
+    and kept.role == context.role and kept.hidden == context.hidden then
+    return kept.text
+  end
+  vehicle.kept_text = {
+    shown = vehicle.shown, endpoints = endpoints, location = location, role = context.role, hidden = context.hidden,
+    text = json.encode({ response = vehicle_data(context) }),
+  }
+  return vehicle.kept_text.text
+end
+
+function handlers.vehicle_data(context)
+  return reply.text_of_json(kept_text(context))
 end
 
 -- ---- status of many ----
@@ -209,7 +230,7 @@ end
 
 local function bare(make)
   return function(context)
-    return require("fleet.sim.reply").bare(make(context.vehicle, context))
+    return reply.bare(make(context.vehicle, context))
   end
 end
 
@@ -258,7 +279,7 @@ end)
 
 -- What a request must hold is not published; a model and a market are needed (doc/protocol.md#product-data).
 function handlers.pricing(context)
-  return require("fleet.sim.reply").bare({
+  return reply.bare({
     model = context.body.model or json.null, market = context.body.market or json.null, currencyCode = "EUR",
     prices = json.list({ { optionCode = "$MTY03", price = 54990 } }),
   })

@@ -3,12 +3,12 @@
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
-local number_format = require "fleet.util.number_format"
+local core = require "fleet.core"
 local svg = require "fleet.chart.svg"
 
 local M = {}
 
-local fixed = number_format.fixed
+local fixed = core.fixed
 
 local LEFT, RIGHT, TOP, ROW, BOTTOM, WIDTH = 74, 64, 66, 15, 74, 960
 
@@ -20,7 +20,7 @@ local function style(page, ink, faint, colors)
   }
   for name, color in pairs(colors) do out[#out + 1] = string.format(".%s { fill: %s }", name, color) end
   for step = 1, 5 do
-    out[#out + 1] = string.format(".dear%d { fill: %s; fill-opacity: %s }", step, colors.dear, number_format.short(step * 0.09, 2))
+    out[#out + 1] = string.format(".dear%d { fill: %s; fill-opacity: %s }", step, colors.dear, core.shortened(step * 0.09, 2))
   end
   table.sort(out)
   return table.concat(out, "\n")
@@ -119,7 +119,7 @@ local function draw_day(out, f, i, day)
   for _, mark in ipairs(day.marks) do
     out[#out + 1] = svg.line(f.x(mark.hour), y + 1, f.x(mark.hour), y + ROW - 1, "mark")
   end
-  local weekday = os.date("!%a", require("fleet.core").date_days(day.date) * 86400)
+  local weekday = os.date("!%a", core.date_days(day.date) * 86400)
   out[#out + 1] = svg.text(LEFT - 8, y + 11, "faint", "end", weekday .. " " .. string.sub(day.date, 9))
   if day.ready then
     out[#out + 1] = svg.text(f.width - RIGHT + 8, y + 11, "faint", "start", string.format("%d %%", math.floor(day.ready + 0.01)))

@@ -2,10 +2,10 @@
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
-local number_format = require "fleet.util.number_format"
+local core = require "fleet.core"
 
 local M = {}
-local fixed = number_format.fixed
+local fixed = core.fixed
 
 M.__index, M.__name = M, "fleet.report"
 

@@ -38,10 +38,4 @@ function M.vehicleControlSunroofOpenCloseAction(x, asked)
   state.sun_roof_percent_open = percent
 end
 
---- The action of a CarServer.Action: its name and what stands in it.
-function M.action(message)
-  local action = type(message.vehicleAction) == "table" and message.vehicleAction or {}
-  return next(action)
-end
-
 return M

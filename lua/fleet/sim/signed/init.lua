@@ -13,8 +13,6 @@ local UNSUPPORTED = "the vehicle does not support the vehicle command protocol: 
 local NO_RECEIVER = "this simulator was started without fleet.receiver: signed commands cannot be verified"
 local UNKNOWN_ACTION = 9 -- a fault of the messages: invalid command
 
-local DOMAINS = { DOMAIN_VEHICLE_SECURITY = "vehicle_security", DOMAIN_INFOTAINMENT = "infotainment" }
-
 -- ---- what an accepted message does ----
 
 local GENERIC = { not_parked = "GENERICERROR_VEHICLE_NOT_IN_PARK", keyless_driving_disabled = "GENERICERROR_DISABLED_FOR_USER_COMMAND" }
@@ -42,16 +40,26 @@ end
 
 -- ---- an accepted message ----
 
-local TYPES = { infotainment = "CarServer.Action", vehicle_security = "VCSEC.UnsignedMessage" }
-local OWN = { infotainment = require("fleet.sim.signed.infotainment"), vehicle_security = require("fleet.sim.signed.security") }
+-- inside: the member in which the action stands
+local OWN = {
+  infotainment = { type = "CarServer.Action", inside = "vehicleAction", actions = require("fleet.sim.signed.infotainment") },
+  vehicle_security = { type = "VCSEC.UnsignedMessage", actions = require("fleet.sim.signed.security") },
+}
 local PASS = {} -- an action whose handler leaves it to the rows
+
+-- What stands in the action of a message.
+local function members_of(core, own, name, payload)
+  local message = json.decode(assert(core.message_json(own.type, payload)))
+  return (own.inside and message[own.inside] or message)[name]
+end
 
 -- What no row says: reads, keys, closures by themselves. → whether it was one, answer or nil, reason or nil.
 local function run_own(x, domain, payload)
-  local own = OWN[domain]
-  local name, members = own.action(json.decode(assert(x.service.core.message_json(TYPES[domain], payload))))
-  if not name or name == "action" or not own[name] then return false end
-  local answer, reason = own[name](x, members)
+  local own, core = OWN[domain], x.service.core
+  local name = core.command_action(domain, payload)
+  local act = name and own.actions[name]
+  if not act then return false end
+  local answer, reason = act(x, members_of(core, own, name, payload))
   if answer == PASS then return false end
   x.named(name)
   return true, answer, reason
@@ -69,15 +77,9 @@ local function run_row(x, domain, payload)
   return true, reason
 end
 
-local function signer_of(message)
-  local identity = message.signature_data and message.signature_data.signer_identity
-  return identity and identity.public_key
-end
-
 local function respond(service, vehicle, domain, payload, context)
-  local signer = signer_of(context.routable)
   local x = {
-    service = service, vehicle = vehicle, signer = signer and service.core.unbase64(signer), pass = PASS,
+    service = service, vehicle = vehicle, signer = context.envelope.signer, pass = PASS,
     obey = function(name, params) return service:obey(vehicle, name, complete(service, name, params), context) end,
     named = function(name) context.signed_name = name end,
   }
@@ -92,16 +94,10 @@ end
 -- ---- the endpoint ----
 
 -- AES-GCM requests are for the short range; the service takes HMAC only (doc/protocol.md#command-authentication).
-local function check_signature(context, message)
-  local signature = message.signature_data
-  if signature and signature.AES_GCM_Personalized_data then
+local function check_signature(context, envelope)
+  if envelope.gcm then
     context.fail(400, "invalid_request", "messages signed with AES-GCM are not accepted here: use HMAC")
   end
-end
-
-local function domain_of(message)
-  local to = message.to_destination
-  return DOMAINS[to and to.domain or ""] or "infotainment"
 end
 
 local function read_message(context)
@@ -109,26 +105,16 @@ local function read_message(context)
   local bytes = text.unbase64(context.body.routable_message)
   if not bytes or bytes == "" then context.fail(400, "invalid_request", "routable_message is not base64") end
   if not service.core then context.fail(540, NO_RECEIVER) end
-  local readable = service.core.message_json("UniversalMessage.RoutableMessage", bytes)
-  local message = readable and json.decode(readable)
-  if not message then context.fail(400, "invalid_request", "routable_message cannot be read") end
-  return message, bytes
+  local envelope = service.core.read_envelope(bytes)
+  if not envelope then context.fail(400, "invalid_request", "routable_message cannot be read") end
+  return envelope, bytes
 end
 
 -- Whether a request brings a handshake or a command; faults may be for one of them.
 function M.kind_of(context)
-  local read, message = pcall(read_message, context)
+  local read, envelope = pcall(read_message, context)
   if not read then return nil end
-  return message.session_info_request and "handshake" or "command"
-end
-
-local function signature_of(message)
-  return message.signature_data and message.signature_data.HMAC_Personalized_data or {}
-end
-
-local function epoch_of(service, message)
-  local epoch = signature_of(message).epoch
-  return epoch and service.core.unbase64(epoch)
+  return envelope.handshake and "handshake" or "command"
 end
 
 local function deliver(context, domain, counter)
@@ -150,13 +136,13 @@ function handlers.signed_command(context)
   local service, vehicle = context.service, context.vehicle
   local fault = service.faults:take(faults.PROTOCOL, context)
   if not vehicle:speaks_protocol() or fault and fault.name == "no_protocol" then context.fail(422, UNSUPPORTED) end
-  local message, bytes = read_message(context)
-  check_signature(context, message)
-  context.routable, context.signed = message, true
-  local domain = domain_of(message)
+  local envelope, bytes = read_message(context)
+  check_signature(context, envelope)
+  context.envelope, context.signed = envelope, true
+  local domain = envelope.domain or "infotainment"
   local answer = signed_faults.run({
-    service = service, vehicle = vehicle, domain = domain, bytes = bytes, epoch = epoch_of(service, message), fault = fault,
-    deliver = deliver(context, domain, signature_of(message).counter),
+    service = service, vehicle = vehicle, domain = domain, bytes = bytes, epoch = envelope.epoch, fault = fault,
+    deliver = deliver(context, domain, envelope.counter),
   })
   if not answer then context.fail(504, "vehicle did not answer in time") end
   return service.core.base64(answer)

@@ -108,9 +108,4 @@ end
 
 M.WhitelistOperation = key_list.change
 
---- The action of a VCSEC.UnsignedMessage: its name and what stands in it.
-function M.action(message)
-  return next(message)
-end
-
 return M

@@ -1,0 +1,39 @@
+-- All budgets of the design, and how what a run finds of them is told: a line for each, `name figure budget ok|over|absent`, or
+-- `name - - failed` where its script does not print it.
+
+local M = {}
+
+M.groups = {
+  { script = "sign.lua", "sign", "sign-lua", "sign-heap", "handshake", "session-memory" },
+  { script = "requests.lua", "request-1", "request-64", "request-1000" },
+  { script = "crossings.lua", "crossings" },
+  { script = "tariff.lua", "tariff", "tariff-rows", "tariff-growth" },
+  { script = "memory.lua", "client-memory", "request-memory" },
+  { script = "require.lua", "require" },
+  { script = "cli.lua" },
+  { script = "cancel.lua", "cancel" },
+  { script = "store_turn.lua", "store-turn", "store-cpu" },
+  { script = "redis.lua", "redis-trips" },
+  { script = "proxy.lua", "proxy-cpu", "proxy-p99", "proxy-memory" },
+  { script = "sim_reads.lua", "sim-reads" },
+  { script = "many_vehicles.lua", "many-vehicles" },
+  { script = "growth.lua", "growth-vehicles", "growth-clients", "growth-tasks", "growth-accounts", "growth-sessions", "growth-pages",
+    "growth-periods", "store-open" },
+}
+
+--- Prints a group after the other. measured(script): the lines of its budgets by name, and whether it ended well. Returns whether
+--- everything that exists was measured.
+function M.tell(groups, measured, say)
+  local good = true
+  for _, group in ipairs(groups) do
+    local lines, ended = measured(group.script)
+    for _, name in ipairs(group) do
+      say(lines[name] or name .. " - - failed")
+      good = good and lines[name] ~= nil
+    end
+    good = good and ended
+  end
+  return good
+end
+
+return M

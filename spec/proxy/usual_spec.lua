@@ -1,0 +1,336 @@
+-- Commands that go the short way (fleet.proxy.usual): what a caller is told is what the long way tells, and rule R1 holds for every
+-- fault that meets a command which was begun on it.
+local command = require "fleet.signing.command"
+local core = require "fleet.core"
+local faults = require "fleet.sim.faults"
+local fleet = require "fleet"
+local proxies = require "fleet.proxy"
+local routes = require "fleet.proxy.routes"
+local served = require "spec.support.servers.signed_sim"
+local tasks = require "fleet.async"
+local usual = require "fleet.proxy.usual"
+
+-- The vehicle refuses, so that the reply is none of the usual ones; returns the function that ends that.
+local function faulty_answer(sim)
+  local service = sim.sim.service
+  local obey = service.obey
+  service.obey = function() return "cabin_overheat" end
+  return function() service.obey = obey end
+end
+
+describe("a usual command", function()
+  local sim, opened, begun, audited, count
+  local begin = usual.begin
+
+  setup(function()
+    usual.begin = function(...)
+      local is_begun = begin(...)
+      if is_begun then begun = begun + 1 end
+      return is_begun
+    end
+  end)
+
+  teardown(function() usual.begin = begin end)
+
+  before_each(function()
+    sim, opened, begun, audited, count = served.start(), {}, 0, {}, nil
+  end)
+
+  after_each(function()
+    for _, object in ipairs(opened) do object:close() end
+    sim:close()
+    sim, opened = nil, nil
+  end)
+
+  local function open(options, of_client)
+    options, count = options or {}, fleet.metrics.prometheus()
+    local given = {
+      base_url = sim.sim.base_url, token = sim:token(), key = sim.key, commands = "signed", metrics = count, timeout = 30,
+    }
+    for name, value in pairs(of_client or {}) do given[name] = value or nil end
+    local client = fleet.new(given)
+    for name, value in pairs {
+      client = client, listen = "127.0.0.1:0", secret = "a-secret-of-16-bytes",
+      audit = function(entry) audited[#audited + 1] = entry end,
+    } do
+      if options[name] == nil then options[name] = value end
+    end
+    options.secret = options.secret or nil
+    core.context(client).logs_attempts = false
+    local proxy = assert(proxies.new(options))
+    opened[#opened + 1], opened[#opened + 2] = proxy, client
+    return proxy, client
+  end
+
+  local function ask(proxy, name, body, more)
+    local lines = {
+      "POST /api/1/vehicles/" .. served.VIN .. "/command/" .. name .. " HTTP/1.1", "Host: localhost",
+      "Authorization: Bearer " .. ((more or {}).secret or "a-secret-of-16-bytes"), "Content-Type: application/json",
+    }
+    for _, line in ipairs(more or {}) do lines[#lines + 1] = line end
+    return assert(served.raw(proxy, lines, body or "{}"), "no answer")
+  end
+
+  local function text_of(proxy)
+    return proxy.service.metrics:text { waiting = 0, connections = 0, tokens = {} }
+  end
+
+  it("is one that came before, and is answered, counted and written down as that was", function()
+    local proxy = open()
+    local first, second = ask(proxy, "honk_horn"), ask(proxy, "honk_horn")
+    assert.equal(1, begun)
+    assert.same({ 200, first.body, first.headers["content-type"] }, { second.status, second.body, second.headers["content-type"] })
+    assert.same({ "honk_horn", "honk_horn" }, sim.ran)
+    audited[1].time, audited[1].ms, audited[2].time, audited[2].ms = nil, nil, nil, nil
+    assert.same(audited[1], audited[2])
+    assert.matches('fleet_proxy_commands_total{outcome="done",kind=""} 2', text_of(proxy), 1, true)
+    assert.matches('fleet_proxy_requests_total{status="200"} 2', text_of(proxy), 1, true)
+    assert.matches('call="signed_command",class="command",status="200",kind=""} 3', count:text(), 1, true) -- with the handshake
+    assert.matches('fleet_billed_total{class="command"} 3', count:text(), 1, true)
+  end)
+
+  it("takes parameters where they are the same", function()
+    local proxy = open()
+    for _, percent in ipairs { 60, 60, 70 } do
+      assert.equal(200, ask(proxy, "set_charge_limit", ('{"percent":%d}'):format(percent)).status)
+    end
+    assert.equal(1, begun)
+    assert.same({ "set_charge_limit", "set_charge_limit" }, sim.ran) -- the second one had nothing to change
+  end)
+
+  it("is none with another secret, a key, a limit of calls, a secret in its body, or a user who tells who asks", function()
+    local proxy = open()
+    ask(proxy, "honk_horn")
+    assert.equal(401, ask(proxy, "honk_horn", nil, { secret = "a-secret-of-17-bytes" }).status)
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn", nil, { "Idempotency-Key: one" }).status) end
+    assert.equal(2, #sim.ran)
+    local limited = open { per_minute = 2 }
+    local statuses = {}
+    for i = 1, 3 do statuses[i] = ask(limited, "honk_horn").status end
+    assert.same({ 200, 200, 429 }, statuses)
+    for _ = 1, 2 do ask(open(), "speed_limit_activate", '{"pin":"1234"}') end
+    assert.equal(0, begun)
+  end)
+
+  it("is forgotten with the options that allowed it", function()
+    local proxy, client = open()
+    for _ = 1, 2 do ask(proxy, "honk_horn") end
+    assert.equal(1, begun)
+    local closes = client.close
+    assert.is_function(closes)
+    assert(proxy:reload {
+      client = client, listen = "127.0.0.1:0",
+      callers = { one = { secret = "a-secret-of-16-bytes", rows = { "flash_lights" } } },
+    })
+    assert.equal(403, ask(proxy, "honk_horn").status)
+    assert.equal(1, begun)
+  end)
+
+  it("is none on a connection that was there before a reload, though one was decided while it came", function()
+    local proxy, client = open { callers = { one = { secret = "a-secret-of-16-bytes-too" } } }
+    local admission = proxy.admission
+    local admits = admission.caller
+    function admission.caller(...)
+      admission.caller = admits
+      fleet.spawn(function() -- before the task of the request
+        assert(proxy:reload {
+          client = client, listen = "127.0.0.1:0",
+          callers = { one = { secret = "a-secret-of-16-bytes-too", rows = { "flash_lights" } } },
+        })
+      end)
+      return admits(...)
+    end
+    assert.equal(403, ask(proxy, "honk_horn", nil, { secret = "a-secret-of-16-bytes-too" }).status)
+    assert.same({ 0, 0 }, { begun, #sim.ran })
+    assert.equal(200, ask(proxy, "flash_lights", nil, { secret = "a-secret-of-16-bytes-too" }).status)
+  end)
+
+  it("goes on with the sessions of a client of which another was closed by a reload", function()
+    local second = fleet.new { base_url = sim.sim.base_url, token = sim:token(), key = sim.key, commands = "signed", account = "second" }
+    local proxy, client = open { accounts = { second = second } }
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
+    assert(proxy:reload { client = client, listen = "127.0.0.1:0", secret = "a-secret-of-16-bytes" })
+    assert.is_true(core.context(second).closed)
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
+    assert.same({ 2, 4 }, { begun, #sim.ran })
+  end)
+
+  for _, what in ipairs { "audit", "metrics" } do
+    it("has a task for an owner's function that may wait: " .. what, function()
+      local outside, inside = 0, 0
+      local function waits()
+        if tasks.current() then inside = inside + 1 else outside = outside + 1 end
+        fleet.sleep(0.01)
+      end
+      local proxy = open({ audit = what == "audit" and waits or nil }, { metrics = what == "metrics" and waits or nil })
+      for _ = 1, 3 do assert.equal(200, ask(proxy, "honk_horn").status) end
+      assert.equal(2, begun)
+      assert.is_true(inside >= 3)
+      assert.equal(0, outside)
+    end)
+  end
+
+  it("tells a refusal of the vehicle as the vehicle gives it", function()
+    local proxy = open()
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "charge_port_door_open").status) end
+    local vehicle_says = sim.sim.service.obey
+    sim.sim.service.obey = function() return "cabin_overheat" end
+    local reply = ask(proxy, "charge_port_door_open")
+    sim.sim.service.obey = vehicle_says
+    assert.equal(2, begun)
+    assert.same({ result = false, reason = "cabin_overheat" }, core.json_decode(reply.body).response)
+    assert.same({ "refused", "refused" }, { audited[3].outcome, audited[3].kind })
+    assert.equal(200, ask(proxy, "charge_port_door_open").status)
+    assert.equal(3, begun)
+  end)
+
+  it("that ends in a mistake of ours is unknown, and holds nothing", function()
+    local proxy, client = open()
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
+    local meter = core.context(client).meter
+    local pending = meter.pending
+    meter.pending = nil -- counting raises, before anything was given back
+    local reply = ask(proxy, "honk_horn")
+    meter.pending = pending
+    assert.same({ 500, "unknown", 2 }, { reply.status, reply.headers["x-fleet-outcome"], begun })
+    assert.is_false(proxy.service.queue:is_busy(served.VIN))
+    assert.same({ 0, 0, 0 }, { proxy.in_flight, proxy.service.metrics.in_flight, core.context(client).under_way })
+    assert.equal(200, ask(proxy, "honk_horn").status)
+    assert.equal(4, #sim.ran)
+  end)
+
+  -- Where something may be raised between the reply of a command that turns out not to be usual and the end of its call.
+  local mistakes = {
+    ["when its request is read again"] = function(proxy)
+      local go_on = proxy.go_on
+      function proxy.go_on(self, request, known, begun_command)
+        proxy.go_on = nil
+        local unread = { fields = function() error("not enough memory", 0) end }
+        function unread.respond(_, ...) return request:respond(...) end
+        return go_on(self, unread, known, begun_command)
+      end
+    end,
+    ["when its route is found"] = function() return routes, "find" end,
+    ["when its vehicle is found"] = function(proxy) return proxy.service.clients, "car" end,
+    ["when its call is planned"] = function() return core, "plan" end,
+    ["when its task is made"] = function() return tasks, "spawn" end,
+    ["when its call goes on"] = function() return command, "perform" end,
+  }
+
+  for where, mistake in pairs(mistakes) do
+    it("that turns out not to be one, and ends in a mistake " .. where .. ", is unknown and holds nothing", function()
+      local proxy, client = open({ audit_waits = false })
+      local context, users = core.context(client), 0
+      local enter, leave = tasks.enter, tasks.leave
+      for _ = 1, 2 do assert.equal(200, ask(proxy, "charge_port_door_open").status) end
+      local table_of, name = mistake(proxy)
+      local right, raised = table_of and table_of[name], 0
+      local answer = faulty_answer(sim)
+      tasks.enter = function() users = users + 1; return enter() end
+      tasks.leave = function(...) users = users - 1; return leave(...) end
+      local before = usual.begin
+      usual.begin = function(...)
+        if right then
+          table_of[name] = function()
+            raised, table_of[name] = raised + 1, right
+            error("not enough memory", 0)
+          end
+        end
+        return before(...)
+      end
+      local reply = ask(proxy, "charge_port_door_open")
+      usual.begin, tasks.enter, tasks.leave = before, enter, leave
+      if right then table_of[name] = right end
+      answer()
+      assert.same({ 500, "unknown", 2 }, { reply.status, reply.headers["x-fleet-outcome"], begun })
+      assert.equal(right and 1 or 0, raised)
+      assert.is_false(proxy.service.queue:is_busy(served.VIN))
+      assert.same({ 0, 0, 0, 0, 0 }, {
+        proxy.in_flight, proxy.service.metrics.in_flight, context.under_way, proxy.service.clients.users, users,
+      })
+      for _, slot in pairs(context.sessions) do assert.equal(0, slot[served.VIN] and slot[served.VIN].users or 0) end
+      assert.equal(200, ask(proxy, "charge_port_door_open").status)
+    end)
+  end
+
+  it("for which there is no place in the queue's memory is not sent, and holds nothing", function()
+    local proxy, client = open()
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
+    proxy.service.queue.enter_free = function() error("not enough memory", 0) end
+    local ran = pcall(ask, proxy, "honk_horn")
+    proxy.service.queue.enter_free = nil
+    assert.same({ 2, 0, 0 }, { #sim.ran, core.context(client).under_way, proxy.in_flight }, ran)
+    assert.equal(200, ask(proxy, "honk_horn").status)
+    assert.equal(3, #sim.ran)
+  end)
+
+  it("is passed on with the caller's token, and its 401 is the service's", function()
+    local proxy = open({ pass_through = true, secret = false }, { token = "unused" })
+    local token = sim:token()
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn", nil, { secret = token }).status) end
+    sim:expire()
+    local reply = ask(proxy, "honk_horn", nil, { secret = token })
+    assert.same({ 401, 2, 2 }, { reply.status, begun, #sim.ran })
+  end)
+
+  it("that is refused for its token is signed anew where a new one comes after its message's life", function()
+    local given = {
+      auth_url = sim.sim.auth_url, token_url = sim.sim.token_url, client_id = "c", client_secret = "s",
+      redirect_uri = "http://localhost/cb", scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_cmds" },
+      token = false, timeout = 60,
+    }
+    local proxy, client = open(nil, given)
+    local oauth, clock = sim.sim.service.oauth, fleet.loop.clock
+    local url, pending = client:authorize_url()
+    local _, headers = oauth:authorize(require("fleet.sim.text").form(url:match("%?(.*)$")), false)
+    assert(client:authorize(headers.Location, pending))
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
+    sim:expire()
+    local gives = oauth.token
+    function oauth.token(...)
+      local mono, wall = clock()
+      function fleet.loop.clock() return mono + 20, wall + 20 end
+      return gives(...)
+    end
+    local reply = ask(proxy, "honk_horn")
+    oauth.token, fleet.loop.clock = gives, clock
+    assert.same({ 200, 2, 3 }, { reply.status, begun, #sim.ran })
+  end)
+
+  local forms = {
+    corrupted_tag = { {}, { of = "request" } }, lost = { {}, { of = "request" } },
+    duplicated = { {}, { of = "request" }, { of = "request", answer = "second" } },
+  }
+
+  for _, fault in ipairs(faults.names()) do
+    for _, form in ipairs(forms[fault] or { {} }) do
+      for _, name in ipairs { "honk_horn", "set_charge_limit" } do
+        local text = fault
+        for key, value in pairs(form) do text = text .. ", " .. key .. " = " .. value end
+        it("that meets the fault " .. text .. " is told as it is: " .. name, function()
+          local proxy = open()
+          local body = name == "honk_horn" and "{}" or '{"percent":64}'
+          for _ = 1, 2 do assert.equal(200, ask(proxy, name, body).status) end
+          sim.ran = {}
+          local options = { message = "command", row = "signed_command" }
+          if fault == "token_error" or fault == "revoked" then options = {} end
+          for key, value in pairs(form) do options[key] = value end
+          sim:fault(fault, 1, options)
+          local reply = ask(proxy, name, body)
+          local outcome, done = reply.headers["x-fleet-outcome"], #sim.ran
+          assert.is_true(begun >= 2)
+          assert.is_true(done <= (name == "honk_horn" and 1 or 3), "done " .. done .. " times")
+          assert.equal(outcome == "unknown" and "unknown" or audited[3].outcome, audited[3].outcome)
+          if reply.status == 200 and core.json_decode(reply.body).response.result then assert.is_true(done >= 1) end
+          if outcome == "not_sent" or outcome == "refused" then assert.equal(0, done, outcome .. ": " .. reply.body) end
+          sim:clear()
+          local slots = proxy.service.clients.first
+          for _, slot in pairs(core.context(slots).sessions.infotainment) do assert.equal(0, slot.users) end
+          assert.is_false(proxy.service.queue:is_busy(served.VIN))
+          assert.same({ 0, 0 }, { proxy.in_flight, proxy.service.metrics.in_flight })
+          assert.equal(0, core.context(slots).under_way)
+        end)
+      end
+    end
+  end
+end)
