@@ -1,5 +1,6 @@
 -- What lies on a connection before a request is written is never its reply, and a fit connection is used again.
 
+local arrived = require "spec.support.harness.arrived"
 local probe = require "probe_http"
 local hostile_server = require "spec.support.servers.hostile_server"
 local hostile_tls = require "spec.support.servers.hostile_tls"
@@ -43,6 +44,7 @@ end
 
 local function wait_until_sent(id)
   repeat until count(id) == 1
+  arrived(server.port)
 end
 
 local methods = {

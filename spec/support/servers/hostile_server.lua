@@ -12,7 +12,7 @@ function M.start(unix_path)
   local script = process.root .. "/spec/support/servers/hostile_server.lua"
   local server = process.start("lua5.4 " .. process.quote(script), unix_path)
   local port, rude_port, deaf_port, refused_port = server.line:match("^(%d+) (%d+) (%d+) (%d+)$")
-  server.url = "http://127.0.0.1:" .. port
+  server.port, server.url = tonumber(port), "http://127.0.0.1:" .. port
   server.rude_url = "http://127.0.0.1:" .. rude_port -- closes every connection before it reads
   server.deaf_url = "http://127.0.0.1:" .. deaf_port -- takes connections and never reads
   server.refused_url = "http://127.0.0.1:" .. refused_port -- nobody listens there

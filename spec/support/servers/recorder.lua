@@ -54,10 +54,10 @@ function methods:release()
   ask(self, "GET", "/release", nil)
 end
 
---- Waits until so many unasked texts are written; `meanwhile` is called between the looks.
+--- Waits until so many unasked texts have reached the client's kernel; `meanwhile` is called between the looks.
 function methods:wait_unasked(n, meanwhile)
   for _ = 1, 1500 do
-    if tonumber(ask(self, "GET", "/unasked", nil)) >= n then return end
+    if tonumber(ask(self, "GET", "/unasked", nil)) >= n then return require "spec.support.harness.arrived"(self.port) end
     os.execute("sleep 0.02")
     meanwhile()
   end
