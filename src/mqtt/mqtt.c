@@ -196,7 +196,7 @@ static int push_ended(lua_State *L, const struct broker *b) {
   return 2;
 }
 
-static int push_number(lua_State *L, const char *name, int number) {
+static int push_count(lua_State *L, const char *name, int number) {
   lua_pushstring(L, name);
   lua_pushinteger(L, number);
   return 2;
@@ -210,9 +210,9 @@ static int push_event(lua_State *L, const struct broker *b, const struct event *
   case EVENT_MESSAGE:
     return push_message(L, event);
   case EVENT_PUBLISHED:
-    return push_number(L, "published", event->number);
+    return push_count(L, "published", event->number);
   case EVENT_SUBSCRIBED:
-    return push_number(L, "subscribed", event->number);
+    return push_count(L, "subscribed", event->number);
   default:
     return push_ended(L, b);
   }

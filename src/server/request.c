@@ -16,11 +16,6 @@ const struct box_type server_request_type = {"fleet.server.request", release_req
 
 /* ---- what it says ---- */
 
-static void set_bytes(lua_State *L, const char *name, const unsigned char *data, size_t size) {
-  lua_pushlstring(L, (const char *)data, size);
-  lua_setfield(L, -2, name);
-}
-
 /* The table of headers is on top of the stack. A name that came twice has both values, RFC 9110 section 5.3.
  */
 static void set_header(lua_State *L, const char *name, const char *value) {
@@ -49,11 +44,10 @@ static void push_fields(lua_State *L, const struct exchange *x) {
   const unsigned char *mark = target.size ? memchr(target.data, '?', target.size) : NULL;
   size_t path = mark ? (size_t)(mark - target.data) : target.size;
   lua_createtable(L, 0, 8);
-  lua_pushstring(L, exchange_method(x));
-  lua_setfield(L, -2, "method");
-  set_bytes(L, "path", target.data, path);
-  set_bytes(L, "query", mark ? mark + 1 : NULL, mark ? target.size - path - 1 : 0);
-  set_bytes(L, "body", body.data, body.size);
+  set_text(L, "method", exchange_method(x));
+  set_bytes(L, "path", (struct bytes){target.data, path});
+  set_bytes(L, "query", mark ? (struct bytes){mark + 1, target.size - path - 1} : (struct bytes){0});
+  set_bytes(L, "body", body);
   push_headers(L, exchange_headers(x));
   lua_setfield(L, -2, "headers");
 }

@@ -209,24 +209,17 @@ static int l_step(lua_State *L) {
   return 0;
 }
 
-static void set_text(lua_State *L, const char *name, struct bytes text) {
-  lua_pushlstring(L, (const char *)text.data, text.size);
-  lua_setfield(L, -2, name);
-}
-
 static void push_response(lua_State *L, struct http_transfer *t) {
   struct http_response *r = transfer_response(t);
   lua_createtable(L, 0, 8);
   lua_pushlightuserdata(L, transfer_user(t));
   lua_setfield(L, -2, "transfer");
-  set_text(L, "failure", bytes_of(failure_names[r->failure]));
-  set_text(L, "headers", bytes_of(buf_text(&r->headers)));
-  set_text(L, "body", (struct bytes){(const unsigned char *)buf_text(&r->body), r->body.size});
-  set_text(L, "message", bytes_of(r->message));
-  lua_pushboolean(L, r->sent);
-  lua_setfield(L, -2, "sent");
-  lua_pushinteger(L, r->status);
-  lua_setfield(L, -2, "status");
+  set_text(L, "failure", failure_names[r->failure]);
+  set_text(L, "headers", buf_text(&r->headers));
+  set_bytes(L, "body", (struct bytes){(const unsigned char *)buf_text(&r->body), r->body.size});
+  set_text(L, "message", r->message);
+  set_boolean(L, "sent", r->sent);
+  set_integer(L, "status", r->status);
   lua_pushnumber(L, r->seconds);
   lua_setfield(L, -2, "seconds");
 }

@@ -37,7 +37,7 @@ static lua_Integer number_in(lua_State *L, int index, const char *name, lua_Inte
   return number;
 }
 
-static void set_number(lua_State *L, int index, const char *name, lua_Integer number) {
+static void set_in(lua_State *L, int index, const char *name, lua_Integer number) {
   lua_pushinteger(L, number);
   lua_setfield(L, index, name);
 }
@@ -50,9 +50,9 @@ static int l_pages(lua_State *L) {
   lua_Integer size = number_in(L, 2, way->size, usual_size(row, way));
   lua_settop(L, 2);
   lua_createtable(L, 0, 5);
-  set_number(L, 3, "number", number_in(L, 2, way->number, way->first));
-  set_number(L, 3, "size", number_in(L, 2, "page_size", size));
-  set_number(L, 3, "asked", 0);
+  set_in(L, 3, "number", number_in(L, 2, way->number, way->first));
+  set_in(L, 3, "size", number_in(L, 2, "page_size", size));
+  set_in(L, 3, "asked", 0);
   lua_newtable(L);
   lua_setfield(L, 3, "seen");
   return 1;
@@ -79,7 +79,7 @@ static int l_next_page(lua_State *L) {
             MOST_PAGES);
     return push_failure(L, &e);
   }
-  set_number(L, 2, "asked", asked + 1);
+  set_in(L, 2, "asked", asked + 1);
   char query[96];
   snprintf(query, sizeof query, "%s=%lld&%s=%lld", way->number, (long long)number_in(L, 2, "number", 0),
            way->size, (long long)number_in(L, 2, "size", 0));
@@ -146,7 +146,7 @@ static int l_take_page(lua_State *L) {
   bool last = is_last(L, PAGE, number_in(L, PAGE, "length", 0) < size);
   lua_pushboolean(L, last || fresh == 0);
   lua_setfield(L, WALK, "over");
-  set_number(L, WALK, "number", number_in(L, WALK, "number", 0) + (way->by_records ? size : 1));
+  set_in(L, WALK, "number", number_in(L, WALK, "number", 0) + (way->by_records ? size : 1));
   lua_settop(L, FRESH);
   return fresh > 0;
 }

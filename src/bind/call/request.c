@@ -47,17 +47,14 @@ static int l_table(lua_State *L) {
   static const char line[] = "Authorization: ";
   const char *base = luaL_checkstring(L, 2), *authorization = luaL_optstring(L, 3, NULL);
   lua_newtable(L);
-  lua_pushstring(L, r->row->verb);
-  lua_setfield(L, -2, "method");
+  set_text(L, "method", r->row->verb);
   lua_pushfstring(L, "%s%s", base, buf_text(&r->target));
   lua_setfield(L, -2, "url");
   lua_createtable(L, 0, 2);
-  lua_pushliteral(L, "application/json");
-  lua_setfield(L, -2, "content-type");
+  set_text(L, "content-type", "application/json");
   if (authorization) {
     luaL_argcheck(L, strncmp(authorization, line, strlen(line)) == 0, 3, "header line expected");
-    lua_pushstring(L, authorization + strlen(line));
-    lua_setfield(L, -2, "authorization");
+    set_text(L, "authorization", authorization + strlen(line));
   }
   lua_setfield(L, -2, "headers");
   if (r->has_body) {

@@ -2,7 +2,6 @@
 #include "bind/call/request.h"
 #include "bind/call/rows.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The tables as Lua data, for the engines, generators and specs on that side. Every call makes a fresh list,
@@ -62,29 +61,6 @@ static const char *const trait_names[] = {NULL, "by_state", "sign", "plain", "pr
 static const char *const match_names[] = {"whole", "tail", "part"};
 
 /* ---- one member of the table at the top ---- */
-
-static void set_text(lua_State *L, const char *name, const char *text) {
-  if (!text) return;
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, name);
-}
-
-static void push_number(lua_State *L, double value) {
-  if (value == floor(value) && fabs(value) < 9007199254740992.0)
-    lua_pushinteger(L, (lua_Integer)value);
-  else
-    lua_pushnumber(L, value);
-}
-
-static void set_number(lua_State *L, const char *name, double value) {
-  push_number(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_boolean(lua_State *L, const char *name, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, name);
-}
 
 static void set_flags(lua_State *L, const struct flag *flag, unsigned bits) {
   for (; flag->name; flag++) set_boolean(L, flag->name, (bits & flag->bit) != 0);
@@ -410,8 +386,7 @@ static int l_telemetry_fields(lua_State *L) {
     lua_createtable(L, 0, 2);
     set_text(L, "since", f->since);
     if (f->minimum_delta != DELTA_UNKNOWN) {
-      lua_pushboolean(L, f->minimum_delta == DELTA_YES);
-      lua_setfield(L, -2, "minimum_delta");
+      set_boolean(L, "minimum_delta", f->minimum_delta == DELTA_YES);
     }
     lua_setfield(L, -2, f->name);
   }

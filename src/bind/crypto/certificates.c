@@ -3,10 +3,8 @@
 
 static void push_certificate(lua_State *L, const struct certificate *one) {
   lua_createtable(L, 0, 2);
-  lua_pushinteger(L, (lua_Integer)one->until);
-  lua_setfield(L, -2, "until_utc");
-  lua_pushboolean(L, one->has_issuer);
-  lua_setfield(L, -2, "has_issuer");
+  set_integer(L, "until_utc", (lua_Integer)one->until);
+  set_boolean(L, "has_issuer", one->has_issuer);
 }
 
 /* core.certificates(pem) -> list of { until_utc =, has_issuer = }; or nil, err, kind */

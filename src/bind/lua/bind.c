@@ -199,15 +199,7 @@ struct bytes check_bytes(lua_State *L, int index) {
   return (struct bytes){(const unsigned char *)data, size};
 }
 
-void list_append(lua_State *L, int list) {
-  list = lua_absindex(L, list);
-  lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
-}
-
-void push_buf(lua_State *L, const struct buf *b) {
-  if (!buf_ok(b)) luaL_error(L, "out of memory");
-  lua_pushlstring(L, buf_text(b), b->size);
-}
+/* ---- scratch ---- */
 
 static void release_scratch(void *object) {
   buf_free(object);

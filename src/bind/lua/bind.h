@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "bind/lua/errors.h"
+#include "bind/lua/members.h"
 #include "bind/lua/versions.h"
 
 struct box_type {
@@ -42,8 +43,6 @@ struct bytes check_bytes(lua_State *L,
                          int index); /* a string argument as a view; valid while it is on the stack */
 /* Raises for an option in the table at index that is not among names. */
 void check_options(lua_State *L, int index, const char *const *names, size_t count);
-void list_append(lua_State *L, int list);         /* what is on top of the stack, which is popped */
-void push_buf(lua_State *L, const struct buf *b); /* raises when the buffer failed */
 /* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. */
 struct buf *push_scratch(lua_State *L);
 

@@ -36,15 +36,13 @@ static void push_err_metatable(lua_State *L) {
 
 void push_err(lua_State *L, const struct err *e) {
   lua_createtable(L, 0, 8);
-  lua_pushstring(L, kind_name(e->kind));
-  lua_setfield(L, -2, "kind");
-  lua_pushstring(L, e->message[0] ? e->message : kind_name(e->kind));
-  lua_setfield(L, -2, "message");
-  if (e->status) lua_pushinteger(L, e->status), lua_setfield(L, -2, "status");
-  if (e->fault) lua_pushinteger(L, e->fault), lua_setfield(L, -2, "fault");
+  set_text(L, "kind", kind_name(e->kind));
+  set_text(L, "message", e->message[0] ? e->message : kind_name(e->kind));
+  if (e->status) set_integer(L, "status", e->status);
+  if (e->fault) set_integer(L, "fault", e->fault);
   if (e->retry_after > 0) lua_pushnumber(L, e->retry_after), lua_setfield(L, -2, "retry_after");
-  if (e->reason[0]) lua_pushstring(L, e->reason), lua_setfield(L, -2, "reason");
-  if (e->outcome) lua_pushstring(L, outcome_name(e->outcome)), lua_setfield(L, -2, "outcome");
+  if (e->reason[0]) set_text(L, "reason", e->reason);
+  if (e->outcome) set_text(L, "outcome", outcome_name(e->outcome));
   push_err_metatable(L);
   lua_setmetatable(L, -2);
 }

@@ -22,14 +22,10 @@ static void (*const openers[])(lua_State *) = {
  * not be those of the build; tls is what libcurl does TLS with. */
 static int l_versions(lua_State *L) {
   lua_createtable(L, 0, 4);
-  lua_pushstring(L, http_version());
-  lua_setfield(L, -2, "libcurl");
-  lua_pushstring(L, http_tls_version());
-  lua_setfield(L, -2, "tls");
-  lua_pushstring(L, crypto_version());
-  lua_setfield(L, -2, "openssl");
-  lua_pushstring(L, codec_version());
-  lua_setfield(L, -2, "protobuf-c");
+  set_text(L, "libcurl", http_version());
+  set_text(L, "tls", http_tls_version());
+  set_text(L, "openssl", crypto_version());
+  set_text(L, "protobuf-c", codec_version());
   return 1;
 }
 
@@ -48,10 +44,8 @@ static int l_build(lua_State *L) {
   lua_setfield(L, -2, "lua");
   lua_pushliteral(L, __VERSION__);
   lua_setfield(L, -2, "compiler");
-  lua_pushinteger(L, (lua_Integer)sizeof(void *) * 8);
-  lua_setfield(L, -2, "pointer_bits");
-  lua_pushstring(L, CHECKED_WITH);
-  lua_setfield(L, -2, "checked_with");
+  set_integer(L, "pointer_bits", (lua_Integer)sizeof(void *) * 8);
+  set_text(L, "checked_with", CHECKED_WITH);
   return 1;
 }
 

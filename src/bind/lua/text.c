@@ -24,7 +24,7 @@ static int l_valid(lua_State *L) {
 
 enum { DECIMALS_MOST = 17 };
 
-static int push_number(lua_State *L, bool shorten) {
+static int push_written(lua_State *L, bool shorten) {
   double value = luaL_checknumber(L, 1);
   lua_Integer decimals = luaL_checkinteger(L, 2);
   luaL_argcheck(L, decimals >= 0 && decimals <= DECIMALS_MOST, 2, "0 to 17 decimals");
@@ -42,12 +42,12 @@ static int push_number(lua_State *L, bool shorten) {
  * sign of the host's locale, which may be any run of bytes. Half-way between two texts every Lua takes the
  * even digit, LuaJIT's own functions the larger one. */
 static int l_fixed(lua_State *L) {
-  return push_number(L, false);
+  return push_written(L, false);
 }
 
 /* core.shortened(value, decimals) -> the same without trailing zeros */
 static int l_shortened(lua_State *L) {
-  return push_number(L, true);
+  return push_written(L, true);
 }
 
 void open_text(lua_State *L) {

@@ -58,12 +58,6 @@ static void push_scopes(lua_State *L) {
   if (lua_isnil(L, -1)) usage_error(L, "authorize_url: 'scopes' is an empty list");
 }
 
-static void set_text(lua_State *L, const char *name, const struct buf *text) {
-  if (!text->size) return;
-  push_buf(L, text);
-  lua_setfield(L, -2, name);
-}
-
 static bool has_secret(lua_State *L) {
   bool given = lua_getfield(L, CONFIG, "client_secret") != LUA_TNIL;
   lua_pop(L, 1);
@@ -87,9 +81,9 @@ static int l_authorize_address(lua_State *L) {
   if (!drawn || !authorize_address(c, address, &a, p, &e)) return push_failure(L, &e);
   push_buf(L, address);
   lua_createtable(L, 0, 4);
-  set_text(L, "state", &p->state);
-  set_text(L, "nonce", &p->nonce);
-  set_text(L, "code_verifier", &p->code_verifier);
+  set_buf(L, "state", &p->state);
+  set_buf(L, "nonce", &p->nonce);
+  set_buf(L, "code_verifier", &p->code_verifier);
   lua_getfield(L, CONFIG, "redirect_uri");
   lua_setfield(L, -2, "redirect_uri");
   box_close(L, PENDING);

@@ -81,8 +81,7 @@ static int l_more_scopes(lua_State *L) {
   lua_createtable(L, 0, 2);
   lua_pushvalue(L, ALL);
   lua_setfield(L, -2, "scopes");
-  lua_pushboolean(L, true);
-  lua_setfield(L, -2, "prompt_missing_scopes");
+  set_boolean(L, "prompt_missing_scopes", true);
   return 1;
 }
 
@@ -91,8 +90,7 @@ static int l_more_scopes(lua_State *L) {
 static int l_business_grant(lua_State *L) {
   lua_settop(L, CONFIG);
   lua_createtable(L, 0, 4);
-  lua_pushliteral(L, "business");
-  lua_setfield(L, -2, "kind");
+  set_text(L, "kind", "business");
   if (lua_getfield(L, OPTIONS, "auth_code") != LUA_TSTRING || !lua_rawlen(L, -1))
     return usage_error(L, "bad option 'auth_code': the code of the business's consent expected");
   lua_setfield(L, -2, "auth_code");

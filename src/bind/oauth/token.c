@@ -210,23 +210,18 @@ static void set_time(lua_State *L, const char *name, double seconds) {
   lua_setfield(L, -2, name);
 }
 
-static void set_text(lua_State *L, const char *name, const struct buf *text, size_t most) {
-  if (!text->size) return;
-  lua_pushlstring(L, buf_text(text), text->size < most ? text->size : most);
-  lua_setfield(L, -2, name);
-}
-
 /* token:facts() -> { expires_at, refreshed_at, refresh_by, scope, asked, prefix }: prefix, the first three
  * characters of the refresh token, may name a region */
 static int l_facts(lua_State *L) {
   const struct token *t = check_token(L, 1);
+  struct bytes refresh = {t->refresh.data, t->refresh.size < PREFIX ? t->refresh.size : PREFIX};
   lua_createtable(L, 0, 6);
   set_time(L, "expires_at", t->expires_at);
   set_time(L, "refreshed_at", t->refreshed_at);
   set_time(L, "refresh_by", token_refresh_by(t));
-  set_text(L, "scope", &t->scope, SIZE_MAX);
-  set_text(L, "asked", &t->asked, SIZE_MAX);
-  set_text(L, "prefix", &t->refresh, PREFIX);
+  set_buf(L, "scope", &t->scope);
+  set_buf(L, "asked", &t->asked);
+  if (refresh.size) set_bytes(L, "prefix", refresh);
   return 1;
 }
 

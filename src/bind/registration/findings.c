@@ -29,10 +29,8 @@ static int l_causes(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
     lua_createtable(L, 0, 2);
-    lua_pushstring(L, causes[i].name);
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, causes[i].doc);
-    lua_setfield(L, -2, "doc");
+    set_text(L, "name", causes[i].name);
+    set_text(L, "doc", causes[i].doc);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

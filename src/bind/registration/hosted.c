@@ -43,8 +43,7 @@ static int push_mistake(lua_State *L, const struct buf *problem, const char *fix
   lua_createtable(L, 0, 2);
   push_buf(L, problem);
   lua_setfield(L, -2, "problem");
-  lua_pushstring(L, fix);
-  lua_setfield(L, -2, "fix");
+  set_text(L, "fix", fix);
   return 1;
 }
 

@@ -170,7 +170,7 @@ static int l_shared_address(lua_State *L) {
   lua_setfield(L, -2, "value");
   lua_pushliteral(L, "share_ext_content_raw"), lua_setfield(L, -2, "type");
   lua_pushliteral(L, "en-US"), lua_setfield(L, -2, "locale");
-  lua_pushstring(L, time), lua_setfield(L, -2, "timestamp_ms");
+  set_text(L, "timestamp_ms", time);
   return 1;
 }
 

@@ -24,8 +24,7 @@ static void add(lua_State *L, int vin, int reason) {
   lua_setfield(L, -2, "vin");
   lua_pushvalue(L, reason);
   lua_setfield(L, -2, "reason");
-  lua_pushstring(L, advice_for(L, reason));
-  lua_setfield(L, -2, "advice");
+  set_text(L, "advice", advice_for(L, reason));
   list_append(L, LIST);
 }
 

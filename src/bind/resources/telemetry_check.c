@@ -39,8 +39,7 @@ struct member {
 static void add(struct check *c, int list, const char *where, const char *format, va_list args) {
   lua_State *L = c->L;
   lua_createtable(L, 0, 2);
-  lua_pushstring(L, where);
-  lua_setfield(L, -2, "where");
+  set_text(L, "where", where);
   lua_pushvfstring(L, format, args);
   lua_setfield(L, -2, "message");
   list_append(L, list);

@@ -42,8 +42,7 @@ static int push_command(lua_State *L, enum domain domain, struct buf *payload) {
   lua_createtable(L, 0, 2);
   push_whole(L, payload);
   lua_setfield(L, -2, "payload");
-  lua_pushstring(L, domain_name(domain));
-  lua_setfield(L, -2, "domain");
+  set_text(L, "domain", domain_name(domain));
   return 1;
 }
 

@@ -12,8 +12,7 @@ static const char *const commands_names[] = {"auto", "signed", "plain", "proxy",
 static const char *const transport_names[] = {NULL, "signed", "plain", "proxy"};
 
 static void set_fact(lua_State *L, const char *name, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, name);
+  set_boolean(L, name, value);
 }
 
 /* core.transport_rule(row, option commands, has_key) -> { transport = "signed" | "plain" | "proxy" or nil,
@@ -25,10 +24,8 @@ static int l_transport_rule(lua_State *L) {
   lua_createtable(L, 0, 4);
   set_fact(L, "by_value", rule.by_value);
   set_fact(L, "recall", rule.recall);
-  lua_pushstring(L, transport_names[rule.transport]);
-  lua_setfield(L, -2, "transport");
-  lua_pushstring(L, rule.why);
-  lua_setfield(L, -2, "why");
+  set_text(L, "transport", transport_names[rule.transport]);
+  set_text(L, "why", rule.why);
   return 1;
 }
 

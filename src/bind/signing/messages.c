@@ -14,8 +14,7 @@ static void push_day_words(lua_State *L, unsigned bits) {
 
 static void push_object(lua_State *L, const char *member, struct bytes text) {
   lua_createtable(L, 0, 1);
-  lua_pushlstring(L, (const char *)text.data, text.size);
-  lua_setfield(L, -2, member);
+  set_bytes(L, member, text);
 }
 
 /* As it would stand in the plain body, so that one reader serves both forms. */
@@ -107,29 +106,16 @@ static int l_command_action(lua_State *L) {
   return 1;
 }
 
-static void set_bytes(lua_State *L, const char *name, struct bytes value) {
-  if (value.data) {
-    lua_pushlstring(L, (const char *)value.data, value.size);
-    lua_setfield(L, -2, name);
-  }
-}
-
-static void set_boolean(lua_State *L, const char *name, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_envelope_facts(lua_State *L, const struct message *m) {
   lua_createtable(L, 0, 6);
   if (m->to_domain == DOMAIN_VCSEC || m->to_domain == DOMAIN_INFOTAINMENT)
-    lua_pushstring(L, domain_name((enum domain)m->to_domain)), lua_setfield(L, -2, "domain");
+    set_text(L, "domain", domain_name((enum domain)m->to_domain));
   set_boolean(L, "handshake", m->kind == PAYLOAD_HANDSHAKE);
   set_boolean(L, "gcm", m->signature == SIGNED_GCM);
-  set_bytes(L, "signer", m->signer);
+  if (m->signer.data) set_bytes(L, "signer", m->signer);
   if (m->signature != SIGNED_HMAC) return;
-  set_bytes(L, "epoch", m->epoch);
-  lua_pushinteger(L, m->counter);
-  lua_setfield(L, -2, "counter");
+  if (m->epoch.data) set_bytes(L, "epoch", m->epoch);
+  set_integer(L, "counter", m->counter);
 }
 
 struct envelope {

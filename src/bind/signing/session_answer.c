@@ -74,14 +74,10 @@ static const struct reason *known_reason(const char *text) {
 
 static int push_done(lua_State *L, bool changed, const char *reason, bool authenticated) {
   lua_createtable(L, 0, 4);
-  lua_pushboolean(L, changed);
-  lua_setfield(L, -2, "changed");
-  lua_pushstring(L, reason);
-  lua_setfield(L, -2, "reason");
-  lua_pushliteral(L, "signed");
-  lua_setfield(L, -2, "via");
-  lua_pushboolean(L, authenticated);
-  lua_setfield(L, -2, "authenticated");
+  set_boolean(L, "changed", changed);
+  set_text(L, "reason", reason);
+  set_text(L, "via", "signed");
+  set_boolean(L, "authenticated", authenticated);
   return 1;
 }
 
@@ -105,8 +101,7 @@ static int push_data(lua_State *L, const struct answer_facts *f, struct err *e) 
   if (!members_json("CarServer.Response", f->payload, json, e)) return push_failure(L, e);
   if (!json_decode(L, buf_bytes(json), NULL, e)) return push_failure(L, e);
   if (lua_istable(L, -1) && lua_getfield(L, -1, "vehicleData") == LUA_TTABLE) {
-    lua_pushboolean(L, f->authenticated);
-    lua_setfield(L, -2, "authenticated");
+    set_boolean(L, "authenticated", f->authenticated);
     return 1;
   }
   if (answer_read(f, e)) err_set(e, KIND_protocol, "the vehicle's answer holds no data");

@@ -30,10 +30,8 @@ static bool usable(long pid, struct err *e) {
 
 static void push_facts(lua_State *L, const struct file_facts *facts) {
   lua_createtable(L, 0, 2);
-  lua_pushinteger(L, facts->mode);
-  lua_setfield(L, -2, "mode");
-  lua_pushboolean(L, facts->mine);
-  lua_setfield(L, -2, "mine");
+  set_integer(L, "mode", facts->mode);
+  set_boolean(L, "mine", facts->mine);
 }
 
 /* ---- files and directories ---- */

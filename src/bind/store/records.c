@@ -46,7 +46,7 @@ static int push_result(lua_State *L, enum store_result result, const struct err 
   return 1;
 }
 
-static int push_number(lua_State *L, enum store_result result, uint64_t number, const struct err *e) {
+static int push_generation(lua_State *L, enum store_result result, uint64_t number, const struct err *e) {
   if (result != STORE_DONE) return push_result(L, result, e);
   lua_pushinteger(L, (lua_Integer)number);
   return 1;
@@ -139,7 +139,7 @@ static int l_put(lua_State *L) {
   if (result == STORE_DONE && held) held_drop(L, r);
   if (result == STORE_DONE && p.draft) box_close(L, P_TICKET);
   give_notice(L, r, RECORDS);
-  return push_number(L, result, generation, &e);
+  return push_generation(L, result, generation, &e);
 }
 
 /* The generation of a put: the one after what is held back, or after the one that its lease last wrote. */
@@ -169,7 +169,7 @@ static int l_hold(lua_State *L) {
   give_notice(L, r, RECORDS);
   bool fits = result == STORE_DONE && h.generation % GENERATION_STEP != 0;
   if (fits) held_keep(L, r, 3, &h);
-  int pushed = push_number(L, result, h.generation, &e);
+  int pushed = push_generation(L, result, h.generation, &e);
   if (fits) lua_pushinteger(L, (lua_Integer)r->held);
   return pushed + (fits ? 1 : 0);
 }

@@ -108,6 +108,5 @@ void open_seals(lua_State *L) {
   box_define(L, &seal_type);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
-  lua_pushstring(L, seal_mark);
-  lua_setfield(L, -2, "seal_mark");
+  set_text(L, "seal_mark", seal_mark);
 }

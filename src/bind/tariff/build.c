@@ -137,15 +137,6 @@ static void check_labels(lua_State *L, const struct price_week *week) {
               prices);
 }
 
-/* As Lua would have it: a whole number is one. */
-static void set_number(lua_State *L, const char *name, double value) {
-  if (fabs(value) < 1e15 && value == floor(value))
-    lua_pushinteger(L, (lua_Integer)value);
-  else
-    lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_group(lua_State *L, enum tariff_side side, struct bytes season,
                        const struct price_group *group) {
   lua_createtable(L, 0, 7);

@@ -31,7 +31,7 @@ static void use_as_set(lua_State *L, int list) {
              integer_of(L, "toDayOfWeek"), integer_of(L, "fromHour"), integer_of(L, "fromMinute"),
              integer_of(L, "toHour"), integer_of(L, "toMinute"));
     lua_pop(L, 1);
-    lua_pushboolean(L, true), lua_setfield(L, -2, text);
+    set_boolean(L, text, true);
   }
   lua_replace(L, list);
 }

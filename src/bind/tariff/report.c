@@ -9,27 +9,8 @@
 
 /* ---- fields ---- */
 
-void set_text(lua_State *L, const char *field, const char *text) {
-  if (!text) return;
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, field);
-}
-
 const char *side_name(enum tariff_side side) {
   return side == TARIFF_BUY ? "buy" : "sell";
-}
-
-void set_bytes(lua_State *L, const char *field, struct bytes text) {
-  lua_pushlstring(L, (const char *)text.data, text.size);
-  lua_setfield(L, -2, field);
-}
-
-static void set_number(lua_State *L, const char *field, double value) {
-  if (value == 0)
-    lua_pushinteger(L, 0); /* a rounded price prints as 0 */
-  else
-    lua_pushnumber(L, value);
-  lua_setfield(L, -2, field);
 }
 
 static void set_date(lua_State *L, const char *field, uint32_t day) {
@@ -95,8 +76,7 @@ static void set_pair(lua_State *L, const struct tariff_report *r, const struct t
 static void set_span(lua_State *L, const struct tariff_fault *f) {
   push_span(L, f->from, f->to);
   lua_setfield(L, -2, "span");
-  lua_pushinteger(L, (lua_Integer)(f->to - f->from));
-  lua_setfield(L, -2, "minutes");
+  set_integer(L, "minutes", (lua_Integer)(f->to - f->from));
 }
 
 static void push_fault(lua_State *L, const struct tariff_report *r, const struct tariff_fault *f) {

@@ -35,9 +35,6 @@ void define_segments(lua_State *L);
 int push_weeks(lua_State *L, const struct tariff *t, enum tariff_side side);
 void define_weeks(lua_State *L);
 
-/* Both set a field of the table on top of the stack; a NULL text sets none. */
-void set_text(lua_State *L, const char *field, const char *text);
-void set_bytes(lua_State *L, const char *field, struct bytes text);
 const char *side_name(enum tariff_side side);
 
 #endif

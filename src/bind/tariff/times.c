@@ -102,11 +102,6 @@ static void fill_window(lua_State *L, const struct timeline *line, int from, int
 
 /* ---- answers ---- */
 
-static void set_integer(lua_State *L, const char *name, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_time(lua_State *L, const struct timeline *line, int64_t position) {
   struct civil c;
   if (line->zone) {

@@ -15,11 +15,6 @@ void define_weeks(lua_State *L) {
   lua_pop(L, 1);
 }
 
-static void set_integer(lua_State *L, const char *name, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_span(lua_State *L, lua_Integer from, lua_Integer to, struct bytes label, double price) {
   lua_createtable(L, 0, 5);
   set_integer(L, "from", from), set_integer(L, "to", to);

@@ -68,11 +68,6 @@ static int l_zone_offset(lua_State *L) {
   return 1;
 }
 
-static void set_integer(lua_State *L, const char *name, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 /* zone:localtime(utc) -> { year, month, day, hour, min, sec, offset, isdst, abbreviation, wday }, wday 1 on
  * Sundays as in os.date */
 static int l_zone_localtime(lua_State *L) {
@@ -85,10 +80,8 @@ static int l_zone_localtime(lua_State *L) {
       set_integer(L, "sec", t.civil.second);
   set_integer(L, "offset", t.offset);
   set_integer(L, "wday", civil_weekday(civil_days(t.civil.year, t.civil.month, t.civil.day)) + 1);
-  lua_pushboolean(L, t.is_dst);
-  lua_setfield(L, -2, "isdst");
-  lua_pushstring(L, t.abbreviation);
-  lua_setfield(L, -2, "abbreviation");
+  set_boolean(L, "isdst", t.is_dst);
+  set_text(L, "abbreviation", t.abbreviation);
   return 1;
 }
 
