@@ -61,6 +61,20 @@ seconds_count{class="data"} 4
     end
   end)
 
+  it("take as many buckets as are declared, and a value only where it is a number", function()
+    local bounds = {}
+    for i = 1, 300 do bounds[i] = i end
+    local m = metrics.new { { name = "s", kind = "histogram", doc = "", buckets = bounds } }
+    local put = m:putter "s"
+    for _, value in ipairs { 300, 0.5, 299.5, 301 } do put(value) end
+    for _, wrong in ipairs { "much", {}, false } do assert.is_false(pcall(put, wrong)) end
+    local text = m:text()
+    for bound, inside in pairs { [1] = 1, [299] = 1, [300] = 3, ["+Inf"] = 4 } do
+      assert.matches(string.format('s_bucket{le="%s"} %d\n', bound, inside), text, 1, true)
+    end
+    assert.matches("s_sum 901\ns_count 4\n", text, 1, true)
+  end)
+
   it("print a point in a locale that writes a comma", function()
     local before = os.setlocale(nil, "numeric")
     local set = os.setlocale("de_DE.UTF-8", "numeric")

@@ -3,11 +3,12 @@ local cli_proxy = require "fleet.cli.proxy"
 local core = require "fleet.core"
 
 describe("an audit line", function()
-  local lines, write
+  local lines, write, again
 
   before_each(function()
+    local _
     lines = {}
-    write = cli_proxy.audit { stderr = { write = function(_, text) lines[#lines + 1] = text end, flush = function() end } }
+    write, _, again = cli_proxy.audit { stderr = { write = function(_, text) lines[#lines + 1] = text end, flush = function() end } }
   end)
 
   local function written(entry)
@@ -38,4 +39,22 @@ describe("an audit line", function()
       end
     end
   end)
+
+  it("of the same kind says the same as the first at another time, whoever wrote between them", function()
+    local known = again(entry())
+    for _, time in ipairs { 1700000000.001, 1700000001, 1699999999.9996 } do
+      for _, seconds in ipairs { 0, 0.0004, 0.0005, 0.07, 12.3456 } do
+        write(entry { command = "flash_lights" })
+        known(seconds, time)
+        local whole = math.floor(time * 1000 + 0.5) / 1000
+        assert.same(entry { time = whole, ms = math.floor(seconds * 1000 + 0.5) }, core.json_decode(lines[#lines]))
+      end
+    end
+    known(-1, 1700000000) -- a clock that was set back
+    assert.same(entry { time = 1700000000, ms = 0 }, core.json_decode(lines[#lines]))
+  end)
+
+  for name, more in pairs { kind = { kind = "asleep" }, account = { account = 'a"' }, ["a repeated answer"] = { repeated = true } } do
+    it("with what needs care is written anew each time: " .. name, function() assert.is_nil(again(entry(more))) end)
+  end
 end)

@@ -89,6 +89,38 @@ describe("a usual command", function()
     assert.matches('fleet_billed_total{class="command"} 3', count:text(), 1, true)
   end)
 
+  it("is one call with others of its client under way, and keeps it until the last of them has ended", function()
+    sim:close()
+    local other, seen = "5YJ3FLEE9RF000002", {}
+    sim = served.start { other }
+    local proxy, client = open()
+    local context, first = core.context(client), proxy.service.clients
+    local function ask_both()
+      fleet.run(function()
+        local asked = {}
+        for i, vin in ipairs { served.VIN, other } do
+          asked[i] = fleet.spawn(served.raw_in_task, proxy, {
+            "POST /api/1/vehicles/" .. vin .. "/command/honk_horn HTTP/1.1", "Host: localhost",
+            "Authorization: Bearer a-secret-of-16-bytes", "Content-Type: application/json",
+          }, "{}")
+        end
+        for _, one in ipairs(asked) do assert.equal(200, one:wait().status) end
+      end)
+    end
+    ask_both()
+    function sim.on_run()
+      seen[#seen + 1] = { context.under_way > 0, first.users > 0, proxy.in_flight, proxy.service.metrics.in_flight }
+      if #seen == 1 then client:close() end
+    end
+    ask_both()
+    assert.equal(2, begun)
+    for _, one in ipairs(seen) do assert.same({ true, true, one[3], one[3] }, one) end
+    assert.is_true(seen[1][3] == 2 or seen[2][3] == 2)
+    assert.same({ 0, 0, 0, 0 }, { context.under_way, first.users, proxy.in_flight, proxy.service.metrics.in_flight })
+    assert.is_nil(next(proxy.service.queue.places))
+    assert.is_nil(next(context.sessions)) -- the client was closed behind the last
+  end)
+
   it("takes parameters where they are the same", function()
     local proxy = open()
     for _, percent in ipairs { 60, 60, 70 } do

@@ -53,35 +53,28 @@ local function read_callers(path)
   return callers
 end
 
--- Texts of whole numbers below a thousand, each made once.
-local function texts_of(format)
-  local texts = {}
-  return function(number)
-    local text = texts[number]
-    if text then return text end
-    text = string.format(format, number)
-    if number >= 0 and number < 1000 then texts[number] = text end
-    return text
-  end
+-- Of most entries all members are words and numbers of ours, which need no care.
+local function is_plain(entry)
+  return not (entry.account or entry.kind or entry.repeated)
 end
 
-local plain, three_digits = texts_of("%d"), texts_of("%03d")
-local second, second_text -- of the last line
-
-local function text_of_time(time)
-  local whole = math.floor(time)
-  if whole ~= second then second, second_text = whole, string.format("%d.", whole) end
-  return second_text .. three_digits(math.floor((time - whole) * 1000 + 0.5))
+-- The line of such an entry, in the order of the encoder, but for how long it took and when it was: what stands before, between and
+-- behind them.
+local function parts_of(entry)
+  return '{"command":"' .. entry.command .. '","ms":',
+    string.format(',"outcome":"%s","status":%d,"time":', entry.outcome, entry.status),
+    ',"vin":"' .. entry.vin .. '","who":"' .. entry.who .. '"}\n'
 end
 
--- An entry as JSON. Of most, all members are words and numbers of ours, which need no care: in the order of the encoder.
+-- An entry as JSON.
 local function line_of(entry)
-  if entry.account or entry.kind or entry.repeated then return core.json_encode(entry) .. "\n" end
-  return '{"command":"' .. entry.command .. '","ms":' .. plain(entry.ms) .. ',"outcome":"' .. entry.outcome .. '","status":'
-    .. plain(entry.status) .. ',"time":' .. text_of_time(entry.time) .. ',"vin":"' .. entry.vin .. '","who":"' .. entry.who .. '"}\n'
+  if not is_plain(entry) then return core.json_encode(entry) .. "\n" end
+  local before, between, after = parts_of(entry)
+  return core.timed_line(before, entry.ms / 1000, between, entry.time, after)
 end
 
---- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen().
+--- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen(), and
+--- again(entry): write(seconds, wall) for the same entry at other times, or nil.
 function M.audit(environment, path)
   local file
   local function reopen()
@@ -91,13 +84,23 @@ function M.audit(environment, path)
     if file then file:close() end
     file = opened
   end
-  local function write(entry)
+  local function write_line(line)
     local stream = file or environment.stderr
-    stream:write(line_of(entry))
+    stream:write(line)
     stream:flush()
   end
+  local function write(entry)
+    write_line(line_of(entry))
+  end
+  local function again(entry)
+    if not is_plain(entry) then return nil end
+    local before, between, after = parts_of(entry)
+    return function(seconds, wall)
+      write_line(core.timed_line(before, seconds, between, wall, after))
+    end
+  end
   reopen()
-  return write, reopen
+  return write, reopen, again
 end
 
 -- ---- clients ----
@@ -120,7 +123,7 @@ local function open_clients(context, given, names)
 end
 
 --- The options of fleet.proxy.new, with clients that are made for it, from the line and the files as they are now. kept: { audit =,
---- metrics = } that outlast a reload. Returns them, or nil, err, kind.
+--- audit_again =, metrics = } that outlast a reload. Returns them, or nil, err, kind.
 function M.options(context, given, kept)
   local environment = context.environment
   local settings = options.for_client(environment, context.options)
@@ -132,7 +135,8 @@ function M.options(context, given, kept)
     secret_file = given.secret_file or default_secret(environment), secret_file_given = given.secret_file ~= nil,
     certificate = given.certificate, certificate_key = given.certificate_key, client_ca = given.client_ca, names = given.host,
     pass_through = given.pass_through, callers = read_callers(given.callers), per_minute = given.per_minute,
-    audit = kept.audit, audit_waits = false, max_connections = given.max_connections, log = context:log(), getenv = environment.getenv,
+    audit = kept.audit, audit_again = kept.audit_again, audit_waits = false, max_connections = given.max_connections,
+    log = context:log(), getenv = environment.getenv,
   }
 end
 

@@ -42,9 +42,8 @@ local function find_series(registry, event, call, status, kind)
   end
   known.count = known.count + 1
   local found = {
-    attempts = registry:putter("fleet_attempts_total", "counter",
-      { call = call, class = event.class, status = event.status, kind = event.kind }),
-    seconds = registry:putter("fleet_attempt_seconds", "histogram", { class = event.class }),
+    attempts = registry:counter("fleet_attempts_total", { call = call, class = event.class, status = event.status, kind = event.kind }),
+    seconds = registry:putter("fleet_attempt_seconds", { class = event.class }),
   }
   inner(inner(known.calls, call), status)[kind] = found
   return found
@@ -58,18 +57,21 @@ local function series_of(registry, event)
   return by_kind and by_kind[kind] or find_series(registry, event, call, status, kind)
 end
 
+local function count(series, amount)
+  series.value = series.value + amount
+end
+
 local function count_billed(registry, series, event)
   if not series.billed then
-    series.billed = registry:putter("fleet_billed_total", "counter", { class = event.class })
-    series.usd = registry:putter("fleet_usd_total", "counter")
+    series.billed, series.usd = registry:counter("fleet_billed_total", { class = event.class }), registry:counter("fleet_usd_total")
   end
-  series.billed(1)
-  series.usd(event.usd)
+  count(series.billed, 1)
+  count(series.usd, event.usd)
 end
 
 function take.attempt(registry, event)
   local series = series_of(registry, event)
-  series.attempts(1)
+  count(series.attempts, 1)
   series.seconds(event.seconds)
   if event.billed then count_billed(registry, series, event) end
 end
@@ -96,11 +98,15 @@ end
 
 -- The function that counts an event of the name "attempt" again and again, but for its seconds: fn(seconds).
 local function attempts(collector, event)
-  local series = series_of(collector.registry, event)
+  local series, usd = series_of(collector.registry, event), event.usd
+  local counted, put = series.attempts, series.seconds
   return function(seconds)
-    series.attempts(1)
-    series.seconds(seconds)
-    if event.billed then count_billed(collector.registry, series, event) end
+    counted.value = counted.value + 1
+    put(seconds)
+    if not event.billed then return end
+    if not series.billed then return count_billed(collector.registry, series, event) end
+    local billed, spent = series.billed, series.usd
+    billed.value, spent.value = billed.value + 1, spent.value + usd
   end
 end
 

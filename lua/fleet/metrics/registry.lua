@@ -4,6 +4,7 @@
 -- Every name and its labels are declared when the registry is made, and a name holds at most so many series: what a caller
 -- labels by mistake with VINs must not fill the memory. The series beyond that are counted together, as "other".
 
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 
 local M = {}
@@ -52,10 +53,7 @@ end
 
 local function new_series(family, text)
   local series = { text = text, value = 0 }
-  if family.kind == "histogram" then
-    series.count, series.inside, series.bounds, series.most, series.last = 0, {}, family.buckets, #family.buckets, 1
-    for i = 1, series.most + 1 do series.inside[i] = 0 end
-  end
+  if family.kind == "histogram" then series.put, series.read = core.histogram(family.buckets) end
   family.series[text], family.count = series, family.count + 1
   family.order[#family.order + 1] = text
   return series
@@ -72,16 +70,6 @@ end
 
 -- ---- counting ----
 
--- In the narrowest bucket that holds it: the text adds them up. Values that come one after the other are often alike: it is
--- looked for from the last one's.
-local function observe(series, value)
-  local bounds, most, i = series.bounds, series.most, series.last
-  series.value, series.count = series.value + value, series.count + 1
-  while i > 1 and value <= bounds[i - 1] do i = i - 1 end
-  while i <= most and value > bounds[i] do i = i + 1 end
-  series.last, series.inside[i] = i, series.inside[i] + 1
-end
-
 --- Adds to a counter. labels: { name = text }, those that were declared; amount: 1 when left out.
 function Registry.add(registry, name, labels, amount)
   local series = series_of(family_of(registry, name, "counter"), labels)
@@ -95,14 +83,17 @@ end
 
 --- Puts a value into a histogram.
 function Registry.observe(registry, name, labels, value)
-  observe(series_of(family_of(registry, name, "histogram"), labels), value)
+  series_of(family_of(registry, name, "histogram"), labels).put(value)
 end
 
---- The same, for who counts often and finds its series once: put(value) of a histogram, put(amount) of a counter.
-function Registry.putter(registry, name, kind, labels)
-  local series = series_of(family_of(registry, name, kind), labels)
-  if kind == "histogram" then return function(value) observe(series, value) end end
-  return function(amount) series.value = series.value + amount end
+--- For who counts often and finds its series once: put(value) of a histogram.
+function Registry.putter(registry, name, labels)
+  return series_of(family_of(registry, name, "histogram"), labels).put
+end
+
+--- The same of a counter: a table to whose `value` is added.
+function Registry.counter(registry, name, labels)
+  return series_of(family_of(registry, name, "counter"), labels)
 end
 
 -- ---- text ----
@@ -127,14 +118,14 @@ local function line(name, labels, more, value)
 end
 
 local function add_histogram(lines, family, series)
-  local within = 0
+  local within, count, sum, inside = 0, series.read()
   for i, bound in ipairs(family.buckets) do
-    within = within + series.inside[i]
+    within = within + inside[i]
     lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="' .. number(bound) .. '"', within)
   end
-  lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="+Inf"', series.count)
-  lines[#lines + 1] = line(family.name .. "_sum", series.text, nil, series.value)
-  lines[#lines + 1] = line(family.name .. "_count", series.text, nil, series.count)
+  lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="+Inf"', count)
+  lines[#lines + 1] = line(family.name .. "_sum", series.text, nil, sum)
+  lines[#lines + 1] = line(family.name .. "_count", series.text, nil, count)
 end
 
 local function add_family(lines, family)

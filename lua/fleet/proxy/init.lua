@@ -28,7 +28,8 @@ local grace = 5 -- seconds that an answer may take beyond the call's own limit
 local types = {
   client = "any", accounts = "table", listen = "string", secret = "string", secret_file = "string", certificate = "string",
   certificate_key = "string", client_ca = "string", names = "table", pass_through = "boolean", callers = "table",
-  per_minute = "number", audit = "function", audit_waits = "boolean", log = "function", max_connections = "number", timeout = "number",
+  per_minute = "number", audit = "function", audit_waits = "boolean", audit_again = "function",
+  log = "function", max_connections = "number", timeout = "number",
   secret_file_given = "boolean", getenv = "function",
 }
 
@@ -176,7 +177,7 @@ end
 local function serving(options, metrics)
   local made = services.new {
     clients = clients.new(options.client, options.accounts), timeout = client_timeout(options), audit = options.audit,
-    audit_waits = options.audit ~= nil and options.audit_waits ~= false,
+    audit_again = options.audit_again, audit_waits = options.audit ~= nil and options.audit_waits ~= false,
   }
   made.metrics = metrics or made.metrics
   return made

@@ -76,7 +76,7 @@ local rings = 2 -- sources, callers
 local function place_of(self, vin)
   local place = self.places[vin]
   if not place then
-    place = { busy = 0, sources = nil } -- once somebody waits
+    place = M.new_place()
     self.places[vin] = place
   end
   return place
@@ -143,10 +143,20 @@ function M:is_busy(vin)
   return place ~= nil and place.busy >= self.per_vin
 end
 
---- Takes the place of a vehicle that is not busy. Whoever has it calls leave.
-function M:enter_free(vin)
+--- Room for what is known of a vehicle, for who enters often.
+function M.new_place()
+  return { busy = 0, sources = nil } -- once somebody waits
+end
+
+--- Takes the place of a vehicle that is not busy: one that is there, or else the caller's own, which he may give again when he has
+--- left. Whoever has it calls leave.
+function M:enter_free(vin, own)
   local place = self.places[vin]
-  if place then place.busy = place.busy + 1 else self.places[vin] = { busy = 1, sources = nil } end
+  if place then
+    place.busy = place.busy + 1
+  else
+    self.places[vin], own.busy = own, 1
+  end
 end
 
 --- Waits for the vehicle, at most so many seconds. source: where the caller is. Returns true; false when there is no room or the
@@ -172,7 +182,11 @@ end
 function M:leave(vin)
   local place = self.places[vin]
   place.busy = place.busy - 1
-  pass_on(self, vin, place)
+  if place.busy == 0 and not place.sources then
+    self.places[vin] = nil
+  else
+    pass_on(self, vin, place)
+  end
 end
 
 return M

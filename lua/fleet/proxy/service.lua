@@ -22,11 +22,13 @@ local largest_command = 4096 -- bytes of its body
 local telemetry = "create_fleet_telemetry_config"
 
 --- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil,
---- audit_waits = whether that may wait }
+--- audit_waits = whether that may wait, audit_again = of an audit that knows most of a line before: function(entry) →
+--- function(seconds, wall) for the same entry at other times, or nil }
 function M.new(options)
   return setmetatable({
     clients = options.clients, timeout = options.timeout, audit = options.audit, audit_waits = options.audit_waits,
-    queue = queues.new(options.limits), metrics = metrics.new(),
+    audit_again = options.audit and options.audit_again, queue = queues.new(options.limits), metrics = metrics.new(),
+    crowds = setmetatable({}, { __mode = "k" }), -- of fleet.proxy.usual, by the context of a client
   }, M)
 end
 
@@ -291,11 +293,7 @@ local function told_account(call)
   return (string.gsub(string.sub(call.account, 1, 64), "[^\32-\126]", "?"))
 end
 
---- Counts and writes down a command that has ended.
-function M:tell(call, status, err, seconds, wall)
-  local outcome, kind = outcome_of(status, err)
-  self.metrics:command(outcome, kind, seconds)
-  if not self.audit then return end
+local function entry_of(call, status, outcome, kind, seconds, wall)
   local entry = {
     time = floor(wall * 1000 + 0.5) / 1000, who = call.caller.name, vin = string.sub(call.values.vin, -4), command = call.row.name,
     outcome = outcome, status = status, ms = floor(seconds * 1000 + 0.5),
@@ -303,7 +301,26 @@ function M:tell(call, status, err, seconds, wall)
   if kind ~= "" then entry.kind = kind end -- of most there is none: with room for it the table would be twice as large
   if call.account then entry.account = told_account(call) end
   if call.repeated then entry.repeated = call.repeated end
-  self.audit(entry)
+  return entry
+end
+
+--- Counts and writes down a command that has ended.
+function M:tell(call, status, err, seconds, wall)
+  local outcome, kind = outcome_of(status, err)
+  self.metrics:command(outcome, kind, seconds)
+  if self.audit then self.audit(entry_of(call, status, outcome, kind, seconds, wall)) end
+end
+
+--- The function that counts commands like that of the call, which are done and answered with 200, and writes them down:
+--- fn(seconds, wall).
+function M:teller(call)
+  local metrics_of, audit = self.metrics, self.audit
+  local again = self.audit_again and self.audit_again(entry_of(call, 200, "done", "", 0, 0))
+  return function(seconds, wall)
+    metrics_of:done(seconds)
+    if again then return again(seconds, wall) end
+    if audit then audit(entry_of(call, 200, "done", "", seconds, wall)) end
+  end
 end
 
 local kinds_of_refusal = { [403] = "forbidden", [404] = "not_found", [429] = "rate_limited" }

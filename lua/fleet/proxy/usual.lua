@@ -6,6 +6,7 @@ local core = require "fleet.core"
 local count = require "fleet.budget.count"
 local observers = require "fleet.call.observers"
 local prices = require "fleet.budget.prices"
+local queues = require "fleet.proxy.queue"
 local rows = require "fleet.call.rows"
 local send = require "fleet.call.send"
 local session_pool = require "fleet.signing.session_pool"
@@ -17,7 +18,7 @@ local M = {}
 
 local envelope_row = rows.by_name.signed_command
 local envelope = envelope_row.pointer
-local same_secret = core.same_secret
+local same_secret, loop = core.same_secret, tasks.loop
 local bearer = "Authorization: Bearer "
 
 -- ---- what is remembered of a command that was done ----
@@ -60,93 +61,128 @@ local function lasting(call)
   }
 end
 
+-- ---- who is inside ----
+
+-- Those of one service that are sent with one client are inside together: the first of them enters for all, the last one leaves.
+-- Neither takes memory.
+local function crowd_of(service, context)
+  local crowd = service.crowds[context] or { inside = 0 }
+  service.crowds[context] = crowd
+  return crowd
+end
+
+local function enter_as_one(known)
+  known.context.hold()
+  tasks.enter()
+  known.users:enter()
+end
+
+local function leave_as_one(known)
+  tasks.leave()
+  known.users:leave()
+  known.context.let_go()
+end
+
+local function enter(known)
+  local crowd = known.crowd
+  if crowd.inside == 0 then enter_as_one(known) end
+  crowd.inside = crowd.inside + 1
+end
+
+local function leave(known)
+  local crowd = known.crowd
+  crowd.inside = crowd.inside - 1
+  if crowd.inside == 0 then leave_as_one(known) end
+end
+
+-- ---- what is known of a request ----
+
 --- What is known of a request for a command that was done, or nil where the next one like it is not a usual one. call: of the
 --- service; asked: as it came.
 function M.known(proxy, call, asked)
-  local context = core.context(call.client)
+  local context, service = core.context(call.client), call.service
   if not may_be(proxy, call, asked, context) then return nil end
   local row, vin = call.row, call.values.vin
   local slot = context.sessions[row.domain] and context.sessions[row.domain][vin]
   if not slot or slot.in_order then return nil end
-  local request, _, idempotent = call.service:plan(call)
+  local request, _, idempotent = service:plan(call)
   local billed = prices.billed(envelope_row.billing, 200, true)
   local counter, counter_waits = counter_of(context, billed)
+  local lasts = lasting(call)
   return {
-    service = call.service, users = call.service.clients, call = lasting(call),
-    authorization = asked.headers.authorization, body = asked.body,
-    context = context, vin = vin, slot = slot, request = request, idempotent = idempotent, settings = send.settings(context),
-    token_kind = row.tokens[1], line = context.config.token and bearer .. context.config.token,
-    class = billed and envelope_row.billing, count = counter, waits = counter_waits or call.service.audit_waits,
+    service = service, users = service.clients, queue = service.queue, metrics = service.metrics,
+    crowd = crowd_of(service, context), place = queues.new_place(),
+    call = lasts, authorization = asked.headers.authorization, body = asked.body, context = context, obedient = context.obedient,
+    vin = vin, slot = slot, request = request, idempotent = idempotent, settings = send.settings(context), timeout = service.timeout,
+    token_kind = row.tokens[1], line = context.config.token and bearer .. context.config.token, meter = context.meter,
+    writes = context.store:delays(), class = billed and envelope_row.billing, count = counter, tell = service:teller(lasts),
+    waits = counter_waits or service.audit_waits, work = nil,
   }
 end
 
 -- ---- one command on its way ----
 
-local spare -- works that have ended, by `following`
-
 -- It is the waiter of its reply, and what the loop runs when that has come: no task stands for it.
-local function new_work()
-  local work = spare
-  if work then
-    spare, work.following = work.following, nil
-    return work
-  end
+local function new_work(known)
   return {
     token = false, transfer = false, done = false, value = nil, task = nil, cancelled = nil, outside = false, following = nil,
-    state = "sent", go = nil, proxy = nil, request = nil, known = nil, session = nil, envelope = nil, id = nil, began = 0,
+    state = "sent", go = M.go_on, proxy = nil, request = nil, known = known, session = nil, envelope = nil, id = nil, began = 0,
     sent_with = nil, held = false,
   }
 end
 
+-- The next one like it takes it again.
 local function forget(work)
-  work.token, work.done, work.value, work.request, work.known, work.session = false, false, nil, nil, nil, nil
-  work.proxy, work.envelope, work.id, work.sent_with, work.following, spare = nil, nil, nil, nil, spare, work
+  work.token, work.done, work.value, work.request, work.session = false, false, nil, nil, nil
+  work.proxy, work.envelope, work.id, work.sent_with, work.following = nil, nil, nil, nil, nil
+  work.known.work = work
 end
 
-local function fits(proxy, known, body, authorization)
+local function is_free(known)
   local context, slot = known.context, known.slot
-  if known.service ~= proxy.service or body ~= known.body or (authorization == nil) ~= (known.authorization == nil) then return false end
-  if authorization and not same_secret(authorization, known.authorization) then return false end
-  return not (context.closed or context.listeners or slot.holder) and context.obedient[known.vin] and slot.session
-    and slot.session ~= slot.unfit and slot.users < session_pool.most_at_once and not known.service.queue:is_busy(known.vin)
+  if context.closed or context.listeners or slot.holder or not known.obedient[known.vin] then return false end
+  local session, place = slot.session, known.queue.places[known.vin]
+  return session and session ~= slot.unfit and slot.users < session_pool.most_at_once
+    and (not place or place.busy < known.queue.per_vin)
+end
+
+local function is_same(proxy, known, body, authorization)
+  local before = known.authorization
+  if known.service ~= proxy.service or body ~= known.body then return false end
+  if not before or not authorization then return before == authorization end
+  return same_secret(authorization, before)
 end
 
 -- What was taken for a command that is not sent, or that has ended.
 local function let_go(known)
-  known.context.let_go()
-  known.service.queue:leave(known.vin)
-end
-
-local function sent(known, work, line, now)
-  return known.slot.session:send(known.request, envelope, now, known.idempotent, tasks.engine(), work, known.context.base_url, line,
-    known.settings, known.service.timeout)
+  known.queue:leave(known.vin)
+  leave(known)
 end
 
 -- Whether the command is on its way. Nothing between the call that sends it and the end needs memory.
 local function start(proxy, request, known, line)
-  local work, now = new_work(), tasks.now()
-  known.service.queue:enter_free(known.vin) -- needs memory, so that it comes before what would have to be given back
-  known.context.hold()
-  local ran, envelope_request, id = pcall(sent, known, work, line, now)
+  local work, session, now = known.work or new_work(known), known.slot.session, loop.clock()
+  local send_it = session.send
+  known.work = nil
+  known.queue:enter_free(known.vin, known.place) -- needs memory, so that it comes before what would have to be given back
+  enter(known)
+  local ran, envelope_request, id = pcall(send_it, session, known.request, envelope, now, known.idempotent, tasks.engine(), work,
+    known.context.base_url, line, known.settings, known.timeout)
   if not ran or not envelope_request then
     let_go(known)
     forget(work)
     return false
   end
-  local slot, metrics = known.slot, known.service.metrics
-  slot.users = slot.users + 1
-  tasks.enter()
-  known.users:enter()
-  metrics.in_flight, proxy.in_flight = metrics.in_flight + 1, proxy.in_flight + 1
-  work.state, work.go, work.task, work.proxy, work.request, work.known = "sent", M.go_on, work, proxy, request, known
-  work.session, work.envelope, work.id, work.began, work.sent_with = slot.session, envelope_request, id, now, line
-  work.held = true
+  local slot, metrics = known.slot, known.metrics
+  slot.users, metrics.in_flight, proxy.in_flight = slot.users + 1, metrics.in_flight + 1, proxy.in_flight + 1
+  work.task, work.state, work.held, work.proxy, work.request, work.session = work, "sent", true, proxy, request, session
+  work.envelope, work.id, work.began, work.sent_with = envelope_request, id, now, line
   return true
 end
 
 --- Begins a request that is known: true when its command is on its way; false when nothing was done.
 function M.begin(proxy, request, known, body, authorization)
-  if not fits(proxy, known, body, authorization) then return false end
+  if not is_same(proxy, known, body, authorization) or not is_free(known) then return false end
   local line = known.line
   if not line then
     local token = tokens.at_hand(known.context, known.token_kind)
@@ -158,7 +194,7 @@ end
 -- ---- its reply ----
 
 local function counted(known, seconds, wall)
-  if known.class then count.billed(known.context.meter, known.class, known.vin, wall) end
+  if known.class then count.billed(known.meter, known.class, known.vin, wall) end
   if known.count then known.count(seconds) end
 end
 
@@ -171,25 +207,21 @@ end
 -- Others wait for what it holds: that is given back first, whatever is raised later.
 local function release(work, now, wall)
   local known, proxy = work.known, work.proxy
-  local context, service = known.context, known.service
+  local metrics = known.metrics
   work.held = false
-  service.queue:leave(known.vin)
-  service.metrics.in_flight, proxy.in_flight = service.metrics.in_flight - 1, proxy.in_flight - 1
-  tasks.leave()
+  known.queue:leave(known.vin)
+  metrics.in_flight, proxy.in_flight = metrics.in_flight - 1, proxy.in_flight - 1
   left(known, work, now, wall)
-  known.users:leave()
-  context.after_call()
-  context.let_go()
+  if known.writes or known.meter.due then known.context.after_call() end
+  leave(known)
 end
 
 local function done(work, seconds, now, wall)
   local known, request = work.known, work.request
-  local service = known.service
   counted(known, seconds, wall)
   if known.context.alarmed then observers.signed_in(known.context) end
   release(work, now, wall)
-  service:tell(known.call, 200, nil, now - work.began, wall)
-  service.metrics:answered(200)
+  known.tell(now - work.began, wall)
   request:finish(work.proxy.done)
   forget(work)
 end
@@ -207,6 +239,8 @@ local function hand_over(work, read, value, err, kind, now, wall)
     read = read == nil, value = value, err = err, kind = kind, queued = true, entered = true, inside = true,
   })
   work.held = false
+  enter_as_one(known) -- as a call of its own
+  leave(known)
   forget(work)
 end
 
@@ -215,15 +249,16 @@ end
 function M.let_go(known, begun)
   local queued, entered, inside = begun.queued, begun.entered, begun.inside
   begun.queued, begun.entered, begun.inside = false, false, false
-  if queued then known.service.queue:leave(known.vin) end
+  if queued then known.queue:leave(known.vin) end
   if entered then tasks.leave() end
-  if inside then left(known, begun, tasks.loop.clock()) end
+  if inside then left(known, begun, loop.clock()) end
   if entered then known.context.let_go() end
 end
 
 local function finish(work)
-  local now, wall = tasks.loop.clock()
-  local good, a, b, c = work.session:take(work.value, work.envelope, work.id, now, work.known.request)
+  local now, wall = loop.clock()
+  local known = work.known
+  local good, a, b, c = work.session:take(work.value, work.envelope, work.id, now, known.request)
   if good then return done(work, b, now, wall) end
   return hand_over(work, good, a, b, c, now, wall)
 end
@@ -232,7 +267,7 @@ local function finish_or_fail(work)
   local proxy, request = work.proxy, work.request
   local ran, raised = protected(finish, work)
   if ran then return end
-  if work.held then pcall(release, work, tasks.loop.clock()) end
+  if work.held then pcall(release, work, loop.clock()) end
   proxy:failed(request, raised)
 end
 

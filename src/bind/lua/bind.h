@@ -101,5 +101,6 @@ void open_crypto(lua_State *L);
 void open_certificates(lua_State *L);
 void open_oauth(lua_State *L);
 void open_zone(lua_State *L);
+void open_figures(lua_State *L);
 
 #endif
