@@ -251,6 +251,29 @@ describe("budgets", function()
     assert.same({ 1, vehicles }, counted)
   end)
 
+  it("without budgets, name many vehicles in one addition, each of them once, before it is counted", function()
+    local inner = fleet.store.memory()
+    local own, named, lists = support.own(inner), {}, 0
+    function own.add(_, key, amounts, options)
+      local vin = string.match(key, "^count/default/2026%-03/(%w+)$")
+      if vin then assert.equal(1, named[vin], vin) end
+      if string.find(key, "/vehicles/", 1, true) and next(amounts) then lists = lists + 1 end
+      for name, amount in pairs(string.find(key, "/vehicles/", 1, true) and amounts or {}) do named[name] = (named[name] or 0) + amount end
+      return inner:add(key, amounts, options)
+    end
+    local _, _, client = seam.car({ seam.done }, { store = own })
+    local vehicles = 300
+    for round = 1, 2 do
+      for i = 1, vehicles do assert(client:vehicle(string.format("5YJ3E1EA7KF%06d", i)):honk_horn()) end
+      if round == 1 then time.advance(1) end
+    end
+    assert.equal(2 * vehicles, client:cost {}.calls.command)
+    assert.equal(vehicles, #client:cost {}.vehicles)
+    for _, amount in pairs(named) do assert.equal(1, amount) end
+    assert.is_true(lists <= 20, lists .. " additions to the lists") -- each of ten begins with one vehicle
+    client:close()
+  end)
+
   it("write what is left of a month that ends while it is written under that month", function()
     local store = fleet.store.memory()
     local car, _, client = seam.car({ seam.done }, { store = store })

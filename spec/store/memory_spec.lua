@@ -41,6 +41,21 @@ describe("fleet.store.memory", function()
     assert.is_truthy(store:put("k", "3", { lease = other }))
   end)
 
+  it("an addition takes memory for the counters that it adds, and not for as many as it may", function()
+    local function add(times)
+      for _ = 1, times do assert(store:add("count", { command = 1, ["command/10"] = 1 })) end
+    end
+    add(10)
+    collectgarbage()
+    collectgarbage("stop")
+    local before = collectgarbage("count")
+    add(100)
+    local each = (collectgarbage("count") - before) * 1024 / 100
+    collectgarbage("restart")
+    assert.is_true(each < 2000, each .. " bytes")
+    assert.equal(110, store:add("count", {}).command)
+  end)
+
   it("shares nothing with another memory store", function()
     store:put("k", "1")
     assert.is_nil((memory():get("k")))

@@ -17,6 +17,7 @@ local M = {}
 local kept_for = 400 * 86400 -- seconds: a year can be compared with the one before
 local flush_every = 1 -- seconds
 local written_at_once = 8 -- vehicles
+local named_at_once = 64 -- vehicles
 local shards = 10
 
 -- ---- keys ----
@@ -48,11 +49,20 @@ function M.new(config, store, application, key)
   return {
     config = config, account = config.account, store = store, application = application, key = key,
     limits = config.budgets and limits.read(config.budgets) or nil, prices = prices.of(config.prices),
-    pending = {}, writing = nil, reached = nil, leaving = {}, indexed = {}, written = -math.huge, period = nil, due = false,
+    pending = {}, writing = nil, reached = nil, leaving = {}, indexed = {}, unnamed = {}, written = -math.huge, period = nil,
+    due = false,
   }
 end
 
 -- ---- counted behind ----
+
+-- A vehicle that was not counted this month waits to be named in the list of its shard.
+local function await_naming(meter, vin)
+  local shard = shard_of(vin)
+  local waiting = meter.unnamed[shard] or {}
+  meter.unnamed[shard] = waiting
+  waiting[#waiting + 1] = vin
+end
 
 -- target: a VIN, or "" for the account.
 local function note(meter, target, class, amount)
@@ -60,6 +70,7 @@ local function note(meter, target, class, amount)
   if not counts then
     counts = {}
     meter.pending[target] = counts
+    if target ~= "" and not meter.indexed[target] then await_naming(meter, target) end
   end
   counts[class] = (counts[class] or 0) + amount
 end
@@ -76,10 +87,24 @@ local function begin_add(meter, key, amounts, undo)
   leaving[#leaving + 1] = { answer = meter.store():begin("add", key, amounts, { ttl = kept_for }), undo = undo }
 end
 
+-- A list is written whole whenever one is added to it: those that wait go along with the first that must be there.
+local function names_with(meter, vin, shard)
+  local names, waiting = { [vin] = 1 }, meter.unnamed[shard] or {}
+  for _ = 2, named_at_once do
+    local other = table.remove(waiting)
+    if other and not meter.indexed[other] then names[other] = 1 end
+  end
+  return names
+end
+
 local function index_vehicle(meter, vin, month)
   if meter.indexed[vin] then return end
-  meter.indexed[vin] = true
-  begin_add(meter, vehicles_key(meter.account, month, shard_of(vin)), { [vin] = 1 }, function() meter.indexed[vin] = nil end)
+  local shard = shard_of(vin)
+  local names = names_with(meter, vin, shard)
+  for name in pairs(names) do meter.indexed[name] = true end
+  begin_add(meter, vehicles_key(meter.account, month, shard), names, function()
+    for name in pairs(names) do meter.indexed[name] = nil end
+  end)
 end
 
 local function write_one(meter, target, counts, period)
@@ -147,7 +172,7 @@ local function period_at(meter, wall)
   if period and wall < period.day_ends and wall >= period.day_ends - 86400 then return period end
   if period then M.flush(meter) end
   period = periods.at(wall)
-  if not meter.period or meter.period.month ~= period.month then meter.indexed = {} end
+  if not meter.period or meter.period.month ~= period.month then meter.indexed, meter.unnamed = {}, {} end
   meter.period = period
   return period
 end

@@ -1,5 +1,7 @@
 #include "bind/store/counters.h"
 
+#include "bind/crypto/context.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -22,15 +24,20 @@ static struct bytes check_name(lua_State *L, int index) {
   return name;
 }
 
-/* The names stay in the table at index. */
-struct counter *check_amounts(lua_State *L, int index, size_t *count) {
+static size_t count_amounts(lua_State *L, int index) {
+  size_t count = 0;
   luaL_checktype(L, index, LUA_TTABLE);
-  struct counter *list = lua_newuserdatauv(L, MOST * sizeof *list, 0);
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) count++;
+  luaL_argcheck(L, count <= MOST, index, "fewer counters at once expected");
+  return count;
+}
+
+/* The names stay in the table at index. Room for as many as there are: each billed call adds two. */
+struct counter *check_amounts(lua_State *L, int index, size_t *count) {
+  struct counter *list = lua_newuserdatauv(L, count_amounts(L, index) * sizeof *list, 0);
   *count = 0;
-  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-    luaL_argcheck(L, *count < MOST, index, "fewer counters at once expected");
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1))
     list[(*count)++] = (struct counter){check_name(L, -2), check_amount(L, -1), 0};
-  }
   return list;
 }
 
@@ -56,9 +63,9 @@ static int l_counters_add(lua_State *L) {
   size_t count;
   struct bytes text = check_bytes(L, 1);
   struct counter *list = check_amounts(L, 2, &count);
-  struct buf *out = push_scratch(L);
+  struct buf *out = state_buffer(L);
   if (!counters_add(out, text, list, count, &e)) return push_failure(L, &e);
-  push_buf(L, out);
+  push_whole(L, out);
   push_totals(L, list, count);
   return 2;
 }
