@@ -212,3 +212,53 @@ it("a place that is none raises", function()
     return {}
   end }
 end)
+
+describe("a car that comes while the plan of a night that nobody has seen is under way", function()
+  local last = "2026-03-10"
+  local long = { -- nights that need all but the dearest hours, and some of those
+    { "07:30", "leave", miles = 115 }, { "18:45", "plug" },
+  }
+
+  -- The last day is a short one. also: what happens on it.
+  local function evening(also)
+    local habits = {}
+    for day = 1, 9 do
+      local date = string.format("2026-03-%02d", day)
+      for _, habit in ipairs(long) do habits[#habits + 1] = { habit[1], habit[2], miles = habit.miles, start = false, date = date } end
+    end
+    habits[#habits + 1] = { "07:30", "leave", miles = 20, date = last }
+    local month = rehearse(nil, { days = 11, habits = habits, also = also, vehicle = { charge_state = {
+      battery_level = 80, charge_limit_soc = 80, charge_current_request = 13, charge_current_request_max = 13, charger_pilot_current = 13,
+    } } })
+    local dear, looks = 0, 0
+    for _, sample in ipairs(month.samples) do
+      local text = months.local_text(month, sample.at)
+      if text >= last .. " 17:00" and text < last .. " 21:00" then dear = dear + sample.kwh end
+    end
+    for _, look in ipairs(month.looks) do
+      local text = months.local_text(month, look.at)
+      if look.name == "vehicle_data" and text >= last .. " 17:00" and text < last .. " 21:00" then looks = looks + 1 end
+    end
+    return dear, looks, month
+  end
+
+  it("is seen within minutes", function()
+    local dear, looks, month = evening { { "18:49", "plug", start = false, date = last } }
+    assert.is_true(dear > 0, "no stretch of the plan was under way")
+    assert.is_true(dear <= 3.12 * 6 / 60, tostring(dear))
+    assert.is_true(looks <= 2, tostring(looks)) -- and one at the check-in
+    assert.is_true(level_on(month, "2026-03-11") >= 79)
+  end)
+
+  it("is not paid for by a look every few minutes while it drives", function()
+    local drives = {}
+    for minute = 0, 59 do
+      drives[#drives + 1] = { string.format("18:%02d", minute), function(stage)
+        require("fleet.sim.physics").rouse(stage.car, stage.service:now())
+      end, date = last }
+    end
+    local dear, looks = evening(drives)
+    assert.equal(0, dear)
+    assert.is_true(looks <= 3, tostring(looks))
+  end)
+end)

@@ -18,6 +18,7 @@ local M = {}
 
 local look_after = 60 -- seconds after which the car has begun
 local often = 600 -- seconds between free looks for a car that may come: it is awake for a quarter of an hour when it is plugged in
+local expected = 300 -- the same about the time at which it usually comes, while it would charge
 
 -- Looks are far apart: a car that has less than its plan had given it has been away.
 local function was_away(config, state)
@@ -71,14 +72,27 @@ local function home_look(config, now, state, f)
   return at and entries.under_way(config, state, at) and { at = at, stage = "start" } or nil
 end
 
+local function free_look(config, state, now, pause)
+  local info = state.seen.info
+  return now + (info and info.free and math.min(pause, config.look_every) or config.look_every)
+end
+
+-- A stretch that is under way while nobody has seen the car: one that comes now charges at once, though less may be missing. One that was
+-- seen elsewhere a moment ago is awake, and each look at it is billed.
+local function coming_look(config, now, state, f)
+  if f.known or not entries.under_way(config, state, now) then return nil end
+  local minutes, seen_elsewhere = entries.home_by(state), f.session ~= nil
+  local soon = minutes and local_time.next(config.local_zone, now, minutes) - now < 7200
+  return { at = free_look(config, state, now, seen_elsewhere and math.huge or soon and expected or often), stage = "poll" }
+end
+
 -- A night for which nothing stands in the car, as its level was reached when it was seen last: it may have left and come since. It is
 -- looked for until it must be ready, and woken once while there is time.
 local function unplanned_look(config, now, state, look)
   local zone, charge = config.local_zone, state.seen.charge_state
   local ready = local_time.next(zone, now, config.ready_minutes)
   if look.at < ready or not charge or entries.stretches(state)[1] then return nil end
-  local info = state.seen.info
-  local at = now + (info and info.free and math.min(often, config.look_every) or config.look_every)
+  local at = free_look(config, state, now, often)
   local rate = battery.rate(config, state.memory, charge, state.at.charge_state)
   local last = local_time.next(zone, now, entries.latest(config, state, rate) % 1440)
   if last < ready and last <= at then return { at = last, stage = "last" } end
@@ -112,6 +126,8 @@ local function next_look(config, now, state, f)
   local home = home_look(config, now, state, f)
   if home and home.at < look.at then look = home end
   if first and first > now and first + look_after < look.at then look = { at = first + look_after, stage = "start" } end
+  local coming = coming_look(config, now, state, f)
+  if coming and coming.at < look.at - look_after then look = coming end
   look = not f.known and unplanned_look(config, now, state, look) or look
   if f.known and state.seen.charge_state.charging_state == "NoPower" then look = { at = now + config.look_every, stage = "poll" } end
   look.known = look.stage == "start" and f.known and f.missing > 0
