@@ -204,6 +204,26 @@ describe("a plan by start and stop", function()
   end)
 end)
 
+describe("the first stretch of a plan", function()
+  local function begun(at, hours, more)
+    local slots = { { from = 0, to = 3600 }, more }
+    return plans.begin_at(slots, at, hours), slots[1].from
+  end
+
+  it("begins some minutes later where what is left is enough", function()
+    assert.same({ true, 600 }, { begun(600, 0.8) })
+    assert.same({ true, 600 }, { begun(600, 1.3, { from = 7200, to = 9000 }) })
+  end)
+
+  it("begins no later where it is not, or by a quarter of an hour, after its end or before its begin", function()
+    assert.same({ false, 0 }, { begun(600, 0.9) })
+    assert.same({ false, 0 }, { begun(600, 1.4, { from = 7200, to = 9000 }) })
+    assert.same({ false, 0 }, { begun(900, 0.1) })
+    assert.same({ false, 0 }, { begun(3600, 0) })
+    assert.same({ false, 0 }, { begun(-60, 0.1) })
+  end)
+end)
+
 describe("a car that is at the plug and sleeps", function()
   local function wakes(also)
     local month = months.charge_by(nil, { days = 14, also = also })

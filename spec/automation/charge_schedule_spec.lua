@@ -219,8 +219,8 @@ describe("a car that comes while the plan of a night that nobody has seen is und
     { "07:30", "leave", miles = 115 }, { "18:45", "plug" },
   }
 
-  -- The last day is a short one. also: what happens on it.
-  local function evening(also)
+  -- The last day is a short one. also: what happens on it. Returns what was charged between two times of it, and the live looks.
+  local function evening(also, from, to)
     local habits = {}
     for day = 1, 9 do
       local date = string.format("2026-03-%02d", day)
@@ -230,25 +230,27 @@ describe("a car that comes while the plan of a night that nobody has seen is und
     local month = rehearse(nil, { days = 11, habits = habits, also = also, vehicle = { charge_state = {
       battery_level = 80, charge_limit_soc = 80, charge_current_request = 13, charge_current_request_max = 13, charger_pilot_current = 13,
     } } })
-    local dear, looks = 0, 0
-    for _, sample in ipairs(month.samples) do
-      local text = months.local_text(month, sample.at)
-      if text >= last .. " 17:00" and text < last .. " 21:00" then dear = dear + sample.kwh end
+    local function inside(at)
+      local text = months.local_text(month, at)
+      return text >= last .. from and text < last .. to
     end
-    for _, look in ipairs(month.looks) do
-      local text = months.local_text(month, look.at)
-      if look.name == "vehicle_data" and text >= last .. " 17:00" and text < last .. " 21:00" then looks = looks + 1 end
-    end
-    return dear, looks, month
+    local kwh, looks = 0, 0
+    for _, sample in ipairs(month.samples) do kwh = kwh + (inside(sample.at) and sample.kwh or 0) end
+    for _, look in ipairs(month.looks) do looks = looks + (look.name == "vehicle_data" and inside(look.at) and 1 or 0) end
+    return kwh, looks, month
   end
 
-  it("is seen within minutes", function()
-    local dear, looks, month = evening { { "18:49", "plug", start = false, date = last } }
-    assert.is_true(dear > 0, "no stretch of the plan was under way")
-    assert.is_true(dear <= 3.12 * 6 / 60, tostring(dear))
+  local function comes(at, from, to)
+    local kwh, looks, month = evening({ { at, "plug", start = false, date = last } }, from, to)
+    assert.is_true(kwh > 0, "no stretch of the plan was under way")
+    assert.is_true(kwh <= 3.12 * 6 / 60, tostring(kwh))
     assert.is_true(looks <= 2, tostring(looks)) -- and one at the check-in
     assert.is_true(level_on(month, "2026-03-11") >= 79)
-  end)
+  end
+
+  it("is seen within minutes", function() comes("18:49", " 17:00", " 21:00") end)
+
+  it("is seen when the next stretch begins where it comes between two", function() comes("20:50", " 17:00", " 23:59") end)
 
   it("is not paid for by a look every few minutes while it drives", function()
     local drives = {}
@@ -257,8 +259,8 @@ describe("a car that comes while the plan of a night that nobody has seen is und
         require("fleet.sim.physics").rouse(stage.car, stage.service:now())
       end, date = last }
     end
-    local dear, looks = evening(drives)
-    assert.equal(0, dear)
+    local kwh, looks = evening(drives, " 17:00", " 21:00")
+    assert.equal(0, kwh)
     assert.is_true(looks <= 3, tostring(looks))
   end)
 end)

@@ -20,12 +20,14 @@ local kept = { 1, 3, 8, 20, 56, 61, 160 }
 -- check-in, and nothing stood in it for that night. of 1282, 1322: a stretch that ended in the hour that the clock shows twice ended when
 -- it was first shown, an hour short.
 local longer = { { "of", 7, 14 }, { "of", 11, 28 }, { "of", 161, 27 }, { "started", 1701, 18 }, { "older", 1041, 23 },
-  { "of", 602, 22 }, { "of", 1282, 6 }, { "of", 1322, 6 }, { "handled", 981, 30 } }
+  { "of", 602, 22 }, { "of", 1282, 6 }, { "of", 1322, 6 }, { "handled", 981, 30 },
+  { "of", 1599, 22 }, { "handled", 446, 15 } }
 
 -- What cost too much, { kind, number, days }. older 16: a car that never sleeps was looked at by a pause that began anew whenever something
 -- had changed, also while it was not expected, or waited by itself. older 1941: one that had begun by its own schedule was woken, as it had
--- slept a minute earlier.
-local dear = { { "older", 16, 20 }, { "older", 1941, 16 } }
+-- slept a minute earlier. older 1405: when a cheap hour was over, the plan bought its reserve some minutes before the time that stood in
+-- the car, and woke it for them.
+local dear = { { "older", 16, 20 }, { "older", 1941, 16 }, { "older", 1405, 24 } }
 
 -- Owners who interfere every other day. 7, 18: charging that the owner had begun between two looks was taken for the plan's. 27: a start
 -- two minutes before the check-in was taken for the check-in. 59: a start after our own one was taken for ours.
@@ -71,6 +73,23 @@ describe("charge_by in random worlds", function()
     for _, note in ipairs(report.notes) do told = told .. note.text .. "\n" end
     assert.matches("no plan for this night, and is asleep: nobody knows whether it came; wake = true", told, 1, true)
     assert.same({ 1, 0 }, { wakes - (report.calls.wake or 0), report.calls.wake or 0 })
+  end)
+
+  it("an entry that ends what another one has begun is told", function()
+    local world = worlds.of(1, 4)
+    local report = worlds.rehearse(world)
+    local function told(from, to)
+      local list = {}
+      for id, times in ipairs { { 1320, 360 }, { from, to } } do
+        local params = { id = id, start_enabled = true, end_enabled = true, start_time = times[1], end_time = times[2] }
+        list[#list + 1] = { at = report.to, name = "add_charge_schedule", params = params, result = true }
+      end
+      local changed = setmetatable({ commands = list }, { __index = report })
+      return worlds.broken(world, changed) or "nothing"
+    end
+    assert.equal("nothing", told(1200, 1305))
+    assert.matches("an entry ends what another one began", told(1200, 1320), 1, true)
+    assert.matches("an entry ends what another one began", told(1200, 60), 1, true)
   end)
 
   for _, one in ipairs(dear) do

@@ -103,6 +103,12 @@ local function goes_on(config, now, state, f)
     and plans.cost_of_going_on(tariff, now, f.slots, kw) <= cost.usd { wake = 1, data = 2, command = 2 }
 end
 
+-- A car that sleeps is not woken to begin some minutes before it does by itself, for what is a reserve.
+local function keep_its_time(config, now, state, f)
+  local at = not manual_override.is_charging(state.seen.charge_state) and single.next(config, now, state)
+  if at and plans.begin_at(f.slots, at, f.missing / f.rate) then f.late = false end
+end
+
 -- Facts for a plan.
 local function facts(config, now, state, deadline)
   local charge, m = state.seen.charge_state, state.memory
@@ -114,6 +120,7 @@ local function facts(config, now, state, deadline)
   f.slots, f.late = plans.of(state.inputs and state.inputs.tariff, now, deadline, f.missing / f.rate, false,
     not manual_override.is_charging(charge))
   if goes_on(config, now, state, f) then f.slots[1].from = now end
+  keep_its_time(config, now, state, f)
   return f
 end
 

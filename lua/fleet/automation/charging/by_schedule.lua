@@ -99,13 +99,12 @@ local function unplanned_look(config, now, state, look)
   return { at = at, stage = "poll" }
 end
 
--- When the next stretch that stands in the car begins. Where the first one shows the car in place of a check-in, one that comes after it is
--- seen at the second.
+-- When the next stretch that stands in the car begins; where it has not shown yet that it begins by them, the first one.
 local function next_stretch(config, now, state)
-  local first, instead = nil, state.memory.proven and not entries.seen(state, entries.check_in)
+  local first
   for i, one in ipairs(entries.stretches(state)) do
     local at = local_time.next(config.local_zone, now, one.start_time)
-    if i == 1 or instead and at < first then first = at end
+    if i == 1 or state.memory.proven and at < first then first = at end
   end
   return first
 end

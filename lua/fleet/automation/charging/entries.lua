@@ -31,12 +31,12 @@ local function is_shown_again(zone, at)
   return set_back > 0 and zone:offset(at - set_back) == before
 end
 
--- The minute at which a stretch ends. A car ends it when its clock first shows that minute: of those that it shows twice none will do,
--- nor the one that would have followed them.
-local function last_minute(config, at)
+-- When a stretch ends. A car ends it when its clock first shows that minute: of those that it shows twice none will do, nor the one that
+-- would have followed them.
+local function ends_at(config, at)
   at = math.floor(at) + 59
   while is_shown_again(config.local_zone, at) or is_shown_again(config.local_zone, at - 60) do at = at + 60 end
-  return minutes_of(config, at)
+  return at
 end
 
 local function entry(m, id, from, to)
@@ -94,12 +94,22 @@ local function check_in_at(config, state, rate)
   return arrival % 1440
 end
 
+-- The end of an entry ends charging, also what the next one has begun: stretches that are too close are one.
+local function apart(config, slots)
+  local list = {}
+  for _, slot in ipairs(slots) do
+    local last, to = list[#list], ends_at(config, slot.to)
+    if last and slot.from - last.to < plans.bridge then last.to = to else list[#list + 1] = { from = slot.from, to = to } end
+  end
+  return list
+end
+
 -- The stretches of a plan as entries. bounded: the limit ends the last one, which may last until the car must be ready.
 local function entries_of(config, m, slots, bounded)
-  local list = {}
-  for i, slot in ipairs(slots) do
-    local to = bounded and i == #slots and config.ready_minutes or last_minute(config, slot.to)
-    list[i] = entry(m, first_stretch + i - 1, minutes_of(config, slot.from), to)
+  local list, stretches = {}, apart(config, slots)
+  for i, one in ipairs(stretches) do
+    local to = bounded and i == #stretches and config.ready_minutes or minutes_of(config, one.to)
+    list[i] = entry(m, first_stretch + i - 1, minutes_of(config, one.from), to)
   end
   return list
 end
@@ -216,20 +226,23 @@ local function clip(stretches, from)
   end
 end
 
--- The end of the check-in ends charging: it must not lie in a stretch, and not end after one has begun. nil: there is none, and the
--- stretch itself shows the car.
+-- The end of an entry ends charging: the check-in must not lie in a stretch, not end after one has begun, and not begin in the minute in
+-- which one ends. nil: there is none, and the stretch itself shows the car.
 local function clear_of(stretches, from)
+  for _, one in ipairs(stretches) do
+    if one.end_time == from then from = (from + 1) % 1440 end
+  end
   for _, one in ipairs(stretches) do
     if begins_within(one, from, check_in_minutes) then from = (one.start_time - check_in_minutes - 1) % 1440 end
   end
   for _, one in ipairs(stretches) do
-    if inside(one, from) or begins_within(one, from, check_in_minutes) then return nil end
+    if inside(one, from) or one.end_time == from or begins_within(one, from, check_in_minutes) then return nil end
   end
   return from
 end
 
 local function end_of_tonight(config, m, at)
-  local one = entry(m, tonight_end, 0, last_minute(config, at))
+  local one = entry(m, tonight_end, 0, minutes_of(config, ends_at(config, at)))
   one.start_enabled, one.one_time = false, true
   return one
 end

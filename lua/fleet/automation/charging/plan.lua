@@ -55,6 +55,16 @@ local function without_scraps(slots, room)
   return kept
 end
 
+--- Begins the first stretch later, where it is by less than a quarter of an hour, and what is left is enough for so many hours. Returns
+--- whether it does.
+function M.begin_at(slots, at, hours)
+  local first, left = slots[1], 0
+  for _, slot in ipairs(slots) do left = left + slot.to - math.max(slot.from, at) end
+  if at <= first.from or at >= first.to or at - first.from >= bridge or left < hours * 3600 then return false end
+  first.from = at
+  return true
+end
+
 local function price_at(tariff, at)
   local found = tariff:price(math.floor(at))
   return found and found.buy and found.buy.price or math.huge

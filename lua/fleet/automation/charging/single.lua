@@ -62,6 +62,12 @@ end
 --- Until when it is given time to begin.
 function M.begins_until(at) return at + begins_within end
 
+--- The next moment at which the car begins by itself; or nil.
+function M.next(config, now, state)
+  local minutes = standing(state)
+  return minutes and local_time.next(config.local_zone, now, minutes)
+end
+
 --- Whether the car begins by itself at a moment.
 function M.stands(config, state, at)
   return standing(state) == minutes_of(config, at + 59)
