@@ -20,17 +20,17 @@ local function explain(call, reply, err, kind)
   err.raw = core.redact(reply:body(), core.call_secrets(call))
 end
 
--- What the reply means, what it costs, and who is told.
-local function understand(call, reply, number, entry, wall)
-  local watched = observers.are_there(call.context) or call.on_reply
-  local value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, not watched)
+-- What the reply means, what it costs, and who is told. ending: of a good reply.
+local function understand(call, reply, number, entry, wall, ending)
+  local ends = not observers.are_there(call.context) and not call.on_reply and ending
+  local value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, ends)
   local billed = call.row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
   if err then
     call.facts.transient, call.facts.trait = transient, trait
     if kind == "rate_limited" and call.context.pacer then turn.rest(call, reply, err, wall) end
     explain(call, reply, err, kind)
   end
-  if not err and not watched then return value end -- and the reply was closed with its result
+  if not err and ends then return value end -- and the reply was closed with its result
   observers.report(call, reply, err, number, billed)
   if call.on_reply then call.on_reply(reply) end
   reply:close()
@@ -39,9 +39,8 @@ end
 
 --- An attempt whose reply has come before its call was looked at.
 function M.understand(call, reply, number)
-  local now, wall = tasks.loop.clock()
-  call.answered, call.answered_wall = now, wall
-  return understand(call, reply, number, nil, wall)
+  call.answered, call.answered_wall = tasks.loop.clock()
+  return understand(call, reply, number, nil, call.answered_wall, "close")
 end
 
 -- The request and its reply.
@@ -59,7 +58,7 @@ local function exchange(call, token, number, left)
     if entry then billed_calls.settle(call, entry, nil, err, nil, wall) end
     return nil, failure.annotate(call, err), kind
   end
-  return understand(call, reply, number, entry, wall)
+  return understand(call, reply, number, entry, wall, call.envelope and "give back both" or "give back")
 end
 
 --- Sends the call's request once with this token. Returns the value, or nil, err, kind.

@@ -254,6 +254,10 @@ static void define_handle(lua_State *L, const struct box_type *type) {
   lua_setfield(L, -3, "methods");
   lua_pushcclosure(L, l_handle_index, 1);
   lua_setfield(L, -2, "__index");
+  if (type != &client_type) { /* it holds nothing to let go, and each vehicle's would cost the collector */
+    lua_pushnil(L);
+    lua_setfield(L, -2, "__gc");
+  }
   lua_pop(L, 1);
 }
 

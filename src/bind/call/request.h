@@ -35,6 +35,9 @@ extern const char *const token_kind_names[]; /* by enum token_kind; the first is
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);
 
+/* Gives back the request at an index, of which nobody else knows: request_new hands it out again. */
+void request_spare(lua_State *L, int index);
+
 /* Plans a call: a row, a handle and the caller's arguments from first on, to the top of the stack. Pushes the
  * request alone; the caller's mistakes raise. */
 const struct request *push_plan(lua_State *L, int first);

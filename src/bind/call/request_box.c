@@ -27,6 +27,14 @@ struct request *request_new(lua_State *L, const struct row *row) {
   return r;
 }
 
+void request_spare(lua_State *L, int index) {
+  for (int i = REQUEST_PARAMS; i <= REQUEST_HANDLE; i++) {
+    lua_pushnil(L);
+    lua_setiuservalue(L, index, i);
+  }
+  box_spare(L, index);
+}
+
 int push_settings(lua_State *L, const struct request *r, int handle) {
   if (r->timeout > 0)
     lua_pushnumber(L, r->timeout);

@@ -144,8 +144,8 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   return true;
 }
 
-/* ---- core.result(request, reply, wall, state, proxied) -> value, or nil, err, kind, transient, trait ----
- */
+/* ---- core.result(request, reply, wall, state, proxied, ending) -> value ----
+ * or nil, err, kind, transient, trait */
 
 static enum vehicle_state state_named(const char *name) {
   if (strcmp(name, "online") == 0) return STATE_ONLINE;
@@ -177,13 +177,10 @@ static void failed_result(lua_State *L, const struct request *request, const str
   compose_failure(e, request_name(request), r, &s, v->row ? v->row->advice : NULL);
 }
 
-/* The boxes of a call that has ended well go to another one. */
+/* The boxes of a call that has ended well go to another one: a box that is collected costs more than one that
+ * is made. */
 static void give_back(lua_State *L) {
-  for (int i = REQUEST_PARAMS; i <= REQUEST_HANDLE; i++) {
-    lua_pushnil(L);
-    lua_setiuservalue(L, 1, i);
-  }
-  box_spare(L, 1);
+  request_spare(L, 1);
   box_spare(L, 2);
 }
 
@@ -206,6 +203,21 @@ static int l_value(lua_State *L) {
   return 2;
 }
 
+/* What becomes of a good reply: by the last argument of core.result, of which the latter two say that nobody
+ * knows of the reply, or of both, any more. */
+static const char *const endings[] = {"close", "give back", "give back both", NULL};
+
+static void end_well(lua_State *L, int ending) {
+  switch (ending) {
+  case 0:
+    return box_close(L, 2);
+  case 1:
+    return box_spare(L, 2);
+  default:
+    return give_back(L);
+  }
+}
+
 static int l_result(lua_State *L) {
   const struct request *request = box_check(L, 1, &request_type);
   const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
@@ -214,11 +226,12 @@ static int l_result(lua_State *L) {
   x.wall = luaL_checknumber(L, 3);
   x.state = state_named(luaL_optstring(L, 4, ""));
   x.proxied = lua_toboolean(L, 5);
-  bool last = lua_toboolean(L, 6);
+  bool ends = lua_toboolean(L, 6);
+  int ending = ends ? luaL_checkoption(L, 6, NULL, endings) : 0;
   struct verdict v = outcome_judge(&x);
   if (v.kind == KIND_none) {
     if (good_result(L, request, r, &e)) {
-      if (last) box_close(L, 2);
+      if (ends) end_well(L, ending);
       return 1;
     }
     e.status = r->status;
