@@ -446,6 +446,26 @@ describe("a failure is told as", function()
   end)
 end)
 
+-- The signal would end the process: the run handles it everywhere else.
+local function spared(name, fn)
+  it(name, function()
+    local watchdog = require "probe_watchdog"
+    watchdog.default_sigpipe(true)
+    finally(function() watchdog.default_sigpipe(false) end)
+    fn()
+  end)
+end
+
+describe("a server that is gone", function()
+  spared("while a large body is sent ends the request, and the host never sees SIGPIPE", function()
+    for _ = 1, 20 do
+      local response = exchange { url = server.rude_url, method = "POST", body = ("x"):rep(4000000) }
+      assert.is_not_equal("ok", response.failure)
+    end
+    assert.equal("default", probe.sigpipe())
+  end)
+end)
+
 describe("a sink", function()
   it("takes the body of a good reply", function()
     local path = process.temporary("sink") .. "/file"
@@ -466,16 +486,6 @@ describe("a sink", function()
     probe.close(read_end)
     probe.close(write_end)
   end)
-
-  -- The signal would end the process: the run handles it everywhere else.
-  local function spared(name, fn)
-    it(name, function()
-      local watchdog = require "probe_watchdog"
-      watchdog.default_sigpipe(true)
-      finally(function() watchdog.default_sigpipe(false) end)
-      fn()
-    end)
-  end
 
   spared("that takes no more ends the request, and the host never sees SIGPIPE", function()
     local read_end, write_end = probe.pipe()

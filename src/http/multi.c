@@ -63,8 +63,14 @@ static bool open_pool(struct http *h, struct pool *p) {
   return false;
 }
 
+/* Connections outlive their requests: what one of them may do stays possible. */
+static bool may_use_tls(const struct http_request *r) {
+  return r->environment_proxy || !text_starts(r->url, strlen(r->url), "http://");
+}
+
 static bool start(struct http *h, struct http_transfer *t, const struct http_request *r) {
   struct pool *pool = streams_pool_for(h, t, r);
+  h->tls |= may_use_tls(r);
   if (!open_pool(h, pool)) return false;
   struct easy *c = easy_take(h);
   if (!c) return false;
@@ -195,7 +201,10 @@ static double timer_at(const struct http *h) {
 static int run(struct http *h, struct poller_event *events, int capacity, double seconds) {
   int others = 0;
   serve_timers(h);
-  read_on(h);
+  if (h->headers_at) {
+    read_on(h);
+    drain(h);
+  }
   int count = poller_wait(h->poller, events, capacity, earlier(seconds, http_timeout(h)));
   for (int i = 0; i < count; i++) {
     if (events[i].tag == HTTP_TAG) feed(h, &events[i]);
@@ -209,11 +218,12 @@ static int run(struct http *h, struct poller_event *events, int capacity, double
   return others;
 }
 
-/* SIGPIPE is held once for all of it, the wait included: that costs three system calls. */
+/* SIGPIPE is held once for all of it, the wait included: that costs three system calls. libcurl itself raises
+ * none, TLS libraries may. */
 int http_run(struct http *h, struct poller_event *events, int capacity, double seconds) {
   struct sigpipe held;
   if (h->in_flight == 0) easy_trim_spares(h, h->spares);
-  if (!h->running.first && timer_at(h) < 0) return run(h, events, capacity, seconds);
+  if (!h->tls || (!h->running.first && timer_at(h) < 0)) return run(h, events, capacity, seconds);
   sigpipe_hold(&held);
   int others = run(h, events, capacity, seconds);
   sigpipe_release(&held);

@@ -77,6 +77,7 @@ struct http {
   int spares, in_flight;
   struct origin origins[ORIGINS]; /* the oldest makes room */
   int next_origin;
+  bool tls;       /* there may be a connection over TLS */
   bool refused;   /* HTTP/2 was, since it was last looked: requests that wait for it go the other way */
   int headers_at; /* descriptor on which more of large headers may wait inside libcurl; 0: none */
   struct connection *connections;

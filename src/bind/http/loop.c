@@ -37,14 +37,11 @@ static double earlier(double a, double b) {
 }
 
 /* Until something is ready, a timer of libcurl is due, or so many real seconds have passed; negative: no
- * limit. own: those of them that do not come from libcurl. */
-static void wait_for(struct loop *l, double seconds, double own) {
-  struct http *http = l->shared->http;
+ * limit. A new request starts with a timer of libcurl's: http_run serves it before it waits, so that it is no
+ * reason for a turn in Lua. */
+static void wait_for(struct loop *l, double seconds) {
   if (l->next < l->count) return;
-  bool only_timer = seconds != own && http_timeout(http) == 0 && !http_finished(http);
   take_events(l, seconds);
-  /* A new request starts with a timer of libcurl's: that is no reason yet for a turn in Lua. */
-  if (only_timer && l->count == 0 && !http_finished(http)) take_events(l, own);
   l->stepped = true;
 }
 
@@ -52,7 +49,7 @@ static void wait_for(struct loop *l, double seconds, double own) {
 static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = luaL_optnumber(L, 2, -1);
-  wait_for(l, seconds, seconds == l->told ? l->own : seconds);
+  wait_for(l, seconds == l->told ? l->own : seconds);
   return 0;
 }
 
@@ -111,8 +108,7 @@ static int l_step(lua_State *L) {
 static int l_turn(lua_State *L) {
   struct loop *l = check_loop(L);
   if (l->interrupts) refuse_interruptions(L);
-  double own = earlier(luaL_optnumber(L, 2, -1), untaken_seconds(&l->untaken));
-  wait_for(l, earlier(own, http_timeout(l->shared->http)), own);
+  wait_for(l, earlier(luaL_optnumber(L, 2, -1), untaken_seconds(&l->untaken)));
   return step(L, l);
 }
 
