@@ -115,6 +115,122 @@ describe("a reply's text", function()
   end)
 end)
 
+-- The text is looked at before lua-cjson reads it. Beside it here is what that comes to: every table that lua-cjson makes is walked
+-- through, member by member.
+describe("any text", function()
+  local plain = require("cjson").new()
+  plain.decode_max_depth(64)
+  plain.decode_invalid_numbers(false)
+  local ids = { id = true, vehicle_id = true }
+
+  local function number(value, name)
+    local whole = value > -1e15 and value < 1e15 and value == math.floor(value)
+    assert(whole or math.abs(value) < math.huge)
+    if ids[name] then return whole and string.format("%.0f", value + 0) or tostring(value) end
+    return whole and (math.tointeger and math.tointeger(value) or value + 0) or value
+  end
+
+  local function walked(value, name)
+    if type(value) == "number" then return number(value, name) end
+    if type(value) ~= "table" then return value end
+    local result, list = {}, #value > 0
+    for key, member in pairs(value) do
+      if list or member ~= plain.null then result[key] = walked(member, not list and key or nil) end
+    end
+    return result
+  end
+
+  local function reference(text)
+    local ran, value = pcall(function() return walked(plain.decode(text)) end)
+    if ran then return value == plain.null and core.null or value, true end
+    return nil, false
+  end
+
+  local function equal(a, b)
+    if type(a) ~= "table" or type(b) ~= "table" then return rawequal(a, b) and math.type(a) == math.type(b) end
+    for key, value in pairs(a) do if not equal(value, b[key]) then return false end end
+    for key in pairs(b) do if a[key] == nil then return false end end
+    return true
+  end
+
+  local function agrees(text)
+    local wanted, good = reference(text)
+    local value, err = core.json_decode(text, "id vehicle_id")
+    if (err ~= nil) == good or not equal(wanted, value) then error("read in another way: " .. text) end
+    return good
+  end
+
+  local draw = signing.generator(271828)
+  local function one_of(list) return list[draw(#list)] end
+  local function blank() return draw(8) == 1 and one_of { " ", "\n", "\t ", "\r\n" } or "" end
+  local names = { "id", "vehicle_id", "a", "b", "api_version", "a_rather_long_name_of_a_member", "", "i\\u0064", 'q\\"x', "ab", "ba" }
+  local values = {
+    "null", "null", "null", "true", "false", "0", "7", "-7", "-0", "-0.0", "0.0", "21.0", "51.5", "-1.25", "1e3", "1E-2", "2.5e1", "0.1",
+    "999999999999999", "999999999999999.01", "1234567890123456.7", "0.00000000000000000001", "123456789012.000", '"null"', '"x"', '""',
+    '"a\\"b"', '"\\\\"', '"1,2:{}[]"', '"a text of more than sixteen bytes, and of more"', "1e300",
+  }
+
+  local function value_text(depth)
+    local kind = depth > 0 and draw(4) or 1
+    local parts = {}
+    if kind <= 2 then return one_of(values) end
+    for i = 1, draw(6) - 1 do
+      local inner = blank() .. value_text(depth - 1) .. blank()
+      parts[i] = kind == 3 and inner or blank() .. '"' .. one_of(names) .. '"' .. blank() .. ":" .. inner
+    end
+    local text = table.concat(parts, ",")
+    if text == "" then text = blank() end
+    return kind == 3 and "[" .. text .. "]" or "{" .. text .. "}"
+  end
+
+  it("is read as if every number and null had been looked at where it came to stand", function()
+    local good = 0
+    for _ = 1, 4000 do good = good + (agrees(blank() .. value_text(4) .. blank()) and 1 or 0) end
+    assert.is_true(good > 3900, good)
+  end)
+
+  it("is refused where lua-cjson refuses it, whatever is left out of it or put in quotes", function()
+    local bits = { ",", ":", "{", "}", "[", "]",
+      '"', "null", "nul", "1", "-", ".", "e", " ", '"a":null', '"id":1', "\\", "01", "+1", "true" }
+    local refused = 0
+    for _ = 1, 12000 do
+      local text = value_text(3)
+      for _ = 1, draw(2) do
+        local at = draw(#text + 1)
+        text = string.sub(text, 1, at - 1) .. (draw(3) == 1 and "" or one_of(bits)) .. string.sub(text, at + draw(3) - 1)
+      end
+      local long = string.find(text, string.rep("%d", 16)) -- perhaps an integer, which is read as a text
+      refused = refused + ((long or agrees(text)) and 0 or 1)
+    end
+    assert.is_true(refused > 5000, refused)
+  end)
+
+  it("is read whole where it holds more numbers than are told one by one", function()
+    for _, count in ipairs { 255, 256, 257, 1000 } do
+      local members = {}
+      for i = 1, count do members[i] = string.format('"m%d":{"id":%d,"n":%d.0,"none":null}', i, i, i) end
+      local value = core.json_decode("{" .. table.concat(members, ",") .. "}", "id")
+      for i = 1, count do assert.is_true(equal({ id = tostring(i), n = i }, value["m" .. i])) end
+    end
+  end)
+
+  it("says what the last of several members of a name says, null included", function()
+    for _, case in ipairs {
+      { '{"a":1,"a":null}', {} }, { '{"a":null,"a":1}', { a = 1 } }, { '{"id":1,"b":2,"id":null,"b":null}', {} },
+      { '{"a":{"n":1},"a":[2.0]}', { a = { 2 } } }, { '{"a":[1],"a":{"n":2.0}}', { a = { n = 2 } } }, { '{"a":{"n":1},"a":3}', { a = 3 } },
+      { '{"a":1,"\\u0061":null}', {} }, { '{"n":1e999,"n":1}', { n = 1 } },
+    } do
+      assert.is_true(equal(case[2], core.json_decode(case[1], "id")), case[1])
+    end
+  end)
+
+  it("keeps its long integers among ids and nulls", function()
+    local text = '{"id":12345678901234567,"a":null,"n":-1000000000000000,"l":[null,1234567890123456789012,5]}'
+    assert.same({ id = "12345678901234567", n = "-1000000000000000", l = { core.null, "1234567890123456789012", 5 } },
+      core.json_decode(text, "id"))
+  end)
+end)
+
 describe("what is written", function()
   local list_of_names = "periods daily_charges"
   local cases = {

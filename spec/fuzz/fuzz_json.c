@@ -1,5 +1,6 @@
 /* Any bytes as the JSON of a reply. What is read can be written again and is then read as the same, long
  * integers lose no digit, and what is not taken leaves an error and nothing else. */
+#include "base/json_prepare.h"
 #include "base/json_scan.h"
 #include "bind/lua/bind.h"
 #include "bind/lua/json.h"
@@ -90,7 +91,25 @@ static void look_fast(struct bytes text) {
   size_t plain = 0;
   while (plain < text.size && text.data[plain] >= 0x20 && !strchr("\"\\", text.data[plain])) plain++;
   require(json_plain_run(text.data, end) == plain);
-  require(json_may_need_repair(text) || !json_next_repair(text.data, end).found.size);
+  struct bytes lone = json_next_lone(text.data, end);
+  require(!lone.size || (lone.data >= text.data && lone.data + lone.size <= end));
+}
+
+/* The names of the steps lie in the text, and no table is left that was not entered. */
+static void prepare(struct bytes text, const char *ids) {
+  static struct json_steps steps;
+  struct buf out = BUF_INIT;
+  struct bytes made = json_prepare(text, ids, &out, &steps);
+  require(made.data == text.data ? made.size == text.size : made.data == out.data && made.size == out.size);
+  int depth = 0;
+  for (size_t i = 0; i < steps.count; i++) {
+    const struct json_step *step = &steps.list[i];
+    depth += (step->kind == JSON_INTO) - (step->kind == JSON_OUT);
+    require(depth >= 0 && (step->name || step->place > 0 || step->kind == JSON_OUT));
+    require(!step->name || (step->name > text.data && step->name + step->place < text.data + text.size));
+  }
+  require(depth == 0 || steps.untold);
+  buf_free(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -99,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!L) L = begin_state();
   bool ids = size && data[0] & 1;
   look_fast((struct bytes){data, size});
+  prepare((struct bytes){data, size}, ids ? "id vehicle_id" : NULL);
   if (size && json_decode(L, (struct bytes){data + 1, size - 1}, ids ? "id vehicle_id" : NULL, &e)) {
     require(lua_gettop(L) == 1);
     look((struct bytes){data + 1, size - 1}, true);

@@ -1,26 +1,9 @@
 #include "base/json_scan.h"
 
+#include <endian.h>
 #include <string.h>
 
-enum { EXACT_DIGITS = 15, ESCAPE = 6 /* \uXXXX */ };
-
-static bool is_digit(unsigned char c) {
-  return c >= '0' && c <= '9';
-}
-
-static bool number_byte(unsigned char c) {
-  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
-}
-
-/* An integer literal with more digits than a double holds exactly. One that starts with 0 is no JSON:
- * lua-cjson says so. */
-static bool too_long(const unsigned char *at, const unsigned char *end) {
-  if (*at == '-') at++;
-  if (end - at <= EXACT_DIGITS || *at == '0') return false;
-  for (; at < end; at++)
-    if (*at < '0' || *at > '9') return false;
-  return true;
-}
+enum { ESCAPE = 6 /* \uXXXX */ };
 
 /* ---- plain text, eight bytes together ---- */
 
@@ -29,7 +12,7 @@ static uint64_t zero_bytes(uint64_t word) {
   return (word - 0x0101010101010101u) & ~word & 0x8080808080808080u;
 }
 
-static bool has_special(uint64_t word) {
+static uint64_t special_bytes(uint64_t word) {
   uint64_t control = (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
   return control | zero_bytes(word ^ 0x2222222222222222u) | zero_bytes(word ^ 0x5C5C5C5C5C5C5C5Cu);
 }
@@ -38,7 +21,8 @@ size_t json_plain_run(const unsigned char *at, const unsigned char *end) {
   const unsigned char *start = at;
   for (uint64_t word; end - at >= 8; at += 8) {
     memcpy(&word, at, 8);
-    if (has_special(word)) break;
+    word = special_bytes(le64toh(word));
+    if (word) return (size_t)(at - start) + (size_t)__builtin_ctzll(word) / 8;
   }
   while (at < end && *at >= 0x20 && *at != '"' && *at != '\\') at++;
   return (size_t)(at - start);
@@ -98,61 +82,29 @@ static const unsigned char *skip_string(const unsigned char *at, const unsigned 
 
 /* ---- mending ---- */
 
-struct json_repair json_next_repair(const unsigned char *at, const unsigned char *end) {
-  bool lone;
-  while (at < end) {
-    const unsigned char *start = at;
-    if (*at == '"') {
-      at = skip_string(at, end, &lone);
-      if (lone) return (struct json_repair){{at, ESCAPE}, false};
-    } else if (number_byte(*at)) {
-      while (at < end && number_byte(*at)) at++;
-      if (too_long(start, at)) return (struct json_repair){{start, (size_t)(at - start)}, true};
-    } else {
-      at++;
-    }
+struct bytes json_next_lone(const unsigned char *at, const unsigned char *end) {
+  bool lone = false;
+  while (at < end && (at = memchr(at, '"', (size_t)(end - at)))) {
+    at = skip_string(at, end, &lone);
+    if (lone) return (struct bytes){at, ESCAPE};
   }
-  return (struct json_repair){{end, 0}, false};
+  return (struct bytes){end, 0};
 }
 
-/* A run of more than EXACT_DIGITS digits has one at every EXACT_DIGITS-th place. */
-static bool has_long_run(struct bytes text) {
-  for (size_t i = EXACT_DIGITS; i < text.size; i += EXACT_DIGITS + 1) {
-    if (!is_digit(text.data[i])) continue;
-    size_t from = i, to = i;
-    while (from > 0 && is_digit(text.data[from - 1])) from--;
-    while (to < text.size && is_digit(text.data[to])) to++;
-    if (to - from > EXACT_DIGITS) return true;
-  }
-  return false;
-}
-
-bool json_may_need_repair(struct bytes text) {
-  return text.size && (memchr(text.data, '\\', text.size) || has_long_run(text));
-}
-
-/* The rest of a string whose beginning is copied already: what is left of it before the closing quote. */
-static struct json_repair next_in_string(const unsigned char *at, const unsigned char *end) {
+/* In the rest of a string whose beginning is copied already, and behind it. */
+static struct bytes next_in_string(const unsigned char *at, const unsigned char *end) {
   bool lone;
   const unsigned char *stop = skip_string(at - 1, end, &lone);
-  if (lone) return (struct json_repair){{stop, ESCAPE}, false};
-  return json_next_repair(stop, end);
+  return lone ? (struct bytes){stop, ESCAPE} : json_next_lone(stop, end);
 }
 
-void json_repair(struct bytes text, struct json_repair next, struct buf *out) {
+void json_mend(struct bytes text, struct bytes lone, struct buf *out) {
   const unsigned char *copied = text.data, *end = text.data + text.size;
-  while (next.found.size) {
-    buf_add(out, copied, (size_t)(next.found.data - copied));
-    copied = next.found.data + next.found.size;
-    if (next.quote) {
-      buf_put(out, '"');
-      buf_add(out, next.found.data, next.found.size);
-      buf_put(out, '"');
-      next = json_next_repair(copied, end);
-    } else {
-      buf_text_add(out, "\\ufffd");
-      next = next_in_string(copied, end);
-    }
+  while (lone.size) {
+    buf_add(out, copied, (size_t)(lone.data - copied));
+    copied = lone.data + lone.size;
+    buf_text_add(out, "\\ufffd");
+    lone = next_in_string(copied, end);
   }
   buf_add(out, copied, (size_t)(end - copied));
 }

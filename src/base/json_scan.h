@@ -1,8 +1,8 @@
 /* What is looked up in the text of a JSON reply itself, before or beside the library that reads it.
  *
- * lua-cjson cannot hold an integer of more than 15 digits exactly, gives up a whole reply for one half of a
- * surrogate pair, and makes the same empty table of [] and {}. The first two are mended before it reads, the
- * third is told by a look at the text. Nothing here allocates, and any bytes may be given.
+ * lua-cjson gives up a whole reply for one half of a surrogate pair, and makes the same empty table of [] and
+ * {}. The first is mended before it reads, the second is told by a look at the text. Nothing here allocates,
+ * and any bytes may be given.
  */
 #ifndef FLEET_BASE_JSON_SCAN_H
 #define FLEET_BASE_JSON_SCAN_H
@@ -13,18 +13,11 @@
  * character. At least none; eight are looked at together. */
 size_t json_plain_run(const unsigned char *at, const unsigned char *end);
 
-struct json_repair {
-  struct bytes found; /* empty: nothing to mend is left */
-  bool quote;         /* an integer that becomes a string; else an escape that becomes \ufffd */
-};
-
-/* The next place from at on that has to be mended: an integer literal of more than 15 digits, or the escape
- * of a surrogate without its other half (RFC 8259 section 8.2 lets such text through, Unicode gives it no
- * meaning). */
-bool json_may_need_repair(struct bytes text); /* false: json_next_repair would find nothing */
-struct json_repair json_next_repair(const unsigned char *at, const unsigned char *end);
-/* Copies text to out with everything mended; first is the first repair, found already. */
-void json_repair(struct bytes text, struct json_repair first, struct buf *out);
+/* The next escape from at on of a surrogate without its other half, size 0: there is none. RFC 8259 section
+ * 8.2 lets such text through, Unicode gives it no meaning. */
+struct bytes json_next_lone(const unsigned char *at, const unsigned char *end);
+/* Copies text to out with U+FFFD in place of each; lone is the first, found already. */
+void json_mend(struct bytes text, struct bytes lone, struct buf *out);
 
 /* Narrows an object to the value of its member of this name, the last of several as lua-cjson takes it. False
  * when the text is no object or has no such member; names with escapes are not found. */

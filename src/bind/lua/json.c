@@ -1,5 +1,6 @@
 #include "bind/lua/json.h"
 
+#include "base/json_prepare.h"
 #include "base/json_scan.h"
 
 #include <endian.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 64 };
+enum { MAX_DEPTH = JSON_DEPTH, MOST_KEPT = 65536 };
 
 bool word_in(const char *words, const char *name, size_t size) {
   for (const char *at = words; at && *at; at++) {
@@ -26,16 +27,25 @@ bool word_in(const char *words, const char *name, size_t size) {
 
 struct reader {
   locale_t c_numeric;
+  struct buf prepared; /* used again */
 };
 
 static void reader_release(void *object) {
   struct reader *r = object;
   if (r->c_numeric) freelocale(r->c_numeric);
   r->c_numeric = (locale_t)0;
+  buf_free(&r->prepared);
 }
 
 static const struct box_type reader_type = {"fleet.json", reader_release, NULL, NULL};
 static const char decode_key, new_key, reader_key, locale_key;
+
+static struct reader *the_reader(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &locale_key);
+  struct reader *r = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return r;
+}
 
 /* ---- reading ---- */
 
@@ -108,6 +118,7 @@ static void tidy_member(struct tidier *t, int table, bool named) {
 /* What lua-cjson makes is a list or has names, never both. */
 static void tidy(struct tidier *t, int table) {
   lua_State *L = t->L;
+  luaL_checkstack(L, 8, "JSON");
   lua_pushnil(L);
   if (!lua_next(L, table)) return;
   bool named = lua_type(L, -2) == LUA_TSTRING;
@@ -115,10 +126,65 @@ static void tidy(struct tidier *t, int table) {
   while (lua_next(L, table));
 }
 
-/* Between the two switches nothing may raise: the locale would stay, and be freed under the host's thread. */
-static int decode_protected(lua_State *L, struct bytes text, locale_t locale) {
+/* Pushes the key of the step and what stands there in the table at the top. */
+static void push_place(lua_State *L, const struct json_step *step) {
+  if (step->name)
+    lua_pushlstring(L, (const char *)step->name, step->place);
+  else
+    lua_pushinteger(L, step->place);
+  lua_pushvalue(L, -1);
+  lua_rawget(L, -3);
+}
+
+/* The number or null, if it is there still: another member of its name may have come behind it. */
+static void tidy_place(struct tidier *t, const struct json_step *step) {
+  lua_State *L = t->L;
+  push_place(L, step);
+  int type = lua_type(L, -1);
+  bool changed = step->kind == JSON_NULL ? type == LUA_TLIGHTUSERDATA : type == LUA_TNUMBER;
+  if (changed && step->kind == JSON_NULL)
+    lua_pushnil(L);
+  else if (changed)
+    changed = push_tidy_number(t, lua_tonumber(L, -1), step->kind == JSON_ID);
+  if (!changed) return lua_pop(L, 2);
+  lua_replace(L, -2);
+  lua_rawset(L, -3);
+}
+
+/* Behind the steps inside of the table that this one would enter. */
+static size_t passed_over(const struct json_steps *steps, size_t at) {
+  for (int depth = 0; at < steps->count; at++) {
+    depth += (steps->list[at].kind == JSON_INTO) - (steps->list[at].kind == JSON_OUT);
+    if (depth == 0) break;
+  }
+  return at;
+}
+
+/* The table at the top, where the text has told what is to be looked at in it. */
+static void follow(struct tidier *t, const struct json_steps *steps) {
+  lua_State *L = t->L;
+  for (size_t i = 0; i < steps->count; i++) {
+    const struct json_step *step = &steps->list[i];
+    if (step->kind == JSON_OUT) {
+      lua_pop(L, 1);
+    } else if (step->kind == JSON_INTO) {
+      luaL_checkstack(L, 8, "JSON");
+      push_place(L, step);
+      lua_remove(L, -2);
+      if (lua_istable(L, -1)) continue;
+      lua_pop(L, 1);
+      i = passed_over(steps, i);
+    } else {
+      tidy_place(t, step);
+    }
+  }
+}
+
+/* Of the text at the top, which stays. Between the two switches nothing may raise: the locale would stay, and
+ * be freed under the host's thread. */
+static int decode_protected(lua_State *L, locale_t locale) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &decode_key);
-  lua_pushlstring(L, (const char *)text.data, text.size);
+  lua_pushvalue(L, -2);
   locale_t before = locale ? uselocale(locale) : (locale_t)0;
   int status = lua_pcall(L, 1, 1, 0);
   if (locale) uselocale(before);
@@ -132,50 +198,74 @@ static void take_point(lua_State *L) {
   lua_pcall(L, 0, 0, 0);
 }
 
-/* The "C" locale first. Where somebody made an instance under another locale that fails for fractions: then
- * the point is taken anew from the locale that the host has now, which is what the host's own use of the
- * library needs, too. */
-static bool decode(lua_State *L, struct bytes text) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &locale_key);
-  const struct reader *r = lua_touserdata(L, -1);
-  lua_pop(L, 1);
-  if (decode_protected(L, text, r->c_numeric) == LUA_OK) return true;
-  lua_pop(L, 1);
-  take_point(L);
-  if (decode_protected(L, text, (locale_t)0) == LUA_OK) return true;
-  lua_pop(L, 1);
-  return false;
-}
-
-/* Most replies need no mending and no copy. */
-static bool decode_mended(lua_State *L, struct bytes text, struct json_repair first) {
-  struct buf *mended = push_scratch(L);
-  int scratch = lua_gettop(L);
-  json_repair(text, first, mended);
-  bool done = buf_ok(mended) && decode(L, buf_bytes(mended));
-  box_close(L, scratch);
-  lua_remove(L, scratch);
+/* Replaces the text at the top by what it says; false: it is gone. The "C" locale first. Where somebody made
+ * an instance under another locale that fails for fractions: then the point is taken anew from the locale
+ * that the host has now, which is what the host's own use of the library needs, too. */
+static bool decode(lua_State *L, const struct reader *r) {
+  bool done = decode_protected(L, r->c_numeric) == LUA_OK;
+  if (!done) {
+    lua_pop(L, 1);
+    take_point(L);
+    done = decode_protected(L, (locale_t)0) == LUA_OK;
+  }
+  lua_remove(L, -2);
+  if (!done) lua_pop(L, 1);
   return done;
 }
 
-static bool decode_text(lua_State *L, struct bytes text) {
-  if (text.size == 0 || memchr(text.data, 0, text.size))
-    return false; /* lua-cjson takes a zero byte for the end */
-  if (!json_may_need_repair(text)) return decode(L, text);
-  struct json_repair first = json_next_repair(text.data, text.data + text.size);
-  return first.found.size ? decode_mended(L, text, first) : decode(L, text);
+static void push_text(lua_State *L, struct bytes text) {
+  lua_pushlstring(L, (const char *)text.data, text.size);
+}
+
+/* The copy is wiped before anything else may run that reads JSON, such as a finaliser of the host's. */
+static bool push_prepared(lua_State *L, struct reader *r, struct bytes text, const char *ids,
+                          struct json_steps *steps) {
+  buf_clear(&r->prepared);
+  struct bytes prepared = json_prepare(text, ids, &r->prepared, steps);
+  bool good = buf_ok(&r->prepared);
+  if (good) push_text(L, prepared);
+  buf_clear(&r->prepared);
+  if (r->prepared.capacity > MOST_KEPT) buf_free(&r->prepared);
+  return good;
+}
+
+/* The text that is to be read, mended where that is needed; holder is a box for it, which stays on the stack
+ * as long as the steps are followed. */
+static struct bytes mended(lua_State *L, struct bytes text) {
+  struct bytes lone = {NULL, 0};
+  if (memchr(text.data, '\\', text.size)) lone = json_next_lone(text.data, text.data + text.size);
+  if (!lone.size) return lua_pushnil(L), text;
+  struct buf *out = push_scratch(L);
+  json_mend(text, lone, out);
+  return buf_ok(out) ? buf_bytes(out) : (struct bytes){NULL, 0};
+}
+
+static bool decode_and_tidy(lua_State *L, struct bytes text, struct tidier *t) {
+  struct json_steps steps;
+  struct reader *r = the_reader(L);
+  if (!push_prepared(L, r, text, t->ids, &steps) || !decode(L, r)) return false;
+  luaL_checkstack(L, 8, "JSON");
+  if (lua_istable(L, -1) && steps.untold)
+    tidy(t, lua_gettop(L));
+  else if (lua_istable(L, -1))
+    follow(t, &steps);
+  else if (lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(t, lua_tonumber(L, -1), false))
+    lua_remove(L, -2);
+  if (t->overflow) lua_pop(L, 1);
+  return !t->overflow;
 }
 
 bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
-  bool done = decode_text(L, text);
   struct tidier t = {.L = L, .ids = ids};
-  luaL_checkstack(L, 2 * MAX_DEPTH + 8, "JSON"); /* a key and a value at each level, and what is set */
-  if (done && lua_type(L, -1) == LUA_TTABLE) tidy(&t, lua_gettop(L));
-  if (done && lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(&t, lua_tonumber(L, -1), false))
-    lua_remove(L, -2);
-  if (done && !t.overflow) return true;
-  if (done) lua_pop(L, 1);
-  return err_set(e, KIND_protocol, "the reply is not JSON that can be read");
+  bool done = text.size && !memchr(text.data, 0, text.size); /* lua-cjson takes a zero byte for the end */
+  if (done) {
+    text = mended(L, text);
+    int holder = lua_gettop(L);
+    done = text.data && decode_and_tidy(L, text, &t);
+    if (!lua_isnil(L, holder)) box_close(L, holder);
+    lua_remove(L, holder);
+  }
+  return done || err_set(e, KIND_protocol, "the reply is not JSON that can be read");
 }
 
 static int l_json_decode(lua_State *L) {
@@ -187,10 +277,9 @@ static int l_json_decode(lua_State *L) {
 /* core.json_fault(text) -> what is wrong with it, as lua-cjson says it: "... at character n"; nothing where
  * it reads */
 static int l_json_fault(lua_State *L) {
-  struct bytes text = check_bytes(L, 1);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
-  const struct reader *r = box_check(L, -1, &reader_type);
-  if (decode_protected(L, text, r->c_numeric) == LUA_OK) return 0;
+  luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  if (decode_protected(L, the_reader(L)->c_numeric) == LUA_OK) return 0;
   luaL_tolstring(L, -1, NULL);
   return 1;
 }
