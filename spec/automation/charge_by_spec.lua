@@ -256,12 +256,20 @@ describe("the rate of a battery", function()
     assert.equal(6, battery.rate(config, memory, charging(79, 1), 2))
     assert.equal(6, battery.rate(config, memory, charging(79, 20), 3))
     assert.equal(6, battery.rate(config, memory, charging(77, 14), 4))
-    assert.equal(8, battery.rate(config, memory, charging(78, 15), 5))
+    assert.equal(8, battery.rate(config, memory, charging(60, 150), 5))
+  end)
+
+  it("is not told by a few percent, which only say between which rates it lies", function()
+    local memory, config = {}, { capacity_kwh = 75 }
+    assert.equal(4, battery.rate(config, memory, charging(50, 450), 1))
+    assert.equal(4, battery.rate(config, memory, charging(77, 31), 2)) -- 3 % or little more than 2: 3.8 to 5.9
+    assert.near(2 / 20.5 * 60, battery.rate(config, memory, charging(77, 20), 3), 1e-9)
+    assert.near(3 / 49.5 * 60, battery.rate(config, memory, charging(77, 50), 4), 1e-9)
   end)
 
   it("is assumed where nothing else is known", function()
     local memory, config = {}, { capacity_kwh = 75 }
     assert.near(230 * 16 / 1000 / 75 * 100, battery.rate(config, memory, charging(79, 1), 1), 1e-9)
-    assert.equal(12, battery.rate(config, memory, charging(72, 40, 24), 2))
+    assert.equal(12, battery.rate(config, memory, charging(60, 100, 24), 2))
   end)
 end)

@@ -19,9 +19,11 @@ local kept = { 1, 3, 8, 20, 56, 61, 160 }
 -- hour, and the next night's plan was an hour too short. of 602: a car that had its level for two days left, came a minute after its
 -- check-in, and nothing stood in it for that night. of 1282, 1322: a stretch that ended in the hour that the clock shows twice ended when
 -- it was first shown, an hour short.
+-- of 489: as of 1599. started 1999: the rate was told from the last three percent, and was a half too high. handled 1649: what the owner
+-- stopped in a stretch was taken for stopped by it.
 local longer = { { "of", 7, 14 }, { "of", 11, 28 }, { "of", 161, 27 }, { "started", 1701, 18 }, { "older", 1041, 23 },
   { "of", 602, 22 }, { "of", 1282, 6 }, { "of", 1322, 6 }, { "handled", 981, 30 },
-  { "of", 1599, 22 }, { "handled", 446, 15 } }
+  { "of", 1599, 22 }, { "handled", 446, 15 }, { "of", 489, 5 }, { "started", 1999, 16 }, { "handled", 1649, 6 } }
 
 -- What cost too much, { kind, number, days }. older 16: a car that never sleeps was looked at by a pause that began anew whenever something
 -- had changed, also while it was not expected, or waited by itself. older 1941: one that had begun by its own schedule was woken, as it had

@@ -22,14 +22,19 @@ function M.limit(charge)
   return number(charge.charge_limit_soc) or 100
 end
 
-local least_percent, least_minutes = 2, 15 -- the level is told in whole percent, the time in whole minutes
+local least_percent, least_minutes = 2, 15 -- near the limit nothing is told of the rate
+local coarse_percent = 10 -- what is told in whole percent of fewer says between which rates it lies
 
--- Percent per hour as the car shows it while it charges. Near the limit it would be told from one percent in one minute.
-local function shown_rate(charge)
+-- Percent per hour as the car shows it while it charges; at least and at most, as the level is told in whole percent and the time in whole
+-- minutes.
+local function shown_rates(charge)
   local minutes, limit = number(charge.minutes_to_full_charge), number(charge.charge_limit_soc)
-  if not manual_override.is_charging(charge) or not minutes or minutes <= 0 or not limit then return nil end
+  if not manual_override.is_charging(charge) or not minutes or minutes < least_minutes or not limit then return nil end
   local missing = limit - charge.battery_level
-  return missing >= least_percent and minutes >= least_minutes and missing / minutes * 60 or nil
+  if missing < least_percent then return nil end
+  local shown = missing / minutes * 60
+  if missing >= coarse_percent then return shown, shown end
+  return (missing - 1) / (minutes + 0.5) * 60, missing / (minutes - 0.5) * 60
 end
 
 local function assumed_rate(config, charge)
@@ -39,14 +44,21 @@ local function assumed_rate(config, charge)
   return kw / config.capacity_kwh * 100
 end
 
---- Percent per hour; at: when the car was seen. The rate belongs to the amps at which it was shown.
-function M.rate(config, memory, charge, at)
-  local shown = memory.rate_at ~= at and shown_rate(charge)
-  if shown then memory.rate, memory.rate_amps, memory.rate_at = shown, charge.charge_current_request, at end
-  local amps = config.amps or charge.charge_current_request
+-- The rate belongs to the amps at which it was shown.
+local function known_rate(config, memory, charge, amps)
   if not memory.rate then return assumed_rate(config, charge) end
   if memory.rate_amps and memory.rate_amps > 0 and amps and amps ~= memory.rate_amps then return memory.rate * amps / memory.rate_amps end
   return memory.rate
+end
+
+--- Percent per hour; at: when the car was seen. What is known stays where it agrees with what the car shows.
+function M.rate(config, memory, charge, at)
+  local least, most = shown_rates(charge)
+  if least and memory.rate_at ~= at then
+    local known = known_rate(config, memory, charge, charge.charge_current_request)
+    memory.rate, memory.rate_amps, memory.rate_at = math.max(least, math.min(known, most)), charge.charge_current_request, at
+  end
+  return known_rate(config, memory, charge, config.amps or charge.charge_current_request)
 end
 
 --- The level now: what was last seen, and what has been charged since then; or since we began it later.

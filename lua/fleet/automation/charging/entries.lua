@@ -299,14 +299,11 @@ end
 
 -- ---- what the car does by our schedules ----
 
--- Whether one of our entries began or ended between two moments, or is under way.
-function M.by_our_schedule(config, state, from, to)
-  local m = state.memory
-  for _, one in ipairs(m.entries or {}) do
-    local length = (one.to - one.from) % 1440
-    local since = (minutes_of(config, to) - one.from) % 1440
-    if since <= length or to - from >= 86400 then return true end
-    if since * 60 < to - from or (since - length) * 60 < to - from then return true end
+-- Whether one of our entries ended between two moments: nothing else of ours ends charging.
+local function ended_between(config, state, from, to)
+  for _, one in ipairs(state.memory.entries or {}) do
+    local since = (minutes_of(config, to) - one.to) % 1440
+    if to - from >= 86400 or since * 60 < to - from then return true end
   end
   return false
 end
@@ -361,7 +358,7 @@ function M.began_by_itself(config, state)
   local m = state.memory.session
   if not m or not m.at or not at or #(state.memory.entries or {}) == 0 then return true end
   if clock_was_changed(config, at) then return true end
-  if not manual_override.is_charging(charge) then return M.by_our_schedule(config, state, m.at, at) end
+  if not manual_override.is_charging(charge) then return ended_between(config, state, m.at, at) end
   return begun_by_ours(config, state, math.max(stays.began(charge, at), m.at), at)
 end
 
