@@ -3,8 +3,8 @@
 -- because what else the machine does only adds. The bound is that of latency: so many rounds as it takes 256 at a time, and
 -- twice as many cold. Beside it stands what the calls cost the processor, which is the bound where it is more. A vehicle process
 -- that is itself busy all the time would be what is measured, and so would be others: a machine on which we wait for a core, or whose
--- host takes the cores, counts as not measured. The collector works in small steps, as in `fleet proxy`; what the interpreter's own
--- mode does is printed.
+-- host takes the cores, counts as not measured. The collector works all the time, in steps as small
+-- as there are: what it does in one go nobody else's reply can wait for. What the interpreter's own mode does is printed.
 
 local core = require "fleet.core"
 local fleet = require "fleet"
@@ -20,7 +20,7 @@ local function wall()
 end
 
 local function collect_in_steps()
-  return (pcall(collectgarbage, "incremental", 200, 8))
+  return (pcall(collectgarbage, "incremental", 100, 1))
 end
 
 local address, others = other_side.start_vehicles(key, latency)

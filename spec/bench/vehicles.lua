@@ -20,7 +20,7 @@ local function receiver_of(vin)
 end
 
 -- All of ten thousand receivers collected at once would hold up replies, and be measured as if the client were late.
-pcall(collectgarbage, "incremental", 200, 8)
+pcall(collectgarbage, "incremental", 100, 1)
 
 local json = { ["Content-Type"] = "application/json" }
 local manner = { delay = latency }
