@@ -74,7 +74,8 @@ local function line_of(entry)
 end
 
 --- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen(), and
---- again(entry): write(seconds, wall) for the same entry at other times, or nil.
+--- again(entry): write(seconds, wall, tail) for the same entry at other times, and the tail; or nil. There is one such function for
+--- each kind of line, of which there are no more than commands.
 function M.audit(environment, path)
   local file
   local function reopen()
@@ -92,12 +93,15 @@ function M.audit(environment, path)
   local function write(entry)
     write_line(line_of(entry))
   end
+  local writers = {}
   local function again(entry)
     if not is_plain(entry) then return nil end
     local before, between, after = parts_of(entry)
-    return function(seconds, wall)
-      write_line(core.timed_line(before, seconds, between, wall, after))
+    local kind = before .. between
+    writers[kind] = writers[kind] or function(seconds, wall, tail)
+      write_line(core.timed_line(before, seconds, between, wall, tail))
     end
+    return writers[kind], after
   end
   reopen()
   return write, reopen, again

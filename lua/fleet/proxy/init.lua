@@ -90,7 +90,7 @@ end
 -- What was begun as a usual command and turns out not to be one. It has entered.
 local function go_on(self, request, known, begun)
   local call = known.call
-  local ran, raised = pcall(answer, self, known.service, request, call.caller, nil, call.token, call.digest, request, begun)
+  local ran, raised = pcall(answer, self, known.way.service, request, call.caller, nil, call.token, call.digest, request, begun)
   usual.let_go(known, begun)
   if not ran then error(raised, 0) end
 end

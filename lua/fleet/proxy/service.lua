@@ -23,12 +23,11 @@ local telemetry = "create_fleet_telemetry_config"
 
 --- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil,
 --- audit_waits = whether that may wait, audit_again = of an audit that knows most of a line before: function(entry) →
---- function(seconds, wall) for the same entry at other times, or nil }
+--- write(seconds, wall, tail) for the same entry at other times, and the tail; or nil }
 function M.new(options)
   return setmetatable({
     clients = options.clients, timeout = options.timeout, audit = options.audit, audit_waits = options.audit_waits,
-    audit_again = options.audit and options.audit_again, queue = queues.new(options.limits), metrics = metrics.new(),
-    crowds = setmetatable({}, { __mode = "k" }), -- of fleet.proxy.usual, by the context of a client
+    audit_again = options.audit and options.audit_again, queue = queues.new(options.limits), metrics = metrics.new(), tellers = {},
   }, M)
 end
 
@@ -311,16 +310,39 @@ function M:tell(call, status, err, seconds, wall)
   if self.audit then self.audit(entry_of(call, status, outcome, kind, seconds, wall)) end
 end
 
---- The function that counts commands like that of the call, which are done and answered with 200, and writes them down:
---- fn(seconds, wall).
-function M:teller(call)
+-- told: a call.
+local function entry_teller(self)
   local metrics_of, audit = self.metrics, self.audit
-  local again = self.audit_again and self.audit_again(entry_of(call, 200, "done", "", 0, 0))
-  return function(seconds, wall)
+  return function(seconds, wall, call)
     metrics_of:done(seconds)
-    if again then return again(seconds, wall) end
     if audit then audit(entry_of(call, 200, "done", "", seconds, wall)) end
   end
+end
+
+local function line_teller(self, write)
+  local metrics_of = self.metrics
+  return function(seconds, wall, tail)
+    metrics_of:done(seconds)
+    write(seconds, wall, tail)
+  end
+end
+
+local function kept(self, key, make, write)
+  local tell = self.tellers[key]
+  if not tell then
+    tell = make(self, write)
+    self.tellers[key] = tell
+  end
+  return tell
+end
+
+--- The function that counts commands like that of the call, which are done and answered with 200, and writes them down:
+--- fn(seconds, wall, told), and what to tell it.
+function M:teller(call)
+  local again, write, tail = self.audit_again, nil, nil
+  if again then write, tail = again(entry_of(call, 200, "done", "", 0, 0)) end
+  if not write then return kept(self, false, entry_teller), call end
+  return kept(self, write, line_teller, write), tail
 end
 
 local kinds_of_refusal = { [403] = "forbidden", [404] = "not_found", [429] = "rate_limited" }
