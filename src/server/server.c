@@ -54,9 +54,10 @@ static int push_handler(lua_State *L, const struct server *s, const struct excha
   return 2;
 }
 
-/* server -> nothing. A handler that fails has answered 500. */
+/* server, its object -> nothing. A handler that fails has answered 500. */
 static int l_handle(lua_State *L) {
-  struct server *s = lua_touserdata(L, lua_upvalueindex(1));
+  struct server *s = lua_touserdata(L, 2);
+  lua_settop(L, 1);
   struct request *r = request_push(L, s);
   if (lua_pcall(L, push_handler(L, s, r->exchange), 0, 0) == LUA_OK) return 0;
   struct MHD_Response *sorry =
@@ -69,10 +70,10 @@ static int l_handle(lua_State *L) {
 /* The server is at index 1; the first error stays on the stack. */
 static void serve_queue(lua_State *L, struct server *s) {
   while (box_is_open(L, 1) && s->daemon.first) {
-    lua_pushlightuserdata(L, s);
-    lua_pushcclosure(L, l_handle, 1);
+    lua_pushcfunction(L, l_handle);
     lua_pushvalue(L, 1);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK && lua_gettop(L) > 2) lua_pop(L, 1);
+    lua_pushlightuserdata(L, s);
+    if (lua_pcall(L, 2, 0, 0) != LUA_OK && lua_gettop(L) > 2) lua_pop(L, 1);
   }
 }
 

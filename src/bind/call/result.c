@@ -91,9 +91,10 @@ static bool only_bytes(lua_State *L, struct bytes text) {
       memcmp(text.data + text.size - sizeof tail + 1, tail, sizeof tail - 1) != 0)
     return false;
   struct buf *bytes = push_scratch(L);
+  int box = lua_gettop(L);
   bool good = buf_unbase64(bytes, (struct bytes){text.data + before, text.size - around});
   if (good) push_buf(L, bytes);
-  box_close(L, good ? -2 : -1);
+  box_spare(L, box);
   return good;
 }
 

@@ -139,7 +139,7 @@ void box_close(lua_State *L, int index) {
 
 /* ---- boxes that are used again ---- */
 
-enum { MOST_SPARES = 16 };
+enum { MOST_SPARES = 64 };
 
 struct spares { /* of one type; the boxes stand in the user value, a list */
   lua_Integer count;
@@ -213,7 +213,7 @@ struct buf *push_scratch(lua_State *L) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  struct buf *b = box_new(L, &scratch_type, sizeof *b, 0);
+  struct buf *b = push_spare(L, &scratch_type, sizeof *b, 0);
   box_open(L, -1);
   return b;
 }
