@@ -19,8 +19,10 @@ local kept = { 1, 3, 8, 20, 56, 61, 160 }
 -- hour, and the next night's plan was an hour too short. of 602: a car that had its level for two days left, came a minute after its
 -- check-in, and nothing stood in it for that night. of 1282, 1322: a stretch that ended in the hour that the clock shows twice ended when
 -- it was first shown, an hour short.
--- of 489: as of 1599. started 1999: the rate was told from the last three percent, and was a half too high. handled 1649: what the owner
--- stopped in a stretch was taken for stopped by it.
+-- handled 981: after long nights the plan for one that nobody had seen began in the evening, when the car comes, and it was looked for a
+-- quarter of an hour after that. of 1599, 489: a stretch ended in the minute in which the next one began, and ended that. handled 446:
+-- late cars were not looked for at the second stretch. started 1999: the rate was told from the last three percent, and was a half too
+-- high. handled 1649: what the owner stopped in a stretch was taken for stopped by it.
 local longer = { { "of", 7, 14 }, { "of", 11, 28 }, { "of", 161, 27 }, { "started", 1701, 18 }, { "older", 1041, 23 },
   { "of", 602, 22 }, { "of", 1282, 6 }, { "of", 1322, 6 }, { "handled", 981, 30 },
   { "of", 1599, 22 }, { "handled", 446, 15 }, { "of", 489, 5 }, { "started", 1999, 16 }, { "handled", 1649, 6 } }
@@ -28,8 +30,8 @@ local longer = { { "of", 7, 14 }, { "of", 11, 28 }, { "of", 161, 27 }, { "starte
 -- What cost too much, { kind, number, days }. older 16: a car that never sleeps was looked at by a pause that began anew whenever something
 -- had changed, also while it was not expected, or waited by itself. older 1941: one that had begun by its own schedule was woken, as it had
 -- slept a minute earlier. older 1405: when a cheap hour was over, the plan bought its reserve some minutes before the time that stood in
--- the car, and woke it for them.
-local dear = { { "older", 16, 20 }, { "older", 1941, 16 }, { "older", 1405, 24 } }
+-- the car, and woke it for them. of 933: a full car that slept was woken at a last stretch that was for the reserve.
+local dear = { { "older", 16, 20 }, { "older", 1941, 16 }, { "older", 1405, 24 }, { "of", 933, 30 } }
 
 -- Owners who interfere every other day. 7, 18: charging that the owner had begun between two looks was taken for the plan's. 27: a start
 -- two minutes before the check-in was taken for the check-in. 59: a start after our own one was taken for ours.

@@ -109,6 +109,13 @@ local function next_stretch(config, now, state)
   return first
 end
 
+-- Percent that will be missing at a moment, if the car charges in its stretches until then.
+local function missing_at(f, now, at)
+  local seconds = 0
+  for _, slot in ipairs(f.slots) do seconds = seconds + math.max(0, math.min(slot.to, at) - math.max(slot.from, now)) end
+  return f.missing - seconds / 3600 * f.rate
+end
+
 -- The next look, { at =, stage = }: at the check-in, or when the plan begins.
 local function next_look(config, now, state, f)
   local check = entries.seen(state, entries.check_in)
@@ -129,7 +136,7 @@ local function next_look(config, now, state, f)
   if coming and coming.at < look.at - look_after then look = coming end
   look = not f.known and unplanned_look(config, now, state, look) or look
   if f.known and state.seen.charge_state.charging_state == "NoPower" then look = { at = now + config.look_every, stage = "poll" } end
-  look.known = look.stage == "start" and f.known and f.missing > 0
+  look.known = look.stage == "start" and f.known and missing_at(f, now, look.at) > 1 -- else it may be full, and sleeps
   return look
 end
 
