@@ -109,26 +109,9 @@ function M.submit(method, request, ...)
   return nil, err, kind
 end
 
-local spare = M.waiter(false) -- nobody knows it, but where it has a token
-
---- Plans a read for fleet.call.usual and starts it where that can be done at once: its waiter, and what the engine's `read` gives.
---- may: false where it must not be started.
-function M.read(may, ...)
-  if spare.token then spare = M.waiter(false) end
-  local waiter = may and spare
-  return waiter, (engine or open()):read(waiter, ...)
-end
-
---- Starts what M.read has only planned, with the arguments of the engine's submit.
+--- Starts what the engine's `read` has only planned, with the arguments of its submit.
 function M.read_on(waiter, ...)
   return (engine or open()):submit(waiter, ...)
-end
-
---- The value of a waiter that M.read made and that was woken. The waiter is used again.
-function M.value(waiter)
-  local value = waiter.value
-  waiter.token, waiter.done, waiter.value, spare = false, false, false, waiter
-  return value
 end
 
 --- Ends the request of a waiter; it comes back as cancelled.

@@ -14,6 +14,7 @@ local unpack, close_coroutine, running = compat.unpack, compat.close_coroutine, 
 local coroutine = compat.coroutine
 local yield, resume = coroutine.yield, coroutine.resume
 local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
+M.tasks = task_of
 local alive = 0 -- tasks that have not ended
 
 -- ---- waiting ----
@@ -87,13 +88,15 @@ function M.exchange(method, ...)
   return await(waiter)
 end
 
---- Plans and perhaps starts a read (turns.read). Returns the task that will wait for it, if there is one, and what turns.read gives.
-function M.read(...)
-  local task = task_of[running()]
-  return task, turns.read(not (task and task.cancelled), ...)
+local spare = { waiter = turns.waiter(false) } -- nobody knows it, but where it has a token
+
+--- A waiter for the engine's `read`, which is given M.tasks, too.
+function M.spare_waiter()
+  if spare.waiter.token then spare.waiter = turns.waiter(false) end
+  return spare.waiter
 end
 
---- Waits for what M.read started: true, reply; or false, what was raised meanwhile.
+--- Waits for what the engine's `read` started: true, reply; or false, what was raised meanwhile. The waiter is used again.
 function M.reply(waiter, task)
   if task then
     waiter.task, task.waiter = task, waiter
@@ -103,7 +106,9 @@ function M.reply(waiter, task)
     local ran, raised = compat.pcall(turns.wait_outside, waiter)
     if not ran then return false, raised end
   end
-  return true, turns.value(waiter)
+  local reply = waiter.value
+  waiter.token, waiter.done, waiter.value, spare.waiter = false, false, false, waiter
+  return true, reply
 end
 
 -- ---- an error that nobody waits for ----

@@ -13,7 +13,8 @@ local tokens = require "fleet.oauth.tokens"
 local M = {}
 
 local value_in = core.value
-local read, read_on, reply_to, enter, leave = tasks.read, tasks.read_on, tasks.reply, tasks.enter, tasks.leave
+local engine, tasks_of, spare_waiter, read_on = tasks.engine, tasks.tasks, tasks.spare_waiter, tasks.read_on
+local reply_to, enter, leave = tasks.reply, tasks.enter, tasks.leave
 local bearer = "Authorization: Bearer "
 
 --- Whether calls of the row can be usual ones.
@@ -33,7 +34,7 @@ end
 
 -- Starts a read whose token the engine did not know. Returns the token, or nil where something must be asked or said first.
 local function start(waiter, request, context, token_kind, seconds)
-  local way = waiter and context.way
+  local way = context.way
   local token = way and tokens.at_hand(context, token_kind)
   local seconds_left = way and (seconds > 0 and seconds or way[2])
   return token and read_on(waiter, request, context.base_url, bearer .. token, way[1], seconds_left) and token
@@ -50,7 +51,8 @@ end
 function M.method(row, perform, answered)
   local pointer, token_kind, count = row.pointer, row.tokens[1], row.billing ~= "free" and billed.count or nil
   return function(handle, ...)
-    local task, waiter, request, sent, context, id, wanted_token, seconds = read(pointer, handle, ...)
+    local waiter = spare_waiter()
+    local request, sent, context, id, task, wanted_token, seconds = engine():read(tasks_of, waiter, pointer, handle, ...)
     local token
     if not sent then
       token = sent == false and not wanted_token and start(waiter, request, context, token_kind, seconds)

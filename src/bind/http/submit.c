@@ -200,16 +200,18 @@ static bool push_way(lua_State *L, int context) {
   return lua_isstring(L, -1);
 }
 
+enum { READ_TASKS = 2, READ_WAITER, READ_ROW, READ_HANDLE }; /* arguments of loop:read */
+
 static bool start_usual(lua_State *L, const struct request *request, int context) {
   struct err e = ERR_INIT;
   struct outgoing o;
-  if (request->token_kind != TOKEN_END || !request->written || !lua_istable(L, 2)) return false;
+  if (request->token_kind != TOKEN_END || !request->written) return false;
   if (!push_way(L, context)) return false;
   int line = lua_gettop(L);
   lua_getfield(L, context, "base_url");
   fill(L, &o, request, luaL_checkstring(L, -1), lua_tostring(L, line), line - WAY_LINE + WAY_SETTINGS);
   o.r.timeout = request->timeout > 0 ? request->timeout : luaL_checknumber(L, line - WAY_LINE + WAY_SECONDS);
-  return start_for(L, 1, 2, &o, &e);
+  return start_for(L, 1, READ_WAITER, &o, &e);
 }
 
 static bool serves(lua_State *L, struct loop *l, int context) {
@@ -217,26 +219,39 @@ static bool serves(lua_State *L, struct loop *l, int context) {
   return lua_tointeger(L, -1) == l->generation && !poller_forked(&l->shared->poller);
 }
 
-/* loop:read(waiter or false, row, handle, ...) -> request, whether it is on its way, context, id, the kind of
- * token that was asked for, timeout. core.plan, and where the client's way says how, loop:submit; nil for a
- * client of another generation. */
+/* Pushes the task that runs, or nil. A cancelled one may not begin anything. */
+static bool push_task(lua_State *L) {
+  lua_pushthread(L);
+  if (lua_rawget(L, READ_TASKS) != LUA_TTABLE) return true;
+  lua_getfield(L, -1, "cancelled");
+  bool cancelled = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return !cancelled;
+}
+
+/* loop:read(tasks by their coroutines, waiter, row, handle, ...) -> request, whether it is on its way,
+ * context, id, the task that runs or nil, the kind of token that was asked for, timeout. core.plan, and where
+ * the client's way says how, loop:submit; in place of whether, nil for a client of another generation and in
+ * a task that was cancelled. */
 int loop_l_read(lua_State *L) {
   struct loop *l = box_check(L, 1, &loop_type);
-  const struct request *request = push_plan(L, 3);
-  int box = lua_gettop(L), context = box + 1;
+  luaL_checktype(L, READ_TASKS, LUA_TTABLE);
+  luaL_checktype(L, READ_WAITER, LUA_TTABLE);
+  const struct request *request = push_plan(L, READ_ROW);
+  int box = lua_gettop(L), context = box + 1, last = box + 3;
   luaL_checkstack(L, 20, "request");
-  handle_push_of(L, 4, request->row);
-  bool served = serves(L, l, context), sent = served && start_usual(L, request, context);
-  lua_settop(L, context + 1);
-  if (served)
+  handle_push_of(L, READ_HANDLE, request->row);
+  bool may = push_task(L) && serves(L, l, context), sent = may && start_usual(L, request, context);
+  lua_settop(L, last);
+  if (may)
     lua_pushboolean(L, sent);
   else
     lua_pushnil(L);
   lua_insert(L, context);
-  if (sent) return 4;
+  if (sent) return 5;
   lua_pushstring(L, token_kind_names[request->token_kind]);
   lua_pushnumber(L, request->timeout);
-  return 6;
+  return 7;
 }
 
 static void read_headers(lua_State *L, int index, struct outgoing *o) {
