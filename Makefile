@@ -29,7 +29,7 @@ VARIANT_FLAGS_fault = -O1 -DFLEET_FAULT_POINTS
 VARIANT_FLAGS_tsan  = -O1 -fsanitize=thread
 # On 32 bits: files of file systems with large numbers, and clocks after 2038. No time of the C library crosses into another's.
 LARGE = -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(LARGE) -fPIC -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(LARGE) -fPIC -fno-plt -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
 INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
 SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now $(LDFLAGS)
