@@ -1,6 +1,7 @@
 -- What a rehearsal notes as it goes: energy, where it came from, what it cost, and whether the car was ready.
 
 local clock = require "fleet.sim.rehearsal.clock"
+local physics = require "fleet.sim.physics"
 
 local M = {}
 
@@ -21,11 +22,19 @@ local function price_at(stage, at)
   return own and require("fleet.sim.tariff").price(own, at + stage.zone:offset(math.floor(at))) or nil
 end
 
+-- The car's clock follows the place. It is set before the moment that it shows then: what would begin in an hour that is left out does not.
+local function set_clock(stage, at)
+  local config, offset = stage.car.sections.vehicle_config, stage.zone:offset(math.floor(at))
+  if config.utc_offset == offset then return end
+  physics.advance(stage.car, at - 1)
+  config.utc_offset = offset
+end
+
 --- What was charged since the last look: by the sun as far as the house left some of it, the rest is bought.
 function M.energy(stage)
   local at = clock.now()
+  set_clock(stage, at)
   stage.service:catch_up()
-  stage.car.sections.vehicle_config.utc_offset = stage.zone:offset(math.floor(at)) -- the car's clock follows the place
   local kwh = (stage.car.charged_kwh or 0) - stage.charged
   stage.charged = stage.car.charged_kwh or 0
   local seconds = at - stage.measured
