@@ -117,6 +117,20 @@ describe("the descriptor", function()
     assert.is_false(loop.dirty())
   end)
 
+  -- Seconds are a limit, but where they are what the loop itself has just told.
+  it("is waited for no longer than asked, whatever was told before an earlier step", function()
+    local engine = core.loop(1)
+    local waiter = { token = false, transfer = false, done = false }
+    assert(engine:submit_raw(waiter, { method = "GET", url = server.url .. "/silent" }, core.settings {}, 5))
+    assert.equal(0, engine:timeout()) -- a new request begins with a timer
+    assert.is_nil((engine:step()))
+    for _ = 1, 5 do engine:wait(0) end
+    assert.is_nil((engine:step())) -- else its time is over
+    engine:cancel(waiter)
+    assert.equal(waiter, (engine:step()))
+    engine:close()
+  end)
+
   it("is ready as long as something waits to be done, and quiet when nothing does", function()
     turn_until(function()
       loop.step()

@@ -466,6 +466,31 @@ describe("a server that is gone", function()
   end)
 end)
 
+describe("a request through a proxy", function()
+  -- Its way to the proxy may be TLS, and the thread that asks for the proxy's address has what was held when it was made.
+  it("holds SIGPIPE as long as it runs, also for an address that is plain HTTP", function()
+    local child = io.popen("exec " .. process.lua .. " -e " .. process.quote(string.format([[
+      io.write(io.open("/proc/self/stat"):read("*n"), "\n")
+      io.flush()
+      local client = require("fleet").new { token = "t", base_url = "http://127.0.0.1:9/silent", proxy = "%s", timeout = 60 }
+      client:vehicle("5YJ3FLEE9RF000001"):info()
+    ]], server.url)))
+    local pid = child:read("*n")
+    local held
+    for _ = 1, 3000 do
+      local status = io.open("/proc/" .. pid .. "/status")
+      local mask = status and status:read("a"):match("SigBlk:%s*(%x+)")
+      if status then status:close() end
+      held = mask and math.floor(tonumber(mask, 16) / 2 ^ 12) % 2 == 1
+      if held or not mask then break end
+      os.execute("sleep 0.01")
+    end
+    os.execute("kill " .. pid)
+    child:close()
+    assert.is_true(held)
+  end)
+end)
+
 describe("a sink", function()
   it("takes the body of a good reply", function()
     local path = process.temporary("sink") .. "/file"

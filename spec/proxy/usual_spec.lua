@@ -231,6 +231,36 @@ describe("a usual command", function()
     assert.equal(4, #sim.ran)
   end)
 
+  it("after which the counters could not be written is unknown, and holds nothing", function()
+    local proxy, client = open({ audit_waits = false })
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
+    local context = core.context(client)
+    local after_call, raised = context.after_call, 0
+    context.after_call = function()
+      raised = raised + 1
+      error("not enough memory", 0)
+    end
+    context.meter.written = -math.huge
+    local reply = ask(proxy, "honk_horn")
+    context.after_call = after_call
+    assert.same({ 500, "unknown", 2, 1 }, { reply.status, reply.headers["x-fleet-outcome"], begun, raised })
+    assert.same({ 0, 0, 0, 0 }, { proxy.in_flight, proxy.service.metrics.in_flight, context.under_way, proxy.service.clients.users })
+    assert.equal(200, ask(proxy, "honk_horn").status)
+    assert.equal(4, #sim.ran)
+  end)
+
+  it("of which the audit cannot be told is counted as what its caller is told", function()
+    local fails = false
+    local proxy = open { audit_waits = false, audit = function() if fails then error("no room", 0) end end }
+    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
+    fails = true
+    assert.equal(500, ask(proxy, "honk_horn").status)
+    assert.equal(2, begun)
+    assert.matches('fleet_proxy_commands_total{outcome="done",kind=""} 3', text_of(proxy), 1, true)
+    assert.matches('fleet_proxy_requests_total{status="200"} 2', text_of(proxy), 1, true)
+    assert.matches('fleet_proxy_requests_total{status="500"} 1', text_of(proxy), 1, true)
+  end)
+
   -- Where something may be raised between the reply of a command that turns out not to be usual and the end of its call.
   local mistakes = {
     ["when its request is read again"] = function(proxy)

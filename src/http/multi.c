@@ -63,9 +63,10 @@ static bool open_pool(struct http *h, struct pool *p) {
   return false;
 }
 
-/* Connections outlive their requests: what one of them may do stays possible. */
+/* Connections outlive their requests: what one of them may do stays possible. A proxy may be spoken to over
+ * TLS, and the thread that asks for its address holds only what was held when it was made. */
 static bool may_use_tls(const struct http_request *r) {
-  return r->environment_proxy || !text_starts(r->url, strlen(r->url), "http://");
+  return r->proxy || r->environment_proxy || !text_starts(r->url, strlen(r->url), "http://");
 }
 
 static bool start(struct http *h, struct http_transfer *t, const struct http_request *r) {

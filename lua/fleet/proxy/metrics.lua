@@ -23,6 +23,7 @@ function M.new()
   local known = registry.new(rows)
   return setmetatable({
     registry = known, took = known:putter "fleet_proxy_command_seconds", in_flight = 0, statuses = {}, ended = {}, usual = 0,
+    usual_answered = 0,
   }, M)
 end
 
@@ -43,18 +44,19 @@ function M:command(outcome, kind, seconds)
   self.took(seconds)
 end
 
---- A command was done, and answered with 200: the two above in one.
+--- A command was done that is answered with 200. Who has answered it adds one to `usual_answered`.
 function M:done(seconds)
   self.usual = self.usual + 1
   self.took(seconds)
 end
 
 local function count_usual(self)
-  if self.usual == 0 then return end
-  self.ended.done = self.ended.done or {}
-  count(self.ended.done, "", self.usual)
-  count(self.statuses, 200, self.usual)
-  self.usual = 0
+  if self.usual > 0 then
+    self.ended.done = self.ended.done or {}
+    count(self.ended.done, "", self.usual)
+  end
+  if self.usual_answered > 0 then count(self.statuses, 200, self.usual_answered) end
+  self.usual, self.usual_answered = 0, 0
 end
 
 local function hand_over(self)

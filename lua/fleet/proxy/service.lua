@@ -316,6 +316,7 @@ local function entry_teller(self)
   return function(seconds, wall, call)
     metrics_of:done(seconds)
     if audit then audit(entry_of(call, 200, "done", "", seconds, wall)) end
+    metrics_of.usual_answered = metrics_of.usual_answered + 1
   end
 end
 
@@ -324,6 +325,7 @@ local function line_teller(self, write)
   return function(seconds, wall, tail)
     metrics_of:done(seconds)
     write(seconds, wall, tail)
+    metrics_of.usual_answered = metrics_of.usual_answered + 1
   end
 end
 

@@ -226,8 +226,10 @@ local function release(work, now, wall)
   way.queue:leave(known.vin)
   metrics.in_flight, proxy.in_flight = metrics.in_flight - 1, proxy.in_flight - 1
   left(way, known.slot, work, now, wall)
-  if way.writes or way.meter.due then way.context.after_call() end
+  local ran, raised = true, nil
+  if way.writes or way.meter.due then ran, raised = protected(way.context.after_call) end
   leave(way)
+  if not ran then error(raised, 0) end
 end
 
 local function done(work, way, seconds, now, wall)

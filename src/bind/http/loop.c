@@ -1,6 +1,7 @@
 #include "bind/call/reply.h"
 #include "bind/http/loop.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -45,11 +46,14 @@ static void wait_for(struct loop *l, double seconds) {
   l->stepped = true;
 }
 
-/* loop:wait(seconds or nil) */
+/* loop:wait(seconds or nil). What loop:timeout told holds for the wait or the turn that follows, and no
+ * longer: the same seconds are a limit later. */
 static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = luaL_optnumber(L, 2, -1);
-  wait_for(l, seconds == l->told ? l->own : seconds);
+  double limit = seconds == l->told ? l->own : seconds;
+  l->told = NAN;
+  wait_for(l, limit);
   return 0;
 }
 
@@ -87,6 +91,7 @@ static int l_take(lua_State *L) {
 
 static int step(lua_State *L, struct loop *l) {
   l->stepped = false;
+  l->told = NAN;
   untaken_told(&l->untaken);
   push_finished(L, l);
   lua_pushboolean(L, http_finished(l->shared->http));
