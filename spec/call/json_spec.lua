@@ -1,3 +1,4 @@
+local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local process = require "spec.support.harness.process"
 local signing = require "spec.support.fixtures.signing"
@@ -228,6 +229,26 @@ describe("any text", function()
     local text = '{"id":12345678901234567,"a":null,"n":-1000000000000000,"l":[null,1234567890123456789012,5]}'
     assert.same({ id = "12345678901234567", n = "-1000000000000000", l = { core.null, "1234567890123456789012", 5 } },
       core.json_decode(text, "id"))
+  end)
+end)
+
+describe("a finaliser of the host's that reads JSON", function()
+  it("changes nothing of what is being read", function()
+    local members, others, inside = {}, {}, false
+    for i = 1, 60 do members[i], others[i] = string.format('"m%d":%d,"z":null', i, i), string.format('"other%d":null,"n":"%d"', i, i) end
+    local text, other = '{"z":null,' .. table.concat(members, ",") .. "}", '{"a":null,' .. table.concat(others, ",") .. "}"
+    local mt = {}
+    function mt.__gc()
+      if inside then return end
+      inside = true
+      core.json_decode(other)
+      inside = false
+    end
+    for i = 1, 2000 do
+      for _ = 1, 3 do compat.finalised({}, mt) end
+      local value = core.json_decode(text .. string.rep(" ", i))
+      assert.is_true(value and value.m1 == 1 and value.m60 == 60 and value.other1 == nil)
+    end
   end)
 end)
 

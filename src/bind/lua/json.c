@@ -229,6 +229,19 @@ static bool push_prepared(lua_State *L, struct reader *r, struct bytes text, con
   return good;
 }
 
+/* The same where Lua runs finalisers before it copies a text: what they read comes to stand in another
+ * buffer. */
+static bool push_prepared_aside(lua_State *L, struct bytes text, const char *ids, struct json_steps *steps) {
+  struct buf *own = push_scratch(L);
+  int holder = lua_gettop(L);
+  struct bytes prepared = json_prepare(text, ids, own, steps);
+  bool good = buf_ok(own);
+  if (good) push_text(L, prepared);
+  box_close(L, holder);
+  lua_remove(L, holder);
+  return good;
+}
+
 /* The text that is to be read, mended where that is needed; holder is a box for it, which stays on the stack
  * as long as the steps are followed. */
 static struct bytes mended(lua_State *L, struct bytes text) {
@@ -243,7 +256,9 @@ static struct bytes mended(lua_State *L, struct bytes text) {
 static bool decode_and_tidy(lua_State *L, struct bytes text, struct tidier *t) {
   struct json_steps steps;
   struct reader *r = the_reader(L);
-  if (!push_prepared(L, r, text, t->ids, &steps) || !decode(L, r)) return false;
+  bool prepared = LUA_VERSION_NUM < 503 ? push_prepared_aside(L, text, t->ids, &steps)
+                                        : push_prepared(L, r, text, t->ids, &steps);
+  if (!prepared || !decode(L, r)) return false;
   luaL_checkstack(L, 8, "JSON");
   if (lua_istable(L, -1) && steps.untold)
     tidy(t, lua_gettop(L));
