@@ -130,6 +130,22 @@ describe("a usual command", function()
     assert.same({ "set_charge_limit", "set_charge_limit" }, sim.ran) -- the second one had nothing to change
   end)
 
+  it("may be repeated where its own request says so, whatever another of its name says", function()
+    local schedule = '"days_of_week":"All","enabled":true,"start_enabled":false,"end_enabled":false,"lat":52.5,"lon":13.4}'
+    local with_id, without = '{"id":7,' .. schedule, "{" .. schedule
+    local proxy, client = open()
+    assert.equal(200, ask(proxy, "add_charge_schedule", with_id).status)
+    local methods, seen = getmetatable(core.context(client).sessions.infotainment[served.VIN].session).__index, {}
+    local send = methods.send
+    finally(function() methods.send = send end)
+    function methods.send(session, request, row, now, repeatable, ...)
+      seen[#seen + 1] = repeatable
+      return send(session, request, row, now, repeatable, ...)
+    end
+    for _, body in ipairs { with_id, without, without } do assert.equal(200, ask(proxy, "add_charge_schedule", body).status) end
+    assert.same({ true, false }, seen)
+  end)
+
   it("is none with another secret, a key, a limit of calls, a secret in its body, or a user who tells who asks", function()
     local proxy = open()
     ask(proxy, "honk_horn")

@@ -66,26 +66,26 @@ end
 -- What commands to different vehicles have in common is known once for all of them: at each command of another vehicle the processor
 -- would have to fetch it anew.
 
-local function new_way(service, context, row, idempotent)
+local function new_way(service, context, row)
   local billed = prices.billed(envelope_row.billing, 200, true)
   local counter, counter_waits = counter_of(context, billed)
   return {
     service = service, users = service.clients, queue = service.queue, metrics = service.metrics, timeout = service.timeout,
     context = context, obedient = context.obedient, settings = send.settings(context), meter = context.meter,
     writes = context.store:delays(), class = billed and envelope_row.billing, count = counter,
-    token_kind = row.tokens[1], line = context.config.token and bearer .. context.config.token, idempotent = idempotent,
+    token_kind = row.tokens[1], line = context.config.token and bearer .. context.config.token,
     waits = counter_waits or service.audit_waits, inside = 0,
   }
 end
 
 -- They stand in the client's context, and end with it or with the service.
-local function way_of(service, context, row, idempotent)
+local function way_of(service, context, row)
   local ways = rawget(context, "proxy_ways")
   if not ways or ways.service ~= service then
     ways = { service = service }
     context.proxy_ways = ways
   end
-  ways[row] = ways[row] or new_way(service, context, row, idempotent)
+  ways[row] = ways[row] or new_way(service, context, row)
   return ways[row]
 end
 
@@ -101,8 +101,8 @@ function M.known(proxy, call, asked)
   local lasts = lasting(call)
   local tell, told = service:teller(lasts)
   return {
-    way = way_of(service, context, row, idempotent), call = lasts, authorization = asked.headers.authorization, body = asked.body,
-    vin = vin, slot = slot, request = request, place = queues.new_place(), tell = tell, told = told, work = nil,
+    way = way_of(service, context, row), call = lasts, authorization = asked.headers.authorization, body = asked.body,
+    idempotent = idempotent, vin = vin, slot = slot, request = request, place = queues.new_place(), tell = tell, told = told, work = nil,
   }
 end
 
@@ -179,7 +179,7 @@ local function start(proxy, request, known, line)
   known.work = nil
   way.queue:enter_free(known.vin, known.place) -- needs memory, so that it comes before what would have to be given back
   enter(way)
-  local ran, envelope_request, id = pcall(send_it, session, known.request, envelope, now, way.idempotent, tasks.engine(), work,
+  local ran, envelope_request, id = pcall(send_it, session, known.request, envelope, now, known.idempotent, tasks.engine(), work,
     way.context.base_url, line, way.settings, way.timeout)
   if not ran or not envelope_request then
     let_go(known, way)
