@@ -12,7 +12,7 @@ function M:is_empty()
   return self.first == nil
 end
 
---- waiter: of loop.lua; who gives up sets its field left.
+--- waiter: of loop.lua; who gives up sets its field done, for which there is room.
 function M:join(waiter)
   if self.last then self.last.following = waiter else self.first = waiter end
   self.last = waiter
@@ -21,7 +21,7 @@ end
 --- Takes the first who still waits out of the line; or nil.
 function M:next()
   local waiter = self.first
-  while waiter and (waiter.left or waiter.done) do waiter = waiter.following end
+  while waiter and waiter.done do waiter = waiter.following end
   self.first = waiter and waiter.following
   if not self.first then self.last = nil end
   return waiter

@@ -27,7 +27,7 @@ function width:take()
     local ran, failure = pcall(task.await, waiter)
     if not ran then
       if waiter.value then self:give_back() end -- the place came together with the end
-      waiter.left = true
+      waiter.done = true
       error(failure, 0)
     end
   end

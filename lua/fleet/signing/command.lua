@@ -155,6 +155,7 @@ end
 local function visit(call, act)
   call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
   call.answered, call.answered_wall = nil, nil
+  call.visit = false -- there is room for it before there is something to lose
   local turns, real, now, wall = call.turns, call.real, call.now, call.wall
   if tasks.turns() ~= turns then turns, real, now, wall = tasks.turns(), tasks.times() end
   local deadline = now + math.max(call.deadline - real, 0)

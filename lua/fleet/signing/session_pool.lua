@@ -214,7 +214,7 @@ function M.enter(context, vin, domain, deadline, now)
   local slot, visit = slot_for(context, vin, domain), tasks.waiter()
   local ran, ok, err, kind = pcall(lock_and_take, context, slot, visit, deadline, now)
   if ran and ok then return slot, visit end
-  visit.left = true -- also when the task was cancelled before it began to wait
+  visit.done = true -- also when the task was cancelled before it began to wait
   if slot.holder == visit and slot.lease and slot.users == 0 then give_back(context, slot) end
   unlock(slot, visit)
   if not ran then error(ok, 0) end -- the task was cancelled
