@@ -273,3 +273,31 @@ describe("the rate of a battery", function()
     assert.equal(12, battery.rate(config, memory, charging(60, 100, 24), 2))
   end)
 end)
+
+describe("what is learned of a stay", function()
+  local stays = require "fleet.automation.charging.stays"
+  local zone = { localtime = function(_, at) return { hour = math.floor(at / 3600) % 24, min = math.floor(at / 60) % 60 } end }
+  local config = { level = 80, capacity_kwh = 75, local_zone = zone }
+  local rate = 8 -- percent per hour: 6 kW
+
+  local function learned(charge, since)
+    local memory = {}
+    stays.note(config, memory, charge, 23 * 3600, since, rate)
+    return { memory.stays[1].at / 60, memory.stays[1].missing }
+  end
+
+  it("is told by what was added, also where it is full when it is found: it came before it began", function()
+    assert.same({ 21, 16 }, learned { charging_state = "Complete", battery_level = 80, charge_energy_added = 12 })
+    assert.same({ 21, 26 }, learned { charging_state = "Charging", battery_level = 70, charge_energy_added = 12,
+      charger_actual_current = 26, charger_voltage = 6000 / 26 })
+  end)
+
+  it("is not earlier than it was last seen elsewhere, whatever an earlier charge has added", function()
+    assert.same({ 22, 8 }, learned({ charging_state = "Complete", battery_level = 80, charge_energy_added = 12 }, 22 * 3600))
+  end)
+
+  it("is nothing where it has not charged in this stay, or does not tell it", function()
+    assert.same({ 23, 20 }, learned { charging_state = "Stopped", battery_level = 60, charge_energy_added = 12 })
+    assert.same({ 23, 0 }, learned { charging_state = "Complete", battery_level = 80 })
+  end)
+end)

@@ -20,7 +20,7 @@ end
 local function learn(config, state, m, before, arrival)
   if not m.plugged or m.since == before.since and before.plugged then return end
   local charge, at = state.seen.charge_state, state.at.charge_state
-  stays.note(config, state.memory, charge, at, before.seen_without, battery.rate(config, state.memory, charge, at), arrival)
+  stays.note(config, state.memory, charge, at, before.at, battery.rate(config, state.memory, charge, at), arrival)
 end
 
 --- Reads the last live look. expected: what the car does now is by our own doing. arrival: see stays.note.
@@ -28,7 +28,7 @@ function M.read(config, now, state, deadline, expected, arrival)
   local m = state.memory.session or {}
   state.memory.session = m
   if m.manual and m.manual.ends and now >= m.manual.ends then manual_override.forget(m) end
-  local before = { plugged = m.plugged, since = m.since, seen_without = m.plugged == false and m.at or nil }
+  local before = { plugged = m.plugged, since = m.since, at = m.at }
   manual_override.read(m, state, expected or M.others_charge(config, now, state))
   if state.seen.charge_state and state.at.charge_state then learn(config, state, m, before, arrival) end
   if m.manual and not m.manual.ends then m.manual.ends = deadline end

@@ -25,16 +25,22 @@ local function minutes_of(zone, at)
   return t.hour * 60 + t.min
 end
 
---- Notes that a stay was found to have begun. since: when the car was last seen without the cable, or nil. rate: percent per hour.
+-- When the charging of a stay that has just been found began: what is full has ended it since, and has taken as long as what it added.
+local function charged_since(config, charge, at, rate)
+  local added = number(charge.charge_energy_added)
+  if charge.charging_state ~= "Complete" or not added then return M.began(charge, at) end
+  return at - added / config.capacity_kwh * 100 / rate * 3600
+end
+
+--- Notes that a stay was found to have begun. since: when the car was last seen before it, or nil. rate: percent per hour.
 --- arrival(began): minutes after midnight at which the car came, where charging that began then does not tell it.
 function M.note(config, memory, charge, at, since, rate, arrival)
   local list = memory.stays or {}
   memory.stays = list
-  local from = math.max(M.began(charge, at), since or 0)
-  local charged = manual_override.is_charging(charge) and (at - from) / 3600 * rate or 0
+  local from = math.max(charged_since(config, charge, at, rate), since or 0)
   list[#list + 1] = {
     at = arrival and arrival(from) or minutes_of(config.local_zone, from),
-    missing = math.max(0, config.level - charge.battery_level + charged),
+    missing = math.max(0, config.level - charge.battery_level + (at - from) / 3600 * rate),
   }
   while #list > kept do table.remove(list, 1) end
 end
