@@ -820,6 +820,17 @@ describe("what is in flight", function()
     assert.same({}, fleet.drain())
   end)
 
+  it("is counted down when what a call adds up cannot be kept, so that its client can close", function()
+    local car = seam.car(seam.done)
+    local context = core.context(car)
+    local after_call = context.after_call
+    context.after_call = function() error("not enough memory", 0) end
+    assert.error_matches(function() car:honk_horn() end, "not enough memory")
+    context.after_call = after_call
+    assert.equal(0, context.under_way)
+    assert.same({}, fleet.drain())
+  end)
+
   it("is counted down when its task is cancelled between two attempts", function()
     local time = virtual.install()
     local err, task

@@ -35,9 +35,9 @@ local function concluded(call, ran, value, err, kind)
   if not ran then err = failure.interrupted(call, value) end
   if err then keep_unknown(call, err) else mark_uncertain(call, value) end
   tasks.leave(err)
-  call.context.after_call()
+  local kept, raised = pcall(call.context.after_call)
   call.context.let_go()
-  if not ran then error(err, 0) end
+  if not (ran and kept) then error(ran and raised or err, 0) end
   return value, err, kind
 end
 

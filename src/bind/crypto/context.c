@@ -2,11 +2,20 @@
 #include "crypto/digest.h"
 #include "crypto/random.h"
 
+struct lent {
+  struct buf buf;
+  bool being_pushed;
+};
+
 /* Not a box: it belongs to the state and not to anybody who could close it. */
 struct shared {
   struct crypto *crypto;
-  struct buf buffer, payload;
+  struct lent buffer, payload;
 };
+
+/* Lua before 5.3 runs finalisers of the host's before it copies a text, and they may need the buffer that the
+ * text stands in. */
+static const bool copies_late = LUA_VERSION_NUM < 503;
 
 static const char shared_key;
 
@@ -14,8 +23,8 @@ static int l_shared_gc(lua_State *L) {
   struct shared *s = lua_touserdata(L, 1);
   crypto_unref(s->crypto);
   s->crypto = NULL;
-  buf_free(&s->buffer);
-  buf_free(&s->payload);
+  buf_free(&s->buffer.buf);
+  buf_free(&s->payload.buf);
   return 0;
 }
 
@@ -32,20 +41,34 @@ struct crypto *state_crypto(lua_State *L, struct err *e) {
   return s->crypto;
 }
 
+static struct buf *lend(lua_State *L, struct lent *l) {
+  if (l->being_pushed) return push_scratch(L);
+  buf_clear(&l->buf);
+  return &l->buf;
+}
+
 struct buf *state_buffer(lua_State *L) {
-  struct shared *s = shared_of(L);
-  buf_clear(&s->buffer);
-  return &s->buffer;
+  return lend(L, &shared_of(L)->buffer);
 }
 
 struct buf *state_payload(lua_State *L) {
+  return lend(L, &shared_of(L)->payload);
+}
+
+/* Where memory ends meanwhile the buffer stays lent, and others stand in for it. */
+static void push_guarded(lua_State *L, struct buf *b) {
   struct shared *s = shared_of(L);
-  buf_clear(&s->payload);
-  return &s->payload;
+  struct lent *l = b == &s->buffer.buf ? &s->buffer : b == &s->payload.buf ? &s->payload : NULL;
+  if (l) l->being_pushed = true;
+  push_buf(L, b);
+  if (l) l->being_pushed = false;
 }
 
 void push_whole(lua_State *L, struct buf *b) {
-  push_buf(L, b);
+  if (copies_late)
+    push_guarded(L, b);
+  else
+    push_buf(L, b);
   if (b->capacity > 4096)
     buf_free(b);
   else
@@ -54,7 +77,7 @@ void push_whole(lua_State *L, struct buf *b) {
 
 static void open_shared(lua_State *L) {
   struct shared *s = lua_newuserdatauv(L, sizeof *s, 0);
-  *s = (struct shared){NULL, BUF_INIT, BUF_INIT};
+  *s = (struct shared){NULL, {BUF_INIT, false}, {BUF_INIT, false}};
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, l_shared_gc);
   lua_setfield(L, -2, "__gc");

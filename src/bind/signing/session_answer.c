@@ -124,7 +124,8 @@ static int push_read(lua_State *L, const struct session_box *h, struct bytes in,
                      const struct request *command, bool *done) {
   struct err e = ERR_INIT;
   struct answer a;
-  struct buf *payload = state_payload(L);
+  struct buf *payload =
+      command ? state_payload(L) : push_scratch(L); /* data become tables while they are read */
   bool opened = session_open(h->session, in, now, &a, payload, &e);
   if (a.matched && !bytes_equal(id, (struct bytes){a.id, UUID_SIZE})) return push_other_answer(L, a.resynced);
   if (!opened) {

@@ -22,9 +22,11 @@ static bool has_own_random(lua_State *L) {
 static bool fill_message_random(lua_State *L, const struct session_box *h, bool nonce,
                                 struct message_random *r, struct err *e) {
   if (!has_own_random(L)) return crypto_random(h->crypto, r, sizeof *r, e);
-  return fill_random(L, 1, h->crypto, r->address, ADDRESS_SIZE, e) &&
-         fill_random(L, 1, h->crypto, r->uuid, UUID_SIZE, e) &&
-         (!nonce || fill_random(L, 1, h->crypto, r->nonce, NONCE_SIZE, e));
+  bool filled = fill_random(L, 1, h->crypto, r->address, ADDRESS_SIZE, e) &&
+                fill_random(L, 1, h->crypto, r->uuid, UUID_SIZE, e) &&
+                (!nonce || fill_random(L, 1, h->crypto, r->nonce, NONCE_SIZE, e));
+  check_session(L); /* the caller's function may have closed it */
+  return filled;
 }
 
 static double lifetime_option(lua_State *L, int index) {
@@ -143,9 +145,10 @@ int session_l_command(lua_State *L) {
   double now = read_mono(L, 1);
   bool ok = may_carry(h, row, unpublished_option(L, 4), &e) &&
             fill_message_random(L, h, o.method == METHOD_GCM, &r, &e);
-  struct buf *payload = state_payload(L), *message = state_buffer(L);
-  ok = ok && command_payload(L, row, lua_isnil(L, 3) ? 0 : 3, payload, &e) &&
-       session_sign(h->session, buf_bytes(payload), &o, &r, now, message, &e);
+  struct buf *payload = state_payload(L);
+  ok = ok && command_payload(L, row, lua_isnil(L, 3) ? 0 : 3, payload, &e);
+  struct buf *message = state_buffer(L);
+  ok = ok && session_sign(h->session, buf_bytes(payload), &o, &r, now, message, &e);
   buf_clear(payload);
   if (!ok) return push_not_sent(L, &e);
   buf_base64(payload, buf_bytes(message));
@@ -168,17 +171,16 @@ static void write_target(struct buf *target, const struct row *row, struct bytes
   buf_text_add(target, to + 1);
 }
 
-/* Pushes the request; label: what failures call it. */
-static void push_envelope(lua_State *L, const struct session_box *h, const struct row *row, const char *label,
-                          struct bytes message) {
-  struct request *envelope = request_new(L, row);
+/* label: what failures call it. */
+static void write_envelope(struct request *envelope, const struct session_box *h, const char *label,
+                           struct bytes message) {
+  const struct row *row = envelope->row;
   write_target(&envelope->target, row, session_vin(h->session));
   buf_text_add(&envelope->body, "{\"routable_message\":\"");
   buf_base64(&envelope->body, message);
   buf_text_add(&envelope->body, "\"}");
   envelope->has_body = envelope->written = true;
   envelope->label = label;
-  if (!buf_ok(&envelope->target) || !buf_ok(&envelope->body)) luaL_error(L, "out of memory");
 }
 
 /* The planned command, or NULL for bytes that the module made itself. */
@@ -190,12 +192,13 @@ static const char *label_of(const struct request *command, const struct row *row
   return command ? command->row->name : row->name;
 }
 
-static int push_signed(lua_State *L, const struct session_box *h, const struct row *row, const char *label,
-                       struct buf *message, const struct message_random *r) {
-  push_envelope(L, h, row, label, buf_bytes(message));
+/* The envelope was made before the message: making anything may run a finaliser of the host's, which may
+ * sign. */
+static void fill_envelope(lua_State *L, struct request *envelope, const struct session_box *h,
+                          const char *label, struct buf *message) {
+  write_envelope(envelope, h, label, buf_bytes(message));
   buf_clear(message);
-  lua_pushlstring(L, (const char *)r->uuid, UUID_SIZE);
-  return 2;
+  if (!buf_ok(&envelope->target) || !buf_ok(&envelope->body)) luaL_error(L, "out of memory");
 }
 
 /* session:handshake_request(command, row, now) -> the request that carries a handshake for it */
@@ -207,36 +210,42 @@ int session_l_handshake_request(lua_State *L) {
   struct message_random r;
   double now = luaL_checknumber(L, 4);
   if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
+  struct request *envelope = request_new(L, row);
+  h = check_session(L);
   struct buf *message = state_buffer(L);
   if (!session_handshake(h->session, &r, now, message, &e)) return push_not_sent(L, &e);
-  push_signed(L, h, row, label_of(command, row), message, &r);
-  lua_pop(L, 1);
+  fill_envelope(L, envelope, h, label_of(command, row), message);
   return 1;
 }
 
-/* Pushes the request that carries the command at index 2 signed, and the message's id; false: e says why. */
-static bool push_signed_request(lua_State *L, const struct session_box *h, const struct row *row, double now,
-                                struct err *e) {
+/* Pushes the request that carries the command at index 2 signed with the session at 1, and the message's id;
+ * false: e says why. */
+static bool push_signed_request(lua_State *L, const struct row *row, double now, struct err *e) {
   const struct request *command = command_at(L, 2);
   struct message_random r;
-  if (!fill_message_random(L, h, false, &r, e)) return false;
-  struct buf *payload = state_payload(L), *message = state_buffer(L);
+  if (!fill_message_random(L, check_session(L), false, &r, e)) return false;
+  struct request *envelope = request_new(L, row);
+  const struct session_box *h = check_session(L); /* what that ran may have closed it */
+  struct buf *payload = state_payload(L);
   bool ok = !command || request_payload(L, 2, payload, e);
   struct bytes bytes = command ? buf_bytes(payload) : check_bytes(L, 2);
+  struct buf *message = state_buffer(L);
   ok = ok && session_sign(h->session, bytes, &usual_options, &r, now, message, e);
   buf_clear(payload);
-  if (ok) push_signed(L, h, row, label_of(command, row), message, &r);
-  return ok;
+  if (!ok) return false;
+  fill_envelope(L, envelope, h, label_of(command, row), message);
+  lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
+  return true;
 }
 
 /* session:sign_request(command, row, now) -> the request that carries it signed, id; or nil, err, kind.
  * command: a planned request, or the bytes of a message. */
 int session_l_sign_request(lua_State *L) {
   struct err e = ERR_INIT;
-  const struct session_box *h = check_session(L);
+  check_session(L);
   const struct row *row = row_at(L, 3);
   double now = luaL_checknumber(L, 4);
-  return push_signed_request(L, h, row, now, &e) ? 2 : push_not_sent(L, &e);
+  return push_signed_request(L, row, now, &e) ? 2 : push_not_sent(L, &e);
 }
 
 enum { SEND_REPEATABLE = 5, SEND_LOOP, SEND_WAITER, SEND_BASE, SEND_LINE, SEND_SETTINGS, SEND_SECONDS };
@@ -258,7 +267,7 @@ int session_l_send(lua_State *L) {
   lua_settop(L, SEND_SECONDS);
   luaL_checkstack(L, 20, "request");
   if (session_due(h->session, lua_toboolean(L, SEND_REPEATABLE), now)) return 0;
-  if (!push_signed_request(L, h, row, now, &e)) return 0;
+  if (!push_signed_request(L, row, now, &e)) return 0;
   if (!loop_send(L, &s, box_check(L, SEND_SECONDS + 1, &request_type), &e)) return 0;
   lua_settop(L, SEND_SECONDS + 2);
   return 2;
