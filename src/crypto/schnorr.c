@@ -1,17 +1,17 @@
 #include "crypto/schnorr.h"
 
 #include "crypto/digest.h"
+#include "crypto/internal.h"
 #include "crypto/mac.h"
 
 #include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
-#include <openssl/obj_mac.h>
 #include <string.h>
 
 /* What the arithmetic needs; made for one signature, since tokens are rare. */
 struct curve {
-  EC_GROUP *group;
+  const EC_GROUP *group;
   BN_CTX *numbers;
   BN_MONT_CTX *mont; /* modulo the order */
   const BIGNUM *order;
@@ -20,12 +20,11 @@ struct curve {
 static void curve_free(struct curve *c) {
   BN_MONT_CTX_free(c->mont);
   BN_CTX_free(c->numbers);
-  EC_GROUP_free(c->group);
   ERR_clear_error();
 }
 
-static bool curve_new(struct curve *c) {
-  c->group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1);
+static bool curve_new(struct curve *c, struct crypto *crypto) {
+  c->group = crypto_curve(crypto);
   c->numbers = BN_CTX_secure_new();
   c->mont = BN_MONT_CTX_new();
   c->order = c->group ? EC_GROUP_get0_order(c->group) : NULL;
@@ -103,7 +102,7 @@ static bool nonce_on(const struct curve *c, struct crypto *crypto, const unsigne
 bool schnorr_nonce(struct crypto *crypto, const unsigned char scalar[SCALAR_SIZE],
                    const unsigned char digest[HASH_SIZE], unsigned char nonce[SCALAR_SIZE]) {
   struct curve c = {0};
-  bool ok = curve_new(&c) && nonce_on(&c, crypto, scalar, digest, nonce);
+  bool ok = curve_new(&c, crypto) && nonce_on(&c, crypto, scalar, digest, nonce);
   curve_free(&c);
   return ok;
 }
@@ -185,7 +184,8 @@ static bool sign_on(const struct curve *c, const struct key *key, struct bytes m
 bool schnorr_sign(const struct key *k, struct bytes message, unsigned char signature[SCHNORR_SIZE]) {
   struct curve c = {0};
   unsigned char scalar[SCALAR_SIZE];
-  bool ok = curve_new(&c) && key_scalar(k, scalar) && sign_on(&c, k, message, scalar, signature);
+  bool ok =
+      curve_new(&c, key_crypto(k)) && key_scalar(k, scalar) && sign_on(&c, k, message, scalar, signature);
   wipe(scalar, sizeof scalar);
   curve_free(&c);
   return ok;
@@ -216,7 +216,7 @@ bool schnorr_verify(struct crypto *crypto, struct bytes message, struct bytes pu
                     struct bytes signature) {
   struct curve c = {0};
   if (signature.size != SCHNORR_SIZE || public.size != PUBLIC_SIZE || public.data[0] != 4) return false;
-  bool ok = curve_new(&c) && verify_on(&c, crypto, message, public, signature);
+  bool ok = curve_new(&c, crypto) && verify_on(&c, crypto, message, public, signature);
   curve_free(&c);
   return ok;
 }
