@@ -215,6 +215,22 @@ describe("a simulated vehicle", function()
       assert.near(7.68, sim:section("charge_state").charge_energy_added, 0.2)
     end)
 
+    it("by schedule from its minute on and not before, until its end", function()
+      local sim = plugged({ charging_state = "Stopped" })
+      sim:command("add_charge_schedule", { days_of_week = "Wed", enabled = true, start_enabled = true, end_enabled = true, start_time = 60,
+        end_time = 120, lat = 1, lon = 2 })
+      local function added_after(seconds)
+        sim:advance(seconds)
+        return sim:section("charge_state").charge_energy_added
+      end
+      assert.equal(0, added_after(14 * 3600)) -- Wednesday 01:00 local
+      assert.equal("Charging", sim:section("charge_state").charging_state)
+      assert.near(7.68 / 60, added_after(60), 1e-3)
+      assert.near(7.68, added_after(59 * 60), 1e-3)
+      assert.equal("Stopped", sim:section("charge_state").charging_state)
+      assert.near(7.68, added_after(60), 1e-3)
+    end)
+
     it("by schedule over midnight: the end belongs to the day of the start", function()
       local sim = plugged({ charging_state = "Stopped" })
       sim:command("add_charge_schedule", { days_of_week = "Tues", enabled = true, start_enabled = true, end_enabled = true,

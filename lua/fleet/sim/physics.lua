@@ -213,9 +213,9 @@ local function step(vehicle, from, to, due)
   if state.charging_state == "Starting" and to >= (vehicle.starting_at or from) + M.STARTING_SECONDS then
     state.charging_state = "Charging"
   end
-  if due <= to then schedules.run(vehicle, from, to, M) end
   charge(vehicle, from, to)
   warm(vehicle, to - from)
+  if due <= to then schedules.run(vehicle, from, to, M) end -- what begins at the end of a step was not under way in it
   update_software(vehicle, to)
   rest(vehicle, to)
 end
