@@ -300,4 +300,52 @@ describe("what is learned of a stay", function()
     assert.same({ 23, 20 }, learned { charging_state = "Stopped", battery_level = 60, charge_energy_added = 12 })
     assert.same({ 23, 0 }, learned { charging_state = "Complete", battery_level = 80 })
   end)
+
+  it("is the usual time of coming where it is only known that it had come by then: one late evening is no habit", function()
+    local memory = { stays = { { at = 1020, missing = 9 }, { at = 1180, missing = 9 } } }
+    local function comes_by(minutes, bound)
+      stays.note(config, memory, { charging_state = "Stopped", battery_level = 70 }, 0, nil, rate, function() return minutes, bound end)
+      return memory.stays[#memory.stays].at
+    end
+    assert.equal(1020, comes_by(1185, true))
+    assert.equal(1000, comes_by(1000, true)) -- earlier than ever
+    assert.equal(1180, comes_by(1180, false)) -- what is known is kept as it is
+  end)
+end)
+
+describe("the check-in", function()
+  local check_in = require "fleet.automation.charging.check_in"
+  local zone = require("fleet.automation.local_time").zone("Europe/Berlin")
+  local config = { level = 80, ready_minutes = 420, local_zone = zone }
+  local now = zone:day("2026-06-01")
+
+  local function at(from, options, had)
+    local f = { rate = 10, tariff = months.tariff } -- 17 to 21 is dear, then less, from midnight on cheap
+    for name, value in pairs(options or {}) do f[name] = value end
+    return check_in.in_a_cheap_hour(config, now, f, f.stretches or { { start_time = 0, end_time = 300 } }, from, had)
+  end
+
+  it("waits for a cheaper hour, four hours at most", function()
+    assert.equal(21 * 60, at(17 * 60 + 20))
+    assert.equal(21 * 60, at(19 * 60))
+    assert.equal(16 * 60, at(16 * 60))
+    assert.equal(22 * 60 + 7, at(22 * 60 + 7))
+  end)
+
+  it("does not wait without prices, until a stretch has begun, or longer than an empty battery leaves time for", function()
+    assert.equal(19 * 60, at(19 * 60, { tariff = false }))
+    assert.equal(19 * 60, at(19 * 60, { stretches = { { start_time = 21 * 60, end_time = 300 } } }))
+    assert.equal(19 * 60, at(19 * 60, { rate = 6 }))
+  end)
+
+  it("stays where it stands about there and is not dearer: what was chosen once is chosen again", function()
+    assert.equal(21 * 60 + 12, at(19 * 60, nil, { start_time = 21 * 60 + 12 }))
+    assert.equal(21 * 60, at(19 * 60, nil, { start_time = 20 * 60 + 50 }))
+    for from = 0, 1435, 5 do
+      for had = 0, 1435, 35 do
+        local chosen = at(from, nil, { start_time = had })
+        assert.equal(chosen, at(from, nil, { start_time = chosen }))
+      end
+    end
+  end)
 end)

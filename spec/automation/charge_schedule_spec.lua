@@ -82,6 +82,29 @@ describe("charge_by with schedules in the car", function()
     assert.same({}, months.wasted(month))
   end)
 
+  local function check_ins(amps)
+    local month = rehearse(nil, { days = 12, vehicle = { charge_state = { battery_level = 80, charge_limit_soc = 80,
+      charge_current_request = amps, charge_current_request_max = amps, charger_pilot_current = amps } } })
+    assert.same({ 12, 12 }, { month:ready_days(80) })
+    local last, count = nil, 0
+    for _, command in ipairs(month.commands) do
+      local ours = command.name == "add_charge_schedule" and command.params.id == 7700000
+      if ours then last, count = command.params.start_time, count + 1 end
+    end
+    return last, count
+  end
+
+  it("has the car show itself in a cheaper hour, where even an empty battery could be charged after it", function()
+    local at, count = check_ins(32)
+    assert.equal(21 * 60, at) -- it comes at 17:45, and what is dear lasts until 21:00
+    assert.is_true(count <= 3, tostring(count))
+  end)
+
+  it("has a car that charges slowly show itself when it usually comes", function()
+    local at = check_ins(16)
+    assert.is_true(at > 17 * 60 + 45 and at < 19 * 60 + 30, tostring(at))
+  end)
+
   it("leaves the schedules of others alone", function()
     local own = { id = 7, name = "", days_of_week = 127, start_enabled = true, start_time = 90, end_enabled = false, end_time = 0,
       one_time = false, enabled = false, latitude = 52.52, longitude = 13.405 }

@@ -3,6 +3,7 @@
 -- Two kinds of entries, every day anew: the check-in, a few minutes of charging after the car usually comes home, which wake it and show
 -- that it is at the plug; and the stretches of the plan. The plan of the last night stays until there is a better one.
 
+local check_ins = require "fleet.automation.charging.check_in"
 local commands = require "fleet.automation.charging.actions"
 local local_time = require "fleet.automation.local_time"
 local manual_override = require "fleet.automation.manual_override"
@@ -12,10 +13,8 @@ local stays = require "fleet.automation.charging.stays"
 
 local M = {}
 
-local check_in_minutes = 5
 local after_arrival = 15 -- minutes between the usual arrival and the check-in
-local most_clipped = 120 -- minutes of a stretch that may be left out for the check-in
-local close_minutes, close_check_in, close_plan = 5, 20, 10 -- what differs by less stays as it is
+local close_minutes, close_plan = 5, 10 -- what differs by less stays as it is
 
 local check_in, first_stretch, tonight_end = schedules.id(0), schedules.id(1), schedules.id(9)
 
@@ -56,17 +55,12 @@ function M.seen(state, id)
   end
 end
 
-local function distance(a, b)
-  local d = (a - b) % 1440
-  return math.min(d, 1440 - d)
-end
-
 -- Times that differ by little stay as they are: a command costs.
 local function steady(state, wanted)
   local seen = M.seen(state, wanted.id)
   if not seen or not seen.enabled or not seen.end_enabled then return wanted end
-  if distance(seen.start_time, wanted.start_time) <= close_minutes then wanted.start_time = seen.start_time end
-  if distance(seen.end_time, wanted.end_time) <= close_minutes then wanted.end_time = seen.end_time end
+  if check_ins.distance(seen.start_time, wanted.start_time) <= close_minutes then wanted.start_time = seen.start_time end
+  if check_ins.distance(seen.end_time, wanted.end_time) <= close_minutes then wanted.end_time = seen.end_time end
   return wanted
 end
 
@@ -119,7 +113,7 @@ local function after_check_in(config, now, state, list, slots)
   local check = M.seen(state, check_in)
   if not check or not slots[1] or slots[1].from > now then return list end
   local since = (minutes_of(config, now) - check.start_time) % 1440
-  if since <= check_in_minutes then list[1].start_time = (check.start_time + check_in_minutes + 1) % 1440 end
+  if since <= check_ins.minutes then list[1].start_time = (check.start_time + check_ins.minutes + 1) % 1440 end
   return list
 end
 
@@ -139,7 +133,7 @@ end
 --- Whether the check-in is under way, or has just ended.
 function M.in_check_in(config, now, state)
   local check = M.seen(state, check_in)
-  return check ~= nil and (minutes_of(config, now) - check.start_time) % 1440 <= check_in_minutes
+  return check ~= nil and (minutes_of(config, now) - check.start_time) % 1440 <= check_ins.minutes
 end
 
 -- The last stretch is under way and nothing ends it but the limit: its entry is free for the following night.
@@ -209,38 +203,6 @@ local function stretch_entries(config, now, state, f)
   return usual, false, true
 end
 
-local function begins_within(one, from, minutes)
-  return (one.start_time - from) % 1440 <= minutes
-end
-
-local function inside(one, minute)
-  return (minute - one.start_time) % 1440 < (one.end_time - one.start_time) % 1440
-end
-
--- A stretch that begins about when the car comes begins after the check-in, which shows what is missing.
-local function clip(stretches, from)
-  local after = (from + check_in_minutes + 1) % 1440
-  for _, one in ipairs(stretches) do
-    local early = (after - one.start_time) % 1440
-    if early <= most_clipped and early < (one.end_time - one.start_time) % 1440 then one.start_time = after end
-  end
-end
-
--- The end of an entry ends charging: the check-in must not lie in a stretch, not end after one has begun, and not begin in the minute in
--- which one ends. nil: there is none, and the stretch itself shows the car.
-local function clear_of(stretches, from)
-  for _, one in ipairs(stretches) do
-    if one.end_time == from then from = (from + 1) % 1440 end
-  end
-  for _, one in ipairs(stretches) do
-    if begins_within(one, from, check_in_minutes) then from = (one.start_time - check_in_minutes - 1) % 1440 end
-  end
-  for _, one in ipairs(stretches) do
-    if inside(one, from) or one.end_time == from or begins_within(one, from, check_in_minutes) then return nil end
-  end
-  return from
-end
-
 local function end_of_tonight(config, m, at)
   local one = entry(m, tonight_end, 0, minutes_of(config, ends_at(config, at)))
   one.start_enabled, one.one_time = false, true
@@ -252,17 +214,16 @@ function M.wanted(config, now, state, f)
   if f.manual then return {}, false end -- an entry that ends would end what the owner began
   local list, stretches, ends, usual = {}, stretch_entries(config, now, state, f)
   local from, had = check_in_at(config, state, f.rate), M.seen(state, check_in)
-  if had and distance(had.start_time, from) <= close_check_in then from = had.start_time end
-  clip(stretches or {}, from)
+  check_ins.clip(stretches or {}, check_ins.is_close(had, from) and had.start_time or from)
   for i, one in ipairs(stretches or {}) do list[i] = steady(state, one) end
   local standing = list
   if not stretches then
     standing = {}
     for i, one in ipairs(M.stretches(state)) do standing[i] = one.seen end
   end
-  from = clear_of(standing, from)
+  from = check_ins.clear_of(standing, check_ins.in_a_cheap_hour(config, now, f, standing, from, had))
   if ends then list[1] = steady(state, end_of_tonight(config, state.memory, f.slots[1].to)) end
-  if from then list[#list + 1] = entry(state.memory, check_in, from, from + check_in_minutes) end
+  if from then list[#list + 1] = entry(state.memory, check_in, from, from + check_ins.minutes) end
   return list, stretches == nil, usual
 end
 
@@ -382,9 +343,9 @@ function M.arrival_of(config, state)
   end
   return check and function(began)
     local minute = minutes_of(config, began)
-    if distance(minute, check) <= 2 then return (check - after_arrival) % 1440 end
+    if check_ins.distance(minute, check) <= 2 then return (check - after_arrival) % 1440, true end
     for _, one in ipairs(state.memory.entries) do
-      if distance(minute, one.from) <= 2 then return math.floor(check + (one.from - check) % 1440 / 2) % 1440 end
+      if check_ins.distance(minute, one.from) <= 2 then return math.floor(check + (one.from - check) % 1440 / 2) % 1440 end
     end
   end
 end

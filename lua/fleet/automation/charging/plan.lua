@@ -65,10 +65,12 @@ function M.begin_at(slots, at, hours)
   return true
 end
 
+--- What a kWh costs at a moment; more than anything where that is not known.
 local function price_at(tariff, at)
   local found = tariff:price(math.floor(at))
   return found and found.buy and found.buy.price or math.huge
 end
+M.price_at = price_at
 
 --- What it costs to go on charging until the first of these stretches, with so many kW, in place of the dearest part of them.
 function M.cost_of_going_on(tariff, now, slots, kw)

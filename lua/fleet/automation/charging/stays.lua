@@ -32,14 +32,26 @@ local function charged_since(config, charge, at, rate)
   return at - added / config.capacity_kwh * 100 / rate * 3600
 end
 
+-- What had come by a minute of the day came when it usually does until then, as far as is known.
+local function usual_by(list, minutes)
+  local earlier = {}
+  for _, one in ipairs(list) do
+    if one.at <= minutes then earlier[#earlier + 1] = one.at end
+  end
+  table.sort(earlier)
+  return earlier[math.ceil(#earlier / 2)] or minutes
+end
+
 --- Notes that a stay was found to have begun. since: when the car was last seen before it, or nil. rate: percent per hour.
 --- arrival(began): minutes after midnight at which the car came, where charging that began then does not tell it.
 function M.note(config, memory, charge, at, since, rate, arrival)
   local list = memory.stays or {}
   memory.stays = list
   local from = math.max(charged_since(config, charge, at, rate), since or 0)
+  local minutes, by = nil, false
+  if arrival then minutes, by = arrival(from) end
   list[#list + 1] = {
-    at = arrival and arrival(from) or minutes_of(config.local_zone, from),
+    at = minutes and (by and usual_by(list, minutes) or minutes) or minutes_of(config.local_zone, from),
     missing = math.max(0, config.level - charge.battery_level + (at - from) / 3600 * rate),
   }
   while #list > kept do table.remove(list, 1) end
