@@ -1,5 +1,5 @@
 local file, both, seal = "spec/store/file_spec.lua", "spec/contract/stores_spec.lua", "spec/store/sealed_spec.lua"
-local disk, damage = "spec/store/disk_spec.lua", "spec/store/damage_spec.lua"
+local disk, damage, parked = "spec/store/disk_spec.lua", "spec/store/damage_spec.lua", "spec/store/parked_spec.lua"
 local memory = "spec/store/memory_spec.lua"
 
 return {
@@ -19,8 +19,15 @@ return {
   { "src/store/look.c", "wall < r->ends", "wall <= r->ends", { file, both } },
   { "src/store/look.c", "result == RECORD_OK && bytes_equal(f->record.key, key)", "result == RECORD_OK", { file } },
   { "src/store/lock.c", "memcmp(again, text.data, NUMBER_SIZE) == 0", "true", { file, damage } },
-  { "src/store/lock.c", "s.st_nlink == 0", "false", { damage } },
-  { "src/store/record.c", "&& bytes_equal(buf_bytes(&digest), expected)", "", { file } },
+  { "src/store/lock.c", "|| !facts.linked", "", { damage } },
+  { "src/store/lock.c", "&& open_file_is_at(&l->file, path, &facts)", "", { parked } },
+  { "src/store/look.c", "if (open_file_is_at(file, path, facts))", "if (file_facts_open(file->fd, facts))", { parked } },
+  { "src/store/parked.c", "f->forks != p->forks ||", "", { parked, disk } },
+  { "src/store/parked.c", "if (p->forks == fork_count()) return false;", "return false;", { parked, disk } },
+  { "src/store/parked.c", "facts->owner == f->owner", "true", { parked } },
+  { "src/store/parked.c", "clear_all(p->pool);", "", { parked } },
+  { "src/store/record.c", "|| !digest_fits(c, digest, text)", "", { file } },
+  { "src/store/record.c", "!= (digest[i] & 15)", "< 0", { file, damage } },
   { "src/store/seal.c", "if (memcmp(id, k->id, SEAL_ID_SIZE) != 0)", "if (false)", { seal } },
   { "lua/fleet/store/sealed.lua", "if self.proved[key] or not core.is_secret_record(key) then return true end",
     "if true then return true end", { seal } },

@@ -118,11 +118,13 @@ static const char hex_digits[] = "0123456789abcdef";
 
 void buf_hex(struct buf *b, struct bytes in) {
   if (!buf_reserve(b, 2 * in.size)) return;
+  unsigned char *at = b->data + b->size; /* a local: a byte that is written may be anything of b */
   for (size_t i = 0; i < in.size; i++) {
-    b->data[b->size++] = (unsigned char)hex_digits[in.data[i] >> 4];
-    b->data[b->size++] = (unsigned char)hex_digits[in.data[i] & 15];
+    *at++ = (unsigned char)hex_digits[in.data[i] >> 4];
+    *at++ = (unsigned char)hex_digits[in.data[i] & 15];
   }
-  b->data[b->size] = '\0';
+  *at = '\0';
+  b->size += 2 * in.size;
 }
 
 static int hex_value(unsigned char c) {

@@ -47,7 +47,7 @@ bool file_fail(struct err *e, const char *what, const char *path, int error) {
 static bool take_in(struct buf *out, int fd, size_t limit, size_t expected) {
   for (size_t total = 0;;) {
     if (!buf_reserve(out, 4096)) return errno = ENOMEM, false;
-    ssize_t n = read(fd, out->data + out->size, out->capacity - out->size);
+    ssize_t n = pread(fd, out->data + out->size, out->capacity - out->size, (off_t)total);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return n == 0;
     if ((total += (size_t)n) > limit) return errno = EFBIG, false;
@@ -58,16 +58,40 @@ static bool take_in(struct buf *out, int fd, size_t limit, size_t expected) {
 }
 
 static struct file_facts facts_of(const struct stat *s) {
-  return (struct file_facts){s->st_mode & 07777, s->st_uid == geteuid()};
+  return (struct file_facts){.mode = s->st_mode & 07777,
+                             .owner = (uint64_t)s->st_uid,
+                             .linked = s->st_nlink > 0,
+                             .size = (uint64_t)s->st_size,
+                             .device = (uint64_t)s->st_dev,
+                             .inode = (uint64_t)s->st_ino};
+}
+
+static bool regular_facts(const struct stat *s, struct file_facts *facts) {
+  if (S_ISDIR(s->st_mode)) return errno = EISDIR, false;
+  if (!S_ISREG(s->st_mode)) return errno = EINVAL, false;
+  *facts = facts_of(s);
+  return true;
+}
+
+bool file_facts_open(int fd, struct file_facts *facts) {
+  struct stat s;
+  if (fstat(fd, &s) != 0 || !regular_facts(&s, facts)) return false;
+  facts->mine = s.st_uid == geteuid();
+  return true;
+}
+
+bool file_facts_at(const char *path, struct file_facts *facts) {
+  struct stat s;
+  return lstat(path, &s) == 0 && regular_facts(&s, facts);
+}
+
+bool file_read_known(struct buf *out, int fd, size_t limit, const struct file_facts *facts) {
+  return take_in(out, fd, limit, (size_t)facts->size);
 }
 
 bool file_read_open(struct buf *out, int fd, size_t limit, struct file_facts *facts) {
-  struct stat s;
-  if (fstat(fd, &s) != 0) return false;
-  if (S_ISDIR(s.st_mode)) return errno = EISDIR, false;
-  if (!S_ISREG(s.st_mode)) return errno = EINVAL, false;
-  if (facts) *facts = facts_of(&s);
-  return take_in(out, fd, limit, (size_t)s.st_size);
+  struct file_facts own, *all = facts ? facts : &own;
+  return file_facts_open(fd, all) && file_read_known(out, fd, limit, all);
 }
 
 /* O_NONBLOCK: a pipe that somebody put in the file's place must not stop the process. */
@@ -124,6 +148,7 @@ bool directory_facts(const char *path, struct file_facts *facts, struct err *e) 
   if (stat(path, &s) != 0) return file_fail(e, "open", path, errno);
   if (!S_ISDIR(s.st_mode)) return file_fail(e, "open", path, ENOTDIR);
   *facts = facts_of(&s);
+  facts->mine = s.st_uid == geteuid();
   return true;
 }
 

@@ -13,6 +13,8 @@ enum { FILE_FOLLOW = 1 /* a symbolic link as last component is followed; otherwi
 struct file_facts {
   unsigned mode; /* permission bits */
   bool mine;     /* owned by the effective user */
+  bool linked;   /* has a name still */
+  uint64_t size, device, inode, owner;
 };
 
 enum file_result { FILE_OK, FILE_ABSENT, FILE_FAILED };
@@ -22,6 +24,10 @@ enum file_result file_read(struct buf *out, const char *path, size_t limit, unsi
                            struct file_facts *facts, struct err *e);
 /* The same of a descriptor, which stays open. False with errno set. */
 bool file_read_open(struct buf *out, int fd, size_t limit, struct file_facts *facts);
+/* The same in steps. What is no regular file has no facts; a symbolic link is none. */
+bool file_facts_open(int fd, struct file_facts *facts);
+bool file_facts_at(const char *path, struct file_facts *facts); /* but whether it is mine */
+bool file_read_known(struct buf *out, int fd, size_t limit, const struct file_facts *facts);
 bool file_remove(const char *path, struct err *e); /* true when it was not there */
 bool file_real_path(struct buf *out, const char *path, struct err *e);
 

@@ -9,10 +9,7 @@
 #define ENDING_RESERVED ".reserved"
 #define ENDING_DRAFT ".draft"
 
-enum {
-  STORE_NAME_SIZE = 64,
-  PAGE = 4096 /* what one write puts down as a whole, seen from other processes */
-};
+enum { PAGE = 4096 /* what one write puts down as a whole, seen from other processes */ };
 
 /* Chooses the file of the key; store_path gives it with an ending. */
 bool store_choose(struct store *s, struct bytes key, struct err *e);
@@ -27,9 +24,11 @@ enum store_result store_leave(struct store *s, enum store_result result);
 struct found {
   struct record record; /* its views last until the next look */
   bool exists, damaged;
-  size_t size; /* of its text */
-  int fd;      /* open for writing, where it was asked for; -1: none */
+  size_t size;           /* of its text */
+  struct open_file file; /* open for writing, where it was asked for */
 };
+#define FOUND_INIT                                                                                           \
+  { .file = OPEN_FILE_INIT }
 /* False: e says why. A file that is damaged does not exist, and the owner is told. */
 bool store_look(struct store *s, struct bytes key, struct found *f, bool writing, struct err *e);
 bool record_alive(const struct record *r, uint64_t wall);
@@ -38,9 +37,9 @@ bool record_alive(const struct record *r, uint64_t wall);
 bool store_next_locked(struct store *s, const struct found *before, uint64_t *generation, struct err *e);
 /* No new record gets the generation of one that is removed now. */
 bool store_passed_locked(struct store *s, uint64_t generation, struct err *e);
-/* A put that need not last, into the chosen file. */
-enum store_result store_put_locked(struct store *s, struct bytes key, const struct put *p,
-                                   uint64_t *generation, struct err *e);
+/* A put that need not last, over what was found with the file open for writing, which is parked. */
+enum store_result store_put_on(struct store *s, struct bytes key, const struct put *p, struct found *before,
+                               uint64_t *generation, struct err *e);
 /* Takes over what a killed process had written whole for the chosen key. */
 void store_recover_locked(struct store *s, struct bytes key);
 

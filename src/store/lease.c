@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -47,9 +48,8 @@ void store_recover_locked(struct store *s, struct bytes key) {
 }
 
 static enum store_result recover(struct store *s, struct bytes key, struct err *e) {
-  int fd = open_left(s);
-  if (fd < 0) return STORE_DONE;
-  close(fd);
+  struct file_facts facts;
+  if (!file_facts_at(store_path(s, ENDING_RESERVED), &facts)) return STORE_DONE;
   enum store_result result = store_enter(s, e);
   if (result != STORE_DONE) return result;
   store_recover_locked(s, key);
@@ -83,18 +83,30 @@ static bool next_fence(struct store *s, struct bytes key, struct lease *l, struc
 
 enum store_result store_lease(struct store *s, struct bytes key, struct lease *l, struct err *e) {
   if (!store_choose(s, key, e)) return STORE_FAILED;
-  if (lock_take(&l->lock, store_path(s, ENDING_LEASE), e) != LOCK_TAKEN) return STORE_FAILED;
+  if (lock_take(&l->lock, &s->parking, store_path(s, ENDING_LEASE), e) != LOCK_TAKEN) return STORE_FAILED;
+  memcpy(l->name, store_name(s), STORE_NAME_SIZE);
   enum store_result result = recover(s, key, e);
   if (result == STORE_DONE && !next_fence(s, key, l, e)) result = STORE_FAILED;
-  if (result != STORE_DONE) lock_close(&l->lock);
+  if (result != STORE_DONE) lease_close(l);
   return result;
+}
+
+void store_release(struct store *s, struct lease *l) {
+  char path[1 + STORE_NAME_SIZE + sizeof ENDING_LEASE] = "/";
+  memcpy(path + 1, l->name, STORE_NAME_SIZE);
+  strcpy(path + 1 + STORE_NAME_SIZE, ENDING_LEASE);
+  lock_leave(&l->lock, &s->parking, path);
+}
+
+void lease_close(struct lease *l) {
+  lock_close(&l->lock);
 }
 
 /* ---- reservations ---- */
 
 /* Drawn, not only read: the put after an exchange draws like this. */
 static bool prove_locked(struct store *s, struct bytes key, struct err *e) {
-  const struct found none = {.fd = -1};
+  const struct found none = FOUND_INIT;
   struct found f;
   uint64_t generation;
   store_recover_locked(s, key);

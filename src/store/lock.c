@@ -2,49 +2,66 @@
 
 #include "base/draft.h"
 #include "base/file.h"
+#include "base/fork.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the lock ---- */
 
-static bool open_lock(struct lock *l, const char *path, struct err *e) {
-  struct stat s;
-  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+static bool open_lock(struct lock *l, struct parking *p, const char *path, struct err *e) {
+  struct file_facts facts;
+  int fd = parking_open(p, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return file_fail(e, "open", path, errno);
-  *l = (struct lock){fd, getpid()};
-  if (fstat(fd, &s) != 0) return lock_close(l), file_fail(e, "open", path, errno);
-  if (S_ISREG(s.st_mode) && s.st_uid == geteuid()) return true;
-  lock_close(l);
+  bool good = file_facts_open(fd, &facts) && facts.mine;
+  if (good) {
+    open_file_set(&l->file, fd, &facts);
+    l->generation = fork_generation();
+    return true;
+  }
+  close(fd);
   return err_set(e, KIND_store, "the stored file '%s' belongs to another user, or is no file",
                  strrchr(path, '/') + 1);
 }
 
 /* Somebody removed the file and others would lock another one. */
 static bool is_removed(const struct lock *l) {
-  struct stat s;
-  return fstat(l->fd, &s) != 0 || s.st_nlink == 0;
+  struct file_facts facts;
+  return !file_facts_open(l->file.fd, &facts) || !facts.linked;
+}
+
+bool lock_is_childs(const struct lock *l) {
+  return l->generation != fork_generation();
 }
 
 bool lock_is_ours(const struct lock *l) {
-  return l->fd >= 0 && l->pid == (long)getpid() && !is_removed(l);
+  return l->file.fd >= 0 && !lock_is_childs(l) && !is_removed(l);
 }
 
 static enum lock_result lock_now(struct lock *l, const char *path, struct err *e) {
-  if (flock(l->fd, LOCK_EX | LOCK_NB) == 0) return LOCK_TAKEN;
+  if (flock(l->file.fd, LOCK_EX | LOCK_NB) == 0) return LOCK_TAKEN;
   if (errno != EWOULDBLOCK) return file_fail(e, "lock", path, errno), LOCK_FAILED;
   err_set(e, KIND_busy, "'%s' is locked by somebody else", strrchr(path, '/') + 1);
   return LOCK_HELD;
 }
 
-enum lock_result lock_take(struct lock *l, const char *path, struct err *e) {
+/* Whatever else is found is left to opening, which knows what to say. */
+static bool take_parked(struct lock *l, struct parking *p, const char *path) {
+  struct file_facts facts;
+  if (!parking_take(p, path, &l->file)) return false;
+  l->generation = fork_generation();
+  if (flock(l->file.fd, LOCK_EX | LOCK_NB) == 0 && open_file_is_at(&l->file, path, &facts)) return true;
+  lock_close(l);
+  return false;
+}
+
+enum lock_result lock_take(struct lock *l, struct parking *p, const char *path, struct err *e) {
+  if (take_parked(l, p, path)) return LOCK_TAKEN;
   for (int tries = 0; tries < 3; tries++) {
-    if (!open_lock(l, path, e)) return LOCK_FAILED;
+    if (!open_lock(l, p, path, e)) return LOCK_FAILED;
     enum lock_result result = lock_now(l, path, e);
     if (result == LOCK_TAKEN && !is_removed(l)) return LOCK_TAKEN;
     lock_close(l);
@@ -55,12 +72,21 @@ enum lock_result lock_take(struct lock *l, const char *path, struct err *e) {
 }
 
 /* Said, not only closed: a forked child may hold a copy of the descriptor. */
-void lock_close(struct lock *l) {
-  if (l->fd < 0) return;
+static void unlock(const struct lock *l) {
   file_step();
-  if (l->pid == (long)getpid()) flock(l->fd, LOCK_UN);
-  close(l->fd);
-  *l = (struct lock)LOCK_INIT;
+  if (!lock_is_childs(l)) flock(l->file.fd, LOCK_UN);
+}
+
+void lock_leave(struct lock *l, struct parking *p, const char *path) {
+  if (l->file.fd < 0) return;
+  unlock(l);
+  parking_leave(p, path, &l->file);
+}
+
+void lock_close(struct lock *l) {
+  if (l->file.fd < 0) return;
+  unlock(l);
+  open_file_close(&l->file);
 }
 
 /* ---- the number ---- */
@@ -72,12 +98,17 @@ static uint32_t check_of(const unsigned char *data, size_t size) {
   return check;
 }
 
-enum { DIGITS = 16 };
+enum { DIGITS = 16, CHECK_DIGITS = 8 };
+
+static void write_digits(char *text, size_t count, uint64_t number, unsigned base) {
+  while (count--) text[count] = "0123456789abcdef"[number % base], number /= base;
+}
 
 void number_format(char text[NUMBER_SIZE + 1], uint64_t number) {
-  snprintf(text, NUMBER_SIZE + 1, "%016llu", (unsigned long long)number);
-  uint32_t check = check_of((const unsigned char *)text, DIGITS);
-  snprintf(text + DIGITS, NUMBER_SIZE + 1 - DIGITS, " %08lx\n", (unsigned long)check);
+  write_digits(text, DIGITS, number, 10);
+  text[DIGITS] = ' ';
+  write_digits(text + DIGITS + 1, CHECK_DIGITS, check_of((const unsigned char *)text, DIGITS), 16);
+  strcpy(text + NUMBER_SIZE - 1, "\n");
 }
 
 static bool is_old(struct bytes text, uint64_t *number) {
@@ -102,7 +133,7 @@ enum number_state number_parse(struct bytes text, uint64_t *number) {
 
 enum number_state lock_read(const struct lock *l, uint64_t *number, struct err *e) {
   unsigned char text[NUMBER_SIZE + 1];
-  ssize_t n = pread(l->fd, text, sizeof text, 0);
+  ssize_t n = pread(l->file.fd, text, sizeof text, 0);
   if (n < 0) return file_fail(e, "read", "/lock", errno), NUMBER_UNREAD;
   return number_parse((struct bytes){text, (size_t)n}, number);
 }
@@ -112,9 +143,9 @@ bool lock_write(const struct lock *l, uint64_t number, struct err *e) {
   if (number > NUMBER_LIMIT)
     return err_set(e, KIND_store, "the store counts no further: move its directory away and sign in again");
   number_format(text, number);
-  return file_overwrite(l->fd, bytes_of(text)) || file_fail(e, "write", "/lock", errno);
+  return file_overwrite(l->file.fd, bytes_of(text)) || file_fail(e, "write", "/lock", errno);
 }
 
 bool lock_clear(const struct lock *l, struct err *e) {
-  return ftruncate(l->fd, 0) == 0 || file_fail(e, "write", "/lock", errno);
+  return ftruncate(l->file.fd, 0) == 0 || file_fail(e, "write", "/lock", errno);
 }

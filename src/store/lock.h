@@ -1,27 +1,30 @@
 /* A lock on a file that is never renamed, with a checked number in it. Ends with its process at the latest.
  *
  * flock, not fcntl: it excludes two states of one process too, and does not fall when somebody else closes
- * the file. The descriptor may stay open while nothing is locked. What was opened before a fork belongs to
+ * the file. What was opened before a fork belongs to
  * the parent: in the child it is only closed. Nothing here waits.
  */
 #ifndef FLEET_STORE_LOCK_H
 #define FLEET_STORE_LOCK_H
 
 #include "base/err.h"
+#include "store/parked.h"
 #include "store/record.h"
 
 struct lock {
-  int fd; /* -1: none */
-  long pid;
+  struct open_file file;
+  unsigned generation; /* of the process that took it */
 };
 #define LOCK_INIT                                                                                            \
-  { -1, 0 }
+  { OPEN_FILE_INIT, 0 }
 
 enum lock_result { LOCK_TAKEN, LOCK_HELD /* by somebody else */, LOCK_FAILED };
 
 /* Makes the file where there is none. One of another owner is refused. */
-enum lock_result lock_take(struct lock *l, const char *path, struct err *e);
-bool lock_is_ours(const struct lock *l); /* taken in this process, and its file was not removed */
+enum lock_result lock_take(struct lock *l, struct parking *p, const char *path, struct err *e);
+bool lock_is_childs(const struct lock *l); /* it was taken before a fork, by the parent */
+bool lock_is_ours(const struct lock *l);   /* taken in this process, and its file was not removed */
+void lock_leave(struct lock *l, struct parking *p, const char *path); /* its file may stay open */
 void lock_close(struct lock *l);
 
 enum number_state {

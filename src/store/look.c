@@ -21,33 +21,53 @@ static bool parse(struct store *s, struct bytes key, struct found *f, struct err
          err_set(e, KIND_store, "the stored file %s was written by a newer version of fleet", store_name(s));
 }
 
-static bool read_record(struct store *s, struct bytes key, int fd, struct found *f, struct err *e) {
-  struct file_facts facts;
-  buf_clear(&s->text);
-  if (!file_read_open(&s->text, fd, RECORD_VALUE_LIMIT + RECORD_OVERHEAD, &facts))
-    return file_fail(e, "read", store_path(s, ""), errno);
-  return !is_foreign(s, &facts, e) && parse(s, key, f, e);
-}
-
 /* O_NONBLOCK: a pipe that somebody put in the file's place must not stop the process. */
 static int open_record(struct store *s, bool *writing) {
   const int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   const char *path = store_path(s, "");
-  int fd = *writing ? open(path, O_RDWR | flags) : -1;
-  if (fd >= 0 || (*writing && errno != EACCES && errno != EPERM)) return fd;
+  int fd = *writing ? parking_open(&s->parking, path, O_RDWR | flags) : -1;
+  if (fd >= 0 || (*writing && errno != EACCES && errno != EPERM && errno != EROFS)) return fd;
   *writing = false;
-  return open(path, O_RDONLY | flags);
+  return parking_open(&s->parking, path, O_RDONLY | flags);
 }
 
-static bool look(struct store *s, struct bytes key, struct found *f, bool writing, struct err *e) {
-  *f = (struct found){.fd = -1};
-  int fd = open_record(s, &writing);
-  if (fd < 0) return errno == ENOENT || file_fail(e, "open", store_path(s, ""), errno);
-  bool done = read_record(s, key, fd, f, e);
-  if (done && f->exists && writing)
-    f->fd = fd;
+/* What was parked is ours, and open for writing. */
+static bool find_file(struct store *s, struct open_file *file, bool *writing, struct file_facts *facts) {
+  const char *path = store_path(s, "");
+  if (parking_take(&s->parking, path, file)) {
+    if (open_file_is_at(file, path, facts)) return facts->mine = *writing = true;
+    open_file_close(file);
+  }
+  int fd = open_record(s, writing);
+  if (fd < 0) return false;
+  if (file_facts_open(fd, facts)) return open_file_set(file, fd, facts), true;
+  int error = errno;
+  close(fd);
+  return errno = error, false;
+}
+
+static bool read_record(struct store *s, struct bytes key, int fd, const struct file_facts *facts,
+                        struct found *f, struct err *e) {
+  buf_clear(&s->text);
+  if (!file_read_known(&s->text, fd, RECORD_VALUE_LIMIT + RECORD_OVERHEAD, facts))
+    return file_fail(e, "read", store_path(s, ""), errno);
+  return !is_foreign(s, facts, e) && parse(s, key, f, e);
+}
+
+static bool look(struct store *s, struct bytes key, struct found *f, bool asked, struct err *e) {
+  struct open_file file = OPEN_FILE_INIT;
+  struct file_facts facts;
+  bool writing = asked || s->parking.allowed;
+  *f = (struct found)FOUND_INIT;
+  if (!find_file(s, &file, &writing, &facts))
+    return errno == ENOENT || file_fail(e, "open", store_path(s, ""), errno);
+  bool done = read_record(s, key, file.fd, &facts, f, e), sound = done && f->exists && writing;
+  if (sound && asked)
+    f->file = file;
+  else if (sound && !f->record.durable)
+    parking_leave(&s->parking, store_path(s, ""), &file);
   else
-    close(fd);
+    open_file_close(&file);
   return done;
 }
 

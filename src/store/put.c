@@ -43,10 +43,10 @@ static void complete(struct change *c, struct bytes key, const struct put *p) {
 }
 
 /* STORE_ABSENT: what is there is newer than what was held back. */
-static enum store_result decide(struct store *s, struct bytes key, const struct put *p, struct change *c,
-                                struct err *e) {
-  struct found *before = &c->before;
-  if (!store_look(s, key, before, !must_last(p), e) || !allowed(p, before, e)) return STORE_FAILED;
+static enum store_result decide_on(struct store *s, struct bytes key, const struct put *p, struct change *c,
+                                   struct err *e) {
+  const struct found *before = &c->before;
+  if (!allowed(p, before, e)) return STORE_FAILED;
   if (p->drawn && before->exists && before->record.generation >= p->drawn) return STORE_ABSENT;
   complete(c, key, p);
   c->after.generation = p->drawn;
@@ -56,16 +56,22 @@ static enum store_result decide(struct store *s, struct bytes key, const struct 
   return STORE_DONE;
 }
 
+static enum store_result decide(struct store *s, struct bytes key, const struct put *p, struct change *c,
+                                struct err *e) {
+  if (!store_look(s, key, &c->before, !must_last(p), e)) return STORE_FAILED;
+  return decide_on(s, key, p, c, e);
+}
+
 /* ---- writing over the old record ---- */
 
 static bool fits_in_place(const struct found *before, const struct buf *text) {
-  return before->fd >= 0 && !before->record.durable && text->size <= PAGE && before->size <= PAGE;
+  return before->file.fd >= 0 && !before->record.durable && text->size <= PAGE && before->size <= PAGE;
 }
 
 static bool overwrite(struct store *s, const struct found *before, const struct buf *text, struct err *e) {
   bool shorter = text->size < before->size;
-  if (file_overwrite(before->fd, buf_bytes(text)) &&
-      (!shorter || ftruncate(before->fd, (off_t)text->size) == 0))
+  if (file_overwrite(before->file.fd, buf_bytes(text)) &&
+      (!shorter || ftruncate(before->file.fd, (off_t)text->size) == 0))
     return true;
   return file_fail(e, "write", store_path(s, ""), errno);
 }
@@ -101,21 +107,28 @@ static enum store_result write_now(struct store *s, const struct change *c, stru
   return result;
 }
 
-enum store_result store_put_locked(struct store *s, struct bytes key, const struct put *p,
-                                   uint64_t *generation, struct err *e) {
-  struct change c = {.before = {.fd = -1}};
-  enum store_result result = decide(s, key, p, &c, e);
+enum store_result store_put_on(struct store *s, struct bytes key, const struct put *p, struct found *before,
+                               uint64_t *generation, struct err *e) {
+  struct change c = {.before = *before};
+  enum store_result result = decide_on(s, key, p, &c, e);
   if (result == STORE_DONE) result = write_now(s, &c, e);
-  if (c.before.fd >= 0) close(c.before.fd);
   *generation = c.after.generation;
+  parking_leave(&s->parking, store_path(s, ""), &before->file);
   return result;
+}
+
+static enum store_result put_locked(struct store *s, struct bytes key, const struct put *p,
+                                    uint64_t *generation, struct err *e) {
+  struct found before;
+  if (!store_look(s, key, &before, true, e)) return STORE_FAILED;
+  return store_put_on(s, key, p, &before, generation, e);
 }
 
 static enum store_result put_volatile(struct store *s, struct bytes key, const struct put *p,
                                       uint64_t *generation, struct err *e) {
   enum store_result result = store_enter(s, e);
   if (result != STORE_DONE) return result;
-  result = store_put_locked(s, key, p, generation, e);
+  result = put_locked(s, key, p, generation, e);
   return store_leave(s, result == STORE_ABSENT ? STORE_DONE : result);
 }
 
@@ -158,7 +171,7 @@ static enum store_result keep(struct store *s, struct bytes key, const struct pu
 static enum store_result put_durable(struct store *s, struct bytes key, const struct put *p,
                                      uint64_t *generation, struct err *e) {
   struct file_draft own = FILE_DRAFT_INIT, *d = p->draft ? p->draft : &own;
-  struct change c = {.before = {.fd = -1}};
+  struct change c = {.before = FOUND_INIT};
   enum store_result result = decide_alone(s, key, p, &c, e);
   *generation = c.after.generation;
   if (result != STORE_DONE) return result == STORE_ABSENT ? STORE_DONE : result;
@@ -180,6 +193,8 @@ enum store_result store_put(struct store *s, struct bytes key, const struct put 
 
 /* What a killed process left must not come back at the next lease. */
 static enum store_result remove_all(struct store *s, struct err *e) {
+  struct open_file parked;
+  if (parking_take(&s->parking, store_path(s, ""), &parked)) open_file_close(&parked);
   if (!file_draft_remove_left(store_path(s, ENDING_RESERVED)) && errno != EWOULDBLOCK)
     return file_fail(e, "remove", store_path(s, ENDING_RESERVED), errno), STORE_FAILED;
   file_draft_remove_left(store_path(s, ENDING_DRAFT));

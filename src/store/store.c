@@ -29,27 +29,39 @@ static bool find_directory(struct store *s, const char *directory, struct err *e
     s->directory = strdup(buf_text(&real));
     s->stem = real.size + 1 + STORE_NAME_SIZE;
     s->path = malloc(s->stem + sizeof ENDING_RESERVED);
-    done = (s->directory && s->path) || err_out_of_memory(e);
+    s->lock_path = malloc(s->stem);
+    done = (s->directory && s->path && s->lock_path) || err_out_of_memory(e);
     if (done) snprintf(s->path, s->stem, "%s/", s->directory);
+    if (done) snprintf(s->lock_path, s->stem, "%s/lock", s->directory);
   }
   buf_free(&real);
   return done;
 }
 
-bool store_open(struct store *s, const char *directory, struct crypto *c, struct err *e) {
+bool store_open(struct store *s, const char *directory, struct crypto *c, struct parked *p, struct err *e) {
   *s = (struct store)STORE_INIT;
   s->crypto = crypto_ref(c);
+  s->parking.pool = parked_ref(p);
   if (find_directory(s, directory, e)) return true;
   store_close(s);
   return false;
 }
 
 void store_close(struct store *s) {
+  parking_empty(&s->parking);
+  parked_unref(s->parking.pool);
+  buf_free(&s->key);
   buf_free(&s->text);
   free(s->directory);
   free(s->path);
+  free(s->lock_path);
   crypto_unref(s->crypto);
   *s = (struct store)STORE_INIT;
+}
+
+void store_park(struct store *s, bool allowed) {
+  if (s->parking.allowed && !allowed) parking_empty(&s->parking);
+  s->parking.allowed = allowed;
 }
 
 void store_notice(struct store *s, const char *format, ...) {
@@ -61,15 +73,25 @@ void store_notice(struct store *s, const char *format, ...) {
 
 /* ---- names ---- */
 
-bool store_choose(struct store *s, struct bytes key, struct err *e) {
+static bool name_file(struct store *s, struct bytes key) {
   unsigned char digest[HASH_SIZE];
   struct buf name = BUF_INIT;
-  if (!crypto_sha256(s->crypto, key, digest)) return err_out_of_memory(e);
+  bool done = crypto_sha256(s->crypto, key, digest);
   buf_hex(&name, (struct bytes){digest, sizeof digest});
-  bool done = buf_ok(&name) || err_out_of_memory(e);
+  done = done && buf_ok(&name);
   if (done) memcpy(s->path + s->stem - STORE_NAME_SIZE, name.data, STORE_NAME_SIZE);
   buf_free(&name);
   return done;
+}
+
+/* A lease, a look and a put of one key follow each other. */
+bool store_choose(struct store *s, struct bytes key, struct err *e) {
+  if (s->key.size && bytes_equal(buf_bytes(&s->key), key)) return true;
+  buf_clear(&s->key);
+  if (!name_file(s, key)) return err_out_of_memory(e);
+  buf_add(&s->key, key.data, key.size);
+  if (!buf_ok(&s->key)) buf_free(&s->key); /* it is only slower */
+  return true;
 }
 
 const char *store_path(struct store *s, const char *ending) {
@@ -85,9 +107,7 @@ const char *store_name(struct store *s) {
 /* ---- the lock ---- */
 
 enum store_result store_enter(struct store *s, struct err *e) {
-  char path[s->stem + 1];
-  snprintf(path, sizeof path, "%s/lock", s->directory);
-  switch (lock_take(&s->lock, path, e)) {
+  switch (lock_take(&s->lock, &s->parking, s->lock_path, e)) {
   case LOCK_TAKEN:
     return STORE_DONE;
   case LOCK_HELD:
@@ -98,6 +118,6 @@ enum store_result store_enter(struct store *s, struct err *e) {
 }
 
 enum store_result store_leave(struct store *s, enum store_result result) {
-  lock_close(&s->lock);
+  lock_leave(&s->lock, &s->parking, s->lock_path);
   return result;
 }

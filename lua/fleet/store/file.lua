@@ -82,7 +82,8 @@ function Lease.release(lease)
     run(store, "settle", lease.key, wall_of(store))
     store.unsettled[lease.key] = nil
   end
-  lease.held:close()
+  store.records:release(lease.held)
+  lease.held = nil
   return true
 end
 

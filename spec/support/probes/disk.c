@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,18 @@ EXPORT int fsync(int fd) {
   note_fd("fsync", fd);
   meanwhile();
   return next(fd);
+}
+
+/* Its name in the objects, with offsets of 64 bits, is open64. */
+EXPORT int open(const char *path, int flags, ...) {
+  int (*next)(const char *, int, ...);
+  va_list arguments;
+  va_start(arguments, flags);
+  unsigned mode = flags & O_CREAT ? va_arg(arguments, unsigned) : 0;
+  va_end(arguments);
+  *(void **)&next = NEXT("open64");
+  note("open", path);
+  return next(path, flags, mode);
 }
 
 EXPORT int rename(const char *from, const char *to) {

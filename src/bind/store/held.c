@@ -50,6 +50,7 @@ void held_keep(lua_State *L, struct records *r, int value, const struct held *h)
   lua_rawset(L, -3);
   lua_pop(L, 2);
   if (!replaces) r->held++;
+  store_park(&r->store, true);
 }
 
 void held_drop(lua_State *L, struct records *r) {

@@ -21,9 +21,16 @@ static uint64_t check_generation(lua_State *L, int index) {
 }
 
 /* What was opened before a fork belongs to the parent. */
+static bool say_forked(struct err *e) {
+  return !err_set(e, KIND_closed, "it was opened before a fork: open the store again");
+}
+
 static bool is_child(long pid, struct err *e) {
-  return pid != (long)getpid() &&
-         !err_set(e, KIND_closed, "it was opened before a fork: open the store again");
+  return pid != (long)getpid() && say_forked(e);
+}
+
+static bool is_childs(const struct lease *lease, struct err *e) {
+  return lock_is_childs(&lease->lock) && say_forked(e);
 }
 
 /* ---- results ---- */
@@ -116,7 +123,7 @@ static bool check_put(lua_State *L, struct put *p, struct err *e) {
                     .ends = check_milliseconds(L, P_ENDS),
                     .lease = lease,
                     .draft = draft};
-  return !(lease && is_child(lease->lock.pid, e)) && !(draft && is_child(draft->pid, e));
+  return !(lease && is_childs(lease, e)) && !(draft && is_child(draft->pid, e));
 }
 
 /* records:put(key, value, wall, ends, durable, generation, lease, ticket) -> generation; false: again; nil,
@@ -211,6 +218,7 @@ static int l_flush(lua_State *L) {
     one = held_write(L, r, wall, result == STORE_DONE ? &first : &later);
     if (one != STORE_DONE) result = one;
   }
+  if (r->held == 0) store_park(&r->store, false);
   give_notice(L, r, RECORDS);
   return push_written(L, result, &first);
 }
@@ -264,10 +272,13 @@ static int l_lease(lua_State *L) {
   struct err e = ERR_INIT;
   struct records *r = box_check(L, RECORDS, &records_type);
   struct bytes key = check_bytes(L, 2);
-  struct lease *lease = box_new(L, &lease_type, sizeof *lease, 0);
+  struct lease *lease = push_spare(L, &lease_type, sizeof *lease, 0);
   *lease = (struct lease)LEASE_INIT;
   enum store_result result = store_lease(&r->store, key, lease, &e);
-  if (result == STORE_DONE) box_open(L, -1);
+  if (result == STORE_DONE)
+    box_open(L, -1);
+  else
+    box_spare(L, lua_gettop(L));
   give_notice(L, r, RECORDS);
   if (result != STORE_DONE) return push_result(L, result, &e);
   lua_pushinteger(L, (lua_Integer)lease->fence);
@@ -278,7 +289,7 @@ static int l_lease(lua_State *L) {
 static int l_renew(lua_State *L) {
   struct err e = ERR_INIT;
   const struct lease *lease = box_check(L, 1, &lease_type);
-  if (is_child(lease->lock.pid, &e)) return push_failure(L, &e);
+  if (is_childs(lease, &e)) return push_failure(L, &e);
   if (!lock_is_ours(&lease->lock)) {
     err_set(&e, KIND_conflict, "the lease was lost: its file was removed");
     return push_failure(L, &e);
@@ -288,11 +299,20 @@ static int l_renew(lua_State *L) {
 }
 
 static void release_lease(void *object) {
-  lock_close(&((struct lease *)object)->lock);
+  lease_close(object);
 }
 
 static const luaL_Reg lease_methods[] = {{"renew", l_renew}, {NULL, NULL}};
 static const struct box_type lease_type = {"fleet.lease", release_lease, lease_methods, NULL};
+
+/* records:release(lease): of a lease that the caller forgets. Closed records take part, too. */
+static int l_release(lua_State *L) {
+  struct records *r = box_any(L, RECORDS, &records_type);
+  struct lease *lease = box_check(L, 2, &lease_type);
+  if (box_is_open(L, RECORDS)) store_release(&r->store, lease);
+  box_spare(L, 2);
+  return 0;
+}
 
 static void release_ticket(void *object) {
   file_draft_close(object);
@@ -329,14 +349,48 @@ static int l_directory(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg records_methods[] = {{"get", l_get},         {"put", l_put},
-                                           {"remove", l_remove},   {"hold", l_hold},
-                                           {"held", l_held},       {"settle", l_settle},
-                                           {"flush", l_flush},     {"lease", l_lease},
-                                           {"reserve", l_reserve}, {"directory", l_directory},
-                                           {"add", l_add},         {NULL, NULL}};
+static const luaL_Reg records_methods[] = {{"get", l_get},
+                                           {"put", l_put},
+                                           {"remove", l_remove},
+                                           {"hold", l_hold},
+                                           {"held", l_held},
+                                           {"settle", l_settle},
+                                           {"flush", l_flush},
+                                           {"lease", l_lease},
+                                           {"reserve", l_reserve},
+                                           {"directory", l_directory},
+                                           {"add", l_add},
+                                           {"release", l_release},
+                                           {NULL, NULL}};
 
 static const struct box_type records_type = {"fleet.records", release_records, records_methods, NULL};
+
+static int l_parked_gc(lua_State *L) {
+  struct parked **p = lua_touserdata(L, 1);
+  parked_unref(*p);
+  *p = NULL;
+  return 0;
+}
+
+/* Not a box: it belongs to the state and not to anybody who could close it. */
+static struct parked *state_parked(lua_State *L, struct err *e) {
+  static const char parked_key;
+  struct parked **p;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &parked_key) == LUA_TNIL) {
+    p = lua_newuserdatauv(L, sizeof *p, 0);
+    *p = NULL;
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, l_parked_gc);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &parked_key);
+  }
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &parked_key);
+  p = lua_touserdata(L, -1);
+  lua_pop(L, 2);
+  if (!*p) *p = parked_new(e);
+  return *p;
+}
 
 /* core.records(directory [, warn]) -> records; nil, err, kind */
 static int l_records(lua_State *L) {
@@ -346,13 +400,14 @@ static int l_records(lua_State *L) {
   luaL_argcheck(L, size > 0 && strlen(directory) == size, 1, "a path without zero bytes expected");
   lua_settop(L, 2);
   struct crypto *c = state_crypto(L, &e);
-  if (!c) return push_failure(L, &e);
+  struct parked *p = c ? state_parked(L, &e) : NULL;
+  if (!p) return push_failure(L, &e);
   struct records *r = box_new(L, &records_type, sizeof *r, USER_VALUES);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 3, USER_WARN);
   lua_newtable(L);
   lua_setiuservalue(L, 3, USER_HELD);
-  if (!store_open(&r->store, directory, c, &e)) return push_failure(L, &e);
+  if (!store_open(&r->store, directory, c, p, &e)) return push_failure(L, &e);
   box_open(L, 3);
   give_notice(L, r, 3);
   return 1;
