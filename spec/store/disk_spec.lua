@@ -152,6 +152,17 @@ describe("the file store", function()
     assert.same({ "open k.lease", "open k", "open lock" }, of(list, "open"))
   end)
 
+  it("keeps no file of a lease open during which there was a fork", function()
+    local list = calls(again .. [[
+      local lease = assert(store:lease("k", 60))
+      require("probe_fork")(function() end)
+      lease:release()
+      begin()
+      assert(store:lease("k", 60))
+    ]])
+    assert.equal("open k.lease", of(list, "open")[1])
+  end)
+
   it("gives a reader a whole value while another process writes over it", function()
     local short = ("s"):rep(50)
     local store = assert(require("fleet.store").file(path, { warn = function(text) error(text) end }))
