@@ -22,7 +22,7 @@ return {
   { "src/store/lock.c", "|| !facts.linked", "", { damage } },
   { "src/store/lock.c", "&& open_file_is_at(&l->file, path, &facts)", "", { parked } },
   { "src/store/look.c", "if (open_file_is_at(file, path, facts))", "if (file_facts_open(file->fd, facts))", { parked } },
-  { "src/store/parked.c", "f->forks != p->forks ||", "", { parked, disk } },
+  { "src/store/parked.c", "f->forks != p->forks", "false", { parked, disk } },
   { "src/store/parked.c", "if (p->forks == fork_count()) return false;", "return false;", { parked, disk } },
   { "src/store/parked.c", "facts->owner == f->owner", "true", { parked } },
   { "src/store/parked.c", "clear_all(p->pool);", "", { parked } },

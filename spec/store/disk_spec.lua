@@ -156,6 +156,7 @@ describe("the file store", function()
     local list = calls(again .. [[
       local lease = assert(store:lease("k", 60))
       require("probe_fork")(function() end)
+      assert(store:get("k"))
       lease:release()
       begin()
       assert(store:lease("k", 60))
