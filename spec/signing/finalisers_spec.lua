@@ -1,11 +1,10 @@
 -- A host's finalisers run wherever Lua makes something, and may call what is being called.
 
-local compat = require "fleet.util.compat"
 local core = require "fleet.core"
+local finalisers = require "spec.support.harness.finalisers"
 local rows = require "fleet.call.rows"
 
 local VIN = "5YJ30123456789ABC"
-local OFTEN = 1500
 
 local function pair()
   local key = core.key.generate()
@@ -13,24 +12,6 @@ local function pair()
   local session = core.session { key = key, vin = VIN, domain = "infotainment" }
   assert(session:accept((receiver:handle(session:handshake()))))
   return session, receiver
-end
-
--- Calls act(i) often, while finalisers call noise(): the first mistake is what act raises.
-local function among_finalisers(noise, act)
-  local inside, runs, mt = false, 0, {}
-  function mt.__gc()
-    if inside then return end
-    inside, runs = true, runs + 1
-    noise(runs)
-    inside = false
-  end
-  for i = 1, OFTEN do
-    for _ = 1, 3 do compat.finalised({}, mt) end
-    mt.ballast = string.rep("g", i % 997) -- so that each collection begins elsewhere
-    act(i)
-  end
-  mt.__gc = function() end
-  assert.is_true(runs > OFTEN / 10)
 end
 
 describe("a finaliser of the host's", function()
@@ -54,7 +35,7 @@ describe("a finaliser of the host's", function()
   end
 
   it("changes no message that is sent", function()
-    among_finalisers(noise, function(i)
+    finalisers.among(noise, function(i)
       local payload = core.command("set_charge_limit", { percent = 50 + i % 50 }).payload
       local request = assert(session:sign_request(payload, rows.by_name.signed_command.pointer, 1))
       local _, arrived = receiver:handle(sent_in(request))
@@ -64,7 +45,7 @@ describe("a finaliser of the host's", function()
 
   it("changes no handshake", function()
     local fresh = core.session { key = core.key.generate(), vin = VIN, domain = "infotainment" }
-    among_finalisers(noise, function()
+    finalisers.among(noise, function()
       local request = assert(fresh:handshake_request("", rows.by_name.signed_command.pointer, 1))
       local message = core.json_decode(core.message_json("UniversalMessage.RoutableMessage", sent_in(request)))
       assert.is_table(message.session_info_request)
@@ -72,7 +53,7 @@ describe("a finaliser of the host's", function()
   end)
 
   it("changes no command that is written, and no text", function()
-    among_finalisers(noise, function(i)
+    finalisers.among(noise, function(i)
       local text, id = assert(session:command("set_charge_limit", { percent = 50 + i % 50 }))
       local reply, payload = receiver:handle(core.unbase64(text))
       assert.equal(core.command("set_charge_limit", { percent = 50 + i % 50 }).payload, payload)
@@ -88,7 +69,7 @@ describe("a finaliser of the host's", function()
       lists[percent] = core.encode_message("CarServer.Response", {
         ["vehicleData.charge_state.battery_level"] = percent, ["vehicleData.charge_state.charging_state.Charging"] = {} })
     end
-    among_finalisers(noise, function(i)
+    finalisers.among(noise, function(i)
       local percent = 50 + i % 10
       local message, id = session:sign(core.command("honk_horn").payload)
       local reply = receiver:handle(message, function() return lists[percent] end)
@@ -99,14 +80,96 @@ describe("a finaliser of the host's", function()
 
   it("that closes the session while it signs gets an error raised there, and nothing is signed", function()
     local closing = false
-    among_finalisers(function() if closing then session:close() end end, function()
+    finalisers.among(function() if closing then session:close() end end, function()
       session, receiver = pair()
       closing = true
-        local ran, raised = pcall(function()
+      local ran, raised = pcall(function()
         for _ = 1, 5 do session:sign_request("command", rows.by_name.signed_command.pointer, 1) end
       end)
       closing = false
       assert.is_true(ran or string.find(tostring(raised), "closed", 1, true) ~= nil)
     end)
+  end)
+end)
+
+describe("a finaliser of the host's that closes", function()
+  local payload = core.command("honk_horn").payload
+  local own, vehicle = core.key.generate(), core.key.generate()
+  local enrolled = { own:public_bytes() }
+
+  local function clock() -- of the host's: it makes something, too
+    local times = { 1000, { 1000 }, tostring {} }
+    return times[1], times[2][1]
+  end
+
+  local function pair_of(given)
+    local receiver = core.receiver { key = vehicle, vin = VIN, domain = "infotainment", keys = enrolled, clock = given }
+    local session = core.session { key = own, vin = VIN, domain = "infotainment", clock = given }
+    assert(session:accept((receiver:handle(session:handshake()))))
+    return session, receiver
+  end
+
+  for name, use in pairs {
+    public_pem = function(key) key:public_pem() end,
+    public_bytes = function(key) assert(#key:public_bytes() == 65) end,
+    fingerprint = function(key) key:fingerprint() end,
+    save = function(key) key:save("/nowhere/at/all") end,
+    jws = function(key) key:jws { hostname = "a.example", ca = "b" } end,
+    session = function(key) core.session({ key = key, vin = VIN, domain = "infotainment" }):close() end,
+    receiver = function(key) core.receiver({ key = key, vin = VIN, domain = "infotainment", keys = enrolled }):close() end,
+  } do
+    it("a key in use harms nothing: " .. name, function()
+      finalisers.closing(core.key.generate, use)
+    end)
+  end
+
+  for name, use in pairs {
+    handshake = function(session) session:handshake() end,
+    sign = function(session) session:sign(payload) end,
+    command = function(session) session:command("honk_horn") end,
+    export = function(session) session:export(0) end,
+    age = function(session)
+      for _ = 1, 20 do session:age() end
+    end,
+    open = function(session, receiver) session:open((receiver:handle((session:sign(payload))))) end,
+    accept = function(session, receiver) session:accept((receiver:handle(session:handshake()))) end,
+    read = function(session, receiver)
+      local message, id = session:sign(payload)
+      session:read((receiver:handle(message)), id, 1000)
+    end,
+  } do
+    it("a session in use harms nothing: " .. name, function()
+      local receiver
+      finalisers.closing(function()
+        local session
+        session, receiver = pair_of(clock)
+        return session
+      end, function(session) use(session, receiver) end)
+    end)
+  end
+
+  for name, use in pairs {
+    handle = function(receiver, message) receiver:handle(message) end,
+    restart = function(receiver) receiver:restart() end,
+    enroll = function(receiver) receiver:enroll(enrolled) end,
+  } do
+    it("a receiver in use harms nothing: " .. name, function()
+      local message
+      finalisers.closing(function()
+        local session, receiver = pair_of(clock)
+        message = session:sign(payload)
+        return receiver
+      end, function(receiver) use(receiver, message) end)
+    end)
+  end
+
+  it("no receiver, but enrolls its keys anew, changes no answer to a handshake", function()
+    local session, receiver = pair_of()
+    finalisers.among(function() receiver:enroll(enrolled) end, function()
+      local fresh = core.session { key = own, vin = VIN, domain = "infotainment" }
+      assert(fresh:accept((receiver:handle(fresh:handshake()))))
+      fresh:close()
+    end)
+    session:close()
   end)
 end)

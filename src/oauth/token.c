@@ -25,11 +25,25 @@ bool token_access_good(const struct buf *access) {
   return access->size > 0;
 }
 
-/* ---- a new pair ---- */
-
 static void copy(struct buf *to, const struct buf *from) {
   buf_add(to, from->data, from->size);
 }
+
+static bool is_whole(const struct token *t) {
+  return buf_ok(&t->access) && buf_ok(&t->refresh) && buf_ok(&t->previous) && buf_ok(&t->scope) &&
+         buf_ok(&t->asked);
+}
+
+bool token_copy(struct token *t, const struct token *from) {
+  struct buf none = BUF_INIT;
+  *t = *from;
+  t->access = t->refresh = t->previous = t->scope = t->asked = none;
+  copy(&t->access, &from->access), copy(&t->refresh, &from->refresh), copy(&t->previous, &from->previous);
+  copy(&t->scope, &from->scope), copy(&t->asked, &from->asked);
+  return is_whole(t);
+}
+
+/* ---- a new pair ---- */
 
 static void keep_previous(struct token *t, const struct token *before, const struct token_made *made) {
   if (!made->third_party || !before->refresh.size) return;
@@ -50,6 +64,5 @@ bool token_complete(struct token *t, const struct token *before, const struct to
   t->expires_at = made->lifetime > 0 ? made->now.wall + made->lifetime : 0;
   t->ends = made->lifetime > 0 ? made->now.mono + made->lifetime : 0;
   t->order = token_order(fmax(token_order(made->fence), token_order(made->after) + 1));
-  return buf_ok(&t->access) && buf_ok(&t->refresh) && buf_ok(&t->previous) && buf_ok(&t->scope) &&
-         buf_ok(&t->asked);
+  return is_whole(t);
 }

@@ -23,6 +23,7 @@ struct now {
 };
 
 void token_free(struct token *t);
+bool token_copy(struct token *t, const struct token *from); /* into an empty one; false: out of memory */
 double token_order(double number);                /* a whole number within its range; 0: it is none */
 bool token_access_good(const struct buf *access); /* it becomes a header: RFC 6749 appendix A.12 */
 

@@ -15,14 +15,16 @@ enum {
 struct connection {
   struct channel channel;
   struct replies replies;
-  redisReply *reply; /* the one that is being turned into Lua values */
+  struct taken *current; /* see l_take; its box is a user value */
 };
+
+enum { USER_TAKEN = 1, USER_VALUES = 1 };
 
 /* ---- the box ---- */
 
 static void release_connection(void *object) {
   struct connection *c = object;
-  replies_forget(c->reply);
+  c->current = NULL;
   replies_close(&c->replies);
   channel_close(&c->channel);
 }
@@ -127,18 +129,62 @@ static int l_step(lua_State *L) {
   return 1;
 }
 
+/* A reply that is being turned into Lua values. That may run a finaliser of the host's, which may close the
+ * connection, or wait for an answer and take replies itself: then it gets this one, for they are matched by
+ * their order, and whoever was interrupted takes the next. */
+struct taken {
+  redisReply *reply;
+};
+
+static void release_taken(void *object) {
+  replies_forget(((struct taken *)object)->reply);
+}
+
+static const struct box_type taken_type = {"fleet.redis.reply", release_taken, NULL, NULL};
+
+/* Pushes the box of the next reply; NULL where there is none. made: here, so that nobody else looks at it
+ * when it is given back. */
+static struct taken *push_next(lua_State *L, struct connection *c, bool *made, struct err *e) {
+  struct taken *t = c->current ? NULL : push_spare(L, &taken_type, sizeof *t, 0);
+  *made = t && box_is_open(L, 1) && !c->current;
+  if (t && !*made) box_spare(L, 2);
+  if (!*made) {
+    lua_settop(L, 1);
+    lua_getiuservalue(L, 1, USER_TAKEN);
+    return c->current;
+  }
+  box_open(L, 2);
+  if (!replies_next(&c->replies, &t->reply, e) || !t->reply) return box_spare(L, 2), NULL;
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, 1, USER_TAKEN);
+  return c->current = t;
+}
+
+/* Pushes it where nobody has taken it meanwhile. */
+static bool push_taken(lua_State *L, struct connection *c, const struct taken *t, bool made) {
+  push_reply(L, t->reply);
+  bool ours = c->current == t;
+  if (ours) {
+    c->current = NULL;
+    lua_pushnil(L);
+    lua_setiuservalue(L, 1, USER_TAKEN);
+  }
+  if (made) box_spare(L, 2);
+  return ours;
+}
+
 /* connection:take() -> reply | nil when there is none | nil, err, kind */
 static int l_take(lua_State *L) {
   struct err e = ERR_INIT;
   struct connection *c = check_connection(L);
-  replies_forget(c->reply);
-  c->reply = NULL;
-  if (!replies_next(&c->replies, &c->reply, &e)) return push_failure(L, &e);
-  if (!c->reply) return 0;
-  push_reply(L, c->reply);
-  replies_forget(c->reply);
-  c->reply = NULL;
-  return 1;
+  const struct taken *t;
+  bool made;
+  do {
+    lua_settop(L, 1);
+    t = push_next(L, c, &made, &e);
+  } while (t && !push_taken(L, c, t, made));
+  if (t) return 1;
+  return e.kind ? push_failure(L, &e) : 0;
 }
 
 /* ---- the loop's side ---- */
@@ -206,7 +252,7 @@ static struct address check_address(lua_State *L) {
 static int l_connect(lua_State *L) {
   struct err e = ERR_INIT;
   struct address a = check_address(L);
-  struct connection *c = box_new(L, &connection_type, sizeof *c, 0);
+  struct connection *c = box_new(L, &connection_type, sizeof *c, USER_VALUES);
   if (!replies_open(&c->replies, &e)) return push_failure(L, &e);
   if (!channel_open(&c->channel, &a, &e)) {
     replies_close(&c->replies);
@@ -225,6 +271,7 @@ __attribute__((visibility("default"))) int luaopen_fleet_redis(lua_State *L) {
   static const luaL_Reg functions[] = {{"connect", l_connect}, {"live_objects", l_live}, {NULL, NULL}};
   luaL_checkversion(L);
   box_define(L, &connection_type);
+  box_define(L, &taken_type);
   luaL_newlib(L, functions);
   return 1;
 }

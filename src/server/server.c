@@ -59,6 +59,7 @@ static int l_handle(lua_State *L) {
   struct server *s = lua_touserdata(L, 2);
   lua_settop(L, 1);
   struct request *r = request_push(L, s);
+  if (!r) return 0;
   if (lua_pcall(L, push_handler(L, s, r->exchange), 0, 0) == LUA_OK) return 0;
   struct MHD_Response *sorry =
       r->answered ? NULL : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
@@ -203,12 +204,12 @@ static void watch(lua_State *L, int server) {
 
 struct location {
   const char *host, *path;
-  int port, fd;          /* fd: a socket that somebody else opened, 0: none */
-  struct server *shared; /* a server whose place it takes over, or NULL */
+  int port, fd; /* fd: a socket that somebody else opened, 0: none */
+  int shared;   /* where on the stack a server is whose place it takes over, or 0 */
 };
 
-static bool listen_on(struct listener *l, const struct location *p, struct err *e) {
-  if (p->shared) return daemon_share(&p->shared->daemon, l, e);
+static bool listen_on(lua_State *L, struct listener *l, const struct location *p, struct err *e) {
+  if (p->shared) return daemon_share(&check_server(L, p->shared)->daemon, l, e);
   if (p->fd) return listener_adopt(l, p->fd, e);
   return p->path ? listener_unix(l, p->path, e) : listener_tcp(l, p->host, p->port, e);
 }
@@ -216,7 +217,7 @@ static bool listen_on(struct listener *l, const struct location *p, struct err *
 static struct location read_place(lua_State *L) { /* its texts stay on the stack */
   struct location p = {.port = (int)integer_option(L, "port", 0, 65535),
                        .fd = (int)integer_option(L, "fd", 0, 1 << 20)};
-  if (lua_getfield(L, 1, "takes_over") != LUA_TNIL) p.shared = check_server(L, -1);
+  if (lua_getfield(L, 1, "takes_over") != LUA_TNIL) check_server(L, -1), p.shared = lua_gettop(L);
   p.host = string_option(L, "host", "127.0.0.1");
   p.path = string_option(L, "unix", NULL);
   return p;
@@ -237,10 +238,11 @@ static struct tls read_tls(lua_State *L) { /* its texts stay on the stack */
   return t;
 }
 
-static bool open_daemon(struct daemon *d, const struct location *p, const struct tls *t, struct err *e) {
+static bool open_daemon(lua_State *L, struct daemon *d, const struct location *p, const struct tls *t,
+                        struct err *e) {
   d->listener.backlog = 4096; /* who waits behind a silent crowd keeps his turn; the system bounds it */
   d->asks_certificates = t->trust != NULL;
-  return listen_on(&d->listener, p, e) && daemon_open(d, t, e);
+  return listen_on(L, &d->listener, p, e) && daemon_open(d, t, e);
 }
 
 /* server.new { loop =, on_request =, host = "127.0.0.1", port = 0, unix = nil, fd = nil, takes_over = nil,
@@ -263,14 +265,15 @@ static int l_new(lua_State *L) {
   struct server *s = box_new(L, &server_type, sizeof *s, SERVER_VALUES);
   int server = lua_gettop(L);
   s->daemon.limits = limits;
-  if (!open_daemon(&s->daemon, &place, &tls, &e)) return push_failure(L, &e);
+  if (!open_daemon(L, &s->daemon, &place, &tls, &e)) return push_failure(L, &e);
   box_open(L, server);
   lua_getfield(L, 1, "on_request");
   lua_setiuservalue(L, server, HOLDS_HANDLER);
   s->remembers = lua_getfield(L, 1, "on_known") != LUA_TNIL;
   lua_setiuservalue(L, server, HOLDS_KNOWN_HANDLER);
   watch(L, server);
-  if (place.shared) daemon_hand_over(&place.shared->daemon, &s->daemon);
+  if (place.shared && box_is_open(L, place.shared))
+    daemon_hand_over(&check_server(L, place.shared)->daemon, &s->daemon);
   lua_settop(L, server);
   return 1;
 }

@@ -256,9 +256,14 @@ bool arrival_is_encrypted(const struct arrival *a) {
   return a->authentic && !a->verdict.info && a->message.flags & FLAG_ENCRYPT_RESPONSE;
 }
 
+/* Keys may have been enrolled since it arrived. */
+static struct enrolled_key *find_signer(struct receiver *r, const struct arrival *a) {
+  return a->signer ? find_key(r, a->handshake ? a->message.payload : a->message.signer) : NULL;
+}
+
 static bool write_info(struct receiver *r, struct arrival *a, double now, struct message *m, struct buf *info,
                        unsigned char tag[MAC_SIZE]) {
-  struct enrolled_key *k = a->signer;
+  struct enrolled_key *k = find_signer(r, a);
   struct metadata metadata;
   struct bytes facts, vin = bytes_of(r->vin);
   bool known = k && derive_key(r, k);

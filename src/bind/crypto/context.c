@@ -13,10 +13,6 @@ struct shared {
   struct lent buffer, payload;
 };
 
-/* Lua before 5.3 runs finalisers of the host's before it copies a text, and they may need the buffer that the
- * text stands in. */
-static const bool copies_late = LUA_VERSION_NUM < 503;
-
 static const char shared_key;
 
 static int l_shared_gc(lua_State *L) {
@@ -55,7 +51,8 @@ struct buf *state_payload(lua_State *L) {
   return lend(L, &shared_of(L)->payload);
 }
 
-/* Where memory ends meanwhile the buffer stays lent, and others stand in for it. */
+/* Finalisers may need the buffer that the text stands in. Where memory ends meanwhile it stays lent, and
+ * others stand in for it. */
 static void push_guarded(lua_State *L, struct buf *b) {
   struct shared *s = shared_of(L);
   struct lent *l = b == &s->buffer.buf ? &s->buffer : b == &s->payload.buf ? &s->payload : NULL;
@@ -65,7 +62,7 @@ static void push_guarded(lua_State *L, struct buf *b) {
 }
 
 void push_whole(lua_State *L, struct buf *b) {
-  if (copies_late)
+  if (COPIES_LATE)
     push_guarded(L, b);
   else
     push_buf(L, b);

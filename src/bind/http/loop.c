@@ -57,18 +57,21 @@ static int l_wait(lua_State *L) {
   return 0;
 }
 
-/* The next finished request as its waiter and its reply, or two nils. The box comes first: where there is no
- * memory for it the request stays to be taken. */
-static void push_finished(lua_State *L, struct loop *l) {
+static void push_none(lua_State *L) {
   lua_settop(L, 1);
-  if (!http_finished(l->shared->http)) {
-    lua_pushnil(L);
-    lua_pushnil(L);
-    return;
-  }
+  lua_settop(L, 3);
+}
+
+/* The next finished request as its waiter and its reply, or two nils. The box comes first: where there is no
+ * memory for it the request stays to be taken. Making it may run a finaliser of the host's that waits, and
+ * takes the last one. */
+static void push_finished(lua_State *L, struct loop *l) {
+  if (!http_finished(l->shared->http)) return push_none(L);
+  lua_settop(L, 1);
   lua_getiuservalue(L, 1, LOOP_WAITERS);
   struct reply *reply = push_spare(L, &reply_type, sizeof *reply, 0);
   struct http_transfer *t = http_take(l->shared->http);
+  if (!t) return box_spare(L, 3), push_none(L);
   lua_Integer token = (lua_Integer)(intptr_t)transfer_user(t);
   lua_rawgeti(L, 2, token);
   lua_pushnil(L);

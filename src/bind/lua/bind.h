@@ -45,6 +45,10 @@ struct bytes check_bytes(lua_State *L,
 void check_options(lua_State *L, int index, const char *const *names, size_t count);
 /* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. */
 struct buf *push_scratch(lua_State *L);
+/* For a text that a finaliser may change or free: with COPIES_LATE pushes a box to copy it to and returns its
+ * index, else 0. What the text stands in is checked behind it, for that may run a finaliser, too. */
+int push_aside(lua_State *L);
+void push_from(lua_State *L, int aside, struct bytes text);
 
 long live_objects(lua_State *L); /* boxes that are open in this state: specs require zero at the end */
 

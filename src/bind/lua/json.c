@@ -256,8 +256,8 @@ static struct bytes mended(lua_State *L, struct bytes text) {
 static bool decode_and_tidy(lua_State *L, struct bytes text, struct tidier *t) {
   struct json_steps steps;
   struct reader *r = the_reader(L);
-  bool prepared = LUA_VERSION_NUM < 503 ? push_prepared_aside(L, text, t->ids, &steps)
-                                        : push_prepared(L, r, text, t->ids, &steps);
+  bool prepared =
+      COPIES_LATE ? push_prepared_aside(L, text, t->ids, &steps) : push_prepared(L, r, text, t->ids, &steps);
   if (!prepared || !decode(L, r)) return false;
   luaL_checkstack(L, 8, "JSON");
   if (lua_istable(L, -1) && steps.untold)

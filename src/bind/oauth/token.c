@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { PREFIX = 3 }; /* of the refresh token: it may name a region */
+enum { PREFIX = 3 /* of the refresh token: it may name a region */, COPY = 4 /* place on the stack */ };
 
 /* ---- members of tables ---- */
 
@@ -127,14 +127,16 @@ static int l_take(lua_State *L) {
 /* ---- what it says ---- */
 
 static int l_access(lua_State *L) {
-  push_buf(L, &check_token(L, 1)->access);
+  check_token(L, 1);
+  int aside = push_aside(L);
+  push_from(L, aside, buf_bytes(&check_token(L, 1)->access));
   return 1;
 }
 
 static int l_json(lua_State *L) {
-  const struct token *t = check_token(L, 1);
+  check_token(L, 1);
   struct buf *text = push_secret(L);
-  record_write(t, text);
+  record_write(check_token(L, 1), text);
   push_buf(L, text);
   box_close(L, -2);
   return 1;
@@ -204,6 +206,15 @@ static int l_age_of(lua_State *L) {
   return 0;
 }
 
+/* Pushes a copy of the first argument: while Lua values are made of it a finaliser of the host's may close
+ * the client that the token belongs to. */
+static const struct token *push_copy(lua_State *L) {
+  check_token(L, 1);
+  struct token *own = push_token(L);
+  if (!token_copy(own, check_token(L, 1))) luaL_error(L, "out of memory");
+  return own;
+}
+
 static void set_time(lua_State *L, const char *name, double seconds) {
   if (seconds <= 0) return;
   lua_pushnumber(L, seconds);
@@ -213,7 +224,7 @@ static void set_time(lua_State *L, const char *name, double seconds) {
 /* token:facts() -> { expires_at, refreshed_at, refresh_by, scope, asked, prefix }: prefix, the first three
  * characters of the refresh token, may name a region */
 static int l_facts(lua_State *L) {
-  const struct token *t = check_token(L, 1);
+  const struct token *t = push_copy(L);
   struct bytes refresh = {t->refresh.data, t->refresh.size < PREFIX ? t->refresh.size : PREFIX};
   lua_createtable(L, 0, 6);
   set_time(L, "expires_at", t->expires_at);
@@ -222,6 +233,7 @@ static int l_facts(lua_State *L) {
   set_buf(L, "scope", &t->scope);
   set_buf(L, "asked", &t->asked);
   if (refresh.size) set_bytes(L, "prefix", refresh);
+  box_close(L, -2);
   return 1;
 }
 
@@ -268,10 +280,11 @@ static double number_of(lua_State *L, int claims, const char *claim) {
 /* token:describe(mono, wall) -> { expires_at, expires_in, refreshed_at, refresh_by, scopes, subject, audience
  * }, the claims, and what the refresh token begins with */
 static int l_describe(lua_State *L) {
-  const struct token *t = check_token(L, 1);
+  check_token(L, 1);
   struct now now = check_now(L, 2);
   double left;
   lua_settop(L, 3);
+  const struct token *t = push_copy(L);
   push_claims(L, t);
   int claims = lua_gettop(L);
   lua_createtable(L, 0, 8);
@@ -285,6 +298,7 @@ static int l_describe(lua_State *L) {
   lua_setfield(L, -2, "scopes");
   lua_pushvalue(L, claims);
   lua_pushlstring(L, buf_text(&t->refresh), t->refresh.size < PREFIX ? t->refresh.size : PREFIX);
+  box_close(L, COPY);
   return 3;
 }
 

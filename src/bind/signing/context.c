@@ -39,15 +39,18 @@ void check_identity(lua_State *L, int index, const char *const *names, size_t co
   check_options(L, index, names, count);
   if (lua_getfield(L, index, "key") != LUA_TUSERDATA)
     usage_error(L, "option 'key' must be a key: what fleet.key.load or fleet.key.generate gives");
-  p->key = check_key(L, lua_gettop(L));
+  int key = lua_gettop(L);
+  check_key(L, key);
   if (lua_getfield(L, index, "vin") != LUA_TSTRING || !is_vin(check_bytes(L, -1)))
     usage_error(L, "option 'vin' must be a VIN: " VIN_SPELLING);
   memcpy(p->vin, lua_tostring(L, -1), sizeof p->vin);
   lua_getfield(L, index, "domain");
   p->domain = check_domain(L, lua_gettop(L));
-  lua_pop(L, 3);
+  lua_pop(L, 2);
   check_function(L, index, "random");
   check_function(L, index, "clock");
+  p->key = check_key(L, key); /* a metatable of the options may have closed it */
+  lua_pop(L, 1);
 }
 
 void keep_sources(lua_State *L, int options) {

@@ -18,7 +18,8 @@ struct identity {
   char vin[VIN_SIZE + 1];
   enum domain domain;
 };
-/* Raises for a missing or unknown option; names lists those that are taken. */
+/* Raises for a missing or unknown option; names lists those that are taken. Comes last before the key is
+ * used: what is made behind it may run a finaliser of the host's, which may close the key. */
 void check_identity(lua_State *L, int index, const char *const *names, size_t count, struct identity *p);
 /* Moves random and clock of the options into the user values of the box on top of the stack. */
 void keep_sources(lua_State *L, int options);

@@ -20,6 +20,7 @@ static void release_key(void *object) {
 
 static const struct box_type key_type;
 
+/* Checked behind everything that is made: that may run a finaliser of the host's, which may close it. */
 struct key *check_key(lua_State *L, int index) {
   return ((struct key_box *)box_check(L, index, &key_type))->key;
 }
@@ -78,10 +79,11 @@ static int l_load(lua_State *L) {
 /* key:save(path, passphrase) -> true, or nil, err, kind; never over an existing file */
 static int l_save(lua_State *L) {
   struct err e = ERR_INIT;
-  struct key *k = check_key(L, 1);
+  check_key(L, 1);
   const char *path = luaL_checkstring(L, 2);
   struct bytes passphrase = lua_isnoneornil(L, 3) ? (struct bytes){NULL, 0} : check_bytes(L, 3);
   struct buf *pem = push_scratch(L);
+  struct key *k = check_key(L, 1);
   bool ok = key_private_pem(k, passphrase, pem, &e) && keyfile_write(path, buf_bytes(pem), &e);
   box_close(L, -1);
   if (!ok) return push_failure(L, &e);
@@ -100,22 +102,24 @@ static int l_read_public(lua_State *L) {
 
 static int l_public_pem(lua_State *L) {
   struct err e = ERR_INIT;
-  struct key *k = check_key(L, 1);
+  check_key(L, 1);
   struct buf *pem = push_scratch(L);
-  if (!key_public_pem(k, pem, &e)) return push_failure(L, &e);
+  if (!key_public_pem(check_key(L, 1), pem, &e)) return push_failure(L, &e);
   push_buf(L, pem);
   return 1;
 }
 
 static int l_public_bytes(lua_State *L) {
-  lua_pushlstring(L, (const char *)key_public(check_key(L, 1)), PUBLIC_SIZE);
+  unsigned char public[PUBLIC_SIZE];
+  memcpy(public, key_public(check_key(L, 1)), sizeof public);
+  lua_pushlstring(L, (const char *)public, sizeof public);
   return 1;
 }
 
 static int l_fingerprint(lua_State *L) {
-  struct key *k = check_key(L, 1);
+  check_key(L, 1);
   struct buf *hex = push_scratch(L);
-  if (!key_fingerprint(k, hex)) return luaL_error(L, "out of memory");
+  if (!key_fingerprint(check_key(L, 1), hex)) return luaL_error(L, "out of memory");
   push_buf(L, hex);
   return 1;
 }
@@ -142,9 +146,9 @@ static const char *string_option(lua_State *L, int index, const char *name, cons
   return type == LUA_TNIL ? fallback : lua_tostring(L, -1); /* stays on the stack, so the text stays alive */
 }
 
-/* The claims with iss and aud of ours, as JSON, in a scratch buffer that is left on the stack. */
-static struct buf *push_claims(lua_State *L, int claims, const struct key *k, const char *vin,
-                               const char *app) {
+/* The claims with iss, of the key at index 1, and aud of ours, as JSON, in a scratch buffer that is left on
+ * the stack. */
+static struct buf *push_claims(lua_State *L, int claims, const char *vin, const char *app) {
   lua_newtable(L);
   int copy = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, claims);) {
@@ -153,7 +157,7 @@ static struct buf *push_claims(lua_State *L, int claims, const struct key *k, co
     lua_settable(L, copy);
   }
   struct buf *text = push_scratch(L);
-  buf_base64(text, (struct bytes){key_public(k), PUBLIC_SIZE});
+  buf_base64(text, (struct bytes){key_public(check_key(L, 1)), PUBLIC_SIZE});
   push_buf(L, text);
   lua_setfield(L, copy, "iss");
   buf_clear(text);
@@ -178,15 +182,17 @@ static bool is_app(const char *app) {
 static int l_jws(lua_State *L) {
   static const char *const names[] = {"vin", "app"};
   struct err e = ERR_INIT;
-  struct key *k = check_key(L, 1);
+  check_key(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 3);
   check_options(L, 3, names, 2);
   const char *vin = string_option(L, 3, "vin", NULL), *app = string_option(L, 3, "app", "TelemetryClient");
   if (vin && !is_vin(bytes_of(vin))) return usage_error(L, "option 'vin' is not a VIN: " VIN_SPELLING);
   if (!is_app(app)) return luaL_error(L, "option 'app' must be a name of letters and digits");
-  struct buf *claims = push_claims(L, 2, k, vin, app), *token = push_scratch(L);
-  if (!jws_sign(k, vendor_rows->jws_algorithm, buf_bytes(claims), token, &e)) return push_failure(L, &e);
+  struct buf *claims = push_claims(L, 2, vin, app);
+  struct buf *token = push_scratch(L);
+  if (!jws_sign(check_key(L, 1), vendor_rows->jws_algorithm, buf_bytes(claims), token, &e))
+    return push_failure(L, &e);
   push_buf(L, token);
   return 1;
 }

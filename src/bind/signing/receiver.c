@@ -15,6 +15,12 @@ static void release_receiver(void *object) {
 
 static const struct box_type receiver_type;
 
+/* Again behind whatever makes something or asks the caller: that may run a finaliser of the host's, which may
+ * close it. */
+static struct receiver_box *check_receiver(lua_State *L) {
+  return box_check(L, 1, &receiver_type);
+}
+
 /* ---- the enrolled keys ---- */
 
 static void check_public(lua_State *L, int index, struct enrolled *out) {
@@ -64,13 +70,14 @@ static int l_receiver(lua_State *L) {
   struct err e = ERR_INIT;
   struct identity p;
   size_t count = 0;
+  luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  check_identity(L, 1, names, sizeof names / sizeof *names, &p);
   if (lua_getfield(L, 1, "keys") == LUA_TNIL) lua_newtable(L), lua_replace(L, 2);
   struct enrolled *keys = check_keys(L, 2, &count);
   struct receiver_box *box_ = box_new(L, &receiver_type, sizeof *box_, 2);
   int box = lua_gettop(L);
   unsigned char epoch[EPOCH_SIZE];
+  check_identity(L, 1, names, sizeof names / sizeof *names, &p);
   box_->receiver = receiver_new(p.key, p.vin, p.domain, &e);
   if (!box_->receiver) return push_failure(L, &e);
   box_->crypto = key_crypto(p.key);
@@ -86,26 +93,26 @@ static int l_receiver(lua_State *L) {
 /* receiver:enroll(keys): the list in place of the old one; keys that stay keep their counters */
 static int l_enroll(lua_State *L) {
   struct err e = ERR_INIT;
-  struct receiver_box *h = box_check(L, 1, &receiver_type);
+  check_receiver(L);
   size_t count;
   struct enrolled *keys = check_keys(L, 2, &count);
-  if (!receiver_enroll(h->receiver, keys, count, &e)) return push_failure(L, &e);
+  if (!receiver_enroll(check_receiver(L)->receiver, keys, count, &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
 }
 
-static bool begin_epoch(lua_State *L, struct receiver_box *h, double mono, struct err *e) {
+static bool begin_epoch(lua_State *L, double mono, struct err *e) {
   unsigned char epoch[EPOCH_SIZE];
-  if (!fill_random(L, 1, h->crypto, epoch, sizeof epoch, e)) return false;
-  receiver_begin_epoch(h->receiver, epoch, mono);
+  if (!fill_random(L, 1, check_receiver(L)->crypto, epoch, sizeof epoch, e)) return false;
+  receiver_begin_epoch(check_receiver(L)->receiver, epoch, mono);
   return true;
 }
 
 /* receiver:restart(): as after a restart of the vehicle: a new epoch, clock and counters at 0 */
 static int l_restart(lua_State *L) {
   struct err e = ERR_INIT;
-  struct receiver_box *h = box_check(L, 1, &receiver_type);
-  if (!begin_epoch(L, h, read_mono(L, 1), &e)) return push_failure(L, &e);
+  check_receiver(L);
+  if (!begin_epoch(L, read_mono(L, 1), &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
 }
@@ -173,23 +180,26 @@ static void push_fault_name(lua_State *L, uint32_t number) {
  * a fault. */
 static int l_handle(lua_State *L) {
   struct err e = ERR_INIT;
-  struct receiver_box *h = box_check(L, 1, &receiver_type);
+  check_receiver(L);
   struct bytes in = check_bytes(L, 2);
   struct bytes answer = {NULL, 0};
   unsigned char nonce[NONCE_SIZE];
   lua_settop(L, 3);
   if (!lua_isnil(L, 3)) luaL_checktype(L, 3, LUA_TFUNCTION);
   double now = read_mono(L, 1);
-  if (receiver_epoch_due(h->receiver, now) && !begin_epoch(L, h, now, &e)) return push_failure(L, &e);
+  if (receiver_epoch_due(check_receiver(L)->receiver, now) && !begin_epoch(L, now, &e))
+    return push_failure(L, &e);
   struct handling *x = push_handling(L);
-  if (!receiver_open(h->receiver, in, now, &x->arena, &x->arrival, &x->plain, &e)) return push_failure(L, &e);
+  if (!receiver_open(check_receiver(L)->receiver, in, now, &x->arena, &x->arrival, &x->plain, &e))
+    return push_failure(L, &e);
   bool accepted = runs(&x->arrival);
   if (accepted) answer = ask(L, x);
-  box_check(L, 1, &receiver_type); /* respond may have closed it */
-  if (arrival_is_encrypted(&x->arrival) && !fill_random(L, 1, h->crypto, nonce, sizeof nonce, &e))
+  struct crypto *c = check_receiver(L)->crypto; /* respond may have closed it */
+  if (arrival_is_encrypted(&x->arrival) && !fill_random(L, 1, c, nonce, sizeof nonce, &e))
     return push_failure(L, &e);
   struct buf *reply = push_scratch(L);
-  if (!receiver_reply(h->receiver, &x->arrival, answer, nonce, now, reply, &e)) return push_failure(L, &e);
+  if (!receiver_reply(check_receiver(L)->receiver, &x->arrival, answer, nonce, now, reply, &e))
+    return push_failure(L, &e);
   push_buf(L, reply);
   if (accepted)
     push_buf(L, &x->plain);

@@ -8,12 +8,13 @@ static int l_session(lua_State *L) {
   static const char *const names[] = {"key", "vin", "domain", "random", "clock", "state"};
   struct err e = ERR_INIT;
   struct identity p;
+  luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  check_identity(L, 1, names, sizeof names / sizeof *names, &p);
   int state = lua_getfield(L, 1, "state");
   if (state != LUA_TNIL && state != LUA_TSTRING)
     return luaL_error(L, "option 'state' must be what export() gave");
   struct session_box *held = box_new(L, &session_type, sizeof *held, 2);
+  check_identity(L, 1, names, sizeof names / sizeof *names, &p);
   held->session = session_new(p.key, p.vin, p.domain, &e);
   if (!held->session) return push_failure(L, &e);
   held->crypto = key_crypto(p.key);
@@ -29,12 +30,13 @@ static int l_session(lua_State *L) {
  * used, 0 */
 static int l_export(lua_State *L) {
   struct err e = ERR_INIT;
-  struct session_box *h = check_session(L);
+  check_session(L);
   lua_Integer ahead = luaL_optinteger(L, 2, 0);
   luaL_argcheck(L, ahead >= 0 && ahead <= UINT32_MAX, 2, "a number of counters is needed");
   struct now now =
       lua_isnoneornil(L, 3) ? read_clock(L, 1) : (struct now){luaL_checknumber(L, 3), luaL_checknumber(L, 4)};
   struct buf *out = state_buffer(L);
+  const struct session_box *h = check_session(L);
   if (!session_export(h->session, (uint32_t)ahead, now.mono, now.wall, out, &e)) return push_failure(L, &e);
   push_whole(L, out);
   return 1;
@@ -117,6 +119,7 @@ static int l_prepare(lua_State *L) {
   lua_pushstring(L, due_words[session_due(h->session, lua_toboolean(L, 2), now)]);
   if (!lua_isnil(L, -1) || counter < reserved) return 1;
   struct buf *state = state_buffer(L);
+  h = check_session(L);
   lua_pushnil(L);
   if (!session_export(h->session, (uint32_t)block, now, wall, state, &e)) return 1 + push_failure(L, &e);
   push_whole(L, state);
@@ -126,8 +129,9 @@ static int l_prepare(lua_State *L) {
 
 /* session:age() -> seconds since the vehicle's last authenticated word; very many when there was none */
 static int l_age(lua_State *L) {
-  const struct session_box *h = check_session(L); /* before its clock is read: arguments have no order */
-  lua_pushnumber(L, session_age(h->session, read_mono(L, 1)));
+  check_session(L);
+  double now = read_mono(L, 1);
+  lua_pushnumber(L, session_age(check_session(L)->session, now));
   return 1;
 }
 

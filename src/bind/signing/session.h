@@ -12,7 +12,9 @@ struct session_box {
 };
 
 extern const struct box_type session_type;
-struct session_box *check_session(lua_State *L); /* the first argument */
+/* The first argument. Whatever makes something, or asks the caller's clock, may run a finaliser of the host's
+ * that closes it: it is checked again behind that. */
+struct session_box *check_session(lua_State *L);
 /* The time at an index, where the caller has read the clock; else the session's own clock. */
 double time_argument(lua_State *L, int index);
 int push_not_sent(lua_State *L, struct err *e);

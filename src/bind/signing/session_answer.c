@@ -13,10 +13,10 @@
 /* session:accept(bytes, now) -> true, or nil, err, kind */
 int session_l_accept(lua_State *L) {
   struct err e = ERR_INIT;
-  struct session_box *h = check_session(L);
+  check_session(L);
   struct bytes in = check_bytes(L, 2);
   double now = time_argument(L, 3);
-  if (!session_accept(h->session, in, now, &e)) return push_failure(L, &e);
+  if (!session_accept(check_session(L)->session, in, now, &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
 }
@@ -49,11 +49,11 @@ int session_l_open(lua_State *L) {
   static const char *const words[] = {NULL, "wait", "error"};
   struct err e = ERR_INIT;
   struct answer a;
-  struct session_box *h = check_session(L);
+  check_session(L);
   struct bytes in = check_bytes(L, 2);
   double now = read_mono(L, 1);
   struct buf *payload = state_buffer(L);
-  if (!session_open(h->session, in, now, &a, payload, &e)) return push_open_failure(L, &a, &e);
+  if (!session_open(check_session(L)->session, in, now, &a, payload, &e)) return push_open_failure(L, &a, &e);
   push_whole(L, payload);
   lua_pushlstring(L, (const char *)a.id, UUID_SIZE);
   lua_pushboolean(L, a.authenticated);
@@ -119,13 +119,15 @@ static int push_other_answer(lua_State *L, bool resynced) {
   return 3;
 }
 
-/* done: where nothing but a command that was done is asked for, set in place of a result that is pushed. */
-static int push_read(lua_State *L, const struct session_box *h, struct bytes in, struct bytes id, double now,
+/* Of the session at index 1. done: where nothing but a command that was done is asked for, set in place of a
+ * result that is pushed. */
+static int push_read(lua_State *L, struct bytes in, struct bytes id, double now,
                      const struct request *command, bool *done) {
   struct err e = ERR_INIT;
   struct answer a;
   struct buf *payload =
       command ? state_payload(L) : push_scratch(L); /* data become tables while they are read */
+  const struct session_box *h = check_session(L);
   bool opened = session_open(h->session, in, now, &a, payload, &e);
   if (a.matched && !bytes_equal(id, (struct bytes){a.id, UUID_SIZE})) return push_other_answer(L, a.resynced);
   if (!opened) {
@@ -145,11 +147,11 @@ static int push_read(lua_State *L, const struct session_box *h, struct bytes in,
  * the vehicle's data where command is nil; or nil, err, kind, as open gives them, for the message with this
  * id */
 int session_l_read(lua_State *L) {
-  const struct session_box *h = check_session(L);
+  check_session(L);
   struct bytes in = check_bytes(L, 2), id = check_bytes(L, 3);
   double now = luaL_checknumber(L, 4);
   const struct request *command = lua_isnoneornil(L, 5) ? NULL : box_check(L, 5, &request_type);
-  int values = push_read(L, h, in, id, now, command, NULL);
+  int values = push_read(L, in, id, now, command, NULL);
   if (command && values == 1) request_spare(L, 5);
   return values;
 }
@@ -158,7 +160,7 @@ int session_l_read(lua_State *L) {
  * may know of reply and envelope any more; false: the reply is none of which session:read was asked; or nil,
  * and what session:read gives for it: value, err, kind. */
 int session_l_take(lua_State *L) {
-  const struct session_box *h = check_session(L);
+  check_session(L);
   const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
   const struct request *envelope = box_check(L, 3, &request_type), *command = box_check(L, 6, &request_type);
   struct bytes id = check_bytes(L, 4);
@@ -172,7 +174,7 @@ int session_l_take(lua_State *L) {
     lua_pushboolean(L, false);
     return 1;
   }
-  int values = push_read(L, h, check_bytes(L, -1), id, now, command, &done);
+  int values = push_read(L, check_bytes(L, -1), id, now, command, &done);
   if (!done) {
     lua_pushnil(L);
     lua_insert(L, -1 - values);

@@ -95,12 +95,12 @@ static bool unpublished_option(lua_State *L, int index) {
 /* session:handshake() -> bytes to send */
 int session_l_handshake(lua_State *L) {
   struct err e = ERR_INIT;
-  struct session_box *h = check_session(L);
+  check_session(L);
   struct message_random r;
   double now = read_mono(L, 1);
-  if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
+  if (!fill_message_random(L, check_session(L), false, &r, &e)) return push_not_sent(L, &e);
   struct buf *out = push_scratch(L);
-  if (!session_handshake(h->session, &r, now, out, &e)) return push_not_sent(L, &e);
+  if (!session_handshake(check_session(L)->session, &r, now, out, &e)) return push_not_sent(L, &e);
   push_buf(L, out);
   return 1;
 }
@@ -109,15 +109,15 @@ int session_l_handshake(lua_State *L) {
  * message, id. The option flags gives all bits at once, in place of encrypt_response. */
 int session_l_sign(lua_State *L) {
   struct err e = ERR_INIT;
-  struct session_box *h = check_session(L);
+  check_session(L);
   struct bytes payload = check_bytes(L, 2);
   struct sign_options o = sign_options(L, 3, SIGN_OPTIONS);
   struct message_random r;
   luaL_argcheck(L, payload.size <= MESSAGE_LIMIT / 2, 2, "the command is too long");
   double now = read_mono(L, 1);
-  if (!fill_message_random(L, h, o.method == METHOD_GCM, &r, &e)) return push_not_sent(L, &e);
+  if (!fill_message_random(L, check_session(L), o.method == METHOD_GCM, &r, &e)) return push_not_sent(L, &e);
   struct buf *out = state_buffer(L);
-  if (!session_sign(h->session, payload, &o, &r, now, out, &e)) return push_not_sent(L, &e);
+  if (!session_sign(check_session(L)->session, payload, &o, &r, now, out, &e)) return push_not_sent(L, &e);
   push_whole(L, out);
   lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
   return 2;
@@ -136,19 +136,20 @@ static bool may_carry(const struct session_box *h, const struct row *row, bool u
  * are those of sign, and unpublished, as for fleet.command. */
 int session_l_command(lua_State *L) {
   struct err e = ERR_INIT;
-  struct session_box *h = check_session(L);
+  check_session(L);
   const struct row *row = check_command(L, 2);
   struct message_random r;
   lua_settop(L, 4);
   if (!lua_isnil(L, 3)) luaL_checktype(L, 3, LUA_TTABLE);
   struct sign_options o = sign_options(L, 4, COMMAND_OPTIONS);
   double now = read_mono(L, 1);
-  bool ok = may_carry(h, row, unpublished_option(L, 4), &e) &&
-            fill_message_random(L, h, o.method == METHOD_GCM, &r, &e);
+  bool unpublished = unpublished_option(L, 4);
+  const struct session_box *h = check_session(L);
+  bool ok = may_carry(h, row, unpublished, &e) && fill_message_random(L, h, o.method == METHOD_GCM, &r, &e);
   struct buf *payload = state_payload(L);
   ok = ok && command_payload(L, row, lua_isnil(L, 3) ? 0 : 3, payload, &e);
   struct buf *message = state_buffer(L);
-  ok = ok && session_sign(h->session, buf_bytes(payload), &o, &r, now, message, &e);
+  ok = ok && session_sign(check_session(L)->session, buf_bytes(payload), &o, &r, now, message, &e);
   buf_clear(payload);
   if (!ok) return push_not_sent(L, &e);
   buf_base64(payload, buf_bytes(message));
@@ -211,8 +212,8 @@ int session_l_handshake_request(lua_State *L) {
   double now = luaL_checknumber(L, 4);
   if (!fill_message_random(L, h, false, &r, &e)) return push_not_sent(L, &e);
   struct request *envelope = request_new(L, row);
-  h = check_session(L);
   struct buf *message = state_buffer(L);
+  h = check_session(L);
   if (!session_handshake(h->session, &r, now, message, &e)) return push_not_sent(L, &e);
   fill_envelope(L, envelope, h, label_of(command, row), message);
   return 1;
@@ -225,11 +226,11 @@ static bool push_signed_request(lua_State *L, const struct row *row, double now,
   struct message_random r;
   if (!fill_message_random(L, check_session(L), false, &r, e)) return false;
   struct request *envelope = request_new(L, row);
-  const struct session_box *h = check_session(L); /* what that ran may have closed it */
   struct buf *payload = state_payload(L);
   bool ok = !command || request_payload(L, 2, payload, e);
   struct bytes bytes = command ? buf_bytes(payload) : check_bytes(L, 2);
   struct buf *message = state_buffer(L);
+  const struct session_box *h = check_session(L); /* what that ran may have closed it */
   ok = ok && session_sign(h->session, bytes, &usual_options, &r, now, message, e);
   buf_clear(payload);
   if (!ok) return false;

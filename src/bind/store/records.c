@@ -8,6 +8,12 @@
 
 static const struct box_type records_type, lease_type, ticket_type;
 
+/* Again behind whatever makes something: that may run a finaliser of the host's, which may close the store,
+ * or read another record, which stands where this one stood. */
+static struct records *check_records(lua_State *L) {
+  return box_check(L, RECORDS, &records_type);
+}
+
 /* ---- arguments ---- */
 
 static uint64_t check_milliseconds(lua_State *L, int index) {
@@ -69,8 +75,8 @@ static int push_written(lua_State *L, enum store_result result, const struct err
 
 /* ---- reading ---- */
 
-static int push_record(lua_State *L, struct bytes value, uint64_t generation) {
-  lua_pushlstring(L, (const char *)value.data, value.size);
+static int push_record(lua_State *L, int aside, struct bytes value, uint64_t generation) {
+  push_from(L, aside, value);
   lua_pushinteger(L, (lua_Integer)generation);
   return 2;
 }
@@ -81,14 +87,14 @@ static int push_absent(lua_State *L) {
   return 2;
 }
 
-static int push_held(lua_State *L, const struct held *h, double wall) {
+static int push_held(lua_State *L, int aside, const struct held *h, double wall) {
   if (h->ends != 0 && h->ends <= wall) return push_absent(L);
-  return push_record(L, h->value, h->generation);
+  return push_record(L, aside, h->value, h->generation);
 }
 
-static int push_found(lua_State *L, enum store_result result, const struct record *found,
+static int push_found(lua_State *L, int aside, enum store_result result, const struct record *found,
                       const struct err *e) {
-  if (result == STORE_DONE) return push_record(L, found->value, found->generation);
+  if (result == STORE_DONE) return push_record(L, aside, found->value, found->generation);
   return result == STORE_ABSENT ? push_absent(L) : push_result(L, result, e);
 }
 
@@ -96,13 +102,15 @@ static int push_found(lua_State *L, enum store_result result, const struct recor
  * back hides nothing that another process wrote since. */
 static int l_get(lua_State *L) {
   struct err e = ERR_INIT;
-  struct records *r = box_check(L, RECORDS, &records_type);
+  check_records(L);
   struct held h;
   struct record found;
   double wall = luaL_checknumber(L, 3);
+  int aside = push_aside(L);
+  struct records *r = check_records(L);
   enum store_result result = store_get(&r->store, check_bytes(L, KEY), milliseconds_of(wall), &found, &e);
   bool held = held_find(L, &h), hides = held && (result != STORE_DONE || found.generation < h.generation);
-  int pushed = hides ? push_held(L, &h, wall) : push_found(L, result, &found, &e);
+  int pushed = hides ? push_held(L, aside, &h, wall) : push_found(L, aside, result, &found, &e);
   if (held && !hides) held_drop(L, r);
   give_notice(L, r, RECORDS);
   return pushed;
@@ -175,7 +183,7 @@ static int l_hold(lua_State *L) {
   lua_settop(L, 6);
   give_notice(L, r, RECORDS);
   bool fits = result == STORE_DONE && h.generation % GENERATION_STEP != 0;
-  if (fits) held_keep(L, r, 3, &h);
+  if (fits) held_keep(L, r, 3, &h), check_records(L);
   int pushed = push_generation(L, result, h.generation, &e);
   if (fits) lua_pushinteger(L, (lua_Integer)r->held);
   return pushed + (fits ? 1 : 0);
@@ -207,11 +215,12 @@ static int l_settle(lua_State *L) {
  * kind of the first that could not be written, true */
 static int l_flush(lua_State *L) {
   struct err first = ERR_INIT, later = ERR_INIT;
-  struct records *r = box_check(L, RECORDS, &records_type);
+  check_records(L);
   double most = luaL_checknumber(L, 2), wall = luaL_checknumber(L, 3);
   enum store_result result = STORE_DONE, one = STORE_DONE;
   lua_settop(L, 3);
   size_t count = held_push_keys(L, most);
+  struct records *r = check_records(L);
   for (size_t i = 1; i <= count && one != STORE_AGAIN; i++) {
     lua_rawgeti(L, 4, (lua_Integer)i);
     lua_replace(L, KEY);
@@ -238,28 +247,32 @@ static int l_remove(lua_State *L) {
   return push_result(L, result == STORE_ABSENT ? STORE_DONE : result, &e);
 }
 
-/* Pushes the totals of all names. */
-static int push_all(lua_State *L, struct records *r, uint64_t wall) {
+/* Pushes the totals of all names, of a text of their own: what warns and what finishes may read others. */
+static int push_all(lua_State *L, uint64_t wall) {
   struct err e = ERR_INIT;
   struct record found;
+  struct buf *text = push_scratch(L);
+  struct records *r = check_records(L);
   enum store_result result = store_get(&r->store, check_bytes(L, KEY), wall, &found, &e);
+  if (result == STORE_DONE) buf_add(text, found.value.data, found.value.size);
+  if (!buf_ok(text)) return luaL_error(L, "out of memory");
   give_notice(L, r, RECORDS);
-  if (result == STORE_DONE) return push_counters(L, found.value);
-  if (result == STORE_ABSENT) return push_counters(L, bytes_of(NULL));
-  return push_result(L, result, &e);
+  bool read = result == STORE_DONE || result == STORE_ABSENT;
+  return read ? push_counters(L, buf_bytes(text)) : push_result(L, result, &e);
 }
 
 /* records:add(key, wall, amounts, ends) -> totals of these names, of all where amounts is empty; false:
  * again; nil, err, kind. amounts: by name */
 static int l_add(lua_State *L) {
   struct err e = ERR_INIT;
-  struct records *r = box_check(L, RECORDS, &records_type);
+  check_records(L);
   struct bytes key = check_bytes(L, KEY);
   struct addition a = {.wall = check_milliseconds(L, 3), .ends = check_milliseconds(L, 5)};
   a.list = check_amounts(L, 4, &a.count);
+  struct records *r = check_records(L);
   enum store_result result = held_write(L, r, luaL_checknumber(L, 3), &e);
   if (result != STORE_DONE) return push_written(L, result, &e);
-  if (!a.count) return push_all(L, r, a.wall);
+  if (!a.count) return push_all(L, a.wall);
   result = store_add(&r->store, key, &a, &e);
   give_notice(L, r, RECORDS);
   return result == STORE_DONE ? push_totals(L, a.list, a.count) : push_result(L, result, &e);
@@ -270,10 +283,11 @@ static int l_add(lua_State *L) {
 /* records:lease(key) -> lease, fence; false: again; nil, err, kind */
 static int l_lease(lua_State *L) {
   struct err e = ERR_INIT;
-  struct records *r = box_check(L, RECORDS, &records_type);
+  check_records(L);
   struct bytes key = check_bytes(L, 2);
   struct lease *lease = push_spare(L, &lease_type, sizeof *lease, 0);
   *lease = (struct lease)LEASE_INIT;
+  struct records *r = check_records(L);
   enum store_result result = store_lease(&r->store, key, lease, &e);
   if (result == STORE_DONE)
     box_open(L, -1);
@@ -323,12 +337,13 @@ static const struct box_type ticket_type = {"fleet.ticket", release_ticket, NULL
 /* records:reserve(key, bytes) -> ticket; false: again; nil, err, kind */
 static int l_reserve(lua_State *L) {
   struct err e = ERR_INIT;
-  struct records *r = box_check(L, RECORDS, &records_type);
+  check_records(L);
   struct bytes key = check_bytes(L, 2);
   lua_Number size = luaL_checknumber(L, 3);
   luaL_argcheck(L, size >= 0 && size <= RECORD_VALUE_LIMIT, 3, "a number of bytes, at most 1 MiB, expected");
   struct file_draft *draft = box_new(L, &ticket_type, sizeof *draft, 0);
   *draft = (struct file_draft)FILE_DRAFT_INIT;
+  struct records *r = check_records(L);
   enum store_result result = store_reserve(&r->store, key, (size_t)size, draft, &e);
   if (result == STORE_DONE) box_open(L, -1);
   give_notice(L, r, RECORDS);
@@ -344,8 +359,9 @@ static void release_records(void *object) {
 
 /* records:directory() -> its path, without symbolic links */
 static int l_directory(lua_State *L) {
-  const struct records *r = box_check(L, RECORDS, &records_type);
-  lua_pushstring(L, r->store.directory);
+  check_records(L);
+  int aside = push_aside(L);
+  push_from(L, aside, bytes_of(check_records(L)->store.directory));
   return 1;
 }
 

@@ -1,0 +1,63 @@
+-- A host's finalisers, run wherever Lua makes something: they may call what is being called, and close what is in use.
+--
+--   finalisers.among(noise, act)   calls act(i) often, while finalisers call noise(n): the first mistake is what act raises
+--   finalisers.closing(make, act)  makes an object and calls act(object) until a finaliser has closed it in the middle, and
+--                                  that often; act may raise that it is closed, and nothing else
+-- Both take a number of times, and ask that the finalisers did run.
+
+local compat = require "fleet.util.compat"
+
+local M = {}
+
+local often = 1500
+
+function M.among(noise, act, times)
+  times = times or often
+  local inside, runs, failed, mt = false, 0, nil, {}
+  function mt.__gc()
+    if inside then return end
+    inside, runs = true, runs + 1
+    local ran, raised = pcall(noise, runs) -- Lua would only warn
+    inside, failed = false, failed or not ran and { raised }
+  end
+  for i = 1, times do
+    for _ = 1, 3 do compat.finalised({}, mt) end
+    mt.ballast = string.rep("g", i % 997) -- so that each collection begins elsewhere
+    act(i)
+  end
+  mt.__gc = function() end
+  if failed then error(failed[1], 0) end
+  assert(runs > times / 10, "hardly a finaliser ran")
+end
+
+-- Whether it was the use of something closed that raised.
+local function is_closed(raised)
+  return string.find(tostring(raised), "closed", 1, true) ~= nil
+end
+
+function M.closing(make, act, times)
+  local object, closed, among = nil, 0, false
+  local function noise()
+    if not among then return end
+    among = false
+    object:close()
+  end
+  M.among(noise, function()
+    object = make()
+    for _ = 1, 4 do
+      among = true
+      local ran, raised = pcall(act, object)
+      local ended = not among
+      among = false
+      if not ran and not is_closed(raised) then error(raised, 0) end
+      if ended then
+        closed = closed + 1
+        break
+      end
+    end
+    object:close()
+  end, times)
+  assert(closed > 0, "no finaliser closed anything in use")
+end
+
+return M
