@@ -4,7 +4,10 @@ local count = require "fleet.budget.count"
 local fleet = require "fleet"
 local core = require "fleet.core"
 local nginx = require "spec.support.servers.nginx"
+local rude = require "spec.support.servers.hostile_server"
+local socket = require "cqueues.socket"
 local state = require "fleet.call.state"
+local turns = require "fleet.async.loop"
 
 describe("a usual read", function()
   local server, made, new
@@ -121,6 +124,123 @@ describe("a usual read", function()
     local _, err = client { base_url = "http://127.0.0.1:" .. nginx.free_port() }:products()
     assert.equal("GET /api/1/products", err.request)
     assert.equal(1, made)
+  end)
+
+  it("is counted out whatever became of it, so that drain ends", function()
+    assert.same({}, assert(fleet.drain()))
+  end)
+end)
+
+-- Nobody else has anything to do: its task waits in one call, without giving up its turn.
+describe("a usual read that is alone on the wire", function()
+  local server, silent, alone, taken
+
+  lazy_setup(function() server, silent = assert(nginx.start {}), rude.start() end)
+  lazy_teardown(function()
+    server.stop()
+    silent.stop()
+  end)
+
+  before_each(function()
+    taken, alone = 0, turns.alone
+    turns.alone = function()
+      local ran, reply = alone()
+      if reply then taken = taken + 1 end
+      return ran, reply
+    end
+  end)
+  after_each(function() turns.alone = alone end)
+
+  local function client(url)
+    local one = fleet.new { token = "a-token", base_url = url, timeout = 0.5 }
+    core.context(one).config.log = nil
+    return one
+  end
+
+  local function connect()
+    client(silent.url .. "/ok"):products()
+  end
+
+  local function unanswered(order)
+    local _, _, kind = client(silent.url .. "/silent"):products()
+    order[#order + 1] = kind
+  end
+
+  it("is waited for in place, in a task and outside of one", function()
+    local one = client(server.url)
+    assert(one:products()) -- the connection
+    local before = taken
+    assert.equal(8, #assert(one:products()))
+    fleet.run(function() assert.equal(8, #assert(one:products())) end)
+    assert.equal(2, taken - before)
+  end)
+
+  it("is not where others are on the wire", function()
+    local one, ended = client(server.url), 0
+    fleet.run(function()
+      for _ = 1, 3 do
+        fleet.spawn(function()
+          assert(one:products())
+          ended = ended + 1
+        end)
+      end
+    end)
+    assert.equal(3, ended)
+    assert.is_true(taken <= 1, taken .. " were alone") -- the last may be
+  end)
+
+  it("does not make a host wait that only steps", function()
+    local order = {}
+    connect()
+    local task = fleet.spawn(function() unanswered(order) end)
+    fleet.loop.step()
+    assert.equal("fleet.task (running)", tostring(task))
+    assert.same({}, order)
+    task:wait()
+    assert.same({ "timeout" }, order)
+  end)
+
+  it("does not hold up who sleeps", function()
+    local order = {}
+    connect()
+    fleet.run(function()
+      fleet.spawn(function()
+        fleet.sleep(0.01)
+        order[#order + 1] = "slept"
+      end)
+      unanswered(order)
+    end)
+    assert.same({ "slept", "timeout" }, order)
+  end)
+
+  it("does not hold up a watched descriptor", function()
+    local order, a, b = {}, socket.pair()
+    a:setmode("bn", "bn")
+    b:setmode("bn", "bn")
+    b:write("x")
+    b:flush()
+    local watch
+    watch = fleet.loop:watch(a:pollfd(), "r", function()
+      order[#order + 1] = "seen"
+      watch:close()
+    end)
+    connect()
+    fleet.run(unanswered, order)
+    assert.same({ "seen", "timeout" }, order)
+    a:close()
+    b:close()
+  end)
+
+  it("that meets a failure meanwhile says so, and its waiter is not used again", function()
+    local one, tasks = client(server.url), require "fleet.async.task"
+    local waiter = tasks.spare_waiter()
+    turns.alone = function() return false, "no memory" end
+    local ran, failure = pcall(one.products, one)
+    turns.alone = alone
+    assert.is_false(ran)
+    assert.equal("no memory", failure)
+    assert.are_not_equal(waiter, tasks.spare_waiter())
+    assert(one:products())
   end)
 
   it("is counted out whatever became of it, so that drain ends", function()

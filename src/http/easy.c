@@ -7,8 +7,10 @@
 
 enum {
   SPARE_HANDLES = 64,
-  IDLE_SECONDS = 50, /* common load balancers close idle connections after 60: reuse must come before */
-  LIFE_SECONDS = 600 /* a connection that is always busy would pin the address of a moved server */
+  IDLE_SECONDS = 50,  /* common load balancers close idle connections after 60: reuse must come before */
+  LIFE_SECONDS = 600, /* a connection that is always busy would pin the address of a moved server */
+  ADDRESS_SECONDS = 60,
+  LOOK_SECONDS = 10
 };
 
 /* libcurl asks here before each try, when the connection stands and nothing of this try has been written. A
@@ -67,7 +69,7 @@ static bool set_fixed(struct easy *c) {
 #else
   ok &= curl_easy_setopt(c->curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS) == CURLE_OK;
 #endif
-  if (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_LIBZ)
+  if (c->http->gzip) /* what it reads; what it is to ask for stands among the lines */
     ok &= curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip") == CURLE_OK;
   if (c->http->share) ok &= curl_easy_setopt(c->curl, CURLOPT_SHARE, c->http->share) == CURLE_OK;
   return ok;
@@ -92,6 +94,7 @@ static struct easy *easy_new(struct http *h) {
   struct easy *c = calloc(1, sizeof *c);
   if (!c) return NULL;
   c->http = h;
+  c->looks = true; /* as libcurl does unless it is told */
   c->curl = curl_easy_init();
   if (!c->curl || !set_fixed(c)) {
     easy_free(c);
@@ -131,8 +134,8 @@ void easy_release(struct easy *c, bool clean) {
     easy_free(c);
     return;
   }
-  curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, NULL); /* both point into the transfer */
-  curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, NULL);
+  if (!c->usual_method) curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, NULL);
+  curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, NULL); /* both point into the transfer */
   if (c->transfer->fresh) set_fresh(c, 0);
   c->transfer = NULL;
   c->next = h->spare;
@@ -147,7 +150,11 @@ static long as_milliseconds(double seconds) {
 
 #define SET(option, value) (curl_easy_setopt(curl, option, value) == CURLE_OK)
 
-static bool set_method(CURL *curl, const struct http_transfer *t, const struct http_request *r) {
+static bool set_method(struct easy *c, const struct http_transfer *t, const struct http_request *r) {
+  CURL *curl = c->curl;
+  bool usual = t->method->safe && !transfer_has_body(t);
+  if (usual && c->usual_method) return true;
+  c->usual_method = usual;
   const unsigned char *body = t->copy.data + t->copy.size - r->body.size; /* it comes last */
   const char *name = t->method->safe || t->method->body ? NULL : t->method->name;
   if (!SET(CURLOPT_CUSTOMREQUEST, name)) return false;
@@ -181,10 +188,25 @@ static bool set_pool(struct easy *c, struct pool *pool) {
          SET(CURLOPT_PIPEWAIT, streams ? 1L : 0L);
 }
 
-static bool set_times(CURL *curl, const struct http_request *r) {
-  bool sooner = r->connect_timeout > 0 && r->connect_timeout < r->timeout;
-  return SET(CURLOPT_TIMEOUT_MS, as_milliseconds(r->timeout)) &&
-         SET(CURLOPT_CONNECTTIMEOUT_MS, sooner ? as_milliseconds(r->connect_timeout) : 0L);
+static bool set_times(struct easy *c, double timeout, double connect_timeout) {
+  CURL *curl = c->curl;
+  bool sooner = connect_timeout > 0 && connect_timeout < timeout;
+  long whole = as_milliseconds(timeout), connect = sooner ? as_milliseconds(connect_timeout) : 0;
+  if (whole == c->timeout && connect == c->connect_timeout) return true;
+  c->timeout = whole;
+  c->connect_timeout = connect;
+  return SET(CURLOPT_TIMEOUT_MS, whole) && SET(CURLOPT_CONNECTTIMEOUT_MS, connect);
+}
+
+/* Behind each request libcurl would look through all addresses that it remembers for those that are too old:
+ * once in a while is enough. A request that does not look takes them as they are. */
+static bool set_look(struct easy *c, struct pool *pool, double now) {
+  CURL *curl = c->curl;
+  bool look = !pool->looked_at || now - pool->looked_at > LOOK_SECONDS;
+  if (look) pool->looked_at = now;
+  if (look == c->looks) return true;
+  c->looks = look;
+  return SET(CURLOPT_DNS_CACHE_TIMEOUT, look ? (long)ADDRESS_SECONDS : -1L);
 }
 
 bool easy_set_request(struct easy *c, struct pool *pool, struct http_transfer *t,
@@ -194,8 +216,9 @@ bool easy_set_request(struct easy *c, struct pool *pool, struct http_transfer *t
   pool->in_flight++;
   t->fresh = r->unix_path;
   return set_pool(c, pool) && easy_set_address(c, r->url) &&
-         SET(CURLOPT_HTTPHEADER, t->has_lines ? &t->lines[0] : NULL) && set_method(curl, t, r) &&
-         set_times(curl, r) && set_route(c->http, c, r);
+         SET(CURLOPT_HTTPHEADER, t->has_lines ? &t->lines[0] : NULL) && set_method(c, t, r) &&
+         set_times(c, r->timeout, r->connect_timeout) && set_look(c, pool, t->started) &&
+         set_route(c->http, c, r);
 }
 
 bool easy_set_again(struct easy *c, struct pool *pool) {
@@ -208,6 +231,6 @@ bool easy_set_again(struct easy *c, struct pool *pool) {
   c->pool = pool;
   pool->in_flight++;
   c->error[0] = '\0';
-  return set_pool(c, pool) && set_fresh(c, t->fresh) &&
-         SET(CURLOPT_TIMEOUT_MS, as_milliseconds(t->timeout - (poller_now() - t->started)));
+  c->timeout = as_milliseconds(t->timeout - (poller_now() - t->started));
+  return set_pool(c, pool) && set_fresh(c, t->fresh) && SET(CURLOPT_TIMEOUT_MS, c->timeout);
 }

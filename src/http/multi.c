@@ -86,7 +86,7 @@ static bool start(struct http *h, struct http_transfer *t, const struct http_req
 }
 
 struct http_transfer *http_submit(struct http *h, const struct http_request *r, struct err *e) {
-  struct http_transfer *t = transfer_new(r, e);
+  struct http_transfer *t = transfer_new(r, h->gzip, e);
   if (!t) return NULL;
   if (!start(h, t, r)) {
     transfer_free(t);
@@ -310,6 +310,7 @@ bool http_open(struct http **out, struct poller *p, struct err *e) {
   const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
   h->ca_file = info->cainfo;
   h->ca_path = info->capath;
+  h->gzip = info->features & CURL_VERSION_LIBZ;
   h->poller = p;
   connection_find_tls(h);
   h->pools[POOL_STREAMS].timer_at = -1; /* opened when it is first needed */

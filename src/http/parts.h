@@ -62,7 +62,10 @@ struct easy {
   CURLU *address;   /* of its last request, or NULL */
   char origin[128]; /* of that address, where only its path would be another */
   size_t origin_size;
-  bool usual_route; /* it is set for requests without proxy, socket path and CA file */
+  bool usual_route;  /* it is set for requests without proxy, socket path and CA file */
+  bool usual_method; /* for GET */
+  bool looks;        /* it is to look for addresses that are too old */
+  long timeout, connect_timeout;
   char error[CURL_ERROR_SIZE];
 };
 
@@ -77,6 +80,7 @@ struct http {
   int spares, in_flight;
   struct origin origins[ORIGINS]; /* the oldest makes room */
   int next_origin;
+  bool gzip;      /* libcurl can read it */
   bool tls;       /* there may be a connection over TLS */
   bool refused;   /* HTTP/2 was, since it was last looked: requests that wait for it go the other way */
   int headers_at; /* descriptor on which more of large headers may wait inside libcurl; 0: none */
@@ -89,7 +93,7 @@ struct http {
 
 /* transfer.c */
 void transfer_move(struct transfer_list *list, struct http_transfer *t);
-struct http_transfer *transfer_new(const struct http_request *r, struct err *e);
+struct http_transfer *transfer_new(const struct http_request *r, bool gzip, struct err *e);
 void transfer_free(struct http_transfer *t); /* takes it off its list */
 bool transfer_has_body(const struct http_transfer *t);
 

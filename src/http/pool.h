@@ -19,6 +19,7 @@ struct pool {
   CURLM *multi;
   struct http *http;
   double timer_at;  /* poller_now() seconds, 0: at once, negative: never */
+  double looked_at; /* poller_now() seconds of the last request that looked for old addresses, 0: none has */
   long in_flight;   /* requests */
   long connections; /* to one host, at most; 0: any number */
   long kept;        /* connections that libcurl keeps open, at most; 0: as many as it likes */

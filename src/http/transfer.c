@@ -87,15 +87,22 @@ bool transfer_has_body(const struct http_transfer *t) {
   return t->method->body || t->body_size > 0;
 }
 
+/* In front, where libcurl would write it, too: but twice, and each time byte by byte. */
+static void ask_for_gzip(struct http_transfer *t, size_t *count) {
+  static char line[] = "Accept-Encoding: gzip";
+  t->lines[(*count)++] = (struct curl_slist){line, NULL};
+}
+
 /* Room for all is taken at once, so that the lines stay where they are. With a body both extra lines switch
  * something of libcurl's off: a Content-Type of its own invention, and waiting for "100 Continue". */
-static bool copy_request(struct http_transfer *t, const struct http_request *r) {
+static bool copy_request(struct http_transfer *t, const struct http_request *r, bool gzip) {
   static const char no_type[] = "Content-Type:", no_expect[] = "Expect:";
   size_t size = sizeof no_type + sizeof no_expect + r->body.size, count = 0;
   bool typed = false;
   t->body_size = r->body.size;
   for (int i = 0; r->headers && r->headers[i]; i++) size += strlen(r->headers[i]) + 1;
   if (!buf_reserve(&t->copy, size)) return false;
+  if (gzip) ask_for_gzip(t, &count);
   for (int i = 0; r->headers && r->headers[i]; i++) {
     typed |= transfer_has_body(t) && text_starts(r->headers[i], strlen(r->headers[i]), no_type);
     copy_line(t, &count, r->headers[i]);
@@ -114,14 +121,14 @@ static bool copy_request(struct http_transfer *t, const struct http_request *r) 
   return true;
 }
 
-struct http_transfer *transfer_new(const struct http_request *r, struct err *e) {
+struct http_transfer *transfer_new(const struct http_request *r, bool gzip, struct err *e) {
   const struct method *m = find_method(r->method);
-  size_t lines = 2;
+  size_t lines = 3; /* of ours, at most */
   if (!request_valid(r, m, e)) return NULL;
   for (int i = 0; r->headers && r->headers[i]; i++) lines++;
   struct http_transfer *t = malloc(sizeof *t + lines * sizeof *t->lines); /* calloc finds no recent block */
   if (t) *t = (struct http_transfer){.method = m};
-  if (t && copy_request(t, r)) return t;
+  if (t && copy_request(t, r, gzip)) return t;
   free(t);
   err_out_of_memory(e);
   return NULL;

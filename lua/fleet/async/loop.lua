@@ -16,7 +16,7 @@ M.loop = loop
 local engine -- opened by whatever first needs it: loading opens nothing
 local queue_first, queue_last
 local asleep = false -- somebody may be due at a time
-local turning = 0 -- turns that are under way
+local turning, may_wait = 0, true -- turns that are under way; false in one that a host has begun by step
 local exported = false -- a host waits on the descriptor
 local replies_per_turn, tasks_per_turn = 8, 16
 
@@ -202,10 +202,10 @@ end
 
 -- It may run inside itself: a coroutine that is no task waits in the middle of one. step: the name of the engine's method.
 local function turn(step, seconds)
-  local before = turning
-  M.turns = M.turns + 1
+  local before, could_wait = turning, may_wait
+  M.turns, may_wait = M.turns + 1, step == "turn"
   local ok, failure = pcall(turn_once, (engine or open())[step], seconds)
-  turning = before
+  turning, may_wait = before, could_wait
   if ok then return end
   put_back()
   if turning == 0 and exported then loop.timeout() end
@@ -223,6 +223,14 @@ function M.wait_and_turn()
   if loop.wait == own_wait and not exported then return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil) end
   loop.wait(loop.timeout())
   turn("step")
+end
+
+--- Waits once, where nothing can happen meanwhile but the reply to the only request on the wire. Returns true, and the reply if
+--- it is there; or false, what was raised.
+function M.alone()
+  if queue_first or asleep or exported or not may_wait or loop.wait ~= own_wait then return true end
+  M.turns = M.turns + 1
+  return pcall(engine.alone, engine)
 end
 
 --- For a coroutine that is no task: turns the loop until the waiter is woken.

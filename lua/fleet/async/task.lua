@@ -98,15 +98,14 @@ end
 
 --- Waits for what the engine's `read` started: true, reply; or false, what was raised meanwhile. The waiter is used again.
 function M.reply(waiter, task)
-  if task then
-    waiter.task, task.waiter = task, waiter
-    while not waiter.done do yield() end
-    task.waiter = nil
-  else
-    local ran, raised = compat.pcall(turns.wait_outside, waiter)
-    if not ran then return false, raised end
+  local ran, reply = turns.alone()
+  if ran and not reply and task then
+    yield_until_woken(task, waiter)
+  elseif ran and not reply then
+    ran, reply = compat.pcall(turns.wait_outside, waiter)
   end
-  local reply = waiter.value
+  if not ran then return false, reply end
+  reply = reply or waiter.value
   waiter.token, waiter.done, waiter.value, spare.waiter = false, false, false, waiter
   return true, reply
 end

@@ -3,7 +3,6 @@
 -- the long way (fleet.call), and so does one whose reply is anything but a value, from that reply on.
 
 local billed = require "fleet.budget.billed"
-local core = require "fleet.core"
 local observers = require "fleet.call.observers"
 local permission = require "fleet.call.permission"
 local send = require "fleet.call.send"
@@ -12,7 +11,7 @@ local tokens = require "fleet.oauth.tokens"
 
 local M = {}
 
-local value_in = core.value
+local value_in = require("fleet.core").value
 local engine, tasks_of, spare_waiter, read_on = tasks.engine, tasks.tasks, tasks.spare_waiter, tasks.read_on
 local reply_to, enter, leave = tasks.reply, tasks.enter, tasks.leave
 local bearer = "Authorization: Bearer "

@@ -28,9 +28,14 @@ local function get(connection)
   return reply
 end
 
-local function worker()
+local function connect()
   local connection = assert(client.connect { host = host, port = tonumber(port), version = 1.1 })
   assert(connection:connect())
+  return connection
+end
+
+local function worker()
+  local connection = connect()
   while left > 0 do
     left = left - 1
     assert(get(connection).count == 8)
@@ -38,8 +43,14 @@ local function worker()
   connection:close()
 end
 
-local before = os.clock()
 local queue = cqueues.new()
+queue:wrap(function()
+  local connection = connect()
+  assert(get(connection).count == 8)
+  connection:close()
+end)
+assert(queue:loop())
+local before = os.clock()
 for _ = 1, tonumber(in_flight) do queue:wrap(worker) end
 assert(queue:loop())
 print(string.format("%.9f", (os.clock() - before) / count))

@@ -14,6 +14,7 @@ local function get()
   return cjson.decode(table.concat(parts))
 end
 
+assert(get().count == 8)
 local before = os.clock()
 for _ = 1, tonumber(count) do assert(get().count == 8) end
 print(string.format("%.9f", (os.clock() - before) / count))

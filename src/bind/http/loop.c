@@ -120,6 +120,18 @@ static int l_turn(lua_State *L) {
   return step(L, l);
 }
 
+/* loop:alone() -> the reply to the only request in flight; nothing where others are, where something else is
+ * ready, or where it has not come after one wait */
+static int l_alone(lua_State *L) {
+  struct loop *l = check_loop(L);
+  if (l->interrupts) refuse_interruptions(L);
+  if (http_in_flight(l->shared->http) != 1 || l->untaken.count > 0) return 0;
+  wait_for(l, -1);
+  if (l->next < l->count) return 0;
+  push_finished(L, l);
+  return 1;
+}
+
 /* loop:fd(): the one descriptor; from now on its timer is kept armed by loop:arm(). */
 static int l_fd(lua_State *L) {
   struct loop *l = check_loop(L);
@@ -165,6 +177,7 @@ static int l_forked(lua_State *L) {
 static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"step", l_step},
                                         {"turn", l_turn},
+                                        {"alone", l_alone},
                                         {"ready", loop_l_ready},
                                         {"fd", l_fd},
                                         {"timeout", l_timeout},
