@@ -12,12 +12,25 @@ local function verdict(figure, budget)
   return figure <= budget and "ok" or "over"
 end
 
-local directory = os.tmpname()
-os.remove(directory)
-local memory_turn, memory_cpu = rounds.measure(address, fleet.store.memory())
-local file_turn, file_cpu = rounds.measure(address, assert(fleet.store.file(directory)))
+local function with_files()
+  local directory = os.tmpname()
+  os.remove(directory)
+  local store = assert(fleet.store.file(directory))
+  local turn, cpu = rounds.measure(address, store)
+  store:close()
+  os.execute("rm -r " .. directory)
+  return turn, cpu
+end
+
+-- One after the other, again and again: a machine that becomes slower meanwhile must not be taken for a store that is.
+local memory_turn, memory_cpu, file_turn, file_cpu = math.huge, math.huge, math.huge, math.huge
+for _ = 1, 3 do
+  local turn, cpu = rounds.measure(address, fleet.store.memory())
+  memory_turn, memory_cpu = math.min(memory_turn, turn), math.min(memory_cpu, cpu)
+  turn, cpu = with_files()
+  file_turn, file_cpu = math.min(file_turn, turn), math.min(file_cpu, cpu)
+end
 stop()
-os.execute("rm -r " .. directory)
 
 print(string.format("store: longest turn %.1f ms, %.0f us of CPU per command; memory store %.1f ms, %.0f us", file_turn * 1e3,
   file_cpu / vehicles * 1e6, memory_turn * 1e3, memory_cpu / vehicles * 1e6))
