@@ -277,7 +277,7 @@ end)
 describe("what is learned of a stay", function()
   local stays = require "fleet.automation.charging.stays"
   local zone = { localtime = function(_, at) return { hour = math.floor(at / 3600) % 24, min = math.floor(at / 60) % 60 } end }
-  local config = { level = 80, capacity_kwh = 75, local_zone = zone }
+  local config = { level = 80, capacity_kwh = 75, local_zone = zone, ready_minutes = 420 }
   local rate = 8 -- percent per hour: 6 kW
 
   local function learned(charge, since)
@@ -310,6 +310,8 @@ describe("what is learned of a stay", function()
     assert.equal(1020, comes_by(1185, true))
     assert.equal(1000, comes_by(1000, true)) -- earlier than ever
     assert.equal(1180, comes_by(1180, false)) -- what is known is kept as it is
+    assert.equal(413, comes_by(413, false)) -- in the last minutes of a night, which is later than any evening
+    assert.equal(1020, comes_by(1025, true))
   end)
 end)
 

@@ -32,13 +32,14 @@ local function charged_since(config, charge, at, rate)
   return at - added / config.capacity_kwh * 100 / rate * 3600
 end
 
--- What had come by a minute of the day came when it usually does until then, as far as is known.
-local function usual_by(list, minutes)
+-- What had come by a minute of the day came when it usually does until then, as far as is known; a day begins when the car must be ready.
+local function usual_by(config, list, minutes)
+  local function of_the_day(at) return (at - config.ready_minutes) % 1440 end
   local earlier = {}
   for _, one in ipairs(list) do
-    if one.at <= minutes then earlier[#earlier + 1] = one.at end
+    if of_the_day(one.at) <= of_the_day(minutes) then earlier[#earlier + 1] = one.at end
   end
-  table.sort(earlier)
+  table.sort(earlier, function(a, b) return of_the_day(a) < of_the_day(b) end)
   return earlier[math.ceil(#earlier / 2)] or minutes
 end
 
@@ -51,7 +52,7 @@ function M.note(config, memory, charge, at, since, rate, arrival)
   local minutes, by = nil, false
   if arrival then minutes, by = arrival(from) end
   list[#list + 1] = {
-    at = minutes and (by and usual_by(list, minutes) or minutes) or minutes_of(config.local_zone, from),
+    at = minutes and (by and usual_by(config, list, minutes) or minutes) or minutes_of(config.local_zone, from),
     missing = math.max(0, config.level - charge.battery_level + (at - from) / 3600 * rate),
   }
   while #list > kept do table.remove(list, 1) end
