@@ -186,4 +186,86 @@ describe("a file store that keeps files open", function()
     ]], { path, 32 }, "ulimit -n 256; exec %s")
     assert.equal("exit 0", ended, text)
   end)
+
+  -- Prologue of a process whose host closes all descriptors; files of its own then get their numbers.
+  local host = [[
+      local path, own = ...
+      local store = assert(require("fleet.store").file(path))
+      local probe = require "probe_descriptors"
+      local function change(value)
+        local lease = assert(store:lease("k", 60))
+        assert(store:put("k", value, { lease = lease }))
+        lease:release()
+      end
+      local function park()
+        assert(store:put("first", "of a second"))
+        assert(store:put("held back", "v"))
+        change("old")
+        change("old")
+      end
+      local function reopen()
+        local files = {}
+        probe.close()
+        for i = 1, 6 do files[i] = probe.open(own .. i) end
+        return files
+      end
+      local function check(files)
+        for _, file in ipairs(files) do assert(probe.is_open(file), file) end
+      end
+  ]]
+
+  local function run_host(code, around)
+    local own = support.directory()
+    for i = 1, 6 do
+      local file = assert(io.open(own .. "/" .. i, "w"))
+      file:write("the host's")
+      file:close()
+    end
+    local text, ended = support.process(host .. code, { path, own .. "/" }, around)
+    for i = 1, 6 do assert.equal("the host's", io.open(own .. "/" .. i):read("a")) end
+    support.remove(own)
+    assert.equal("exit 0", ended, text)
+  end
+
+  it("leaves the files alone that a host opens in their place, after it closed all", function()
+    run_host [[
+      park()
+      local files = reopen()
+      change("new")
+      check(files)
+      local other = assert(require("fleet.store").file(path))
+      assert(other:get("k") == "new")
+      local lease = assert(other:lease("k", 60))
+      assert(select(3, store:lease("k", 60)) == "busy")
+      files = reopen()
+      assert(store:get("k") == "new")
+      check(files)
+    ]]
+  end)
+
+  it("closes none of the files that a daemon opens in their place", function()
+    for _, finish in ipairs { "store:get('k')", "store:flush()", "store:close()", "store = nil collectgarbage() collectgarbage()" } do
+      run_host(([[
+        park()
+        assert(require("probe_fork")(function()
+          local files = reopen()
+          %s
+          check(files)
+        end) == 0)
+      ]]):format(finish))
+    end
+  end)
+
+  it("keeps none open as a standard descriptor that the host closed", function()
+    run_host([[
+      park()
+      io.stdout:write("printed")
+      io.stdout:flush()
+      for _, ending in ipairs { "", ".lease" } do
+        local name = path .. "/" .. require("fleet.core").sha256("k") .. ending
+        assert(not io.open(name):read("a"):find("printed"), name)
+      end
+      assert(not io.open(path .. "/lock"):read("a"):find("printed"))
+    ]], "exec %s >&-")
+  end)
 end)

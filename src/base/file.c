@@ -73,10 +73,14 @@ static bool regular_facts(const struct stat *s, struct file_facts *facts) {
   return true;
 }
 
-bool file_facts_open(int fd, struct file_facts *facts) {
+bool file_facts_of(int fd, struct file_facts *facts) {
   struct stat s;
-  if (fstat(fd, &s) != 0 || !regular_facts(&s, facts)) return false;
-  facts->mine = s.st_uid == geteuid();
+  return fstat(fd, &s) == 0 && regular_facts(&s, facts);
+}
+
+bool file_facts_open(int fd, struct file_facts *facts) {
+  if (!file_facts_of(fd, facts)) return false;
+  facts->mine = facts->owner == (uint64_t)geteuid();
   return true;
 }
 

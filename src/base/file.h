@@ -26,7 +26,8 @@ enum file_result file_read(struct buf *out, const char *path, size_t limit, unsi
 bool file_read_open(struct buf *out, int fd, size_t limit, struct file_facts *facts);
 /* The same in steps. What is no regular file has no facts; a symbolic link is none. */
 bool file_facts_open(int fd, struct file_facts *facts);
-bool file_facts_at(const char *path, struct file_facts *facts); /* but whether it is mine */
+bool file_facts_of(int fd, struct file_facts *facts);           /* but whether it is mine */
+bool file_facts_at(const char *path, struct file_facts *facts); /* the same */
 bool file_read_known(struct buf *out, int fd, size_t limit, const struct file_facts *facts);
 bool file_remove(const char *path, struct err *e); /* true when it was not there */
 bool file_real_path(struct buf *out, const char *path, struct err *e);

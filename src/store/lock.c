@@ -30,7 +30,7 @@ static bool open_lock(struct lock *l, struct parking *p, const char *path, struc
 /* Somebody removed the file and others would lock another one. */
 static bool is_removed(const struct lock *l) {
   struct file_facts facts;
-  return !file_facts_open(l->file.fd, &facts) || !facts.linked;
+  return !file_facts_of(l->file.fd, &facts) || !facts.linked;
 }
 
 bool lock_is_childs(const struct lock *l) {

@@ -68,8 +68,14 @@ struct parked *parked_ref(struct parked *p) {
   return p;
 }
 
+/* A host that becomes a daemon closes what it did not open, and its own files get these numbers. */
+static bool is_still(const struct open_file *f) {
+  struct file_facts facts;
+  return file_facts_of(f->fd, &facts) && facts.device == f->device && facts.inode == f->inode;
+}
+
 static void clear(struct parked *p, size_t i) {
-  if (p->marks[i]) open_file_close(&p->places[i].file);
+  if (p->marks[i] && is_still(&p->places[i].file)) open_file_close(&p->places[i].file);
   p->marks[i] = 0;
 }
 
@@ -122,6 +128,7 @@ bool parking_take(struct parking *owner, const char *path, struct open_file *f) 
   size_t i = find(p, mark, mark);
   if (i == p->most || p->places[i].owner != owner || strcmp(p->places[i].name, name) != 0) return false;
   p->marks[i] = 0;
+  if (!is_still(&p->places[i].file)) return false;
   *f = p->places[i].file;
   return true;
 }
@@ -133,13 +140,16 @@ static size_t clear_place(struct parked *p, uint64_t mark) {
   return i;
 }
 
+/* What a host prints without a standard output goes where that would be. */
+static bool may_stay(const struct parking *owner, const struct open_file *f) {
+  return owner->allowed && owner->pool->most > 0 && f->fd > STDERR_FILENO && f->forks == owner->pool->forks;
+}
+
 void parking_leave(struct parking *owner, const char *path, struct open_file *f) {
   struct parked *p = owner->pool;
   const char *name = name_in(path);
   size_t size = strlen(name);
-  if (forked_since(p) || !owner->allowed || p->most == 0 || f->fd < 0 || f->forks != p->forks ||
-      size >= NAME_SIZE)
-    return open_file_close(f);
+  if (forked_since(p) || !may_stay(owner, f) || size >= NAME_SIZE) return open_file_close(f);
   uint64_t mark = mark_of(owner, name);
   size_t i = clear_place(p, mark);
   p->marks[i] = mark;

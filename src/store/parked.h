@@ -1,9 +1,10 @@
 /* Files that stay open between two calls of a store, so that the next one need not open them.
  *
  * They are only a shorter way to what opening would give: whoever takes one asks whether it is still the file
- * at its path. Nothing in here is locked. A fork empties it, in the parent too: a lock that is taken later
- * would last as long as a child with a copy of the descriptor. One pool serves all stores of a Lua state, so
- * that thousands of stores keep no more files open than one.
+ * at its path. A descriptor that the host closed meanwhile, and that may be another file by now, is neither
+ * given nor closed. Nothing in here is locked. A fork empties it, in the parent too: a lock that is taken
+ * later would last as long as a child with a copy of the descriptor. One pool serves all stores of a Lua
+ * state, so that thousands of stores keep no more files open than one.
  */
 #ifndef FLEET_STORE_PARKED_H
 #define FLEET_STORE_PARKED_H
