@@ -16,9 +16,9 @@ describe("the file store", function()
   end)
 
   -- Runs code with the store `store`; returns the calls after the line "begin", with k for the file of the key k.
-  local function calls(code)
+  local function calls(code, environment)
     local probe = os.getenv "FLEET_BUILD" .. "/lib/probe_disk.so"
-    local around = ('DISK_LOG="%s" LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}%s" exec %%s'):format(log, probe)
+    local around = (environment or "") .. (' DISK_LOG="%s" LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}%s" exec %%s'):format(log, probe)
     local text, ended = support.process([[
       local path, log = ...
       local store = assert(require("fleet.store").file(path))
@@ -162,6 +162,12 @@ describe("the file store", function()
       assert(store:lease("k", 60))
     ]])
     assert.equal("open k.lease", of(list, "open")[1])
+  end)
+
+  it("keeps no file open behind whose opening another thread forked", function()
+    local list = calls(again .. " begin() change() change()", "DISK_FORK=.lease")
+    local anew = { "open k.lease", "open k", "open lock" }
+    assert.same({ anew[1], anew[2], anew[3], anew[1], anew[2], anew[3] }, of(list, "open"))
   end)
 
   it("gives a reader a whole value while another process writes over it", function()

@@ -18,7 +18,7 @@ static bool open_lock(struct lock *l, struct parking *p, const char *path, struc
   if (fd < 0) return file_fail(e, "open", path, errno);
   bool good = file_facts_open(fd, &facts) && facts.mine;
   if (good) {
-    open_file_set(&l->file, fd, &facts);
+    open_file_set(&l->file, p, fd, &facts);
     l->generation = fork_generation();
     return true;
   }

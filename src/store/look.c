@@ -40,7 +40,7 @@ static bool find_file(struct store *s, struct open_file *file, bool *writing, st
   }
   int fd = open_record(s, writing);
   if (fd < 0) return false;
-  if (file_facts_open(fd, facts)) return open_file_set(file, fd, facts), true;
+  if (file_facts_open(fd, facts)) return open_file_set(file, &s->parking, fd, facts), true;
   int error = errno;
   close(fd);
   return errno = error, false;

@@ -32,8 +32,9 @@ struct parked {
 
 /* ---- one file ---- */
 
-void open_file_set(struct open_file *f, int fd, const struct file_facts *facts) {
-  *f = (struct open_file){fd, fork_count(), facts->device, facts->inode, facts->owner};
+/* Counted before it was opened: another thread may have forked since. */
+void open_file_set(struct open_file *f, const struct parking *p, int fd, const struct file_facts *facts) {
+  *f = (struct open_file){fd, p->pool->forks, facts->device, facts->inode, facts->owner};
 }
 
 bool open_file_is_at(const struct open_file *f, const char *path, struct file_facts *facts) {

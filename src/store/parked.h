@@ -40,7 +40,8 @@ bool parking_take(struct parking *p, const char *path, struct open_file *f);
 void parking_leave(struct parking *p, const char *path, struct open_file *f);
 void parking_empty(struct parking *p);
 
-void open_file_set(struct open_file *f, int fd, const struct file_facts *facts);
+/* Of a file that was opened after the last parking_take. */
+void open_file_set(struct open_file *f, const struct parking *p, int fd, const struct file_facts *facts);
 /* Whether it is the file at the path, of its owner still. */
 bool open_file_is_at(const struct open_file *f, const char *path, struct file_facts *facts);
 void open_file_close(struct open_file *f);
