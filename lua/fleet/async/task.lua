@@ -1,7 +1,7 @@
 -- Tasks: coroutines that the loop runs, and waiting, inside a task and outside.
 --
 -- A task yields until its waiter is woken. Any other coroutine (the main one, a host's, a generator inside a task) calls
--- loop.wait and turns the loop itself, so that a host replaces only the waiting.
+-- loop.wait and turns the loop itself, so that a host replaces only the waiting; so does a finaliser that runs in a task.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -12,7 +12,7 @@ local M = {}
 
 local unpack, close_coroutine, running = compat.unpack, compat.close_coroutine, compat.running
 local coroutine = compat.coroutine
-local yield, resume = coroutine.yield, coroutine.resume
+local yield, resume, yieldable = coroutine.yield, coroutine.resume, coroutine.isyieldable or function() return true end
 local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
 M.tasks = task_of
 local alive = 0 -- tasks that have not ended
@@ -23,10 +23,8 @@ local function cancelled_error()
   return errors.new("cancelled", "the task was cancelled")
 end
 
-function M.current()
-  return task_of[running()]
-end
-local current = M.current
+local function current() return task_of[running()] end
+M.current = current
 
 local function raise_if_cancelled(task)
   if task and task.cancelled then error(cancelled_error(), 0) end
@@ -44,7 +42,7 @@ end
 function M.await(waiter)
   local task = current()
   if not waiter.token then raise_if_cancelled(task) end
-  if not task then return turns.wait_outside(waiter) end
+  if not (task and yieldable()) then return turns.wait_outside(waiter) end
   local limit = not waiter.token and task.limit
   if limit then turns.wake_after(waiter, limit - turns.now()) end
   yield_until_woken(task, waiter)
@@ -88,18 +86,19 @@ function M.exchange(method, ...)
   return await(waiter)
 end
 
-local spare = { waiter = turns.waiter(false) } -- nobody knows it, but where it has a token
+local spare = { waiter = false } -- nobody knows it
 
---- A waiter for the engine's `read`, which is given M.tasks, too.
+--- A waiter for the engine's `read`, which is given M.tasks, too. A finaliser that reads before it begins gets another one.
 function M.spare_waiter()
-  if spare.waiter.token then spare.waiter = turns.waiter(false) end
-  return spare.waiter
+  local waiter = spare.waiter or turns.waiter(false)
+  spare.waiter = false
+  return waiter
 end
 
 --- Waits for what the engine's `read` started: true, reply; or false, what was raised meanwhile. The waiter is used again.
 function M.reply(waiter, task)
   local ran, reply = turns.alone()
-  if ran and not reply and task then
+  if ran and not reply and task and yieldable() then
     yield_until_woken(task, waiter)
   elseif ran and not reply then
     ran, reply = compat.pcall(turns.wait_outside, waiter)
@@ -231,6 +230,7 @@ end
 -- A waiter that is woken when the task ends.
 local function ending(task)
   local waiter = turns.waiter()
+  waiter.done = task.state ~= "running" -- making it may run a finaliser that waits, and the task ends meanwhile
   waiter.following, task.waiters = task.waiters, waiter
   return waiter
 end
