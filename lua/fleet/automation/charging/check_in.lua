@@ -63,11 +63,20 @@ local function may_wait(config, f, stretches, from)
   return most
 end
 
+-- A gap that is shorter than a bridge is charged, too: the check-in comes right before the stretch.
+local function next_to_a_stretch(stretches, from)
+  for _, one in ipairs(stretches) do
+    local gap = (one.start_time - from) % 1440 - M.minutes
+    if gap > 0 and gap <= plans.bridge / 60 then return (one.start_time - M.minutes - 1) % 1440 end
+  end
+  return from
+end
+
 --- A check-in charges for minutes on every day, also a car that is full: it waits for a cheaper hour. One that stands about there, and is
 --- not dearer, stays.
 function M.in_a_cheap_hour(config, now, f, stretches, from, had)
   local tariff, at = f.tariff, local_time.next(config.local_zone, now, from)
-  local best, price = from, tariff and plans.price_at(tariff, at)
+  local best, price = next_to_a_stretch(stretches, from), tariff and plans.price_at(tariff, at)
   for later = quarter - from % quarter, price and may_wait(config, f, stretches, from) or 0, quarter do
     local found = plans.price_at(tariff, at + later * 60)
     if found < price then best, price = (from + later) % 1440, found end

@@ -15,6 +15,7 @@ local M = {}
 
 local after_arrival = 15 -- minutes between the usual arrival and the check-in
 local close_minutes, close_plan = 5, 10 -- what differs by less stays as it is
+local most_lacking = 30 -- minutes: a plan for a night that nobody has seen may be shorter by so much
 
 local check_in, first_stretch, tonight_end = schedules.id(0), schedules.id(1), schedules.id(9)
 
@@ -182,6 +183,39 @@ local function as_planned(config, now, f, had)
   return differs <= close_plan, after > close_plan
 end
 
+local function within(list, minute)
+  for _, one in ipairs(list) do
+    if (minute - one.start_time) % 1440 < (one.end_time - one.start_time) % 1440 then return true end
+  end
+  return false
+end
+
+local function minutes_in(list)
+  local sum = 0
+  for _, one in ipairs(list) do sum = sum + (one.end_time - one.start_time) % 1440 end
+  return sum
+end
+
+-- What stands in the car for the hours of the night that are over does nothing more tonight, and is the plan of the following one. It
+-- stays where what is left of tonight would be too little then.
+local function with_what_is_over(config, m, now, had, list, usual)
+  if minutes_in(list) + most_lacking >= minutes_in(usual) then return list end
+  local noon, all = (config.ready_minutes + 300) % 1440, {}
+  local at = (minutes_of(config, now) - noon) % 1440
+  for _, one in ipairs(had) do
+    local from, to = (one.start_time - noon) % 1440, (one.seen.end_time - noon) % 1440
+    local over = from < to and to < at and within(usual, math.floor((from + to) / 2 + noon) % 1440)
+    if over and #all + #list < plans.most_stretches then
+      all[#all + 1] = entry(m, first_stretch + #all, one.start_time, one.seen.end_time)
+    end
+  end
+  for _, one in ipairs(list) do
+    one.id = first_stretch + #all
+    all[#all + 1] = one
+  end
+  return all
+end
+
 -- Whether the plan is in its last stretch, whose end is then an entry for this night alone.
 local function in_last_stretch(f, now)
   return #f.slots == 1 and f.slots[1].from <= now
@@ -196,7 +230,8 @@ local function stretch_entries(config, now, state, f)
     local planned, longer = false, false
     if #had > 0 and not M.in_check_in(config, now, state) then planned, longer = as_planned(config, now, f, had) end
     if planned and (not longer or f.bounded or in_last_stretch(f, now)) then return nil, longer and not f.bounded end
-    return after_check_in(config, now, state, entries_of(config, state.memory, f.slots, f.bounded), f.slots)
+    local list = after_check_in(config, now, state, entries_of(config, state.memory, f.slots, f.bounded), f.slots)
+    return with_what_is_over(config, state.memory, now, had, list, usual)
   end
   if f.known and f.missing <= 0 and not f.bounded then return {} end
   if #had > 0 and not begins_earlier(usual[1], had[1], noon) then return nil end

@@ -4,7 +4,7 @@ local M = {}
 
 local bridge = 900 -- a gap that is shorter is not worth two commands
 local most_stretches = 4 -- of one night; each is a schedule in the car
-M.bridge = bridge
+M.bridge, M.most_stretches = bridge, most_stretches
 
 local function join(parts)
   local slots = {}
