@@ -143,8 +143,8 @@ describe("a usual read that is alone on the wire", function()
 
   before_each(function()
     taken, alone = 0, turns.alone
-    turns.alone = function()
-      local ran, reply = alone()
+    turns.alone = function(waiter)
+      local ran, reply = alone(waiter)
       if reply then taken = taken + 1 end
       return ran, reply
     end
@@ -173,6 +173,17 @@ describe("a usual read that is alone on the wire", function()
     assert.equal(8, #assert(one:products()))
     fleet.run(function() assert.equal(8, #assert(one:products())) end)
     assert.equal(2, taken - before)
+  end)
+
+  it("is given no reply to another's", function()
+    local waiter = assert(turns.submit("submit_raw", { method = "GET", url = server.url .. "/file" }, core.settings {}, 5))
+    local other = turns.waiter(false)
+    repeat
+      local ran, reply = alone(other)
+      assert.same({ true }, { ran, reply })
+    until waiter.done
+    assert.equal(200, waiter.value:status())
+    waiter.value:close()
   end)
 
   it("is not where others are on the wire", function()

@@ -105,8 +105,7 @@ function M.submit(method, request, ...)
   local opened, waiter = open(), M.waiter(false)
   if type(request) == "table" and request.waiter == false then request.waiter = waiter end
   local begun, err, kind = opened[method](opened, waiter, request, ...)
-  if begun then return waiter end
-  return nil, err, kind
+  return begun and waiter, err, kind
 end
 
 --- Starts what the engine's `read` has only planned, with the arguments of its submit.
@@ -160,11 +159,10 @@ end
 
 local function wake_due()
   local time = M.now()
-  local waiter = engine:due(time)
-  while waiter do
-    M.wake(waiter)
-    waiter = engine:due(time)
-  end
+  repeat
+    local waiter = engine:due(time)
+    if waiter then M.wake(waiter) end
+  until not waiter
 end
 
 -- The task that is about to run: until its coroutine does it can be put back.
@@ -225,12 +223,14 @@ function M.wait_and_turn()
   turn("step")
 end
 
---- Waits once, where nothing can happen meanwhile but the reply to the only request on the wire. Returns true, and the reply if
---- it is there; or false, what was raised.
-function M.alone()
+--- Waits once, where nothing can happen meanwhile but the reply to the only request on the wire, the waiter's. Returns true, and
+--- the reply if it is there; or false, what was raised. A finaliser may have taken it, and left another's.
+function M.alone(waiter)
   if queue_first or asleep or exported or not may_wait or loop.wait ~= own_wait then return true end
   M.turns = M.turns + 1
-  return pcall(engine.alone, engine)
+  local ran, whose, reply = pcall(engine.alone, engine)
+  if ran and whose and whose ~= waiter then return true, M.wake(whose, reply) end
+  return ran, reply or whose
 end
 
 --- For a coroutine that is no task: turns the loop until the waiter is woken.

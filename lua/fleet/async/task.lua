@@ -97,7 +97,7 @@ end
 
 --- Waits for what the engine's `read` started: true, reply; or false, what was raised meanwhile. The waiter is used again.
 function M.reply(waiter, task)
-  local ran, reply = turns.alone()
+  local ran, reply = turns.alone(waiter)
   if ran and not reply and task and yieldable() then
     yield_until_woken(task, waiter)
   elseif ran and not reply then

@@ -120,8 +120,8 @@ static int l_turn(lua_State *L) {
   return step(L, l);
 }
 
-/* loop:alone() -> the reply to the only request in flight; nothing where others are, where something else is
- * ready, or where it has not come after one wait */
+/* loop:alone() -> waiter, reply of the only request in flight; nothing where others are, where something else
+ * is ready, or where it has not come after one wait */
 static int l_alone(lua_State *L) {
   struct loop *l = check_loop(L);
   if (l->interrupts) refuse_interruptions(L);
@@ -129,7 +129,7 @@ static int l_alone(lua_State *L) {
   wait_for(l, -1);
   if (l->next < l->count) return 0;
   push_finished(L, l);
-  return 1;
+  return 2;
 }
 
 /* loop:fd(): the one descriptor; from now on its timer is kept armed by loop:arm(). */
