@@ -28,13 +28,14 @@ local kept = { 1, 3, 8, 20, 56, 61, 160 }
 -- handled 1146: a check-in that had moved for one late evening stayed, and left too little time. handled 333: it lay in the dear hour.
 -- handled 1599: what was found in the morning was taken for the earliest of all evenings. of 1888, handled 1917: a plan that was made anew
 -- in the night dropped its hours that were over, and what it left was too little for the following night. of 775, handled 173: those
--- hours stayed where they were dear, or for a quarter of an hour. handled 1830: minutes between a check-in and its stretch were dear.
+-- hours stayed where they were dear, or for a quarter of an hour. of 1676: minutes of them hid that the rest was too little.
+-- handled 1830: minutes between a check-in and its stretch were dear.
 local longer = { { "of", 7, 14 }, { "of", 11, 28 }, { "of", 161, 27 }, { "started", 1701, 18 }, { "older", 1041, 23 },
   { "of", 602, 22 }, { "of", 1282, 6 }, { "of", 1322, 6 }, { "handled", 981, 30 },
   { "of", 1599, 22 }, { "handled", 446, 15 }, { "of", 489, 5 }, { "started", 1999, 16 }, { "handled", 1649, 6 },
   { "handled", 407, 30 }, { "started", 1624, 30 }, { "started", 1828, 10 }, { "older", 704, 10 }, { "of", 1468, 16 },
   { "handled", 1468, 16 }, { "handled", 1146, 16 }, { "handled", 333, 30 }, { "handled", 1599, 22 },
-  { "of", 1888, 30 }, { "handled", 1917, 30 }, { "of", 775, 30 }, { "handled", 173, 30 }, { "handled", 1830, 30 } }
+  { "of", 1888, 30 }, { "handled", 1917, 30 }, { "of", 775, 30 }, { "handled", 173, 30 }, { "handled", 1830, 30 }, { "of", 1676, 30 } }
 
 -- What cost too much, { kind, number, days }. older 16: a car that never sleeps was looked at by a pause that began anew whenever something
 -- had changed, also while it was not expected, or waited by itself. older 1941: one that had begun by its own schedule was woken, as it had

@@ -197,14 +197,14 @@ local function minutes_in(list)
 end
 
 -- What stands in the car for the hours of the night that are over does nothing more tonight, and is the plan of the following one. It
--- stays where what is left of tonight would be too little then.
+-- stays where what is left of tonight would be too little then, and unless it is too short to mend that.
 local function with_what_is_over(config, m, now, had, list, usual)
   if minutes_in(list) + most_lacking >= minutes_in(usual) then return list end
   local noon, all = (config.ready_minutes + 300) % 1440, {}
   local at = (minutes_of(config, now) - noon) % 1440
   for _, one in ipairs(had) do
     local from, to = (one.start_time - noon) % 1440, (one.seen.end_time - noon) % 1440
-    local over = from < to and to < at and within(usual, math.floor((from + to) / 2 + noon) % 1440)
+    local over = from + most_lacking <= to and to < at and within(usual, math.floor((from + to) / 2 + noon) % 1440)
     if over and #all + #list < plans.most_stretches then
       all[#all + 1] = entry(m, first_stretch + #all, one.start_time, one.seen.end_time)
     end
