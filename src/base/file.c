@@ -94,7 +94,7 @@ bool file_read_known(struct buf *out, int fd, size_t limit, const struct file_fa
 }
 
 bool file_read_open(struct buf *out, int fd, size_t limit, struct file_facts *facts) {
-  struct file_facts own, *all = facts ? facts : &own;
+  struct file_facts own = {0}, *all = facts ? facts : &own;
   return file_facts_open(fd, all) && file_read_known(out, fd, limit, all);
 }
 

@@ -202,7 +202,7 @@ static bool set_times(struct easy *c, double timeout, double connect_timeout) {
  * once in a while is enough. A request that does not look takes them as they are. */
 static bool set_look(struct easy *c, struct pool *pool, double now) {
   CURL *curl = c->curl;
-  bool look = !pool->looked_at || now - pool->looked_at > LOOK_SECONDS;
+  bool look = pool->looked_at <= 0 || now - pool->looked_at > LOOK_SECONDS;
   if (look) pool->looked_at = now;
   if (look == c->looks) return true;
   c->looks = look;
