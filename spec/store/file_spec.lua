@@ -33,15 +33,6 @@ describe("fleet.store.file", function()
     return text
   end
 
-  local function descriptors()
-    local count = 0
-    for n = 0, 255 do
-      local file = io.open("/proc/self/fdinfo/" .. n)
-      if file then count = count + 1 file:close() end
-    end
-    return count
-  end
-
   before_each(function()
     path, clock, warnings = support.directory(), support.clock(), {}
     store = reopen()
@@ -55,15 +46,15 @@ describe("fleet.store.file", function()
 
   it("writes with a reservation what must last, said or not, and keeps no descriptor of it", function()
     assert(store:put("k", "0"))
-    local before = descriptors()
+    local before = support.descriptors()
     for i = 1, 20 do
       local ticket = assert(store:reserve("k", 100))
       assert(store:put("k", tostring(i), { ticket = ticket }))
       ticket:close()
     end
-    assert.equal(before, descriptors())
+    assert.equal(before, support.descriptors())
     local held = assert(io.open "/dev/null")
-    assert.equal(before + 1, descriptors())
+    assert.equal(before + 1, support.descriptors())
     held:close()
     assert.matches("^fleet%-store 2\n%x+\n%d+ 0 0 1\nk\n20$", contents("k"))
   end)

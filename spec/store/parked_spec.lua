@@ -15,15 +15,6 @@ describe("a file store that keeps files open", function()
     return path .. "/" .. core.sha256(key)
   end
 
-  local function descriptors()
-    local count = 0
-    for n = 0, 1023 do
-      local file = io.open("/proc/self/fdinfo/" .. n)
-      if file then count = count + 1 file:close() end
-    end
-    return count
-  end
-
   -- A put that others see at once, under a lease; returns its generation and the fence.
   local function change(key, value)
     local lease = assert(store:lease(key, 60))
@@ -49,14 +40,14 @@ describe("a file store that keeps files open", function()
   end)
 
   it("closes them when nothing is held back any more, or the store is closed", function()
-    local before = descriptors()
+    local before = support.descriptors()
     change("k", "v")
-    assert.equal(before, descriptors())
+    assert.equal(before, support.descriptors())
     for _, finish in ipairs { store.flush, store.close } do
       park()
-      assert.is_true(descriptors() >= before + 3)
+      assert.is_true(support.descriptors() >= before + 3)
       finish(store)
-      assert.equal(before, descriptors())
+      assert.equal(before, support.descriptors())
     end
   end)
 

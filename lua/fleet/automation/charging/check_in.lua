@@ -26,7 +26,8 @@ local function begins_within(one, from, minutes)
   return (one.start_time - from) % 1440 <= minutes
 end
 
-local function inside(one, minute)
+--- Whether an entry, with start_time and end_time in minutes of the day, holds a minute.
+function M.inside(one, minute)
   return (minute - one.start_time) % 1440 < (one.end_time - one.start_time) % 1440
 end
 
@@ -49,7 +50,7 @@ function M.clear_of(stretches, from)
     if begins_within(one, from, M.minutes) then from = (one.start_time - M.minutes - 1) % 1440 end
   end
   for _, one in ipairs(stretches) do
-    if inside(one, from) or one.end_time == from or begins_within(one, from, M.minutes) then return nil end
+    if M.inside(one, from) or one.end_time == from or begins_within(one, from, M.minutes) then return nil end
   end
   return from
 end

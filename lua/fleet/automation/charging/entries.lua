@@ -185,7 +185,7 @@ end
 
 local function within(list, minute)
   for _, one in ipairs(list) do
-    if (minute - one.start_time) % 1440 < (one.end_time - one.start_time) % 1440 then return true end
+    if check_ins.inside(one, minute) then return true end
   end
   return false
 end
