@@ -225,16 +225,16 @@ LINT_HEADERS = $(filter-out src/signing/wire/proto/%,$(shell find src -name '*.h
 
 lint:
 	@$(MAKE) --no-print-directory deps
-	for c in gcc clang; do printf '%s\n' $(LINT_SOURCES) | xargs -P$(JOBS) -I{} \
+	@echo 'gcc, clang'; for c in gcc clang; do printf '%s\n' $(LINT_SOURCES) | xargs -P$(JOBS) -I{} \
 	  $$c -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -Werror -Isrc $(INCLUDES) -c -o /dev/null {} || exit 1; done
-	for v in lua5.1 lua5.3 luajit; do flags=$$($(PKG) --cflags $$v) || exit 1; printf '%s\n' $(LINT_BINDINGS) | xargs -P$(JOBS) -I{} \
+	@echo 'clang, with the headers of the other versions of Lua'; for v in lua5.1 lua5.3 luajit; do flags=$$($(PKG) --cflags $$v) || exit 1; printf '%s\n' $(LINT_BINDINGS) | xargs -P$(JOBS) -I{} \
 	  clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -Werror -Isrc $$flags $(filter-out %/lua$(LUA_VERSION),$(INCLUDES)) -fsyntax-only {} || exit 1; \
 	  done
-	clang-format --dry-run -Werror $(LINT_SOURCES) $(LINT_HEADERS)
-	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 --suppress=missingIncludeSystem \
+	@echo clang-format; clang-format --dry-run -Werror $(LINT_SOURCES) $(LINT_HEADERS)
+	@echo cppcheck; cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 --suppress=missingIncludeSystem \
 	  -Isrc -j$(JOBS) $(filter src/%,$(LINT_SOURCES))
 	luacheck -q lua spec examples doc/generate
-	for f in $$(find lua -name '*.lua'); do luac5.1 -p $$f || exit 1; done
+	@for f in $$(find lua -name '*.lua'); do luac5.1 -p $$f || exit 1; done
 
 # ---- small mistakes that the specs must notice ----
 

@@ -1,10 +1,14 @@
 -- A host's finaliser may call the service, wherever it runs: in a task, while one begins to wait, while replies and requests are
 -- handed out. It waits there as a coroutine that is no task, and turns the loop.
 
+local calls = require "fleet.async.calls"
 local core = require "fleet.core"
 local fleet = require "fleet"
 local finalisers = require "spec.support.harness.finalisers"
 local server = require "fleet.server"
+local task = require "fleet.async.task"
+local turns = require "fleet.async.loop"
+local width = require "fleet.async.width"
 
 local VINS = { "5YJ3E1EA7KF000001", "5YJ3E1EA7KF000002" }
 
@@ -61,5 +65,61 @@ describe("a finaliser of the host's that reads a vehicle", function()
     read_everywhere(function(client, vin) return client:vehicle(vin):info() end, function(_, info, err)
       assert.same({ nil, "not_found" }, { info, err.kind })
     end)
+  end)
+end)
+
+-- Whoever finds that he has to wait makes a waiter, which may run a finaliser: what he waits for may come before he begins.
+describe("what ends while a waiter is made", function()
+  local waiter, await = turns.waiter, task.await
+
+  -- what(): as a finaliser that runs with the next waiter. Waiting for it fails.
+  local function while_made(what)
+    function turns.waiter(...)
+      turns.waiter = waiter
+      local made = waiter(...)
+      what()
+      return made
+    end
+    function task.await() error("this waits for what is over", 0) end
+  end
+
+  after_each(function() turns.waiter, task.await = waiter, await end)
+
+  it("is not waited for: what a turn of the loop brings that a finaliser runs before the wait begins", function()
+    local awaited, now, slept = waiter(), turns.now, false
+    local sleeper = fleet.spawn(function()
+      fleet.sleep(2)
+      slept = true
+    end)
+    fleet.loop.step()
+    function turns.now()
+      turns.now = now
+      fleet.loop.step()
+      turns.wake(awaited, "came")
+      return now()
+    end
+    local ran, came = pcall(turns.wait_outside, awaited)
+    turns.now = now
+    sleeper:cancel()
+    assert.same({ true, "came", false }, { ran, came, slept })
+  end)
+
+  it("is not waited for: the last call", function()
+    calls.enter()
+    while_made(calls.leave)
+    assert.same({}, calls.drain())
+  end)
+
+  it("is not waited for: a place in a width", function()
+    local places, ran, taken = width.new(1, function() end), false, nil
+    local other = fleet.spawn(function()
+      places:take()
+      while_made(function() places:give_back() end)
+      ran, taken = pcall(places.take, places)
+      turns.waiter, task.await = waiter, await
+    end)
+    other:wait()
+    assert(ran, taken)
+    assert.equal(0, places.free)
   end)
 end)

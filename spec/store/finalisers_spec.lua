@@ -1,5 +1,6 @@
 -- A host's finaliser may close a store that is in use, and may read it.
 
+local async = require "fleet.async"
 local fleet = require "fleet"
 local finalisers = require "spec.support.harness.finalisers"
 local process = require "spec.support.harness.process"
@@ -75,6 +76,31 @@ describe("a finaliser of the host's and a Redis store", function()
     end)
     assert.is_true(nested > 0)
     store:close()
+  end)
+
+  -- Where it runs while the waiter is made, as a finaliser may: the answer wakes nobody.
+  it("that takes the answer before anybody waits for it keeps nobody waiting", function()
+    local store, waiter, await_for = open(), async.waiter, async.await_for
+    assert(store:put("k", "value"))
+    local inside, nested, waited = false, nil, 0
+    function async.waiter(...)
+      local made = waiter(...)
+      if not inside then
+        inside = true
+        nested = store:get("k")
+        inside = false
+      end
+      return made
+    end
+    function async.await_for(...)
+      if not inside then waited = waited + 1 end
+      return await_for(...)
+    end
+    local ran, value = pcall(store.get, store, "k")
+    async.waiter, async.await_for = waiter, await_for
+    store:close()
+    assert(ran, value)
+    assert.same({ "value", "value", 0 }, { value, nested, waited })
   end)
 
   it("whose connection it closes takes no more of the reply", function()

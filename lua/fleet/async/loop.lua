@@ -191,18 +191,21 @@ local function put_back()
   entered = false
 end
 
-local function turn_once(step, seconds)
+-- number: of the turn that somebody wanted, or nil. Where a finaliser that ran since has turned the loop, what he waits for may have
+-- come.
+local function turn_once(step, seconds, number)
   turning = turning + 1
+  if number and M.turns ~= number then seconds = 0 end
   if deliver_replies(step, seconds) then call_watches() end
   if asleep then wake_due() end
   if queue_first then run_runnable() end
 end
 
 -- It may run inside itself: a coroutine that is no task waits in the middle of one. step: the name of the engine's method.
-local function turn(step, seconds)
+local function turn(step, seconds, number)
   local before, could_wait = turning, may_wait
   M.turns, may_wait = M.turns + 1, step == "turn"
-  local ok, failure = pcall(turn_once, (engine or open())[step], seconds)
+  local ok, failure = pcall(turn_once, (engine or open())[step], seconds, number)
   turning, may_wait = before, could_wait
   if ok then return end
   put_back()
@@ -218,9 +221,16 @@ local own_wait = loop.wait
 
 --- Waits for what comes next and does it.
 function M.wait_and_turn()
-  if loop.wait == own_wait and not exported then return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil) end
+  local number = M.turns + 1
+  if loop.wait == own_wait and not exported then
+    return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil, number)
+  end
   loop.wait(loop.timeout())
   turn("step")
+end
+
+local function alone_once(number)
+  if M.turns == number then return engine:alone() end
 end
 
 --- Waits once, where nothing can happen meanwhile but the reply to the only request on the wire, the waiter's. Returns true, and
@@ -228,7 +238,7 @@ end
 function M.alone(waiter)
   if queue_first or asleep or exported or not may_wait or loop.wait ~= own_wait then return true end
   M.turns = M.turns + 1
-  local ran, whose, reply = pcall(engine.alone, engine)
+  local ran, whose, reply = pcall(alone_once, M.turns)
   if ran and whose and whose ~= waiter then return true, M.wake(whose, reply) end
   return ran, reply or whose
 end

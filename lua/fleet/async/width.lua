@@ -16,13 +16,17 @@ function M.new(places, on_free)
   return setmetatable({ free = places, on_free = on_free, line = lines.new() }, width_mt)
 end
 
+local function is_open(self)
+  return self.free > 0 and self.line:is_empty()
+end
+
 --- Waits for a place and takes it for the task that runs.
 function width:take()
   local runner = task.current()
-  if self.free > 0 and self.line:is_empty() then
+  local waiter = not is_open(self) and turns.waiter() -- making it may run a finaliser, in which a place is given back
+  if is_open(self) then
     self.free = self.free - 1
   else
-    local waiter = turns.waiter()
     self.line:join(waiter)
     local ran, failure = pcall(task.await, waiter)
     if not ran then

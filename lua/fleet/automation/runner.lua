@@ -144,7 +144,7 @@ end
 
 local function rest(self, seconds)
   self.waiter = {}
-  tasks.await_for(self.waiter, seconds)
+  if not self.stopped then tasks.await_for(self.waiter, seconds) end
   self.waiter = nil
 end
 

@@ -74,9 +74,8 @@ local function new_session(self, progress)
   function session.now() return (select(2, tasks.loop.clock())) end
   function session.tell(text) if progress then progress(text) end end
   function session.rest(name, seconds)
-    if session.stopped then return end
     session.rests[name] = tasks.waiter()
-    tasks.await_for(session.rests[name], seconds)
+    if not session.stopped then tasks.await_for(session.rests[name], seconds) end
     session.rests[name] = nil
   end
   function session.rouse(name)
@@ -306,7 +305,7 @@ end
 
 local function rest(self, seconds)
   self.waiter = tasks.waiter()
-  tasks.await_for(self.waiter, seconds)
+  if not self.stopping then tasks.await_for(self.waiter, seconds) end
   self.waiter = nil
 end
 

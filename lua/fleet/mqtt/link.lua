@@ -186,7 +186,7 @@ end
 local function serve(self, connection, opened)
   while not self.err and not self.stopped do
     self.ending = tasks.waiter()
-    tasks.await_for(self.ending, tick_every)
+    if not self.stopped then tasks.await_for(self.ending, tick_every) end
     self.ending = nil
     if self.err or self.stopped or not tick(self, connection, opened) then return end
   end
@@ -216,7 +216,7 @@ function Link:run()
     self.on_state("lost", self.err)
     if self.was_connected then pause = first_pause end
     self.resting = tasks.waiter()
-    tasks.await_for(self.resting, pause)
+    if not self.stopped then tasks.await_for(self.resting, pause) end
     self.resting = nil
     pause = math.min(pause * 2, longest_pause)
   end

@@ -86,13 +86,16 @@ local function waiting_at(place)
   return place.sources and place.sources.count or 0
 end
 
+-- Needs memory: a finaliser that runs meanwhile must not take the place away.
 local function join(place, source, caller)
+  place.joining = place.joining + 1
   local waiter = {}
   place.sources = place.sources or new_ring()
   local ring = member_of(place.sources, source)
   local list = member_of(ring, caller)
   list[#list + 1] = waiter
   place.sources.count, ring.count, list.count = place.sources.count + 1, ring.count + 1, list.count + 1
+  place.joining = place.joining - 1
   return waiter
 end
 
@@ -109,7 +112,7 @@ local function pass_on(self, vin, place)
     self.waiting = self.waiting - 1
     if tell(waiter, true) then place.busy = place.busy + 1 end
   end
-  if place.busy == 0 and waiting_at(place) == 0 then self.places[vin] = nil end
+  if place.busy == 0 and waiting_at(place) + place.joining == 0 then self.places[vin] = nil end
 end
 
 -- Whether another source waits for this vehicle in more places than this one would have.
@@ -145,7 +148,7 @@ end
 
 --- Room for what is known of a vehicle, for who enters often.
 function M.new_place()
-  return { busy = 0, sources = nil } -- once somebody waits
+  return { busy = 0, joining = 0, sources = nil } -- once somebody waits
 end
 
 --- Takes the place of a vehicle that is not busy: one that is there, or else the caller's own, which he may give again when he has
@@ -172,6 +175,7 @@ function M:enter(vin, caller, seconds, source)
   make_room(self, place)
   local waiter = join(place, source, caller)
   self.waiting = self.waiting + 1
+  pass_on(self, vin, place) -- to whoever waits, where it was left while this one joined
   local ran, woken = pcall(tasks.await_for, waiter, seconds)
   if ran and woken then return true end
   waiter.gone = true
@@ -182,7 +186,7 @@ end
 function M:leave(vin)
   local place = self.places[vin]
   place.busy = place.busy - 1
-  if place.busy == 0 and not place.sources then
+  if place.busy == 0 and place.joining == 0 and not place.sources then
     self.places[vin] = nil
   else
     pass_on(self, vin, place)

@@ -240,10 +240,12 @@ local function give_up(self, entry)
   return failure("store", string.format("%s does not answer: %s", label, why))
 end
 
--- A waiter is woken by the answer, by a broken connection, and when it is time to connect again.
+-- A waiter is woken by the answer, by a broken connection, and when it is time to connect again. Making it may run a finaliser that
+-- turns the loop: what comes then wakes nobody.
 local function wait_once(self, entry, left)
-  local pause = self.state == "down" and math.max(self.retry_at - async.real(), 0) or left
   entry.waiter = async.waiter(false)
+  if entry.done then return end
+  local pause = self.state == "down" and math.max(self.retry_at - async.real(), 0) or left
   local ran, raised = pcall(async.await_for, entry.waiter, math.min(pause, left))
   entry.waiter = nil
   if ran then return end
