@@ -6,7 +6,7 @@ local machine = require "spec.bench.machine"
 local other_side = require "spec.bench.other_side"
 local proxied = require "spec.bench.proxied"
 
-local callers, rounds = 64, 3
+local callers, rounds = 64, 5
 local requests = { [0] = 6400, [0.05] = 6400 }
 
 -- ---- processes ----

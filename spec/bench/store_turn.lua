@@ -24,7 +24,7 @@ end
 
 -- One after the other, again and again: a machine that becomes slower meanwhile must not be taken for a store that is.
 local memory_turn, memory_cpu, file_turn, file_cpu = math.huge, math.huge, math.huge, math.huge
-for _ = 1, 3 do
+for _ = 1, 5 do
   local turn, cpu = rounds.measure(address, fleet.store.memory())
   memory_turn, memory_cpu = math.min(memory_turn, turn), math.min(memory_cpu, cpu)
   turn, cpu = with_files()
