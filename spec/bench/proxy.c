@@ -94,7 +94,8 @@ static CURL *new_easy(struct call *c, const char *vin) {
 }
 
 static struct vehicle *new_vehicle(const char *vin) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct call c = {0};
   struct message_random d;
   struct buf message = BUF_INIT, answer = BUF_INIT;
@@ -120,7 +121,8 @@ static struct vehicle *vehicle_of(const char *vin) {
 }
 
 static void send_command(struct call *c) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct sign_options o = {METHOD_HMAC, 15, FLAG_ENCRYPT_RESPONSE};
   struct message_random d;
   struct buf message = BUF_INIT;
@@ -133,7 +135,8 @@ static void send_command(struct call *c) {
 }
 
 static void take_answer(struct call *c) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct answer a;
   struct buf message = BUF_INIT, plain = BUF_INIT;
   c->good = message_of(&c->reply, &message) &&
@@ -262,7 +265,8 @@ static void make_multi(void) {
 }
 
 int main(int argc, char **argv) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct buf pem = BUF_INIT;
   require(argc == 3, "two arguments");
   base_url = argv[1];

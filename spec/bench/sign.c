@@ -83,7 +83,8 @@ struct world {
 };
 
 static struct world world_new(void) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct world w = {.crypto = crypto_new(&e)};
   struct enrolled who = {.role = ROLE_OWNER};
   w.client = key_generate(w.crypto, &e);
@@ -108,7 +109,8 @@ static void draw(struct world *w, struct message_random *d) {
 
 static void handshake_answer(struct world *w, struct session *s, struct message_random *d,
                              struct buf *reply) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct arena arena;
   struct arrival a;
   struct buf out = BUF_INIT, plain = BUF_INIT;
@@ -125,7 +127,8 @@ static void handshake_answer(struct world *w, struct session *s, struct message_
 
 /* The answer is ready; what is measured is taking it: reading, ECDH, key schedule, tag. */
 static double measure_handshake(struct world *w, int rounds) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   double sum = 0;
   for (int i = 0; i < rounds; i++) {
     struct session *s = session_new(w->client, vin, DOMAIN_INFOTAINMENT, &e);
@@ -142,7 +145,8 @@ static double measure_handshake(struct world *w, int rounds) {
 }
 
 static struct session *begun(struct world *w) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct session *s = session_new(w->client, vin, DOMAIN_INFOTAINMENT, &e);
   struct message_random d;
   struct buf reply = BUF_INIT;
@@ -154,7 +158,8 @@ static struct session *begun(struct world *w) {
 
 /* Parameters to base64 of the routable message, with a fresh uuid and routing address. */
 static double measure_sign(struct world *w, struct session *s, int rounds) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct row *row = command_row("set_charge_limit");
   struct sign_options o = {METHOD_HMAC, 15, FLAG_ENCRYPT_RESPONSE};
   struct value values[2] = {{0}};

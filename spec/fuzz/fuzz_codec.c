@@ -35,7 +35,8 @@ static void decode(enum domain domain, struct bytes in, size_t at) {
 }
 
 static void read_answer(enum domain domain, struct bytes in, bool authenticated) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct answer_facts f = {domain, in, authenticated, STATUS_OK};
   if (!answer_read(&f, &e)) require(e.kind != KIND_none && e.outcome != OUTCOME_NONE);
 }

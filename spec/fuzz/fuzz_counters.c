@@ -11,7 +11,8 @@ static void require(bool fact) {
 
 static size_t count(struct bytes text) {
   struct counter c;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   size_t lines = 0;
   while (counters_next(&text, &c, &e)) lines++;
   require((text.size == 0) == (e.kind == KIND_none));
@@ -21,7 +22,8 @@ static size_t count(struct bytes text) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct bytes text = {data, size};
   struct buf out = BUF_INIT, back = BUF_INIT;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct counter own = {bytes_of("own~"), 1, 0};
   if (counters_add(&out, text, &own, 1, &e)) {
     size_t lines = count(buf_bytes(&out));

@@ -23,7 +23,8 @@ static void save_again(struct crypto *c, struct key *k) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static struct crypto *crypto;
   static struct key *own;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char shared[SHARED_SIZE];
   if (!crypto) crypto = crypto_new(NULL);
   if (!own) own = key_generate(crypto, NULL);
@@ -34,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(e.kind != KIND_none && e.message[0]);
   key_unref(k);
   unsigned char public[PUBLIC_SIZE];
-  e = (struct err)ERR_INIT;
+  err_clear(&e);
   require(key_public_parse((struct bytes){data, size}, public, &e) ? public[0] == 4
                                                                    : e.kind != KIND_none && e.message[0]);
   if (key_shared(own, (struct bytes){data, size}, shared, NULL)) require(size == PUBLIC_SIZE && data[0] == 4);

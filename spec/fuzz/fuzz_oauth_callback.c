@@ -17,7 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct callback_expected foreign = {bytes_of(other), "https://a.example", "https://b.example/x"};
   struct bytes in = {data, size};
   struct buf code = BUF_INIT, again = BUF_INIT;
-  struct err e = ERR_INIT, f = ERR_INIT;
+  struct err e, f;
+  err_clear(&e);
+  err_clear(&f);
   enum callback_end end = callback_read(in, &ours, &code, &e);
   require((end == CALLBACK_CODE) == (e.kind == KIND_none) && (end == CALLBACK_CODE) == (code.size > 0));
   bool bare = end == CALLBACK_CODE && !memmem(data, size, "=", 1);

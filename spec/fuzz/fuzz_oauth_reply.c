@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct http_response r = {.failure = HTTP_OK, .sent = true};
   struct token_sent sent = {bytes_of("refresh_token=canary%20secret"), bytes_of(size & 1 ? "n" : NULL)};
   struct token t = {0};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   double lifetime = 0;
   if (!size) return 0;
   r.status = statuses[data[0] % 8];

@@ -74,7 +74,8 @@ static void try_number(struct bytes in) {
 
 static void try_sealed(struct bytes in) {
   struct seal_key k;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct buf sealed = BUF_INIT, plain = BUF_INIT;
   struct bytes name = bytes_of("token/default/user");
   require(seal_key_read(&k, crypto, bytes_of(key_text), false, &e));
@@ -90,7 +91,8 @@ static void try_sealed(struct bytes in) {
 
 static void try_key(struct bytes in) {
   struct seal_key k;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (in.size && in.data[0] == '@') return; /* names a file */
   require(seal_key_read(&k, crypto, in, false, &e) || e.kind != KIND_none);
 }

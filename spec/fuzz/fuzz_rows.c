@@ -127,7 +127,8 @@ static void spot(struct tariff *t, struct price_week *week, struct mirror *m, st
   static struct zone *zone;
   static struct spot_price list[800];
   size_t count = 0;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (!zone && !zone_open(&zone, NULL, "Europe/Berlin", &e)) return;
   int64_t at = 1774220400 + (int64_t)take(in) * 86400;
   double last = take(in);

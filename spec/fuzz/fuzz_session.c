@@ -88,7 +88,8 @@ static bool tamper(struct buf *m, const uint8_t *data, size_t size) {
 }
 
 static bool open_answer(struct session *s, struct bytes in, struct answer *a) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct buf payload = BUF_INIT;
   bool ok = session_open(s, in, 1, a, &payload, &e);
   if (!ok) require(e.kind != KIND_none && e.outcome != OUTCOME_NONE);
@@ -108,7 +109,8 @@ static void works(struct session *s, struct receiver *r) {
 
 /* Whether the client would take this answer for a proof that its command was not carried out. */
 static bool proves_refusal(struct session *s, struct bytes in) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct buf payload = BUF_INIT;
   struct answer a;
   bool ok = session_open(s, in, 1, &a, &payload, &e);

@@ -12,7 +12,8 @@ static void require(bool fact) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char mark[] = "-----BEGIN CERTIFICATE-----";
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct chain chain = {0};
   bool ok = x509_chain((struct bytes){data, size}, &chain, &e);
   require(ok ? chain.count <= CHAIN_MOST : e.kind != KIND_none && e.message[0]);

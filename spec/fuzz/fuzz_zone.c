@@ -26,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const int64_t instants[] = {CIVIL_MIN,  -2208988800, 0,        1774746000,
                                      1792890000, 4102444800,  CIVIL_MAX};
   struct zone *z;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (!zone_parse(&z, (struct bytes){data, size}, &e)) {
     require(e.kind != KIND_none && e.message[0]);
     return 0;

@@ -18,8 +18,14 @@ struct err {
   char message[512];  /* a sentence for people, without secrets */
 };
 
-#define ERR_INIT                                                                                             \
-  { KIND_none, OUTCOME_NONE, 0, 0, 0, "", "" }
+/* No failure yet. The texts are begun and not filled: that would be most of what many a short call does. */
+static inline void err_clear(struct err *e) {
+  e->kind = KIND_none;
+  e->outcome = OUTCOME_NONE;
+  e->status = e->fault = 0;
+  e->retry_after = 0;
+  e->reason[0] = e->message[0] = '\0';
+}
 
 /* Cuts long text at a UTF-8 boundary and puts a space for a control character. e may be NULL. Returns false.
  */

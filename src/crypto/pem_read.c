@@ -177,7 +177,8 @@ static struct key *parse_other(struct crypto *c, struct bytes pem, struct bytes 
 enum { PEM_LIMIT = 1 << 16 };
 
 struct key *key_parse(struct crypto *c, struct bytes pem, struct bytes passphrase, struct err *e) {
-  struct err ordinary = ERR_INIT;
+  struct err ordinary;
+  err_clear(&ordinary);
   if (pem.size > PEM_LIMIT || !contains(pem, "-----BEGIN")) return say_why(pem, false, e), NULL;
   struct key *k = parse_ordinary(c, pem, &ordinary);
   if (k || ordinary.kind == KIND_none) return k ? k : parse_other(c, pem, passphrase, e);

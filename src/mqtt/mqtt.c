@@ -92,7 +92,8 @@ static void read_options(lua_State *L, struct broker_options *o) {
 /* open { host =, port = or 0 for a Unix socket, … } -> broker | nil, err, kind */
 static int l_open(lua_State *L) {
   struct broker_options o = {0};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   read_options(L, &o);
   struct broker *b = box_new(L, &broker_type, sizeof *b, 0);
   if (!broker_open(b, &o, &e)) {
@@ -143,7 +144,8 @@ static const char *check_topic(lua_State *L) {
 /* publish(topic, payload, retained) -> message id | nil, err, kind; always QoS 1 */
 static int l_publish(lua_State *L) {
   struct broker *b = check_broker(L);
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const char *topic = check_topic(L);
   struct bytes payload = check_bytes(L, 3);
   luaL_argcheck(L, payload.size <= 1 << 20, 3, "a payload has at most a megabyte");
@@ -155,7 +157,8 @@ static int l_publish(lua_State *L) {
 
 static int l_subscribe(lua_State *L) {
   struct broker *b = check_broker(L);
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (!broker_subscribe(b, check_topic(L), &e)) return push_failure(L, &e);
   lua_pushboolean(L, 1);
   return 1;

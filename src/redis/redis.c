@@ -83,7 +83,8 @@ static bool add_command(lua_State *L, struct buf *out, int count) {
 
 /* connection:send(word, ...) -> true | nil, err, kind: appended; flush() and step() write it */
 static int l_send(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct connection *c = check_connection(L);
   int count = lua_gettop(L) - 1;
   check_words(L, count);
@@ -97,7 +98,8 @@ static int l_send(lua_State *L) {
 
 /* connection:flush() -> true | nil, err, kind: connects and writes what is possible without waiting */
 static int l_flush(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (!channel_flush(&check_connection(L)->channel, &e)) return push_failure(L, &e);
   lua_pushboolean(L, 1);
   return 1;
@@ -120,7 +122,8 @@ static bool receive(struct connection *c, struct err *e) {
 /* connection:step() -> true | nil, err, kind: connects, writes and reads what is possible without waiting.
  * After a failure take() still gives what came before it. */
 static int l_step(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct connection *c = check_connection(L);
   bool wrote = channel_flush(&c->channel, &e);
   bool read = receive(c, wrote ? &e : NULL);
@@ -175,7 +178,8 @@ static bool push_taken(lua_State *L, struct connection *c, const struct taken *t
 
 /* connection:take() -> reply | nil when there is none | nil, err, kind */
 static int l_take(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct connection *c = check_connection(L);
   const struct taken *t;
   bool made;
@@ -250,7 +254,8 @@ static struct address check_address(lua_State *L) {
 /* redis.connect { host =, port =, tls =, ca_file =, attempt = } or { path = } -> connection | nil, err, kind:
  * it begins to connect. */
 static int l_connect(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct address a = check_address(L);
   struct connection *c = box_new(L, &connection_type, sizeof *c, USER_VALUES);
   if (!replies_open(&c->replies, &e)) return push_failure(L, &e);

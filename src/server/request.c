@@ -117,7 +117,8 @@ static void run_after(lua_State *L, struct server *server) {
 }
 
 static int finish(lua_State *L, struct request *r, bool done) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   r->answered = true;
   if (done) {
     run_after(L, r->server);

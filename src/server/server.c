@@ -254,7 +254,8 @@ static int l_new(lua_State *L) {
       "loop",       "on_request", "on_known",        "host",    "port",    "unix",        "fd",
       "takes_over", "max_body",   "max_connections", "timeout", "arrival", "certificate", "certificate_key",
       "client_ca"};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   check_option_names(L, 1, names, sizeof names / sizeof *names);

@@ -124,7 +124,8 @@ void receiver_restore(struct receiver *r, uint32_t clock, double now, struct win
 }
 
 static bool derive_key(struct receiver *r, struct enrolled_key *k) {
-  struct err ignored = ERR_INIT;
+  struct err ignored;
+  err_clear(&ignored);
   if (!k->derived)
     k->derived = key_shared(r->key, (struct bytes){k->who.public, PUBLIC_SIZE}, k->shared, &ignored) &&
                  derive_keys(r->crypto, k->shared, k->command, k->info);
@@ -237,7 +238,8 @@ static struct verdict judge(struct receiver *r, struct arrival *a, double now, s
 
 bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena *arena, struct arrival *a,
                    struct buf *plain, struct err *e) {
-  struct err unreadable = ERR_INIT;
+  struct err unreadable;
+  err_clear(&unreadable);
   memset(a, 0, sizeof *a);
   a->verdict.fault = FAULT_DECODING;
   if (!message_read(&a->message, in, arena, &unreadable)) return true;

@@ -169,7 +169,8 @@ bool session_absorb(struct session *s, struct pending *r, const struct message *
 bool session_accept(struct session *s, struct bytes in, double now, struct err *e) {
   struct arena a;
   struct message m;
-  struct err unwanted = ERR_INIT;
+  struct err unwanted;
+  err_clear(&unwanted);
   if (!e) e = &unwanted;
   arena_start(&a, 4 * MESSAGE_LIMIT);
   struct pending *r = message_read(&m, in, &a, e) ? pending_find(&s->sent, s->domain, &m, e) : NULL;

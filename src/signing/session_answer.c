@@ -61,7 +61,8 @@ bool session_open(struct session *s, struct bytes in, double now, struct answer 
                   struct err *e) {
   struct arena arena;
   struct message m;
-  struct err unwanted = ERR_INIT;
+  struct err unwanted;
+  err_clear(&unwanted);
   if (!e) e = &unwanted;
   *a = (struct answer){0};
   e->outcome = OUTCOME_UNKNOWN;

@@ -90,7 +90,8 @@ static void set_times(struct epoch_state *s, struct reader *r, double now, doubl
 bool session_import(struct session *s, struct bytes in, double now, double wall) {
   struct reader r = {in.data};
   struct session_secrets k;
-  struct err ignored = ERR_INIT;
+  struct err ignored;
+  err_clear(&ignored);
   if (!is_own_state(s, in) || take_number(&r, 1) != EXPORT_VERSION ||
       take_number(&r, 1) != (uint64_t)s->domain)
     return false;

@@ -48,7 +48,8 @@ bool session_sign(struct session *s, struct bytes payload, const struct sign_opt
   struct message m;
   struct buf sealed = BUF_INIT;
   unsigned char tag[MAC_SIZE];
-  struct err unwanted = ERR_INIT;
+  struct err unwanted;
+  err_clear(&unwanted);
   if (!may_sign(s, e ? e : &unwanted)) return false;
   struct pending *r = pending_add(&s->sent, d, now, e);
   if (!r) return false;

@@ -15,7 +15,8 @@ static bool is_wanted(struct store *s, struct bytes key, int fd) {
   struct record left;
   struct found current;
   struct file_facts facts;
-  struct err ignored = ERR_INIT;
+  struct err ignored;
+  err_clear(&ignored);
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) return false;
   buf_clear(&s->text);
   if (!file_read_open(&s->text, fd, RECORD_VALUE_LIMIT + RECORD_OVERHEAD, &facts)) return false;

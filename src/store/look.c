@@ -88,7 +88,8 @@ bool store_look(struct store *s, struct bytes key, struct found *f, bool writing
 /* Whoever reads without the lock may meet a record that is being written over. On a read-only disk nobody
  * writes. */
 static enum store_result look_again(struct store *s, struct bytes key, struct found *f, struct err *e) {
-  struct err unlocked = ERR_INIT;
+  struct err unlocked;
+  err_clear(&unlocked);
   enum store_result entered = store_enter(s, &unlocked);
   if (entered == STORE_AGAIN) return STORE_AGAIN;
   enum store_result result = store_look(s, key, f, false, e) ? STORE_DONE : STORE_FAILED;

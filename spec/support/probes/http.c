@@ -24,7 +24,8 @@ static void release_poller(void *object) {
 static const struct box_type poller_type;
 
 static int l_poller(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct poller *p = box_new(L, &poller_type, sizeof *p, 0);
   if (!poller_open(p, &e)) return push_failure(L, &e);
   box_open(L, -1);
@@ -37,7 +38,8 @@ static unsigned check_events(lua_State *L, int index) {
 }
 
 static int l_watch(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct poller *p = box_check(L, 1, &poller_type);
   int fd = (int)luaL_checkinteger(L, 2);
   if (!poller_watch(p, fd, check_events(L, 3), (uint32_t)luaL_optinteger(L, 4, 7), &e))
@@ -129,7 +131,8 @@ static struct client *check_client(lua_State *L) {
 }
 
 static int l_http(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct client *c = box_new(L, &client_type, sizeof *c, 0);
   if (!poller_open(&c->poller, &e)) return push_failure(L, &e);
   if (!http_open(&c->http, &c->poller, &e)) {
@@ -188,7 +191,8 @@ static struct http_request check_request(lua_State *L) {
 }
 
 static int l_submit(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct client *c = check_client(L);
   struct http_request r = check_request(L);
   struct http_transfer *t = http_submit(c->http, &r, &e);
@@ -285,7 +289,8 @@ static double cpu_seconds(void) {
 }
 
 static bool bench_submit(struct client *c, const struct http_request *r) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   return http_submit(c->http, r, &e);
 }
 

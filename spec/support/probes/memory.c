@@ -107,7 +107,8 @@ static bool texts(struct world *w, struct err *e) {
 
 /* struggle(n) -> whether all went well */
 static int l_struggle(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct world w = {0};
   allocations_allowed = (long)luaL_checkinteger(L, 1);
   bool ok = world_new(&w, &e) && shake_hands(&w, &e) && command(&w, METHOD_HMAC, &e) &&

@@ -66,7 +66,8 @@ SETTER(mosquitto_log_callback_set, struct mosquitto *, void *, int, const char *
 static int l_message(lua_State *L) {
   struct broker b = {0};
   struct broker_options o = {.host = "h", .most = 1};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   size_t size;
   const char *payload = luaL_checklstring(L, 1, &size);
   lua_Integer succeeding = luaL_checkinteger(L, 2);

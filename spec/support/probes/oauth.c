@@ -39,7 +39,8 @@ static int l_form(lua_State *L) {
 
 /* field(form, name) -> value, or nil; nil, err, kind when it stands there twice */
 static int l_field(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct bytes form = bytes_at(L, 1);
   struct buf value = BUF_INIT;
   bool found = form_field(form, luaL_checkstring(L, 2), &value, &e);

@@ -34,7 +34,8 @@ static void push(lua_State *L, struct bytes b) {
 }
 
 static struct crypto *crypto(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct crypto *c = crypto_new(&e);
   if (!c) luaL_error(L, "%s", e.message);
   return c;
@@ -47,7 +48,8 @@ static int fail(lua_State *L, const struct err *e) {
 /* ---- keys ---- */
 
 static struct key *key_at(lua_State *L, struct crypto *c, struct bytes scalar) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct key *k = scalar.size == SCALAR_SIZE ? key_of_scalar(c, scalar.data, &e) : NULL;
   if (!k) luaL_error(L, "no key of this scalar");
   return k;
@@ -55,7 +57,8 @@ static struct key *key_at(lua_State *L, struct crypto *c, struct bytes scalar) {
 
 /* pem(scalar) -> private key text */
 static int l_pem(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct crypto *c = crypto(L);
   struct key *k = key_at(L, c, view(L, 1));
   struct buf out = BUF_INIT;
@@ -69,7 +72,8 @@ static int l_pem(lua_State *L) {
 
 /* derive(scalar, peer) -> K, command key, session info key; or nil, message */
 static int l_derive(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct crypto *c = crypto(L);
   struct key *k = key_at(L, c, view(L, 1));
   unsigned char shared[SHARED_SIZE], command[MAC_SIZE], info[MAC_SIZE];
@@ -266,7 +270,8 @@ static int l_envelope(lua_State *L) {
 static int l_read(lua_State *L) {
   struct arena a;
   struct message m;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   arena_start(&a, 4 * MESSAGE_LIMIT);
   if (!message_read(&m, view(L, 1), &a, &e)) return arena_end(&a), lua_pushnil(L), 1;
   lua_newtable(L);
@@ -304,7 +309,8 @@ static int l_vehicle_gc(lua_State *L) {
 /* vehicle{ private =, client =, vin =, domain =, epoch =, clock_time =, highest =, used = } -> vehicle, at
  * time 0 */
 static int l_vehicle(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct vehicle *v = lua_newuserdatauv(L, sizeof *v, 0);
   *v = (struct vehicle){0};
   luaL_setmetatable(L, "probe.vehicle");
@@ -327,7 +333,8 @@ static int l_vehicle(lua_State *L) {
 /* vehicle:open(bytes, { answer =, nonce =, answers =, fault = }) -> fault, info attached, reply, authentic,
  * plain text */
 static int l_vehicle_open(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct vehicle *v = luaL_checkudata(L, 1, "probe.vehicle");
   struct bytes in = view(L, 2), answer = {NULL, 0}, nonce = {(const unsigned char *)"123456789012", 12};
   struct arena arena;
@@ -395,7 +402,8 @@ static int l_schnorr_verify(lua_State *L) {
 
 /* session_size(requests) -> bytes that a session holds after so many unanswered requests */
 static int l_session_size(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct crypto *c = crypto(L);
   struct key *k = key_generate(c, &e);
   struct session *s = session_new(k, "5YJ30123456789ABC", DOMAIN_INFOTAINMENT, &e);

@@ -57,7 +57,8 @@ static void remember(const void *data, size_t size) {
 }
 
 static void learn(const struct key *k, const struct key *peer) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char scalar[SCALAR_SIZE], shared[SHARED_SIZE], command[MAC_SIZE], info[MAC_SIZE];
   key_scalar(k, scalar);
   key_shared(k, (struct bytes){key_public(peer), PUBLIC_SIZE}, shared, &e);
@@ -69,7 +70,8 @@ static void learn(const struct key *k, const struct key *peer) {
 }
 
 static void exchange(struct session *s, struct receiver *r, enum method method) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct message_random d = {{1}, {2}, {3}};
   struct sign_options o = {method, 15, FLAG_ENCRYPT_RESPONSE};
   struct buf sent = BUF_INIT, reply = BUF_INIT, plain = BUF_INIT;
@@ -96,7 +98,8 @@ static void exchange(struct session *s, struct receiver *r, enum method method) 
 
 /* live() -> whether a session began, spoke in both ways, was exported and released */
 static int l_live(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const char *vin = "5YJ30123456789ABC";
   struct crypto *c = crypto_new(&e);
   struct key *client = key_generate(c, &e), *vehicle = key_generate(c, &e);

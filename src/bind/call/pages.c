@@ -74,7 +74,8 @@ static int l_next_page(lua_State *L) {
   if (is_over(L, 2)) return 0;
   lua_Integer asked = number_in(L, 2, "asked", 0);
   if (asked >= MOST_PAGES) {
-    struct err e = ERR_INIT;
+    struct err e;
+    err_clear(&e);
     err_set(&e, KIND_protocol, "%s: more than %d pages; if that is true, set a larger page_size", row->name,
             MOST_PAGES);
     return push_failure(L, &e);

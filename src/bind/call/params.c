@@ -234,7 +234,8 @@ static bool digits_like(const char *pattern, struct bytes text) {
 
 /* A date, or a time with its offset; a number is UTC seconds. Text is sent as it was given. */
 static void time_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct civil date;
   int64_t utc;
   double fraction;

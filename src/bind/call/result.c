@@ -123,7 +123,8 @@ static bool good_result(lua_State *L, const struct request *request, const struc
     return true;
   }
   if (row->value & VALUE_BASE64 && only_bytes(L, buf_bytes(&r->body))) return true;
-  struct err unread = ERR_INIT;
+  struct err unread;
+  err_clear(&unread);
   if (!json_decode(L, buf_bytes(&r->body), row->ids, &unread))
     return not_what_is_promised(e, request, r->body.size ? "is not JSON" : "is empty");
   if (says_error(L, row)) {
@@ -167,7 +168,8 @@ static struct exchange exchange_of(const struct request *request, const struct h
 
 static void failed_result(lua_State *L, const struct request *request, const struct http_response *r,
                           const struct verdict *v, struct err *e) {
-  struct err ignored = ERR_INIT;
+  struct err ignored;
+  err_clear(&ignored);
   struct said s = {NULL, NULL, NULL};
   if (r->failure == HTTP_OK && json_decode(L, buf_bytes(&r->body), NULL, &ignored))
     s = read_said(L, lua_gettop(L));
@@ -187,7 +189,8 @@ static void give_back(lua_State *L) {
 
 bool push_good_value(lua_State *L, const struct request *request, const struct http_response *r) {
   struct exchange x = exchange_of(request, r);
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   return outcome_judge(&x).kind == KIND_none && good_result(L, request, r, &e);
 }
 
@@ -223,7 +226,8 @@ static int l_result(lua_State *L) {
   const struct request *request = box_check(L, 1, &request_type);
   const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
   struct exchange x = exchange_of(request, r);
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   x.wall = luaL_checknumber(L, 3);
   x.state = state_named(luaL_optstring(L, 4, ""));
   x.proxied = lua_toboolean(L, 5);
@@ -248,7 +252,8 @@ static int l_result(lua_State *L) {
 /* The error text of a body, where JSON may write a slash as "\/"; else the body as it is. May leave the table
  * on the stack. */
 static struct bytes error_text(lua_State *L, const struct http_response *r) {
-  struct err ignored = ERR_INIT;
+  struct err ignored;
+  err_clear(&ignored);
   struct said s = {NULL, NULL, NULL};
   if (json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_said(L, lua_gettop(L));
   return s.error ? bytes_of(s.error) : buf_bytes(&r->body);

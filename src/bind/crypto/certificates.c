@@ -9,7 +9,8 @@ static void push_certificate(lua_State *L, const struct certificate *one) {
 
 /* core.certificates(pem) -> list of { until_utc =, has_issuer = }; or nil, err, kind */
 static int l_certificates(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct chain chain;
   if (!x509_chain(check_bytes(L, 1), &chain, &e)) return push_failure(L, &e);
   lua_createtable(L, (int)chain.count, 0);

@@ -84,7 +84,8 @@ static void open_shared(lua_State *L) {
 
 /* core.random_text(bytes) -> base64url text of so many random bytes, at most 64; nil, err, kind */
 static int l_random_text(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   lua_Integer bytes = luaL_checkinteger(L, 1);
   luaL_argcheck(L, bytes > 0 && bytes <= 64, 1, "1 to 64 bytes expected");
   struct crypto *c = state_crypto(L, &e);
@@ -102,7 +103,8 @@ static int l_same_secret(lua_State *L) {
 
 /* core.sha256(bytes) -> 64 hex digits */
 static int l_sha256(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char hash[HASH_SIZE];
   struct bytes in = check_bytes(L, 1);
   struct crypto *c = state_crypto(L, &e);
@@ -116,7 +118,8 @@ static int l_sha256(lua_State *L) {
 
 /* core.sha1(bytes) -> 20 bytes: names a key, protects nothing */
 static int l_sha1(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char hash[SHA1_SIZE];
   struct bytes in = check_bytes(L, 1);
   struct crypto *c = state_crypto(L, &e);
@@ -137,7 +140,8 @@ static int l_base64(lua_State *L) {
 
 /* fleet.unbase64(text) -> bytes, or nil, err, kind */
 static int l_unbase64(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct bytes in = check_bytes(L, 1);
   struct buf *out = state_buffer(L);
   if (!buf_unbase64(out, in))

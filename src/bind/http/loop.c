@@ -8,7 +8,8 @@
 
 /* core.loop(generation): for the clients of this generation */
 static int l_loop(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   lua_Integer generation = luaL_checkinteger(L, 1);
   struct loop *l = box_new(L, &loop_type, sizeof *l, 3);
   for (int i = LOOP_WAITERS; i <= LOOP_WATCHES; i++) {

@@ -132,7 +132,8 @@ static bool start_for(lua_State *L, int loop, int waiter, struct outgoing *o, st
 }
 
 static int submit(lua_State *L, struct outgoing *o) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (!start_for(L, 1, 2, o, &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
   return 1;
@@ -203,7 +204,8 @@ static bool push_way(lua_State *L, int context) {
 enum { READ_TASKS = 2, READ_WAITER, READ_ROW, READ_HANDLE }; /* arguments of loop:read */
 
 static bool start_usual(lua_State *L, const struct request *request, int context) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct outgoing o;
   if (request->token_kind != TOKEN_END || !request->written) return false;
   if (!push_way(L, context)) return false;

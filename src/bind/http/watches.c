@@ -26,7 +26,8 @@ static int check_descriptor(lua_State *L) {
 /* loop:watch(fd, mode, watch) -> watch; nil, err, kind. mode: "r", "w" or "rw"; watch: a table with its fd
  * and the function fn. Raises for a wrong one. */
 int loop_l_watch(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   lua_settop(L, WATCH);
   unsigned events = check_mode(L);
   luaL_checktype(L, WATCH, LUA_TTABLE);
@@ -45,7 +46,8 @@ int loop_l_watch(lua_State *L) {
 
 /* loop:unwatch(watch): its number may be another's by now. */
 int loop_l_unwatch(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct loop *l = box_check(L, LOOP, &loop_type);
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);

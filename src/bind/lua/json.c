@@ -284,7 +284,8 @@ bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e
 }
 
 static int l_json_decode(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (!json_decode(L, check_bytes(L, 1), luaL_optstring(L, 2, NULL), &e)) return push_failure(L, &e);
   return 1;
 }

@@ -33,7 +33,8 @@ enum { KNOWN = sizeof known / sizeof *known };
  * only */
 static int l_signals(lua_State *L) {
   sigset_t set;
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct signals *s = box_new(L, &signals_type, sizeof *s, 0);
   sigemptyset(&set);
   for (int i = 0; i < KNOWN; i++) sigaddset(&set, known[i].number);

@@ -67,7 +67,8 @@ static bool has_secret(lua_State *L) {
 /* core.authorize_address(options, config, page) -> address, { state, redirect_uri, nonce, code_verifier };
  * raises for a wrong option */
 static int l_authorize_address(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   luaL_checktype(L, OPTIONS, LUA_TTABLE);
   luaL_checktype(L, CONFIG, LUA_TTABLE);
   lua_settop(L, PAGE);
@@ -124,7 +125,8 @@ static int l_pairing_address(lua_State *L) {
 
 /* core.oauth_challenge(verifier) -> the S256 challenge of RFC 7636 */
 static int l_challenge(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct bytes verifier = check_bytes(L, 1);
   struct crypto *c = state_crypto(L, &e);
   struct buf *text = push_scratch(L);
@@ -147,7 +149,8 @@ static struct bytes pending_member(lua_State *L, const char *name) {
 /* core.callback(text, pending, auth_url, token_url) -> the code as a fleet.secret; or nil, err, kind, and
  * whether the address is of this sign-in */
 static int l_callback(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (lua_type(L, 1) != LUA_TSTRING)
     return usage_error(L, "bad argument #1 to 'authorize': the callback address expected");
   pending_member(L, "redirect_uri");

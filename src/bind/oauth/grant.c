@@ -14,7 +14,8 @@ static struct bytes refresh_member(lua_State *L) {
 }
 
 static int nothing_to_refresh(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   err_set(&e, KIND_auth, "no token: there is nothing to refresh: sign in again");
   e.outcome = OUTCOME_NOT_SENT;
   return push_failure(L, &e);

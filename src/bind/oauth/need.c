@@ -40,7 +40,8 @@ static struct token_need read_need(lua_State *L) {
 /* token_need.plan(config, slot, token or false, mono, wall, rejected access token or nil) -> "use" or
  * "exchange", and the seconds that are left, where they are known; nil, err, kind */
 static int l_plan(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   double left;
   lua_settop(L, REJECTED);
   struct token_need n = read_need(L);
@@ -56,7 +57,8 @@ static int l_plan(lua_State *L) {
 
 /* token_need.exchangeable(config, kind) -> true; nil, err, kind */
 static int l_exchangeable(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct token_need n = read_config(L);
   n.kind = luaL_checkstring(L, 2);
   if (!token_exchangeable(&n, &e)) return push_failure(L, &e);
@@ -66,7 +68,8 @@ static int l_exchangeable(lua_State *L) {
 
 /* token_need.refreshable(config, slot, token or false) -> true; nil, err, kind */
 static int l_refreshable(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   lua_settop(L, TOKEN);
   struct token_need n = read_need(L);
   if (!token_has_refresh(&n, &e)) return push_failure(L, &e);
@@ -76,7 +79,8 @@ static int l_refreshable(lua_State *L) {
 
 /* token_need.given(token of fleet.new, rejected access token or nil) -> the token; nil, err, kind */
 static int l_given(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   lua_settop(L, 2);
   bool rejected = !lua_isnil(L, 2) && bytes_equal_secret(check_bytes(L, 1), check_bytes(L, 2));
   if (!rejected) return lua_settop(L, 1), 1;

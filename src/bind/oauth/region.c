@@ -119,7 +119,8 @@ static void add_names(lua_State *L, struct buf *out, const struct vendor *v) {
 /* core.region_unregistered(vendor's name, { unregistered = base addresses, home = base address, hinted = name
  * }) -> nil, err, kind: where to register the application */
 static int l_region_unregistered(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct vendor *v = check_vendor(L, 1);
   luaL_checktype(L, SEARCH, LUA_TTABLE);
   lua_settop(L, SEARCH);

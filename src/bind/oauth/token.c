@@ -107,7 +107,8 @@ static int push_end(lua_State *L, const struct err *e, enum token_end end) {
  * err, kind, and what is known of what was sent: "refused", "unanswered" or "kept". A token that was issued
  * needs no memory of Lua to be taken. */
 static int l_take(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct token *t = box_check(L, 1, &token_type);
   luaL_checktype(L, 2, LUA_TTABLE);
   const struct http_response *reply = reply_member(L, 2);

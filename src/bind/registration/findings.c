@@ -82,7 +82,8 @@ enum { SHORT = 16 }; /* digits of a fingerprint, enough to tell two keys apart *
 
 /* Pushes the beginning of a fingerprint. */
 static const char *push_short(lua_State *L, struct bytes key) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct crypto *c = state_crypto(L, &e);
   struct buf *hex = push_scratch(L);
   if (!c || !key_public_fingerprint(c, key.data, hex)) luaL_error(L, "out of memory");
@@ -219,7 +220,8 @@ static int push_missing(lua_State *L) {
 
 /* PEM, or the hexadecimal digits of the point. */
 static bool read_public(struct bytes text, struct buf *out) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char public[PUBLIC_SIZE];
   bool pem = key_public_parse(text, public, &e);
   if (pem) buf_add(out, public, sizeof public);

@@ -94,7 +94,8 @@ static bool is_page(struct bytes body) {
 }
 
 static int judge_body(lua_State *L, struct buf *problem) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char public[PUBLIC_SIZE];
   struct bytes body = text_at(L, "body");
   if (!key_public_parse(body, public, &e)) {

@@ -178,7 +178,8 @@ static void check_certificate(struct check *c, const char *where, int number, co
 }
 
 static void check_chain(struct check *c, const char *where, struct bytes pem) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct chain chain;
   if (!x509_chain(pem, &chain, &e)) {
     problem(c, where, "%s", e.message);

@@ -94,7 +94,8 @@ bool signed_form_published(const struct row *row, struct err *e) {
 /* fleet.command(name, params, { unpublished = }) -> { domain =, payload = }, or nil, err, "unsupported" where
  * there is no signed form, or none among the published messages and it was not asked for */
 static int l_command(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct row *row = check_command(L, 1);
   lua_settop(L, 3);
   if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
@@ -106,7 +107,8 @@ static int l_command(lua_State *L) {
 
 /* core.check_signed_form(request) -> true, or nil, err, kind: these parameters have no signed form */
 static int l_check_signed_form(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   box_check(L, 1, &request_type);
   struct buf *payload = push_scratch(L);
   if (!request_payload(L, 1, payload, &e)) return push_failure(L, &e);

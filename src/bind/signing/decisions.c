@@ -95,7 +95,8 @@ static bool is_signable(lua_State *L, int index, const struct transport_refusal 
  * plain_refused, signed_refused, commands, has_key, trait, outcome, fault, outcome_unknown, idempotent. */
 static int l_other_transport(lua_State *L) {
   static const char *const names[] = {NULL, "signed", "plain", "neither", "advice"};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct request *request = box_check(L, 1, &request_type);
   luaL_checktype(L, 2, LUA_TTABLE);
   struct transport_refusal x = refusal_at(L, 2, request->row);

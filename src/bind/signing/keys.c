@@ -36,7 +36,8 @@ static int push_key(lua_State *L, int box, struct key *k, const struct err *e) {
 
 /* fleet.key.generate() -> key */
 static int l_generate(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct crypto *c = state_crypto(L, &e);
   box_new(L, &key_type, sizeof(struct key_box), 0);
   return push_key(L, lua_gettop(L), c ? key_generate(c, &e) : NULL, &e);
@@ -59,7 +60,8 @@ static bool is_pem(struct bytes text) {
 
 /* fleet.key.load(path or PEM text, passphrase, { insecure_key_mode = }) -> key, or nil, err, kind */
 static int l_load(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct bytes given = check_bytes(L, 1);
   struct bytes passphrase = lua_isnoneornil(L, 2) ? (struct bytes){NULL, 0} : check_bytes(L, 2);
   bool insecure = insecure_mode(L, 3), text = is_pem(given);
@@ -78,7 +80,8 @@ static int l_load(lua_State *L) {
 
 /* key:save(path, passphrase) -> true, or nil, err, kind; never over an existing file */
 static int l_save(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_key(L, 1);
   const char *path = luaL_checkstring(L, 2);
   struct bytes passphrase = lua_isnoneornil(L, 3) ? (struct bytes){NULL, 0} : check_bytes(L, 3);
@@ -93,7 +96,8 @@ static int l_save(lua_State *L) {
 
 /* fleet.key.public_bytes(PEM text as it is hosted) -> 65 bytes, or nil, err, kind */
 static int l_read_public(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char public[PUBLIC_SIZE];
   if (!key_public_parse(check_bytes(L, 1), public, &e)) return push_failure(L, &e);
   lua_pushlstring(L, (const char *)public, sizeof public);
@@ -101,7 +105,8 @@ static int l_read_public(lua_State *L) {
 }
 
 static int l_public_pem(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_key(L, 1);
   struct buf *pem = push_scratch(L);
   if (!key_public_pem(check_key(L, 1), pem, &e)) return push_failure(L, &e);
@@ -126,7 +131,8 @@ static int l_fingerprint(lua_State *L) {
 
 /* core.public_fingerprint(65 bytes) -> as key:fingerprint() of the key they belong to */
 static int l_public_fingerprint(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct bytes public = check_bytes(L, 1);
   luaL_argcheck(L, public.size == PUBLIC_SIZE, 1, "65 bytes expected");
   struct crypto *c = state_crypto(L, &e);
@@ -181,7 +187,8 @@ static bool is_app(const char *app) {
 /* key:jws(claims, { vin =, app = "TelemetryClient" }) -> token, or nil, err, kind */
 static int l_jws(lua_State *L) {
   static const char *const names[] = {"vin", "app"};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_key(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 3);
@@ -214,7 +221,8 @@ static bool has_algorithm(lua_State *L, const struct jws *t, struct err *e) {
 
 /* fleet.jws_verify(token, public_bytes) -> claims, or nil, err, kind */
 static int l_jws_verify(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct bytes token = check_bytes(L, 1), public = check_bytes(L, 2);
   struct crypto *c = state_crypto(L, &e);
   struct jws *t = box_new(L, &token_type, sizeof *t, 0);

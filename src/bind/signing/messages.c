@@ -63,7 +63,8 @@ static void push_values(lua_State *L, const struct row *row, const struct value 
 
 /* The same command for further seats, as a list of parameters; nil when there are none. */
 static void push_further(lua_State *L, enum domain domain, struct bytes payload, struct decoding *d) {
-  struct err none = ERR_INIT;
+  struct err none;
+  err_clear(&none);
   const struct row *row;
   lua_pushnil(L);
   for (lua_Integer at = 1; (row = codec_decode(domain, payload, (size_t)at, &d->arena, d->values, &none));
@@ -76,7 +77,8 @@ static void push_further(lua_State *L, enum domain domain, struct bytes payload,
 
 /* fleet.decode_command(domain, payload) -> name, params, further params or nil; or nil, err, kind */
 static int l_decode_command(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   enum domain domain = check_domain(L, 1);
   struct bytes payload = check_bytes(L, 2);
   struct decoding *d = box_new(L, &decoding_type, sizeof *d, 0);
@@ -132,7 +134,8 @@ static const struct box_type envelope_type = {"fleet.envelope", release_envelope
  * kind: what a routable message says to whoever hands it on; nothing of it is verified. epoch and counter are
  * those of an HMAC. */
 static int l_read_envelope(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct message m;
   struct bytes in = check_bytes(L, 1);
   struct envelope *x = box_new(L, &envelope_type, sizeof *x, 0);
@@ -148,7 +151,8 @@ static int l_read_envelope(lua_State *L) {
 /* core.message_json(type, payload) -> JSON text; type: "CarServer.Response", "VCSEC.FromVCSECMessage",
  * "CarServer.Action" … */
 static int l_message_json(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const char *type = luaL_checkstring(L, 1);
   struct bytes payload = check_bytes(L, 2);
   struct buf *json = push_scratch(L);
@@ -161,7 +165,8 @@ static int l_message_json(lua_State *L) {
  * doc/protocol.md#vehicle-answers */
 static int l_read_answer(lua_State *L) {
   static const char *const words[] = {"ok", "wait", "error", NULL};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct answer_facts f = {check_domain(L, 1), check_bytes(L, 2), lua_toboolean(L, 3),
                            (uint32_t)luaL_checkoption(L, 4, "ok", words)};
   if (!answer_read(&f, &e)) return push_failure(L, &e);
@@ -192,7 +197,8 @@ static const struct box_type members_type = {"fleet.members", release_members, N
 /* core.encode_message(type, { ["path.of.member"] = value }) -> bytes; a value {} makes a message present.
  * Enums by name or number. The inverse of message_json for whoever plays a vehicle. */
 static int l_encode_message(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const char *type = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
   struct members *m = box_new(L, &members_type, sizeof *m, 0);

@@ -67,7 +67,8 @@ static struct enrolled *check_keys(lua_State *L, int index, size_t *count) {
 /* fleet.receiver{ key =, vin =, domain =, keys =, random =, clock = } -> receiver */
 static int l_receiver(lua_State *L) {
   static const char *const names[] = {"key", "vin", "domain", "keys", "random", "clock"};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct identity p;
   size_t count = 0;
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -92,7 +93,8 @@ static int l_receiver(lua_State *L) {
 
 /* receiver:enroll(keys): the list in place of the old one; keys that stay keep their counters */
 static int l_enroll(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_receiver(L);
   size_t count;
   struct enrolled *keys = check_keys(L, 2, &count);
@@ -110,7 +112,8 @@ static bool begin_epoch(lua_State *L, double mono, struct err *e) {
 
 /* receiver:restart(): as after a restart of the vehicle: a new epoch, clock and counters at 0 */
 static int l_restart(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_receiver(L);
   if (!begin_epoch(L, read_mono(L, 1), &e)) return push_failure(L, &e);
   lua_pushboolean(L, true);
@@ -179,7 +182,8 @@ static void push_fault_name(lua_State *L, uint32_t number) {
  * respond(payload) gives the application's answer (nil: the domain's plain OK) and, to refuse, the number of
  * a fault. */
 static int l_handle(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_receiver(L);
   struct bytes in = check_bytes(L, 2);
   struct bytes answer = {NULL, 0};

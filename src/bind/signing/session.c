@@ -6,7 +6,8 @@
 /* fleet.session{ key =, vin =, domain =, random =, clock =, state = } -> session */
 static int l_session(lua_State *L) {
   static const char *const names[] = {"key", "vin", "domain", "random", "clock", "state"};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct identity p;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -29,7 +30,8 @@ static int l_session(lua_State *L) {
 /* session:export(ahead, now, wall) -> string; ahead: counters that the state leaves out beyond the last one
  * used, 0 */
 static int l_export(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_session(L);
   lua_Integer ahead = luaL_optinteger(L, 2, 0);
   luaL_argcheck(L, ahead >= 0 && ahead <= UINT32_MAX, 2, "a number of counters is needed");
@@ -61,7 +63,8 @@ static int l_skip(lua_State *L) {
  * goes to a place of his own, beyond what was used since. */
 static void pass_over(struct session_box *h) {
   enum { STRIDE = 64 /* counters: more than anybody draws between two looks at a session */, PLACES = 64 };
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   unsigned char place = 'A';
   crypto_random(h->crypto, &place, 1, &e);
   session_skip(h->session, STRIDE * (1 + (uint32_t)place % PLACES));
@@ -110,7 +113,8 @@ static int l_counter(lua_State *L) {
  * counter is below reserved nothing more, then a state that leaves so many counters out and the first counter
  * beyond them; or nil, nil, err, kind */
 static int l_prepare(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct session_box *h = check_session(L);
   double now = luaL_checknumber(L, 3), wall = luaL_checknumber(L, 4);
   lua_Integer reserved = luaL_checkinteger(L, 5), block = luaL_checkinteger(L, 6);

@@ -12,7 +12,8 @@
 
 /* session:accept(bytes, now) -> true, or nil, err, kind */
 int session_l_accept(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_session(L);
   struct bytes in = check_bytes(L, 2);
   double now = time_argument(L, 3);
@@ -47,7 +48,8 @@ static int push_open_failure(lua_State *L, const struct answer *a, const struct 
  * repeated) */
 int session_l_open(lua_State *L) {
   static const char *const words[] = {NULL, "wait", "error"};
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct answer a;
   check_session(L);
   struct bytes in = check_bytes(L, 2);
@@ -110,7 +112,8 @@ static int push_data(lua_State *L, const struct answer_facts *f, struct err *e) 
 
 /* A late answer to an earlier message says nothing, also where it is a refusal. */
 static int push_other_answer(lua_State *L, bool resynced) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   err_set(&e, KIND_protocol, "the answer belongs to another message");
   e.outcome = OUTCOME_UNKNOWN;
   push_failure(L, &e);
@@ -123,7 +126,8 @@ static int push_other_answer(lua_State *L, bool resynced) {
  * result that is pushed. */
 static int push_read(lua_State *L, struct bytes in, struct bytes id, double now,
                      const struct request *command, bool *done) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct answer a;
   struct buf *payload =
       command ? state_payload(L) : push_scratch(L); /* data become tables while they are read */

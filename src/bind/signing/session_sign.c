@@ -94,7 +94,8 @@ static bool unpublished_option(lua_State *L, int index) {
 
 /* session:handshake() -> bytes to send */
 int session_l_handshake(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_session(L);
   struct message_random r;
   double now = read_mono(L, 1);
@@ -108,7 +109,8 @@ int session_l_handshake(lua_State *L) {
 /* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags = }) ->
  * message, id. The option flags gives all bits at once, in place of encrypt_response. */
 int session_l_sign(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_session(L);
   struct bytes payload = check_bytes(L, 2);
   struct sign_options o = sign_options(L, 3, SIGN_OPTIONS);
@@ -135,7 +137,8 @@ static bool may_carry(const struct session_box *h, const struct row *row, bool u
 /* session:command(name, params, options) -> base64 text of the signed message, id; or nil, err, kind. options
  * are those of sign, and unpublished, as for fleet.command. */
 int session_l_command(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_session(L);
   const struct row *row = check_command(L, 2);
   struct message_random r;
@@ -204,7 +207,8 @@ static void fill_envelope(lua_State *L, struct request *envelope, const struct s
 
 /* session:handshake_request(command, row, now) -> the request that carries a handshake for it */
 int session_l_handshake_request(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct session_box *h = check_session(L);
   const struct request *command = command_at(L, 2);
   const struct row *row = row_at(L, 3);
@@ -242,7 +246,8 @@ static bool push_signed_request(lua_State *L, const struct row *row, double now,
 /* session:sign_request(command, row, now) -> the request that carries it signed, id; or nil, err, kind.
  * command: a planned request, or the bytes of a message. */
 int session_l_sign_request(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_session(L);
   const struct row *row = row_at(L, 3);
   double now = luaL_checknumber(L, 4);
@@ -255,7 +260,8 @@ enum { SEND_REPEATABLE = 5, SEND_LOOP, SEND_WAITER, SEND_BASE, SEND_LINE, SEND_S
  * settings, seconds) -> the request that carries it, and is on its way; id. Nothing where a handshake comes
  * first or it cannot be signed or sent: nothing was sent then. */
 int session_l_send(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct session_box *h = check_session(L);
   const struct row *row = row_at(L, 3);
   double now = luaL_checknumber(L, 4);

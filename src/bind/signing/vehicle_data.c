@@ -48,7 +48,8 @@ static bool add_section(struct members *m, const char *member, struct err *e) {
 /* core.sections_message{ names of sections } -> bytes of a CarServer.Action; raises for what is no such list
  */
 static int l_sections_message(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   size_t count = lua_istable(L, 1) ? (size_t)lua_rawlen(L, 1) : 0;
   if (!count) return none_wanted(L);
   struct members *m = box_new(L, &members_type, sizeof *m, 0);

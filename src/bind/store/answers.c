@@ -15,7 +15,8 @@ static const char *method_of(lua_State *L) {
 /* ---- what it said instead ---- */
 
 static int failure(lua_State *L, enum kind kind, const char *format, ...) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   va_list args;
   va_start(args, format);
   const char *text = lua_pushvfstring(L, format, args);

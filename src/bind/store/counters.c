@@ -59,7 +59,8 @@ int push_totals(lua_State *L, const struct counter *list, size_t count) {
 
 /* core.counters_add(text, amounts) -> text, totals of these names; nil, err, "store" */
 static int l_counters_add(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   size_t count;
   struct bytes text = check_bytes(L, 1);
   struct counter *list = check_amounts(L, 2, &count);
@@ -71,7 +72,8 @@ static int l_counters_add(lua_State *L) {
 }
 
 int push_counters(lua_State *L, struct bytes text) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct counter c;
   lua_newtable(L);
   while (counters_next(&text, &c, &e)) set_total(L, &c);

@@ -42,7 +42,8 @@ static int l_file_read(lua_State *L) {
   const char *path = check_path(L, 1);
   lua_Integer limit = luaL_checkinteger(L, 2);
   luaL_argcheck(L, limit > 0, 2, "a number of bytes expected");
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct file_facts facts;
   struct buf *content = push_scratch(L);
   enum file_result result = file_read(content, path, (size_t)limit, 0, &facts, &e);
@@ -55,7 +56,8 @@ static int l_file_read(lua_State *L) {
 
 /* core.real_path(path) -> path without symbolic links; nil, err, "store" */
 static int l_real_path(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const char *path = check_path(L, 1);
   struct buf *real = push_scratch(L);
   if (!file_real_path(real, path, &e)) return push_failure(L, &e);
@@ -65,13 +67,15 @@ static int l_real_path(lua_State *L) {
 
 /* core.directory_make(path) -> true; nil, err, "store" */
 static int l_directory_make(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   return answer(L, directory_make(check_path(L, 1), &e), &e);
 }
 
 /* core.directory_list(path) -> list of names, without those that begin with a dot; nil, err, "store" */
 static int l_directory_list(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const char *path = check_path(L, 1);
   struct buf *names = push_scratch(L);
   if (!directory_list(names, path, &e)) return push_failure(L, &e);
@@ -98,7 +102,8 @@ static struct file_draft *check_draft(lua_State *L) {
 
 /* draft:reserve(bytes) -> true: so many bytes can be written; nil, err, "store" */
 static int l_draft_reserve(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct file_draft *d = check_draft(L);
   lua_Integer size = luaL_checkinteger(L, 2);
   luaL_argcheck(L, size >= 0 && size <= 1 << 30, 2, "a number of bytes expected");
@@ -108,7 +113,8 @@ static int l_draft_reserve(lua_State *L) {
 /* draft:write(bytes [, durable]) -> true: the draft's whole content, on the disk when durable; nil, err,
  * "store" */
 static int l_draft_write(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct file_draft *d = check_draft(L);
   struct bytes content = check_bytes(L, 2);
   bool durable = lua_toboolean(L, 3);
@@ -117,7 +123,8 @@ static int l_draft_write(lua_State *L) {
 
 /* draft:keep([durable]) -> true: the draft has taken the file's place and is closed; nil, err, "store" */
 static int l_draft_keep(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct file_draft *d = check_draft(L);
   bool durable = lua_toboolean(L, 2);
   bool done = usable(d->pid, &e) && file_draft_keep(d, durable, &e);
@@ -142,7 +149,8 @@ static const struct box_type draft_type = {"fleet.draft", release_draft, draft_m
 /* core.file_draft(directory, name [, ending]) -> draft; closing it removes what was not kept. Without an
  * ending its own name is random. nil, err, "store", or "busy" when somebody writes a draft of that ending. */
 static int l_file_draft(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const char *directory = check_path(L, 1), *name = check_path(L, 2);
   const char *ending = luaL_optstring(L, 3, NULL);
   luaL_argcheck(L, !strchr(name, '/'), 2, "a name without slashes expected");

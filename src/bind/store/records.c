@@ -101,7 +101,8 @@ static int push_found(lua_State *L, int aside, enum store_result result, const s
 /* records:get(key, wall seconds) -> value, generation; nil, 0; false: again; nil, err, kind. What is held
  * back hides nothing that another process wrote since. */
 static int l_get(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_records(L);
   struct held h;
   struct record found;
@@ -138,7 +139,8 @@ static bool check_put(lua_State *L, struct put *p, struct err *e) {
  * err, kind, and true where it is a record that was held back that cannot be written: it goes first where the
  * put compares, else the put comes after it. */
 static int l_put(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct records *r = box_check(L, RECORDS, &records_type);
   struct bytes key = check_bytes(L, KEY);
   struct put p;
@@ -173,7 +175,8 @@ static enum store_result draw_generation(lua_State *L, struct records *r, int la
  * nothing beside it where it is not put off: a generation of what is written at once is not. false: again;
  * nil, err, kind */
 static int l_hold(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct records *r = box_check(L, RECORDS, &records_type);
   check_bytes(L, KEY);
   check_bytes(L, 3);
@@ -200,7 +203,8 @@ static int l_held(lua_State *L) {
  * false: again; nil, err, kind, true Closed records
  * hold nothing back. */
 static int l_settle(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct records *r = box_any(L, RECORDS, &records_type);
   struct held h;
   check_bytes(L, KEY);
@@ -214,7 +218,9 @@ static int l_settle(lua_State *L) {
 /* records:flush(most, wall): writes at most so many that are held back -> true; false: again; nil, err and
  * kind of the first that could not be written, true */
 static int l_flush(lua_State *L) {
-  struct err first = ERR_INIT, later = ERR_INIT;
+  struct err first, later;
+  err_clear(&first);
+  err_clear(&later);
   check_records(L);
   double most = luaL_checknumber(L, 2), wall = luaL_checknumber(L, 3);
   enum store_result result = STORE_DONE, one = STORE_DONE;
@@ -235,7 +241,8 @@ static int l_flush(lua_State *L) {
 /* records:remove(key, wall, generation, expired) -> true; false: again; nil, err, kind. expired: only when
  * its time has passed. */
 static int l_remove(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct records *r = box_check(L, RECORDS, &records_type);
   struct bytes key = check_bytes(L, KEY);
   struct removal how = {!lua_isnoneornil(L, 4), lua_toboolean(L, 5), check_generation(L, 4),
@@ -249,7 +256,8 @@ static int l_remove(lua_State *L) {
 
 /* Pushes the totals of all names, of a text of their own: what warns and what finishes may read others. */
 static int push_all(lua_State *L, uint64_t wall) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct record found;
   struct buf *text = push_scratch(L);
   struct records *r = check_records(L);
@@ -264,7 +272,8 @@ static int push_all(lua_State *L, uint64_t wall) {
 /* records:add(key, wall, amounts, ends) -> totals of these names, of all where amounts is empty; false:
  * again; nil, err, kind. amounts: by name */
 static int l_add(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_records(L);
   struct bytes key = check_bytes(L, KEY);
   struct addition a = {.wall = check_milliseconds(L, 3), .ends = check_milliseconds(L, 5)};
@@ -282,7 +291,8 @@ static int l_add(lua_State *L) {
 
 /* records:lease(key) -> lease, fence; false: again; nil, err, kind */
 static int l_lease(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_records(L);
   struct bytes key = check_bytes(L, 2);
   struct lease *lease = push_spare(L, &lease_type, sizeof *lease, 0);
@@ -301,7 +311,8 @@ static int l_lease(lua_State *L) {
 
 /* lease:renew() -> true while nobody else can have it; nil, err, kind */
 static int l_renew(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct lease *lease = box_check(L, 1, &lease_type);
   if (is_childs(lease, &e)) return push_failure(L, &e);
   if (!lock_is_ours(&lease->lock)) {
@@ -336,7 +347,8 @@ static const struct box_type ticket_type = {"fleet.ticket", release_ticket, NULL
 
 /* records:reserve(key, bytes) -> ticket; false: again; nil, err, kind */
 static int l_reserve(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   check_records(L);
   struct bytes key = check_bytes(L, 2);
   lua_Number size = luaL_checknumber(L, 3);
@@ -410,7 +422,8 @@ static struct parked *state_parked(lua_State *L, struct err *e) {
 
 /* core.records(directory [, warn]) -> records; nil, err, kind */
 static int l_records(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   size_t size;
   const char *directory = luaL_checklstring(L, 1, &size);
   luaL_argcheck(L, size > 0 && strlen(directory) == size, 1, "a path without zero bytes expected");

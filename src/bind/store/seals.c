@@ -22,7 +22,8 @@ static int push_done(lua_State *L, bool done, const struct buf *out, const struc
 
 /* key:seal(name, value) -> sealed value; nil, err, "store" */
 static int l_seal(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct held *held = box_check(L, 1, &seal_type);
   struct bytes name = check_bytes(L, 2), value = check_bytes(L, 3);
   struct buf *out = push_scratch(L);
@@ -31,7 +32,8 @@ static int l_seal(lua_State *L) {
 
 /* key:unseal(name, sealed value) -> value; nil, err, "store" */
 static int l_unseal(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   const struct held *held = box_check(L, 1, &seal_type);
   struct bytes name = check_bytes(L, 2), value = check_bytes(L, 3);
   struct buf *out = push_scratch(L);
@@ -64,7 +66,8 @@ static int l_seal_record(lua_State *L) {
 
 /* core.unseal_record(key or nil, name, stored value) -> the value; nil, err, "store" */
 static int l_unseal_record(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   lua_settop(L, 3);
   if (!is_secret(check_bytes(L, 2)) || !is_sealed(check_bytes(L, 3))) return 1;
   if (!lua_isnil(L, 1)) return l_unseal(L);
@@ -77,7 +80,8 @@ static const struct box_type seal_type = {"fleet.store_key", release_seal, seal_
 
 /* core.store_key(text [, insecure_key_mode]) -> key; nil, err, "invalid" or "store" */
 static int l_store_key(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct bytes text = check_bytes(L, 1);
   bool insecure = lua_toboolean(L, 2);
   struct crypto *c = state_crypto(L, &e);

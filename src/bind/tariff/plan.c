@@ -65,7 +65,8 @@ static int l_json(lua_State *L) {
 }
 
 static int push_content(lua_State *L, const struct tariff *t) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct buf *text = push_scratch(L);
   tariff_encode(t, text);
   if (!buf_ok(text)) return luaL_error(L, "out of memory");

@@ -266,7 +266,8 @@ static double last_minutes(lua_State *L, int list, const struct spot_price *spot
 }
 
 void read_spot(lua_State *L, struct build *build, int zone) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   int top = lua_gettop(L);
   if (push_list(L, "spot")) {
     struct priced_season *season = only_season(L, build);

@@ -38,7 +38,8 @@ static struct civil check_civil(lua_State *L, int table) {
 }
 
 static int64_t check_date(lua_State *L, int index) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct civil c;
   if (!civil_parse_date(&c, check_bytes(L, index), &e)) luaL_argerror(L, index, e.message);
   return civil_days(c.year, c.month, c.day);
@@ -128,7 +129,8 @@ static int l_zone(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const char *directory = luaL_optstring(L, 2, lua_tostring(L, lua_upvalueindex(1)));
   luaL_argcheck(L, lua_rawlen(L, 1) == strlen(name), 1, "the name contains a zero byte");
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct zone_object *object = box_new(L, &zone_type, sizeof *object, 0);
   if (!zone_open(&object->zone, directory, name, &e)) return push_failure(L, &e);
   box_open(L, -1);
@@ -148,7 +150,8 @@ static int push_seconds(lua_State *L, lua_Number seconds) {
 /* core.time(RFC 3339 text or milliseconds) -> UTC seconds, an integer unless there is a fraction; nil, err,
  * "invalid" */
 static int l_time(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   if (lua_type(L, 1) == LUA_TNUMBER) {
     lua_Number seconds = lua_tonumber(L, 1) / 1000;
     if (seconds >= (lua_Number)CIVIL_MIN && seconds <= (lua_Number)CIVIL_MAX) return push_seconds(L, seconds);
@@ -175,7 +178,8 @@ static int l_time_text(lua_State *L) {
 
 /* core.date_days("2026-03-29") -> days since 1970-01-01, or nil, err, "invalid" */
 static int l_date_days(lua_State *L) {
-  struct err e = ERR_INIT;
+  struct err e;
+  err_clear(&e);
   struct civil c;
   if (!civil_parse_date(&c, check_bytes(L, 1), &e)) return push_failure(L, &e);
   lua_pushinteger(L, civil_days(c.year, c.month, c.day));
