@@ -1,9 +1,10 @@
 -- The budgets of the signing pillar: prints `name figure budget ok|over`. The yardsticks are measured by spec/bench/sign.c
--- in the same run.
+-- in the same run, in turns with ours; the least of each counts, because what else the machine does only adds.
 local core = require "fleet.core"
 
 local VIN = "5YJ30123456789ABC"
 local ROUNDS = 100000
+local TURNS = 7
 
 local function yardsticks()
   local pipe = assert(io.popen(("%s/bench/sign %d"):format(os.getenv("FLEET_BUILD"), ROUNDS)))
@@ -29,10 +30,14 @@ local function microseconds(s, rounds)
   return (os.clock() - start) / rounds * 1e6
 end
 
+-- The least of each yardstick, and of a command from Lua.
 local function least(s)
-  local best = math.huge
-  for _ = 1, 5 do best = math.min(best, microseconds(s, ROUNDS)) end
-  return best
+  local values, best = yardsticks(), microseconds(s, ROUNDS)
+  for _ = 2, TURNS do
+    for name, value in pairs(yardsticks()) do values[name] = math.min(values[name], value) end
+    best = math.min(best, microseconds(s, ROUNDS))
+  end
+  return values, best
 end
 
 local function grown(s)
@@ -50,9 +55,10 @@ local function line(name, figure, budget)
   print(("%s %.2f %g %s"):format(name, figure, budget, figure <= budget and "ok" or "over"))
 end
 
-local y, s = yardsticks(), begun()
+local s = begun()
+local y, command = least(s)
 line("sign", y.sign / y.hmac, 4)
-line("sign-lua", least(s) / y.hmac, 8)
+line("sign-lua", command / y.hmac, 8)
 line("sign-heap", math.max(y.heap, grown(s)), 1024)
 line("handshake", y.handshake / y.derive, 1.3)
 line("session-memory", y.session, 1024)
