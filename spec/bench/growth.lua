@@ -1,6 +1,7 @@
 -- The budgets `growth-…`: what one call costs beside 1, 100, 10,000 of what there may be many of, and 100,000 tasks; a page and a
 -- period of a tariff among as many. Each may cost as much more as the logarithm grows, which makes the whole n log n: a figure of
--- 1 is that exactly, from 100 to the largest. The other side is a function in the same process, whose cost does not grow.
+-- 1 is that exactly, from 100 to the largest. The other side is a function in the same process; what its vehicles take is
+-- taken off, because it knows as many as the client.
 -- `store-open` is the time to open a store with 10,000 accounts, in milliseconds.
 --
 --   lua5.4 spec/bench/growth.lua [write]     write: the table of doc/performance.md and its picture
@@ -10,7 +11,7 @@ local fleet = require "fleet"
 local tariffs = require "spec.bench.tariff"
 
 local key, vehicle_key = core.key.generate(), core.key.generate()
-local batches, batch = 9, 200
+local batches, batch = 7, 2000
 
 -- ---- the other side ----
 
@@ -23,10 +24,15 @@ local function receiver_of(vin)
   return receivers[vin]
 end
 
+local elsewhere = 0 -- seconds that the vehicles took
+
 local function signed(request)
+  local before = os.clock()
   local vin = string.match(request.url, "/vehicles/(%w+)/signed_command")
   local message = core.unbase64(string.match(request.body, '"routable_message":"([^"]+)"'))
-  return '{"response":"' .. core.base64((receiver_of(vin):handle(message))) .. '"}'
+  local reply = '{"response":"' .. core.base64((receiver_of(vin):handle(message))) .. '"}'
+  elsewhere = elsewhere + os.clock() - before
+  return reply
 end
 
 local page_size = 10
@@ -186,9 +192,9 @@ local function cost(prepare, n)
   act()
   for _ = 1, batches do
     collectgarbage()
-    local before = os.clock()
+    local before, before_elsewhere = os.clock(), elsewhere
     for _ = 1, rounds do act() end
-    best = math.min(best, (os.clock() - before) / (rounds * units))
+    best = math.min(best, (os.clock() - before - elsewhere + before_elsewhere) / (rounds * units))
   end
   if ending then ending() end
   collectgarbage()
