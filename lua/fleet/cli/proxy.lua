@@ -73,6 +73,9 @@ local function line_of(entry)
   return core.timed_line(before, entry.ms / 1000, between, entry.time, after)
 end
 
+-- Bytes of a line that goes to the file in one write, whoever else writes there.
+local longest_line = 8192
+
 --- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen(), and
 --- again(entry): write(seconds, wall, tail) for the same entry at other times, and the tail; or nil. There is one such function for
 --- each kind of line, of which there are no more than commands.
@@ -84,11 +87,11 @@ function M.audit(environment, path)
     if not opened then usage_error.raise("--audit: " .. tostring(why), { "proxy" }) end
     if file then file:close() end
     file = opened
+    file:setvbuf("line", longest_line)
   end
   local function write_line(line)
     local stream = file or environment.stderr
     stream:write(line)
-    stream:flush()
   end
   local function write(entry)
     write_line(line_of(entry))

@@ -312,18 +312,20 @@ end
 
 -- told: a call.
 local function entry_teller(self)
-  local metrics_of, audit = self.metrics, self.audit
+  local metrics_of, audit, took = self.metrics, self.audit, self.metrics.took
   return function(seconds, wall, call)
-    metrics_of:done(seconds)
+    metrics_of.usual = metrics_of.usual + 1
+    took(seconds)
     if audit then audit(entry_of(call, 200, "done", "", seconds, wall)) end
     metrics_of.usual_answered = metrics_of.usual_answered + 1
   end
 end
 
 local function line_teller(self, write)
-  local metrics_of = self.metrics
+  local metrics_of, took = self.metrics, self.metrics.took
   return function(seconds, wall, tail)
-    metrics_of:done(seconds)
+    metrics_of.usual = metrics_of.usual + 1
+    took(seconds)
     write(seconds, wall, tail)
     metrics_of.usual_answered = metrics_of.usual_answered + 1
   end
