@@ -7,8 +7,8 @@ local machine = require "spec.bench.machine"
 local other_side = require "spec.bench.other_side"
 local proxied = require "spec.bench.proxied"
 
-local callers, rounds = 64, 7
-local requests = { [0] = 25600, [0.05] = 6400 }
+local callers, rounds = 64, 11
+local requests = { [0] = 12800, [0.05] = 3200 }
 
 -- ---- processes ----
 
