@@ -19,8 +19,6 @@ local rows = {
     labels = { "account", "token" } },
 }
 
---- What is counted of usual commands, which are done and answered with 200: whoever ends one adds one to `usual` and calls
---- `took(seconds)`, whoever answers it adds one to `usual_answered`.
 function M.new()
   local known = registry.new(rows)
   return setmetatable({
@@ -43,6 +41,12 @@ end
 function M:command(outcome, kind, seconds)
   self.ended[outcome] = self.ended[outcome] or {}
   count(self.ended[outcome], kind)
+  self.took(seconds)
+end
+
+--- A command was done that is answered with 200. Who has answered it adds one to `usual_answered`.
+function M:done(seconds)
+  self.usual = self.usual + 1
   self.took(seconds)
 end
 

@@ -312,20 +312,18 @@ end
 
 -- told: a call.
 local function entry_teller(self)
-  local metrics_of, audit, took = self.metrics, self.audit, self.metrics.took
+  local metrics_of, audit = self.metrics, self.audit
   return function(seconds, wall, call)
-    metrics_of.usual = metrics_of.usual + 1
-    took(seconds)
+    metrics_of:done(seconds)
     if audit then audit(entry_of(call, 200, "done", "", seconds, wall)) end
     metrics_of.usual_answered = metrics_of.usual_answered + 1
   end
 end
 
 local function line_teller(self, write)
-  local metrics_of, took = self.metrics, self.metrics.took
+  local metrics_of = self.metrics
   return function(seconds, wall, tail)
-    metrics_of.usual = metrics_of.usual + 1
-    took(seconds)
+    metrics_of:done(seconds)
     write(seconds, wall, tail)
     metrics_of.usual_answered = metrics_of.usual_answered + 1
   end
