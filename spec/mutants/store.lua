@@ -1,6 +1,6 @@
 local file, both, seal = "spec/store/file_spec.lua", "spec/contract/stores_spec.lua", "spec/store/sealed_spec.lua"
 local disk, damage, parked = "spec/store/disk_spec.lua", "spec/store/damage_spec.lua", "spec/store/parked_spec.lua"
-local memory = "spec/store/memory_spec.lua"
+local memory, take_back = "spec/store/memory_spec.lua", "spec/store/take_back_spec.lua"
 
 return {
   { "src/base/draft.c", "if (done && durable) done = fsync(d->fd) == 0;", "", { disk } },
@@ -38,6 +38,10 @@ return {
   { "src/bind/store/records.c", "found.generation < h.generation", "found.generation <= h.generation", { file, both } },
   { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h) && false", { file, both } },
   { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h)", { file, both } },
+  { "src/bind/store/held.c", "h.generation != last", "false", { take_back } },
+  { "src/bind/store/held.c", "found.generation != standing", "false", { take_back } },
+  { "src/bind/store/held.c", "r->generation != fork_generation() ||", "", { take_back } },
+  { "lua/fleet/store/file.lua", "if taken then lease.generation = last end", "", { take_back } },
   { "lua/fleet/store/memory.lua", "if generation and generation ~= found then",
     "if generation and generation < found then", { memory, both } },
   { "lua/fleet/store/memory.lua", "if held and held.ends > now then", "if held and held.ends >= now then", { memory, both } },

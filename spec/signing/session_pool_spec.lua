@@ -162,6 +162,68 @@ describe("a session", function()
     end
   end
 
+  -- The counter that the next process leaves out, and the generation, as another process reads them.
+  local function standing_in(store)
+    local state, generation = store:get(key_of())
+    return counter_in(state), generation
+  end
+
+  it("reserves counters once for commands that follow each other, and again when they are used", function()
+    local store, peek = assert(fleet.store.file(directory)), assert(fleet.store.file(directory))
+    local car = world:car { store = store }
+    for _ = 1, 2 do assert(car:honk_horn()) end -- the first true one is written at once
+    local reserved, generation = standing_in(peek)
+    for _ = 3, reserved do
+      assert(car:honk_horn())
+      assert.same({ reserved, generation }, { standing_in(peek) })
+    end
+    assert(car:honk_horn())
+    local after, newer = standing_in(peek)
+    assert.is_true(after == reserved + 32 and newer > generation, after)
+    assert.equal(reserved + 1, counter_in((store:get(key_of()))))
+    assert.equal(1, world:sent "handshake")
+    assert.equal(reserved + 1, #world.ran)
+  end)
+
+  it("reserves anew where the true counter was written meanwhile, or another process came", function()
+    local store, theirs = assert(fleet.store.file(directory)), assert(fleet.store.file(directory))
+    local car, other = world:car { store = store }, world:car { store = theirs }
+    for _ = 1, 3 do assert(car:honk_horn()) end
+    for _, act in ipairs { function() assert(store:flush()) end, function() assert(other:honk_horn()) end } do
+      local _, generation = standing_in(theirs)
+      act()
+      assert(car:honk_horn())
+      local reserved, newer = standing_in(assert(fleet.store.file(directory)))
+      assert.is_true(newer > generation)
+      assert.is_true(reserved > counter_in((store:get(key_of()))))
+    end
+    assert.equal(1, world:sent "handshake")
+    assert.equal(6, world:sent "command")
+    assert.equal(6, #world.ran)
+  end)
+
+  it("that reserved once for several commands begins anew after one that the vehicle did not know", function()
+    local car = world:car { store = assert(fleet.store.file(directory)) }
+    for _ = 1, 3 do assert(car:honk_horn()) end
+    world:fault("unpaired", 1)
+    assert.equal("key_not_paired", select(3, car:honk_horn()))
+    world:forget()
+    assert(car:honk_horn())
+    assert.same({ "handshake", "command" }, world.messages)
+  end)
+
+  it("leaves to the process that follows a killed one what that had reserved, however often it was used", function()
+    local store = assert(fleet.store.file(directory))
+    local car = world:car { store = store }
+    for _ = 1, 10 do assert(car:honk_horn()) end
+    local reserved = standing_in(assert(fleet.store.file(directory)))
+    world:forget()
+    local following = assert(fleet.store.file(directory))
+    assert((world:car { store = following }):honk_horn())
+    assert.same({ "command" }, world.messages)
+    assert.is_true(counter_in((following:get(key_of()))) > reserved)
+  end)
+
   it("of another machine, copied with its directory and used at once, meets nobody's counters", function()
     local one, two = fleet.store.memory(), fleet.store.memory()
     local car = world:car { store = one }

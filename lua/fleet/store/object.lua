@@ -65,6 +65,15 @@ function Store.begin(store, method, key, value, options, more)
   return acts:begin(method, key, value, options or no_options, more)
 end
 
+--- Of a store that holds back what is put behind: forgets such a put of the generation last under the key of a lease that is held,
+--- where the record that it was to replace stands with its own generation: others see that one, and see it until the next put.
+--- Returns true; nil where it is not so, and nothing is changed.
+function Store.take_back(store, lease, last, standing)
+  local acts, err, kind = acts_of(store, "take_back")
+  if not acts then return nil, err, kind end
+  if acts.take_back then return acts:take_back(lease, last, standing) end
+end
+
 -- ---- what is done to the whole ----
 
 -- Each method, and what it gives where the store has none.

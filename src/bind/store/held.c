@@ -1,5 +1,7 @@
 #include "bind/store/held.h"
 
+#include "base/fork.h"
+
 enum { VALUE = 1, GENERATION, ENDS, MAY_WAIT }; /* places in a record that is held back */
 
 static double number_at(lua_State *L, int place) {
@@ -78,6 +80,20 @@ size_t held_push_keys(lua_State *L, double most) {
 uint64_t milliseconds_of(double seconds) {
   if (!(seconds > 0)) return 0;
   return seconds > (double)NUMBER_LIMIT / 1000 ? NUMBER_LIMIT : (uint64_t)(seconds * 1000);
+}
+
+enum store_result held_take_back(lua_State *L, struct records *r, uint64_t last, uint64_t standing,
+                                 struct err *e) {
+  struct held h;
+  struct record found;
+  if (r->generation != fork_generation() || !held_find(L, &h)) return STORE_ABSENT;
+  lua_pop(L, 1);
+  if (h.generation != last) return STORE_ABSENT;
+  enum store_result result = store_get(&r->store, check_bytes(L, KEY), 0, &found, e);
+  if (result != STORE_DONE) return result;
+  if (found.generation != standing) return STORE_ABSENT;
+  held_drop(L, r);
+  return STORE_DONE;
 }
 
 enum store_result held_write(lua_State *L, struct records *r, double wall, struct err *e) {

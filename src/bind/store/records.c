@@ -1,3 +1,4 @@
+#include "base/fork.h"
 #include "bind/crypto/context.h"
 #include "bind/store/counters.h"
 #include "bind/store/held.h"
@@ -199,6 +200,21 @@ static int l_held(lua_State *L) {
   return 1;
 }
 
+/* records:take_back(key, last, standing) -> true: what was held back with the generation last is forgotten,
+ * and the record with the generation standing, which it was to replace, stays. nil: it is not held back, or
+ * another one stands there. false: again; nil, err, kind */
+static int l_take_back(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  struct records *r = box_check(L, RECORDS, &records_type);
+  check_bytes(L, KEY);
+  uint64_t last = check_generation(L, 3), standing = check_generation(L, 4);
+  enum store_result result = held_take_back(L, r, last, standing, &e);
+  give_notice(L, r, RECORDS);
+  if (result == STORE_ABSENT) return 0;
+  return push_result(L, result, &e);
+}
+
 /* records:settle(key, wall): writes what is held back, unless it may wait while a lease is let go -> true;
  * false: again; nil, err, kind, true Closed records
  * hold nothing back. */
@@ -382,6 +398,7 @@ static const luaL_Reg records_methods[] = {{"get", l_get},
                                            {"remove", l_remove},
                                            {"hold", l_hold},
                                            {"held", l_held},
+                                           {"take_back", l_take_back},
                                            {"settle", l_settle},
                                            {"flush", l_flush},
                                            {"lease", l_lease},
@@ -432,6 +449,7 @@ static int l_records(lua_State *L) {
   struct parked *p = c ? state_parked(L, &e) : NULL;
   if (!p) return push_failure(L, &e);
   struct records *r = box_new(L, &records_type, sizeof *r, USER_VALUES);
+  r->generation = fork_generation();
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 3, USER_WARN);
   lua_newtable(L);
