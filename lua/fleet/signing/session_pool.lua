@@ -176,8 +176,7 @@ local function give_back(context, slot, now, wall)
   local lease = slot.lease
   if not now then now, wall = context.clock() end
   if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
-  slot.lease, slot.standing, slot.reserved = false, slot.reserved, 0
-  slot.used = now
+  slot.lease, slot.standing, slot.reserved, slot.used = false, slot.reserved, 0, now
   release(slot, lease)
 end
 

@@ -65,30 +65,24 @@ function Store.begin(store, method, key, value, options, more)
   return acts:begin(method, key, value, options or no_options, more)
 end
 
---- Of a store that holds back what is put behind: forgets such a put of the generation last under the key of a lease that is held,
---- where the record that it was to replace stands with its own generation: others see that one, and see it until the next put.
---- Returns true; nil where it is not so, and nothing is changed.
-function Store.take_back(store, lease, last, standing)
-  local acts, err, kind = acts_of(store, "take_back")
-  if not acts then return nil, err, kind end
-  if acts.take_back then return acts:take_back(lease, last, standing) end
-end
-
--- ---- what is done to the whole ----
+-- ---- what is done to the whole, or under a lease ----
 
 -- Each method, and what it gives where the store has none.
-local of_the_whole = {
+local others = {
   flush = function() return true end, -- (most): writes what is held back: all of it, or at most so many records
   due = function() end, -- seconds until something is due to be written, or nil
   shared = function() return false end, -- whether machines rely on it that know nothing of each other
   findings = function() return {} end, -- what an operator must know of it: a list of { name =, ok =, message =, fix = }
+  -- (lease, last, standing): forgets what was put behind, with the generation last, under the key of a lease that is held, where the record
+  -- that it was to replace stands with its own generation: others see that one until the next put. true, or nil where it is not so
+  take_back = function() end,
 }
 
-for method, absent in pairs(of_the_whole) do
-  Store[method] = function(store, most)
+for method, absent in pairs(others) do
+  Store[method] = function(store, ...)
     local acts, err, kind = acts_of(store, method)
     if not acts then return nil, err, kind end
-    return (acts[method] or absent)(acts, most)
+    return (acts[method] or absent)(acts, ...)
   end
 end
 
