@@ -11,7 +11,7 @@ local fleet = require "fleet"
 local tariffs = require "spec.bench.tariff"
 
 local key, vehicle_key = core.key.generate(), core.key.generate()
-local batches, batch = 7, 2000
+local passes, batches, batch = 2, 4, 2000
 
 -- ---- the other side ----
 
@@ -201,9 +201,13 @@ local function cost(prepare, n)
   return best
 end
 
+-- Each row is measured in passes that the others lie between: a machine that is slow for a while is not slow in all of them.
 local function measure(one)
-  one.costs = {}
-  for i, n in ipairs(one.counts) do one.costs[i] = cost(one.prepare, n) end
+  one.costs = one.costs or {}
+  for i, n in ipairs(one.counts) do one.costs[i] = math.min(one.costs[i] or math.huge, cost(one.prepare, n)) end
+end
+
+local function judge(one)
   local last = #one.counts
   one.figure = (one.costs[last] / one.costs[2]) / (math.log(one.counts[last]) / math.log(one.counts[2]))
 end
@@ -224,8 +228,11 @@ local function opening()
   return best * 1e3
 end
 
+for _ = 1, passes do
+  for _, one in ipairs(rows) do measure(one) end
+end
 for _, one in ipairs(rows) do
-  measure(one)
+  judge(one)
   local columns = {}
   for i, n in ipairs(one.counts) do columns[i] = string.format("%d: %.1f us", n, one.costs[i] * 1e6) end
   print(string.format("%-9s | %-14s | %s", one.name, one.unit, table.concat(columns, " | ")))
