@@ -40,7 +40,7 @@ return {
   { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h)", { file, both } },
   { "src/bind/store/held.c", "h.generation != last", "false", { take_back } },
   { "src/bind/store/held.c", "found.generation != standing", "false", { take_back } },
-  { "src/bind/store/held.c", "r->generation != fork_generation() ||", "", { take_back } },
+  { "src/bind/store/held.c", "r->forks != fork_count() ||", "", { take_back } },
   { "lua/fleet/store/file.lua", "if taken then lease.generation = last end", "", { take_back } },
   { "lua/fleet/store/memory.lua", "if generation and generation ~= found then",
     "if generation and generation < found then", { memory, both } },

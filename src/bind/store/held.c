@@ -51,6 +51,7 @@ void held_keep(lua_State *L, struct records *r, int value, const struct held *h)
   lua_pushvalue(L, -3);
   lua_rawset(L, -3);
   lua_pop(L, 2);
+  if (r->held == 0) r->forks = fork_count();
   if (!replaces) r->held++;
   store_park(&r->store, true);
 }
@@ -86,7 +87,7 @@ enum store_result held_take_back(lua_State *L, struct records *r, uint64_t last,
                                  struct err *e) {
   struct held h;
   struct record found;
-  if (r->generation != fork_generation() || !held_find(L, &h)) return STORE_ABSENT;
+  if (r->forks != fork_count() || !held_find(L, &h)) return STORE_ABSENT;
   lua_pop(L, 1);
   if (h.generation != last) return STORE_ABSENT;
   enum store_result result = store_get(&r->store, check_bytes(L, KEY), 0, &found, e);

@@ -10,8 +10,8 @@
 
 struct records {
   struct store store;
-  size_t held;         /* how many */
-  unsigned generation; /* of the process that opened them: base/fork.h */
+  size_t held;    /* how many */
+  unsigned forks; /* at the oldest of them: base/fork.h */
 };
 
 enum { RECORDS = 1, KEY = 2, USER_WARN = 1, USER_HELD = 2, USER_VALUES = 2 }; /* places */
@@ -32,7 +32,8 @@ void held_drop(lua_State *L, struct records *r);
 size_t held_push_keys(lua_State *L, double most);
 
 /* Forgets what is held back of this generation at KEY, where what it was to replace stands on the disk with
- * its own; STORE_ABSENT where either is not so, and in a forked child: its parent holds the same back. */
+ * its own; STORE_ABSENT where either is not so, and where the process forked since: the other one holds the
+ * same back, and may write it. */
 enum store_result held_take_back(lua_State *L, struct records *r, uint64_t last, uint64_t standing,
                                  struct err *e);
 

@@ -1,4 +1,3 @@
-#include "base/fork.h"
 #include "bind/crypto/context.h"
 #include "bind/store/counters.h"
 #include "bind/store/held.h"
@@ -449,7 +448,6 @@ static int l_records(lua_State *L) {
   struct parked *p = c ? state_parked(L, &e) : NULL;
   if (!p) return push_failure(L, &e);
   struct records *r = box_new(L, &records_type, sizeof *r, USER_VALUES);
-  r->generation = fork_generation();
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 3, USER_WARN);
   lua_newtable(L);
