@@ -2,6 +2,7 @@
 
 local fleet = require "fleet"
 local core = require "fleet.core"
+local lifetime = require "fleet.call.lifetime"
 local rows = require "fleet.call.rows"
 local tokens = require "fleet.oauth.tokens"
 local seam = require "spec.support.fixtures.host_http"
@@ -823,10 +824,10 @@ describe("what is in flight", function()
   it("is counted down when what a call adds up cannot be kept, so that its client can close", function()
     local car = seam.car(seam.done)
     local context = core.context(car)
-    local after_call = context.after_call
-    context.after_call = function() error("not enough memory", 0) end
+    local after_call = lifetime.after_call
+    lifetime.after_call = function() error("not enough memory", 0) end
     assert.error_matches(function() car:honk_horn() end, "not enough memory")
-    context.after_call = after_call
+    lifetime.after_call = after_call
     assert.equal(0, context.under_way)
     assert.same({}, fleet.drain())
   end)

@@ -46,6 +46,20 @@ describe("a usual read", function()
     assert.equal(2, requests(2))
   end)
 
+  it("makes no store for a client that has nothing to keep, on the long way neither", function()
+    local one = client()
+    assert(one:products())
+    local long = client { http = function() return { status = 200, headers = {}, body = '{"response":[]}' } end }
+    assert(long:products())
+    for _, read in ipairs { one, long } do
+      local parts = core.context(read)
+      assert.same({}, { rawget(parts, "store"), rawget(parts, "states") })
+    end
+    assert.equal(1, made)
+    assert.is_table(core.context(one).states) -- what is needed is made all the same
+    requests(1)
+  end)
+
   it("leaves no object open", function()
     local one = client()
     assert(one:products())

@@ -7,7 +7,7 @@ local rooms = { "client", "call", "async", "oauth", "region", "signing", "resour
 local products = { "^lua/fleet/tariff/panels", "^lua/fleet/tariff/svg", "^lua/fleet/tariff/text",
   "^lua/fleet/call/host_http", -- for hosts that bring an HTTP of their own
   "^lua/fleet/util/bucket" } -- the budgets', which a store of many machines decides by, too
-local most = 4244 -- lines of code: without blank ones and comments
+local most = 4249 -- lines of code: without blank ones and comments
 
 -- Whoever adds a store adds one file: the contract and the two stores that every client may need are the layer.
 local own_stores = { init = true, object = true, adapted = true, sealed = true, file = true, memory = true }

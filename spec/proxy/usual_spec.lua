@@ -4,6 +4,7 @@ local command = require "fleet.signing.command"
 local core = require "fleet.core"
 local faults = require "fleet.sim.faults"
 local fleet = require "fleet"
+local lifetime = require "fleet.call.lifetime"
 local proxies = require "fleet.proxy"
 local routes = require "fleet.proxy.routes"
 local served = require "spec.support.servers.signed_sim"
@@ -251,14 +252,14 @@ describe("a usual command", function()
     local proxy, client = open({ audit_waits = false })
     for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
     local context = core.context(client)
-    local after_call, raised = context.after_call, 0
-    context.after_call = function()
+    local after_call, raised = lifetime.after_call, 0
+    lifetime.after_call = function()
       raised = raised + 1
       error("not enough memory", 0)
     end
     context.meter.written = -math.huge
     local reply = ask(proxy, "honk_horn")
-    context.after_call = after_call
+    lifetime.after_call = after_call
     assert.same({ 500, "unknown", 2, 1 }, { reply.status, reply.headers["x-fleet-outcome"], begun, raised })
     assert.same({ 0, 0, 0, 0 }, { proxy.in_flight, proxy.service.metrics.in_flight, context.under_way, proxy.service.clients.users })
     assert.equal(200, ask(proxy, "honk_horn").status)

@@ -23,7 +23,8 @@ end
 -- What the reply means, what it costs, and who is told. ending: of a good reply.
 local function understand(call, reply, number, entry, wall, ending)
   local ends = not observers.are_there(call.context) and not call.on_reply and ending
-  local value, err, kind, transient, trait = core.result(call.request, reply, wall, call.context.states[call.id], call.proxied, ends)
+  local state = call.id and call.context.states[call.id]
+  local value, err, kind, transient, trait = core.result(call.request, reply, wall, state, call.proxied, ends)
   local billed = call.row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
   if err then
     call.facts.transient, call.facts.trait = transient, trait

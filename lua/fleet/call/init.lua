@@ -6,9 +6,11 @@
 --   retry       attempts one after the other            attempt     one of them: counted, sent, understood, reported
 --   send        how bytes leave (host_http: the host's own HTTP)
 --   failure     what a failed call says of itself       observers, vehicle_status_cache: who is told, what is remembered
+--   lifetime    what keeps the client's store open, and what follows a call
 
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
+local lifetime = require "fleet.call.lifetime"
 local observers = require "fleet.call.observers"
 local permission = require "fleet.call.permission"
 local retry = require "fleet.call.retry"
@@ -35,8 +37,8 @@ local function concluded(call, ran, value, err, kind)
   if not ran then err = failure.interrupted(call, value) end
   if err then keep_unknown(call, err) else mark_uncertain(call, value) end
   tasks.leave(err)
-  local kept, raised = pcall(call.context.after_call)
-  call.context.let_go()
+  local kept, raised = pcall(lifetime.after_call, call.context)
+  lifetime.let_go(call.context)
   if not (ran and kept) then error(ran and raised or err, 0) end
   return value, err, kind
 end
@@ -55,7 +57,7 @@ function M.guarded(call, act)
   call.token_kind, err, kind = permission.token_kind(call)
   if not call.token_kind then return nil, err, kind end
   tasks.enter()
-  call.context.hold()
+  lifetime.hold(call.context)
   if call.context.is_regulated then return concluded(call, given_back(call, pcall(turn.act, call, act))) end
   return concluded(call, pcall(act, call))
 end

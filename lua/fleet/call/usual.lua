@@ -3,6 +3,7 @@
 -- the long way (fleet.call), and so does one whose reply is anything but a value, from that reply on.
 
 local billed = require "fleet.budget.billed"
+local lifetime = require "fleet.call.lifetime"
 local observers = require "fleet.call.observers"
 local permission = require "fleet.call.permission"
 local send = require "fleet.call.send"
@@ -25,10 +26,10 @@ end
 --- false where its calls are not usual. What stands without a name is what the engine reads (src/bind/http/submit.c).
 function M.way(context)
   if context.closed or context.is_regulated or observers.are_there(context) then return false end
-  local config, settings = context.config, send.settings(context)
+  local config, settings, store = context.config, send.settings(context), rawget(context, "store")
   if not settings then return false end
   return { settings, config.timeout, config.token and bearer .. config.token or false, token = config.token,
-    delays = context.store:delays() }
+    delays = store and store:delays() } -- one that is not made yet will be in memory: nothing of it is delayed
 end
 
 -- Starts a read whose token the engine did not know. Returns the token, or nil where something must be asked or said first.
@@ -43,7 +44,7 @@ end
 local function told(context, way, row, id, value, count)
   if count then count(context, row, id, value) end
   if context.alarmed then observers.signed_in(context) end
-  if way.delays or count then context.after_call() end
+  if way.delays or count then lifetime.after_call(context) end
 end
 
 --- The method of a row: function(handle, ...). perform, answered: of fleet.call, for what turns out not to be usual.

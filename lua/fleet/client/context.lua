@@ -4,6 +4,8 @@
 -- Each part is made when it is first used: most of thousands of clients are idle.
 
 local count = require "fleet.budget.count"
+local lifetime = require "fleet.call.lifetime"
+local on_demand = require "fleet.util.on_demand"
 local pacing = require "fleet.budget.pacing"
 local send = require "fleet.call.send"
 local tables = require "fleet.util.tables"
@@ -13,12 +15,11 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
-local flushed_at_once = 16 -- records that one turn of the loop writes
-
 local shared = {
   agent = "fleet/0.1", sleep = tasks.sleep, ended_within = tasks.ended_within,
   clock = function() return tasks.loop.clock() end,
   wake = function(car, options) return car:wake(options) end,
+  finish = on_demand.call("fleet.client.closing", "finish"),
 }
 
 local parts = {}
@@ -63,33 +64,13 @@ end
 
 parts.way = usual.way
 
-function parts.after_call(context)
-  return function()
-    local store, meter = context.store, rawget(context, "meter")
-    if meter and meter.due then count.send(meter) end
-    if store:due() == 0 then store:flush(flushed_at_once) end
-  end
-end
-
--- What is under way keeps the store open: a call, or an exchange of tokens that goes on without its call.
-function parts.hold(context)
-  return function() context.under_way = context.under_way + 1 end
-end
-
-function parts.let_go(context)
-  return function()
-    context.under_way = context.under_way - 1
-    if context.closed and context.under_way == 0 then require("fleet.client.closing").finish(context) end
-  end
-end
-
 -- slots: of lua/fleet/oauth/token_cache.lua; flights: the exchanges under way, each a task by what it exchanges.
 function parts.tokens()
   return { slots = {}, flights = {} }
 end
 
 local function ended(context, ran, ...)
-  context.let_go()
+  lifetime.let_go(context)
   if not ran then error((...), 0) end
   return ...
 end
@@ -97,7 +78,7 @@ end
 function parts.spawn(context)
   return function(fn)
     return tasks.spawn(function()
-      context.hold()
+      lifetime.hold(context)
       return ended(context, pcall(fn))
     end)
   end

@@ -4,6 +4,7 @@
 
 local core = require "fleet.core"
 local count = require "fleet.budget.count"
+local lifetime = require "fleet.call.lifetime"
 local observers = require "fleet.call.observers"
 local prices = require "fleet.budget.prices"
 local queues = require "fleet.proxy.queue"
@@ -110,7 +111,7 @@ end
 
 -- Those who go one way are inside together: the first of them enters for all, the last one leaves. Neither takes memory.
 local function enter_as_one(way)
-  way.context.hold()
+  lifetime.hold(way.context)
   tasks.enter()
   way.users:enter()
 end
@@ -118,7 +119,7 @@ end
 local function leave_as_one(way)
   tasks.leave()
   way.users:leave()
-  way.context.let_go()
+  lifetime.let_go(way.context)
 end
 
 local function enter(way)
@@ -227,7 +228,7 @@ local function release(work, now, wall)
   metrics.in_flight, proxy.in_flight = metrics.in_flight - 1, proxy.in_flight - 1
   left(way, known.slot, work, now, wall)
   local ran, raised = true, nil
-  if way.writes or way.meter.due then ran, raised = protected(way.context.after_call) end
+  if way.writes or way.meter.due then ran, raised = protected(lifetime.after_call, way.context) end
   leave(way)
   if not ran then error(raised, 0) end
 end
@@ -268,7 +269,7 @@ function M.let_go(known, begun)
   if queued then way.queue:leave(known.vin) end
   if entered then tasks.leave() end
   if inside then left(way, known.slot, begun, loop.clock()) end
-  if entered then way.context.let_go() end
+  if entered then lifetime.let_go(way.context) end
 end
 
 local function finish(work)
