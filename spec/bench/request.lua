@@ -1,6 +1,6 @@
 -- The Lua side of the request budget: the same as spec/bench/request.c, through a client, each reply decoded.
 --
---   lua5.4 spec/bench/request.lua <url> <in flight> <requests>     prints CPU seconds per request
+--   lua5.4 spec/bench/request.lua <url> <in flight> <requests>     prints "begun", then CPU seconds per request
 --
 -- url: of a server that answers below /api/ with JSON, as spec/support/servers/nginx.lua does; a path behind it is not looked at.
 local fleet = require "fleet"
@@ -24,6 +24,8 @@ local function requests(total)
 end
 
 assert(client:products()) -- the first of all connects, and loads what is loaded with the first use
+print "begun"
+io.flush()
 local before = os.clock()
 requests(count)
 print(string.format("%.9f", (os.clock() - before) / count))

@@ -11,7 +11,7 @@ local server = assert(nginx.start {})
 
 local function cpu(command)
   local pipe = assert(io.popen(command, "r"))
-  local seconds = tonumber(pipe:read("l"))
+  local seconds = tonumber(string.match(pipe:read("a"), "([%d.]+)%s*$"))
   pipe:close()
   return (assert(seconds, command .. " failed"))
 end

@@ -189,6 +189,27 @@ describe("a usual read that is alone on the wire", function()
     assert.equal(2, taken - before)
   end)
 
+  -- How often this process gave the processor up by itself: once for each time that it slept.
+  local function sleeps()
+    for line in io.lines "/proc/self/status" do
+      local times = string.match(line, "^voluntary_ctxt_switches:%s*(%d+)")
+      if times then return tonumber(times) end
+    end
+  end
+
+  it("is slept for where the reply takes its time, whatever came at once before it", function()
+    local near, late = client(server.url), client(silent.url .. "/late/0.02")
+    for _ = 1, 5 do
+      for _ = 1, 20 do assert.equal(8, #assert(near:products())) end
+      local before = sleeps()
+      for _ = 1, 4 do
+        local _, err = late:products()
+        assert.matches("late", err.raw)
+      end
+      assert.is_true(sleeps() - before >= 4, sleeps() - before .. " sleeps")
+    end
+  end)
+
   it("is given no reply to another's", function()
     local waiter = assert(turns.submit("submit_raw", { method = "GET", url = server.url .. "/file" }, core.settings {}, 5))
     local other = turns.waiter(false)

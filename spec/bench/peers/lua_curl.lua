@@ -62,6 +62,8 @@ end
 
 local perform = same and get_the_same or get
 assert(perform().count == 8) -- the connection
+print "begun"
+io.flush()
 local before = os.clock()
 for _ = 1, tonumber(count) do assert(perform().count == 8) end
 print(string.format("%.9f", (os.clock() - before) / count))

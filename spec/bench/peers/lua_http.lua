@@ -50,6 +50,8 @@ queue:wrap(function()
   connection:close()
 end)
 assert(queue:loop())
+print "begun"
+io.flush()
 local before = os.clock()
 for _ = 1, tonumber(in_flight) do queue:wrap(worker) end
 assert(queue:loop())

@@ -15,6 +15,8 @@ local function get()
 end
 
 assert(get().count == 8)
+print "begun"
+io.flush()
 local before = os.clock()
 for _ = 1, tonumber(count) do assert(get().count == 8) end
 print(string.format("%.9f", (os.clock() - before) / count))

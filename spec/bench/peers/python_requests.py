@@ -18,6 +18,7 @@ def worker(share):
 
 
 worker(1)
+print("begun", flush=True)
 before = time.process_time()
 with ThreadPoolExecutor(in_flight) as pool:
     list(pool.map(worker, [count // in_flight] * in_flight))

@@ -174,7 +174,7 @@ function acts.lengths(c, lengths)
 end
 
 function acts.late(c, seconds)
-  cqueues.sleep(tonumber(seconds))
+  cqueues.sleep(tonumber(string.match(seconds, "^[%d.]+")))
   reply(c, 200, nil, "late")
 end
 

@@ -43,6 +43,7 @@ static double earlier(double a, double b) {
  * reason for a turn in Lua. */
 static void wait_for(struct loop *l, double seconds) {
   if (l->next < l->count) return;
+  l->shared->poller.looks = http_in_flight(l->shared->http) == 1;
   take_events(l, seconds);
   l->stepped = true;
 }
