@@ -149,6 +149,27 @@ describe("fleet.server", function()
       assert.same({ 201, "late" }, { reply.status, reply.body })
     end)
 
+    it("outside step() leaves at once where it is the first, and with the next step where it is not", function()
+      local held, streams = {}, {}
+      local s, where = open({ on_request = function(request) held[#held + 1] = request end })
+      local function arrived(i)
+        return (streams[i]:recv(-1000) or ""):match("^HTTP/1.1 (%d+)")
+      end
+      loop:run(function()
+        for i = 1, 3 do
+          streams[i] = client.connect(where)
+          streams[i]:write(client.bytes("GET", "/"))
+          streams[i]:flush()
+          while #held < i do cqueues.poll(0.001) end
+        end
+        for i = 1, 3 do held[i]:respond(200 + i) end
+        assert.same({ "201" }, { arrived(1), arrived(2), arrived(3) })
+        s:step()
+        assert.same({ "202", "203" }, { arrived(2), arrived(3) })
+        for i = 1, 3 do streams[i]:close() end
+      end)
+    end)
+
     it("is given once: a second one raises", function()
       local message
       local _, where = open({ on_request = function(request)
@@ -526,6 +547,7 @@ describe("fleet.server", function()
         print("child " .. require("probe_fork")(function()
           local ok, message = pcall(s.step, s)
           assert(not ok and message:find("before fork", 1, true), message)
+          held:respond(200, nil, "of the child")
           s:close()
           s, held = nil, nil
           require("spec.support.harness.garbage").collect()

@@ -108,11 +108,22 @@ void server_run(struct server *s) {
 }
 
 /* After an answer the library has to run once, or nothing moves: the descriptor does not become ready by it.
- * Inside step() that happens when the handlers are done; else the next step does it for all answers of a
- * turn, because each run costs system calls. */
+ * The first answer after a step leaves at once; those that follow wait for the next step, which sends them
+ * together: each run costs system calls, and so does each wake. */
+static void send_answer(struct server *s) {
+  bool first = !s->answered;
+  s->answered = true;
+  if (first)
+    server_run(s);
+  else
+    daemon_wake(&s->daemon);
+}
+
+/* Inside step() the library runs when the handlers are done, and in a forked child not at all: the
+ * connections are the parent's. */
 static void run_after(lua_State *L, struct server *server) {
   lua_getiuservalue(L, 1, HOLDS_SERVER);
-  if (box_is_open(L, -1) && server->depth == 0) daemon_wake(&server->daemon);
+  if (box_is_open(L, -1) && server->depth == 0 && !daemon_forked(&server->daemon)) send_answer(server);
   lua_pop(L, 1);
 }
 

@@ -81,6 +81,7 @@ static void serve_queue(lua_State *L, struct server *s) {
 static int step(lua_State *L, struct server *s) {
   lua_settop(L, 1);
   s->depth++;
+  s->answered = false;
   bool served = false;
   for (int round = 0; round < ROUNDS && box_is_open(L, 1); round++) {
     daemon_run(&s->daemon);

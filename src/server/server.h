@@ -16,6 +16,7 @@ enum { HOLDS_HANDLER = 1, HOLDS_WATCH, HOLDS_KNOWN_HANDLER, HOLDS_KNOWN, SERVER_
 struct server {
   struct daemon daemon;
   int depth;      /* step() may be entered again by a handler that blocks */
+  bool answered;  /* since the last step */
   int known;      /* heads that are remembered */
   bool remembers; /* there is a handler for them */
 };
