@@ -105,6 +105,35 @@ local work = {
     assert(store:flush() and store:get "k" == value, "what was held back was not written")
     store:close()
     if not ran or not generation then error("no memory: " .. tostring(generation or kind), 0) end ]],
+  ["waiting for a turn at the proxy"] = [[
+    local fleet, queue = require "fleet", require("fleet.proxy.queue").new()
+    local function enter(caller) return pcall(queue.enter, queue, "A", caller, 10, caller) end
+    local ran, failure, served = true, nil, 0
+    local function wait(caller)
+      local entered, came = enter(caller)
+      if not entered then ran, failure = false, came return end
+      assert(came, "the turn never came")
+      served = served + 1
+      queue:leave "A"
+    end
+    fleet.run(function()
+      assert(enter "first")
+      local other = fleet.spawn(wait, "other")
+      fleet.sleep(0)
+      arm(true)
+      local spawned, task = pcall(fleet.spawn, function() wait "last" end)
+      local slept = pcall(fleet.sleep, 0)
+      arm(false)
+      ran = ran and spawned and slept
+      queue:leave "A"
+      other:wait()
+      if spawned then ran = pcall(task.wait, task) and ran end
+      served = served - 1
+      wait "again"
+    end)
+    assert(next(queue.places) == nil and queue.waiting == 0, "a place was kept")
+    assert(served == (ran and 2 or served), "a turn was lost")
+    if not ran then error("no memory: " .. tostring(failure), 0) end ]],
   ["the region of an account"] = [[
     local core = require "fleet.core"
     arm(true)

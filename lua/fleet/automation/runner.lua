@@ -143,7 +143,7 @@ end
 -- ---- running ----
 
 local function rest(self, seconds)
-  self.waiter = {}
+  self.waiter = tasks.waiter()
   if not self.stopped then tasks.await_for(self.waiter, seconds) end
   self.waiter = nil
 end

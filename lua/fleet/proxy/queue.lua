@@ -23,28 +23,30 @@ local function new_ring(name)
   return { name = name, count = 0, by_name = {} }
 end
 
--- Members take turns in the order in which they came.
+-- Members take turns in the order in which they came. Where memory ends in here one stays in which nobody waits.
 local function member_of(ring, name)
   local member = ring.by_name[name]
   if not member then
     member = new_ring(name)
-    ring.by_name[name] = member
     ring[#ring + 1] = member
+    ring.by_name[name] = member
   end
   return member
 end
 
 local function forget_empty(ring, at)
   local member = ring[at]
-  if member.count > 0 then return end
+  if member.count > 0 then return false end
   table.remove(ring, at)
-  ring.by_name[member.name] = nil
+  if ring.by_name[member.name] == member then ring.by_name[member.name] = nil end
+  return true
 end
 
 -- Whoever had his turn stands at the end.
 local function take_first(ring, depth)
   ring.count = ring.count - 1
   if depth == 0 then return table.remove(ring, 1) end
+  while forget_empty(ring, 1) do end
   local member = table.remove(ring, 1)
   ring[#ring + 1] = member
   local waiter = take_first(member, depth - 1)
@@ -86,21 +88,29 @@ local function waiting_at(place)
   return place.sources and place.sources.count or 0
 end
 
--- Needs memory: a finaliser that runs meanwhile must not take the place away.
-local function join(place, source, caller)
-  place.joining = place.joining + 1
-  local waiter = {}
-  place.sources = place.sources or new_ring()
-  local ring = member_of(place.sources, source)
-  local list = member_of(ring, caller)
-  list[#list + 1] = waiter
+-- Needs memory: what a finaliser turns the loop for meanwhile may take away what is empty, so that it is filled again.
+local function add(place, waiter, source, caller)
+  local ring, list
+  repeat
+    place.sources = place.sources or new_ring()
+    ring = member_of(place.sources, source)
+    list = member_of(ring, caller)
+    list[#list + 1] = waiter
+  until place.sources.by_name[source] == ring and ring.by_name[caller] == list
   place.sources.count, ring.count, list.count = place.sources.count + 1, ring.count + 1, list.count + 1
-  place.joining = place.joining - 1
-  return waiter
+end
+
+local function join(self, vin, source, caller)
+  local waiter, place = tasks.waiter(), nil
+  repeat
+    place = place_of(self, vin)
+    add(place, waiter, source, caller)
+  until self.places[vin] == place
+  return waiter, place
 end
 
 local function tell(waiter, comes)
-  if waiter.gone or waiter.done then return false end
+  if waiter.done then return false end
   tasks.wake(waiter, comes)
   return true
 end
@@ -112,7 +122,7 @@ local function pass_on(self, vin, place)
     self.waiting = self.waiting - 1
     if tell(waiter, true) then place.busy = place.busy + 1 end
   end
-  if place.busy == 0 and waiting_at(place) + place.joining == 0 then self.places[vin] = nil end
+  if place.busy == 0 and waiting_at(place) == 0 then self.places[vin] = nil end
 end
 
 -- Whether another source waits for this vehicle in more places than this one would have.
@@ -148,7 +158,7 @@ end
 
 --- Room for what is known of a vehicle, for who enters often.
 function M.new_place()
-  return { busy = 0, joining = 0, sources = nil } -- once somebody waits
+  return { busy = 0, sources = nil } -- once somebody waits
 end
 
 --- Takes the place of a vehicle that is not busy: one that is there, or else the caller's own, which he may give again when he has
@@ -173,12 +183,14 @@ function M:enter(vin, caller, seconds, source)
     return true
   end
   make_room(self, place)
-  local waiter = join(place, source, caller)
+  local waiter
+  waiter, place = join(self, vin, source, caller)
   self.waiting = self.waiting + 1
   pass_on(self, vin, place) -- to whoever waits, where it was left while this one joined
   local ran, woken = pcall(tasks.await_for, waiter, seconds)
   if ran and woken then return true end
-  waiter.gone = true
+  if waiter.value then self:leave(vin) end -- it came together with the end
+  waiter.done = true -- his turn passes him by
   if not ran then error(woken, 0) end -- the task was cancelled
   return false
 end
@@ -186,7 +198,7 @@ end
 function M:leave(vin)
   local place = self.places[vin]
   place.busy = place.busy - 1
-  if place.busy == 0 and place.joining == 0 and not place.sources then
+  if place.busy == 0 and not place.sources then
     self.places[vin] = nil
   else
     pass_on(self, vin, place)

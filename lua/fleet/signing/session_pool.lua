@@ -50,7 +50,7 @@ end
 -- Only the holder of the mutex waits here, so that there is one watcher at most.
 local function wait_for_fewer(slot, most, deadline)
   while slot.users > most do
-    local waiter = {}
+    local waiter = tasks.waiter()
     slot.watcher = slot.users > most and waiter or nil -- making it may run a finaliser, in which the last of them leaves
     if slot.watcher and not tasks.await_for(waiter, deadline - tasks.now()) then
       return failure("timeout", "commands under way for this vehicle took all the time")
