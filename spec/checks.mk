@@ -271,8 +271,11 @@ $(B)/bench/reads: spec/bench/reads.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $<
 
+# PEERS=1 compares with other libraries, too: none of them is needed for anything else.
+PEER_DEPS = lua-http lua-curl lua-socket python3-requests
+
 bench:
-	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(if $(PEERS),$(PEER_DEPS))"
 	@$(MAKE) --no-print-directory -s build probes $(addprefix $(B)/bench/,sign request proxy reads)
 	@$(ENV) $(LUA) spec/bench/run.lua
 	@$(if $(PEERS),$(ENV) $(LUA) spec/bench/peers.lua,:)

@@ -101,7 +101,8 @@ local function add(place, waiter, source, caller)
 end
 
 local function join(self, vin, source, caller)
-  local waiter, place = tasks.waiter(), nil
+  local waiter = tasks.waiter()
+  local place
   repeat
     place = place_of(self, vin)
     add(place, waiter, source, caller)
