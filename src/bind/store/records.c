@@ -1,18 +1,9 @@
 #include "bind/crypto/context.h"
 #include "bind/store/counters.h"
-#include "bind/store/held.h"
+#include "bind/store/records.h"
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
-
-static const struct box_type records_type, lease_type, ticket_type;
-
-/* Again behind whatever makes something: that may run a finaliser of the host's, which may close the store,
- * or read another record, which stands where this one stood. */
-static struct records *check_records(lua_State *L) {
-  return box_check(L, RECORDS, &records_type);
-}
 
 /* ---- arguments ---- */
 
@@ -26,38 +17,7 @@ static uint64_t check_generation(lua_State *L, int index) {
   return n >= 0 && n <= (double)NUMBER_LIMIT && floor(n) == n ? (uint64_t)n : UINT64_MAX;
 }
 
-/* What was opened before a fork belongs to the parent. */
-static bool say_forked(struct err *e) {
-  return !err_set(e, KIND_closed, "it was opened before a fork: open the store again");
-}
-
-static bool is_child(long pid, struct err *e) {
-  return pid != (long)getpid() && say_forked(e);
-}
-
-static bool is_childs(const struct lease *lease, struct err *e) {
-  return lock_is_childs(&lease->lock) && say_forked(e);
-}
-
 /* ---- results ---- */
-
-static void give_notice(lua_State *L, struct records *r, int box) {
-  struct store *s = &r->store;
-  char text[sizeof s->notice];
-  if (!s->notice[0]) return;
-  memcpy(text, s->notice, sizeof text);
-  s->notice[0] = '\0';
-  if (lua_getiuservalue(L, box, USER_WARN) != LUA_TFUNCTION) return lua_pop(L, 1);
-  lua_pushstring(L, text);
-  lua_call(L, 1, 0);
-}
-
-/* false: somebody else writes at this moment; call again. */
-static int push_result(lua_State *L, enum store_result result, const struct err *e) {
-  if (result == STORE_FAILED) return push_failure(L, e);
-  lua_pushboolean(L, result == STORE_DONE);
-  return 1;
-}
 
 static int push_generation(lua_State *L, enum store_result result, uint64_t number, const struct err *e) {
   if (result != STORE_DONE) return push_result(L, result, e);
@@ -132,7 +92,7 @@ static bool check_put(lua_State *L, struct put *p, struct err *e) {
                     .ends = check_milliseconds(L, P_ENDS),
                     .lease = lease,
                     .draft = draft};
-  return !(lease && is_childs(lease, e)) && !(draft && is_child(draft->pid, e));
+  return !(lease && lease_is_childs(lease, e)) && !(draft && ticket_is_childs(draft, e));
 }
 
 /* records:put(key, value, wall, ends, durable, generation, lease, ticket) -> generation; false: again; nil,
@@ -302,87 +262,7 @@ static int l_add(lua_State *L) {
   return result == STORE_DONE ? push_totals(L, a.list, a.count) : push_result(L, result, &e);
 }
 
-/* ---- leases and tickets ---- */
-
-/* records:lease(key) -> lease, fence; false: again; nil, err, kind */
-static int l_lease(lua_State *L) {
-  struct err e;
-  err_clear(&e);
-  check_records(L);
-  struct bytes key = check_bytes(L, 2);
-  struct lease *lease = push_spare(L, &lease_type, sizeof *lease, 0);
-  *lease = (struct lease)LEASE_INIT;
-  struct records *r = check_records(L);
-  enum store_result result = store_lease(&r->store, key, lease, &e);
-  if (result == STORE_DONE)
-    box_open(L, -1);
-  else
-    box_spare(L, lua_gettop(L));
-  give_notice(L, r, RECORDS);
-  if (result != STORE_DONE) return push_result(L, result, &e);
-  lua_pushinteger(L, (lua_Integer)lease->fence);
-  return 2;
-}
-
-/* lease:renew() -> true while nobody else can have it; nil, err, kind */
-static int l_renew(lua_State *L) {
-  struct err e;
-  err_clear(&e);
-  const struct lease *lease = box_check(L, 1, &lease_type);
-  if (is_childs(lease, &e)) return push_failure(L, &e);
-  if (!lock_is_ours(&lease->lock)) {
-    err_set(&e, KIND_conflict, "the lease was lost: its file was removed");
-    return push_failure(L, &e);
-  }
-  lua_pushboolean(L, true);
-  return 1;
-}
-
-static void release_lease(void *object) {
-  lease_close(object);
-}
-
-static const luaL_Reg lease_methods[] = {{"renew", l_renew}, {NULL, NULL}};
-static const struct box_type lease_type = {"fleet.lease", release_lease, lease_methods, NULL};
-
-/* records:release(lease): of a lease that the caller forgets. Closed records take part, too. */
-static int l_release(lua_State *L) {
-  struct records *r = box_any(L, RECORDS, &records_type);
-  struct lease *lease = box_check(L, 2, &lease_type);
-  if (box_is_open(L, RECORDS)) store_release(&r->store, lease);
-  box_spare(L, 2);
-  return 0;
-}
-
-static void release_ticket(void *object) {
-  file_draft_close(object);
-}
-
-static const struct box_type ticket_type = {"fleet.ticket", release_ticket, NULL, NULL};
-
-/* records:reserve(key, bytes) -> ticket; false: again; nil, err, kind */
-static int l_reserve(lua_State *L) {
-  struct err e;
-  err_clear(&e);
-  check_records(L);
-  struct bytes key = check_bytes(L, 2);
-  lua_Number size = luaL_checknumber(L, 3);
-  luaL_argcheck(L, size >= 0 && size <= RECORD_VALUE_LIMIT, 3, "a number of bytes, at most 1 MiB, expected");
-  struct file_draft *draft = box_new(L, &ticket_type, sizeof *draft, 0);
-  *draft = (struct file_draft)FILE_DRAFT_INIT;
-  struct records *r = check_records(L);
-  enum store_result result = store_reserve(&r->store, key, (size_t)size, draft, &e);
-  if (result == STORE_DONE) box_open(L, -1);
-  give_notice(L, r, RECORDS);
-  if (result != STORE_DONE) return push_result(L, result, &e);
-  return 1;
-}
-
 /* ---- opening ---- */
-
-static void release_records(void *object) {
-  store_close(&((struct records *)object)->store);
-}
 
 /* records:directory() -> its path, without symbolic links */
 static int l_directory(lua_State *L) {
@@ -400,14 +280,12 @@ static const luaL_Reg records_methods[] = {{"get", l_get},
                                            {"take_back", l_take_back},
                                            {"settle", l_settle},
                                            {"flush", l_flush},
-                                           {"lease", l_lease},
-                                           {"reserve", l_reserve},
+                                           {"lease", records_l_lease},
+                                           {"reserve", records_l_reserve},
                                            {"directory", l_directory},
                                            {"add", l_add},
-                                           {"release", l_release},
+                                           {"release", records_l_release},
                                            {NULL, NULL}};
-
-static const struct box_type records_type = {"fleet.records", release_records, records_methods, NULL};
 
 static int l_parked_gc(lua_State *L) {
   struct parked **p = lua_touserdata(L, 1);
@@ -461,8 +339,11 @@ static int l_records(lua_State *L) {
 void open_records(lua_State *L) {
   static const luaL_Reg functions[] = {{"records", l_records}, {NULL, NULL}};
   box_define(L, &records_type);
+  lua_getfield(L, -1, "__index");
+  luaL_setfuncs(L, records_methods, 0);
+  lua_pop(L, 2);
   box_define(L, &lease_type);
   box_define(L, &ticket_type);
-  lua_pop(L, 3);
+  lua_pop(L, 2);
   luaL_setfuncs(L, functions, 0);
 }
