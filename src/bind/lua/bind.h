@@ -76,6 +76,7 @@ void open_pages(lua_State *L);
 void open_by_name(lua_State *L);
 void open_config_file(lua_State *L);
 void open_json(lua_State *L);
+void open_json_write(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);
 void open_forward(lua_State *L);

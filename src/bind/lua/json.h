@@ -1,4 +1,4 @@
-/* JSON at the border of C and Lua: lua-cjson reads, we write.
+/* JSON at the border of C and Lua: lua-cjson reads (json.c), we write (json_write.c).
  *
  * lua-cjson can only be used by calling Lua, so JSON belongs to this folder. A private instance is used,
  * because a host may have changed the shared one, and it runs under the "C" numeric locale, because a host

@@ -16,7 +16,7 @@ static void (*const openers[])(lua_State *) = {
     open_hostname, open_telemetry,   open_expectation,  open_options,   open_addresses,  open_arguments,
     open_text,     open_findings,    open_pairing,      open_hosted,    open_skipped,    open_pages,
     open_by_name,  open_config_file, open_answers,      open_decisions, open_from_state, open_fleet_status,
-    open_look,     open_sections,    open_deprecated,   open_secrets,   open_figures};
+    open_look,     open_sections,    open_deprecated,   open_secrets,   open_figures,    open_json_write};
 
 /* core.versions() -> { libcurl =, tls =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need
  * not be those of the build; tls is what libcurl does TLS with. */
