@@ -5,6 +5,7 @@ local fleet = require "fleet"
 local finalisers = require "spec.support.harness.finalisers"
 local process = require "spec.support.harness.process"
 local redis = require "spec.support.servers.redis"
+local stores = require "spec.support.fixtures.stores"
 
 describe("a finaliser of the host's and a file store", function()
   local directory
@@ -101,6 +102,15 @@ describe("a finaliser of the host's and a Redis store", function()
     store:close()
     assert(ran, value)
     assert.same({ "value", "value", 0 }, { value, nested, waited })
+  end)
+
+  it("that it closes while it connects harms nothing, and keeps no connection", function()
+    local before = stores.descriptors()
+    finalisers.closing(open, function(store)
+      local value, err = store:get "k"
+      assert(value ~= nil or err == 0 or err.kind == "closed", tostring(err))
+    end, 300)
+    assert.equal(before, stores.descriptors())
   end)
 
   it("whose connection it closes takes no more of the reply", function()

@@ -94,25 +94,33 @@ local function refused(self, err)
   fail_all(self, err)
 end
 
--- ---- sending ----
-
-local function send_entry(self, entry)
-  return self.connection:send(unpack(entry.words))
+-- Whatever makes something may run a finaliser of the host's, which may close the store in the middle of what is done here.
+local function closed()
+  return nil, errors.new("closed", "the store is closed")
 end
 
+-- ---- sending ----
+
 local function rearm(self)
-  local mode = self.gathers and "rw" or self.connection:mode()
+  local connection = self.connection
+  if not connection then return closed() end
+  local mode = self.gathers and "rw" or connection:mode()
   if self.watch and self.mode == mode then return true end
-  local watch, err = async.loop.watch(self.connection:fd(), mode, self.on_ready)
+  local watch, err = async.loop.watch(connection:fd(), mode, self.on_ready)
   if not watch then return nil, err end
+  if self.connection ~= connection then
+    watch:close()
+    return closed()
+  end
   self.watch, self.mode = watch, mode
   return true
 end
 
 local function send_queue(self)
   while self.sent < self.last do
+    if not self.connection then return closed() end
     self.sent = self.sent + 1
-    local sent, err = send_entry(self, self.queue[self.sent])
+    local sent, err = self.connection:send(unpack(self.queue[self.sent].words))
     if not sent then return nil, err end
   end
   return true
@@ -199,6 +207,7 @@ local function connect(self)
     host = place.host, port = place.port, path = place.path, tls = place.tls, ca_file = place.ca_file, attempt = self.attempt,
   }
   if not connection then return lost(self, err) end
+  if self.closed then return connection:close() end
   self.connection, self.mode, self.gathers = connection, nil, false
   local greeted, greet_err = greeting.begin(self)
   self.state = "greeting"
@@ -206,11 +215,12 @@ local function connect(self)
     lost(self, greet_err)
     return fail_all(self, greet_err)
   end
-  progress(self)
+  if self.connection then progress(self) end
 end
 
 -- Sends now, or, where answers are on their way, together with what comes in this turn of the loop.
 local function leave(self)
+  if self.closed then return fail_all(self, select(2, closed())) end
   if self.state == "down" then
     if async.real() >= self.retry_at then connect(self) end
     return
@@ -221,7 +231,7 @@ local function leave(self)
   if sent and many then
     self.gathers = true
     sent, err = rearm(self)
-  elseif sent then
+  elseif sent and self.connection then
     sent, err = self.connection:flush()
     if sent then sent, err = rearm(self) end
   end
@@ -359,8 +369,9 @@ function Link.ready(self)
 end
 
 function Link.close(self)
+  self.closed = true
   hang_up(self)
-  fail_all(self, errors.new("closed", "the store is closed"))
+  fail_all(self, select(2, closed()))
 end
 
 -- ---- making one ----
@@ -374,7 +385,7 @@ return function(place, owner)
   local found, redis = pcall(require, "fleet.redis")
   if not found then return failure("store", needs_hiredis) end
   local self = setmetatable({
-    redis = redis, place = place, state = "down", queue = {}, first = 1, last = 0, sent = 0, attempt = -1, numbered = 0,
+    redis = redis, place = place, state = "down", queue = {}, first = 1, last = 0, sent = 0, attempt = -1, numbered = 0, closed = false,
     retry_at = 0, pause = first_pause, quiet_until = 0, timeout = place.timeout or default_timeout,
     generation = async.generation(), warn = place.warn or function() end,
     owner = owner,
