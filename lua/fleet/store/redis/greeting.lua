@@ -16,7 +16,7 @@ local settings = { "appendonly", "appendfsync", "save", "maxmemory-policy" }
 local dispensable = { CONFIG = true, EVALSHA = true } -- what may be refused: settings are not known, a memory is full
 
 local function send(link, words)
-  if not link.connection then return nil, errors.new("closed", "the store is closed") end -- by a finaliser of the host's
+  if not link.connection then return nil, link.closed_error() end -- by a finaliser of the host's
   local sent, err = link.connection:send(unpack(words))
   if not sent then return nil, err end
   link.greeting[#link.greeting + 1] = words

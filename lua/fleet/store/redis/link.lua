@@ -95,22 +95,22 @@ local function refused(self, err)
 end
 
 -- Whatever makes something may run a finaliser of the host's, which may close the store in the middle of what is done here.
-local function closed()
-  return nil, errors.new("closed", "the store is closed")
+function Link.closed_error()
+  return errors.new("closed", "the store is closed")
 end
 
 -- ---- sending ----
 
 local function rearm(self)
   local connection = self.connection
-  if not connection then return closed() end
+  if not connection then return nil, Link.closed_error() end
   local mode = self.gathers and "rw" or connection:mode()
   if self.watch and self.mode == mode then return true end
   local watch, err = async.loop.watch(connection:fd(), mode, self.on_ready)
   if not watch then return nil, err end
   if self.connection ~= connection then
     watch:close()
-    return closed()
+    return nil, Link.closed_error()
   end
   self.watch, self.mode = watch, mode
   return true
@@ -118,7 +118,7 @@ end
 
 local function send_queue(self)
   while self.sent < self.last do
-    if not self.connection then return closed() end
+    if not self.connection then return nil, Link.closed_error() end
     self.sent = self.sent + 1
     local sent, err = self.connection:send(unpack(self.queue[self.sent].words))
     if not sent then return nil, err end
@@ -220,7 +220,7 @@ end
 
 -- Sends now, or, where answers are on their way, together with what comes in this turn of the loop.
 local function leave(self)
-  if self.closed then return fail_all(self, select(2, closed())) end
+  if self.closed then return fail_all(self, Link.closed_error()) end
   if self.state == "down" then
     if async.real() >= self.retry_at then connect(self) end
     return
@@ -371,7 +371,7 @@ end
 function Link.close(self)
   self.closed = true
   hang_up(self)
-  fail_all(self, select(2, closed()))
+  fail_all(self, Link.closed_error())
 end
 
 -- ---- making one ----
