@@ -6,7 +6,6 @@ local M = {}
 M.groups = {
   { script = "sign.lua", "sign", "sign-lua", "sign-heap", "handshake", "session-memory" },
   { script = "requests.lua", "request-1", "request-64", "request-1000" },
-  { script = "crossings.lua", "crossings" },
   { script = "tariff.lua", "tariff", "tariff-rows", "tariff-growth" },
   { script = "memory.lua", "client-memory", "request-memory" },
   { script = "require.lua", "require" },
