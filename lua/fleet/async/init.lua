@@ -1,5 +1,6 @@
 -- Waiting, and many things at once: what the other rooms see of it. See task.lua, loop.lua, poll.lua, map.lua.
 
+local ages = require "fleet.util.ages"
 local calls = require "fleet.async.calls"
 local line = require "fleet.async.line"
 local poll = require "fleet.async.poll"
@@ -16,6 +17,27 @@ local M = {
   pauses = poll.pauses, line = line.new, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,
   enter = calls.enter, leave = calls.leave, drain = calls.drain,
 }
+
+local known_clock, known_ages
+
+-- A host may give the loop another clock.
+local function ages_of_loop()
+  local clock = turns.loop.clock
+  if known_clock ~= clock then known_clock, known_ages = clock, ages.new(clock) end
+  return known_ages
+end
+ages_of_loop()
+
+--- Seconds since a time that was noted by the wall clock (select(2, loop.clock())), counted by the monotonic clock where the
+--- process has lived since: see util/ages.lua. For ages of records that are also stored.
+function M.age(noted)
+  return ages_of_loop():age(noted)
+end
+
+--- UTC seconds that never jump while the process lives. For ages and ends that are compared only with each other.
+function M.steady()
+  return ages_of_loop():steady()
+end
 
 --- Which engine clients of today use: after a fork the child must not touch the parent's connections.
 function M.generation()
