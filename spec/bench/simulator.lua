@@ -10,10 +10,10 @@ local subjects = {}
 
 function subjects.constant(size)
   local server = require "fleet.server"
-  local reply = server.reply(200, { ["Content-Type"] = "application/json; charset=utf-8" }, string.rep("x", tonumber(size)))
+  local headers, body = { ["Content-Type"] = "application/json; charset=utf-8" }, string.rep("x", tonumber(size))
   local one = assert(server.new {
     loop = fleet.loop, host = "127.0.0.1", max_connections = 2000,
-    on_request = function(request) request:respond(reply) end,
+    on_request = function(request) request:respond(200, headers, body) end,
   })
   return one, string.format("http://127.0.0.1:%d none", one:port())
 end

@@ -117,18 +117,8 @@ static enum MHD_Result hand_over(struct exchange *x) {
   return MHD_YES;
 }
 
-static enum MHD_Result reply_kept(struct exchange *x) {
-  struct kept *k = x->kept;
-  enum MHD_Result done =
-      MHD_queue_response(x->connection, k->status, x->daemon->quiet ? k->closing : k->open);
-  x->kept = NULL;
-  kept_release(k);
-  return done;
-}
-
 /* Who is not listening any more wants no further request on a connection either. */
 static enum MHD_Result reply(struct exchange *x) {
-  if (x->kept) return reply_kept(x);
   if (x->drop || !x->response) return MHD_NO;
   if (x->daemon->quiet) MHD_add_response_header(x->response, MHD_HTTP_HEADER_CONNECTION, "close");
   enum MHD_Result done = MHD_queue_response(x->connection, x->status, x->response);

@@ -85,10 +85,6 @@ bool exchange_peer(const struct exchange *x, struct peer *p); /* false: the conn
  * the deadline has passed. After it, and after exchange_drop, daemon_run must run before the caller waits. */
 bool exchange_respond(struct exchange *x, unsigned status, struct MHD_Response *response, double delay);
 bool exchange_drop(struct exchange *x, double delay); /* closes the connection without a reply */
-/* Takes both responses over; NULL: out of memory, or one of them is NULL. Whoever made it releases it. */
-struct kept *kept_new(unsigned status, struct MHD_Response *open, struct MHD_Response *closing);
-void kept_release(struct kept *k);
-bool exchange_respond_kept(struct exchange *x, struct kept *k); /* as exchange_respond */
 /* A response that follows the pace; NULL: out of memory. The body is copied. */
 struct MHD_Response *exchange_paced(struct exchange *x, struct bytes body, const struct pace *pace);
 void exchange_release(struct exchange *x);

@@ -69,8 +69,6 @@ void exchange_gone(struct exchange *x) {
   if (x->stage == QUEUED) forget_queued(x->daemon, x);
   if (x->response) MHD_destroy_response(x->response);
   x->response = NULL;
-  if (x->kept) kept_release(x->kept);
-  x->kept = NULL;
   x->connection = NULL;
   x->stage = GONE;
   unlink_exchange(x);
@@ -129,14 +127,6 @@ bool exchange_respond(struct exchange *x, unsigned status, struct MHD_Response *
   return open;
 }
 
-bool exchange_respond_kept(struct exchange *x, struct kept *k) {
-  if (exchange_answered(x)) return false;
-  k->holders++;
-  x->kept = k;
-  exchange_answer(x, k->status, NULL, 0);
-  return true;
-}
-
 bool exchange_drop(struct exchange *x, double delay) {
   if (exchange_answered(x)) return false;
   x->drop = true;
@@ -186,7 +176,7 @@ void exchange_expire(struct exchange *x) {
   if (!exchange_answered(x)) {
     exchange_answer(x, 503, exchange_text("no answer within the time limit\n"), 0);
   } else if (x->stage == ANSWERED) {
-    if (!x->response && !x->kept && !x->drop) allow(x); /* a paced reply is under way */
+    if (!x->response && !x->drop) allow(x); /* a paced reply is under way */
     exchange_resume(x);
   }
 }

@@ -25,7 +25,6 @@ struct exchange {
   char method[16];
   struct buf target, headers, body;
   struct MHD_Response *response;
-  struct kept *kept; /* in place of the response */
   unsigned status;
   struct pace pace;
   struct buf reply; /* of a paced response */
@@ -38,13 +37,6 @@ struct visitor {
   struct MHD_Connection *connection;
   struct visitor *before, *after;
   double due; /* for the next request to have arrived up to its body, 0: one is being served */
-};
-
-/* A reply that is given often: one response for connections that go on, one for those that end with it. */
-struct kept {
-  int holders; /* whoever made it, and each exchange that it answers */
-  unsigned status;
-  struct MHD_Response *open, *closing;
 };
 
 /* ---- timer.c ---- */

@@ -55,36 +55,3 @@ void reply_headers_add(lua_State *L, int index, struct MHD_Response *r) {
     lua_pop(L, 1);
   }
 }
-
-/* ---- replies that are given often ---- */
-
-/* Their headers are checked and their response is built once. */
-static void release_reply(void *object) {
-  struct reply *r = object;
-  if (r->kept) kept_release(r->kept);
-}
-
-const struct box_type server_reply_type = {"fleet.server.reply", release_reply, NULL, NULL};
-
-static struct MHD_Response *build(lua_State *L, struct bytes body, bool closes) {
-  struct MHD_Response *r =
-      MHD_create_response_from_buffer(body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
-  if (!r) return NULL;
-  reply_headers_add(L, 2, r);
-  if (closes) MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
-  return r;
-}
-
-/* server.reply(status, headers, body) -> what request:respond takes in place of the three */
-int server_l_reply(lua_State *L) {
-  lua_Integer status = luaL_checkinteger(L, 1);
-  luaL_argcheck(L, status >= 200 && status <= 599, 1, "a final status is 200 to 599");
-  reply_headers_check(L, 2);
-  struct bytes body = check_bytes(L, 3);
-  struct reply *r = box_new(L, &server_reply_type, sizeof *r, 0);
-  int box = lua_gettop(L);
-  r->kept = kept_new((unsigned)status, build(L, body, false), build(L, body, true));
-  if (!r->kept) return luaL_error(L, "out of memory");
-  box_open(L, box);
-  return 1;
-}

@@ -74,13 +74,6 @@ void request_push_fields(lua_State *L, int index) {
   lua_setiuservalue(L, index, HOLDS_FIELDS);
 }
 
-/* request:fields() -> the table of what it says */
-static int l_fields(lua_State *L) {
-  box_check(L, 1, &server_request_type);
-  request_push_fields(L, 1);
-  return 1;
-}
-
 /* request:peer() -> address or nil, user id or nil, name of a verified client certificate or nil; nothing
  * when the connection has gone. The user id is that of whoever opened a Unix socket. */
 static int l_peer(lua_State *L) {
@@ -187,16 +180,10 @@ static struct MHD_Response *make_response(struct exchange *x, struct bytes body,
   return MHD_create_response_from_buffer(body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
 }
 
-static int respond_kept(lua_State *L, struct request *r) {
-  const struct reply *reply = box_check(L, 2, &server_reply_type);
-  return finish(L, r, exchange_respond_kept(r->exchange, reply->kept));
-}
-
 /* request:respond(status, headers, body, { delay =, piece =, every =, cut = }) -> true | nil, err, "closed"
- * request:respond(server.reply(...)) does the same with less. */
+ */
 static int l_respond(lua_State *L) {
   struct request *r = check_open_request(L);
-  if (lua_isuserdata(L, 2)) return respond_kept(L, r);
   lua_Integer status = luaL_checkinteger(L, 2);
   luaL_argcheck(L, status >= 200 && status <= 599, 2, "a final status is 200 to 599");
   reply_headers_check(L, 3);
@@ -210,31 +197,6 @@ static int l_respond(lua_State *L) {
   return finish(L, r, exchange_respond(r->exchange, (unsigned)status, response, m.delay));
 }
 
-/* request:remember(value): requests of the server with the same head go to on_known(request, value, body,
- * authorization). */
-static int l_remember(lua_State *L) {
-  const struct request *r = box_check(L, 1, &server_request_type);
-  luaL_checkany(L, 2);
-  lua_settop(L, 2);
-  lua_getiuservalue(L, 1, HOLDS_SERVER);
-  lua_insert(L, 2);
-  if (box_is_open(L, 2) && r->server->remembers) known_remember(L, r->server, 2, r->exchange);
-  return 0;
-}
-
-/* request:finish(server.reply(...)): respond, after which nobody may know of the request any more. */
-static int l_finish(lua_State *L) {
-  struct request *r = check_open_request(L);
-  const struct reply *reply = box_check(L, 2, &server_reply_type);
-  finish(L, r, exchange_respond_kept(r->exchange, reply->kept));
-  lua_pushnil(L);
-  lua_setiuservalue(L, 1, HOLDS_SERVER);
-  lua_pushnil(L);
-  lua_setiuservalue(L, 1, HOLDS_FIELDS);
-  box_spare(L, 1);
-  return 0;
-}
-
 /* request:drop(seconds) closes the connection without a reply. */
 static int l_drop(lua_State *L) {
   struct request *r = check_open_request(L);
@@ -244,9 +206,8 @@ static int l_drop(lua_State *L) {
 }
 
 static int l_request_index(lua_State *L) {
-  static const luaL_Reg methods[] = {{"finish", l_finish}, {"respond", l_respond}, {"drop", l_drop},
-                                     {"peer", l_peer},     {"fields", l_fields},   {"remember", l_remember},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"respond", l_respond}, {"drop", l_drop}, {"peer", l_peer}, {NULL, NULL}};
   const char *name = luaL_checkstring(L, 2);
   box_check(L, 1, &server_request_type);
   for (const luaL_Reg *m = methods; m->name; m++) {

@@ -37,30 +37,16 @@ static struct server *check_server(lua_State *L, int index) {
 
 /* ---- the loop's side ---- */
 
-/* Pushes the handler of the request at index 2 and its arguments. Returns how many. */
-static int push_handler(lua_State *L, const struct server *s, const struct exchange *x) {
-  if (s->remembers && known_push(L, x)) {
-    struct bytes body = exchange_body(x);
-    lua_getiuservalue(L, 1, HOLDS_KNOWN_HANDLER);
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, -3);
-    lua_pushlstring(L, (const char *)body.data, body.size);
-    known_push_authorization(L, x);
-    return 4;
-  }
-  lua_getiuservalue(L, 1, HOLDS_HANDLER);
-  lua_pushvalue(L, 2);
-  request_push_fields(L, 2);
-  return 2;
-}
-
 /* server, its object -> nothing. A handler that fails has answered 500. */
 static int l_handle(lua_State *L) {
   struct server *s = lua_touserdata(L, 2);
   lua_settop(L, 1);
   struct request *r = request_push(L, s);
   if (!r) return 0;
-  if (lua_pcall(L, push_handler(L, s, r->exchange), 0, 0) == LUA_OK) return 0;
+  lua_getiuservalue(L, 1, HOLDS_HANDLER);
+  lua_pushvalue(L, 2);
+  request_push_fields(L, 2);
+  if (lua_pcall(L, 2, 0, 0) == LUA_OK) return 0;
   struct MHD_Response *sorry =
       r->answered ? NULL : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
   if (sorry) exchange_respond(r->exchange, 500, sorry, 0);
@@ -144,8 +130,6 @@ static int l_close(lua_State *L) {
   if (!box_is_open(L, 1)) return 0;
   lua_settop(L, 1);
   if (!daemon_forked(&s->daemon)) stop_watching(L);
-  lua_pushnil(L);
-  lua_setiuservalue(L, 1, HOLDS_KNOWN);
   box_close(L, 1);
   return 0;
 }
@@ -248,13 +232,22 @@ static bool open_daemon(lua_State *L, struct daemon *d, const struct location *p
 
 /* server.new { loop =, on_request =, host = "127.0.0.1", port = 0, unix = nil, fd = nil, takes_over = nil,
  *              max_body = 65536, max_connections = 1000, timeout = 60, arrival = timeout,
- *              certificate = nil, certificate_key = nil, client_ca = nil, on_known = nil: of known.c } ->
- * server | nil, err, kind */
+ *              certificate = nil, certificate_key = nil, client_ca = nil } -> server | nil, err, kind */
 static int l_new(lua_State *L) {
-  static const char *const names[] = {
-      "loop",       "on_request", "on_known",        "host",    "port",    "unix",        "fd",
-      "takes_over", "max_body",   "max_connections", "timeout", "arrival", "certificate", "certificate_key",
-      "client_ca"};
+  static const char *const names[] = {"loop",
+                                      "on_request",
+                                      "host",
+                                      "port",
+                                      "unix",
+                                      "fd",
+                                      "takes_over",
+                                      "max_body",
+                                      "max_connections",
+                                      "timeout",
+                                      "arrival",
+                                      "certificate",
+                                      "certificate_key",
+                                      "client_ca"};
   struct err e;
   err_clear(&e);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -271,8 +264,6 @@ static int l_new(lua_State *L) {
   box_open(L, server);
   lua_getfield(L, 1, "on_request");
   lua_setiuservalue(L, server, HOLDS_HANDLER);
-  s->remembers = lua_getfield(L, 1, "on_known") != LUA_TNIL;
-  lua_setiuservalue(L, server, HOLDS_KNOWN_HANDLER);
   watch(L, server);
   if (place.shared && box_is_open(L, place.shared))
     daemon_hand_over(&check_server(L, place.shared)->daemon, &s->daemon);
@@ -286,12 +277,10 @@ static int l_live(lua_State *L) {
 }
 
 __attribute__((visibility("default"))) int luaopen_fleet_server(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"new", l_new}, {"reply", server_l_reply}, {"live_objects", l_live}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"new", l_new}, {"live_objects", l_live}, {NULL, NULL}};
   luaL_checkversion(L);
   box_define(L, &server_type);
   box_define(L, &server_request_type);
-  box_define(L, &server_reply_type);
   luaL_newlib(L, functions);
   return 1;
 }

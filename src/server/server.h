@@ -9,16 +9,13 @@
 #include "bind/lua/bind.h"
 #include "server/daemon.h"
 
-/* User values of a server: its two handlers, the handle of its watch, and of requests that are known head ->
- * what request:remember was given. */
-enum { HOLDS_HANDLER = 1, HOLDS_WATCH, HOLDS_KNOWN_HANDLER, HOLDS_KNOWN, SERVER_VALUES = HOLDS_KNOWN };
+/* User values of a server: its handler and the handle of its watch. */
+enum { HOLDS_HANDLER = 1, HOLDS_WATCH, SERVER_VALUES = HOLDS_WATCH };
 
 struct server {
   struct daemon daemon;
-  int depth;      /* step() may be entered again by a handler that blocks */
-  bool answered;  /* since the last step */
-  int known;      /* heads that are remembered */
-  bool remembers; /* there is a handler for them */
+  int depth;     /* step() may be entered again by a handler that blocks */
+  bool answered; /* since the last step */
 };
 
 struct request {
@@ -27,11 +24,7 @@ struct request {
   bool answered;
 };
 
-struct reply {
-  struct kept *kept;
-};
-
-extern const struct box_type server_request_type, server_reply_type;
+extern const struct box_type server_request_type;
 
 void server_run(struct server *s); /* requests that arrive on the way wait for the next step() */
 /* Pushes the request that waits longest. The server is at index 1. */
@@ -39,18 +32,11 @@ struct request *request_push(lua_State *L, struct server *s);
 /* Pushes the table of what the request at index says. */
 void request_push_fields(lua_State *L, int index);
 
-/* Requests whose method, target and headers were seen before: known.c. */
-bool known_push(lua_State *L, const struct exchange *x); /* what was remembered, or false and anything */
-void known_push_authorization(lua_State *L, const struct exchange *x); /* or nil */
-/* Remembers the value on top of the stack; all are forgotten when they become too many. */
-void known_remember(lua_State *L, struct server *s, int server, const struct exchange *x);
-
 /* Raises for a name that is not in names; the table is at index. */
 void check_option_names(lua_State *L, int index, const char *const *names, size_t count);
 
 /* The headers of a reply, a table at index or nothing: check raises, add does not. */
 void reply_headers_check(lua_State *L, int index);
 void reply_headers_add(lua_State *L, int index, struct MHD_Response *r);
-int server_l_reply(lua_State *L);
 
 #endif

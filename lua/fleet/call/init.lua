@@ -70,12 +70,6 @@ function M.perform(row, handle, sink, request, ...)
   return M.ended(call, M.guarded(call, retry.perform))
 end
 
---- Runs act(call) for a call that was entered already: from now on it is left here.
-function M.continued(call, act)
-  call.begun.entered = false
-  return concluded(call, pcall(act, call))
-end
-
 --- Goes on with a call that was entered and sent before it was looked at (fleet.call.usual). ran, reply: what came of it.
 function M.answered(row, request, handle, token, ran, reply)
   local call = state.new(row, request, handle)

@@ -53,32 +53,10 @@ local function read_callers(path)
   return callers
 end
 
--- Of most entries all members are words and numbers of ours, which need no care.
-local function is_plain(entry)
-  return not (entry.account or entry.kind or entry.repeated)
-end
-
--- The line of such an entry, in the order of the encoder, but for how long it took and when it was: what stands before, between and
--- behind them.
-local function parts_of(entry)
-  return '{"command":"' .. entry.command .. '","ms":',
-    string.format(',"outcome":"%s","status":%d,"time":', entry.outcome, entry.status),
-    ',"vin":"' .. entry.vin .. '","who":"' .. entry.who .. '"}\n'
-end
-
--- An entry as JSON.
-local function line_of(entry)
-  if not is_plain(entry) then return core.json_encode(entry) .. "\n" end
-  local before, between, after = parts_of(entry)
-  return core.timed_line(before, entry.ms / 1000, between, entry.time, after)
-end
-
 -- Bytes of a line that goes to the file in one write, whoever else writes there.
 local longest_line = 8192
 
---- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen(), and
---- again(entry): write(seconds, wall, tail) for the same entry at other times, and the tail; or nil. There is one such function for
---- each kind of line, of which there are no more than commands.
+--- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen().
 function M.audit(environment, path)
   local file
   local function reopen()
@@ -89,25 +67,12 @@ function M.audit(environment, path)
     file = opened
     file:setvbuf("line", longest_line)
   end
-  local function write_line(line)
-    local stream = file or environment.stderr
-    stream:write(line)
-  end
   local function write(entry)
-    write_line(line_of(entry))
-  end
-  local writers = {}
-  local function again(entry)
-    if not is_plain(entry) then return nil end
-    local before, between, after = parts_of(entry)
-    local kind = before .. between
-    writers[kind] = writers[kind] or function(seconds, wall, tail)
-      write_line(core.timed_line(before, seconds, between, wall, tail))
-    end
-    return writers[kind], after
+    local stream = file or environment.stderr
+    stream:write(core.json_encode(entry) .. "\n")
   end
   reopen()
-  return write, reopen, again
+  return write, reopen
 end
 
 -- ---- clients ----
@@ -130,7 +95,7 @@ local function open_clients(context, given, names)
 end
 
 --- The options of fleet.proxy.new, with clients that are made for it, from the line and the files as they are now. kept: { audit =,
---- audit_again =, metrics = } that outlast a reload. Returns them, or nil, err, kind.
+--- metrics = } that outlast a reload. Returns them, or nil, err, kind.
 function M.options(context, given, kept)
   local environment = context.environment
   local settings = options.for_client(environment, context.options)
@@ -142,7 +107,7 @@ function M.options(context, given, kept)
     secret_file = given.secret_file or default_secret(environment), secret_file_given = given.secret_file ~= nil,
     certificate = given.certificate, certificate_key = given.certificate_key, client_ca = given.client_ca, names = given.host,
     pass_through = given.pass_through, callers = read_callers(given.callers), per_minute = given.per_minute,
-    audit = kept.audit, audit_again = kept.audit_again, audit_waits = false, max_connections = given.max_connections,
+    audit = kept.audit, max_connections = given.max_connections,
     log = context:log(), getenv = environment.getenv,
   }
 end

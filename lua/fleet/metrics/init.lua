@@ -96,21 +96,7 @@ function collector_mt.__call(collector, event)
   if fn then fn(collector.registry, event) end
 end
 
--- The function that counts an event of the name "attempt" again and again, but for its seconds: fn(seconds).
-local function attempts(collector, event)
-  local series, usd = series_of(collector.registry, event), event.usd
-  local counted, put = series.attempts, series.seconds
-  return function(seconds)
-    counted.value = counted.value + 1
-    put(seconds)
-    if not event.billed then return end
-    if not series.billed then return count_billed(collector.registry, series, event) end
-    local billed, spent = series.billed, series.usd
-    billed.value, spent.value = billed.value + 1, spent.value + usd
-  end
-end
-
-collector_mt.__index = { text = function(collector) return collector.registry:text() end, attempts = attempts }
+collector_mt.__index = { text = function(collector) return collector.registry:text() end }
 
 --- A collector: fleet.new{ metrics = collector }, for one client or for all; collector:text() is what a scrape of /metrics
 --- answers with.

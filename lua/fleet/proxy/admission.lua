@@ -99,12 +99,6 @@ function M:caller(request, asked)
   return on_tcp(self, request, asked)
 end
 
---- Whether who asks is told by the connection, too, and not by what the request says alone.
-function M:asks_peer()
-  if self.socket then return next(self.callers.by_uid) ~= nil end
-  return self.asks_certificates or self.pass_through and self.callers.per_minute ~= nil
-end
-
 --- Whether the proxy's figures are the caller's to read. They name the accounts that are held; a token that is passed on is not
 --- known to be one.
 function M:shows_figures(asked)

@@ -11,7 +11,6 @@ local replies = require "fleet.proxy.replies"
 local services = require "fleet.proxy.service"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
-local usual = require "fleet.proxy.usual"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -28,7 +27,7 @@ local grace = 5 -- seconds that an answer may take beyond the call's own limit
 local types = {
   client = "any", accounts = "table", listen = "string", secret = "string", secret_file = "string", certificate = "string",
   certificate_key = "string", client_ca = "string", names = "table", pass_through = "boolean", callers = "table",
-  per_minute = "number", audit = "function", audit_waits = "boolean", audit_again = "function",
+  per_minute = "number", audit = "function",
   log = "function", max_connections = "number", timeout = "number",
   secret_file_given = "boolean", getenv = "function",
 }
@@ -54,8 +53,6 @@ end
 
 local function respond(self, request, status, headers, body)
   self.service.metrics:answered(status)
-  local done = replies.done
-  if headers == done[2] and body == done[3] then return request:respond(self.done) end
   request:respond(status, headers, body)
 end
 
@@ -64,43 +61,20 @@ local function failed(self, request, raised)
   respond(self, request, replies.error(500, "internal_error", "the proxy failed", { ["x-fleet-outcome"] = "unknown" }))
 end
 
--- The request is in nobody's hands but this task's: whatever is raised, it is answered. It has entered.
-local function answer(self, service, request, ...)
-  local ran, status, headers, body, call = pcall(service.handle, service, ...)
-  service.metrics.in_flight, self.in_flight = service.metrics.in_flight - 1, self.in_flight - 1
-  service.clients:leave()
-  if not ran then return failed(self, request, status) end
-  respond(self, request, status, headers, body)
-  return call
-end
-
 local admit
 
--- decided: the admission that let it in. Where a reload came since, others may come in: it is decided anew.
+-- decided: the admission that let it in. After a reload in between it is decided again: other callers may be allowed now.
+-- Every request is answered, whatever is raised.
 local function serve(self, decided, request, asked, caller, token, digest)
   if self.admission ~= decided then return admit(self, request, asked) end
   local service = self.service
   service.clients:enter()
   service.metrics.in_flight, self.in_flight = service.metrics.in_flight + 1, self.in_flight + 1
-  local call = answer(self, service, request, caller, asked, token, digest, request)
-  local known = call and call.done_signed and usual.known(self, call, asked)
-  if known then request:remember(known) end
-end
-
--- What was begun as a usual command and turns out not to be one. It has entered.
-local function go_on(self, request, known, begun)
-  local call = known.call
-  local ran, raised = pcall(answer, self, known.way.service, request, call.caller, nil, call.token, call.digest, request, begun)
-  usual.let_go(known, begun)
-  if not ran then error(raised, 0) end
-end
-
---- Ends a request of which something was raised that nobody expected.
-Proxy.failed = failed
-
---- Goes on with a command that is on its way, from its reply on: for fleet.proxy.usual.
-function Proxy:go_on(request, known, begun)
-  tasks.spawn(go_on, self, request, known, begun)
+  local ran, status, headers, body = pcall(service.handle, service, caller, asked, token, digest, request)
+  service.metrics.in_flight, self.in_flight = service.metrics.in_flight - 1, self.in_flight - 1
+  service.clients:leave()
+  if not ran then return failed(self, request, status) end
+  respond(self, request, status, headers, body)
 end
 
 local function health(self)
@@ -151,9 +125,6 @@ local function open_server(self, options, place, before)
     certificate_key = place.certificate_key, client_ca = place.client_ca, max_body = largest_body,
     max_connections = options.max_connections or 512, arrival = arrival, timeout = client_timeout(options) + grace,
     on_request = function(request, asked) admit(self, request, asked) end,
-    on_known = function(request, known, body, authorization)
-      if not usual.begin(self, request, known, body, authorization) then admit(self, request, request:fields()) end
-    end,
   }
 end
 
@@ -177,7 +148,6 @@ end
 local function serving(options, metrics)
   local made = services.new {
     clients = clients.new(options.client, options.accounts), timeout = client_timeout(options), audit = options.audit,
-    audit_again = options.audit_again, audit_waits = options.audit ~= nil and options.audit_waits ~= false,
   }
   made.metrics = metrics or made.metrics
   return made
@@ -206,14 +176,13 @@ end
 
 local function take_over(self, options, service, place, server, admitting)
   self.options, self.service, self.place, self.server, self.admission = options, service, place, server, admitting
-  self.done = self.done or require("fleet.server").reply(replies.done[1], replies.done[2], replies.done[3])
   self.secret_file, self.url = place.secret_file, listening.url(place, server:port())
 end
 
 --- A proxy. options: client (with a key; its account's tokens are held), accounts (further clients by name), listen
 --- ("unix:/path", "127.0.0.1:port", "[::1]:port", "systemd"), secret or secret_file, certificate, certificate_key, client_ca
---- (files), names (further host names of TCP), pass_through, callers, per_minute, audit (function), audit_waits (false: audit
---- never waits), log (function), max_connections (512), timeout (the client's). See doc/manual/proxy.md.
+--- (files), names (further host names of TCP), pass_through, callers, per_minute, audit (function), log (function),
+--- max_connections (512), timeout (the client's). See doc/manual/proxy.md.
 --- Returns a proxy with url and secret_file, or nil, err, kind when it cannot listen. Raises for a wrong option, and for an
 --- address that would be open to others.
 function M.new(options)

@@ -22,14 +22,13 @@ local rows = {
 function M.new()
   local known = registry.new(rows)
   return setmetatable({
-    registry = known, took = known:putter "fleet_proxy_command_seconds", in_flight = 0, statuses = {}, ended = {}, usual = 0,
-    usual_answered = 0,
+    registry = known, took = known:putter "fleet_proxy_command_seconds", in_flight = 0, statuses = {}, ended = {},
   }, M)
 end
 
 -- Counted here, and handed to the registry when somebody asks: a request costs no label.
-local function count(table_of, key, times)
-  table_of[key] = (table_of[key] or 0) + (times or 1)
+local function count(table_of, key)
+  table_of[key] = (table_of[key] or 0) + 1
 end
 
 --- A request of any kind was answered.
@@ -44,23 +43,7 @@ function M:command(outcome, kind, seconds)
   self.took(seconds)
 end
 
---- A command was done that is answered with 200. Who has answered it adds one to `usual_answered`.
-function M:done(seconds)
-  self.usual = self.usual + 1
-  self.took(seconds)
-end
-
-local function count_usual(self)
-  if self.usual > 0 then
-    self.ended.done = self.ended.done or {}
-    count(self.ended.done, "", self.usual)
-  end
-  if self.usual_answered > 0 then count(self.statuses, 200, self.usual_answered) end
-  self.usual, self.usual_answered = 0, 0
-end
-
 local function hand_over(self)
-  count_usual(self)
   for status, times in pairs(self.statuses) do self.registry:add("fleet_proxy_requests_total", { status = status }, times) end
   for outcome, kinds in pairs(self.ended) do
     for kind, times in pairs(kinds) do

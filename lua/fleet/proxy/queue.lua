@@ -78,7 +78,7 @@ local rings = 2 -- sources, callers
 local function place_of(self, vin)
   local place = self.places[vin]
   if not place then
-    place = M.new_place()
+    place = { busy = 0, sources = nil } -- sources: once a caller waits
     self.places[vin] = place
   end
   return place
@@ -155,22 +155,6 @@ end
 function M:is_busy(vin)
   local place = self.places[vin]
   return place ~= nil and place.busy >= self.per_vin
-end
-
---- Room for what is known of a vehicle, for who enters often.
-function M.new_place()
-  return { busy = 0, sources = nil } -- once somebody waits
-end
-
---- Takes the place of a vehicle that is not busy: one that is there, or else the caller's own, which he may give again when he has
---- left. Whoever has it calls leave.
-function M:enter_free(vin, own)
-  local place = self.places[vin]
-  if place then
-    place.busy = place.busy + 1
-  else
-    self.places[vin], own.busy = own, 1
-  end
 end
 
 --- Waits for the vehicle, at most so many seconds. source: where the caller is. Returns true; false when there is no room or the

@@ -28,7 +28,6 @@ end
 -- ---- commands that were answered ----
 
 local DONE = '{"response":{"result":true,"reason":""}}'
-M.done = { 200, json_headers, DONE } -- the usual one, which is built once
 local ours = { changed = true, reason = true, via = true, authenticated = true, perhaps_changed = true }
 
 --- The result of a command, as the service says it.

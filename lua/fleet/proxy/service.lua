@@ -11,7 +11,6 @@ local replies = require "fleet.proxy.replies"
 local routes = require "fleet.proxy.routes"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
-local transport = require "fleet.signing.transport"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -21,13 +20,11 @@ local floor = math.floor
 local largest_command = 4096 -- bytes of its body
 local telemetry = "create_fleet_telemetry_config"
 
---- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil,
---- audit_waits = whether that may wait, audit_again = of an audit that knows most of a line before: function(entry) →
---- write(seconds, wall, tail) for the same entry at other times, and the tail; or nil }
+--- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil }
 function M.new(options)
   return setmetatable({
-    clients = options.clients, timeout = options.timeout, audit = options.audit, audit_waits = options.audit_waits,
-    audit_again = options.audit and options.audit_again, queue = queues.new(options.limits), metrics = metrics.new(), tellers = {},
+    clients = options.clients, timeout = options.timeout, audit = options.audit, queue = queues.new(options.limits),
+    metrics = metrics.new(),
   }, M)
 end
 
@@ -183,12 +180,6 @@ local function refuse_text(raised)
   return text
 end
 
--- begun: of a command that was sent already, or nil.
-local function perform(row, begun, car, ...)
-  if begun then return pcall(transport.go_on, row, begun, car, ...) end
-  return pcall(car[row.method], car, ...)
-end
-
 local function send_command(call)
   local row = call.row
   local body = decoded(call)
@@ -197,37 +188,26 @@ local function send_command(call)
   local options = { timeout = math.max(call.deadline - tasks.now(), 0.001) }
   local ran, value, err
   if takes_params[row] then
-    ran, value, err = perform(row, call.begun, car, params_of(row, body), options)
+    ran, value, err = pcall(car[row.method], car, params_of(row, body), options)
   else
-    ran, value, err = perform(row, call.begun, car, options)
+    ran, value, err = pcall(car[row.method], car, options)
   end
-  if not ran and call.begun then error(value, 0) end -- it was sent, whatever is said of it
   if not ran then
     call.err = { kind = "invalid", outcome = "not_sent" }
     return { replies.error(400, "invalid_request", refuse_text(value), { ["x-fleet-outcome"] = "not_sent" }) }
   end
   call.err = err
   if err then return { replies.failure(err, true) } end
-  local status, headers, text = replies.command(value)
-  call.done_signed = value.via == "signed" and text == replies.done[3]
-  return { status, headers, text }
-end
-
---- The plan of a command that was sent, as core.plan gives it.
-function M:plan(call)
-  local row, car = call.row, self.clients:car(call.client, call.values.vin)
-  if not takes_params[row] then return core.plan(row.pointer, car) end
-  return core.plan(row.pointer, car, params_of(row, decoded(call)))
+  return { replies.command(value) }
 end
 
 local function in_turn(call)
   local queue, vin = call.service.queue, call.values.vin
-  if not call.begun and not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
+  if not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
     call.err = { kind = "busy", outcome = "not_sent" }
     return { too_many("other commands for this vehicle took all the time", 1) }
   end
   local ran, answer = pcall(send_command, call)
-  if call.begun then call.begun.queued = false end
   queue:leave(vin)
   if not ran then error(answer, 0) end
   return answer
@@ -310,53 +290,9 @@ function M:tell(call, status, err, seconds, wall)
   if self.audit then self.audit(entry_of(call, status, outcome, kind, seconds, wall)) end
 end
 
--- told: a call.
-local function entry_teller(self)
-  local metrics_of, audit = self.metrics, self.audit
-  return function(seconds, wall, call)
-    metrics_of:done(seconds)
-    if audit then audit(entry_of(call, 200, "done", "", seconds, wall)) end
-    metrics_of.usual_answered = metrics_of.usual_answered + 1
-  end
-end
-
-local function line_teller(self, write)
-  local metrics_of = self.metrics
-  return function(seconds, wall, tail)
-    metrics_of:done(seconds)
-    write(seconds, wall, tail)
-    metrics_of.usual_answered = metrics_of.usual_answered + 1
-  end
-end
-
-local function kept(self, key, make, write)
-  local tell = self.tellers[key]
-  if not tell then
-    tell = make(self, write)
-    self.tellers[key] = tell
-  end
-  return tell
-end
-
---- The function that counts commands like that of the call, which are done and answered with 200, and writes them down:
---- fn(seconds, wall, told), and what to tell it.
-function M:teller(call)
-  local again, write, tail = self.audit_again, nil, nil
-  if again then write, tail = again(entry_of(call, 200, "done", "", 0, 0)) end
-  if not write then return kept(self, false, entry_teller), call end
-  return kept(self, write, line_teller, write), tail
-end
-
 local kinds_of_refusal = { [403] = "forbidden", [404] = "not_found", [429] = "rate_limited" }
 
--- What was decided before of a command that was sent already.
-local function recall(call)
-  check_route(call)
-  call.client = call.begun.client
-end
-
 local function refusal_of(call)
-  if call.begun then return recall(call) end
   for _, check in ipairs(checks) do
     local status, headers, body = check(call)
     if status then return { status, headers, body } end
@@ -364,30 +300,27 @@ local function refusal_of(call)
 end
 
 --- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil; digest: of it;
---- from: whose peer() tells the caller's address, or nil; begun: where its command was sent already (fleet.proxy.usual), and
---- from:fields() tells the request. Runs in a task. Returns status, headers, body, and the call.
-function M:handle(caller, asked, token, digest, from, begun)
-  local began = begun and begun.began or tasks.now()
+--- from: whose peer() gives the caller's address, or nil. Runs in a task. Returns status, headers, body.
+function M:handle(caller, asked, token, digest, from)
+  local began = tasks.now()
   local call = {
-    service = self, caller = caller, asked = asked or from:fields(), token = token, digest = digest, from = from, began = began,
-    deadline = began + self.timeout, begun = begun, done_signed = nil,
+    service = self, caller = caller, asked = asked, token = token, digest = digest, from = from, deadline = began + self.timeout,
     account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, source = nil, -- room for what will be known
   }
-  asked = call.asked
   call.account, call.path = account_of(asked)
   local answer = refusal_of(call)
   local command = call.row and call.row.flags.command
   if answer then
     if command then call.err = { kind = kinds_of_refusal[answer[1]] or "invalid", outcome = "not_sent" } end
   else
-    local key = call.row.write and not begun and asked.headers["idempotency-key"]
+    local key = call.row.write and asked.headers["idempotency-key"]
     answer = key and first_result(call, key) or act(call)
   end
   if command then
     local now, wall = tasks.loop.clock()
     self:tell(call, answer[1], call.err, now - began, wall)
   end
-  return answer[1], answer[2], answer[3], call
+  return answer[1], answer[2], answer[3]
 end
 
 return M

@@ -112,31 +112,15 @@ local function not_sent(err, kind)
   return nil, err, kind
 end
 
--- A message that was signed and sent before its call was looked at, and of which the reply has come.
-local function begun_call(call, begun)
-  local sub = envelope_call(call, begun.request, not call.write)
-  sub.token, sub.expires, call.begun = begun.token, begun.began + lifetime - 1, nil
-  call.counter_drawn, call.envelope_call = true, sub
-  call.answered, call.answered_wall = begun.answered, begun.answered_wall
-  return sub, begun.id, begun.session
-end
-
 local function exchange(call, slot, now, wall)
-  local begun = call.begun
-  local sub, id, session
-  if begun then
-    sub, id, session = begun_call(call, begun)
-    if begun.read then return answered(call, slot, session, begun.value, begun.err, begun.kind) end
-  else
-    local clear, refused, why = turn.cleared(call)
-    if not clear then return not_sent(refused, why) end
-    if call.pause then return nil end
-    sub, id, session = sign(call, slot, now, wall)
-    if not sub then return not_sent(id, session) end
-    session_pool.signed(slot, call.visit)
-  end
+  local clear, refused, why = turn.cleared(call)
+  if not clear then return not_sent(refused, why) end
+  if call.pause then return nil end
+  local sub, id, session = sign(call, slot, now, wall)
+  if not sub then return not_sent(id, session) end
+  session_pool.signed(slot, call.visit)
   call.counter_drawn, call.envelope_call = true, sub
-  local bytes, err, kind = retry.perform(sub, begun and begun.reply)
+  local bytes, err, kind = retry.perform(sub)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
@@ -159,11 +143,7 @@ local function visit(call, act)
   local turns, real, now, wall = call.turns, call.real, call.now, call.wall
   if tasks.turns() ~= turns then turns, real, now, wall = tasks.turns(), tasks.times() end
   local deadline = now + math.max(call.deadline - real, 0)
-  local begun = call.begun
-  local slot, inside, kind = begun and begun.slot, begun, nil
-  if begun then begun.inside = false else
-    slot, inside, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
-  end
+  local slot, inside, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
   if not slot then return not_sent(inside, kind) end
   call.visit = inside
   local ran, value, err, why = pcall(at_the_time, act, call, slot, turns, now, wall)

@@ -45,7 +45,7 @@ local function perform_signed(call)
   if not call.context.obedient[call.id] and not core.is_vin(call.id) then
     return failure.new(call, "unsupported", "a signed command needs the VIN, not an id")
   end
-  local value, err, kind = (call.begun and calls.continued or calls.guarded)(call, command.perform)
+  local value, err, kind = calls.guarded(call, command.perform)
   if not err then call.context.obedient[call.id] = true end
   return value, err, kind
 end
@@ -111,14 +111,6 @@ local function perform(row, rules, handle, request, ...)
   local transport, why = choose(call, rule_of(row, rules, call.context))
   if not transport then return calls.ended(call, failure.new(call, "unsupported", why)) end
   return calls.ended(call, travel(call, transport))
-end
-
---- Goes on with a command whose message was signed and sent before its call was looked at, when the reply has come (begun: see
---- fleet.signing.command).
-function M.go_on(row, begun, car, ...)
-  local call = state.new(row, core.plan(row.pointer, car, ...), car)
-  call.begun, call.token_kind = begun, begun.token_kind
-  return calls.ended(call, travel(call, "signed"))
 end
 
 --- The method of a command row.

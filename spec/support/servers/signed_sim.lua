@@ -6,6 +6,7 @@
 --   sim:expire()  all access tokens                               sim.on_run(vin, name)  is called for each of them
 --   signed_sim.raw(proxy, lines, body)       one request, outside of tasks → { status, headers, body } or nil
 --   signed_sim.raw_in_task(proxy, lines, body)
+--   signed_sim.on_connection(proxy, act)     act(connection, ask) on one connection that is kept
 --   signed_sim.curl(arguments)               → status as text, body
 --   signed_sim.wait(condition, seconds)      turns the loop until it holds
 
@@ -151,6 +152,13 @@ function M.pipeline(proxy, bytes, count)
     local replies = { miniclient.exchange(connection, bytes) }
     for i = 2, count do replies[i] = miniclient.exchange(connection, "") end
     return replies
+  end, turn_loop)
+end
+
+--- act(connection, ask) on one connection that is kept: ask(lines, body) → { status, headers, body }. What act returns.
+function M.on_connection(proxy, act)
+  return connected(proxy, function(connection)
+    return act(connection, function(lines, body) return miniclient.exchange(connection, bytes_of(lines, body)) end)
   end, turn_loop)
 end
 

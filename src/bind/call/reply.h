@@ -14,10 +14,6 @@ struct reply {
 };
 
 extern const struct box_type reply_type;
-struct request;
-/* Pushes the value of a good reply to a request; false: core.result says what it is instead, and whatever may
- * stand on the stack. */
-bool push_good_value(lua_State *L, const struct request *request, const struct http_response *r);
 const char *failure_name(enum http_failure failure); /* "ok", "connect", ... */
 
 #endif

@@ -187,7 +187,9 @@ static void give_back(lua_State *L) {
   box_spare(L, 2);
 }
 
-bool push_good_value(lua_State *L, const struct request *request, const struct http_response *r) {
+/* Pushes the value of a good reply to a request. False: the reply is not good; the stack may hold anything.
+ */
+static bool push_good_value(lua_State *L, const struct request *request, const struct http_response *r) {
   struct exchange x = exchange_of(request, r);
   struct err e;
   err_clear(&e);

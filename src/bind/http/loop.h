@@ -46,15 +46,6 @@ void refuse_interruptions(lua_State *L); /* raises where it may interrupt the ru
 double untaken_seconds(const struct untaken *u);
 void untaken_told(struct untaken *u); /* a turn has begun */
 
-struct sending { /* of a written request: the loop, its waiter and the settings stand at these indexes */
-  int loop, waiter, settings;
-  const char *base, *authorization;
-  double timeout;
-};
-struct request;
-/* Starts it; false: nothing was sent. */
-bool loop_send(lua_State *L, const struct sending *s, const struct request *request, struct err *e);
-
 int loop_l_submit(lua_State *L), loop_l_read(lua_State *L), loop_l_submit_raw(lua_State *L);
 int loop_l_sleep(lua_State *L), loop_l_next_at(lua_State *L), loop_l_due(lua_State *L);
 int loop_l_untaken(lua_State *L), loop_l_taken(lua_State *L);

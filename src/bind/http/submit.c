@@ -162,14 +162,6 @@ static void fill(lua_State *L, struct outgoing *o, const struct request *request
   o->r.url = address(L, o, base, &request->target);
 }
 
-bool loop_send(lua_State *L, const struct sending *s, const struct request *request, struct err *e) {
-  struct outgoing o;
-  luaL_checktype(L, s->waiter, LUA_TTABLE);
-  fill(L, &o, request, s->base, s->authorization, s->settings);
-  o.r.timeout = s->timeout;
-  return start_for(L, s->loop, s->waiter, &o, e);
-}
-
 /* loop:submit(waiter, request, base, authorization line or nil, settings, timeout, sink or nil) -> true, or
  * nil, err, kind */
 int loop_l_submit(lua_State *L) {

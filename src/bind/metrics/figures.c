@@ -72,54 +72,7 @@ static int l_histogram(lua_State *L) {
   return 2;
 }
 
-/* ---- lines ---- */
-
-enum { LONGEST_LINE = 1024, DIGITS = 20 };
-
-struct line {
-  char text[LONGEST_LINE + 2 * DIGITS + 2];
-  size_t size;
-};
-
-static void add(struct line *l, struct bytes text) {
-  memcpy(l->text + l->size, text.data, text.size);
-  l->size += text.size;
-}
-
-static void add_whole(struct line *l, uint64_t value, int least) {
-  char digits[DIGITS];
-  int count = 0;
-  for (; value || count < least; value /= 10) digits[DIGITS - ++count] = (char)('0' + value % 10);
-  add(l, (struct bytes){(const unsigned char *)digits + DIGITS - count, (size_t)count});
-}
-
-/* A clock that was set back is no reason to write nothing. */
-static uint64_t milliseconds(lua_State *L, int index) {
-  double value = floor(luaL_checknumber(L, index) * 1000 + 0.5);
-  return value >= 0 && value < 1e15 ? (uint64_t)value : 0;
-}
-
-/* core.timed_line(before, seconds, between, wall, after) -> text: the three texts, between them the whole
- * milliseconds that it took, and the moment in seconds with three decimals. */
-static int l_timed_line(lua_State *L) {
-  struct line l;
-  struct bytes before = check_bytes(L, 1), between = check_bytes(L, 3), after = check_bytes(L, 5);
-  uint64_t took = milliseconds(L, 2), moment = milliseconds(L, 4);
-  luaL_argcheck(L, before.size + between.size + after.size <= LONGEST_LINE, 1, "too long");
-  l.size = 0;
-  add(&l, before);
-  add_whole(&l, took, 1);
-  add(&l, between);
-  add_whole(&l, moment / 1000, 1);
-  l.text[l.size++] = '.';
-  add_whole(&l, moment % 1000, 3);
-  add(&l, after);
-  lua_pushlstring(L, l.text, l.size);
-  return 1;
-}
-
 void open_figures(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"histogram", l_histogram}, {"timed_line", l_timed_line}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"histogram", l_histogram}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

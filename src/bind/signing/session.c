@@ -161,8 +161,6 @@ static const luaL_Reg session_methods[] = {{"handshake", session_l_handshake},
                                            {"handshake_request", session_l_handshake_request},
                                            {"sign_request", session_l_sign_request},
                                            {"read", session_l_read},
-                                           {"send", session_l_send},
-                                           {"take", session_l_take},
                                            {NULL, NULL}};
 void open_sessions(lua_State *L) {
   box_define(L, &session_type);

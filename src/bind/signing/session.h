@@ -28,7 +28,5 @@ int session_l_sign_request(lua_State *L);
 int session_l_accept(lua_State *L);
 int session_l_open(lua_State *L);
 int session_l_read(lua_State *L);
-int session_l_send(lua_State *L);
-int session_l_take(lua_State *L);
 
 #endif

@@ -122,10 +122,9 @@ static int push_other_answer(lua_State *L, bool resynced) {
   return 3;
 }
 
-/* Of the session at index 1. done: where nothing but a command that was done is asked for, set in place of a
- * result that is pushed. */
+/* Of the session at index 1. */
 static int push_read(lua_State *L, struct bytes in, struct bytes id, double now,
-                     const struct request *command, bool *done) {
+                     const struct request *command) {
   struct err e;
   err_clear(&e);
   struct answer a;
@@ -142,9 +141,7 @@ static int push_read(lua_State *L, struct bytes in, struct bytes id, double now,
                            a.status <= STATUS_ERROR ? a.status : STATUS_ERROR};
   if (!command) return push_data(L, &f, &e);
   if (!answer_read(&f, &e)) return push_refusal(L, command, a.authenticated, &e);
-  if (!done) return push_done(L, true, "", a.authenticated);
-  *done = true;
-  return 0;
+  return push_done(L, true, "", a.authenticated);
 }
 
 /* session:read(bytes, id, now, command) -> the result of the command, of which nobody may know any more, or
@@ -155,39 +152,7 @@ int session_l_read(lua_State *L) {
   struct bytes in = check_bytes(L, 2), id = check_bytes(L, 3);
   double now = luaL_checknumber(L, 4);
   const struct request *command = lua_isnoneornil(L, 5) ? NULL : box_check(L, 5, &request_type);
-  int values = push_read(L, in, id, now, command, NULL);
+  int values = push_read(L, in, id, now, command);
   if (command && values == 1) request_spare(L, 5);
   return values;
-}
-
-/* session:take(reply, envelope, id, now, command) -> true, status, seconds: the command was done, and nobody
- * may know of reply and envelope any more; false: the reply is none of which session:read was asked; or nil,
- * and what session:read gives for it: value, err, kind. */
-int session_l_take(lua_State *L) {
-  check_session(L);
-  const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
-  const struct request *envelope = box_check(L, 3, &request_type), *command = box_check(L, 6, &request_type);
-  struct bytes id = check_bytes(L, 4);
-  double now = luaL_checknumber(L, 5);
-  bool done = false;
-  int status = r->status;
-  double seconds = r->seconds;
-  lua_settop(L, 6);
-  luaL_checkstack(L, 20, "answer");
-  if (!push_good_value(L, envelope, r)) {
-    lua_pushboolean(L, false);
-    return 1;
-  }
-  int values = push_read(L, check_bytes(L, -1), id, now, command, &done);
-  if (!done) {
-    lua_pushnil(L);
-    lua_insert(L, -1 - values);
-    return 1 + values;
-  }
-  box_spare(L, 3);
-  box_spare(L, 2);
-  lua_pushboolean(L, true);
-  lua_pushinteger(L, status);
-  lua_pushnumber(L, seconds);
-  return 3;
 }

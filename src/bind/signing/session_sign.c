@@ -253,29 +253,3 @@ int session_l_sign_request(lua_State *L) {
   double now = luaL_checknumber(L, 4);
   return push_signed_request(L, row, now, &e) ? 2 : push_not_sent(L, &e);
 }
-
-enum { SEND_REPEATABLE = 5, SEND_LOOP, SEND_WAITER, SEND_BASE, SEND_LINE, SEND_SETTINGS, SEND_SECONDS };
-
-/* session:send(command, row, now, whether it may be repeated, loop, waiter, base address, authorization line,
- * settings, seconds) -> the request that carries it, and is on its way; id. Nothing where a handshake comes
- * first or it cannot be signed or sent: nothing was sent then. */
-int session_l_send(lua_State *L) {
-  struct err e;
-  err_clear(&e);
-  const struct session_box *h = check_session(L);
-  const struct row *row = row_at(L, 3);
-  double now = luaL_checknumber(L, 4);
-  struct sending s = {SEND_LOOP,
-                      SEND_WAITER,
-                      SEND_SETTINGS,
-                      luaL_checkstring(L, SEND_BASE),
-                      luaL_checkstring(L, SEND_LINE),
-                      luaL_checknumber(L, SEND_SECONDS)};
-  lua_settop(L, SEND_SECONDS);
-  luaL_checkstack(L, 20, "request");
-  if (session_due(h->session, lua_toboolean(L, SEND_REPEATABLE), now)) return 0;
-  if (!push_signed_request(L, row, now, &e)) return 0;
-  if (!loop_send(L, &s, box_check(L, SEND_SECONDS + 1, &request_type), &e)) return 0;
-  lua_settop(L, SEND_SECONDS + 2);
-  return 2;
-}

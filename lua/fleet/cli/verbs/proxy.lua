@@ -82,7 +82,7 @@ local function run(context, line)
   local given = options.given(context.environment, takes, line.options)
   proxy_options.collect_in_steps()
   local kept = { metrics = require("fleet").metrics.prometheus() }
-  kept.audit, kept.reopen, kept.audit_again = proxy_options.audit(context.environment, given.audit)
+  kept.audit, kept.reopen = proxy_options.audit(context.environment, given.audit)
   local made, err, kind = proxy_options.options(context, given, kept)
   if not made then return nil, err, kind end
   local proxy

@@ -1,40 +1,21 @@
--- Commands that go the short way (fleet.proxy.usual): what a caller is told is what the long way tells, and rule R1 holds for every
--- fault that meets a command which was begun on it.
+-- Commands that repeat an earlier one, on warm sessions: each is decided anew, counted once, and carried out at most once whatever
+-- fault it meets; whatever is raised on the way, nothing stays held.
 local command = require "fleet.signing.command"
 local core = require "fleet.core"
 local faults = require "fleet.sim.faults"
 local fleet = require "fleet"
 local lifetime = require "fleet.call.lifetime"
 local proxies = require "fleet.proxy"
+local process = require "spec.support.harness.process"
 local routes = require "fleet.proxy.routes"
 local served = require "spec.support.servers.signed_sim"
 local tasks = require "fleet.async"
-local usual = require "fleet.proxy.usual"
 
--- The vehicle refuses, so that the reply is none of the usual ones; returns the function that ends that.
-local function faulty_answer(sim)
-  local service = sim.sim.service
-  local obey = service.obey
-  service.obey = function() return "cabin_overheat" end
-  return function() service.obey = obey end
-end
-
-describe("a usual command", function()
-  local sim, opened, begun, audited, count
-  local begin = usual.begin
-
-  setup(function()
-    usual.begin = function(...)
-      local is_begun = begin(...)
-      if is_begun then begun = begun + 1 end
-      return is_begun
-    end
-  end)
-
-  teardown(function() usual.begin = begin end)
+describe("a repeated command", function()
+  local sim, opened, audited, count
 
   before_each(function()
-    sim, opened, begun, audited, count = served.start(), {}, 0, {}, nil
+    sim, opened, audited, count = served.start(), {}, {}, nil
   end)
 
   after_each(function()
@@ -76,10 +57,9 @@ describe("a usual command", function()
     return proxy.service.metrics:text { waiting = 0, connections = 0, tokens = {} }
   end
 
-  it("is one that came before, and is answered, counted and written down as that was", function()
+  it("is answered, counted and written down as the first was", function()
     local proxy = open()
     local first, second = ask(proxy, "honk_horn"), ask(proxy, "honk_horn")
-    assert.equal(1, begun)
     assert.same({ 200, first.body, first.headers["content-type"] }, { second.status, second.body, second.headers["content-type"] })
     assert.same({ "honk_horn", "honk_horn" }, sim.ran)
     audited[1].time, audited[1].ms, audited[2].time, audited[2].ms = nil, nil, nil, nil
@@ -90,7 +70,7 @@ describe("a usual command", function()
     assert.matches('fleet_billed_total{class="command"} 3', count:text(), 1, true)
   end)
 
-  it("is one call with others of its client under way, and keeps it until the last of them has ended", function()
+  it("keeps its client open until the last call under way has ended", function()
     sim:close()
     local other, seen = "5YJ3FLEE9RF000002", {}
     sim = served.start { other }
@@ -114,7 +94,6 @@ describe("a usual command", function()
       if #seen == 1 then client:close() end
     end
     ask_both()
-    assert.equal(2, begun)
     for _, one in ipairs(seen) do assert.same({ true, true, one[3], one[3] }, one) end
     assert.is_true(seen[1][3] == 2 or seen[2][3] == 2)
     assert.same({ 0, 0, 0, 0 }, { context.under_way, first.users, proxy.in_flight, proxy.service.metrics.in_flight })
@@ -127,27 +106,10 @@ describe("a usual command", function()
     for _, percent in ipairs { 60, 60, 70 } do
       assert.equal(200, ask(proxy, "set_charge_limit", ('{"percent":%d}'):format(percent)).status)
     end
-    assert.equal(1, begun)
     assert.same({ "set_charge_limit", "set_charge_limit" }, sim.ran) -- the second one had nothing to change
   end)
 
-  it("may be repeated where its own request says so, whatever another of its name says", function()
-    local schedule = '"days_of_week":"All","enabled":true,"start_enabled":false,"end_enabled":false,"lat":52.5,"lon":13.4}'
-    local with_id, without = '{"id":7,' .. schedule, "{" .. schedule
-    local proxy, client = open()
-    assert.equal(200, ask(proxy, "add_charge_schedule", with_id).status)
-    local methods, seen = getmetatable(core.context(client).sessions.infotainment[served.VIN].session).__index, {}
-    local send = methods.send
-    finally(function() methods.send = send end)
-    function methods.send(session, request, row, now, repeatable, ...)
-      seen[#seen + 1] = repeatable
-      return send(session, request, row, now, repeatable, ...)
-    end
-    for _, body in ipairs { with_id, without, without } do assert.equal(200, ask(proxy, "add_charge_schedule", body).status) end
-    assert.same({ true, false }, seen)
-  end)
-
-  it("is none with another secret, a key, a limit of calls, a secret in its body, or a user who tells who asks", function()
+  it("needs the secret again, counts for the limit of calls, and is not sent again with the same key", function()
     local proxy = open()
     ask(proxy, "honk_horn")
     assert.equal(401, ask(proxy, "honk_horn", nil, { secret = "a-secret-of-17-bytes" }).status)
@@ -157,14 +119,11 @@ describe("a usual command", function()
     local statuses = {}
     for i = 1, 3 do statuses[i] = ask(limited, "honk_horn").status end
     assert.same({ 200, 200, 429 }, statuses)
-    for _ = 1, 2 do ask(open(), "speed_limit_activate", '{"pin":"1234"}') end
-    assert.equal(0, begun)
   end)
 
-  it("is forgotten with the options that allowed it", function()
+  it("is refused after a reload that no longer allows it", function()
     local proxy, client = open()
     for _ = 1, 2 do ask(proxy, "honk_horn") end
-    assert.equal(1, begun)
     local closes = client.close
     assert.is_function(closes)
     assert(proxy:reload {
@@ -172,10 +131,42 @@ describe("a usual command", function()
       callers = { one = { secret = "a-secret-of-16-bytes", rows = { "flash_lights" } } },
     })
     assert.equal(403, ask(proxy, "honk_horn").status)
-    assert.equal(1, begun)
   end)
 
-  it("is none on a connection that was there before a reload, though one was decided while it came", function()
+  it("of a removed caller is refused on a connection that was kept over the reload", function()
+    local proxy, client = open { callers = { one = { secret = "a-secret-of-16-bytes" }, two = { secret = "another-secret-of-25-bytes" } } }
+    local lines = {
+      "POST /api/1/vehicles/" .. served.VIN .. "/command/honk_horn HTTP/1.1", "Host: localhost",
+      "Authorization: Bearer a-secret-of-16-bytes", "Content-Type: application/json",
+    }
+    local statuses = served.on_connection(proxy, function(_, say)
+      local first = say(lines, "{}").status
+      assert(proxy:reload { client = client, listen = "127.0.0.1:0", callers = { two = { secret = "another-secret-of-25-bytes" } } })
+      return { first, say(lines, "{}").status }
+    end)
+    assert.same({ 200, 401 }, statuses)
+    assert.same({ "honk_horn" }, sim.ran)
+  end)
+
+  it("on a Unix socket is each time that of the user who asks", function()
+    local directory = process.temporary("peer")
+    finally(function() process.execute("rm -rf " .. process.quote(directory)) end)
+    local proxy = open {
+      listen = "unix:" .. directory .. "/socket", secret = false,
+      callers = { ["local"] = { rows = { "flash_lights" } }, one = { uid = 70001, rows = { "honk_horn" } } },
+    }
+    local lines = { "POST /api/1/vehicles/" .. served.VIN .. "/command/honk_horn HTTP/1.1", "Content-Type: application/json" }
+    local users, statuses, decide = { 70001, 70002, 70001 }, {}, proxy.admission.caller
+    for i, uid in ipairs(users) do
+      function proxy.admission.caller(admission, _, asked)
+        return decide(admission, { peer = function() return nil, uid end }, asked)
+      end
+      statuses[i] = served.raw(proxy, lines, "{}").status
+    end
+    assert.same({ 200, 403, 200 }, statuses)
+  end)
+
+  it("is decided by the options of a reload that came between its arrival and its task", function()
     local proxy, client = open { callers = { one = { secret = "a-secret-of-16-bytes-too" } } }
     local admission = proxy.admission
     local admits = admission.caller
@@ -190,7 +181,7 @@ describe("a usual command", function()
       return admits(...)
     end
     assert.equal(403, ask(proxy, "honk_horn", nil, { secret = "a-secret-of-16-bytes-too" }).status)
-    assert.same({ 0, 0 }, { begun, #sim.ran })
+    assert.equal(0, #sim.ran)
     assert.equal(200, ask(proxy, "flash_lights", nil, { secret = "a-secret-of-16-bytes-too" }).status)
   end)
 
@@ -201,7 +192,7 @@ describe("a usual command", function()
     assert(proxy:reload { client = client, listen = "127.0.0.1:0", secret = "a-secret-of-16-bytes" })
     assert.is_true(core.context(second).closed)
     for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
-    assert.same({ 2, 4 }, { begun, #sim.ran })
+    assert.equal(4, #sim.ran)
   end)
 
   for _, what in ipairs { "audit", "metrics" } do
@@ -213,8 +204,7 @@ describe("a usual command", function()
       end
       local proxy = open({ audit = what == "audit" and waits or nil }, { metrics = what == "metrics" and waits or nil })
       for _ = 1, 3 do assert.equal(200, ask(proxy, "honk_horn").status) end
-      assert.equal(2, begun)
-      assert.is_true(inside >= 3)
+        assert.is_true(inside >= 3)
       assert.equal(0, outside)
     end)
   end
@@ -226,11 +216,9 @@ describe("a usual command", function()
     sim.sim.service.obey = function() return "cabin_overheat" end
     local reply = ask(proxy, "charge_port_door_open")
     sim.sim.service.obey = vehicle_says
-    assert.equal(2, begun)
     assert.same({ result = false, reason = "cabin_overheat" }, core.json_decode(reply.body).response)
     assert.same({ "refused", "refused" }, { audited[3].outcome, audited[3].kind })
     assert.equal(200, ask(proxy, "charge_port_door_open").status)
-    assert.equal(3, begun)
   end)
 
   it("that ends in a mistake of ours is unknown, and holds nothing", function()
@@ -241,7 +229,7 @@ describe("a usual command", function()
     meter.pending = nil -- counting raises, before anything was given back
     local reply = ask(proxy, "honk_horn")
     meter.pending = pending
-    assert.same({ 500, "unknown", 2 }, { reply.status, reply.headers["x-fleet-outcome"], begun })
+    assert.same({ 500, "unknown" }, { reply.status, reply.headers["x-fleet-outcome"] })
     assert.is_false(proxy.service.queue:is_busy(served.VIN))
     assert.same({ 0, 0, 0 }, { proxy.in_flight, proxy.service.metrics.in_flight, core.context(client).under_way })
     assert.equal(200, ask(proxy, "honk_horn").status)
@@ -249,7 +237,7 @@ describe("a usual command", function()
   end)
 
   it("after which the counters could not be written is unknown, and holds nothing", function()
-    local proxy, client = open({ audit_waits = false })
+    local proxy, client = open()
     for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
     local context = core.context(client)
     local after_call, raised = lifetime.after_call, 0
@@ -260,7 +248,7 @@ describe("a usual command", function()
     context.meter.written = -math.huge
     local reply = ask(proxy, "honk_horn")
     lifetime.after_call = after_call
-    assert.same({ 500, "unknown", 2, 1 }, { reply.status, reply.headers["x-fleet-outcome"], begun, raised })
+    assert.same({ 500, "unknown", 1 }, { reply.status, reply.headers["x-fleet-outcome"], raised })
     assert.same({ 0, 0, 0, 0 }, { proxy.in_flight, proxy.service.metrics.in_flight, context.under_way, proxy.service.clients.users })
     assert.equal(200, ask(proxy, "honk_horn").status)
     assert.equal(4, #sim.ran)
@@ -268,80 +256,44 @@ describe("a usual command", function()
 
   it("of which the audit cannot be told is counted as what its caller is told", function()
     local fails = false
-    local proxy = open { audit_waits = false, audit = function() if fails then error("no room", 0) end end }
+    local proxy = open { audit = function() if fails then error("no room", 0) end end }
     for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
     fails = true
     assert.equal(500, ask(proxy, "honk_horn").status)
-    assert.equal(2, begun)
     assert.matches('fleet_proxy_commands_total{outcome="done",kind=""} 3', text_of(proxy), 1, true)
     assert.matches('fleet_proxy_requests_total{status="200"} 2', text_of(proxy), 1, true)
     assert.matches('fleet_proxy_requests_total{status="500"} 1', text_of(proxy), 1, true)
   end)
 
-  -- Where something may be raised between the reply of a command that turns out not to be usual and the end of its call.
+  -- Where something may be raised while a command is under way.
   local mistakes = {
-    ["when its request is read again"] = function(proxy)
-      local go_on = proxy.go_on
-      function proxy.go_on(self, request, known, begun_command)
-        proxy.go_on = nil
-        local unread = { fields = function() error("not enough memory", 0) end }
-        function unread.respond(_, ...) return request:respond(...) end
-        return go_on(self, unread, known, begun_command)
-      end
-    end,
     ["when its route is found"] = function() return routes, "find" end,
     ["when its vehicle is found"] = function(proxy) return proxy.service.clients, "car" end,
     ["when its call is planned"] = function() return core, "plan" end,
-    ["when its task is made"] = function() return tasks, "spawn" end,
-    ["when its call goes on"] = function() return command, "perform" end,
+    ["when its call is performed"] = function() return command, "perform" end,
+    ["when there is no memory for its place in the queue"] = function(proxy) return proxy.service.queue, "enter" end,
   }
 
   for where, mistake in pairs(mistakes) do
-    it("that turns out not to be one, and ends in a mistake " .. where .. ", is unknown and holds nothing", function()
-      local proxy, client = open({ audit_waits = false })
-      local context, users = core.context(client), 0
-      local enter, leave = tasks.enter, tasks.leave
+    it("that ends in a mistake " .. where .. " is answered with 500 and holds nothing", function()
+      local proxy, client = open()
+      local context = core.context(client)
       for _ = 1, 2 do assert.equal(200, ask(proxy, "charge_port_door_open").status) end
       local table_of, name = mistake(proxy)
-      local right, raised = table_of and table_of[name], 0
-      local answer = faulty_answer(sim)
-      tasks.enter = function() users = users + 1; return enter() end
-      tasks.leave = function(...) users = users - 1; return leave(...) end
-      local before = usual.begin
-      usual.begin = function(...)
-        if right then
-          table_of[name] = function()
-            raised, table_of[name] = raised + 1, right
-            error("not enough memory", 0)
-          end
-        end
-        return before(...)
+      local right, raised = table_of[name], 0
+      table_of[name] = function()
+        raised, table_of[name] = raised + 1, right
+        error("not enough memory", 0)
       end
       local reply = ask(proxy, "charge_port_door_open")
-      usual.begin, tasks.enter, tasks.leave = before, enter, leave
-      if right then table_of[name] = right end
-      answer()
-      assert.same({ 500, "unknown", 2 }, { reply.status, reply.headers["x-fleet-outcome"], begun })
-      assert.equal(right and 1 or 0, raised)
+      table_of[name] = right
+      assert.same({ 500, "unknown", 1 }, { reply.status, reply.headers["x-fleet-outcome"], raised })
       assert.is_false(proxy.service.queue:is_busy(served.VIN))
-      assert.same({ 0, 0, 0, 0, 0 }, {
-        proxy.in_flight, proxy.service.metrics.in_flight, context.under_way, proxy.service.clients.users, users,
-      })
+      assert.same({ 0, 0, 0, 0 }, { proxy.in_flight, proxy.service.metrics.in_flight, context.under_way, proxy.service.clients.users })
       for _, slot in pairs(context.sessions) do assert.equal(0, slot[served.VIN] and slot[served.VIN].users or 0) end
       assert.equal(200, ask(proxy, "charge_port_door_open").status)
     end)
   end
-
-  it("for which there is no place in the queue's memory is not sent, and holds nothing", function()
-    local proxy, client = open()
-    for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
-    proxy.service.queue.enter_free = function() error("not enough memory", 0) end
-    local ran = pcall(ask, proxy, "honk_horn")
-    proxy.service.queue.enter_free = nil
-    assert.same({ 2, 0, 0 }, { #sim.ran, core.context(client).under_way, proxy.in_flight }, ran)
-    assert.equal(200, ask(proxy, "honk_horn").status)
-    assert.equal(3, #sim.ran)
-  end)
 
   it("is passed on with the caller's token, and its 401 is the service's", function()
     local proxy = open({ pass_through = true, secret = false }, { token = "unused" })
@@ -349,7 +301,7 @@ describe("a usual command", function()
     for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn", nil, { secret = token }).status) end
     sim:expire()
     local reply = ask(proxy, "honk_horn", nil, { secret = token })
-    assert.same({ 401, 2, 2 }, { reply.status, begun, #sim.ran })
+    assert.same({ 401, 2 }, { reply.status, #sim.ran })
   end)
 
   it("that is refused for its token is signed anew where a new one comes after its message's life", function()
@@ -373,7 +325,7 @@ describe("a usual command", function()
     end
     local reply = ask(proxy, "honk_horn")
     oauth.token, fleet.loop.clock = gives, clock
-    assert.same({ 200, 2, 3 }, { reply.status, begun, #sim.ran })
+    assert.same({ 200, 3 }, { reply.status, #sim.ran })
   end)
 
   local forms = {
@@ -397,7 +349,6 @@ describe("a usual command", function()
           sim:fault(fault, 1, options)
           local reply = ask(proxy, name, body)
           local outcome, done = reply.headers["x-fleet-outcome"], #sim.ran
-          assert.is_true(begun >= 2)
           assert.is_true(done <= (name == "honk_horn" and 1 or 3), "done " .. done .. " times")
           assert.equal(outcome == "unknown" and "unknown" or audited[3].outcome, audited[3].outcome)
           if reply.status == 200 and core.json_decode(reply.body).response.result then assert.is_true(done >= 1) end
