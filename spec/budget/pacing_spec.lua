@@ -39,11 +39,20 @@ describe("a bucket", function()
   it("is the same after it was text, and full where the text says nothing", function()
     local state = bucket.rest(bucket.take(bucket.full(30, 1773136800.125), 1773136800.125), 1773136801, 17)
     assert.same(state, bucket.decode(bucket.encode(state), 30, 1773136801))
-    for _, text in ipairs { "", "x", "1 2", "1 2 3 4", "nan 1 2" } do
+    for _, text in ipairs { "", "x", "1 2", "1 2 3 4 5", "nan 1 2" } do
       assert.same(bucket.full(30, 1000), bucket.decode(text, 30, 1000))
     end
     assert.same(bucket.full(30, 1000), bucket.decode("0 999999999000 30000", 30, 1000)) -- a clock that is years ahead
     assert.equal(5, bucket.decode("0 1000 30000", 5, 1000).most)
+    assert.equal(1050, bucket.decode("0 1050000 30000", 30, 1000).at) -- as an earlier version wrote it
+  end)
+
+  it("rests no longer than was asked, where a process reads it whose clock is behind", function()
+    local asked = bucket.encode(bucket.rest(bucket.full(30, 5000), 5000, 50))
+    assert.near(50, select(2, bucket.take(bucket.decode(asked, 30, 5000), 5000)), 1e-9)
+    assert.near(50, select(2, bucket.take(bucket.decode(asked, 30, 1400), 1400)), 1e-9)
+    local used = bucket.encode(bucket.take(bucket.full(30, 5000), 5000))
+    assert.near(0, select(2, bucket.take(bucket.decode(used, 30, 1400), 1400)), 1e-9)
   end)
 end)
 
@@ -152,6 +161,25 @@ describe("pacing", function()
     assert(other:vehicle_data {})
     assert.near(30, select(2, other:vehicle_data({}, { timeout = 1 })).retry_after, 0.1)
   end)
+
+  for _, jump in ipairs { -3 * 365 * 86400, -3600, 3600, 3 * 365 * 86400 } do
+    it(("waits as long when the wall clock is set by %d s"):format(jump), function()
+      local refuse = true
+      local function answer()
+        if not refuse then return seam.answer(online) end
+        return { status = 429, headers = { ["Retry-After"] = "90" }, body = "Retry in 90 seconds" }
+      end
+      local car = seam.car(answer, { pacing = {} })
+      local other = seam.car({ online }, { pacing = {} })
+      asleep_at(3, other)
+      car:vehicle_data {}
+      refuse = false
+      time.advance(10)
+      time.jump(jump)
+      assert.near(80, select(2, car:vehicle_data {}).retry_after, 0.1)
+      assert.near(10, asleep_at(1, other), 0.1)
+    end)
+  end
 
   it("does nothing without the option", function()
     local car, requests = seam.car({ { status = 429, headers = { ["retry-after"] = "90" }, body = "" }, online })

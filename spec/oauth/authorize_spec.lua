@@ -2,6 +2,7 @@ local core = require "fleet.core"
 local form_of = require "probe_oauth"
 local accounts = require "spec.support.fixtures.accounts"
 local login = require "fleet.oauth.authorize"
+local stores = require "spec.support.fixtures.stores"
 local memory = require("fleet.store").memory
 local tokens = require "fleet.oauth.tokens"
 
@@ -216,6 +217,24 @@ describe("signing in", function()
     clock.advance(600)
     assert.equal("state_used", select(2, login.authorize(account, callback(pending), pending)).reason)
   end)
+
+  for _, jump in ipairs { -3600, 3600, 20 * 365 * 86400 } do
+    it(("waits as long when the wall clock is set by %d s meanwhile"):format(jump), function()
+      local path = stores.directory()
+      account.store = assert(require("fleet.store").file(path, { clock = clock.read }))
+      local _, pending = begin()
+      clock.wall = clock.wall + jump
+      clock.advance(599)
+      assert.is_true(login.authorize(account, callback(pending), pending))
+      _, pending = begin()
+      server.code = "good-code"
+      clock.wall = clock.wall - jump
+      clock.advance(600)
+      assert.equal("state_used", select(2, login.authorize(account, callback(pending), pending)).reason)
+      account.store:close()
+      stores.remove(path)
+    end)
+  end
 
   it("says so when the store cannot keep the state", function()
     account.store = { put = function() return nil, core.err { kind = "store", message = "full" }, "store" end }

@@ -550,6 +550,34 @@ describe("tokens", function()
     assert.equal("a2", tokens.access(account, "user"))
   end)
 
+  for _, jump in ipairs { -1e8, -3600, 3600, 1e8 } do
+    it(("ages a token read from the store by the monotonic clock, when the wall clock is set by %d s"):format(jump), function()
+      clock.advance(800)
+      local restarted = again()
+      assert.equal("a1", tokens.access(restarted, "user"))
+      clock.wall = clock.wall + jump
+      clock.advance(27000)
+      assert.equal("a1", tokens.access(restarted, "user"))
+      assert.equal(1000, tokens.info(restarted).user.expires_in)
+      assert.equal(1, #server.requests)
+      clock.advance(1000)
+      assert.equal("a2", tokens.access(restarted, "user"))
+    end)
+  end
+
+  it("takes a token for expired that had when the process read it", function()
+    clock.mono, clock.wall = 5, clock.wall + 40000
+    assert.equal("a2", tokens.access(again(), "user"))
+  end)
+
+  it("tries the previous token for a day by the monotonic clock, whatever the wall clock", function()
+    tokens.refresh(account)
+    clock.wall = clock.wall + 1e8
+    server.newest, server.before = "r1", nil
+    assert.is_true(tokens.refresh(account))
+    assert.equal("r1", server.field(4, "refresh_token"))
+  end)
+
   it("says that the clock was never set when TLS fails in 1970", function()
     clock.wall = 1000
     account.send = function() return accounts.failed("tls", false) end

@@ -50,6 +50,7 @@ static void keep_previous(struct token *t, const struct token *before, const str
   if (bytes_equal_secret(buf_bytes(&before->refresh), buf_bytes(&t->refresh))) return;
   copy(&t->previous, &before->refresh);
   t->previous_ends = made->now.wall + DAY;
+  t->previous_here = made->now.mono + DAY;
 }
 
 bool token_complete(struct token *t, const struct token *before, const struct token_made *made) {
@@ -58,7 +59,7 @@ bool token_complete(struct token *t, const struct token *before, const struct to
   if (kept) copy(&t->previous, &before->previous);
   if (before && !t->asked.size) copy(&t->asked, &before->asked);
   if (before && !kept) keep_previous(t, before, made);
-  t->previous_ends = kept ? before->previous_ends : t->previous_ends;
+  if (kept) t->previous_ends = before->previous_ends, t->previous_here = before->previous_here;
   t->saved_at = made->now.wall;
   t->refreshed_at = kept ? before->refreshed_at : made->now.wall;
   t->expires_at = made->lifetime > 0 ? made->now.wall + made->lifetime : 0;

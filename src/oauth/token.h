@@ -1,7 +1,8 @@
 /* The pair of tokens of one kind: what is kept of a reply, its ages, and what to do with it at a given time.
  *
- * Within a process an access token ages by the monotonic clock; the wall clock counts only across a restart,
- * and one that is earlier than the time of saving is not believed: then the token is tried. Which of two
+ * Within a process an access token ages by the monotonic clock, from when the process first read it; the wall
+ * clock counts only before that, and one that is earlier than the time of saving is not believed: then the
+ * token is tried. Which of two
  * pairs is newer is never asked of a clock: every exchange is made under a lease, and its order is the
  * lease's number.
  */
@@ -15,7 +16,8 @@ struct token {
   struct buf scope, asked;              /* granted as the reply said, asked for; words */
   double expires_at, saved_at, refreshed_at, previous_ends; /* UTC seconds, 0: not known */
   double order; /* of the exchange: greater is newer, 0: not known */
-  double ends; /* of the access token, by the monotonic clock; 0: another process saw it issued. Not stored */
+  /* By the monotonic clock, 0: not known; not stored. Of the access token, and of the one before. */
+  double ends, previous_here;
 };
 
 struct now {
@@ -41,6 +43,10 @@ struct token_made { /* how a pair was got */
  * used, or NULL. False: out of memory. */
 bool token_complete(struct token *t, const struct token *before, const struct token_made *made);
 
+/* Of a token that was read from a store: when the access token ends by the monotonic clock, once the wall
+ * clock has told how long it still lives. */
+void token_begin(struct token *t, const struct now *now);
+
 /* ---- decisions: token_choice.c ---- */
 
 enum token_choice { TOKEN_USE, TOKEN_REFRESH, TOKEN_LOGIN };
@@ -49,8 +55,9 @@ enum token_choice token_choose(const struct token *t, const struct now *now, str
 /* Seconds that the access token still lives; false: not known. */
 bool token_left(const struct token *t, const struct now *now, double *left);
 bool token_newer(const struct token *t, const struct token *stored); /* t's exchange came after */
-bool token_previous(const struct token *t, const struct now *now);   /* the one before may still be taken */
-bool token_stale(const struct token *t, const struct now *now);      /* not refreshed for 30 days */
+/* Whether the one before may still be taken, by either clock: a wall clock may have been set. */
+bool token_previous(const struct token *t, const struct now *now);
+bool token_stale(const struct token *t, const struct now *now); /* not refreshed for 30 days */
 double token_refresh_by(const struct token *t); /* UTC seconds, 0: not known or nothing to refresh */
 
 #endif

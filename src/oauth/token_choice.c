@@ -8,6 +8,13 @@ enum {
   STALE_AFTER = 30 * DAY   /* of the refresh token, so that none dies of disuse */
 };
 
+void token_begin(struct token *t, const struct now *now) {
+  static const double long_ago = 1e-3; /* 0 is not known */
+  double left;
+  if (t->ends > 0 || !token_left(t, now, &left)) return;
+  t->ends = now->mono + left > long_ago ? now->mono + left : long_ago;
+}
+
 bool token_left(const struct token *t, const struct now *now, double *left) {
   bool here = t->ends > 0, known = here || (t->expires_at > 0 && now->wall >= t->saved_at);
   if (known) *left = here ? t->ends - now->mono : t->expires_at - now->wall;
@@ -29,7 +36,7 @@ bool token_newer(const struct token *t, const struct token *stored) {
 }
 
 bool token_previous(const struct token *t, const struct now *now) {
-  return t->previous.size && now->wall < t->previous_ends;
+  return t->previous.size && (now->wall < t->previous_ends || now->mono < t->previous_here);
 }
 
 /* A time in the clock's future was not measured by this clock, and says nothing. */

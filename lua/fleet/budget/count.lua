@@ -11,6 +11,7 @@
 local limits = require "fleet.budget.limits"
 local periods = require "fleet.budget.period"
 local prices = require "fleet.budget.prices"
+local tasks = require "fleet.async"
 
 local M = {}
 
@@ -50,7 +51,7 @@ function M.new(config, store, application, key)
     config = config, account = config.account, store = store, application = application, key = key,
     limits = config.budgets and limits.read(config.budgets) or nil, prices = prices.of(config.prices),
     pending = {}, writing = nil, reached = nil, leaving = {}, indexed = {}, unnamed = {}, written = -math.huge, period = nil,
-    due = false,
+    unended = {}, due = false,
   }
 end
 
@@ -166,12 +167,33 @@ function M.flush(meter)
   return true
 end
 
+local midnight_slack = 60 -- seconds: clocks that are corrected by less around midnight have not jumped
+
+local function is_unended(period, mono)
+  return mono < period.ends_mono - midnight_slack
+end
+
+-- Where the wall clock was set to another day, the limits of the day before still count until it has ended by the monotonic clock.
+local function keep_unended(meter, before, period, mono)
+  local kept = {}
+  if before then meter.unended[#meter.unended + 1] = before end
+  for _, one in ipairs(meter.unended) do
+    local same = one.month == period.month and one.suffix == period.suffix
+    if not same and is_unended(one, mono) then kept[#kept + 1] = one end
+  end
+  meter.unended = kept
+end
+
 -- The end of a day, and of what was counted in it.
 local function period_at(meter, wall)
   local period = meter.period
   if period and wall < period.day_ends and wall >= period.day_ends - 86400 then return period end
   if period then M.flush(meter) end
+  local mono = tasks.now()
+  local before = period
   period = periods.at(wall)
+  period.ends_mono = mono + period.day_ends - wall
+  keep_unended(meter, before, period, mono)
   if not meter.period or meter.period.month ~= period.month then meter.indexed, meter.unnamed = {}, {} end
   meter.period = period
   return period
@@ -223,21 +245,29 @@ end
 
 -- What failed was not counted, as far as is known; what was counted and cannot be taken back is on the safe side.
 local function take_back(meter, entry)
-  local step = step_of(entry.class, entry.period.suffix, -1)
   for _, one in ipairs(entry) do
+    local step = step_of(entry.class, one.period.suffix, -1)
     if one.answer() then meter.store():begin("add", one.key, step, { ttl = kept_for }) end
   end
 end
 M.take_back = take_back
 
+-- The end of a day that the wall clock has left is counted by the monotonic clock.
+local function reset_of(entry, one, limit)
+  local period = one.period
+  if period == entry.period then return limit.period == "day" and period.day_ends or period.month_ends end
+  local mono, wall = tasks.loop.clock()
+  return wall + period.ends_mono - mono
+end
+
 local function facts_of(meter, entry, one, limit, totals)
-  local period = entry.period
+  local period = one.period
   local calls = {}
   for _, class in ipairs(prices.classes) do calls[class] = totals[limit.period == "day" and class .. period.suffix or class] end
   return {
     limit = limit.name, scope = one.scope, period = limit.period, most = limit.most, calls = calls,
     spent = limit.class and calls[limit.class] or prices.usd(meter.prices, calls),
-    resets_at = limit.period == "day" and period.day_ends or period.month_ends,
+    resets_at = reset_of(entry, one, limit),
   }
 end
 
@@ -250,14 +280,24 @@ local function known(answer)
   end
 end
 
+local function add_keys(meter, entry, period)
+  for _, one in ipairs(M.limited_keys(meter, entry.vin, period.month)) do
+    one.period = period
+    entry[#entry + 1] = one
+  end
+end
+
 --- Begins to count a call that is about to be sent, under each key that has limits; more: something follows that takes it along.
 --- Returns an entry for `admit`.
 function M.ask(meter, class, vin, wall, more)
-  local period = period_at(meter, wall)
-  local entry = M.limited_keys(meter, vin, period.month)
-  entry.class, entry.vin, entry.period, entry.counted = class, vin, period, {}
+  local period, mono = period_at(meter, wall), tasks.now()
+  local entry = { class = class, vin = vin, period = period, counted = {} }
+  add_keys(meter, entry, period)
+  for _, before in ipairs(meter.unended) do
+    if is_unended(before, mono) then add_keys(meter, entry, before) end
+  end
   for i, one in ipairs(entry) do
-    local step = step_of(class, period.suffix, 1)
+    local step = step_of(class, one.period.suffix, 1)
     one.answer = known(meter.store():begin("add", one.key, step, { ttl = kept_for }, more or i < #entry))
   end
   return entry
@@ -267,17 +307,18 @@ end
 local function look(meter, entry, one, forced, tell)
   local totals, err = one.answer()
   if not totals then return nil, nil, err end
-  entry.counted[one.scope] = true
-  local beyond, warned = limits.judge(one.limits, totals, entry.period.suffix, meter.prices, entry.class)
+  local beyond, warned = limits.judge(one.limits, totals, one.period.suffix, meter.prices, entry.class)
   if beyond and not forced then return beyond, totals end
+  if one.period ~= entry.period then return end
+  entry.counted[one.scope] = true
   for _, limit in ipairs(warned) do tell(facts_of(meter, entry, one, limit, totals)) end
 end
 
 -- Totals without this call.
-local function without(totals, entry)
+local function without(totals, entry, one)
   local rest = {}
   for name, total in pairs(totals) do rest[name] = total end
-  for _, name in ipairs { entry.class, entry.class .. entry.period.suffix } do rest[name] = rest[name] - 1 end
+  for _, name in ipairs { entry.class, entry.class .. one.period.suffix } do rest[name] = rest[name] - 1 end
   return rest
 end
 
@@ -289,7 +330,7 @@ function M.admit(meter, entry, forced, tell)
     local beyond, totals, err = look(meter, entry, one, forced, tell)
     if beyond or err and not forced then
       take_back(meter, entry)
-      return nil, beyond and facts_of(meter, entry, one, beyond, without(totals, entry)), err
+      return nil, beyond and facts_of(meter, entry, one, beyond, without(totals, entry, one)), err
     end
   end
   if entry.counted.vehicle then index_vehicle(meter, entry.vin, entry.period.month) end

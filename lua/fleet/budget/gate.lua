@@ -75,7 +75,7 @@ function M.ask(call)
   local _, wall = tasks.loop.clock()
   local asked = {}
   if context.pacer then
-    asked.turn = pacing.ask(context.pacer, class, call.id, wall, call.deadline - tasks.real(), true)
+    asked.turn = pacing.ask(context.pacer, class, call.id, tasks.steady(), call.deadline - tasks.real(), true)
   end
   if context.config.budgets then asked.entry = count.ask(context.meter, class, vin_of(call), wall, true) end
   call.asked = asked
@@ -115,9 +115,9 @@ function M.unused(call)
 end
 
 --- After a 429.
-function M.rest(call, reply, err, wall)
+function M.rest(call, reply, err)
   local most = tonumber(reply:header("ratelimit-limit") or "")
-  pacing.refused(call.context.pacer, call.row.billing, call.id, wall, err.retry_after, most)
+  pacing.refused(call.context.pacer, call.row.billing, call.id, tasks.steady(), err.retry_after, most)
   err.paced = true
 end
 

@@ -28,7 +28,7 @@ local function understand(call, reply, number, entry, wall, ending)
   local billed = call.row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
   if err then
     call.facts.transient, call.facts.trait = transient, trait
-    if kind == "rate_limited" and call.context.pacer then turn.rest(call, reply, err, wall) end
+    if kind == "rate_limited" and call.context.pacer then turn.rest(call, reply, err) end
     explain(call, reply, err, kind)
   end
   if not err and ends then return value end -- and the reply was closed with its result

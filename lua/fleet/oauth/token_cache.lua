@@ -58,6 +58,7 @@ local function read_stored(slot)
   local token = text and core.token_record(text) or false
   if text and not token then slot:tell "token_unreadable" end
   if token and slot.known then token:age_of(slot.known) end
+  if token then token:begin(slot.context.clock()) end
   return token, generation
 end
 

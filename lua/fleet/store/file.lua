@@ -39,20 +39,21 @@ local function run(self, method, ...)
   return nil, err, kind
 end
 
-local function wall_of(self)
-  local _, wall = self.clock()
-  return wall
+-- By which the end of a key's record is judged.
+local function wall_of(self, key)
+  return self.ends:wall_of(key, self.clock())
 end
 
 function File.get(self, key)
-  return run(self, "get", key, wall_of(self))
+  return run(self, "get", key, wall_of(self, key))
 end
 
 -- ---- writes that were put off (src/bind/store/held.c) ----
 
 function File.flush(self, most)
   self.written = self.clock()
-  local done, err, kind = run(self, "flush", most or math.huge, wall_of(self))
+  local _, wall = self.clock()
+  local done, err, kind = run(self, "flush", most or math.huge, wall)
   if not done then return nil, err, kind end
   self.held = self.records:held()
   if self.held > 0 then self.written = self.written - behind + slice_pause else self.unsettled = {} end
@@ -79,7 +80,7 @@ function Lease.release(lease)
   lease.released = true
   local store = lease.store
   if store.unsettled[lease.key] then
-    run(store, "settle", lease.key, wall_of(store))
+    run(store, "settle", lease.key, wall_of(store, lease.key))
     store.unsettled[lease.key] = nil
   end
   store.records:release(lease.held)
@@ -97,8 +98,8 @@ end
 
 -- ---- changes that are seen at once ----
 
-function File.forget(self, key)
-  return run(self, "remove", key, wall_of(self), nil, true)
+local function forget_ended(self, key)
+  return run(self, "remove", key, wall_of(self, key), nil, true)
 end
 
 local function put_now(self, key, value, wall, ends, put)
@@ -117,33 +118,38 @@ local function hold(self, key, value, ends, lease)
   return run(self, "hold", key, value, ends or 0, lease ~= nil, type(read) == "number" and read or 0)
 end
 
-local function put_behind(self, key, value, now, wall, ends, put)
+local function put_behind(self, key, value, wall, ends, put)
   local generation, held = hold(self, key, value, ends, put.lease)
   if not held then return put_now(self, key, value, wall, ends, put) end
   self.held = held
   if not put.lease then self.unsettled[key] = true end
-  if now - self.written >= behind then File.flush(self, slice) end
+  if (self.clock()) - self.written >= behind then File.flush(self, slice) end
   return generation
 end
 
 function File.put(self, key, value, put)
-  local lease, now, wall = put.lease, self.clock()
-  local ends = contract.ends(self, key, put.ttl, wall)
+  local lease, ttl = put.lease, put.ttl
   if #value > largest then return failure("store", "the value is too large to be stored") end
   if lease and lease.released then return failure("conflict", "the lease was lost to somebody else") end
+  local now, wall = self.clock()
+  local ends, judged_by = ttl and wall + ttl, wall_of(self, key)
   -- A record that other processes compare or lease is written at once, unless the caller says otherwise.
   local may_wait = not (put.durable or put.generation or put.ticket) and (put.behind or not lease)
-  if may_wait then return put_behind(self, key, value, now, wall, ends, put) end
-  return put_now(self, key, value, wall, ends, put)
+  local generation, err, kind = (may_wait and put_behind or put_now)(self, key, value, judged_by, ends, put)
+  if generation then self.ends:note(key, ttl, now, wall) end
+  return generation, err, kind
 end
 
 function File.add(self, key, amounts, options)
-  local wall = wall_of(self)
-  return run(self, "add", key, wall, amounts, next(amounts) ~= nil and contract.ends(self, key, options.ttl, wall) or nil)
+  local now, wall = self.clock()
+  local ttl, changes = options.ttl, next(amounts) ~= nil
+  local totals, err, kind = run(self, "add", key, wall_of(self, key), amounts, changes and ttl and wall + ttl or nil)
+  if totals and changes then self.ends:note(key, ttl, now, wall) end
+  return totals, err, kind
 end
 
 function File.delete(self, key, generation)
-  return run(self, "remove", key, wall_of(self), generation)
+  return run(self, "remove", key, wall_of(self, key), generation)
 end
 
 function File.reserve(self, key, bytes)
@@ -188,11 +194,13 @@ function M.open(directory, options)
   local warn = contract.warner(options.warn)
   local records, err, kind = core.records(directory, warn)
   if not records then return nil, err, kind end
-  return contract.object("fleet.store.file (" .. records:directory() .. ")", setmetatable({
+  local self = setmetatable({
     records = records, clock = contract.clock_of(options), sleep = options.sleep or core.pause, warn = warn,
     written = -math.huge, held = 0, -- how many are held back, at most; unsettled: keys of those that a lease's end writes
     unsettled = {},
-  }, File))
+  }, File)
+  self.ends = contract.new_ends(function(key) forget_ended(self, key) end)
+  return contract.object("fleet.store.file (" .. records:directory() .. ")", self)
 end
 
 --- For specs: an empty store; how to open it again; how to remove it.

@@ -19,25 +19,36 @@ end
 
 local forget_every = 60 -- seconds
 
---- Sign-ins that nobody finishes must not pile up. Returns expire(key, now, ends), to be called for each key
---- that is put with a ttl; it calls forget(key) for the earlier ones whose time has passed, once a minute.
-function M.expiry(forget)
-  local ends_of, last = {}, nil
-  return function(key, now, ends)
-    ends_of[key] = ends
-    if last and now - last < forget_every then return end
-    last = now
-    for _, old in ipairs(core.take_ended(ends_of, now)) do forget(old) end
+--- Ends of what a process put with a ttl. Sign-ins that are never finished must not pile up: once a minute forget(key) is called for
+--- the keys whose time has passed. Times are of the monotonic clock, so that setting the wall clock ends nothing that this
+--- process wrote.
+local Ends = {}
+Ends.__index = Ends
+
+function M.new_ends(forget)
+  return setmetatable({ forget = forget, ends_of = {}, offset_of = {}, last = nil }, Ends)
+end
+
+local function forget_ended(self, mono)
+  self.last = mono
+  for _, key in ipairs(core.take_ended(self.ends_of, mono)) do
+    self.forget(key)
+    self.offset_of[key] = nil
   end
 end
 
---- When what is put under a key for so many seconds (nil: for good) has ended, by the clock that now is of; nil: never. The
---- store's forget(key) is called for what has ended.
-function M.ends(store, key, ttl, now)
-  if not ttl then return nil end
-  store.expire = store.expire or M.expiry(function(old) store:forget(old) end)
-  store.expire(key, now, now + ttl)
-  return now + ttl
+--- Notes that a key is put for so many seconds, or for good (nil); wall: the wall clock, for a store that writes ends down.
+function Ends.note(self, key, ttl, mono, wall)
+  self.ends_of[key] = ttl and mono + ttl
+  self.offset_of[key] = ttl and wall and wall - mono
+  if ttl and (not self.last or mono - self.last >= forget_every) then forget_ended(self, mono) end
+end
+
+--- The wall clock by which the end of a key's record is judged: as it was when this process wrote the key, counted on by the
+--- monotonic clock; as it is now where another process wrote it.
+function Ends.wall_of(self, key, mono, wall)
+  local offset = self.offset_of[key]
+  return offset and mono + offset or wall
 end
 
 --- A function that tells warn (nil: nobody) each thing once.

@@ -55,13 +55,11 @@ function Memory.get(self, key)
   return record.value, record.generation
 end
 
--- Looking at a record whose time has passed removes it.
-Memory.forget = current
-
 local function keep(self, key, value, ttl)
-  local generation = self.generation + 1
+  local generation, now = self.generation + 1, self.clock()
   self.generation = generation
-  self.records[key] = { value = value, generation = generation, ends = contract.ends(self, key, ttl, (self.clock())) }
+  self.records[key] = { value = value, generation = generation, ends = ttl and now + ttl }
+  self.ends:note(key, ttl, now)
   return generation
 end
 
@@ -104,9 +102,9 @@ end
 
 --- Opens a store. options: clock, function() -> mono, wall (default: fleet.store.clock).
 function M.open(options)
-  return contract.object("fleet.store.memory", setmetatable({
-    clock = contract.clock_of(options), records = {}, leases = {}, fences = {}, generation = 0,
-  }, Memory))
+  local self = setmetatable({ clock = contract.clock_of(options), records = {}, leases = {}, fences = {}, generation = 0 }, Memory)
+  self.ends = contract.new_ends(function(key) current(self, key) end) -- looking at a record whose time has passed removes it
+  return contract.object("fleet.store.memory", self)
 end
 
 --- For specs: an empty store, which nobody else can open.

@@ -53,8 +53,7 @@ Redis.__index = Redis
 -- Milliseconds that a clock of the caller's has moved since the store was opened: the server's moves by itself.
 local function moved(self)
   if not self.clock then return "0" end
-  local _, wall = self.clock()
-  return text_of((wall - self.opened_at) * 1000)
+  return text_of((self.clock() - self.opened_at) * 1000)
 end
 
 local function script_key(self, key)
@@ -143,7 +142,7 @@ end
 local function keep(self, key, value, generation, ttl)
   local now = async.real()
   self.kept[key] = { value = value, generation = generation, ends = ttl and now + ttl }
-  if ttl then self.expire(key, now, now + ttl) end
+  self.ends:note(key, ttl, now)
 end
 
 local shared_first_words = { token = true, claims = true }
@@ -375,13 +374,13 @@ function M.open(given, options)
   local self = setmetatable({
     place = place, client = client, drawn = 0, leases = setmetatable({}, { __mode = "v" }), kept = {},
   }, Redis)
-  self.expire = contract.expiry(function(key)
+  self.ends = contract.new_ends(function(key)
     local kept = self.kept[key]
     if kept and kept.ends and kept.ends <= async.real() then self.kept[key] = nil end
   end)
   if place.clock then
     self.clock = place.clock
-    self.opened_at = select(2, place.clock())
+    self.opened_at = (place.clock())
   end
   self.link, err, kind = new_link(place, {
     memories = function(forgot) return memories(self, forgot) end,

@@ -2,7 +2,7 @@
 --
 -- Nothing here reads a clock or waits. A call that must wait has its turn reserved: the level goes below zero, and whoever comes
 -- next waits longer, so that all that wait go in the order in which they came, from whatever process. `at` in the future is a rest
--- that the service asked for.
+-- that the service asked for, of `rest` seconds at most: more of it is another process's clock.
 
 local M = {}
 
@@ -12,26 +12,28 @@ local kept_full = 60 -- seconds for which a full bucket is still kept
 
 --- The state of a bucket that nobody used.
 function M.full(most, now)
-  return { level = most, at = now, most = most }
+  return { level = most, at = now, most = most, rest = 0 }
 end
 
 function M.encode(state)
-  return string.format("%.0f %.0f %.0f", state.level * 1000, state.at * 1000, state.most * 1000)
+  return string.format("%.0f %.0f %.0f %.0f", state.level * 1000, state.at * 1000, state.most * 1000, state.rest * 1000)
 end
 
 --- The state in a text, or a full bucket.
 function M.decode(text, most, now)
-  local level, at, kept = string.match(text or "", "^(%-?%d+) (%d+) (%d+)$")
+  local level, at, kept, rest = string.match(text or "", "^(%-?%d+) (%d+) (%d+) ?(%d*)$")
   if not level then return M.full(most, now) end
   local state = { level = level / 1000, at = at / 1000, most = math.min(kept / 1000, most) }
+  state.rest = (tonumber(rest) or M.longest_rest * 1000) / 1000 -- earlier versions did not write it
   if state.at > now + M.longest_rest then return M.full(most, now) end -- another machine's clock, or damage
+  state.at = math.min(state.at, now + state.rest)
   return state
 end
 
 local function filled(state, now)
-  local level, at = state.level, state.at
-  if now > at then level, at = math.min(state.most, level + (now - at) * state.most / 60), now end
-  return { level = level, at = at, most = state.most }
+  local level, at, rest = state.level, state.at, state.rest
+  if now > at then level, at, rest = math.min(state.most, level + (now - at) * state.most / 60), now, 0 end
+  return { level = level, at = at, most = state.most, rest = rest }
 end
 
 --- Takes one turn. Returns the state after it and the seconds until the turn comes: 0 where it has come.
@@ -52,6 +54,7 @@ end
 function M.rest(state, now, seconds, most)
   local after = filled(state, now)
   after.at = math.max(after.at, now + math.min(seconds, M.longest_rest))
+  after.rest = math.max(after.rest, after.at - now)
   after.level = math.min(after.level, 1)
   if most and most >= 1 then after.most = math.min(after.most, most) end
   return after

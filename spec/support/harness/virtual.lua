@@ -1,7 +1,7 @@
 -- Time that passes only when everybody waits: what sleeps is woken at once, in the right order. Transport deadlines stay
 -- on real time, so requests in flight are still waited for.
 --
---   local time = virtual.install()      time.now(), time.advance(seconds), time.restore()
+--   local time = virtual.install()      time.now(), time.advance(seconds), time.jump(seconds), time.restore()
 
 local fleet = require "fleet"
 
@@ -20,6 +20,7 @@ function M.install(wall)
   local time = {}
   function time.now() return now end
   function time.advance(seconds) now = now + seconds end
+  function time.jump(seconds) base = base + seconds end -- somebody sets the wall clock
   function time.restore() loop.clock, loop.wait = clock, wait end
   return time
 end

@@ -198,12 +198,20 @@ static int l_stale(lua_State *L) {
   return 1;
 }
 
-/* token:age_of(other): of the same access token, whose end another reading of it knew */
+/* token:age_of(other): of the same access token, whose ends another reading of it knew */
 static int l_age_of(lua_State *L) {
   struct token *t = box_check(L, 1, &token_type);
   const struct token *other = check_token(L, 2);
   bool same = bytes_equal_secret(buf_bytes(&t->access), buf_bytes(&other->access));
-  if (same && t->ends <= 0) t->ends = other->ends;
+  if (same && t->ends <= 0) t->ends = other->ends, t->previous_here = other->previous_here;
+  return 0;
+}
+
+/* token:begin(mono, wall): it ages by the monotonic clock from now on */
+static int l_begin(lua_State *L) {
+  struct token *t = box_check(L, 1, &token_type);
+  struct now now = check_now(L, 2);
+  token_begin(t, &now);
   return 0;
 }
 
@@ -314,6 +322,7 @@ static const luaL_Reg token_methods[] = {{"take", l_take},
                                          {"has_previous", l_has_previous},
                                          {"stale", l_stale},
                                          {"age_of", l_age_of},
+                                         {"begin", l_begin},
                                          {"facts", l_facts},
                                          {"describe", l_describe},
                                          {NULL, NULL}};
