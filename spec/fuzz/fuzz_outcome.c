@@ -19,6 +19,7 @@ static void check_verdict(const struct exchange *x, const struct verdict *v) {
   require((v->outcome == OUTCOME_NONE) == (good || !x->write));
   require(v->retry_after >= 0 && v->retry_after <= 30 * 24 * 3600);
   require(v->kind != KIND_rate_limited || x->status == 429);
+  require(!v->page || !v->reason || x->proxied);
   if (x->failure != HTTP_OK && x->write) require((v->outcome == OUTCOME_UNKNOWN) == x->sent);
 }
 
@@ -63,6 +64,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
       .unreadable = data[2] & 16,
       .headers = {rest.data, headers},
       .text = {rest.data + headers, rest.size - headers},
+      .words = {rest.data + headers, rest.size - headers},
+      .proxied = data[3] & 1,
       .state = (enum vehicle_state)(data[2] >> 5 & 3),
       .wall = data[3] * 1e7,
   };

@@ -36,10 +36,19 @@ local statuses = {
   { 409, "asleep", "asleep", "unknown" },
   { 410, "", "service", "unknown" },
   { 412, "Account 1 must be registered in the current region", "unregistered", "refused" },
+  { 412, "Root domain example.com must match registered allowed origin", "invalid", "refused" },
+  { 412, "Refer to https://docs.example.com/fleet-telemetry", "unsupported", "refused" },
+  { 412, "Endpoint is only available on fleetapi. Visit https://docs.example.com", "unsupported", "refused" },
+  { 403, "Endpoint is only available on fleetapi", "unsupported", "refused" },
+  { 412, "", "unsupported", "refused" },
   { 412, "This endpoint must be called through the Vehicle Command HTTP Proxy", "unsupported", "refused" },
   { 418, "", "unsupported", "refused" },
   { 421, "user out of region", "region", "refused" },
   { 422, '{"messages":{"a":["b"]}}', "invalid", "refused" },
+  { 422, "Validation failed: Domain has already been taken", "conflict", "refused" },
+  { 422, "Validation failed: Public key hash has already been taken", "conflict", "refused" },
+  { 422, "Validation failed: Public key is invalid", "invalid", "refused" },
+  { 501, "command not implemented", "unsupported", "refused" },
   { 423, "", "forbidden", "refused" },
   { 424, "", "invalid", "refused" },
   { 425, "", "service", "unknown" },
@@ -91,7 +100,12 @@ for _, row in ipairs {
   statuses[#statuses + 1] = { 500, row[1], row[2], "unknown", nil, false }
 end
 statuses[#statuses + 1] = { 500, "context deadline exceeded", "service", "unknown", nil, true }
-statuses[#statuses + 1] = { 503, "vehicle is offline or asleep", "asleep", "unknown", nil, true }
+statuses[#statuses + 1] = { 503, "vehicle is offline or asleep", "asleep", "refused", nil, true }
+statuses[#statuses + 1] = { 503, "the vehicle fell asleep", "asleep", "unknown", nil, true }
+statuses[#statuses + 1] = { 500, "Your vehicle has not been paired with the hoster key", "key_not_paired", "refused", nil, true }
+statuses[#statuses + 1] = { 500, "Your vehicle has not been paired with the hoster key", "service", "unknown", nil, false }
+statuses[#statuses + 1] = { 502, "virtual key not paired", "key_not_paired", "refused", nil, true }
+statuses[#statuses + 1] = { 500, "open https://www.example.com/_ak/example.com", "key_not_paired", "refused", nil, true }
 
 local function name_of(row)
   return ("%d %s %s"):format(row.status, row.text or "", row.also or "")
@@ -121,12 +135,22 @@ describe("a status", function()
   end)
 
   it("counts as refused only where it is proved", function()
-    local refused = { 400, 401, 402, 403, 404, 405, 406, 412, 418, 421, 422, 423, 424, 429, 451 }
+    local refused = { 400, 401, 402, 403, 404, 405, 406, 412, 418, 421, 422, 423, 424, 429, 451, 501 }
     for _, status in ipairs(refused) do refused[status] = true end
     for status = 300, 599 do
       local verdict = judge { status = status, write = true, sent = true }
       assert.equal(refused[status] and "refused" or "unknown", verdict.outcome)
     end
+  end)
+
+  it("of a web page is read without the page's words", function()
+    for _, body in ipairs { "<html>the scope of this page</html>", "\239\187\191 \n<!DOCTYPE html>EXCEEDED_LIMIT" } do
+      local verdict = judge { status = 403, text = body, write = true, sent = true }
+      assert.same({ "forbidden", true }, { verdict.kind, verdict.page })
+    end
+    local typed = judge { status = 403, text = "the scope of this", headers = "content-type: text/html\n", sent = true }
+    assert.same({ "forbidden", true }, { typed.kind, typed.page })
+    assert.equal("scope", judge({ status = 403, text = "missing scopes: a < b", sent = true }).kind)
   end)
 
   it("that is good is not good when the body is not what was promised", function()
@@ -379,5 +403,47 @@ describe("what follows", function()
         check { status = status, text = text }
       end
     end
+  end)
+end)
+
+-- The faults of the signing protocol as a signing proxy passes them on; doc/protocol.md#protocol-faults.
+describe("a fault in the words of a signing proxy", function()
+  local function of(words, status)
+    local text = '{"response":null,"error":"' .. words .. '"}'
+    local verdict = judge { status = status or 500, text = text, words = words, proxied = true, write = true, sent = true }
+    return verdict.kind .. " " .. verdict.outcome .. " " .. tostring(verdict.transient) .. " " .. verdict.fault
+  end
+
+  it("has the kind and the outcome of its row, whatever the status", function()
+    for _, fault in ipairs(require("fleet.core").faults()) do
+      local expected = "^" .. fault.kind .. " " .. fault.outcome .. " %l+ " .. fault.number .. "$"
+      for _, status in ipairs { 403, 408, 500, 502, 503, 504 } do
+        assert.matches(expected, of("MESSAGEFAULT_ERROR_" .. fault.name, status))
+        assert.matches(expected, of("could not send: messagefault_error_" .. fault.name:lower() .. ".", status))
+        if fault.name:find("_", 1, true) then
+          assert.matches(expected, of(fault.name, status))
+          assert.matches(expected, of((fault.name:lower():gsub("_", "-")), status))
+        end
+      end
+    end
+  end)
+
+  it("is repeated only where it is no refusal and may not have been carried out", function()
+    for words, expected in pairs {
+      MESSAGEFAULT_ERROR_INSUFFICIENT_PRIVILEGES = "forbidden refused false 7",
+      MESSAGEFAULT_ERROR_COULD_NOT_HASH_METADATA = "service refused false 19",
+      MESSAGEFAULT_ERROR_TIMEOUT = "timeout unknown true 2", MESSAGEFAULT_ERROR_INTERNAL = "service unknown true 11",
+      MESSAGEFAULT_ERROR_RESPONSE_MTU_EXCEEDED = "protocol unknown false 25",
+      MESSAGEFAULT_ERROR_SOMETHING_NEW = "protocol unknown false 0", ["unrecognized error code 29"] = "protocol unknown false 29",
+      ["unrecognized error code 7"] = "forbidden refused false 7",
+    } do assert.equal(expected, of(words)) end
+  end)
+
+  it("is none where the word is another one, or the service itself answered", function()
+    for _, words in ipairs { "timeout", "busy", "internal", "decoding", "NOT_INVALID_COMMANDS", "XINVALID_COMMAND" } do
+      assert.equal("service unknown true 0", of(words))
+    end
+    local direct = judge { status = 500, text = "", words = "MESSAGEFAULT_ERROR_INSUFFICIENT_PRIVILEGES", write = true, sent = true }
+    assert.same({ "service", "unknown" }, { direct.kind, direct.outcome })
   end)
 end)

@@ -7,6 +7,8 @@ static const char mark[] = "[redacted]";
 
 enum {
   MAY_BE_CUT = 188, /* texts of the service are cut (base/err.h), perhaps within a secret */
+  LONG_WORD = 20,
+  SHORT_TOKEN = 10,
   SHORTEST = 4,
   SHORTEST_PART = 3
 };
@@ -89,6 +91,17 @@ static bool is_space(unsigned char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* A word of a sentence may stand behind "bearer": a token is long, or of middle length with digits and
+ * letters in it. */
+static bool like_a_token(struct bytes run) {
+  bool digit = false, letter = false;
+  for (size_t i = 0; i < run.size; i++) {
+    digit |= run.data[i] >= '0' && run.data[i] <= '9';
+    letter |= (run.data[i] | 0x20) >= 'a' && (run.data[i] | 0x20) <= 'z';
+  }
+  return run.size >= LONG_WORD || (run.size >= SHORT_TOKEN && digit && letter);
+}
+
 /* The bytes of "Bearer token" at the start, or 0. */
 static size_t bearer(struct bytes text) {
   static const char word[] = "earer";
@@ -98,7 +111,7 @@ static size_t bearer(struct bytes text) {
   while (n < text.size && is_space(text.data[n])) n++;
   first = n;
   n = run_of(text, n, "-._~+/");
-  if (n == first) return 0;
+  if (!like_a_token((struct bytes){text.data + first, n - first})) return 0;
   while (n < text.size && text.data[n] == '=') n++;
   return n;
 }

@@ -5,6 +5,7 @@
 #include "http/retry_after.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { TEXT_LIMIT = 16 * 1024, RATE_LIMIT_WAIT = 300 };
 
@@ -58,12 +59,57 @@ static enum outcome outcome_said(const struct exchange *x, enum outcome otherwis
   return bytes_equal(said, bytes_of("refused")) ? OUTCOME_REFUSED : OUTCOME_UNKNOWN;
 }
 
+/* A web page is a firewall's or a load balancer's; none of the service's words stand in it. */
+static bool is_page(const struct exchange *x) {
+  struct bytes text = x->text, type = header_value(x->headers, "content-type");
+  if (text_starts(text, "\xEF\xBB\xBF")) text = text_skip(text, 3);
+  while (text.size && (text.data[0] <= ' ')) text = text_skip(text, 1);
+  return text_starts(text, "<") || (type.data && text_starts(type, "text/html"));
+}
+
+/* What only the vehicle can have said decides; a number without a row may have been carried out, and is not
+ * repeated. */
+static void judge_fault(struct verdict *v) {
+  const struct fault *row = v->fault.row;
+  v->kind = row ? row->kind : KIND_protocol;
+  v->outcome = row ? row->outcome : OUTCOME_UNKNOWN;
+  v->transient = row && !row->final && (v->kind == KIND_service || v->kind == KIND_timeout);
+}
+
+static void judge_reason(struct verdict *v, struct bytes words) {
+  const struct reason *reason = reason_in(words);
+  if (!reason || !reason->kind || strcmp(reason->where, "vehicle") != 0) return;
+  v->reason = reason;
+  v->kind = reason->kind;
+  v->outcome = reason->outcome;
+  v->transient = v->kind == KIND_service || v->kind == KIND_timeout;
+}
+
+/* The status of a signing proxy that says "failed" and no more: its words may say what failed. */
+static bool says_little(const struct status *row) {
+  return !row->text && (!row->status || row->status >= 500) && row->kind == KIND_service;
+}
+
+/* What the signing proxy passed on in a failure: a fault of the protocol or a reason of the vehicle. */
+static void judge_words(struct verdict *v, const struct exchange *x) {
+  v->fault = fault_in(text_cut(x->words, TEXT_LIMIT));
+  if (!v->fault.found) v->fault = fault_in(text_cut(x->details, TEXT_LIMIT));
+  if (v->fault.found)
+    judge_fault(v);
+  else if (says_little(v->row))
+    judge_reason(v, text_cut(x->words, TEXT_LIMIT));
+}
+
 static struct verdict judge_status(const struct exchange *x) {
-  struct bytes text = text_cut(x->text, TEXT_LIMIT);
+  bool page = is_page(x);
+  struct bytes text = page ? (struct bytes){NULL, 0} : text_cut(x->text, TEXT_LIMIT);
   const struct status *row = find_row(x, text);
-  struct verdict v = {.kind = row->kind, .outcome = outcome_said(x, row->outcome), .row = row};
+  struct verdict v = {.kind = row->kind, .outcome = row->outcome, .row = row, .page = page};
   if (row->trait == TRAIT_BY_STATE) v.kind = kind_by_state(row, x->state);
   v.transient = v.kind == KIND_service || v.kind == KIND_timeout;
+  if (x->proxied) judge_words(&v, x);
+  v.outcome = outcome_said(x, v.outcome);
+  if (x->write && v.outcome == OUTCOME_REFUSED) v.transient = false;
   v.retry_after = retry_after(x->headers, text, x->wall);
   if (v.retry_after < 0) v.retry_after = v.kind == KIND_rate_limited ? RATE_LIMIT_WAIT : 0;
   return v;

@@ -9,6 +9,7 @@
 #define FLEET_HTTP_OUTCOME_H
 
 #include "base/buf.h"
+#include "base/reason.h"
 #include "http/transfer.h"
 
 enum vehicle_state { STATE_UNKNOWN, STATE_ONLINE, STATE_ASLEEP, STATE_OFFLINE };
@@ -16,11 +17,12 @@ enum vehicle_state { STATE_UNKNOWN, STATE_ONLINE, STATE_ASLEEP, STATE_OFFLINE };
 struct exchange {
   enum http_failure failure;
   int status;
-  bool sent;         /* see http_response */
-  bool proxied;      /* a signing proxy answered */
-  bool write;        /* not a read: it has an outcome */
-  bool unreadable;   /* a 2xx whose body is not what the row promises */
-  struct bytes text; /* the reply's body or its error text; the first 16 KiB count */
+  bool sent;                   /* see http_response */
+  bool proxied;                /* a signing proxy answered */
+  bool write;                  /* not a read: it has an outcome */
+  bool unreadable;             /* a 2xx whose body is not what the row promises */
+  struct bytes text;           /* the reply's body or its error text; the first 16 KiB count */
+  struct bytes words, details; /* what the body gives as the error and its description, decoded */
   struct bytes headers;
   enum vehicle_state state; /* last known */
   double wall;              /* UTC seconds, for a Retry-After that is a date */
@@ -29,9 +31,12 @@ struct exchange {
 struct verdict {
   enum kind kind; /* KIND_none: a 2xx that can be read */
   enum outcome outcome;
-  bool transient;           /* the fault may be gone on another try */
-  double retry_after;       /* seconds, 0: not said */
-  const struct status *row; /* the row that decided, or NULL */
+  bool transient;              /* the fault may be gone on another try */
+  double retry_after;          /* seconds, 0: not said */
+  const struct status *row;    /* the row that decided, or NULL */
+  struct fault_word fault;     /* that a signing proxy passed on: it decided */
+  const struct reason *reason; /* that a signing proxy gave beside a status without a meaning of its own */
+  bool page;                   /* the body is a web page: its words are not the service's */
 };
 
 /* A 408 that names both asleep and offline is asleep when the vehicle was asleep or its state is not known,

@@ -282,6 +282,8 @@ struct vendor {
   const char *name;
   const struct region *regions;    /* ends with a NULL name; the first is the default */
   const char *const *host_endings; /* whole labels that a 421 may name: ".tesla.com"; ends with NULL */
+  const char *const
+      *closed_hosts; /* of an interface that the vendor closed to applications; ends with NULL */
   const char *authorize_path, *consent_path; /* below auth_url */
   const char *token_path;                    /* below auth_url (open-source apps) or token_url (all others) */
   const char *health_path;                   /* below base_url, asked without a token */

@@ -12,9 +12,13 @@ static const struct region tesla_regions[] = {
 
 static const char *const tesla_hosts[] = {".tesla.com", ".tesla.cn", ".teslamotors.com", NULL};
 
+/* The owner interface of before 2024. */
+static const char *const tesla_closed[] = {"owner-api.teslamotors.com", "owner-api.vn.cloud.tesla.cn", NULL};
+
 const struct vendor vendor_rows[] = {{.name = "tesla",
                                       .regions = tesla_regions,
                                       .host_endings = tesla_hosts,
+                                      .closed_hosts = tesla_closed,
                                       .authorize_path = "/oauth2/v3/authorize",
                                       .consent_path = "/user/revoke/consent",
                                       .token_path = "/oauth2/v3/token",

@@ -12,9 +12,15 @@ local turn = require "fleet.call.turn"
 
 local M = {}
 
+local closed_interface = "; base_url names the closed owner interface: use region, or a base address of the Fleet API"
+
 local function explain(call, reply, err, kind)
   if call.id and (kind == "asleep" or kind == "offline") then call.context.states[call.id] = kind end
+  failure.details(err, reply)
   failure.annotate(call, err)
+  if err.status and region.is_closed(call.context) and not string.find(err.message, "closed owner interface", 1, true) then
+    err.message = err.message .. closed_interface
+  end
   call.other_host = err.kind == "region" and region.named(call.context, reply) or nil
   if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
   err.raw = core.redact(reply:body(), core.call_secrets(call))

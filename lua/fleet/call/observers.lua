@@ -43,7 +43,7 @@ end
 
 local function log(call, status, seconds, err, attempt, reply)
   local _, wall = tasks.loop.clock()
-  local request_id = reply:header("x-txid") or reply:header("x-request-id")
+  local request_id = err and err.request_id or reply:header("x-txid") or reply:header("x-request-id")
   pcall(call.context.config.log, {
     time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
     status = status, ms = seconds * 1000, request_id = request_id and core.redact(request_id, core.call_secrets(call)) or nil,

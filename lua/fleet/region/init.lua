@@ -42,6 +42,14 @@ function M.describe(context)
   return (name and "region " .. name .. ", " or "") .. context.base_url
 end
 
+--- Whether the base address is one of an interface that the vendor closed to applications.
+function M.is_closed(context)
+  for _, host in ipairs(context.vendor.closed_hosts) do
+    if string.find(context.base_url .. "/", "://" .. host .. "/", 1, true) then return true end
+  end
+  return false
+end
+
 --- The addresses where the account may live, the likeliest first: what its tokens hint at, the address in use, and the
 --- vendor's others with the same sign-in. With a custom base_url only that one.
 function M.candidates(context, info)

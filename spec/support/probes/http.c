@@ -376,6 +376,10 @@ static void push_verdict(lua_State *L, const struct verdict *v) {
   lua_setfield(L, -2, "transient");
   lua_pushnumber(L, v->retry_after);
   lua_setfield(L, -2, "retry_after");
+  lua_pushboolean(L, v->page);
+  lua_setfield(L, -2, "page");
+  lua_pushinteger(L, v->fault.number);
+  lua_setfield(L, -2, "fault");
   if (!v->row) return;
   push_row(L, v->row);
   lua_setfield(L, -2, "row");
@@ -390,6 +394,8 @@ static struct verdict judge(lua_State *L) {
       .proxied = flag_field(L, "proxied"),
       .unreadable = flag_field(L, "unreadable"),
       .text = bytes_field(L, "text"),
+      .words = bytes_field(L, "words"),
+      .details = bytes_field(L, "details"),
       .headers = bytes_field(L, "headers"),
       .state = (enum vehicle_state)option_field(L, "state", state_names),
       .wall = number_field(L, "wall", 0),

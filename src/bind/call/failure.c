@@ -1,6 +1,7 @@
 #include "bind/call/failure.h"
 
 #include "base/reason.h"
+#include "http/outcome.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +13,21 @@ const char *word_of(lua_State *L, int table, const char *name) {
   return text && *text ? text : NULL;
 }
 
+const char *reason_member(lua_State *L, int table) {
+  const char *reason = word_of(L, table, "reason");
+  return reason ? reason : word_of(L, table, "string");
+}
+
 struct said read_said(lua_State *L, int body) {
-  struct said s = {NULL, NULL, NULL};
+  struct said s = {NULL, NULL, NULL, false};
   if (lua_type(L, body) != LUA_TTABLE) return s;
   s.error = word_of(L, body, "error");
   s.description = word_of(L, body, "error_description");
-  if (lua_getfield(L, body, "response") == LUA_TTABLE) s.reason = word_of(L, lua_gettop(L), "reason");
+  if (lua_getfield(L, body, "response") == LUA_TTABLE) {
+    s.reason = reason_member(L, lua_gettop(L));
+    s.refused = lua_getfield(L, -1, "result") == LUA_TBOOLEAN && !lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
   lua_pop(L, 1);
   return s;
 }
@@ -49,21 +59,37 @@ static void advise(struct err *e, const char *advice) {
 
 /* What the reply says of itself, or what is known of it. */
 static const char *reply_text(const struct http_response *r, const struct said *s, const char *plain,
-                              enum kind kind) {
+                              const struct verdict *v) {
   if (s->error || s->reason) return s->error ? s->error : s->reason;
   if (*plain) return plain;
-  return r->status / 100 == 2 ? "the reply is not a whole one" : kind_name(kind);
+  if (v->page) return "a web page came in place of an answer";
+  return r->status / 100 == 2 ? "the reply is not a whole one" : kind_name(v->kind);
+}
+
+/* A page in the place of a refusal is written by what stands in between. */
+static const char *advice_of(const struct http_response *r, const struct verdict *v) {
+  if (v->fault.found)
+    return v->fault.row ? v->fault.row->doc : "the vehicle gave a fault that is not known here";
+  if (v->reason) return v->reason->doc;
+  if (v->page && r->status / 100 == 4)
+    return "a firewall or proxy before the service refused, not the service";
+  return v->row ? v->row->advice : NULL;
 }
 
 void compose_failure(struct err *e, const char *name, const struct http_response *r, const struct said *s,
-                     const char *advice) {
+                     const struct verdict *v) {
   char plain[128] = "", status[24] = "";
   if (r->status) snprintf(status, sizeof status, " (HTTP %d)", r->status);
   if (r->failure == HTTP_OK) plain_words(plain, sizeof plain, &r->body);
-  const char *text = r->failure == HTTP_OK ? reply_text(r, s, plain, e->kind) : failure_sentence(r);
+  const char *text = r->failure == HTTP_OK ? reply_text(r, s, plain, v) : failure_sentence(r);
   bool described = s->description && strcmp(text, s->description) != 0;
   err_set(e, e->kind, "%s: %s%s%s%s", name, text, status, described ? ": " : "",
           described ? s->description : "");
+  const char *advice = advice_of(r, v);
   if (advice) advise(e, advice);
-  err_reason(e, reason_words(s->error ? s->error : s->reason ? s->reason : plain));
+  e->fault = v->fault.number;
+  if (v->fault.row)
+    err_reason(e, v->fault.row->name);
+  else
+    reason_set(e, bytes_of(s->error ? s->error : s->reason ? s->reason : plain));
 }

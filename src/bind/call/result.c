@@ -25,37 +25,52 @@ static bool bytes_result(lua_State *L, const struct request *request, struct err
 }
 
 /* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done.
- */
+ * A signing proxy may give a fault of the protocol as one. */
 static bool judge_reason(struct err *e, const struct request *request, const char *text) {
   const struct reason *known = reason_of(text);
   if (known && known->kind == KIND_none && !request->strict) return true;
-  e->outcome = known && known->kind != KIND_none ? known->outcome : OUTCOME_REFUSED;
-  err_reason(e, text);
-  enum kind kind = known && known->kind != KIND_none ? known->kind : KIND_refused;
-  return err_set(e, kind, "%s: refused: %s%s%s", request->row->name, *text ? text : "no reason given",
-                 known && known->doc ? ". " : "", known && known->doc ? known->doc : "");
+  struct fault_word fault = {false, 0, NULL};
+  if (!known) fault = fault_in(bytes_of(text));
+  enum kind kind = KIND_refused;
+  e->outcome = OUTCOME_REFUSED;
+  const char *doc = known ? known->doc : fault.row ? fault.row->doc : NULL;
+  if (known && known->kind != KIND_none) kind = known->kind, e->outcome = known->outcome;
+  if (fault.row) kind = fault.row->kind, e->outcome = fault.row->outcome;
+  if (fault.found && !fault.row) kind = KIND_protocol, e->outcome = OUTCOME_UNKNOWN;
+  e->fault = fault.number;
+  reason_set(e, bytes_of(fault.row ? fault.row->name : text));
+  return err_set(e, kind, "%s: refused: %s%s%s", request->row->name, *text ? e->reason : "no reason given",
+                 doc ? ". " : "", doc ? doc : "");
+}
+
+/* Replaces what stands at `at` by { changed, reason, via, authenticated } and further members of the answer.
+ */
+static void finish_command(lua_State *L, int at, bool changed, const char *reason) {
+  struct bytes words = reason_words(bytes_of(reason));
+  lua_pushlstring(L, (const char *)words.data, words.size);
+  lua_setfield(L, at, "reason");
+  static const char *const gone[] = {"result", "string"};
+  for (int i = 0; i < 2; i++) lua_pushnil(L), lua_setfield(L, at, gone[i]);
+  lua_pushboolean(L, changed);
+  lua_setfield(L, at, "changed");
+  lua_pushliteral(L, "plain");
+  lua_setfield(L, at, "via");
+  lua_pushboolean(L, false);
+  lua_setfield(L, at, "authenticated");
 }
 
 /* Turns { result, reason, ... } at the top into { changed, reason, via, authenticated, ... }:
- * done needs a positive statement (doc/protocol.md#outcomes). */
-static bool command_result(lua_State *L, const struct request *request, struct err *e) {
+ * done needs a positive statement (doc/protocol.md#outcomes). error: of the body around it, or NULL. */
+static bool command_result(lua_State *L, const struct request *request, const char *error, struct err *e) {
   int table = lua_gettop(L);
   if (lua_getfield(L, table, "result") != LUA_TBOOLEAN)
     return not_what_is_promised(e, request, "does not say whether the command was done");
   bool changed = lua_toboolean(L, -1);
   lua_settop(L, table);
-  const char *said = word_of(L, table, "reason"), *reason = said ? reason_words(said) : "";
+  if (changed && error) return not_what_is_promised(e, request, "says both done and an error");
+  const char *said = reason_member(L, table), *reason = said ? said : error ? error : "";
   if (!changed && !judge_reason(e, request, reason)) return false;
-  lua_pushnil(L);
-  lua_setfield(L, table, "result");
-  lua_pushboolean(L, changed);
-  lua_setfield(L, table, "changed");
-  lua_pushstring(L, reason);
-  lua_setfield(L, table, "reason");
-  lua_pushliteral(L, "plain");
-  lua_setfield(L, table, "via");
-  lua_pushboolean(L, false);
-  lua_setfield(L, table, "authenticated");
+  finish_command(L, table, changed, reason);
   return true;
 }
 
@@ -70,7 +85,7 @@ static bool setting_result(lua_State *L, const struct request *request, struct e
     lua_settop(L, value);
   }
   if (lua_getfield(L, value, "result") == LUA_TBOOLEAN && !lua_toboolean(L, -1)) {
-    const char *reason = word_of(L, value, "reason");
+    const char *reason = reason_member(L, value);
     if (!judge_reason(e, request, reason ? reason : "")) return false;
     lua_settop(L, value);
     lua_pushboolean(L, false);
@@ -137,11 +152,17 @@ static bool good_result(lua_State *L, const struct request *request, const struc
     return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request),
                    s.error, s.description ? ": " : "", s.description ? s.description : "");
   }
+  const char *error = NULL;
+  if (row->flags & ROW_COMMAND && lua_type(L, -1) == LUA_TTABLE) {
+    lua_pushstring(L, word_of(L, lua_gettop(L), "error")); /* it stays when its body goes */
+    lua_insert(L, -2);
+    error = lua_tostring(L, -2);
+  }
   char what[64];
   if (!take_value(L, row, buf_bytes(&r->body), what)) return not_what_is_promised(e, request, what);
   if (request_is_write(request) && says_no(L)) return judge_reason(e, request, "");
   if (row->value & VALUE_BASE64) return bytes_result(L, request, e);
-  if (row->flags & ROW_COMMAND) return command_result(L, request, e);
+  if (row->flags & ROW_COMMAND) return command_result(L, request, error, e);
   if (row->flags & ROW_SETTING) return setting_result(L, request, e);
   return true;
 }
@@ -166,18 +187,43 @@ static struct exchange exchange_of(const struct request *request, const struct h
                            .headers = buf_bytes(&r->headers)};
 }
 
-static void failed_result(lua_State *L, const struct request *request, const struct http_response *r,
-                          const struct verdict *v, struct err *e) {
+/* The error text of a failure, decoded; of a body that is not JSON, all of it. May leave the table on the
+ * stack. */
+static struct said read_failure(lua_State *L, const struct http_response *r, struct exchange *x) {
   struct err ignored;
   err_clear(&ignored);
-  struct said s = {NULL, NULL, NULL};
-  if (r->failure == HTTP_OK && json_decode(L, buf_bytes(&r->body), NULL, &ignored))
-    s = read_said(L, lua_gettop(L));
+  struct said s = {NULL, NULL, NULL, false};
+  x->words = x->text;
+  if (r->failure != HTTP_OK || !json_decode(L, buf_bytes(&r->body), NULL, &ignored)) return s;
+  s = read_said(L, lua_gettop(L));
+  const char *words = s.error ? s.error : s.reason;
+  x->words = bytes_of(words ? words : "");
+  x->details = bytes_of(s.description ? s.description : "");
+  return s;
+}
+
+static void failed_result(const struct request *request, const struct http_response *r, const struct said *s,
+                          const struct verdict *v, struct err *e) {
   e->kind = v->kind;
   e->outcome = v->outcome;
   e->status = r->status;
   e->retry_after = v->retry_after;
-  compose_failure(e, request_name(request), r, &s, v->row ? v->row->advice : NULL);
+  compose_failure(e, request_name(request), r, s, v);
+}
+
+/* A signing proxy may state the vehicle's answer to a command beside any status. */
+static bool is_vehicle_answer(const struct request *request, const struct exchange *x, const struct said *s) {
+  if (!x->proxied || x->status / 100 != 5 || !(request->row->flags & ROW_COMMAND)) return false;
+  return s->refused || (s->error && reason_of_vehicle(bytes_of(s->error)));
+}
+
+/* Pushes the result of a command that the vehicle itself refused, or fills e. */
+static bool vehicle_answer(lua_State *L, const struct request *request, const struct said *s, struct err *e) {
+  const char *reason = s->reason ? s->reason : s->error ? s->error : "";
+  if (!judge_reason(e, request, reason)) return false;
+  lua_newtable(L);
+  finish_command(L, lua_gettop(L), false, reason);
+  return true;
 }
 
 /* The boxes of a call that has ended well go to another one: a box that is collected costs more than one that
@@ -235,15 +281,19 @@ static int l_result(lua_State *L) {
   x.proxied = lua_toboolean(L, 5);
   bool ends = lua_toboolean(L, 6);
   int ending = ends ? luaL_checkoption(L, 6, NULL, endings) : 0;
+  struct said s = {NULL, NULL, NULL, false};
+  if (r->failure != HTTP_OK || r->status / 100 != 2) s = read_failure(L, r, &x);
   struct verdict v = outcome_judge(&x);
+  bool answered = is_vehicle_answer(request, &x, &s);
+  if (answered) v = (struct verdict){.kind = KIND_none};
   if (v.kind == KIND_none) {
-    if (good_result(L, request, r, &e)) {
+    if (answered ? vehicle_answer(L, request, &s, &e) : good_result(L, request, r, &e)) {
       if (ends) end_well(L, ending);
       return 1;
     }
     e.status = r->status;
   } else {
-    failed_result(L, request, r, &v, &e);
+    failed_result(request, r, &s, &v, &e);
   }
   push_failure(L, &e);
   lua_pushboolean(L, v.transient);
@@ -256,7 +306,7 @@ static int l_result(lua_State *L) {
 static struct bytes error_text(lua_State *L, const struct http_response *r) {
   struct err ignored;
   err_clear(&ignored);
-  struct said s = {NULL, NULL, NULL};
+  struct said s = {NULL, NULL, NULL, false};
   if (json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_said(L, lua_gettop(L));
   return s.error ? bytes_of(s.error) : buf_bytes(&r->body);
 }

@@ -332,6 +332,7 @@ void push_vendor(lua_State *L, const struct vendor *v) {
   set_text(L, "name", v->name);
   set_regions(L, v->regions);
   set_texts(L, "host_endings", v->host_endings);
+  set_texts(L, "closed_hosts", v->closed_hosts);
   set_text(L, "authorize_path", v->authorize_path);
   set_text(L, "consent_path", v->consent_path);
   set_text(L, "token_path", v->token_path);
