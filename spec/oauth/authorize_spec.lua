@@ -181,7 +181,7 @@ describe("signing in", function()
       assert.is_nil(done)
       assert.equal(case[4] or "auth", kind)
       assert.equal(case[3], err.reason)
-      assert.equal("not_sent", err.outcome or "not_sent")
+      assert.equal(case[3] == "invalid_auth_code" and "refused" or "not_sent", err.outcome or "not_sent")
       assert.equal("{\"access_token\":\"old\"}", (store:get("token/home/user")))
     end)
   end

@@ -110,18 +110,18 @@ describe("tokens", function()
   -- ---- what fails ----
 
   local survivable = {
-    { "no name server", { "unreachable" }, "network" },
-    { "time-outs", { "dropped", "dropped" }, "timeout" },
-    { "a 500", { { status = 500 } }, "service" },
-    { "a 503 page", { { status = 503, body = "<html>" } }, "service" },
-    { "server_error", { { status = 400, body = { error = "server_error" } } }, "service" },
-    { "a 401 without a reason", { { status = 401 } }, "invalid" },
-    { "a 403 page of a firewall", { { status = 403, body = "blocked" } }, "forbidden" },
-    { "an unknown reason", { { status = 400, body = { error = "moon_phase" } } }, "invalid" },
-    { "unauthorized_client", { { status = 400, body = { error = "unauthorized_client" } } }, "invalid" },
-    { "a 429", { { status = 429, headers = { date = "x", ["Retry-After"] = "17" } } }, "rate_limited" },
-    { "replies that are no JSON", { { status = 200, body = "ok" }, { status = 200, body = "ok" } }, "protocol" },
-    { "a reply without token", { { status = 200, body = { access_token = "" } }, { status = 200, body = {} } }, "protocol" },
+    { "no name server", { "unreachable" }, "network", "not_sent" },
+    { "time-outs", { "dropped", "dropped" }, "timeout", "unknown" },
+    { "a 500", { { status = 500 } }, "service", "unknown" },
+    { "a 503 page", { { status = 503, body = "<html>" } }, "service", "unknown" },
+    { "server_error", { { status = 400, body = { error = "server_error" } } }, "service", "unknown" },
+    { "a 401 without a reason", { { status = 401 } }, "invalid", "refused" },
+    { "a 403 page of a firewall", { { status = 403, body = "blocked" } }, "forbidden", "refused" },
+    { "an unknown reason", { { status = 400, body = { error = "moon_phase" } } }, "invalid", "refused" },
+    { "unauthorized_client", { { status = 400, body = { error = "unauthorized_client" } } }, "invalid", "refused" },
+    { "a 429", { { status = 429, headers = { date = "x", ["Retry-After"] = "17" } } }, "rate_limited", "refused" },
+    { "replies that are no JSON", { { status = 200, body = "ok" }, { status = 200, body = "ok" } }, "protocol", "unknown" },
+    { "a reply without token", { { status = 200, body = { access_token = "" } }, { status = 200, body = {} } }, "protocol", "unknown" },
   }
   for _, case in ipairs(survivable) do
     it("keeps the pair through " .. case[1] .. ", and tries again at the next call", function()
@@ -131,11 +131,43 @@ describe("tokens", function()
       local token, err, kind = tokens.access(account, "user")
       assert.is_nil(token)
       assert.equal(case[3], kind)
-      assert.equal("not_sent", err.outcome)
+      assert.equal(case[4], err.outcome)
       assert.equal(before, (store:get("token/home/user")))
       assert.equal("a2", tokens.access(account, "user"))
     end)
   end
+
+  it("names what refused in place of the server, and the pair stays", function()
+    clock.advance(30000)
+    local before = store:get("token/home/user")
+    for _, body in ipairs { "<HTML><HEAD><TITLE>Access Denied</TITLE></HEAD></HTML>", "\n <!doctype html>invalid_grant" } do
+      server.faults = { { status = 403, body = body } }
+      local _, err, kind = tokens.access(account, "user")
+      assert.equal("forbidden", kind)
+      assert.matches("a firewall or proxy before the authorization server refused, not the account", err.message, 1, true)
+      assert.matches("token_url", err.message, 1, true)
+    end
+    assert.equal(before, (store:get("token/home/user")))
+  end)
+
+  it("says what to do about each word of the server", function()
+    clock.advance(30000)
+    local cures = {
+      { { error = "invalid_audience" }, "hours or days" }, { { error = "invalid_target" }, "base_url" },
+      { { error = "login_cancelled" }, "begin a new one" }, { { error = "consent_required" }, "consent" },
+      { { error = "interaction_required" }, "prompt" }, { { error = "temporarily_unavailable" }, "later" },
+      { { error = "invalid_request", error_description = "Invalid code_verifier" }, "Invalid code_verifier. The code belongs" },
+      { { error = "invalid_request", error_description = "something" }, "audience" },
+    }
+    for _, case in ipairs(cures) do
+      server.faults = { { status = 400, body = case[1] } }
+      local _, err = tokens.access(account, "user")
+      assert.matches(case[2], err.message, 1, true)
+      assert.equal(case[1].error, err.reason)
+      local verifier = case[1].error_description == "Invalid code_verifier"
+      assert.is_true(not verifier or not err.message:find("audience", 1, true))
+    end
+  end)
 
   it("says how long to wait after a 429", function()
     server.faults = { { status = 429, headers = { ["Retry-After"] = "17" } } }

@@ -59,9 +59,8 @@ static enum outcome outcome_said(const struct exchange *x, enum outcome otherwis
   return bytes_equal(said, bytes_of("refused")) ? OUTCOME_REFUSED : OUTCOME_UNKNOWN;
 }
 
-/* A web page is a firewall's or a load balancer's; none of the service's words stand in it. */
-static bool is_page(const struct exchange *x) {
-  struct bytes text = x->text, type = header_value(x->headers, "content-type");
+bool outcome_page(struct bytes text, struct bytes headers) {
+  struct bytes type = header_value(headers, "content-type");
   if (text_starts(text, "\xEF\xBB\xBF")) text = text_skip(text, 3);
   while (text.size && (text.data[0] <= ' ')) text = text_skip(text, 1);
   return text_starts(text, "<") || (type.data && text_starts(type, "text/html"));
@@ -101,7 +100,7 @@ static void judge_words(struct verdict *v, const struct exchange *x) {
 }
 
 static struct verdict judge_status(const struct exchange *x) {
-  bool page = is_page(x);
+  bool page = outcome_page(x->text, x->headers);
   struct bytes text = page ? (struct bytes){NULL, 0} : text_cut(x->text, TEXT_LIMIT);
   const struct status *row = find_row(x, text);
   struct verdict v = {.kind = row->kind, .outcome = row->outcome, .row = row, .page = page};

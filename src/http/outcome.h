@@ -43,6 +43,9 @@ struct verdict {
  * else offline; one that only says "unavailable" takes the known state, else it is a timeout. */
 struct verdict outcome_judge(const struct exchange *x);
 
+/* Whether a body is a web page: a firewall's or a load balancer's, with none of the service's words. */
+bool outcome_page(struct bytes text, struct bytes headers);
+
 enum next {
   NEXT_FAIL,
   NEXT_REFRESH /* the token, then repeat */,

@@ -90,10 +90,24 @@ static enum kind kind_of_refusal(const struct reason *row, const struct verdict 
   return v->kind == KIND_auth ? KIND_invalid : v->kind;
 }
 
-static void describe(const struct http_response *r, const struct reason *row, enum kind kind,
+/* The description may say more than the word: RFC 6749 has few of them. */
+static const struct reason *described(const struct buf *words) {
+  const struct reason *row = words->size ? reason_of(buf_text(words)) : NULL;
+  return row && row->match == MATCH_PART && strcmp(row->where, "authorization") == 0 ? row : NULL;
+}
+
+static void describe(const struct http_response *r, const struct reason *row, const struct verdict *v,
                      const struct buf *word, const struct buf *words, struct err *e) {
-  const char *before = row ? ". " : "", *doc = row ? row->doc : "";
-  if (word->size)
+  enum kind kind = kind_of_refusal(row, v);
+  const struct reason *more = described(words);
+  const char *before = row || more ? ". " : "", *doc = more ? more->doc : row ? row->doc : "";
+  if (v->page)
+    err_set(e, kind,
+            "no token: a web page came in place of an answer (status %d): a firewall or proxy before the "
+            "authorization server refused, not the account. Try it later or from another address, or set "
+            "token_url",
+            r->status);
+  else if (word->size)
     err_set(e, kind, "no token: %s%s%.*s%s%s", buf_text(word), words->size ? ": " : "", SHOWN_DESCRIPTION,
             buf_text(words), before, doc);
   else
@@ -115,8 +129,9 @@ static enum token_end refusal(const struct http_response *r, struct bytes form, 
   read_words(buf_bytes(&r->body), "error_description", form, &words);
   const struct reason *row = word.size ? reason_of(buf_text(&word)) : NULL;
   bool definite = is_definite(buf_text(&word));
-  describe(r, row, kind_of_refusal(row, v), &word, &words, e);
+  describe(r, row, v, &word, &words, e);
   e->retry_after = v->retry_after;
+  if (row) e->outcome = row->outcome;
   buf_free(&word);
   buf_free(&words);
   return definite ? TOKEN_REFUSED : TOKEN_KEPT;
@@ -125,9 +140,11 @@ static enum token_end refusal(const struct http_response *r, struct bytes form, 
 /* ---- the decision ---- */
 
 static struct verdict verdict_of(const struct http_response *r, double wall) {
-  struct exchange x = {.failure = r->failure, .status = r->status, .sent = r->sent, .wall = wall};
+  struct exchange x = {
+      .failure = r->failure, .status = r->status, .sent = r->sent, .write = true, .wall = wall};
   x.headers = buf_bytes(&r->headers);
   struct verdict v = outcome_judge(&x); /* without the text: its rows tell of vehicles */
+  v.page = outcome_page(buf_bytes(&r->body), x.headers);
   double wait = retry_after(x.headers, buf_bytes(&r->body), wall);
   if (r->failure == HTTP_OK && wait >= 0) v.retry_after = wait;
   return v;
@@ -165,6 +182,6 @@ enum token_end reply_read(const struct http_response *r, const struct token_sent
   hide_tokens(e);
   token_free(t);
   e->status = r->status;
-  e->outcome = OUTCOME_NOT_SENT; /* of the call that needed the token */
+  if (!e->outcome) e->outcome = v.outcome ? v.outcome : end == TOKEN_KEPT ? OUTCOME_REFUSED : OUTCOME_UNKNOWN;
   return end;
 }

@@ -19,6 +19,11 @@
 #define SKIPPED(text, kind, doc)                                                                             \
   { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "telemetry", doc }
 
+#define INVALID_AUDIENCE                                                                                     \
+  "The server does not know this address of the service for this application. A new application may have "   \
+  "to "                                                                                                      \
+  "wait hours or days; after that compare base_url with the region of the application."
+
 const char *const proxy_prefixes[] = {
     "car could not execute command: ", "vcsec could not execute command: ", NULL};
 const char *const reason_prefixes[] = {"vehicle rejected request: ", NULL};
@@ -93,7 +98,29 @@ const struct reason reason_rows[] = {
     SIGN_IN("unsupported_grant_type", KIND_invalid, "The server does not know this kind of token call."),
     SIGN_IN("invalid_request", KIND_invalid,
             "A field is wrong; often the audience is not a base address of the service."),
+    {"code_verifier", MATCH_PART, KIND_invalid, OUTCOME_REFUSED, "authorization",
+     "The code belongs to another sign-in than the pending table: begin a new one with authorize_url."},
+    SIGN_IN("invalid_audience", KIND_invalid, INVALID_AUDIENCE),
+    SIGN_IN("invalid_target", KIND_invalid, INVALID_AUDIENCE),
     SIGN_IN("invalid_scope", KIND_scope, "The application may not ask for this scope."),
+    SIGN_IN("insufficient_scope", KIND_scope, "The token lacks a scope: sign in with it."),
+    SIGN_IN("invalid_token", KIND_auth, "The token is no longer good: sign in again."),
+    SIGN_IN("login_cancelled", KIND_auth, "The person ended the sign-in: begin a new one."),
+    SIGN_IN("consent_required", KIND_auth, "The person must consent: sign in with prompt_missing_scopes."),
+    SIGN_IN("interaction_required", KIND_auth,
+            "The person must take part: sign in without prompt = \"none\"."),
+    SIGN_IN("account_selection_required", KIND_auth, "The person must choose an account: sign in again."),
+    SIGN_IN("user_not_found", KIND_auth, "There is no such account: sign in with another one."),
+    SIGN_IN("invalid_redirect_uri", KIND_invalid,
+            "redirect_uri differs from the one of the sign-in or of the application."),
+    SIGN_IN("redirect_uri_mismatch", KIND_invalid,
+            "redirect_uri differs from the one of the sign-in or of the application."),
+    SIGN_IN("unsupported_response_type", KIND_invalid, "The application may not sign people in with a code."),
+    SIGN_IN("unsupported_token_type", KIND_invalid, "The server does not know this kind of token."),
+    SIGN_IN("invalid_request_object", KIND_invalid, "The server does not take this authorize address."),
+    SIGN_IN("request_not_supported", KIND_invalid, "The server does not take this authorize address."),
+    {"temporarily_unavailable", MATCH_WHOLE, KIND_service, OUTCOME_UNKNOWN, "authorization",
+     "The server is busy or in maintenance: try again later."},
     {"server_error", MATCH_WHOLE, KIND_service, OUTCOME_UNKNOWN, "authorization",
      "The server failed: try again later."},
 

@@ -93,7 +93,7 @@ end
 
 --- One failure may be reported to several calls that waited for the same token: each gets its own.
 function M.no_token(call, err, kind)
-  local own = tables.add({ outcome = call.write and "not_sent" or nil }, err)
+  local own = tables.copy(err, { outcome = "not_sent" }) -- of the call, which has not begun
   return nil, M.annotate(call, errors.new(err.kind, err.message, own)), kind
 end
 

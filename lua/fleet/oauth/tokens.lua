@@ -89,7 +89,7 @@ end
 
 --- An access token for a call: the stored one, or a newly exchanged one. token_kind: "user", "partner" or "business".
 --- options: rejected, the access token that was just answered with 401; deadline, in real seconds, until when to wait for
---- another process that is exchanging. Returns the token, or nil, err, kind (outcome not_sent): `auth` only when there is no
+--- another process that is exchanging. Returns the token, or nil, err, kind (err.outcome: of the exchange): `auth` only when there is no
 --- token or the newest refresh token was refused. Beside a token it returns "stored" where another process had exchanged the
 --- rejected one already.
 function M.access(context, token_kind, options)
