@@ -82,6 +82,25 @@ describe("a reply", function()
     assert.are.same({ { id = "1" } }, (call(rows.by_name.vehicles, '{"response":[null,{"id":1},null]}')))
   end)
 
+  it("with a bare list, or nothing, is what stands in the row's member", function()
+    local names = { fleet_telemetry_errors = "fleet_telemetry_errors", ["partner.fleet_telemetry_errors"] = "fleet_telemetry_errors",
+      recent_alerts = "recent_alerts", release_notes = "release_notes", options = "codes",
+      subscriptions_eligibility = "eligible", upgrades_eligibility = "eligible" }
+    for name, member in pairs(names) do
+      local row = rows.by_name[name]
+      for _, format in ipairs { '{"response":%s}', "%s" } do
+        assert.same({ [member] = { { name = "x" } } }, (assert(call(row, format:format '[{"name":"x"}]'))), name)
+        assert.same({ [member] = {} }, (assert(call(row, format:format "[]"))), name)
+      end
+      assert.same({ [member] = {} }, (assert(call(row, '{"response":null}'))), name)
+      assert.same({ [member] = { 1 } }, (assert(call(row, '{"response":{"' .. member .. '":[1]}}'))), name)
+      assert.equal("protocol", (select(3, call(row, '{"response":5}'))))
+      assert.equal("protocol", (select(3, call(row, '{"response":[5]}'))))
+    end
+    assert.same({}, (assert(call(rows.by_name["partner.fleet_telemetry_error_vins"], '{"response":null}'))))
+    assert.same({}, (assert(call(rows.by_name["user.orders"], '{"response":null}'))))
+  end)
+
   it("with a doubled member is judged by the one that counts, the last", function()
     local _, _, kind = call(rows.by_name.info, '{"response":{"state":"online"},"response":null}')
     assert.are.equal("protocol", kind)

@@ -45,7 +45,7 @@ describe("vehicles that were skipped", function()
 
   it("are read when the request succeeded only", function()
     local _, _, kind = created(seam.client { { status = 412, body = "x" } })
-    assert.equal("unregistered", kind)
+    assert.equal("unsupported", kind)
   end)
 end)
 
@@ -430,7 +430,7 @@ describe("wait_telemetry_synced", function()
     local function service(at)
       return function()
         looks = looks + 1
-        return seam.answer('{"response":{"synced":' .. tostring(looks >= at) .. "}}")
+        return seam.answer('{"response":{"synced":' .. tostring(looks >= at) .. ',"config":{"port":443}}}')
       end
     end
     assert.is_true(seam.car(service(4)):wait_telemetry_synced().synced)
@@ -439,6 +439,41 @@ describe("wait_telemetry_synced", function()
     local _, err, kind = seam.car(service(1e9)):wait_telemetry_synced { timeout = 60.5 }
     assert.equal("timeout", kind)
     assert.matches("60.5 s", err.message)
+    time.restore()
+  end)
+
+  -- members of the reply; what the first look says
+  local config = '"config":{"hostname":"t.example.com","fields":{"Soc":{"interval_seconds":60}}}'
+  local ends = {
+    { '"synced":true,"config":null,"limit_reached":false,"key_paired":true', "refused" },
+    { '"synced":true,"config":{},"key_paired":true', "refused" }, { '"synced":false', "refused" },
+    { '"synced":true,"config":null,"limit_reached":true', "limit_exceeded" },
+    { '"synced":false,"limit_reached":true,' .. config, "limit_exceeded" },
+    { '"synced":true,"config":{"port":443,"exp":1000}', "refused" },
+    { '"synced":true,"limit_reached":false,"key_paired":false,' .. config, "done" },
+    { '"synced":true,"limit_reached":true,' .. config, "done" },
+    { '"synced":true,"config":{"port":443,"exp":4102444800}', "done" },
+  }
+  for _, case in ipairs(ends) do
+    it("ends after one look: " .. case[1], function()
+      local car, requests = seam.car('{"response":{' .. case[1] .. "}}")
+      local value, err, kind = car:wait_telemetry_synced { timeout = 1800 }
+      assert.equal(case[2], value and "done" or kind)
+      assert.equal(1, #requests)
+      if err then
+        assert.equal(seam.vin, err.vin)
+        assert.is_nil(err.outcome)
+        assert.matches("create it again", err.message, 1, true)
+      end
+    end)
+  end
+
+  it("goes on while only the key is missing", function()
+    local time = virtual.install()
+    local car, requests = seam.car { '{"response":{"synced":false,"key_paired":false,' .. config .. "}}",
+      '{"response":{"synced":true,"key_paired":false,' .. config .. "}}" }
+    assert.is_true(assert(car:wait_telemetry_synced()).synced)
+    assert.equal(2, #requests)
     time.restore()
   end)
 end)

@@ -28,7 +28,7 @@ end
 local function service(with_key, commands)
   local requests = {}
   return fleet.new {
-    token = "t", key = with_key and key or nil, commands = commands, proxy_url = commands and "https://proxy.example",
+    token = "t", key = with_key and key or nil, commands = commands, proxy_url = commands == "proxy" and "https://proxy.example" or nil,
     http = function(request)
       requests[#requests + 1] = { url = request.url, body = core.json_decode(request.body) }
       return { status = 200, body = "{\"response\":{\"updated_vehicles\":1,\"skipped_vehicles\":{\"missing_key\":[\"V2\"]}}}" }
@@ -75,8 +75,27 @@ describe("create_fleet_telemetry_config", function()
     end
   end)
 
+  it("goes unsigned where the caller says plain, also with a key", function()
+    local client, requests = service(true, "plain")
+    assert(client:create_fleet_telemetry_config { vins = { vin }, config = config() })
+    assert.truthy(requests[1].url:find("/fleet_telemetry_config$"))
+    assert.equal("t.example.com", requests[1].body.config.hostname)
+  end)
+
+  it("returns what the check warns about", function()
+    local client, requests = service(true)
+    local value = assert(client:create_fleet_telemetry_config { vins = { vin }, config = config { brand_new = 1, iss = "mine", exp = 1795575000000 } })
+    local where = {}
+    for i, one in ipairs(value.warnings) do where[i] = one.where end
+    table.sort(where)
+    assert.same({ "brand_new", "exp", "iss" }, where)
+    local claims = assert(fleet.jws_verify(requests[1].body.token, key:public_bytes()))
+    assert.same({ 1, 1795575000000 }, { claims.brand_new, claims.exp })
+    assert.not_equal("mine", claims.iss)
+  end)
+
   it("takes an audience only where the token is signed here", function()
-    for _, case in ipairs { { false }, { true, "proxy" } } do
+    for _, case in ipairs { { false }, { true, "proxy" }, { true, "plain" } } do
       local client = service(case[1], case[2])
       assert.error_matches(function()
         client:create_fleet_telemetry_config { vins = { vin }, config = config(), audience = "vehicle" }

@@ -60,9 +60,9 @@ describe("a telemetry configuration", function()
     { { fields = { Soc = {} } }, "fields.Soc.interval_seconds must be a whole number" },
     { { fields = { Soc = { interval_seconds = 0 } } }, "fields.Soc.interval_seconds must be a whole number" },
     { { fields = { Soc = { interval_seconds = "60" } } }, "fields.Soc.interval_seconds must be a whole number" },
-    { { fields = { Soc = { interval_seconds = 1, interval = 5 } } }, "fields.Soc unknown option 'interval'" },
     { { fields = { Soc = { interval_seconds = 1, minimum_delta = -1 } } }, "fields.Soc.minimum_delta must be a number" },
-    { { fields = { Location = { interval_seconds = 1, minimum_delta = 1 } } }, "fields.Location.minimum_delta is not taken" },
+    { { fields = { Locked = { interval_seconds = 1, minimum_delta = 1 } } }, "fields.Locked.minimum_delta is not taken" },
+    { { fields = { DricveRail = { interval_seconds = 60 } } }, "fields.DricveRail unknown field 'DricveRail', did you mean 'DriveRail'" },
     { { fields = { Soc = { interval_seconds = 1, resend_interval_seconds = 0 } } }, "fields.Soc.resend_interval_seconds" },
     { { fields = { Soc = { interval_seconds = 1, include_fields = { "X" } } } }, "fields.Soc.include_fields unknown field 'X'" },
     { { fields = { Soc = { interval_seconds = 1, include_fields = "Soc" } } }, "fields.Soc.include_fields must be a list" },
@@ -71,7 +71,6 @@ describe("a telemetry configuration", function()
     { { exp = "tomorrow" }, "exp must be seconds since 1970" }, { { exp = 1000 }, "exp is in the past" },
     { { prefer_typed = 1 }, "prefer_typed must be true or false" },
     { { delivery_policy = "later" }, "delivery_policy unknown delivery policy 'later'" },
-    { { host = "t.example.com" }, "host unknown member 'host'" },
   }
 
   for _, row in ipairs(rows) do
@@ -81,6 +80,33 @@ describe("a telemetry configuration", function()
       assert.equal(row[2], found[1]:sub(1, #row[2]))
     end)
   end
+
+  -- what is changed; the only warning: what may be right after all
+  local odd = {
+    { { host = "t.example.com" }, "host unknown member 'host'" },
+    { { aud = "x" }, "aud is written by what signs" }, { { iss = "x" }, "iss is written by what signs" },
+    { { exp = 1795575000000 }, "exp counts seconds since 1970" },
+    { { fields = { Soc = { interval_seconds = 1, interval = 5 } } }, "fields.Soc unknown option 'interval'" },
+    { { fields = { Location = { interval_seconds = 1, minimum_delta = 0.001 } } }, "fields.Location.minimum_delta counts metres" },
+    { { fields = { OriginLocation = { interval_seconds = 1, minimum_delta = 0.5 } } }, "fields.OriginLocation.minimum_delta counts metres" },
+  }
+  for _, row in ipairs(odd) do
+    it("is warned about: " .. row[2], function()
+      local report = telemetry.check(config(row[1]), 1.7e9)
+      assert.same({ 0, 1 }, { #report.problems, #report.warnings })
+      local first = report.warnings[1].where .. " " .. report.warnings[1].message
+      assert.equal(row[2], first:sub(1, #row[2]))
+    end)
+  end
+
+  it("takes metres as the difference of a place", function()
+    for _, name in ipairs { "Location", "OriginLocation", "DestinationLocation" } do
+      for _, delta in ipairs { 0, 1, 50.5 } do
+        assert.same({ problems = {}, warnings = {} },
+          telemetry.check(config { fields = { [name] = { interval_seconds = 1, minimum_delta = delta } } }))
+      end
+    end
+  end)
 
   it("is reported with all its problems at once", function()
     assert.equal(3, #problems { port = "443", hostname = "", fields = {} })
@@ -96,10 +122,14 @@ describe("a telemetry configuration", function()
     os.remove(folder)
     run(("mkdir '%s' && cd '%s' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout a.key -out a.pem "
       .. "-days 9 -subj /CN=root && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout b.key -out b.csr "
-      .. "-subj /CN=leaf && openssl x509 -req -in b.csr -CA a.pem -CAkey a.key -CAcreateserial -days 9 -out b.pem"):format(folder, folder))
+      .. "-subj /CN=telemetry.example.com && openssl x509 -req -in b.csr -CA a.pem -CAkey a.key -CAcreateserial -days 9 -out b.pem"):format(folder, folder))
     local leaf, root = run("cat " .. folder .. "/b.pem"), run("cat " .. folder .. "/a.pem")
     assert.equal(1, #telemetry.check(config { ca = leaf }).warnings)
     assert.same({}, telemetry.check(config { ca = leaf .. root }).warnings)
+    local other = telemetry.check(config { ca = leaf .. root, hostname = "other.example.com" })
+    assert.same({}, other.problems)
+    assert.equal("ca holds a server's certificate that does not name other.example.com",
+      other.warnings[1].where .. " " .. other.warnings[1].message)
     run(("rm -r '%s'"):format(folder))
   end)
 
@@ -137,7 +167,7 @@ describe("the rows of telemetry fields", function()
     end
     assert.equal(271, count)
     assert.same({ since = "2024.26", minimum_delta = true }, rows.Soc)
-    assert.same({ since = "2024.26", minimum_delta = false }, rows.Location)
+    assert.same({ since = "2024.26", minimum_delta = "metres" }, rows.Location)
     assert.is_nil(rows.Cabin48vPortKeepOn.minimum_delta)
   end)
 end)

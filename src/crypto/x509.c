@@ -81,24 +81,28 @@ static bool has_issuer(const STACK_OF(X509) * all, X509 *certificate) {
   return false;
 }
 
-static bool take_facts(const STACK_OF(X509) * all, struct chain *out, struct err *e) {
+static bool take_facts(const STACK_OF(X509) * all, struct bytes host, struct chain *out, struct err *e) {
   out->count = (size_t)sk_X509_num(all);
+  out->servers = out->named = 0;
   for (int i = 0; i < sk_X509_num(all); i++) {
     X509 *certificate = sk_X509_value(all, i);
     if (!seconds_of(X509_get0_notAfter(certificate), &out->at[i].until))
       return err_set(e, KIND_invalid, "certificate %d has no date at which it ends", i + 1);
     out->at[i].has_issuer = has_issuer(all, certificate);
+    if (X509_check_ca(certificate)) continue;
+    out->servers++;
+    out->named += host.size && X509_check_host(certificate, (const char *)host.data, host.size, 0, NULL) == 1;
   }
   return true;
 }
 
-bool x509_chain(struct bytes pem, struct chain *out, struct err *e) {
+bool x509_chain(struct bytes pem, struct bytes host, struct chain *out, struct err *e) {
   if (pem.size > INT_MAX || (pem.size && memchr(pem.data, 0, pem.size)))
     return err_set(e, KIND_invalid, "is no text"); /* OpenSSL ends a label at a zero byte, others do not */
   BIO *in = BIO_new_mem_buf(pem.size ? (const void *)pem.data : "", (int)pem.size);
   STACK_OF(X509) *all = sk_X509_new_null();
   ERR_clear_error();
-  bool ok = in && all ? read_all(in, all, e) && take_facts(all, out, e) : err_out_of_memory(e);
+  bool ok = in && all ? read_all(in, all, e) && take_facts(all, host, out, e) : err_out_of_memory(e);
   sk_X509_pop_free(all, X509_free);
   BIO_free(in);
   ERR_clear_error();

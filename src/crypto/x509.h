@@ -18,11 +18,14 @@ struct certificate {
 
 struct chain {
   size_t count;
+  size_t servers; /* that may sign no others */
+  size_t named;   /* of these, that name the host */
   struct certificate at[CHAIN_MOST];
 };
 
 /* Every CERTIFICATE block of a PEM text (RFC 7468), in its order; other blocks are left out. False, with the
- * number of the certificate in e, when one cannot be read. */
-bool x509_chain(struct bytes pem, struct chain *out, struct err *e);
+ * number of the certificate in e, when one cannot be read. host: a name that is looked for in them, or empty.
+ */
+bool x509_chain(struct bytes pem, struct bytes host, struct chain *out, struct err *e);
 
 #endif

@@ -235,6 +235,8 @@ struct row {
   enum paging paging;
   const char *items; /* paged: member that holds the list when the reply is not wrapped ("data"), or NULL */
   unsigned value;    /* VALUE_ bits; 0: VALUE_OBJECT */
+  const char
+      *bare; /* a bare list, or null, stands for an object with this one member, a list; NULL: it does not */
   const char *identity; /* VALUE_LIST: members that together tell its records apart, words; what holds none of
                            them is no record. NULL: any object is one */
   unsigned flags;
@@ -251,7 +253,8 @@ struct row {
 };
 
 static inline unsigned row_value(const struct row *row) {
-  return row->value ? row->value : VALUE_OBJECT;
+  unsigned value = row->value ? row->value : VALUE_OBJECT;
+  return row->bare ? value | VALUE_LIST | VALUE_NOTHING : value;
 }
 
 extern const struct row endpoint_rows[]; /* each table ends with a NULL name */
@@ -334,7 +337,7 @@ extern const struct option call_option_rows[]; /* the last argument of every cal
 
 /* ---- telemetry ---- */
 
-enum delta { DELTA_UNKNOWN, DELTA_NO, DELTA_YES };
+enum delta { DELTA_UNKNOWN, DELTA_NO, DELTA_YES, DELTA_METRES };
 
 /* One row per field that a vehicle can stream; ends with a NULL name. */
 struct telemetry_field {

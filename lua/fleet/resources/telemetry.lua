@@ -40,12 +40,13 @@ local function through_proxy(client, params, options)
 end
 
 --- Creates or replaces the configuration of vehicles. plain makes the row's own request; with a key the jws row carries a
---- signed token; commands = "proxy" leaves signing to the proxy. A configuration with problems returns nil, err, "invalid" with
+--- signed token; commands = "proxy" leaves signing to the proxy, commands = "plain" leaves it out (applications with a CSR). A configuration with problems returns nil, err, "invalid" with
 --- err.problems; the result carries the check's warnings. options.force = true sends what the check refuses.
 function M.create(plain, client, params, options, ...)
   core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
   local context = core.context(client)
-  if params.audience and (not context.keys or context.config.commands == "proxy") then
+  local commands = context.config.commands
+  if params.audience and (not context.keys or commands == "proxy" or commands == "plain") then
     errors.usage(row.method .. ": audience is said in a token that is signed here, with a key and without a proxy")
   end
   local _, wall = context.clock()
@@ -55,7 +56,7 @@ function M.create(plain, client, params, options, ...)
   local value, err, kind
   if context.config.commands == "proxy" then
     value, err, kind = with_skipped(through_proxy, client, params, options)
-  elseif context.keys then
+  elseif context.keys and context.config.commands ~= "plain" then
     local token
     token, err, kind = context.keys[1]:jws(params.config, { vin = vin_for(params) })
     if not token then return nil, err, kind end
@@ -69,8 +70,30 @@ end
 
 local first_pause, longest_pause, default_timeout = 5, 60, 1800
 
+-- Why a vehicle with this reply will never stream: kind, text; nil while it may. key_paired = false alone prevents nothing:
+-- configurations that were made before signing go on.
+local function hopeless(value, wall)
+  local config = type(value.config) == "table" and next(value.config) ~= nil and value.config
+  if not config then
+    return value.limit_reached == true and "limit_exceeded" or "refused",
+      "the vehicle holds no configuration of this application: it was dropped, or none was created. " ..
+      "Remove one of another application if it holds its most, and create it again"
+  end
+  if type(config.exp) == "number" and config.exp <= wall then
+    return "refused", "the configuration of the vehicle has expired (exp): create it again"
+  end
+  if value.synced ~= true and value.limit_reached == true then
+    return "limit_exceeded", "the vehicle holds as many configurations as it can: remove one of another application, and create it again"
+  end
+end
+
+local function never_synced(car, kind, text)
+  return errors.failure(kind, "wait_telemetry_synced: " .. text, { vin = car.vin, request = "GET " .. rows.by_name.fleet_telemetry_config.path })
+end
+
 --- Waits until the vehicle has taken the configuration over (synced), looking every few seconds at first, then each
---- minute. timeout: seconds, 1800. Returns the configuration, or nil, err, "timeout".
+--- minute: some 35 priced reads in the 1800 seconds of `timeout`. Returns the reply of fleet_telemetry_config, or nil, err,
+--- "timeout"; "refused" or "limit_exceeded" at once where the reply says that waiting is of no use.
 function M.wait_synced(car, options)
   check_options.names("wait_telemetry_synced", "option", options, { "timeout" })
   local timeout = check_options.seconds("wait_telemetry_synced", "timeout", options and options.timeout, default_timeout)
@@ -78,10 +101,11 @@ function M.wait_synced(car, options)
   while true do
     local value, err, kind = car:fleet_telemetry_config()
     if err then return nil, err, kind end
+    local _, wall = core.context(car).clock()
+    local never, why = hopeless(value, wall)
+    if never then return never_synced(car, never, why) end
     if value.synced == true then return value end
-    if not pauses:again() then
-      return errors.failure("timeout", string.format("wait_telemetry_synced: not synced after %g s", timeout), { vin = car.vin })
-    end
+    if not pauses:again() then return never_synced(car, "timeout", string.format("not synced after %g s", timeout)) end
   end
 end
 

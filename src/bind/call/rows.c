@@ -380,13 +380,15 @@ static int l_call_options(lua_State *L) {
   return push_options(L, call_option_rows);
 }
 
-/* telemetry_fields() -> { name = { since =, minimum_delta = true, false or nil } } */
+/* telemetry_fields() -> { name = { since =, minimum_delta = true, false, "metres" or nil } } */
 static int l_telemetry_fields(lua_State *L) {
   lua_newtable(L);
   for (const struct telemetry_field *f = telemetry_fields; f->name; f++) {
     lua_createtable(L, 0, 2);
     set_text(L, "since", f->since);
-    if (f->minimum_delta != DELTA_UNKNOWN) {
+    if (f->minimum_delta == DELTA_METRES) {
+      set_text(L, "minimum_delta", "metres");
+    } else if (f->minimum_delta != DELTA_UNKNOWN) {
       set_boolean(L, "minimum_delta", f->minimum_delta == DELTA_YES);
     }
     lua_setfield(L, -2, f->name);

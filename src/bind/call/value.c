@@ -191,14 +191,25 @@ static bool take_page(struct door *d, char what[static 64]) {
   return true;
 }
 
+/* The list at the top becomes { [name] = list }. */
+static void wrap_bare(lua_State *L, const char *name) {
+  lua_newtable(L);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, name);
+}
+
 bool take_value(lua_State *L, const struct row *row, struct bytes text, char what[static 64]) {
   struct door d = {.L = L, .row = row, .text = text};
   luaL_checkstack(L, 8, "reply");
   if (row->paging != PAGED_NO) return take_page(&d, what);
   unwrap(&d);
   if (!check_kind(&d, what)) return false;
-  if (lua_type(L, -1) != LUA_TLIGHTUSERDATA) return true;
-  lua_pop(L, 1);
-  lua_newtable(L);
+  if (lua_type(L, -1) == LUA_TLIGHTUSERDATA) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    if (row->bare) wrap_bare(L, row->bare);
+  } else if (row->bare && lua_istable(L, -1) && kind_of_table(&d) & VALUE_LIST) {
+    wrap_bare(L, row->bare);
+  }
   return true;
 }

@@ -12,7 +12,7 @@ static int l_certificates(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct chain chain;
-  if (!x509_chain(check_bytes(L, 1), &chain, &e)) return push_failure(L, &e);
+  if (!x509_chain(check_bytes(L, 1), bytes_of(""), &chain, &e)) return push_failure(L, &e);
   lua_createtable(L, (int)chain.count, 0);
   for (size_t i = 0; i < chain.count; i++) {
     push_certificate(L, &chain.at[i]);

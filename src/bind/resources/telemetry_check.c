@@ -18,9 +18,12 @@
 
 enum { FIELDS_MOST = 512, SLOTS = 24 /* of Lua's stack, for what looks at one member */ };
 
+static const double FAR_FUTURE = 1e11; /* seconds since 1970; as milliseconds it is 1973 */
+
 struct check {
   lua_State *L;
-  int problems, warnings; /* the lists of the report, places on the stack */
+  int config;             /* places on the stack: the configuration, */
+  int problems, warnings; /* the lists of the report */
   bool dated;             /* wall is known */
   double wall;
   const struct telemetry_field *field; /* whose options are looked at */
@@ -59,13 +62,14 @@ static void warning(struct check *c, const char *where, const char *format, ...)
   va_end(args);
 }
 
-static void unknown(struct check *c, const char *where, const char *what, int name, const char *const *names,
-                    size_t count) {
+/* sure: what is not known is certain to fail; else it may be new. */
+static void unknown(struct check *c, bool sure, const char *where, const char *what, int name,
+                    const char *const *names, size_t count) {
   int top = lua_gettop(c->L);
   struct buf *sentence = push_scratch(c->L);
   unknown_sentence(sentence, what, luaL_tolstring(c->L, name, NULL), names, count);
   push_buf(c->L, sentence);
-  problem(c, where, "%s", lua_tostring(c->L, -1));
+  (sure ? problem : warning)(c, where, "%s", lua_tostring(c->L, -1));
   lua_settop(c->L, top);
 }
 
@@ -119,7 +123,7 @@ static void check_members(struct check *c, const char *where, const char *at, co
   const struct key *keys = push_keys(L, table, &given);
   for (size_t i = 0; i < given; i++)
     if (!is_among(L, keys[i].place, names, count))
-      unknown(c, where ? where : keys[i].text, what, keys[i].place, names, count);
+      unknown(c, false, where ? where : keys[i].text, what, keys[i].place, names, count);
   for (size_t i = 0; i < count; i++) {
     int top = lua_gettop(L);
     const char *place = lua_pushfstring(L, "%s%s", at, members[i].name);
@@ -181,12 +185,18 @@ static void check_chain(struct check *c, const char *where, struct bytes pem) {
   struct err e;
   err_clear(&e);
   struct chain chain;
-  if (!x509_chain(pem, &chain, &e)) {
+  int top = lua_gettop(c->L);
+  lua_getfield(c->L, c->config, "hostname");
+  struct bytes host = lua_type(c->L, -1) == LUA_TSTRING ? check_bytes(c->L, -1) : bytes_of("");
+  if (!x509_chain(pem, host, &chain, &e)) {
     problem(c, where, "%s", e.message);
     return;
   }
   if (!chain.count) problem(c, where, "holds no certificate: PEM text with BEGIN CERTIFICATE is needed");
   for (size_t i = 0; i < chain.count; i++) check_certificate(c, where, (int)i + 1, &chain.at[i]);
+  if (host.size && chain.servers && !chain.named)
+    warning(c, where, "holds a server's certificate that does not name %s", lua_tostring(c->L, top + 1));
+  lua_settop(c->L, top);
 }
 
 static void check_ca(struct check *c, const char *where, int value) {
@@ -221,7 +231,7 @@ static const struct telemetry_field *check_name(struct check *c, const char *whe
   for (const struct telemetry_field *f = telemetry_fields; f->name && count < FIELDS_MOST; f++)
     names[count++] = f->name;
   qsort(names, count, sizeof *names, by_name);
-  unknown(c, where, "field", name, names, count);
+  unknown(c, true, where, "field", name, names, count);
   return NULL;
 }
 
@@ -239,6 +249,9 @@ static void check_delta(struct check *c, const char *where, int value) {
     problem(c, where, "must be a number, 0 or more");
   else if (c->field->minimum_delta == DELTA_NO)
     problem(c, where, "is not taken by %s, which is not a number", c->field->name);
+  else if (c->field->minimum_delta == DELTA_METRES && lua_tonumber(c->L, value) > 0 &&
+           lua_tonumber(c->L, value) < 1)
+    warning(c, where, "counts metres, not degrees");
 }
 
 static void check_include(struct check *c, const char *where, int value) {
@@ -286,7 +299,7 @@ static void check_alerts(struct check *c, const char *where, int value) {
   static const char *const types[] = {"customer", "service", "service-fix"};
   if (!check_list(c, where, value, "customer, service, service-fix")) return;
   for (lua_Integer i = 1; lua_geti(c->L, value, i) != LUA_TNIL; i++) {
-    if (!is_among(c->L, -1, types, 3)) unknown(c, where, "alert type", lua_gettop(c->L), types, 3);
+    if (!is_among(c->L, -1, types, 3)) unknown(c, true, where, "alert type", lua_gettop(c->L), types, 3);
     lua_pop(c->L, 1);
   }
 }
@@ -294,29 +307,34 @@ static void check_alerts(struct check *c, const char *where, int value) {
 static void check_policy(struct check *c, const char *where, int value) {
   static const char *const policies[] = {"latest", "no_retry"};
   if (lua_isnil(c->L, value) || is_among(c->L, value, policies, 2)) return;
-  unknown(c, where, "delivery policy", value, policies, 2);
+  unknown(c, true, where, "delivery policy", value, policies, 2);
 }
 
 static void check_expiry(struct check *c, const char *where, int value) {
   if (lua_isnil(c->L, value)) return;
   if (!is_whole(c, value, 0))
     problem(c, where, "must be seconds since 1970");
+  else if (lua_tonumber(c->L, value) >= FAR_FUTURE)
+    warning(c, where, "counts seconds since 1970: this is after the year 5000, so it may be in milliseconds");
   else if (c->dated && lua_tonumber(c->L, value) <= c->wall)
     problem(c, where, "is in the past: the vehicle would drop the configuration at once");
+}
+
+/* What signs the configuration writes these two. */
+static void check_overwritten(struct check *c, const char *where, int value) {
+  if (!lua_isnil(c->L, value))
+    warning(c, where, "is written by what signs the configuration: yours is not sent");
 }
 
 static void check_boolean(struct check *c, const char *where, int value) {
   if (!lua_isnil(c->L, value) && !lua_isboolean(c->L, value)) problem(c, where, "must be true or false");
 }
 
-static const struct member members[] = {{"alert_types", check_alerts},
-                                        {"ca", check_ca},
-                                        {"delivery_policy", check_policy},
-                                        {"exp", check_expiry},
-                                        {"fields", check_fields},
-                                        {"hostname", check_hostname},
-                                        {"port", check_port},
-                                        {"prefer_typed", check_boolean}};
+static const struct member members[] = {
+    {"alert_types", check_alerts},     {"aud", check_overwritten}, {"ca", check_ca},
+    {"delivery_policy", check_policy}, {"exp", check_expiry},      {"fields", check_fields},
+    {"hostname", check_hostname},      {"iss", check_overwritten}, {"port", check_port},
+    {"prefer_typed", check_boolean}};
 
 /* core.telemetry_check(config, wall) -> { problems = list, warnings = list } of { where =
  * "fields.Soc.interval_seconds", message = text }; wall: UTC seconds for what depends on the time, or nil */
@@ -326,7 +344,7 @@ static int l_check(lua_State *L) {
   lua_settop(L, 1);
   lua_newtable(L);
   lua_newtable(L);
-  c.problems = 2, c.warnings = 3;
+  c.config = 1, c.problems = 2, c.warnings = 3;
   check_members(&c, NULL, "", "member", 1, members, sizeof members / sizeof *members);
   lua_createtable(L, 0, 2);
   lua_pushvalue(L, c.problems);
