@@ -104,7 +104,8 @@ end)
 describe("the closed owner interface", function()
   it("is named, whatever it answers", function()
     for host, closed in pairs { ["owner-api.teslamotors.com"] = true, ["api.example.com"] = false } do
-      for _, reply in ipairs { { 403, '{"error":"forbidden"}' }, { 403, "<html></html>" }, { 412, '{"error":"something"}' }, { 404, "" } } do
+      for _, reply in ipairs { { 403, '{"error":"forbidden"}' }, { 403, "<html></html>" },
+        { 412, '{"error":"something"}' }, { 404, "" } } do
         local other = seam.client({ { status = reply[1], headers = {}, body = reply[2] } }, { base_url = "https://" .. host })
         local _, err = other:vehicle(vin):info()
         assert.equal(closed, err.message:find("closed owner interface", 1, true) ~= nil, err.message)

@@ -216,7 +216,8 @@ describe("a reply of the token address", function()
       local token, err, kind, known = take { status = case[1], body = case[2] }
       assert.is_falsy(token)
       local open = case[1] == 408 or case[2]:find("server_error", 1, true) or case[1] < 400 or case[1] >= 500
-      assert.same({ case[3], case[3], case[4], open and "unknown" or "refused", case[1] }, { kind, err.kind, known, err.outcome, err.status })
+      assert.same({ case[3], case[3], case[4], open and "unknown" or "refused", case[1] },
+        { kind, err.kind, known, err.outcome, err.status })
       assert.equal(case[2]:match('"error":"([^"]+)"'), err.reason)
     end)
   end

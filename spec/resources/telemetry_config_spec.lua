@@ -84,7 +84,8 @@ describe("create_fleet_telemetry_config", function()
 
   it("returns what the check warns about", function()
     local client, requests = service(true)
-    local value = assert(client:create_fleet_telemetry_config { vins = { vin }, config = config { brand_new = 1, iss = "mine", exp = 1795575000000 } })
+    local odd = config { brand_new = 1, iss = "mine", exp = 1795575000000 }
+    local value = assert(client:create_fleet_telemetry_config { vins = { vin }, config = odd })
     local where = {}
     for i, one in ipairs(value.warnings) do where[i] = one.where end
     table.sort(where)

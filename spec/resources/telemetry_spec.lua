@@ -88,7 +88,8 @@ describe("a telemetry configuration", function()
     { { exp = 1795575000000 }, "exp counts seconds since 1970" },
     { { fields = { Soc = { interval_seconds = 1, interval = 5 } } }, "fields.Soc unknown option 'interval'" },
     { { fields = { Location = { interval_seconds = 1, minimum_delta = 0.001 } } }, "fields.Location.minimum_delta counts metres" },
-    { { fields = { OriginLocation = { interval_seconds = 1, minimum_delta = 0.5 } } }, "fields.OriginLocation.minimum_delta counts metres" },
+    { { fields = { OriginLocation = { interval_seconds = 1, minimum_delta = 0.5 } } },
+      "fields.OriginLocation.minimum_delta counts metres" },
   }
   for _, row in ipairs(odd) do
     it("is warned about: " .. row[2], function()
@@ -122,7 +123,8 @@ describe("a telemetry configuration", function()
     os.remove(folder)
     run(("mkdir '%s' && cd '%s' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout a.key -out a.pem "
       .. "-days 9 -subj /CN=root && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout b.key -out b.csr "
-      .. "-subj /CN=telemetry.example.com && openssl x509 -req -in b.csr -CA a.pem -CAkey a.key -CAcreateserial -days 9 -out b.pem"):format(folder, folder))
+      .. "-subj /CN=telemetry.example.com && openssl x509 -req -in b.csr -CA a.pem -CAkey a.key -CAcreateserial -days 9 "
+      .. "-out b.pem"):format(folder, folder))
     local leaf, root = run("cat " .. folder .. "/b.pem"), run("cat " .. folder .. "/a.pem")
     assert.equal(1, #telemetry.check(config { ca = leaf }).warnings)
     assert.same({}, telemetry.check(config { ca = leaf .. root }).warnings)

@@ -40,8 +40,8 @@ local function through_proxy(client, params, options)
 end
 
 --- Creates or replaces the configuration of vehicles. plain makes the row's own request; with a key the jws row carries a
---- signed token; commands = "proxy" leaves signing to the proxy, commands = "plain" leaves it out (applications with a CSR). A configuration with problems returns nil, err, "invalid" with
---- err.problems; the result carries the check's warnings. options.force = true sends what the check refuses.
+--- signed token; commands = "proxy" leaves signing to the proxy, commands = "plain" leaves it out (applications with a CSR). A
+--- configuration with problems returns nil, err, "invalid" with err.problems; the result carries the check's warnings. options.force = true sends what the check refuses.
 function M.create(plain, client, params, options, ...)
   core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
   local context = core.context(client)
@@ -88,7 +88,8 @@ local function hopeless(value, wall)
 end
 
 local function never_synced(car, kind, text)
-  return errors.failure(kind, "wait_telemetry_synced: " .. text, { vin = car.vin, request = "GET " .. rows.by_name.fleet_telemetry_config.path })
+  local request = "GET " .. rows.by_name.fleet_telemetry_config.path
+  return errors.failure(kind, "wait_telemetry_synced: " .. text, { vin = car.vin, request = request })
 end
 
 --- Waits until the vehicle has taken the configuration over (synced), looking every few seconds at first, then each
