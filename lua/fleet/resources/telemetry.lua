@@ -41,7 +41,8 @@ end
 
 --- Creates or replaces the configuration of vehicles. plain makes the row's own request; with a key the jws row carries a
 --- signed token; commands = "proxy" leaves signing to the proxy, commands = "plain" leaves it out (applications with a CSR). A
---- configuration with problems returns nil, err, "invalid" with err.problems; the result carries the check's warnings. options.force = true sends what the check refuses.
+--- configuration with problems returns nil, err, "invalid" with err.problems; the result carries the check's warnings.
+--- options.force = true sends what the check refuses.
 function M.create(plain, client, params, options, ...)
   core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
   local context = core.context(client)
