@@ -415,6 +415,177 @@ describe("what answers", function()
   end
 end)
 
+describe("an answer that is none of the command's", function()
+  after_each(put_away)
+
+  -- What follows on this connection is answered so.
+  local function answers_with(store, reply)
+    local link = link_of(store)
+    local connection = link.connection
+    link.connection = setmetatable({}, { __index = function(_, name)
+      if name == "take" then
+        return function()
+          local real, err = connection:take()
+          if real == nil then return real, err end
+          return reply
+        end
+      end
+      return function(_, ...) return connection[name](connection, ...) end
+    end })
+  end
+
+  local odd = {
+    null = false, number = 5, zero = 0, negative = -1, status = "OK", text = "k", empty = "", digits_too_many = ("9"):rep(20), no_list = {},
+    numbers = { 5 }, texts = { "a" }, nulls = { false, false, false, false }, deep = { { {} }, { {} }, { {} } }, pair = { "a", "b" },
+    unfit_record = { 0, "value", 0 }, unfit_absence = { 0, false, 7 }, unfit_mark = { 2, "value", 7 }, unfit_lease = { "7", 0, "value", 7 },
+    unfit_generation = { 0, "value", -7 }, inner_error = { 0, "value", { error = "ERR" } }, total = { "data", 7 }, half_total = { "data" },
+  }
+  local calls = {
+    get = function(store) return store:get("token/a/user") end,
+    put = function(store) return store:put("token/a/user", "pair", { durable = true }) end,
+    delete = function(store) return store:delete("token/a/user") end,
+    lease = function(store) return store:lease("token/a/user", 60) end,
+    add = function(store) return store:add("count/x", { data = 1 }) end,
+    turn = function(store) return store:turn("pace/x", { most = 5, now = 1, within = 5 }) end,
+    reserve = function(store) return store:reserve("token/a/user", 100) end,
+  }
+  local right = { put = "number", add = "no_list" } -- a list of no totals may be answered, but lacks the one that was asked for
+
+  for method, call in pairs(calls) do
+    it("to " .. method .. " is a failure of the store, and the connection is made anew", function()
+      local server = start()
+      for name, reply in pairs(odd) do
+        local store = open(server.address)
+        assert(store:put("k", "v"))
+        answers_with(store, reply)
+        local ran, value, err, kind = pcall(call, store)
+        assert.is_true(ran, name .. ": " .. tostring(value))
+        if method ~= "put" or name ~= right.put then
+          assert.is_nil(value, name)
+          assert.same({ "store", "store" }, { kind, err.kind }, name)
+        end
+        if name ~= right[method] then assert.equal("v", (store:get("k")), name) end
+      end
+    end)
+  end
+
+  it("to the renewal or the end of a lease is a failure, too", function()
+    local store = open(start().address)
+    local lease = assert(store:lease("k", 60))
+    answers_with(store, false)
+    assert.equal("store", select(3, lease:renew()))
+    assert.is_truthy(store:put("x", "y"))
+    answers_with(store, { 1 })
+    assert.equal("store", select(3, lease:release()))
+  end)
+
+  it("to a new pair's write leaves the pair unsaved, used and offered again", function()
+    local accounts = require "spec.support.fixtures.accounts"
+    local tokens = require "fleet.oauth.tokens"
+    for _, reply in ipairs { false, "OK", {} } do
+      local clock, authority = accounts.clock(), accounts.server()
+      local store = open(start().address)
+      local account = accounts.account(authority, store, clock)
+      assert(tokens.exchange_code(account, { code = "good-code", redirect_uri = "https://x.example/cb" }))
+      local put = acts(store).put
+      acts(store).put = function(self, ...)
+        acts(store).put = put
+        answers_with(store, reply)
+        return put(self, ...)
+      end
+      local done, err = tokens.refresh(account)
+      assert.is_true(done)
+      assert.equal("store", err.kind)
+      assert.is_true(tokens.info(account).user.unsaved)
+      clock.advance(2)
+      assert.equal("a2", tokens.access(account, "user"))
+      assert.is_false(tokens.info(account).user.unsaved)
+    end
+  end)
+
+  it("to the commands with which a connection begins is a failure, or a setting that is not known", function()
+    local greeting = require "fleet.store.redis.greeting"
+    local scripts = require "fleet.store.redis.scripts"
+    local place = { label = "redis", settle = 0 }
+    for name, reply in pairs(odd) do
+      local link = { greeting = { { "CONFIG", "GET", "save" }, { "PING" } }, settings = {}, place = place }
+      assert.is_true(greeting.take(link, reply), name)
+      assert.same({}, link.settings)
+      for _, words in ipairs { { "AUTH", "x" }, { "SELECT", "1" }, { "SCRIPT", "LOAD", scripts.get.text }, { "EVAL" } } do
+        if not (reply == "OK" and (words[1] == "AUTH" or words[1] == "SELECT")) then
+          link.greeting = { words, { "PING" } }
+          local took, err = greeting.take(link, reply)
+          assert.is_nil(took, words[1] .. " " .. name)
+          assert.equal("store", err.kind)
+        end
+      end
+    end
+  end)
+end)
+
+describe("a record that a server threw away", function()
+  after_each(put_away)
+
+  local function evict(server, key) -- as maxmemory-policy allkeys-lru does
+    assert.matches("1", server.cli("del t/" .. key))
+  end
+
+  it("is given back by a process that knows it, to all others too", function()
+    local server = start()
+    local store, other = open(server.address), open(server.address)
+    local generation = assert(store:put("token/a/user", "pair", { durable = true }))
+    evict(server, "token/a/user")
+    assert.same({ "pair", generation }, { store:get("token/a/user") })
+    assert.same({ "pair", generation }, { other:get("token/a/user") })
+    evict(server, "token/a/user")
+    local lease = assert(other:lease("token/a/user", 60))
+    assert.same({ "pair", generation }, { other:get("token/a/user") })
+    local newer = assert(other:put("token/a/user", "newer", { lease = lease, durable = true, generation = generation }))
+    lease:release()
+    evict(server, "token/a/user")
+    assert.same({ "newer", newer }, { other:get("token/a/user") })
+    assert.same({ "newer", newer }, { store:get("token/a/user") })
+  end)
+
+  it("is not given back once it was deleted, by any process, also where the server had thrown it away before", function()
+    local server = start()
+    local store, other, third = open(server.address), open(server.address), open(server.address)
+    store:put("token/a/user", "pair", { durable = true })
+    assert.equal("pair", (third:get("token/a/user")))
+    assert.is_true(other:delete("token/a/user"))
+    assert.same({ nil, 0 }, { store:get("token/a/user") })
+    assert.same({ nil, 0 }, { store:get("token/a/user") })
+    store:put("token/a/user", "next", { durable = true })
+    evict(server, "token/a/user")
+    assert.is_true(other:delete("token/a/user"))
+    assert.same({ nil, 0 }, { store:get("token/a/user") })
+    assert.same({ nil, 0 }, { third:get("token/a/user") })
+    local left = tonumber(server.cli("--raw pttl t/token/a/user"))
+    assert.is_true(left > 89 * 86400000 and left <= 90 * 86400000, left)
+  end)
+
+  it("is not given back after its time", function()
+    local server = start()
+    local store = open(server.address)
+    store:put("proxy/x", "claimed", { generation = 0, ttl = 600, durable = true })
+    evict(server, "proxy/x")
+    assert.equal("claimed", (store:get("proxy/x")))
+    acts(store).kept["proxy/x"].ends = 0
+    evict(server, "proxy/x")
+    assert.same({ nil, 0 }, { store:get("proxy/x") })
+  end)
+
+  it("is created anew after a deletion, and leaves no mark then", function()
+    local server = start()
+    local store = open(server.address)
+    store:put("k", "1")
+    store:delete("k")
+    assert.is_truthy(store:put("k", "2", { generation = 0 }))
+    assert.equal("g\nv\nw\n", server.cli("--raw hkeys t/k | sort"))
+    assert.matches("-1", server.cli("--raw pttl t/k"))
+  end)
+end)
+
 -- Until a store gives leases: those who held some have had their turn.
 local function wait_until_quiet(store)
   for _ = 1, 600 do
@@ -537,6 +708,23 @@ describe("leases and a server that comes back with an older snapshot", function(
     server.cli("client kill type normal skipme yes")
     assert.equal("conflict", select(3, late:put("k", "too late", { lease = second })))
     assert.is_truthy(early:put("k", "third", { lease = third }))
+  end)
+end)
+
+describe("a server in whose place another comes", function()
+  after_each(put_away)
+
+  it("is told of leases that were released: a replica that took its place may not know of it", function()
+    local server = start()
+    local store, other = open(server.address), open(server.address)
+    local lease = assert(store:lease("token/a/user", 90))
+    lease:release()
+    server.cli("hset t/token/a/user o " .. lease.owner .. " u 99999999999999") -- as the replica has it
+    assert.equal("busy", select(3, other:lease("token/a/user", 90)))
+    link_of(store).connection:close()
+    link_of(store).connection, link_of(store).state = nil, "down"
+    assert.is_truthy(store:put("x", "y"))
+    assert.is_truthy(other:lease("token/a/user", 90))
   end)
 end)
 

@@ -65,7 +65,9 @@ end
 --- Writes a token so that it lasts. options: those of store:put. Returns its generation, or nil, err, kind.
 function Slot.put(slot, token, options)
   options.durable = true
-  return ask_store(slot, "put", token:json(), options)
+  local generation, err, kind = ask_store(slot, "put", token:json(), options)
+  if generation or err then return generation, err, kind end
+  return errors.failure("store", "the store does not say whether it has the new tokens")
 end
 
 --- The newest token, from the store unless it refused a newer one: token, generation in the store; false, generation where

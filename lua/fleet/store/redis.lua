@@ -101,10 +101,20 @@ local function post_behind(lease, release)
     "", behind.ttl, lease.owner, "", text_of(behind.generation), release)
 end
 
+-- A replica that takes the server's place may not know of it, and would keep the lease for others to wait for.
+local function remember_release(lease)
+  local self, now = lease.store, async.real()
+  local left = lease.ends - now
+  if left <= 0 then return end
+  self.released[lease.key] = lease.owner
+  self.released_until:note(lease.key, left, now)
+end
+
 function Lease.release(lease)
   if lease.released then return true end
   lease.released = true
   forget(lease)
+  remember_release(lease)
   if lease.behind then
     post_behind(lease, "1")
     return true
@@ -127,6 +137,9 @@ local function memories(self, forgot)
       }
     end
   end
+  for key, owner in pairs(self.released) do
+    words[#words + 1] = { "EVALSHA", scripts.release.sha, "1", script_key(self, key), moved(self), owner }
+  end
   for key, lease in pairs(self.leases) do
     local left = seconds_left(lease)
     if left > 0 then
@@ -147,6 +160,11 @@ end
 
 local shared_first_words = { token = true, claims = true }
 
+-- Seconds for which it is remembered that a key was deleted: as long as another process may hold what was there.
+local function marked_for(key)
+  return shared_first_words[string.match(key, "^[^/]*")] and 90 * 86400 or 86400
+end
+
 -- Tokens, and what of a car is whose, are remembered as they were last seen, whoever wrote them.
 local function seen(self, key, value, generation)
   if not value then
@@ -154,6 +172,21 @@ local function seen(self, key, value, generation)
   elseif shared_first_words[string.match(key, "^[^/]*")] then
     keep(self, key, value, generation)
   end
+end
+
+-- What a server does not have and nobody deleted was thrown away, or ended by a clock that was set: who knows it gives it back. record:
+-- deleted, value, generation, as the server has it. Returns value or false, and generation; or nil, err, kind.
+local function given_back(self, key, deleted, value, generation)
+  local kept = self.kept[key]
+  local left = kept and kept.ends and kept.ends - async.real()
+  local is_lost = not value and deleted == 0 and kept and not (left and left <= 0)
+  if is_lost then
+    local found, err, kind = run(self, scripts.restore, key, kept.value, text_of(kept.generation), "1", left and milliseconds(left) or "")
+    if not found then return nil, err, kind end
+    value, generation = found[2], found[3]
+  end
+  if not (is_lost and value == kept.value) then seen(self, key, value, generation) end
+  return value, generation
 end
 
 -- While others may still hold leases that the server has forgotten, nobody gets a new one.
@@ -171,12 +204,16 @@ function Redis.lease(self, key, ttl)
   local found
   found, err, kind = run(self, scripts.lease, key, owner, milliseconds(ttl))
   if not found then return nil, err, kind end
-  seen(self, key, found[2], found[3])
   local lease = setmetatable({
     key = key, fence = found[1], ttl = ttl, ends = before + ttl, owner = owner, store = self, released = false,
-    generation = found[3], snapshot = { value = found[2] or nil, generation = found[3], taken = async.real() },
   }, Lease)
   self.leases[key] = lease
+  local value, generation, why = given_back(self, key, found[2], found[3], found[4])
+  if value == nil then
+    Lease.release(lease)
+    return nil, generation, why
+  end
+  lease.generation, lease.snapshot = generation, { value = value or nil, generation = generation, taken = async.real() }
   return lease
 end
 
@@ -197,8 +234,9 @@ function Redis.get(self, key)
   if held then return held.value, held.generation end
   local found, err, kind = run(self, scripts.get, key)
   if not found then return nil, err, kind end
-  seen(self, key, found[1], found[2])
-  return found[1] or nil, found[2]
+  local value, generation, why = given_back(self, key, found[1], found[2], found[3])
+  if value == nil then return nil, generation, why end
+  return value or nil, generation
 end
 
 -- Generations go on from the server's clock, and so does the fence: beyond both is beyond whatever was.
@@ -248,7 +286,7 @@ function Redis.delete(self, key, generation)
   local held = self.leases[key]
   if held then held.snapshot, held.behind = nil, nil end
   self.kept[key] = nil
-  local done, err, kind = run(self, scripts.delete, key, generation and text_of(generation) or "")
+  local done, err, kind = run(self, scripts.delete, key, generation and text_of(generation) or "", milliseconds(marked_for(key)))
   if not done then return nil, err, kind end
   return true
 end
@@ -276,10 +314,16 @@ end
 
 -- ---- counters ----
 
-local function totals_of(list)
-  local totals = {}
-  for i = 1, #list, 2 do totals[list[i]] = tonumber(list[i + 1]) end
-  return totals
+-- Reads the totals of an answer, among which are those of the names that were asked for.
+local function totals_of(asked)
+  return function(list)
+    local totals = {}
+    for i = 1, #list, 2 do totals[list[i]] = tonumber(list[i + 1]) end
+    for name in pairs(asked) do
+      if not totals[name] then return failure("store", "Redis does not say the total of '" .. name .. "'") end
+    end
+    return totals
+  end
 end
 
 local begins = {}
@@ -294,7 +338,7 @@ function begins.add(self, key, amounts, options)
     words[#words + 1] = name
     words[#words + 1] = text_of(amount)
   end
-  return words, totals_of
+  return words, totals_of(amounts)
 end
 
 -- ---- rate limits ----
@@ -372,19 +416,20 @@ function M.open(given, options)
   local client, err, kind = core.random_text(12)
   if not client then return nil, err, kind end
   local self = setmetatable({
-    place = place, client = client, drawn = 0, leases = setmetatable({}, { __mode = "v" }), kept = {},
+    place = place, client = client, drawn = 0, leases = setmetatable({}, { __mode = "v" }), kept = {}, released = {},
   }, Redis)
   self.ends = contract.new_ends(function(key)
     local kept = self.kept[key]
     if kept and kept.ends and kept.ends <= async.real() then self.kept[key] = nil end
   end)
+  self.released_until = contract.new_ends(function(key) self.released[key] = nil end)
   if place.clock then
     self.clock = place.clock
     self.opened_at = (place.clock())
   end
   self.link, err, kind = new_link(place, {
     memories = function(forgot) return memories(self, forgot) end,
-    has_memories = function() return next(self.leases) ~= nil or next(self.kept) ~= nil end,
+    has_memories = function() return next(self.leases) ~= nil or next(self.kept) ~= nil or next(self.released) ~= nil end,
     on_settings = function(settings) findings.warn_of(settings, place) end,
   })
   if not self.link then return nil, err, kind end

@@ -52,12 +52,26 @@ function M.begin(link)
   return send_all(link, words_of(link.place, password))
 end
 
+local function no_redis(link)
+  return errors.new("store", link.place.label .. " does not answer as a Redis server that runs scripts")
+end
+
+-- What is answered to the commands with which a connection begins; settings that are not said are not known.
+local expected = {
+  AUTH = function(reply) return reply == "OK" end,
+  SELECT = function(reply) return reply == "OK" end,
+  SCRIPT = function(reply, words) return reply == scripts.sha_of[words[3]] end,
+}
+
+local function note_setting(link, name, reply)
+  if type(reply) == "table" and reply[1] == name and type(reply[2]) == "string" then link.settings[name] = reply[2] end
+end
+
 -- A server that was started again, or another in its place, may have lost all, or what it was told last; it cannot say what. Who held
 -- leases takes them again before anybody else may have them, and what must last is told at each new connection.
 local function learn_beginning(link, reply)
-  local given = type(reply) == "table" and reply or {}
-  local now, began, met = tonumber(given[1]), given[2], tonumber(given[3])
-  if not now or not met then return nil, errors.new("store", link.place.label .. " does not answer as a Redis server that runs scripts") end
+  if not scripts.is_greeting(reply) then return nil, no_redis(link) end
+  local now, began, met = tonumber(reply[1]), reply[2], tonumber(reply[3])
   link.quiet_until = async.real() + (met - now) / 1e6 + link.place.settle
   local forgot = link.began and link.began ~= began
   link.began = began
@@ -74,7 +88,8 @@ function M.take(link, reply)
   if problem and not dispensable[words[1]] then
     return nil, errors.new("store", link.place.label .. " refuses: " .. complaints.explain(problem)), "refused"
   end
-  if words[1] == "CONFIG" and not problem then link.settings[words[3]] = reply[2] end
+  if not problem and expected[words[1]] and not expected[words[1]](reply, words) then return nil, no_redis(link) end
+  if words[1] == "CONFIG" then note_setting(link, words[3], reply) end
   if words[1] == "EVAL" then
     local learnt, err = learn_beginning(link, reply)
     if not learnt then return nil, err end

@@ -7,6 +7,7 @@ local compat = require "fleet.util.compat"
 local complaints = require "fleet.store.redis.complaints"
 local errors = require "fleet.util.errors"
 local greeting = require "fleet.store.redis.greeting"
+local scripts = require "fleet.store.redis.scripts"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local unpack = compat.unpack
@@ -158,8 +159,16 @@ local function take_reply(self, reply)
   if self.first > self.sent then return nil, errors.new("store", "Redis answers what was not asked") end
   local entry = shift(self)
   if type(reply) == "table" and reply.error then return take_error(self, entry, reply.error) end
-  finish(entry, reply)
-  return true
+  if scripts.may_answer(entry.script, entry.words, reply) then
+    finish(entry, reply)
+    return true
+  end
+  -- What follows on this connection may be no answer of ours either.
+  local what = entry.script and entry.script.name or entry.words[1]
+  local err = errors.new("store", string.format("%s gives no answer that a Redis gives to '%s': is something else in its place?",
+    self.place.label, what))
+  finish(entry, nil, err)
+  return nil, err
 end
 
 -- ---- progress ----

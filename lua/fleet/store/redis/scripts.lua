@@ -5,6 +5,8 @@
 --   t, r      a reservation: its name, and bytes that take the room of the value to come
 --   w         which write was the last: one whose answer was lost is not done twice
 --   c:<name>  a counter
+--   x, z      it was deleted: beyond which generation, and until when that is remembered. A record that is absent without such a
+--             mark was thrown away by the server, and who knows it gives it back
 --
 -- Beside the records, client/<client> has the number of that client's last addition, for an hour: an addition whose answer was
 -- lost is sent again, and counts once.
@@ -24,11 +26,12 @@ local now = math.floor(micro / 1000) + shift
 local function whole(x) return string.format('%.0f', x) end
 local function field(x) return tonumber(x or nil) or 0 end
 local function tidy()
-  local r = redis.call('HMGET', key, 'g', 'e', 'u', 'o', 't')
-  local e, u = field(r[2]), r[4] and field(r[3]) or 0
+  local r = redis.call('HMGET', key, 'g', 'e', 'u', 'o', 't', 'z')
+  local e, u, z = field(r[2]), r[4] and field(r[3]) or 0, field(r[6])
   if r[1] and e == 0 then return redis.call('PERSIST', key) end
   local ends = r[1] and e or 0
   if u > ends then ends = u end
+  if z > ends then ends = z end
   if r[5] and now + 600000 > ends then ends = now + 600000 end
   if ends == 0 then return redis.call('DEL', key) end
   return redis.call('PEXPIREAT', key, whole(ends - shift))
@@ -61,17 +64,17 @@ end
 
 local texts = {}
 
--- -> { value, generation }
+-- -> { 1 where it was deleted or 0, value, generation }
 texts.get = [[
-local r = redis.call('HMGET', key, 'v', 'g', 'e')
-return { found(r[1], r[2], r[3]) }
+local r = redis.call('HMGET', key, 'v', 'g', 'e', 'x')
+return { r[4] and 1 or 0, found(r[1], r[2], r[3]) }
 ]]
 
 -- write, value, generation, ttl, owner, ticket, draw, release -> generation | 'lease' | 'generation'
 -- Giving up the reservation comes first: after it a full memory no longer refuses the rest.
 texts.put = [[
 local write, value, wanted, ttl, owner, ticket, draw, release = unpack(ARGV, 2, 9)
-local r = redis.call('HMGET', key, 'g', 'e', 'o', 't', 'w', 'v')
+local r = redis.call('HMGET', key, 'g', 'e', 'o', 't', 'w', 'v', 'x')
 local g = field(r[1])
 if r[5] == write then return g end
 if owner ~= '' and r[3] ~= owner then return 'lease' end
@@ -83,22 +86,24 @@ g = drawn > g and drawn or math.max(g + 1, micro)
 redis.call('HSET', key, 'v', value, 'g', whole(g), 'w', write)
 if ttl ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ttl))) elseif r[2] then redis.call('HDEL', key, 'e') end
 if release ~= '' then redis.call('HDEL', key, 'o', 'u') end
+if r[7] then redis.call('HDEL', key, 'x', 'z') end
 if not r[1] or r[2] or ttl ~= '' then tidy() end
 return g
 ]]
 
--- generation -> 1 | 'generation'
+-- generation, for how long the mark stays -> 1 | 'generation'
 texts.delete = [[
 local r = redis.call('HMGET', key, 'g', 'e', 'v')
 if ARGV[2] ~= '' and current(r[1], r[2]) ~= tonumber(ARGV[2]) then return 'generation' end
 drop(r[3])
+redis.call('HSET', key, 'x', whole(math.max(field(r[1]), micro)), 'z', whole(now + tonumber(ARGV[3])))
 tidy()
 return 1
 ]]
 
--- owner, ttl -> { fence, value, generation } | 'busy'
+-- owner, ttl -> { fence, 1 where it was deleted or 0, value, generation } | 'busy'
 texts.lease = [[
-local r = redis.call('HMGET', key, 'f', 'o', 'u', 'v', 'g', 'e')
+local r = redis.call('HMGET', key, 'f', 'o', 'u', 'v', 'g', 'e', 'x')
 local fence = field(r[1])
 if r[2] ~= ARGV[2] then
   if r[2] and field(r[3]) > now then return 'busy' end
@@ -106,7 +111,7 @@ if r[2] ~= ARGV[2] then
   redis.call('HSET', key, 'f', whole(fence), 'o', ARGV[2], 'u', whole(now + tonumber(ARGV[3])))
   if not r[5] or r[6] then tidy() end
 end
-return { fence, found(r[4], r[5], r[6]) }
+return { fence, r[7] and 1 or 0, found(r[4], r[5], r[6]) }
 ]]
 
 -- owner, ttl -> 1 | 'lease'
@@ -138,15 +143,19 @@ end
 return 1
 ]]
 
--- value, generation, forgot, ttl -> 1: a record that the server has forgotten, unless a later one stands there. Where the server
--- has not forgotten all, one that is not there was deleted.
+-- value, generation, forgot, ttl -> { 1 where it was deleted or 0, value, generation }, as they are now: a record that the server
+-- has forgotten, unless a later one stands there, or it was deleted later. Where the server has not forgotten it, one that is not
+-- there was deleted.
 texts.restore = [[
-local g = redis.call('HGET', key, 'g')
-if field(g) >= tonumber(ARGV[3]) or not g and ARGV[4] == '' then return 1 end
-redis.call('HSET', key, 'v', ARGV[2], 'g', ARGV[3])
-if ARGV[5] ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ARGV[5]))) else redis.call('HDEL', key, 'e') end
-tidy()
-return 1
+local r, mine = redis.call('HMGET', key, 'g', 'x'), tonumber(ARGV[3])
+if field(r[1]) < mine and field(r[2]) < mine and (r[1] or ARGV[4] ~= '') then
+  redis.call('HSET', key, 'v', ARGV[2], 'g', ARGV[3])
+  if ARGV[5] ~= '' then redis.call('HSET', key, 'e', whole(now + tonumber(ARGV[5]))) else redis.call('HDEL', key, 'e') end
+  if r[2] then redis.call('HDEL', key, 'x', 'z') end
+  tidy()
+end
+r = redis.call('HMGET', key, 'v', 'g', 'e', 'x')
+return { r[4] and 1 or 0, found(r[1], r[2], r[3]) }
 ]]
 
 -- ticket, bytes -> 1
@@ -252,7 +261,75 @@ if redis.call('HGET', key, 'run') ~= run then redis.call('HSET', key, 'run', run
 return { micro, redis.call('HGET', key, 'data'), redis.call('HGET', key, 'met') }
 ]]
 
-local M = { greeting = greeting, all = {} }
+-- ---- what may be answered: the word of a refusal, or what the script gives. Anything else is no answer of this server. ----
+
+local function is_number(value)
+  return type(value) == "number" and value >= 0 and value < 2 ^ 53
+end
+
+local function is_digits(value)
+  return type(value) == "string" and #value <= 16 and string.find(value, "^%d+$") ~= nil
+end
+
+local function is_one(value)
+  return value == 1
+end
+
+-- { …, deleted, value, generation } from a place on.
+local function is_record(list, at)
+  local deleted, value, generation = list[at], list[at + 1], list[at + 2]
+  if deleted ~= 0 and deleted ~= 1 or not is_number(generation) then return false end
+  return value == false and generation == 0 or type(value) == "string" and generation > 0
+end
+
+local function is_found(value)
+  return type(value) == "table" and is_record(value, 1)
+end
+
+local function is_totals(list)
+  if type(list) ~= "table" then return false end
+  for i = 1, #list, 2 do
+    local name, total = list[i], list[i + 1]
+    if type(name) ~= "string" or type(total) ~= "string" or not string.find(total, "^%-?%d+$") or #total > 17 then return false end
+  end
+  return true
+end
+
+local function is_digit_list(count)
+  return function(value)
+    if type(value) ~= "table" then return false end
+    for i = 1, count do
+      if not is_digits(value[i]) then return false end
+    end
+    return true
+  end
+end
+
+-- By script: the words of its refusals, then what it gives.
+local answers = {
+  get = { is_found }, restore = { is_found }, turn = { is_digits }, renew = { is_one, lease = true }, release = { is_one },
+  resume = { is_one }, reserve = { is_one }, unreserve = { is_one }, delete = { is_one, generation = true },
+  put = { function(value) return is_number(value) and value > 0 end, lease = true, generation = true },
+  lease = {
+    function(value) return type(value) == "table" and is_number(value[1]) and value[1] > 0 and is_record(value, 2) end, busy = true,
+  },
+  add = { is_totals, counters = true },
+}
+
+-- By the first word of a command that is no script.
+local commands = {
+  PING = function(value) return value == "PONG" end,
+  TIME = is_digit_list(2),
+  WAIT = is_number,
+}
+
+local M = { greeting = greeting, is_greeting = is_digit_list(3), all = {}, sha_of = {} }
+
+--- Whether a server may have answered so to a script, or with false to a command of these words.
+function M.may_answer(script, words, value)
+  if not script then return commands[words[1]] == nil or commands[words[1]](value) end
+  return script.answers[1](value) or type(value) == "string" and script.answers[value] == true
+end
 
 local function hex(bytes)
   return (string.gsub(bytes, ".", function(byte) return string.format("%02x", string.byte(byte)) end))
@@ -260,8 +337,8 @@ end
 
 for name, text in pairs(texts) do
   local whole = prelude .. text
-  local script = { name = name, text = whole, sha = hex(core.sha1(whole)), keys = "1" }
-  M[name], M.all[#M.all + 1] = script, script
+  local script = { name = name, text = whole, sha = hex(core.sha1(whole)), keys = "1", answers = answers[name] }
+  M[name], M.all[#M.all + 1], M.sha_of[whole] = script, script, script.sha
 end
 M.add.keys, M.add.number_at = "2", 7 -- among the words of its command
 
