@@ -1,4 +1,4 @@
-# fleet: build, test and install. `make demo` and `make test` do their own set-up. The checks stand in spec/checks.mk.
+# fleet: build, test and install. `make demo` and `make test` install what they need. The other checks are in spec/checks.mk.
 
 # 5.1 to 5.5, or jit. Each has a folder of its own below build/: plain, lua5.1, luajit; with a variant asan, lua5.1-asan. Where a
 # folder is given that names a version, as LuaRocks does with LUADIR, it is that one.
@@ -47,9 +47,11 @@ demo:
 	@$(MAKE) --no-print-directory -s build
 	@$(ENV) $(LUA) examples/demo.lua
 
+# The specs of the module itself. Specs that need further programs wait, and are named at the end; `make test-all` installs those.
 test:
-	@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory checked-specs
+	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS) lua-busted lua-cqueues"
+	@$(MAKE) --no-print-directory -s build probes
+	@$(MAKE) --no-print-directory present-specs
 
 BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
              libmicrohttpd-dev ca-certificates tzdata curl

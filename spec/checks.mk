@@ -8,6 +8,8 @@ TEST_DEPS = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl 
             lua-copas lua-lgi neovim haproxy libnginx-mod-http-lua libglib2.0-dev
 DEPS      = $(BUILD_DEPS) $(TEST_DEPS)
 
+HARNESS   = spec/support/harness
+
 # ---- specs ----
 
 # A probe lets a spec call C functions that no public call reaches; never installed.
@@ -39,7 +41,17 @@ IN_PARALLEL = $(MAKE) --no-print-directory -s -k -j$(shell expr $(JOBS) + 1) --o
 OVERHEARD = $(ENV) sh spec/support/harness/overheard.sh $(B)/printed
 RUNNER    =
 
-.PHONY: probes specs checked-specs run-specs killed killed-with-faults
+.PHONY: probes specs test-all checked-specs present-specs run-specs killed killed-with-faults
+
+# Everything, for contributors: names what it installs and how large that is, then runs all specs.
+test-all:
+	@sh $(HARNESS)/deps.sh --announce $(DEPS)
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory checked-specs
+
+# The specs of the module itself, then what the others wait for.
+present-specs:
+	@rm -rf $(B)/printed; status=0; $(IN_PARALLEL) run-specs || status=1; sh $(HARNESS)/total.sh $(B)/printed; exit $$status
 
 checked-specs:
 	@$(MAKE) --no-print-directory -s build probes
@@ -116,7 +128,6 @@ portable-specs:
 
 .PHONY: asan sanitized-specs tsan threads run-threads valgrind examined-specs
 
-HARNESS  = spec/support/harness
 SANITIZE = ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:symbolize=1 LSAN_OPTIONS=suppressions=$(ROOT)/$(HARNESS)/lsan.supp:print_suppressions=0 \
            UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$(shell $(CC) -print-file-name=libasan.so) $(shell $(CC) -print-file-name=libubsan.so)"
 

@@ -30,8 +30,8 @@ newcomer:
 	@$(MAKE) --no-print-directory deps
 	@sh spec/packaging/newcomer.sh $(ROOT)/build/newcomer
 
-# The same in Debian's smallest system, where nothing is installed but git and make; left out with a word where the system allows no
-# such folder. --kill-child: whatever the newcomer starts ends with the walk.
+# The same with `make test`, in Debian's smallest system with git and make, whose hosts file names ::1. It says so and passes where the
+# system allows no such folder. --kill-child ends what the steps have started.
 BARE = build/bare/system
 IN_BARE = unshare --mount --pid --fork --kill-child --mount-proc=$(BARE)/proc
 
@@ -39,7 +39,7 @@ newcomer-bare:
 	@$(MAKE) --no-print-directory deps DEPS="mmdebstrap git"
 	@sh spec/packaging/bare_root.sh $(BARE) git make ca-certificates || { [ $$? = 3 ] && exit 0; exit 1; }; \
 	git clone -q --bare . $(BARE)/source.git && cp spec/packaging/newcomer.sh $(BARE) && \
-	$(IN_BARE) chroot $(BARE) env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /newcomer.sh /srv/newcomer /source.git
+	$(IN_BARE) chroot $(BARE) env -i WITH_TESTS=1 PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /newcomer.sh /root/newcomer /source.git
 
 # The Debian package's own test: the demo with what is installed from it.
 autopkgtest: deb

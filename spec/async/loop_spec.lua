@@ -6,7 +6,6 @@ local fleet = require "fleet"
 local rude = require "spec.support.servers.hostile_server"
 local seam = require "spec.support.fixtures.host_http"
 local socket = require "cqueues.socket"
-local uv = require "luv"
 
 local loop = fleet.loop
 
@@ -470,7 +469,8 @@ describe("inside", function()
     assert.equal("protocol", err.kind)
   end)
 
-  it("luv, a poll handle on the descriptor is all that is needed", function()
+  require("spec.support.harness.needs")("Lua's luv", it)("luv, a poll handle on the descriptor is all that is needed", function()
+    local uv = require "luv"
     local handle, timer, ticks, results = uv.new_poll(loop.fd()), uv.new_timer(), 0, {}
     local calls, beside = 0, 0
     timer:start(10, 10, function() ticks = ticks + 1 end)

@@ -3,13 +3,16 @@
 local count = require "fleet.budget.count"
 local fleet = require "fleet"
 local core = require "fleet.core"
+local needs = require "spec.support.harness.needs"
 local nginx = require "spec.support.servers.nginx"
 local rude = require "spec.support.servers.hostile_server"
 local socket = require "cqueues.socket"
 local state = require "fleet.call.state"
 local turns = require "fleet.async.loop"
 
-describe("a usual read", function()
+local describe_with_nginx = needs("nginx", describe)
+
+describe_with_nginx("a usual read", function()
   local server, made, new
 
   lazy_setup(function() server = assert(nginx.start { logs = true }) end)
@@ -146,7 +149,7 @@ describe("a usual read", function()
 end)
 
 -- Nobody else has anything to do: its task waits in one call, without giving up its turn.
-describe("a usual read that is alone on the wire", function()
+describe_with_nginx("a usual read that is alone on the wire", function()
   local server, silent, alone, taken
 
   lazy_setup(function() server, silent = assert(nginx.start {}), rude.start() end)

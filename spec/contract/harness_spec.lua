@@ -1,6 +1,7 @@
 -- The harness of the specs: nothing that a spec does ends the run or holds it for ever.
 
 local files = require "spec.support.harness.files"
+local needs = require "spec.support.harness.needs"
 local process = require "spec.support.harness.process"
 
 local quote = process.quote
@@ -40,7 +41,7 @@ describe("a spec that", function()
     assert.equal(1, status)
   end)
 
-  it("waits for a program that never ends fails by the name of its file, and the run goes on without that program", function()
+  needs("ps", it)("waits for a program that never ends fails by the name of its file, and the run goes on without that program", function()
     local program = string.format("sleep 4711.%09d", math.random(999999999)) -- another run beside this one has its own
     local out, status = run(3, { string.format([[
       it("waits", function()

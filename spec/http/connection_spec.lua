@@ -4,6 +4,7 @@ local arrived = require "spec.support.harness.arrived"
 local probe = require "probe_http"
 local hostile_server = require "spec.support.servers.hostile_server"
 local hostile_tls = require "spec.support.servers.hostile_tls"
+local needs = require "spec.support.harness.needs"
 local nginx = require "spec.support.servers.nginx"
 local process = require "spec.support.harness.process"
 
@@ -206,7 +207,7 @@ describe("a connection", function()
     assert.is_true(connections() - before <= 50)
   end)
 
-  it("serves TLS again, on which session tickets arrive", function()
+  needs("nginx", it)("serves TLS again, on which session tickets arrive", function()
     local secure = nginx.start { tls = "server" }
     local function connection()
       local request = { url = secure.url .. "/connection", method = "POST", ca_file = secure.directory .. "/ca.pem" }
@@ -227,7 +228,7 @@ describe("a connection", function()
     assert.equal(before + 2, connections())
   end)
 
-  it("over a Unix socket serves one request", function()
+  needs("nginx", it)("over a Unix socket serves one request", function()
     local plain = nginx.start {}
     local function connection()
       return exchange({ url = "http://localhost/connection", unix_path = plain.unix }).body

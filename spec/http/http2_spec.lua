@@ -1,6 +1,7 @@
 -- What may be repeated shares connections by HTTP/2, where the server offers it; what must run once never does.
 
 local probe = require "probe_http"
+local needs = require "spec.support.harness.needs"
 local nginx = require "spec.support.servers.nginx"
 
 local http
@@ -41,7 +42,9 @@ local function logged(server, lines)
   return counts, connections, resumed
 end
 
-describe("HTTP/2", function()
+local describe_with_nginx = needs("nginx", describe)
+
+describe_with_nginx("HTTP/2", function()
   local server -- one each: a stream that was given up is logged when the server learns of it
   before_each(function() server = nginx.start { tls = "server", http2 = true } end)
   after_each(function() server.stop() end)
@@ -166,7 +169,7 @@ describe("HTTP/2", function()
   end)
 end)
 
-describe("a server that ends each connection after seven requests", function()
+describe_with_nginx("a server that ends each connection after seven requests", function()
   local server
   before_each(function() server = nginx.start { tls = "server", http2 = true, requests = "7" } end)
   after_each(function() server.stop() end)
@@ -207,7 +210,7 @@ describe("a server that ends each connection after seven requests", function()
   end)
 end)
 
-describe("a server that ends connections amid large headers", function()
+describe_with_nginx("a server that ends connections amid large headers", function()
   it("is asked again, and its headers are found too large", function()
     local server = nginx.start { tls = "server", http2 = true, requests = "2" }
     for _ = 1, 8 do submit(server, "/headers") end
@@ -216,7 +219,7 @@ describe("a server that ends connections amid large headers", function()
   end)
 end)
 
-describe("a server that speaks HTTP/1.1 only", function()
+describe_with_nginx("a server that speaks HTTP/1.1 only", function()
   local server
   before_each(function() server = nginx.start { tls = "server", logs = true } end)
   after_each(function() server.stop() end)
@@ -232,7 +235,7 @@ describe("a server that speaks HTTP/1.1 only", function()
   end)
 end)
 
-describe("a TLS session", function()
+describe_with_nginx("a TLS session", function()
   local server
   after_each(function() server.stop() end)
 
@@ -261,7 +264,7 @@ describe("a TLS session", function()
   end)
 end)
 
-describe("a client", function()
+describe_with_nginx("a client", function()
   local fleet = require "fleet"
   local server
   setup(function() server = nginx.start { tls = "server", http2 = true } end)

@@ -2,6 +2,7 @@
 
 local probe = require "probe_http"
 local garbage = require "spec.support.harness.garbage"
+local needs = require "spec.support.harness.needs"
 local rude = require "spec.support.servers.hostile_server"
 local nginx = require "spec.support.servers.nginx"
 local process = require "spec.support.harness.process"
@@ -598,7 +599,7 @@ describe("the client", function()
     assert.equal(-1, http:timeout())
   end)
 
-  it("does not spin when a server ends an idle connection", function()
+  needs("nginx", it)("does not spin when a server ends an idle connection", function()
     local quick = nginx.start { keepalive = "50ms" }
     assert(http:submit { url = quick.url .. "/file" })
     assert.equal(200, finish(http).status)
@@ -632,7 +633,7 @@ describe("the client", function()
   end)
 end)
 
-describe("TLS", function()
+needs("nginx", describe)("TLS", function()
   local secure
 
   setup(function() secure = nginx.start { tls = "server" } end)

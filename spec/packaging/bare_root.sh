@@ -17,4 +17,6 @@ packages=$(IFS=,; echo "$*")
 mmdebstrap --quiet --variant=minbase --include="$packages" --dpkgopt=force-unsafe-io \
   --aptopt='APT::Install-Recommends "false"' "$codename" "$folder" "$mirror" >"$folder.log" 2>&1 \
   || not_here "no root folder could be made: $(tail -n 1 "$folder.log") ($folder.log)"
-cp -L /etc/resolv.conf /etc/hosts "$folder/etc"
+cp -L /etc/resolv.conf "$folder/etc"
+# As Debian's installer writes it: localhost has two addresses, and most servers listen at the second only.
+printf '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n' >"$folder/etc/hosts"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# newcomer.sh DIRECTORY [SOURCE]: what somebody does who has never seen this project, in a fresh clone and with an empty environment:
-# demo, installation, simulator, first calls, a script of one's own, the proxy by curl, the rock from the source archive,
-# removal. Each step is told with its seconds; the first that fails ends the run.
+# newcomer.sh DIRECTORY [SOURCE]: the steps of a new user in a fresh clone and with an empty environment: demo, WITH_TESTS=1 make test,
+# installation, simulator, first calls, a script of one's own, the proxy by curl, the rock from the source archive,
+# removal. It prints each step with its seconds and ends with the first that fails.
 set -eu
 directory=$1
 source=${2:-$(cd "$(dirname "$0")/../.." && pwd)}
 rm -rf "$directory"
 mkdir -p "$directory/home"
+chmod 700 "$directory"
 exec </dev/null
 clean() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$directory/home" LANG=C.UTF-8 \
   XDG_RUNTIME_DIR="$directory/home" "$@"; }
@@ -30,6 +31,17 @@ done_with "$(ls)" "README.md"
 
 step "make demo"
 done_with "$(clean make demo 2>&1)" "signed command accepted"
+
+if [ "${WITH_TESTS:-}" ]; then
+  lua=$(readlink /etc/alternatives/lua-interpreter || true)
+  step "make test"
+  output=$(clean make test 2>&1) || { printf '%s\n' "$output"; exit 1; }
+  done_with "$output" "all specs: "
+  printf '%s\n' "$output" | sed -n '/^Specs that wait/,$p'
+  step "nothing else has changed"
+  services=$(find /etc/systemd/system -path '*multi-user.target.wants/*' | grep -E 'nginx|haproxy|redis|mosquitto' || true)
+  done_with "lua $(readlink /etc/alternatives/lua-interpreter), services: $services." "lua ${lua:-/usr/bin/lua5.4}, services: ."
+fi
 
 step "make install"
 prefix=$directory/prefix

@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local fleet = require "fleet"
+local needs = require "spec.support.harness.needs"
 local part = require "spec.support.harness.part"
 local nginx = require "spec.support.servers.nginx"
 local process = require "spec.support.harness.process"
@@ -12,7 +13,9 @@ local function settled()
   return collectgarbage("count") * 1024
 end
 
-describe("memory", function()
+local describe_with_nginx = needs("nginx", describe)
+
+describe_with_nginx("memory", function()
   local server
   setup(function() server = nginx.start {} end)
   teardown(function() server.stop() end)

@@ -1,6 +1,7 @@
 -- `fleet proxy` as processes: what it says, how it ends, what a hang-up reads again, sockets that systemd opens, its units.
 local core = require "fleet.core"
 local files = require "spec.support.harness.files"
+local needs = require "spec.support.harness.needs"
 local process = require "spec.support.harness.process"
 local sim_process = require "spec.support.servers.sim_process"
 
@@ -128,7 +129,7 @@ describe("fleet proxy", function()
     assert.matches("^%s*60 200\n60\n$", out)
   end)
 
-  it("takes a socket that systemd opened, by the rules of its kind", function()
+  needs("systemd-socket-activate", it)("takes a socket that systemd opened, by the rules of its kind", function()
     local out, status = shell [[
       systemd-socket-activate -l "$home/activated" -E XDG_STATE_HOME -E FLEET_BASE_URL -E FLEET_AUTH_URL -E FLEET_TOKEN_URL \
         -E FLEET_CLIENT_ID -E FLEET_CLIENT_SECRET -E FLEET_STORE -E FLEET_KEY -E LUA_PATH -E LUA_CPATH -E PATH \
@@ -144,7 +145,7 @@ describe("fleet proxy", function()
     assert.matches('^200\n{[^\n]*}\nno secret\n[^\n]*LISTEN_FDS.-status 2\n$', out)
   end)
 
-  it("has units that systemd understands, and that leave the service little", function()
+  needs("systemd-analyze", it)("has units that systemd understands, and that leave the service little", function()
     for _, name in ipairs { "fleet-proxy.service", "fleet-proxy.socket" } do
       local text = files.read("doc/packaging/" .. name)
       text = text:gsub("/usr/local/bin/fleet", process.root .. "/lua/fleet/cli/fleet")

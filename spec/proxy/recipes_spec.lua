@@ -1,5 +1,6 @@
 -- The recipes of the manual's page, as programs of their own before a proxy of this process.
 local files = require "spec.support.harness.files"
+local needs = require "spec.support.harness.needs"
 local process = require "spec.support.harness.process"
 local proxies = require "fleet.proxy"
 local signed_sim = require "spec.support.servers.signed_sim"
@@ -61,7 +62,7 @@ describe("a recipe of the proxy's page", function()
     return files.read(directory .. "/done")
   end
 
-  it("with LuaSocket sends a command", function()
+  needs("Lua's socket", it)("with LuaSocket sends a command", function()
     assert.equal('200\t{"response":{"result":true,"reason":""}}\tnil\n', run(recipe(1)))
     assert.equal("set_charge_limit", sim.ran[#sim.ran])
   end)

@@ -7,8 +7,8 @@ local watchdog = require "probe_watchdog"
 -- Sanitizers and valgrind are slow; a limit is for what never ends.
 local build = string.match(os.getenv("FLEET_BUILD") or "", "[^/]+$")
 local plain = build and (build == "plain" or string.find(build, "^lua[^-]*$"))
-local usual = plain and not os.getenv("VALGRIND") and 900 or 3000
-local limit = math.tointeger(tonumber(os.getenv("FLEET_SPEC_LIMIT"))) or usual
+local default = plain and not os.getenv("VALGRIND") and 300 or 3000
+local limit = math.tointeger(tonumber(os.getenv("FLEET_SPEC_LIMIT"))) or default
 
 watchdog.start()
 
