@@ -39,7 +39,7 @@ newcomer-bare:
 	@$(MAKE) --no-print-directory deps DEPS="mmdebstrap git"
 	@sh spec/packaging/bare_root.sh $(BARE) git make ca-certificates || { [ $$? = 3 ] && exit 0; exit 1; }; \
 	git clone -q --bare . $(BARE)/source.git && cp spec/packaging/newcomer.sh $(BARE) && \
-	$(IN_BARE) chroot $(BARE) env -i WITH_TESTS=1 PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /newcomer.sh /root/newcomer /source.git
+	$(IN_BARE) sh -c 'mount -t devpts devpts $(BARE)/dev/pts; exec "$$@"' - chroot $(BARE) env -i WITH_TESTS=1 PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /newcomer.sh /root/newcomer /source.git
 
 # The Debian package's own test: the demo with what is installed from it.
 autopkgtest: deb

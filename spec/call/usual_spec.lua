@@ -10,7 +10,7 @@ local socket = require "cqueues.socket"
 local state = require "fleet.call.state"
 local turns = require "fleet.async.loop"
 
-local describe_with_nginx = needs("nginx", describe)
+local describe_with_nginx = needs("nginx", describe, pending)
 
 describe_with_nginx("a usual read", function()
   local server, made, new

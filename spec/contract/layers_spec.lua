@@ -252,7 +252,7 @@ describe("the Lua modules", function()
     end
   end)
 
-  require("spec.support.harness.needs")("luac5.1", it)("keep to the syntax that older Lua versions parse", function()
+  require("spec.support.harness.needs")("luac5.1", it, pending)("keep to the syntax that older Lua versions parse", function()
     local paths = {}
     for _, module in pairs(modules) do paths[#paths + 1] = module.path end
     assert.are.same({}, lines("luac5.1 -p " .. table.concat(paths, " ") .. " 2>&1"))

@@ -42,7 +42,7 @@ local function logged(server, lines)
   return counts, connections, resumed
 end
 
-local describe_with_nginx = needs("nginx", describe)
+local describe_with_nginx = needs("nginx", describe, pending)
 
 describe_with_nginx("HTTP/2", function()
   local server -- one each: a stream that was given up is logged when the server learns of it

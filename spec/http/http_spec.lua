@@ -599,7 +599,7 @@ describe("the client", function()
     assert.equal(-1, http:timeout())
   end)
 
-  needs("nginx", it)("does not spin when a server ends an idle connection", function()
+  needs("nginx", it, pending)("does not spin when a server ends an idle connection", function()
     local quick = nginx.start { keepalive = "50ms" }
     assert(http:submit { url = quick.url .. "/file" })
     assert.equal(200, finish(http).status)
@@ -633,7 +633,7 @@ describe("the client", function()
   end)
 end)
 
-needs("nginx", describe)("TLS", function()
+needs("nginx", describe, pending)("TLS", function()
   local secure
 
   setup(function() secure = nginx.start { tls = "server" } end)

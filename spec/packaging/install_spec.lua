@@ -84,7 +84,7 @@ describe("make install for several Luas", function()
       .. "/usr/share/lua/" .. abi .. "/?/init.lua;;"), quote(root .. "/usr/lib/lua/" .. abi .. "/?.so;;"), lua, quote(script))))
   end
 
-  local it_with_all = needs.missing("lua5.1", "lua5.3", "luajit") and needs("lua5.3", it) or it
+  local it_with_all = needs({ "lua5.1", "lua5.3", "luajit" }, it, pending)
 
   it_with_all("leaves each its own, and none takes the command from Lua 5.4", function()
     for _, one in ipairs(versions) do make("install", one[1]) end
@@ -158,7 +158,7 @@ describe("a rockspec", function()
     assert.are.same(checkout, release)
   end)
 
-  needs("luarocks", it)("passes the linter of LuaRocks", function()
+  needs("luarocks", it, pending)("passes the linter of LuaRocks", function()
     for _, path in ipairs { "fleet-1.0.0-1.rockspec", "fleet-scm-1.rockspec" } do
       local out, status = shell("luarocks lint " .. path)
       assert.equal(0, status, out)

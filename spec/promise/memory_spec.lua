@@ -13,7 +13,7 @@ local function settled()
   return collectgarbage("count") * 1024
 end
 
-local describe_with_nginx = needs("nginx", describe)
+local describe_with_nginx = needs("nginx", describe, pending)
 
 describe_with_nginx("memory", function()
   local server

@@ -129,7 +129,7 @@ describe("fleet proxy", function()
     assert.matches("^%s*60 200\n60\n$", out)
   end)
 
-  needs("systemd-socket-activate", it)("takes a socket that systemd opened, by the rules of its kind", function()
+  needs("systemd-socket-activate", it, pending)("takes a socket that systemd opened, by the rules of its kind", function()
     local out, status = shell [[
       systemd-socket-activate -l "$home/activated" -E XDG_STATE_HOME -E FLEET_BASE_URL -E FLEET_AUTH_URL -E FLEET_TOKEN_URL \
         -E FLEET_CLIENT_ID -E FLEET_CLIENT_SECRET -E FLEET_STORE -E FLEET_KEY -E LUA_PATH -E LUA_CPATH -E PATH \
@@ -145,7 +145,7 @@ describe("fleet proxy", function()
     assert.matches('^200\n{[^\n]*}\nno secret\n[^\n]*LISTEN_FDS.-status 2\n$', out)
   end)
 
-  needs("systemd-analyze", it)("has units that systemd understands, and that leave the service little", function()
+  needs("systemd-analyze", it, pending)("has units that systemd understands, and that leave the service little", function()
     for _, name in ipairs { "fleet-proxy.service", "fleet-proxy.socket" } do
       local text = files.read("doc/packaging/" .. name)
       text = text:gsub("/usr/local/bin/fleet", process.root .. "/lua/fleet/cli/fleet")

@@ -62,7 +62,7 @@ describe("a recipe of the proxy's page", function()
     return files.read(directory .. "/done")
   end
 
-  needs("Lua's socket", it)("with LuaSocket sends a command", function()
+  needs("Lua's socket", it, pending)("with LuaSocket sends a command", function()
     assert.equal('200\t{"response":{"result":true,"reason":""}}\tnil\n', run(recipe(1)))
     assert.equal("set_charge_limit", sim.ran[#sim.ran])
   end)

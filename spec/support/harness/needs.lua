@@ -1,6 +1,6 @@
 -- Specs that need a program wait where it is not installed; `make test` names them at its end.
 --
---   local it_with_nginx = needs("nginx", it)     it, or what declares the spec pending with its reason
+--   needs("nginx", it, pending)("reads", fn)     or a list of names: declares the spec by it(), or as pending with its reason; pending is the spec file's
 --   needs.missing("luac5.1")                     the reason as text, or nil where all are installed
 
 local lua = require("spec.support.harness.process").bare_lua
@@ -26,7 +26,8 @@ function M.missing(...)
   end
 end
 
-return setmetatable(M, { __call = function(_, name, block)
-  local why = M.missing(name)
+return setmetatable(M, { __call = function(_, names, block, pending)
+  if type(names) == "string" then names = { names } end
+  local why = M.missing((table.unpack or unpack)(names)) -- luacheck: ignore
   return why and function(what) pending(what .. ": " .. why) end or block
 end })

@@ -4,7 +4,9 @@ sed 's/\x1b\[[0-9;]*m//g' "$1"/* | awk '
   /^[0-9]+ success(es)? \/ / { successes += $1; failures += $4; errors += $7; pending += $10 }
   /^Pending / { getline name; getline message
     reason = message ~ /^[^ ]*busted:[0-9]+: / ? message : name
-    sub(/.*: /, "", reason)
+    if (match(reason, /[A-Za-z0-9._-]+ (is not installed|has no [a-z]+ ?[a-z]*)|no [a-z-]+ here|without [a-z]+$/))
+      reason = substr(reason, RSTART, RLENGTH)
+    else sub(/.*: /, "", reason)
     waits[reason]++ }
   END {
     if (pending) print "\nSpecs that wait (make test-all installs every program that it can):"
