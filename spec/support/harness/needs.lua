@@ -7,7 +7,7 @@ local lua = require("spec.support.harness.process").bare_lua
 
 local tests = {
   ["valgrind's headers"] = "test -e /usr/include/valgrind/memcheck.h",
-  ["a German locale"] = "test -e /usr/share/i18n/locales/de_DE",
+  locales = "test -e /usr/share/i18n/locales/de_DE",
 }
 
 local function test_of(name)
