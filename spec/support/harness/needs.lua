@@ -1,6 +1,7 @@
 -- Specs that need a program wait where it is not installed; `make test` names them at its end.
 --
---   needs("nginx", it, pending)("reads", fn)     or a list of names: declares the spec by it(), or as pending with its reason; pending is the spec file's
+--   needs("nginx", it, pending)("reads", fn)     declares the spec by it(), or as pending with its reason; pending is the spec file's.
+--                                                A list of names: all are needed.
 --   needs.missing("luac5.1")                     the reason as text, or nil where all are installed
 
 local lua = require("spec.support.harness.process").bare_lua
