@@ -11,7 +11,6 @@ return {
   { scripts, "if fence < mine or fence == mine and not r[2] then", "if fence < mine and not r[2] then", { own } },
   { scripts, "if fence < mine or fence == mine and not r[2] then", "if true then", { own } },
   { link, "if entry.script.number_at then number(self, entry) end", "", { own } },
-  { scripts, ">= tonumber(ARGV[3]) or not g", ">= tonumber(ARGV[3]) + 1e18 or not g", { own } },
   { link, "if self.began then come_back(self) end", "", { own } },
   { store, "if lease.behind then return lease.behind end", "", { own } },
   { store, "if async.real() >= self.link.quiet_until then return true end", "if true then return true end", { own } },
