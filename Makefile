@@ -27,6 +27,7 @@ CFLAGS   = -O2 -g
 VARIANT_FLAGS_asan  = -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 VARIANT_FLAGS_fault = -O1 -DFLEET_FAULT_POINTS
 VARIANT_FLAGS_tsan  = -O1 -fsanitize=thread
+VARIANT_FLAGS_walks = -O0 -finstrument-functions
 # On 32 bits: files of file systems with large numbers, and clocks after 2038. No time of the C library crosses into another's.
 LARGE = -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(LARGE) -fPIC -fno-plt -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
