@@ -118,9 +118,9 @@ local tail = [[
 ---@field via "signed"|"plain"|"proxy"
 ---@field authenticated boolean the answer was signed by the vehicle
 
----What an energy setting did.
+---What the service answered to an energy setting. changed = true: the service took it, it may have held before.
 ---@class fleet.setting
----@field changed boolean
+---@field changed boolean false: the site holds it already
 ---@field code? integer
 ---@field message? string
 

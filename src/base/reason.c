@@ -120,3 +120,20 @@ struct fault_word fault_in(struct bytes text) {
   }
   return (struct fault_word){false, 0, NULL};
 }
+
+void reason_doc(char out[static REASON_DOC], const struct reason *reason, const struct row *row) {
+  static const char vehicle[] = "vehicle", site[] = "site";
+  bool of_site = strcmp(row->handle, site) == 0;
+  size_t size = 0;
+  out[0] = '\0';
+  if (!reason->doc || (of_site && !strstr(reason->where, site))) return;
+  for (const char *at = reason->doc; *at && size + sizeof vehicle < REASON_DOC;) {
+    if (of_site && strncmp(at, vehicle, sizeof vehicle - 1) == 0) {
+      memcpy(out + size, site, sizeof site - 1);
+      size += sizeof site - 1, at += sizeof vehicle - 1;
+    } else {
+      out[size++] = *at++;
+    }
+  }
+  out[size] = '\0';
+}

@@ -10,8 +10,10 @@
   { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "vehicle", doc }
 #define ALREADY(text, doc)                                                                                   \
   { text, MATCH_WHOLE, KIND_none, OUTCOME_NONE, "vehicle", doc }
+#define EITHER(text, kind, doc)                                                                              \
+  { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "vehicle or site", doc }
 #define MAYBE(text, kind, doc)                                                                               \
-  { text, MATCH_PART, kind, OUTCOME_UNKNOWN, "vehicle", doc }
+  { text, MATCH_PART, kind, OUTCOME_UNKNOWN, "vehicle or site", doc }
 #define PART(text, kind, doc)                                                                                \
   { text, MATCH_PART, kind, OUTCOME_REFUSED, "vehicle", doc }
 #define SIGN_IN(text, kind, doc)                                                                             \
@@ -30,7 +32,8 @@ const char *const reason_prefixes[] = {"vehicle rejected request: ", NULL};
 
 const struct reason reason_rows[] = {
     /* ---- the wanted state holds already ---- */
-    ALREADY("already_set", "The value equals the present one."),
+    {"already_set", MATCH_WHOLE, KIND_none, OUTCOME_NONE, "vehicle or site",
+     "The value equals the present one."},
     ALREADY("already_standard", "The limit is at the standard already."),
     ALREADY("already_started", "The charge limit asked for is at or below the standard."),
     ALREADY("is_charging", "The vehicle charges already."),
@@ -48,13 +51,13 @@ const struct reason reason_rows[] = {
     VEHICLE("not allowed", KIND_refused, "The drive is engaged or the vehicle is not in park."),
     VEHICLE("disconnected", KIND_refused, "No charger is connected."),
     VEHICLE("no_power", KIND_refused, "The charger gives no power."),
-    VEHICLE("not_supported", KIND_refused, "The vehicle is not equipped for it."),
+    EITHER("not_supported", KIND_refused, "The vehicle is not equipped for it."),
     VEHICLE("parental_controls_active", KIND_refused, "Parental Controls are active; deactivate them first."),
     VEHICLE("not_parked", KIND_refused, "The vehicle is not in park."),
     VEHICLE("could_not_wake_buses", KIND_busy, "A part of the vehicle did not wake; try again."),
     VEHICLE("cabin comfort remote settings not enabled", KIND_refused,
             "Climate is off: start auto_conditioning_start or climate keeper first."),
-    VEHICLE("invalid_value", KIND_invalid, "The vehicle does not take this value."),
+    EITHER("invalid_value", KIND_invalid, "The vehicle does not take this value."),
     {" param", MATCH_TAIL, KIND_invalid, OUTCOME_REFUSED, "vehicle",
      "The signing proxy misses a parameter or its type is wrong."},
     VEHICLE("low_power_mode_enforced", KIND_refused, "The vehicle insists on its low power mode."),
@@ -84,6 +87,8 @@ const struct reason reason_rows[] = {
     MAYBE("upstream internal error", KIND_service,
           "The service failed; look at the vehicle before repeating."),
     MAYBE("operation_timedout", KIND_timeout, "The vehicle took too long; look at it before repeating."),
+    MAYBE("timed out", KIND_timeout, "The vehicle took too long; look at it before repeating."),
+    MAYBE("timeout", KIND_timeout, "The vehicle took too long; look at it before repeating."),
 
     /* ---- the authorization server ---- */
     SIGN_IN("login_required", KIND_auth,

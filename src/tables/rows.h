@@ -68,7 +68,7 @@ struct reason {
   enum match match;
   enum kind kind;       /* KIND_none: the wanted state already holds, an ok with changed = false */
   enum outcome outcome; /* of a write */
-  const char *where;    /* "vehicle", "authorization" or "telemetry": who says it */
+  const char *where;    /* "vehicle", "vehicle or site", "authorization", "telemetry": who says it */
   const char *doc;      /* what it means and what to do */
 };
 

@@ -29,6 +29,10 @@ local function refused(site, err)
   return nil, err, err.kind
 end
 
+local function in_force_already(site)
+  return refused(site, errors.new("refused", row.name .. ": the site holds this tariff already"))
+end
+
 --- Takes the place of the row's method. A tariff with problems returns nil, err, "invalid" with err.problems; one that is in
 --- force already returns { changed = false }, unless force = true. The result tells what the service changes (normalisations).
 function M.set(_, site, params, ...)
@@ -40,7 +44,10 @@ function M.set(_, site, params, ...)
   if not request:flag("force") then
     local info, look_err, kind = site:site_info()
     if look_err then return nil, look_err, kind end
-    if tariff.stored_as(info.tariff_content_v2, wanted) then return { changed = false, normalisations = normalisations } end
+    if tariff.stored_as(info.tariff_content_v2, wanted) then
+      if request:flag("strict") then return in_force_already(site) end
+      return { changed = false, normalisations = normalisations }
+    end
   end
   local value, send_err, kind = confirm.set(row, request, site)
   if value then value.normalisations = normalisations end

@@ -28,19 +28,21 @@ static bool bytes_result(lua_State *L, const struct request *request, struct err
  * A signing proxy may give a fault of the protocol as one. */
 static bool judge_reason(struct err *e, const struct request *request, const char *text) {
   const struct reason *known = reason_of(text);
+  char doc[REASON_DOC] = "";
   if (known && known->kind == KIND_none && !request->strict) return true;
   struct fault_word fault = {false, 0, NULL};
   if (!known) fault = fault_in(bytes_of(text));
   enum kind kind = KIND_refused;
   e->outcome = OUTCOME_REFUSED;
-  const char *doc = known ? known->doc : fault.row ? fault.row->doc : NULL;
+  if (known) reason_doc(doc, known, request->row);
   if (known && known->kind != KIND_none) kind = known->kind, e->outcome = known->outcome;
   if (fault.row) kind = fault.row->kind, e->outcome = fault.row->outcome;
   if (fault.found && !fault.row) kind = KIND_protocol, e->outcome = OUTCOME_UNKNOWN;
   e->fault = fault.number;
+  const char *sentence = fault.row && fault.row->doc ? fault.row->doc : doc;
   reason_set(e, bytes_of(fault.row ? fault.row->name : text));
   return err_set(e, kind, "%s: refused: %s%s%s", request->row->name, *text ? e->reason : "no reason given",
-                 doc ? ". " : "", doc ? doc : "");
+                 *sentence ? ". " : "", sentence);
 }
 
 /* Replaces what stands at `at` by { changed, reason, via, authenticated } and further members of the answer.
@@ -74,25 +76,60 @@ static bool command_result(lua_State *L, const struct request *request, const ch
   return true;
 }
 
-/* Energy settings answer { code, message }, { result, reason } or a bare word
- * (doc/protocol.md#energy-settings). */
+/* Gives the table at this index the member under its own name, where the service wrote the other one. */
+static void rename_member(lua_State *L, int table, const char *name, const char *other) {
+  if (lua_getfield(L, table, name) == LUA_TNIL && lua_getfield(L, table, other) != LUA_TNIL)
+    lua_setfield(L, table, name);
+  lua_settop(L, table);
+}
+
+/* The member `code` as a number, also where it is text; 0: there is none. */
+static int code_of(lua_State *L, int table) {
+  int is_number;
+  lua_getfield(L, table, "code");
+  lua_Number code = lua_tonumberx(L, -1, &is_number);
+  lua_settop(L, table);
+  return is_number && code >= 100 && code <= 999 ? (int)code : 0;
+}
+
+/* A code that says no means what the status of that number means, unless the text beside it is known. */
+static bool refused_setting(struct err *e, const struct request *request, int code, const char *text) {
+  struct exchange x = {.failure = HTTP_OK, .status = code, .sent = true, .write = true};
+  x.text = x.words = bytes_of(text);
+  struct verdict v = outcome_judge(&x);
+  const struct reason *known = reason_of(text);
+  bool says_why = known && known->kind != KIND_none;
+  char doc[REASON_DOC] = "";
+  if (says_why) reason_doc(doc, known, request->row);
+  reason_set(e, bytes_of(text));
+  e->outcome = says_why ? known->outcome : v.outcome;
+  return err_set(e, says_why ? known->kind : v.kind, "%s: the site answered %d%s%s%s%s", request->row->name,
+                 code, *text ? ": " : "", text, *doc ? ". " : "", doc);
+}
+
+/* Energy settings answer { code, message } or { result, reason } (doc/protocol.md#energy-settings). Taken
+ * needs a code of success or `result`: a bare word, true and an empty object say nothing. */
 static bool setting_result(lua_State *L, const struct request *request, struct err *e) {
   int value = lua_gettop(L);
-  if (lua_type(L, value) != LUA_TTABLE) {
-    lua_newtable(L);
-    lua_insert(L, value);
-    if (lua_type(L, -1) == LUA_TSTRING) lua_setfield(L, value, "message");
-    lua_settop(L, value);
-  }
-  if (lua_getfield(L, value, "result") == LUA_TBOOLEAN && !lua_toboolean(L, -1)) {
-    const char *reason = reason_member(L, value);
-    if (!judge_reason(e, request, reason ? reason : "")) return false;
-    lua_settop(L, value);
-    lua_pushboolean(L, false);
+  if (!lua_istable(L, value))
+    return not_what_is_promised(e, request, "does not say whether the setting was taken");
+  rename_member(L, value, "code", "Code");
+  rename_member(L, value, "message", "Message");
+  int code = code_of(L, value);
+  const char *message = word_of(L, value, "message"), *error = word_of(L, value, "error"),
+             *reason = reason_member(L, value);
+  if (code >= 400) return refused_setting(e, request, code, message ? message : error ? error : "");
+  bool says = lua_getfield(L, value, "result") == LUA_TBOOLEAN, done = lua_toboolean(L, -1);
+  lua_settop(L, value);
+  if ((says && !done) || error) {
+    if (!judge_reason(e, request, error ? error : reason ? reason : "")) return false;
+    done = false;
+  } else if (!says && code / 100 != 2) {
+    return not_what_is_promised(e, request, "does not say whether the setting was taken");
   } else {
-    lua_settop(L, value);
-    lua_pushboolean(L, true);
+    done = true;
   }
+  lua_pushboolean(L, done);
   lua_setfield(L, value, "changed");
   return true;
 }
@@ -147,6 +184,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
     const struct reason *known = reason_of(s.error);
     err_reason(e, s.error);
     e->outcome = !request_is_write(request)        ? OUTCOME_NONE
+                 : known && known->kind            ? known->outcome
                  : r->status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED
                                                    : OUTCOME_UNKNOWN;
     return err_set(e, known && known->kind ? known->kind : KIND_service, "%s: %s%s%s", request_name(request),
@@ -208,7 +246,10 @@ static void failed_result(const struct request *request, const struct http_respo
   e->outcome = v->outcome;
   e->status = r->status;
   e->retry_after = v->retry_after;
-  compose_failure(e, request_name(request), r, s, v);
+  struct verdict shown = *v;
+  bool of_site = strcmp(request->row->handle, "site") == 0; /* which cannot be woken */
+  if (of_site && v->row && v->row->advice && strstr(v->row->advice, "vehicle")) shown.row = NULL;
+  compose_failure(e, request_name(request), r, s, &shown);
 }
 
 /* A signing proxy may state the vehicle's answer to a command beside any status. */
