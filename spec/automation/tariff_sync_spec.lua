@@ -45,6 +45,14 @@ describe("tariff_sync over October 2026", function()
     assert.matches("no prices to send: .*currency", months.said(month))
   end)
 
+  it("sends prices in another currency, and from rows of several seasons", function()
+    local prices = { currency = "AUD", time_zone = "Europe/Berlin", prices = curve(1).prices }
+    assert.equal(1, rehearse({ prices = prices, any_currency = true }, { days = 2 }):sent())
+    local rows = { { season = "S", price = 0.2 }, { season = "W", price = 0.3 } }
+    local seasons = { S = { from = "04-01", to = "09-30" }, W = { from = "10-01", to = "03-31" } }
+    assert.equal(1, rehearse({ prices = { currency = "EUR", rows = rows, seasons = seasons } }, { days = 2 }):sent())
+  end)
+
   it("keeps the old prices while none arrive", function()
     local month = rehearse({ prices = function(now)
       if now > fleet.time("2026-10-02T00:00:00Z") then return nil, "the exchange is silent" end

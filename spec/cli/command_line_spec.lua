@@ -534,7 +534,31 @@ describe("tariff", function()
     assert.equal(34, run("tariff show " .. bad).status)
   end)
 
+  it("of a site, or in a reply of one, needs no currency", function()
+    for _, name in ipairs { "site-info-tariff-without-currency", "site-info-tariff-aud" } do
+      local path = "spec/support/fixtures/energy/" .. name .. ".json"
+      local file = assert(io.open(path, "rb"))
+      local reply = file:read("*a")
+      file:close()
+      for _, verb in ipairs { "check", "show", "plot" } do
+        assert.equal(0, run("tariff " .. verb .. " 1234567890", reply).status, verb)
+        assert.equal(0, run("tariff " .. verb .. " " .. path).status, verb)
+      end
+      assert.equal(0, run("tariff diff 1234567890 " .. path, reply).status)
+      local bare = core.json_encode(core.json_decode(reply).response.tariff_content_v2, "daily_charges periods")
+      assert.equal(34, run("tariff check -", nil, { stdin = bare }).status)
+      assert.equal(0, run("tariff check - --any-currency", nil, { stdin = bare }).status)
+      assert.equal(0, run("tariff show -", nil, { stdin = bare }).status)
+    end
+    local result = run("tariff show 1234567890", '{"response":{"tariff_content_v2":{"name":"x"}}}')
+    assert.equal(34, result.status)
+    assert.falsy(string.find(result.err, "It was not sent", 1, true), result.err)
+    result = run("tariff check spec/support/fixtures/energy/older-tariff-content.json --json")
+    assert.same({ "older_form" }, { result.json.problems[1].kind, result.json.problems[2] })
+  end)
+
   it("a file that is missing or no tariff is a mistake", function()
+    assert.equal(2, run("tariff check -", nil, { stdin = '{"response":{"id":"x"}}' }).status)
     assert.equal(2, run("tariff check /nowhere/at/all").status)
     assert.equal(2, run("tariff check -", nil, { stdin = "7" }).status)
   end)

@@ -3,11 +3,12 @@
  *
  * The first byte: 1 is spot prices, and the rest how many labels at most. A row is three texts (days, from,
  * to), each with its length before it, a price and a label. A spot price is its distance in quarter hours and
- * a price.
+ * a price; the byte before them says whether the last one has a length and where the day begins.
  */
 #include "tariff/price_week.h"
 #include "tariff/row_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,11 +132,15 @@ static void spot(struct tariff *t, struct price_week *week, struct mirror *m, st
   err_clear(&e);
   if (!zone && !zone_open(&zone, NULL, "Europe/Berlin", &e)) return;
   int64_t at = 1774220400 + (int64_t)take(in) * 86400;
-  double last = take(in);
+  int last = take(in);
   for (; in->at < in->end && count < 800; at += (1 + take(in) % 8) * 900)
-    list[count++] = (struct spot_price){at, (take(in) - 20) / 100.0};
-  if (!count) return;
-  if (!add_spot(week, list, count, last, zone, &e)) {
+    list[count++] = (struct spot_price){at, 0, (take(in) - 20) / 100.0, NAN};
+  if (count && last % 4 == 0) list[count - 1].stop = list[count - 1].start + (last + 1) * 60;
+  int64_t from = 1774220400 + last * 3600;
+  struct price_week both[TARIFF_SIDES] = {0};
+  bool ok = add_spot(both, list, count, last % 3 ? NULL : &from, zone, &e);
+  *week = both[TARIFF_BUY];
+  if (!ok) {
     require(e.kind == KIND_invalid && !week->stretch_count);
     return;
   }

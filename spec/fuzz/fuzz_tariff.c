@@ -80,7 +80,7 @@ UNEXPLORED static void period(struct tariff *t, struct mirror *m, struct input *
   int from_day = take(in, 7), to_day = take(in, 7), from = take(in, 24) * 60 + take(in, 60);
   int to_hour = take(in, 25), to_minute = take(in, 60), to = to_hour * 60 + (to_hour == 24 ? 0 : to_minute);
   if (m->seasons == 0 || m->label < 0) return;
-  tariff_add_period(t, (struct tariff_period){from_day, to_day, from, to}, false);
+  tariff_add_period(t, (struct tariff_period){from_day, to_day, from, to});
   m->used[m->seasons - 1] = true;
   clear_week(m, m->seasons - 1);
   for (int day = from_day;; day = (day + 1) % 7) {

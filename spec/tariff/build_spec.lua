@@ -418,14 +418,6 @@ describe("from_rows", function()
     assert.equal(0.03, short:price({ year = 2026, month = 1, day = 1, hour = 3 }).buy.price)
   end)
 
-  it("of spot prices may leave out an hour, as a clock change does, and no minute more", function()
-    local function minutes(count)
-      return tariff.from_rows { currency = "EUR", spot = spot("2026-11-20T00:00:00Z", count, 1), time_zone = "Etc/UTC", labels = 12 }
-    end
-    assert.error_matches(function() minutes(1440 - 61) end, "a gap of more than an hour")
-    assert.truthy(minutes(1440 - 60))
-  end)
-
   it("in a zone that is not known is refused", function()
     local t, err = tariff.from_rows { currency = "EUR", spot = spot("2026-11-20T00:00:00Z", 24, 60), time_zone = "Europe/Nowhere" }
     assert.is_nil(t)
@@ -444,7 +436,6 @@ describe("from_rows", function()
     ["a name that holds a zero byte"] = { rows = { { price = 1, label = "A\0B" } } },
     ["rows that are no list"] = { rows = "00:00" },
     ["dates of a season that are none"] = { seasons = { Summer = "06-01" }, rows = { { season = "Summer", price = 1 } } },
-    ["a length that is none"] = { time_zone = "Asia/Tokyo", spot = { { start = 0, price = 1 }, { start = 60, price = 1, minutes = "x" } } },
     ["an unknown member of a row"] = { rows = { { form = "00:00", price = 1 } } },
     ["a row without price"] = { rows = { { from = "00:00" } } },
     ["a time that is none"] = { rows = { { from = "25:00", price = 1 } } },
@@ -453,8 +444,7 @@ describe("from_rows", function()
     ["a label with two prices"] = { rows = { { to = "12:00", price = 1, label = "A" }, { from = "12:00", price = 2, label = "A" } } },
     ["a season without dates"] = { seasons = {}, rows = { { season = "Summer", price = 1 } } },
     ["spot prices without a zone"] = { spot = { { start = 0, price = 1 }, { start = 3600, price = 1 } } },
-    ["spot prices out of order"] = { time_zone = "Asia/Tokyo", spot = { { start = 3600, price = 1 }, { start = 0, price = 1 } } },
-    ["two hours of spot prices"] = { time_zone = "Asia/Tokyo", spot = { { start = 0, price = 1 }, { start = 3600, price = 1 } } },
+    ["a moment without spot prices"] = { rows = { { price = 1 } }, from = 0 },
     ["no labels at all"] = { labels = 0, prices = { 1 } },
     ["an unknown option"] = { price = { 1 } },
   }

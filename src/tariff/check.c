@@ -95,6 +95,7 @@ static void cover_flat_seasons(struct tariff *t) {
 static bool seal(struct tariff *t) {
   if (t->sealed) return true;
   date_all_seasons(t);
+  for (size_t i = 0; i < t->season_count && !t->failed; i++) fill_season_week(t, &t->seasons[i]);
   cover_flat_seasons(t);
   if (t->failed || !sort_all(t)) return false;
   match_rates(t);

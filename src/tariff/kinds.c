@@ -31,13 +31,16 @@ const struct tariff_kind_row tariff_kind_rows[] = {
     [TARIFF_DAY_RANGES] = {"day_ranges", TARIFF_WARNINGS, ON_SIDE | RANGES,
         "$side: the app repeats rows for day ranges other than Mon-Sun, Mon-Fri and Sat-Sun (here: $ranges)"},
     [TARIFF_MISSING_TO_DAY] = {"missing_to_day_of_week", TARIFF_WARNINGS, ON_SIDE | ON_SEASON | ON_LABEL,
-        SEASON ": $label has a period without toDayOfWeek; it is read as 6 (Sunday), others may read 0; write it"},
+        SEASON ": $label has a period without toDayOfWeek; it is read as Sunday, or as Monday where only that covers the week once; write it"},
     [TARIFF_MISSING_CHARGES] = {"missing_charges", TARIFF_WARNINGS, ON_SIDE | ON_CHARGES,
         "$side: $charges has no price; a tariff without that section may be flagged later, so zeros are written"},
     [TARIFF_LEAP_DAY] = {"leap_day", TARIFF_WARNINGS, ON_SIDE | ON_SEASON,
         SEASON ": 29 February is in no season; it is taken with the season of the 28th"},
     {"bad_currency", TARIFF_PROBLEMS, 0, "$currency; write USD, EUR or GBP"},
     {"bad_value", TARIFF_PROBLEMS, 0, "$path is $value; it must be $expected"},
+    {"older_form", TARIFF_PROBLEMS, 0,
+        "this is the older tariff_content; write tariff_content_v2: prices under energy_charges.SEASON.rates, periods under "
+        "seasons.SEASON.tou_periods.LABEL.periods"},
     {"unknown_key", TARIFF_PROBLEMS, 0, "$path has a member '$key' that no tariff has$nearest"},
     {NULL, TARIFF_PROBLEMS, 0, NULL},
 };

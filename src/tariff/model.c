@@ -57,11 +57,8 @@ void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes nam
     t->failed = true;
     return;
   }
-  *season = (struct season){.name = copy_text(t, name),
-                            .side = side,
-                            .dates = dates,
-                            .label = t->label_count,
-                            .span = t->span_count};
+  *season =
+      (struct season){.name = copy_text(t, name), .side = side, .dates = dates, .label = t->label_count};
   season->used = dates.from_month || dates.from_day || dates.to_month || dates.to_day;
 }
 
@@ -76,33 +73,7 @@ void tariff_add_label(struct tariff *t, struct bytes name) {
   t->seasons[label->season].labels++;
 }
 
-static void add_span(struct tariff *t, uint32_t from, uint32_t to) {
-  struct span *span = ADD(t, spans, span);
-  if (!span) {
-    t->failed = true;
-    return;
-  }
-  *span = (struct span){from, to, (uint32_t)(t->label_count - 1)};
-  t->seasons[t->season_count - 1].spans++;
-}
-
-/* What runs over the end of Sunday goes on at the start of Monday. */
-static void add_round(struct tariff *t, uint32_t from, uint32_t length) {
-  uint32_t to = from + length;
-  add_span(t, from, to < TARIFF_WEEK ? to : TARIFF_WEEK);
-  if (to > TARIFF_WEEK) add_span(t, 0, to - TARIFF_WEEK);
-}
-
-static void add_spans(struct tariff *t, const struct tariff_period *p) {
-  int from = p->from_minute, to = p->to_minute, days = (p->to_day - p->from_day + 7) % 7 + 1;
-  int length = to > from ? to - from : to + 1440 - from;
-  for (int i = 0; i < days; i++)
-    add_round(t, (uint32_t)((p->from_day + i) % 7 * 1440 + from), (uint32_t)length);
-}
-
-/* An end at or before the start lies in the next day, 0:00 ends the day, 0:00 to 0:00 is a whole day, and the
- * days of a range may wrap over Sunday. */
-void tariff_add_period(struct tariff *t, struct tariff_period period, bool day_missing) {
+void tariff_add_period(struct tariff *t, struct tariff_period period) {
   struct tariff_period *own = t->label_count && !t->failed ? ADD(t, periods, period) : NULL;
   if (!own) {
     t->failed = true;
@@ -110,12 +81,9 @@ void tariff_add_period(struct tariff *t, struct tariff_period period, bool day_m
   }
   *own = period;
   struct label *label = &t->labels[t->label_count - 1];
-  struct season *season = &t->seasons[label->season];
   label->periods++;
-  label->day_missing |= day_missing;
-  season->used = true;
-  t->odd_ranges[season->side][period.from_day * 7 + period.to_day] = true;
-  add_spans(t, &period);
+  label->day_missing |= period.to_day == TARIFF_NO_DAY;
+  t->seasons[label->season].used = true;
 }
 
 void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges,

@@ -25,7 +25,8 @@ struct season {
   struct tariff_dates dates;
   bool used;
   size_t label, labels;                      /* its slice of labels, and of sorted */
-  size_t span, spans;                        /* its slice of spans */
+  size_t span, spans;                        /* its slice of spans, once sealed */
+  int missing_day;                           /* what a period without its last day ends on */
   const struct block *block[TARIFF_CHARGES]; /* its own rates, or NULL */
 };
 
@@ -78,6 +79,8 @@ bool side_in_use(const struct tariff *t, enum tariff_side side);
 const struct span *season_spans(const struct tariff *t, const struct season *s); /* NULL when it has none */
 struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side);
 struct tariff_fault *add_fault(struct tariff_report *r, enum tariff_kind kind, enum tariff_side side);
+
+void fill_season_week(struct tariff *t, struct season *s); /* its spans; t->failed: out of memory */
 
 /* seasons, prices, raises, warnings: what the sealing and the check are made of; where bool, false when
  * memory is out. */

@@ -107,7 +107,7 @@ static void copy_season(const struct tariff *t, const struct season *s, struct t
     const struct label *label = t->sorted[s->label + i];
     if (!label->periods) continue;
     tariff_add_label(out, label->name);
-    for (size_t j = 0; j < label->periods; j++) tariff_add_period(out, t->periods[label->period + j], false);
+    for (size_t j = 0; j < label->periods; j++) tariff_add_period(out, t->periods[label->period + j]);
   }
 }
 

@@ -34,14 +34,19 @@ uint32_t price_step(size_t count, double step);
 /* The prices of a day, taken for every day, or of a week from Monday on. */
 bool add_prices(struct price_week *week, const double *prices, size_t count, uint32_t step);
 
+/* The prices of the minutes of a period, a day or a week; equal ones in a row become one stretch. */
+bool add_minutes(struct price_week *week, const double *prices, uint32_t period);
+
 struct spot_price {
-  int64_t start; /* UTC, a whole minute */
-  double price;
+  int64_t start, stop; /* UTC, whole minutes; stop 0: not said */
+  double price, sell;  /* sell NAN: none */
 };
-/* By the wall clock of the zone: a day's prices are taken for every day, a week's for their weekdays. At
- * least one price; last_minutes: how long the last one stands. False with an error. */
-bool add_spot(struct price_week *week, const struct spot_price *spot, size_t count, double last_minutes,
-              const struct zone *zone, struct err *e);
+/* By the wall clock of the zone: a day's prices are taken for every day, a week's for their weekdays. from:
+ * the day begins with the price of that moment, others are left out; NULL: all prices are one day or one
+ * week. Stops are filled in; the weeks are those of both sides. False with an error: a missing price is never
+ * filled in. */
+bool add_spot(struct price_week week[TARIFF_SIDES], struct spot_price *spot, size_t count,
+              const int64_t *from, const struct zone *zone, struct err *e);
 
 /* Sorts the stretches; the first that begins before the one before it ends, or NULL. */
 const struct stretch *sort_week(struct price_week *week);

@@ -26,10 +26,12 @@ struct tariff_dates {
 };
 void tariff_add_season(struct tariff *t, enum tariff_side side, struct bytes name, struct tariff_dates dates);
 void tariff_add_label(struct tariff *t, struct bytes label);
-struct tariff_period {
-  int from_day, to_day, from_minute, to_minute; /* Monday is 0; minutes of the day, to_minute at most 1440 */
+enum { TARIFF_NO_DAY = -1 };
+struct tariff_period { /* Monday is 0; to_day TARIFF_NO_DAY: none given; minutes of the day, to_minute at most
+                          1440 */
+  int from_day, to_day, from_minute, to_minute;
 };
-void tariff_add_period(struct tariff *t, struct tariff_period period, bool day_missing);
+void tariff_add_period(struct tariff *t, struct tariff_period period);
 void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charges charges,
                       struct bytes season);
 void tariff_add_rate(struct tariff *t, struct bytes label, double price);

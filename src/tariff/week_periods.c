@@ -58,7 +58,7 @@ static void write_labels(struct tariff *out, const struct day_rows *rows, struct
   sort_as_met(names, rows->row_count);
   for (size_t i = 0; i < rows->row_count; i++) {
     if (names[i].first == names[i].place) tariff_add_label(out, names[i].name);
-    tariff_add_period(out, rows->rows[names[i].place].period, false);
+    tariff_add_period(out, rows->rows[names[i].place].period);
   }
 }
 

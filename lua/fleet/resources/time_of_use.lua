@@ -18,10 +18,13 @@ local function given(params)
   return params
 end
 
--- A currency that the app is not known to show is sent when the caller insists.
+-- What a caller who insists sends: a tariff object where it can be made, else the content as given.
 local function read(value, options)
   if tariff.is(value) then return value end
-  return tariff.new(value, { any_currency = type(options) == "table" and options.force or nil })
+  local forced = type(options) == "table" and options.force == true
+  local made, err = tariff.new(value, { any_currency = forced or nil })
+  if made or not forced then return made, err end
+  return (tariff.content_of(value))
 end
 
 local function refused(site, err)
@@ -38,9 +41,12 @@ end
 function M.set(_, site, params, ...)
   if type(params) ~= "table" then errors.usage("%s: a tariff is needed, got %s", row.method, type(params)) end
   local wanted, err = read(given(params), (...))
-  if not wanted then return refused(site, err) end
+  if not wanted then
+    err.message = err.message .. ". force = true sends it all the same"
+    return refused(site, err)
+  end
   local request = core.plan(row.pointer, site, wanted, ...)
-  local normalisations = wanted:report().normalisations
+  local normalisations = tariff.is(wanted) and wanted:report().normalisations or nil
   if not request:flag("force") then
     local info, look_err, kind = site:site_info()
     if look_err then return nil, look_err, kind end

@@ -26,11 +26,39 @@ end
 
 -- ---- check and new ----
 
+--- The tariff_content_v2 in a table: the table itself, or the member of a reply, a site_info or the body of a setting; and whether
+--- it was read from a site. Where only the older form is there, that.
+function M.content_of(value)
+  local is_reply = type(value.response) == "table"
+  local outer = is_reply and value.response or value
+  local is_stored = is_reply or outer.components ~= nil
+  local settings = type(outer.tou_settings) == "table" and outer.tou_settings or {}
+  for _, name in ipairs { "tariff_content_v2", "tariff_content" } do
+    for _, holder in ipairs { outer, settings } do
+      local content = holder[name]
+      if type(content) == "table" and next(content) ~= nil then return content, is_stored end
+    end
+  end
+  return outer, is_stored
+end
+
+local lists = "daily_charges periods"
+
+-- A plan, its report, and the content they are of. options.any_currency, options.stored: see M.new.
+local function read(t, options)
+  local content, was_read = M.content_of(t)
+  local stored = options.stored or was_read
+  local plan, report = core.tariff(content, options.any_currency or stored, stored)
+  return plan, report, content
+end
+
 --- What is wrong with a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has
 --- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. See doc/protocol.md#tariff-checks.
-function M.check(t)
+--- options: any_currency and stored, as in new.
+function M.check(t, options)
   check_table("check", t, "the tariff")
-  local plan, report = core.tariff(t)
+  options = check_options("check", options or {}, { "any_currency", "stored" })
+  local plan, report = read(t, options)
   plan:close()
   return report
 end
@@ -44,12 +72,13 @@ end
 
 local function refuse(report)
   return errors.failure("invalid", core.tariff_summary(report), {
-    outcome = "not_sent", problems = report.problems, normalisations = report.normalisations, warnings = report.warnings,
+    problems = report.problems, normalisations = report.normalisations, warnings = report.warnings,
   })
 end
 
+-- own.text: JSON of a content with members that the plan does not know.
 local function make(own)
-  local self = setmetatable(own.plan:content(), metatable)
+  local self = setmetatable(own.text and core.json_decode(own.text) or own.plan:content(), metatable)
   state[self] = own
   return self
 end
@@ -58,8 +87,8 @@ local function zone_of(time_zone)
   if time_zone then return core.zone(time_zone) end
 end
 
--- The object of a plan that was found valid. zone: that of time_zone, where it is open already.
-local function accept(plan, report, time_zone, zone)
+-- The object of a plan that was found valid. zone: that of time_zone, where it is open already. text: see make.
+local function accept(plan, report, time_zone, zone, text)
   if not report.valid then
     plan:close()
     return refuse(report)
@@ -67,28 +96,37 @@ local function accept(plan, report, time_zone, zone)
   local err, kind
   if not zone then zone, err, kind = zone_of(time_zone) end
   if err then return nil, err, kind end
-  return make { plan = plan, zone = zone, time_zone = time_zone, report = report }
+  return make { plan = plan, zone = zone, time_zone = time_zone, report = report, text = text }
+end
+
+local function has_unknown_member(report)
+  for _, warning in ipairs(report.warnings) do
+    if warning.kind == "unknown_key" then return true end
+  end
+  return false
 end
 
 --- A tariff object from a tariff_content_v2 table, or nil, err, "invalid" with err.problems as check gives them.
 --- options.time_zone: IANA name of the site, needed to ask by UTC seconds. options.any_currency: a currency that the app is
---- not known to show becomes a warning. The table is copied.
+--- not known to show becomes a warning. options.stored: t was read from a site: any currency, and unknown members are kept and
+--- encoded as they came. The table is copied.
 function M.new(t, options)
   check_table("new", t, "the tariff")
-  options = check_options("new", options or {}, { "time_zone", "any_currency" })
-  local plan, report = core.tariff(t, options.any_currency)
-  return accept(plan, report, options.time_zone)
+  options = check_options("new", options or {}, { "time_zone", "any_currency", "stored" })
+  local plan, report, content = read(t, options)
+  local text = report.valid and has_unknown_member(report) and core.json_encode(content, lists) or nil
+  return accept(plan, report, options.time_zone, nil, text)
 end
 
 local function inside(self, name)
   return state[self] or errors.usage("fleet.tariff.%s: a tariff object expected; make one with fleet.tariff.new", name)
 end
 
---- The tariff object that value is or can be made into; what new refuses is refused here.
+--- The tariff object that value is or can be made into, in any currency: it is only compared.
 local function object(name, value)
   if state[value] then return value end
   check_table(name, value, "the other tariff")
-  return M.new(value)
+  return M.new(value, { any_currency = true })
 end
 
 -- ---- methods ----
@@ -123,9 +161,11 @@ function methods:normalised()
   return make { plan = plan, zone = own.zone, time_zone = own.time_zone, report = report }
 end
 
---- The JSON text of tariff_content_v2 with every member written out, the zeros too, sorted.
+--- The JSON text of tariff_content_v2 with every member written out, the zeros too, sorted. A tariff that was read from a site with
+--- unknown members is written as it was read.
 function methods:encode()
-  return inside(self, "encode").plan:json()
+  local own = inside(self, "encode")
+  return own.text or own.plan:json()
 end
 
 --- What differs in meaning: a list of { path =, from =, to = }, empty when nothing does. Members left out count as zero,
@@ -171,9 +211,9 @@ metatable.normalised = methods.normalised
 
 -- ---- builders ----
 
-local flat_options = { "price", "sell", "currency", "name", "utility", "code", "daily", "time_zone" }
+local flat_options = { "price", "sell", "currency", "any_currency", "name", "utility", "code", "daily", "time_zone" }
 
---- A tariff with one price: fleet.tariff.flat { price =, currency =, sell =, name =, utility =, code =, daily =,
+--- A tariff with one price: fleet.tariff.flat { price =, currency =, any_currency =, sell =, name =, utility =, code =, daily =,
 --- time_zone = }. Prices per kWh, `daily` per day.
 function M.flat(options)
   check_options("flat", options, flat_options)
@@ -182,16 +222,19 @@ function M.flat(options)
 end
 
 local row_options = {
-  "rows", "prices", "spot", "sell_prices", "step", "labels", "seasons", "currency", "name", "utility", "code", "daily", "time_zone",
+  "rows", "prices", "spot", "from", "sell_prices", "step", "labels", "seasons", "currency", "any_currency", "name", "utility", "code",
+  "daily", "time_zone",
 }
 
 --- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the
---- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }.
+--- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }. Spot prices that
+--- leave a gap, or are no day or week, give nil, err, "invalid".
 function M.from_rows(options)
   check_options("from_rows", options, row_options)
   local zone, err, kind = zone_of(options.time_zone)
   if err then return nil, err, kind end
   local plan, report, groups = core.tariff_rows(options, zone)
+  if not plan then return nil, report, groups end
   local self
   self, err, kind = accept(plan, report, options.time_zone, zone)
   if not self then return nil, err, kind end
@@ -205,8 +248,9 @@ M.explain = core.tariff_explain
 --- which of the two it stores is not known.
 function M.stored_as(content, wanted)
   if type(content) ~= "table" or next(content) == nil then return false end
-  local stored = M.new(content, { any_currency = true })
-  return stored ~= nil and (wanted == stored or wanted:normalised() == stored)
+  local stored = M.new(content, { stored = true })
+  if not M.is(wanted) then wanted = M.new(wanted, { stored = true }) end
+  return stored ~= nil and wanted ~= nil and (wanted == stored or wanted:normalised() == stored)
 end
 
 --- Whether value is a tariff object.

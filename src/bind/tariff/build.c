@@ -74,7 +74,8 @@ static void add_flat_side(struct reader *r, enum tariff_side side) {
   add_rates_of(r, side, "AllYear");
 }
 
-lua_Integer build_flat(lua_State *L, struct tariff *t, int problems) {
+lua_Integer build_flat(lua_State *L, struct tariff *t, int problems, struct err *e) {
+  (void)e;
   lua_getfield(L, 1, "sell"), lua_getfield(L, 1, "price");
   if (lua_type(L, -1) != LUA_TNUMBER) usage_error(L, "fleet.tariff.flat: 'price' must be a number");
   bool sells = lua_toboolean(L, -2);
@@ -223,23 +224,27 @@ static bool has_prices(const struct build *build, enum tariff_side side) {
   return false;
 }
 
-static void read_weeks(lua_State *L, struct build *build) {
+static bool read_weeks(lua_State *L, struct build *build, struct err *e) {
   read_rows(L, build);
   read_prices(L, build, "prices", TARIFF_BUY);
-  read_spot(L, build, 2);
+  if (!read_spot(L, build, 2, e)) return false;
   read_prices(L, build, "sell_prices", TARIFF_SELL);
   if (!has_prices(build, TARIFF_BUY)) usage_error(L, FROM_ROWS "there is no price in it");
   qsort(build->seasons, build->season_count, sizeof *build->seasons, by_name);
+  return true;
 }
 
-lua_Integer build_rows(lua_State *L, struct tariff *t, int problems) {
+lua_Integer build_rows(lua_State *L, struct tariff *t, int problems, struct err *e) {
   check_sources(L);
   size_t most = check_most(L);
   struct build *build = box_new(L, &build_type, sizeof *build, 0);
   int box = lua_gettop(L);
   build->t = t;
   box_open(L, box);
-  read_weeks(L, build);
+  if (!read_weeks(L, build, e)) {
+    box_close(L, box);
+    return -1;
+  }
   bool sells = has_prices(build, TARIFF_SELL);
   struct reader r = read_head(L, t, problems, sells);
   lua_newtable(L);

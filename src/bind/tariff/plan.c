@@ -105,9 +105,9 @@ static struct plan_box *push_plan(lua_State *L) {
 
 /* Checks the tariff of the plan on top of the stack and pushes the report. */
 static void push_checked(lua_State *L, struct plan_box *plan, int problems, lua_Integer count,
-                         bool any_currency) {
+                         unsigned allowed) {
   if (!plan->tariff || !tariff_check(plan->tariff, &plan->report, NULL)) luaL_error(L, "out of memory");
-  push_tariff_report(L, &plan->report, problems, count, any_currency);
+  push_tariff_report(L, &plan->report, problems, count, allowed);
   tariff_report_free(&plan->report);
 }
 
@@ -118,7 +118,7 @@ static int l_normalised(lua_State *L) {
   lua_newtable(L);
   struct plan_box *other = push_plan(L); /* plan problems other */
   other->tariff = tariff_normalised(plan->tariff);
-  push_checked(L, other, 2, 0, false);
+  push_checked(L, other, 2, 0, 0);
   return 2;
 }
 
@@ -141,34 +141,52 @@ static const luaL_Reg plan_methods[] = {
     {"cheapest", l_cheapest},     {NULL, NULL}};
 static const struct box_type plan_type = {"fleet.tariff_plan", release_plan, plan_methods, NULL};
 
-/* core.tariff(table, any_currency) -> plan, report; any_currency: an unknown one is a warning */
+/* core.tariff(table, any_currency, stored) -> plan, report; any_currency: an unknown one is a warning;
+ * stored: so are unknown members */
 static int l_tariff(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkstack(L, 60, NULL);
-  bool any_currency = lua_toboolean(L, 2);
+  unsigned allowed = (lua_toboolean(L, 2) ? ALLOW_CURRENCY : 0) | (lua_toboolean(L, 3) ? ALLOW_UNKNOWN : 0);
   lua_settop(L, 1);
   lua_newtable(L);
   struct plan_box *plan = push_plan(L); /* table problems plan */
   plan->tariff = tariff_new();
   if (!plan->tariff) return luaL_error(L, "out of memory");
   lua_pushvalue(L, 1);
+  if (is_older_tariff(L)) { /* one problem says it all: nothing in it is read */
+    lua_pop(L, 1);
+    lua_createtable(L, 0, 2);
+    set_text(L, "kind", "older_form");
+    lua_rawseti(L, 2, 1);
+    push_tariff_report(L, &plan->report, 2, 1, allowed);
+    return 2;
+  }
   lua_Integer count = read_tariff(L, plan->tariff, 2);
   lua_pop(L, 1);
-  push_checked(L, plan, 2, count, any_currency);
+  push_checked(L, plan, 2, count, allowed);
   return 2;
 }
 
-/* (options, zone) -> plan, report, what the builder leaves */
+/* (options, zone) -> plan, report, what the builder leaves; or nil, err, kind for wrong prices of a feed */
 static int push_built(lua_State *L, tariff_builder *build) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkstack(L, 60, NULL);
+  struct err e;
+  err_clear(&e);
+  lua_settop(L, 2);
+  lua_getfield(L, 1, "any_currency");
+  bool any_currency = lua_toboolean(L, 3);
   lua_settop(L, 2);
   lua_newtable(L);
   struct plan_box *plan = push_plan(L); /* options zone problems plan */
   plan->tariff = tariff_new();
   if (!plan->tariff) return luaL_error(L, "out of memory");
-  lua_Integer count = build(L, plan->tariff, 3);
-  push_checked(L, plan, 3, count, false);
+  lua_Integer count = build(L, plan->tariff, 3, &e);
+  if (count < 0) {
+    box_close(L, 4);
+    return push_failure(L, &e);
+  }
+  push_checked(L, plan, 3, count, any_currency ? ALLOW_CURRENCY : 0);
   lua_insert(L, -2);
   return 3;
 }

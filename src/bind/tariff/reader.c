@@ -131,8 +131,7 @@ static bool was_bad(const struct reader *r) {
   return r->given >> 31;
 }
 
-/* Zero fields are dropped on read-back. A missing toDayOfWeek is read as 6, as the known
- * resolvers do, and told as a warning: it may have been a 0. */
+/* Zero fields are dropped on read-back; what a missing toDayOfWeek means, the core decides. */
 static void read_period(struct reader *r) {
   clear_slots(r);
   read_members(r, period_members);
@@ -144,10 +143,10 @@ static void read_period(struct reader *r) {
     return;
   }
   if (was_bad(r)) return;
-  bool missing = !(r->given & 1u << TO_DAY);
-  struct tariff_period period = {s[FROM_DAY], missing ? 6 : s[TO_DAY], s[FROM_HOUR] * 60 + s[FROM_MINUTE],
+  int to_day = r->given & 1u << TO_DAY ? s[TO_DAY] : TARIFF_NO_DAY;
+  struct tariff_period period = {s[FROM_DAY], to_day, s[FROM_HOUR] * 60 + s[FROM_MINUTE],
                                  s[TO_HOUR] * 60 + s[TO_MINUTE]};
-  tariff_add_period(r->t, period, missing);
+  tariff_add_period(r->t, period);
 }
 
 static void read_periods(struct reader *r, const struct member *m) {
@@ -355,6 +354,45 @@ static void check_currency(struct reader *r) {
   set_text(L, "kind", "bad_currency");
   set_text(L, "value", text);
   lua_rawseti(L, r->problems, ++r->count);
+}
+
+/* ---- the older form ---- */
+
+static bool is_plain_price(lua_State *L) {
+  return lua_type(L, -1) == LUA_TNUMBER;
+}
+
+static bool is_bare_list(lua_State *L) {
+  return lua_istable(L, -1) && lua_rawlen(L, -1) > 0;
+}
+
+static bool is_new_form(lua_State *L) {
+  return lua_istable(L, -1) && lua_type(L, -2) == LUA_TSTRING &&
+         (strcmp(lua_tostring(L, -2), "rates") == 0 || strcmp(lua_tostring(L, -2), "periods") == 0);
+}
+
+/* Counts the members of the table on top for which is holds; below: of the tables in it, so many levels down.
+ */
+static int count_members(lua_State *L, int below, bool is(lua_State *L)) {
+  int count = 0;
+  if (!lua_istable(L, -1)) return 0;
+  luaL_checkstack(L, 4, "tariff");
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+    count += below ? count_members(L, below - 1, is) : is(L);
+  return count;
+}
+
+static int count_in(lua_State *L, const char *name, int below, bool is(lua_State *L)) {
+  lua_pushstring(L, name);
+  lua_rawget(L, -2);
+  int count = count_members(L, below, is);
+  lua_pop(L, 1);
+  return count;
+}
+
+bool is_older_tariff(lua_State *L) {
+  return count_in(L, "energy_charges", 1, is_plain_price) && !count_in(L, "energy_charges", 1, is_new_form) &&
+         (count_in(L, "seasons", 2, is_bare_list) || !count_in(L, "seasons", 3, is_new_form));
 }
 
 /* ---- what a builder adds, by the same rules ---- */

@@ -138,22 +138,29 @@ static void sort_found(lua_State *L, int problems, lua_Integer count) {
   lua_pop(L, 2);
 }
 
-/* Moves the one problem of an unknown currency, if it is all there is, to the warnings: sites exist whose
- * currency nobody has published. */
-static void allow_currency(lua_State *L, const int at[TARIFF_LISTS], lua_Integer counts[TARIFF_LISTS]) {
-  if (counts[TARIFF_PROBLEMS] != 1) return;
-  lua_rawgeti(L, at[TARIFF_PROBLEMS], 1);
-  bool currency = strcmp(text_member(L, "kind"), "bad_currency") == 0;
-  if (!currency) {
-    lua_pop(L, 1);
-    return;
+static bool is_allowed(lua_State *L, unsigned allowed) {
+  const char *kind = text_member(L, "kind");
+  return (allowed & ALLOW_CURRENCY && strcmp(kind, "bad_currency") == 0) ||
+         (allowed & ALLOW_UNKNOWN && strcmp(kind, "unknown_key") == 0);
+}
+
+/* Moves the problems that are allowed to the warnings. */
+static void allow(lua_State *L, unsigned allowed, const int at[TARIFF_LISTS],
+                  lua_Integer counts[TARIFF_LISTS]) {
+  lua_Integer kept = 0, count = counts[TARIFF_PROBLEMS];
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, at[TARIFF_PROBLEMS], i);
+    if (is_allowed(L, allowed))
+      lua_rawseti(L, at[TARIFF_WARNINGS], ++counts[TARIFF_WARNINGS]);
+    else
+      lua_rawseti(L, at[TARIFF_PROBLEMS], ++kept);
   }
-  lua_rawseti(L, at[TARIFF_WARNINGS], ++counts[TARIFF_WARNINGS]);
-  lua_pushnil(L), lua_rawseti(L, at[TARIFF_PROBLEMS], counts[TARIFF_PROBLEMS]--);
+  for (lua_Integer i = kept + 1; i <= count; i++) lua_pushnil(L), lua_rawseti(L, at[TARIFF_PROBLEMS], i);
+  counts[TARIFF_PROBLEMS] = kept;
 }
 
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
-                        bool any_currency) {
+                        unsigned allowed) {
   lua_Integer counts[TARIFF_LISTS] = {count, 0, 0};
   sort_found(L, problems, count);
   lua_createtable(L, 0, 4);
@@ -164,7 +171,7 @@ void push_tariff_report(lua_State *L, const struct tariff_report *report, int pr
     push_fault(L, report, &report->faults[i]);
     lua_rawseti(L, at[list], ++counts[list]);
   }
-  if (any_currency) allow_currency(L, at, counts);
+  if (allowed) allow(L, allowed, at, counts);
   for (int i = 0; i < TARIFF_LISTS; i++) {
     give_sentences(L, at[i]);
     lua_pushvalue(L, at[i]), lua_setfield(L, out, tariff_lists[i]);

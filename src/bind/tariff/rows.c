@@ -150,9 +150,11 @@ static void check_row(lua_State *L, int row, int number) {
     usage_error(L, FROM_ROWS "row %d is a %s, not a table", number, luaL_typename(L, row));
   check_members(L, row, number);
   lua_getfield(L, row, "price"), lua_getfield(L, row, "sell");
-  if (!is_price(L, -2)) usage_error(L, FROM_ROWS "row %d has no 'price'", number);
+  if (lua_isnil(L, -2)) usage_error(L, FROM_ROWS "row %d has no 'price'", number);
+  if (!is_price(L, -2))
+    usage_error(L, FROM_ROWS "row %d: 'price' must be a number, got a %s", number, luaL_typename(L, -2));
   if (!lua_isnil(L, -1) && !is_price(L, -1))
-    usage_error(L, FROM_ROWS "row %d: 'sell' must be a number", number);
+    usage_error(L, FROM_ROWS "row %d: 'sell' must be a number, got a %s", number, luaL_typename(L, -1));
 }
 
 static void read_row(lua_State *L, struct build *build, int number) {
@@ -221,64 +223,75 @@ void read_prices(lua_State *L, struct build *build, const char *option, enum tar
   lua_settop(L, top);
 }
 
-/* ---- spot prices ---- */
+/* ---- spot prices: data of a feed, so that what is wrong with them is an error and raises nothing ---- */
 
-/* A member of the table on top as a number; NAN: it is none. */
-static double number_of(lua_State *L, const char *name) {
-  lua_getfield(L, -1, name);
-  double value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
+/* A member of the table on top; fallback where it is absent, NAN where it is no number. */
+static double number_of(lua_State *L, const char *name, double fallback) {
+  int type = lua_getfield(L, -1, name);
+  double value = type == LUA_TNUMBER ? lua_tonumber(L, -1) : type == LUA_TNIL ? fallback : NAN;
   lua_pop(L, 1);
   return value;
 }
 
-static struct spot_price check_spot(lua_State *L, int number) {
-  bool is_table = lua_istable(L, -1);
-  double start = is_table ? number_of(L, "start") : NAN, price = is_table ? number_of(L, "price") : NAN;
-  if (isnan(price) || !(start >= (double)CIVIL_MIN && start <= (double)CIVIL_MAX) || fmod(start, 60) != 0)
-    usage_error(L,
-                FROM_ROWS "spot price %d must be { start = UTC seconds of a whole minute, price = number }",
-                number);
-  return (struct spot_price){(int64_t)start, price};
+/* The entry on top. Starts are rounded to the minute: feeds give seconds beside it. */
+static bool read_spot_price(lua_State *L, struct spot_price *out, int number, struct err *e) {
+  bool is_table = lua_istable(L, -1), sells = is_table && lua_getfield(L, -1, "sell") != LUA_TNIL;
+  if (is_table) lua_pop(L, 1);
+  double start = is_table ? floor(number_of(L, "start", NAN) / 60 + 0.5) * 60 : NAN,
+         price = is_table ? number_of(L, "price", NAN) : NAN, sell = sells ? number_of(L, "sell", NAN) : NAN,
+         minutes = is_table ? floor(number_of(L, "minutes", 0) + 0.5) : 0;
+  if (!isfinite(price) || (sells && !isfinite(sell)) || !(minutes >= 0 && minutes <= TARIFF_WEEK) ||
+      !(start >= (double)CIVIL_MIN && start + minutes * 60 <= (double)CIVIL_MAX - TARIFF_WEEK * 60.0))
+    return err_set(
+        e, KIND_invalid,
+        "spot price %d must be { start = UTC seconds, price = number }; 'sell' and 'minutes' are numbers, "
+        "too",
+        number);
+  int64_t first = (int64_t)start;
+  *out = (struct spot_price){first, minutes > 0 ? first + (int64_t)minutes * 60 : 0, price, sell};
+  return true;
 }
 
-static struct spot_price *push_spot(lua_State *L, int list, size_t count) {
+/* Pushes what holds the prices of the list; NULL with an error. */
+static struct spot_price *push_spot(lua_State *L, int list, size_t count, struct err *e) {
   struct spot_price *spot = lua_newuserdatauv(L, (count + 1) * sizeof *spot, 0);
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
-    spot[i] = check_spot(L, (int)i + 1);
-    if (i > 0 && spot[i].start <= spot[i - 1].start)
-      usage_error(L, FROM_ROWS "spot price %d does not begin after the one before it", (int)i + 1);
+    if (!read_spot_price(L, &spot[i], (int)i + 1, e)) return NULL;
     lua_pop(L, 1);
   }
   return spot;
 }
 
-/* How long the last price stands: as it says, or as long as the one before it. */
-static double last_minutes(lua_State *L, int list, const struct spot_price *spot, size_t count) {
-  lua_rawgeti(L, list, (lua_Integer)count);
-  lua_getfield(L, -1, "minutes");
-  if (lua_toboolean(L, -1) && lua_type(L, -1) != LUA_TNUMBER)
-    usage_error(L, FROM_ROWS "spot price %d: 'minutes' must be a number", (int)count);
-  double minutes = lua_toboolean(L, -1) ? lua_tonumber(L, -1)
-                                        : (double)(spot[count - 1].start - spot[count - 2].start) / 60;
-  lua_pop(L, 2);
-  return minutes;
+/* The option 'from' in whole minutes; false: it was not given. */
+static bool check_from(lua_State *L, bool has_spot, int64_t *from) {
+  int type = lua_getfield(L, 1, "from");
+  double given = type == LUA_TNUMBER ? floor(lua_tonumber(L, -1) / 60) * 60 : NAN;
+  lua_pop(L, 1);
+  if (type == LUA_TNIL) return false;
+  if (!has_spot) usage_error(L, FROM_ROWS "'from' goes with 'spot'");
+  if (!(given >= (double)CIVIL_MIN && given <= (double)CIVIL_MAX - TARIFF_WEEK * 60.0))
+    usage_error(L, FROM_ROWS "'from' must be UTC seconds");
+  *from = (int64_t)given;
+  return true;
 }
 
-void read_spot(lua_State *L, struct build *build, int zone) {
-  struct err e;
-  err_clear(&e);
+bool read_spot(lua_State *L, struct build *build, int zone, struct err *e) {
   int top = lua_gettop(L);
-  if (push_list(L, "spot")) {
+  int64_t from = 0;
+  bool given = push_list(L, "spot"), is_from = check_from(L, given, &from), ok = true;
+  if (given) {
     struct priced_season *season = only_season(L, build);
-    size_t count = (size_t)lua_rawlen(L, top + 1);
-    struct spot_price *spot = push_spot(L, top + 1, count);
-    if (count < 2) usage_error(L, FROM_ROWS "'spot' must hold at least two prices");
     if (lua_isnoneornil(L, zone)) usage_error(L, FROM_ROWS "'spot' needs 'time_zone', the zone of the site");
+    size_t count = (size_t)lua_rawlen(L, top + 1);
+    struct spot_price *spot = push_spot(L, top + 1, count, e);
+    ok = spot && add_spot(season->week, spot, count, is_from ? &from : NULL, check_zone(L, zone), e);
     season->given[TARIFF_BUY] = true;
-    double minutes = last_minutes(L, top + 1, spot, count);
-    if (!add_spot(&season->week[TARIFF_BUY], spot, count, minutes, check_zone(L, zone), &e))
-      usage_error(L, FROM_ROWS "%s", e.message);
+    season->given[TARIFF_SELL] = ok && season->week[TARIFF_SELL].stretch_count;
+    lua_getfield(L, 1, "sell_prices");
+    if (season->given[TARIFF_SELL] && lua_toboolean(L, -1))
+      usage_error(L, FROM_ROWS "give sell prices either in 'spot' or in 'sell_prices'");
   }
   lua_settop(L, top);
+  return ok;
 }

@@ -19,10 +19,10 @@ struct build {
   size_t season_count, season_room;
 };
 
-/* All read the options at index 1 and raise what is wrong. */
+/* All read the options at index 1 and raise what the caller got wrong. */
 void read_rows(lua_State *L, struct build *build);
 void read_prices(lua_State *L, struct build *build, const char *option, enum tariff_side side);
-void read_spot(lua_State *L, struct build *build, int zone);
+bool read_spot(lua_State *L, struct build *build, int zone, struct err *e); /* false: wrong prices */
 /* A text that may be a name in a tariff, at the top of the stack; what: "row 3: 'season'". */
 const char *check_name(lua_State *L, const char *what);
 

@@ -12,11 +12,17 @@
 /* Reads the table on top of the stack into t; returns how many problems it appended to the list at that
  * index. */
 lua_Integer read_tariff(lua_State *L, struct tariff *t, int problems);
+/* Whether the table on top of the stack is the older tariff_content: prices without `rates`, periods as bare
+ * lists. */
+bool is_older_tariff(lua_State *L);
 const char *tariff_date_member(int i); /* 0 to 3: fromMonth, fromDay, toMonth, toDay */
 
-/* Pushes { valid, problems, normalisations, warnings }; the list of problems holds count already. */
+/* Pushes { valid, problems, normalisations, warnings }; the list of problems holds count already. allowed:
+ * what is a warning and no problem: the service takes currencies that it does not name, and a site may hold
+ * members that are not known. */
+enum { ALLOW_CURRENCY = 1, ALLOW_UNKNOWN = 2 };
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
-                        bool any_currency);
+                        unsigned allowed);
 
 /* Every entry of the list at that index gets its sentence. */
 void give_sentences(lua_State *L, int list);

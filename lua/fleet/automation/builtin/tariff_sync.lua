@@ -3,6 +3,7 @@
 -- Energy calls are free but limited, and too frequent changes were seen to be refused
 -- (doc/protocol.md#rate-limits): an unchanged tariff costs no call, a changed one waits for its turn.
 
+local tables = require "fleet.util.tables"
 local tariffs = require "fleet.tariff"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
@@ -17,6 +18,9 @@ local M = {
     },
     every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between asking for prices" },
     min_gap = { type = "number", min = 0, max = 86400, default = 14400, doc = "seconds between two changes that are sent" },
+    any_currency = {
+      type = "boolean", default = false, doc = "send prices in a currency that the app is not known to show, or without one",
+    },
     verify_every = {
       type = "number", min = 3600, max = 30 * 86400, default = 86400, doc = "seconds after which the site is compared again",
     },
@@ -24,14 +28,14 @@ local M = {
 }
 
 -- A tariff object from whatever the user gave, or nil and why.
-local function read(given, zone)
+local function read(given, config)
   if tariffs.is(given) then return given end
   if type(given) ~= "table" then return nil, "no prices were given" end
   local ok, made, err
-  if given.seasons then
-    ok, made, err = pcall(tariffs.new, given, { time_zone = zone })
+  if given.seasons and not (given.rows or given.prices or given.spot) then
+    ok, made, err = pcall(tariffs.new, given, { time_zone = config.zone, any_currency = config.any_currency })
   else
-    ok, made, err = pcall(tariffs.from_rows, given)
+    ok, made, err = pcall(tariffs.from_rows, tables.copy({ any_currency = config.any_currency }, given))
   end
   if not ok then return nil, tostring(made) end
   if not made then return nil, tostring(err) end
@@ -49,7 +53,7 @@ end
 function M.observe(config, now)
   if config.asked_at and now - config.asked_at < config.every and now >= config.asked_at then return config.answer end
   local found, why = given_prices(config, now)
-  local tariff, problem = read(found, config.zone)
+  local tariff, problem = read(found, config)
   config.asked_at, config.answer = now, { tariff = tariff, problem = why or problem }
   if tariff then config.answer.sign = require("fleet.core").sha256(tariff:normalised():encode()) end
   return config.answer

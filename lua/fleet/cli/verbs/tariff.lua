@@ -10,38 +10,39 @@ local function tariffs()
   return require("fleet").tariff
 end
 
--- What was read may be the tariff, the body of a setting, or the site_info that holds it.
-local function content_of(value)
-  if type(value) ~= "table" then return nil end
-  local inner = type(value.tou_settings) == "table" and value.tou_settings or value
-  return inner.tariff_content_v2 or inner
-end
+local any_currency = {
+  name = "any_currency", type = "boolean",
+  doc = "a currency that the app is not known to show, or none, is a warning; what a site holds, and pictures, need it not",
+}
 
 local function of_site(context, id)
   local site = context:check(function() return context:client():energy_site(id) end)
   local info, err, kind = site:site_info()
   if err then return nil, err, kind end
-  local content = content_of(info)
-  if content == info then
-    return errors.failure("not_found", "site " .. id .. " has no tariff")
-  end
-  return content
+  local content = tariffs().content_of(info)
+  if content == info then return errors.failure("not_found", "site " .. id .. " has no tariff") end
+  return content, true
 end
 
--- The tariff that a word names: digits are a site, "-" is standard input, everything else a file.
+-- The tariff that a word names, and whether it was read from a site: digits are a site, "-" is standard input, everything else a
+-- file. Or nil, err, kind.
 local function load_tariff(context, word)
   if string.match(word, "^%d+$") then return of_site(context, word) end
   local text = input.read(context.environment, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
   local value, err = core.json_decode(text)
-  local content = not err and content_of(value)
-  if not content then usage_error.raise(string.format("'%s' is not a JSON object", word)) end
-  return content
+  if err or type(value) ~= "table" then usage_error.raise(string.format("'%s' is not a JSON object", word)) end
+  local content, stored = tariffs().content_of(value)
+  if stored and (content == value or content == value.response) then
+    usage_error.raise(string.format("'%s' is a reply in which there is no tariff", word))
+  end
+  return content, stored
 end
 
+-- Nothing is sent: a picture or a comparison needs no currency.
 local function load_checked(context, word)
-  local content, err, kind = load_tariff(context, word)
-  if err then return nil, err, kind end
-  return context:check(tariffs().new, content)
+  local content, stored, kind = load_tariff(context, word)
+  if not content then return nil, stored, kind end
+  return context:check(tariffs().new, content, { any_currency = true, stored = stored })
 end
 
 -- ---- check ----
@@ -51,9 +52,10 @@ local function explained(out, report)
 end
 
 local function check(context, line)
-  local content, err, kind = load_tariff(context, line.words[1])
-  if err then return nil, err, kind end
-  local report = context:check(tariffs().check, content)
+  local content, stored, kind = load_tariff(context, line.words[1])
+  if not content then return nil, stored, kind end
+  local given = options.given(context.environment, { any_currency }, line.options)
+  local report = context:check(tariffs().check, content, { any_currency = given.any_currency, stored = stored })
   if report.valid then return report end
   if not context.json then explained(context.out, report) end
   local count = #report.problems
@@ -92,8 +94,8 @@ local function diff(context, line)
   local first, err, kind = load_checked(context, line.words[1])
   if not first then return nil, err, kind end
   local second
-  second, err, kind = load_tariff(context, line.words[2])
-  if err then return nil, err, kind end
+  second, err, kind = load_checked(context, line.words[2])
+  if not second then return nil, err, kind end
   return first:diff(second)
 end
 
@@ -108,24 +110,24 @@ local function show_diff(out, list)
 end
 
 local details = "FILE is a file, - for standard input, or the id of an energy site, whose tariff is read.\n"
-  .. "It holds tariff_content_v2, or a tou_settings or site_info around it."
+  .. "It holds tariff_content_v2, or a tou_settings, a site_info or a whole reply around it."
 
 return {
   {
-    name = "tariff.check", words = { "FILE" }, details = details, run = check, show = explained,
+    name = "tariff.check", words = { "FILE" }, details = details, takes = { any_currency }, run = check, show = explained,
     doc = "Checks a tariff as the service will: gaps, overlaps, prices without periods and more. Sends nothing.",
   },
   {
-    name = "tariff.show", words = { "FILE" }, details = details, run = show, show = draw_text,
+    name = "tariff.show", words = { "FILE" }, details = details, takes = { any_currency }, run = show, show = draw_text,
     doc = "Draws the week of every season in the terminal; --json prints the tariff with every member written out.",
     json = function(tariff) return tariff:encode() end,
   },
   {
-    name = "tariff.plot", words = { "FILE" }, details = details, takes = { output }, run = plot, show = print_text,
+    name = "tariff.plot", words = { "FILE" }, details = details, takes = { output, any_currency }, run = plot, show = print_text,
     doc = "Draws the same as an SVG picture.",
   },
   {
-    name = "tariff.diff", words = { "FILE", "FILE" }, details = details, run = diff, show = show_diff,
+    name = "tariff.diff", words = { "FILE", "FILE" }, details = details, takes = { any_currency }, run = diff, show = show_diff,
     doc = "Tells what differs in meaning between two tariffs.",
   },
 }
