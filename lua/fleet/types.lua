@@ -1461,9 +1461,9 @@ function vehicle:set_vehicle_name(params, options) end
 ---@field via "signed"|"plain"|"proxy"
 ---@field authenticated boolean the answer was signed by the vehicle
 
----What an energy setting did.
+---What the service answered to an energy setting. changed = true: the service took it, it may have held before.
 ---@class fleet.setting
----@field changed boolean
+---@field changed boolean false: the site holds it already
 ---@field code? integer
 ---@field message? string
 
@@ -1852,29 +1852,44 @@ local tariff = {}
 
 ---Looks at a tariff as the service will, completely. Sends nothing.
 ---@param content table
+---@param options? { any_currency?: boolean, stored?: boolean } as in new
 ---@return fleet.tariff_report
-function fleet.tariff.check(content) end
+function fleet.tariff.check(content, options) end
 
----@param content table as time_of_use_settings takes it
----@param options? { time_zone?: string, any_currency?: boolean }
+---stored = true: content was read from a site. Any currency is taken, unknown members are kept.
+---@param content table as time_of_use_settings takes it, or a reply or site_info that holds it
+---@param options? { time_zone?: string, any_currency?: boolean, stored?: boolean }
 ---@return fleet.tariff? tariff
 ---@return fleet.err? err with problems, normalisations and warnings
 ---@return fleet.kind? kind
 function fleet.tariff.new(content, options) end
 
 ---A tariff of one price.
----@param options table price, currency, name; sell, utility, code, daily, time_zone
+---@param options table price, currency, name; any_currency, sell, utility, code, daily, time_zone
 ---@return fleet.tariff? tariff
 ---@return fleet.err? err
 ---@return fleet.kind? kind
 function fleet.tariff.flat(options) end
 
----A tariff from rows of times and prices, or from spot prices; the page Tariffs lists the forms.
+---A tariff from rows of times and prices, or from spot prices; the page Tariffs lists the forms. Wrong prices of a feed, such as a
+---missing hour, are nil, err, "invalid".
 ---@param options table
 ---@return fleet.tariff? tariff
 ---@return table|fleet.err groups how prices were grouped
 ---@return fleet.kind? kind
 function fleet.tariff.from_rows(options) end
+
+---The tariff_content_v2 in a reply, a site_info or the body of a setting, and whether it was read from a site.
+---@param value table
+---@return table content
+---@return boolean stored
+function fleet.tariff.content_of(value) end
+
+---Whether the content that a site holds is this tariff, as it was sent or as the service changes it.
+---@param content table?
+---@param wanted fleet.tariff|table
+---@return boolean
+function fleet.tariff.stored_as(content, wanted) end
 
 ---A report of check as lines of text.
 ---@param report fleet.tariff_report
