@@ -459,7 +459,8 @@ describe("replies", function()
       ['{"response":{"code":201,"message":"Updated"}}'] = { changed = true, code = 201, message = "Updated" },
       ['{"response":{"code":204}}'] = { changed = true, code = 204 },
       ['{"response":{"result":true,"reason":""}}'] = { changed = true, result = true, reason = "" },
-      ['{"response":{"Code":200,"Message":"Updated"}}'] = { changed = true, code = 200, message = "Updated", Code = 200, Message = "Updated" },
+      ['{"response":{"Code":200,"Message":"Updated"}}'] = { changed = true, code = 200, message = "Updated",
+        Code = 200, Message = "Updated" },
       ['{"response":{"result":false,"reason":"already_set"}}'] = { changed = false, result = false,
         reason = "already_set" },
     }
