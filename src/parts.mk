@@ -3,7 +3,7 @@
 # The folders of the optional parts; each is built where pkg-config finds its libraries.
 LIBRARIES_server = libmicrohttpd gnutls
 LIBRARIES_redis  = hiredis libssl libcrypto
-LIBRARIES_mqtt   = libmosquitto
+LIBRARIES_mqtt   = libmosquitto libssl libcrypto
 # A module that is Lua has its name already: its part goes by another.
 NAME_mqtt = mosquitto
 KNOWN_PARTS := $(sort $(patsubst LIBRARIES_%,%,$(filter LIBRARIES_%,$(.VARIABLES))))

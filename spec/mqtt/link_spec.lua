@@ -4,7 +4,9 @@ local fleet = require "fleet"
 local core = require "fleet.core"
 local links = require "fleet.mqtt.link"
 local garbage = require("spec.support.harness.garbage")
+local files = require "spec.support.harness.files"
 local mosquitto = require "spec.support.servers.mosquitto"
+local process = require "spec.support.harness.process"
 
 local library = links.library()
 local there = library and mosquitto.installed()
@@ -25,13 +27,28 @@ describe("the link to an MQTT broker", function()
     end
   end
 
+  -- Links run until they are stopped: what fails in fn must not leave one behind, for which fleet.run would wait.
+  local function run(fn)
+    fleet.run(function()
+      local ok, failure = pcall(fn)
+      for _, one in ipairs(open) do one.link:stop() end
+      if not ok then error(failure, 0) end
+    end)
+  end
+
+  local function connected(l, heard)
+    settle(function() return heard.state end)
+    assert(heard.state == "connected", "the broker cannot be reached: " .. tostring(heard.err))
+    return l
+  end
+
   -- A link that runs, and what it has heard.
   local function link(given)
     local heard = { states = {}, told_at = {}, messages = {} }
     local options = { host = "127.0.0.1", port = broker and broker.port, client_id = "spec-" .. tostring(#open + 1), keepalive = 30 }
     for name, value in pairs(given.broker or {}) do options[name] = value end
     local l = links.new {
-      library = library, broker = options,
+      library = given.library or library, broker = options,
       on_message = function(topic, payload, retained)
         heard.messages[#heard.messages + 1] = { topic = topic, payload = payload, retained = retained }
         heard[topic] = payload
@@ -64,7 +81,7 @@ describe("the link to an MQTT broker", function()
 
   it("says what is retained, and hears what comes", function()
     broker = mosquitto.start()
-    fleet.run(function()
+    run(function()
       local first, _ = link {}
       first:set("house/a", "1")
       first:set("house/b", "")
@@ -87,7 +104,7 @@ describe("the link to an MQTT broker", function()
 
   it("says the same twice only when it is told to", function()
     broker = mosquitto.start()
-    fleet.run(function()
+    run(function()
       local l = link {}
       settle(function() return l.connected end)
       l:set("house/a", "1")
@@ -104,10 +121,8 @@ describe("the link to an MQTT broker", function()
   it("goes through TLS with an authority of one's own, and through no other", function()
     broker = mosquitto.start { tls = "server", password = "s3cret" }
     local broker_options = { host = "localhost", tls = true, ca_file = broker.directory .. "/ca.pem", user = "anna", password = "s3cret" }
-    fleet.run(function()
-      local _, good = link { broker = broker_options }
-      settle(function() return good.state end)
-      assert.equal("connected", good.state)
+    run(function()
+      connected(link { broker = broker_options })
       broker_options.ca_file = broker.directory .. "/stranger.pem"
       local _, bad = link { broker = broker_options }
       settle(function() return bad.state end)
@@ -118,9 +133,65 @@ describe("the link to an MQTT broker", function()
     end)
   end)
 
+  -- Of the addresses that stand for a name here only the second has a broker.
+  local two = library and { open = library.open, addresses = function() return { "127.0.0.2", "127.0.0.1" } end }
+
+  it("tries all addresses of the broker's name, without a pause between them", function()
+    broker = mosquitto.start()
+    run(function()
+      local l, heard = link { library = two, broker = { host = "broker.example" } }
+      connected(l, heard)
+      assert.same({ "connected" }, heard.states)
+    end)
+  end)
+
+  it("wants the certificate of the name, whichever of its addresses it connects to", function()
+    broker = mosquitto.start { tls = "server" }
+    run(function()
+      local ca = broker.directory .. "/ca.pem"
+      local l, heard = link { library = two, broker = { host = "localhost", tls = true, ca_file = ca } }
+      connected(l, heard)
+      local _, wrong = link { library = two, broker = { host = "broker.example", tls = true, ca_file = ca } }
+      settle(function() return wrong.state end)
+      assert.same({ "lost", "tls" }, { wrong.state, wrong.err.kind })
+    end)
+  end)
+
+  it("announces the name to the server, not the address", function()
+    broker = mosquitto.start { tls = "server" }
+    local directory, port = broker.directory, require("spec.support.servers.nginx").free_port()
+    local server = process.start("sh -c " .. process.quote(([[
+      cd %s || exit 1
+      mkfifo silence
+      exec 3<>silence # it ends with its input
+      openssl s_server -accept 127.0.0.1:%d -cert other.pem -key other.key -cert2 server.pem -key2 server.key -servername localhost \
+        >seen 2>&1 <&3 & pid=$!
+      until grep -qs ACCEPT seen; do kill -0 $pid || exit 1; sleep 0.02; done
+      echo ready >"$1"
+      read -r line
+      kill $pid]]):format(process.quote(directory), port)) .. " sh")
+    run(function()
+      local _, heard = link { library = two, broker = { host = "localhost", port = port, tls = true, ca_file = directory .. "/ca.pem" } }
+      settle(function() return heard.state or string.find(files.read(directory .. "/seen"), "MQTT", 1, true) end)
+      assert.is_nil(heard.state)
+    end)
+    server.stop()
+  end)
+
+  it("says that a host has no address", function()
+    run(function()
+      local _, heard = link { broker = { host = "a..b", port = 1883 } }
+      settle(function() return heard.state end)
+      assert.same({ "lost", "network" }, { heard.state, heard.err.kind })
+      assert.matches("the broker's host a..b has no address", heard.err.message, 1, true)
+      local found = assert(library.addresses "127.0.0.1")
+      assert.same({ "127.0.0.1" }, found)
+    end)
+  end)
+
   it("refuses a certificate of another name", function()
     broker = mosquitto.start { tls = "other" }
-    fleet.run(function()
+    run(function()
       local l, heard = link { broker = { host = "localhost", tls = true, ca_file = broker.directory .. "/ca.pem" } }
       settle(function() return heard.state end)
       assert.equal("lost", heard.state)
@@ -131,7 +202,7 @@ describe("the link to an MQTT broker", function()
 
   it("tells a wrong password, without showing it", function()
     broker = mosquitto.start { password = "s3cret" }
-    fleet.run(function()
+    run(function()
       local l, heard = link { broker = { user = "anna", password = "wrong-word" } }
       settle(function() return heard.state end)
       assert.equal("auth", heard.err.kind)
@@ -142,7 +213,7 @@ describe("the link to an MQTT broker", function()
 
   it("reaches a broker at a Unix socket", function()
     broker = mosquitto.start()
-    fleet.run(function()
+    run(function()
       local l, heard = link { broker = { host = broker.path, port = 0 } }
       settle(function() return heard.state end)
       assert.equal("connected", heard.state)
@@ -152,7 +223,7 @@ describe("the link to an MQTT broker", function()
 
   it("gives up a connection that nobody takes, with TLS too, and rests between the tries", function()
     broker = { port = require("spec.support.servers.nginx").free_port(), stop = function() end }
-    fleet.run(function()
+    run(function()
       local tries = {}
       for i, tls in ipairs { false, true } do tries[i] = select(2, link { broker = { tls = tls or nil } }) end
       for _, heard in ipairs(tries) do
@@ -166,7 +237,7 @@ describe("the link to an MQTT broker", function()
 
   it("tells a broker that came back everything again", function()
     broker = mosquitto.start()
-    fleet.run(function()
+    run(function()
       local l, heard = link {}
       l:set("house/a", "1")
       settle(function() return l.connected and l:waiting() == 0 end)
@@ -187,7 +258,7 @@ describe("the link to an MQTT broker", function()
 
   it("sends more than may stand unconfirmed, and keeps a bounded number of answers", function()
     broker = mosquitto.start()
-    fleet.run(function()
+    run(function()
       local l = link { broker = { most = 5 } }
       for i = 1, 300 do l:set("house/" .. i, tostring(i)) end
       for i = 1, 1100 do l:say("house/answer", tostring(i)) end
@@ -203,7 +274,7 @@ describe("the link to an MQTT broker", function()
 
   it("leaves its will when it dies, and not when it leaves", function()
     broker = mosquitto.start()
-    fleet.run(function()
+    run(function()
       local _, heard = link { topics = { "house/+" } }
       local dying = link { broker = { will_topic = "house/will", will = "gone" } }
       settle(function() return dying.connected and heard.state end)
@@ -226,7 +297,7 @@ describe("the link to an MQTT broker", function()
 
   it("ends a connection that brings more than can be handled", function()
     broker = mosquitto.start()
-    fleet.run(function()
+    run(function()
       local flood = {}
       local l = link { broker = { most = 2000 } }
       settle(function() return l.connected end)
@@ -254,7 +325,7 @@ describe("the link to an MQTT broker", function()
   it("is refused in a forked child, whose end leaves the parent's connection alone", function()
     broker = mosquitto.start { tls = "server" }
     local probe = require "probe_fork"
-    fleet.run(function()
+    run(function()
       local l = link { broker = { host = "localhost", tls = true, ca_file = broker.directory .. "/ca.pem" } }
       settle(function() return l.connected end)
       local status = probe(function()

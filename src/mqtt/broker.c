@@ -2,9 +2,11 @@
 
 #include "base/fork.h"
 #include "base/sigpipe.h"
+#include "mqtt/tls.h"
 
 #include <errno.h>
 #include <mosquitto.h>
+#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -46,8 +48,8 @@ struct event *broker_take(struct broker *b) {
 /* ---- the end of a connection ---- */
 
 static const char *text_of(int rc, char *room, size_t size) {
-  if (rc == MOSQ_ERR_ERRNO && errno == EAGAIN) return "nobody listens there"; /* it lost the true errno */
-  if (rc == MOSQ_ERR_KEEPALIVE) return "the broker was silent for too long";  /* it has no word for it */
+  if (rc == MOSQ_ERR_ERRNO && errno == EAGAIN) return "no server listens there"; /* it lost the true errno */
+  if (rc == MOSQ_ERR_KEEPALIVE) return "the broker was silent for too long";     /* it has no word for it */
   if (rc != MOSQ_ERR_ERRNO) return mosquitto_strerror(rc);
   return strerror_r(errno, room, size);
 }
@@ -185,22 +187,34 @@ static void set_callbacks(struct mosquitto *handle) {
   mosquitto_log_callback_set(handle, on_log);
 }
 
-static int set_tls(struct mosquitto *handle, const struct broker_options *o) {
-  if (!o->tls) return MOSQ_ERR_SUCCESS;
-  if (!o->ca_file) {
-    int rc = mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
-    if (rc || !o->cert_file) return rc;
-  }
-  return mosquitto_tls_set(handle, o->ca_file, o->ca_file ? NULL : "/etc/ssl/certs", o->cert_file,
-                           o->key_file, NULL);
+static bool set_tls(struct broker *b, const struct broker_options *o, struct err *e) {
+  if (!o->tls) return true;
+  struct broker_options named = *o;
+  named.host = b->name = strdup(o->host);
+  return b->name ? tls_use(b->handle, &named, e) : err_out_of_memory(e);
 }
 
 static int set_up(struct mosquitto *handle, const struct broker_options *o) {
-  int rc = set_tls(handle, o);
-  if (!rc && o->user) rc = mosquitto_username_pw_set(handle, o->user, o->password);
+  int rc = MOSQ_ERR_SUCCESS;
+  if (o->user) rc = mosquitto_username_pw_set(handle, o->user, o->password);
   if (!rc && o->will_topic)
     rc = mosquitto_will_set(handle, o->will_topic, (int)strlen(o->will), o->will, 1, true);
   return rc;
+}
+
+bool broker_addresses(const char *host, struct addresses *found, struct err *e) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *list = NULL;
+  int result = getaddrinfo(host, NULL, &hints, &list);
+  if (result)
+    return err_set(e, KIND_network, "the broker's host %s has no address: %s", host, gai_strerror(result));
+  found->count = 0;
+  for (const struct addrinfo *a = list; a && found->count < MOST_ADDRESSES; a = a->ai_next) {
+    char *text = found->text[found->count];
+    if (!getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof found->text[0], NULL, 0, NI_NUMERICHOST))
+      found->count++;
+  }
+  freeaddrinfo(list);
+  return found->count > 0 || err_set(e, KIND_network, "the broker's host %s has no address", host);
 }
 
 static bool refuse(struct broker *b, const struct broker_options *o, int rc, struct err *e) {
@@ -208,7 +222,8 @@ static bool refuse(struct broker *b, const struct broker_options *o, int rc, str
   const char *text = text_of(rc, room, sizeof room);
   bool more = b->trouble[0] != '\0';
   return err_set(e, rc == MOSQ_ERR_INVAL ? KIND_invalid : kind_for(rc),
-                 "cannot connect to the broker at %s: %s%s%s", o->host, text, more ? ": " : "", b->trouble);
+                 "cannot connect to the broker at %s: %s%s%s", o->address ? o->address : o->host, text,
+                 more ? ": " : "", b->trouble);
 }
 
 bool broker_open(struct broker *b, const struct broker_options *o, struct err *e) {
@@ -221,10 +236,11 @@ bool broker_open(struct broker *b, const struct broker_options *o, struct err *e
   if (!b->handle || !b->farewell) return err_out_of_memory(e);
   b->farewell->type = EVENT_ENDED;
   set_callbacks(b->handle);
+  if (!set_tls(b, o, e)) return false;
   int rc = set_up(b->handle, o);
   if (rc) return refuse(b, o, rc, e);
   sigpipe_hold(&guard);
-  rc = mosquitto_connect_async(b->handle, o->host, o->port, o->keepalive);
+  rc = mosquitto_connect_async(b->handle, o->address ? o->address : o->host, o->port, o->keepalive);
   sigpipe_release(&guard);
   return rc ? refuse(b, o, rc, e) : true;
 }
@@ -338,4 +354,6 @@ void broker_close(struct broker *b) {
   for (struct event *event; (event = broker_take(b));) event_free(event);
   event_free(b->farewell);
   b->farewell = NULL;
+  free(b->name);
+  b->name = NULL;
 }

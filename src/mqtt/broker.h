@@ -26,7 +26,8 @@ struct event {
 };
 
 struct broker_options {
-  const char *host; /* or the path of a Unix socket, with port 0 */
+  const char *host; /* the name that its certificate must have; or the path of a Unix socket, with port 0 */
+  const char *address; /* one of the host's addresses; NULL: the host itself */
   int port, keepalive;
   const char *client_id; /* NULL: a random one */
   const char *user, *password;
@@ -47,10 +48,21 @@ struct broker {
   bool confirmed;      /* the broker took us */
   bool ended;
   struct err why;    /* it ended */
+  char *name;        /* of the host: a connection with TLS is known by it */
   char trouble[160]; /* what the library told last */
 };
 
-/* Begins to connect. The name of the host is looked up here, by the system, which may take its time. */
+/* Addresses of a host as text, in the order in which they are to be tried. */
+enum { MOST_ADDRESSES = 16 };
+struct addresses {
+  int count;
+  char text[MOST_ADDRESSES][64];
+};
+
+/* The system looks the name up, which may take its time. false: then e tells. */
+bool broker_addresses(const char *host, struct addresses *found, struct err *e);
+
+/* Begins to connect. */
 bool broker_open(struct broker *b, const struct broker_options *o, struct err *e);
 int broker_fd(const struct broker *b); /* -1: ended */
 bool broker_wants_write(const struct broker *b);

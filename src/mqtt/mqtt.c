@@ -63,14 +63,15 @@ static int number_option(lua_State *L, const char *name, int fallback, int least
 }
 
 static void read_options(lua_State *L, struct broker_options *o) {
-  static const char *const names[] = {"host",       "port", "keepalive", "client_id", "user",
-                                      "password",   "tls",  "ca_file",   "cert_file", "key_file",
-                                      "will_topic", "will", "most"};
+  static const char *const names[] = {"host",     "address",    "port", "keepalive", "client_id",
+                                      "user",     "password",   "tls",  "ca_file",   "cert_file",
+                                      "key_file", "will_topic", "will", "most"};
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   luaL_checkstack(L, 20, NULL);
   check_options(L, 1, names, sizeof names / sizeof *names);
   o->host = text_option(L, "host");
+  o->address = text_option(L, "address");
   o->client_id = text_option(L, "client_id");
   o->user = text_option(L, "user");
   o->password = text_option(L, "password");
@@ -89,7 +90,21 @@ static void read_options(lua_State *L, struct broker_options *o) {
   lua_pop(L, 1);
 }
 
-/* open { host =, port = or 0 for a Unix socket, … } -> broker | nil, err, kind */
+/* addresses(host) -> list of its addresses as text | nil, err, kind */
+static int l_addresses(lua_State *L) {
+  struct addresses found;
+  struct err e;
+  err_clear(&e);
+  if (!broker_addresses(luaL_checkstring(L, 1), &found, &e)) return push_failure(L, &e);
+  lua_createtable(L, found.count, 0);
+  for (int i = 0; i < found.count; i++) {
+    lua_pushstring(L, found.text[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* open { host =, address = or nil, port = or 0 for a Unix socket, … } -> broker | nil, err, kind */
 static int l_open(lua_State *L) {
   struct broker_options o = {0};
   struct err e;
@@ -246,7 +261,8 @@ static int l_live(lua_State *L) {
 }
 
 __attribute__((visibility("default"))) int luaopen_fleet_mosquitto(lua_State *L) {
-  static const luaL_Reg functions[] = {{"open", l_open}, {"live_objects", l_live}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"addresses", l_addresses}, {"open", l_open}, {"live_objects", l_live}, {NULL, NULL}};
   luaL_checkversion(L);
   fork_generation();
   box_define(L, &broker_type);

@@ -6,6 +6,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local compat = require "fleet.util.compat"
 
@@ -192,9 +193,10 @@ local function serve(self, connection, opened)
   end
 end
 
-local function connect_once(self)
-  self.err, self.was_connected = nil, false
-  local connection, err = self.library.open(self.broker, function() drain(self, self.connection) end)
+local function connect_once(self, address)
+  self.err = nil
+  local options = tables.copy(self.broker, { address = address })
+  local connection, err = self.library.open(options, function() drain(self, self.connection) end)
   if not connection then
     self.err = err
     return
@@ -207,11 +209,29 @@ local function connect_once(self)
   if not ok then error(failure, 0) end
 end
 
+-- A Unix socket has no addresses.
+local function addresses_of(self)
+  if self.broker.port == 0 then return { self.broker.host } end
+  return self.library.addresses(self.broker.host)
+end
+
+-- A host has several addresses, of which not every one need have a broker: one after the other until one answers.
+local function connect(self)
+  self.was_connected = false
+  local addresses, err = addresses_of(self)
+  if not addresses then self.err = err end
+  for _, address in ipairs(addresses or {}) do
+    connect_once(self, address)
+    local answered = self.was_connected or self.err and self.err.kind ~= "network" and self.err.kind ~= "timeout"
+    if self.stopped or answered then return end
+  end
+end
+
 --- Keeps a connection until stop() or the end of the task.
 function Link:run()
   local pause = first_pause
   while not self.stopped do
-    connect_once(self)
+    connect(self)
     if self.stopped then break end
     self.on_state("lost", self.err)
     if self.was_connected then pause = first_pause end

@@ -39,9 +39,6 @@ const char *mosquitto_connack_string(int rc) {
   return "a refusal";
 }
 STUB(mosquitto_lib_init, void)
-STUB(mosquitto_int_option, M, enum mosq_opt_t option, int value)
-STUB(mosquitto_tls_set, M, const char *a, const char *b, const char *c, const char *d,
-     int (*f)(char *, int, int, void *))
 STUB(mosquitto_username_pw_set, M, const char *user, const char *password)
 STUB(mosquitto_will_set, M, const char *topic, int size, const void *payload, int qos, bool retain)
 STUB(mosquitto_connect_async, M, const char *host, int port, int keepalive)
@@ -58,6 +55,10 @@ SETTER(mosquitto_message_callback_set, struct mosquitto *, void *, const struct 
 SETTER(mosquitto_publish_callback_set, struct mosquitto *, void *, int)
 SETTER(mosquitto_subscribe_callback_set, struct mosquitto *, void *, int, int, const int *)
 SETTER(mosquitto_log_callback_set, struct mosquitto *, void *, int, const char *)
+
+bool tls_use(M, const struct broker_options *o, struct err *e) {
+  return true;
+}
 
 /* ---- what a spec asks ---- */
 

@@ -84,7 +84,7 @@ function M.new()
       emit(connection, "ended", { kind = "network", message = "the broker has gone" })
     end
   end
-  broker.library = { open = function(options, wake)
+  broker.library = { addresses = function(host) return { host } end, open = function(options, wake)
     if broker.down then return nil, { kind = "network", message = "nobody listens there" } end
     local connection = setmetatable({ broker = broker, options = options, wake = wake, events = {}, filters = {}, ids = 0 }, Connection)
     broker.connections[connection] = true
