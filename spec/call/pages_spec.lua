@@ -94,6 +94,21 @@ describe("a walk", function()
     assert.equal(4, #requests)
   end)
 
+  it("leaves out a record that names no vehicle, and reports it", function()
+    local logged, odd = {}, {
+      '{"vin":"5yj3e1ea7kf000001","id_s":"1"}', '{"vin":"a/b"}', '{"vin":true}', '{"vin":{},"id":5}',
+      '{"vin":null,"id_s":"x","id":1.5}',
+    }
+    local good = { '{"vin":"5YJ3E1EA7KF000002","state":7}', '{"vin":null,"id_s":"12"}', '{"id_s":{},"id":13}' }
+    local records = table.concat(odd, ",") .. "," .. table.concat(good, ",")
+    local client = seam.client('{"response":[' .. records .. "]}", { log = function(event) logged[#logged + 1] = event.message end })
+    local seen = {}
+    for car in client:vehicles() do seen[#seen + 1] = car.vin or car.id end
+    assert.equal(3, #seen)
+    assert.same({ 5, 5 }, { #odd, #logged }, table.concat(logged, '\n'))
+    assert.matches("left out: its 'vin' is none: \"5yj3e1ea7kf000001\"", logged[1], 1, true)
+  end)
+
   it("may stand inside another over the same list", function()
     local list = seam.client(service(3, "count")):vehicles { page_size = 2 }
     local pairs_seen = {}

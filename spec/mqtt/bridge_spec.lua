@@ -7,6 +7,7 @@ local houses = require "spec.support.fixtures.mqtt_house"
 local options = require "fleet.mqtt.options"
 local schedule = require "fleet.mqtt.schedule"
 
+local unpack = require("fleet.util.compat").unpack
 local vin = houses.vin
 
 local function run(given, fn)
@@ -115,6 +116,153 @@ describe("looks", function()
   end)
 end)
 
+describe("replies with other values than they should have", function()
+  local odd = { core.null, true, 7, -1, "x", {}, { 1 }, { x = 1 } }
+
+  local function paths_of(value, path, list)
+    if path[1] then list[#list + 1] = path end
+    for name, part in pairs(type(value) == "table" and value or {}) do
+      local longer = { unpack(path) }
+      longer[#longer + 1] = name
+      paths_of(part, longer, list)
+    end
+    return list
+  end
+
+  local function put(value, path, other)
+    if #path == 0 then return other end
+    local at = value
+    for i = 1, #path - 1 do at = at[path[i]] end
+    at[path[#path]] = other
+    return value
+  end
+
+  local parts = { "/products", "/vehicle_data", "/live_status", "/site_info" }
+
+  it("never end the bridge, and are told in its words", function()
+    run({ vehicle = { sleep_after = 1e9, charge_state = { charging_state = "Charging", conn_charge_cable = "IEC" } } }, function(house)
+      local damage, count = {}, 0
+      house.after = function(request, answer)
+        for _, part in ipairs(parts) do
+          if string.find(request.url, part, 1, true) and answer.status == 200 then
+            local body = core.json_decode(answer.body)
+            local left = damage[part] or paths_of(part == "/products" and body.response[1] or body.response, {}, {})
+            damage[part] = left
+            local path = left[math.floor(count / #odd) % #left + 1]
+            count = count + 1
+            if part == "/products" then path = { 1, unpack(path) } end
+            body.response = put(body.response, path, odd[count % #odd + 1])
+            return { status = 200, headers = answer.headers, body = core.json_encode(body) }
+          end
+        end
+      end
+      local bridge = house:start {
+        look_every = 1, longest_look = 1, live_every = 1, idle_every = 1, longest_idle = 1, site_every = 1, site_info_every = 1,
+        location = true,
+      }
+      fleet.sleep(1500)
+      assert.equal("publishing", bridge.state)
+      local told = table.concat(bridge.told, "\n")
+      assert.not_matches("attempt to", told)
+      assert.not_matches("%.lua:", told)
+      assert.is_true(count > 2000, tostring(count))
+      house.after = nil
+      fleet.sleep(3700)
+      assert.equal("online", house:says "state")
+      assert.is_truthy(tonumber(house:says "battery"))
+    end)
+  end)
+
+  it("where there should be a list or an object are a failure as any other: it is looked again", function()
+    run({ vehicle = { sleep_after = 1e9 } }, function(house)
+      local value
+      house.after = function(request, answer)
+        for _, part in ipairs(parts) do
+          if value ~= nil and string.find(request.url, part, 1, true) then
+            return { status = 200, headers = answer.headers, body = core.json_encode { response = value } }
+          end
+        end
+      end
+      local bridge = house:start()
+      for _, other in ipairs { core.null, true, 7, "x", { core.null }, { 7 }, { { 7 } } } do
+        value = other
+        fleet.sleep(3700)
+      end
+      value = nil
+      fleet.sleep(7300)
+      assert.equal("publishing", bridge.state)
+      assert.not_matches("attempt to", table.concat(bridge.told, "\n"))
+      assert.same({ "online", "60" }, { house:says "state", house:says "battery" })
+    end)
+  end)
+
+  it("leave out a record that is none, and tell it once", function()
+    run({}, function(house)
+      house.after = function(request, answer)
+        if not string.find(request.url, "/products", 1, true) then return nil end
+        local body = core.json_decode(answer.body)
+        for _, vin_of in ipairs { "5yj3flee9rf000001", "a/b", "#", "+", 7, {} } do
+          table.insert(body.response, { vin = vin_of, display_name = {}, state = "online", id_s = "1" })
+        end
+        for _, id in ipairs { "x/y", -1, 1.5, {} } do table.insert(body.response, { energy_site_id = id, site_name = 7 }) end
+        return { status = 200, headers = answer.headers, body = core.json_encode(body) }
+      end
+      local bridge = house:start()
+      fleet.sleep(700)
+      assert.equal("60", house:says "battery")
+      local left_out = 0
+      for _, text in ipairs(bridge.told) do
+        if string.find(text, "left out", 1, true) then left_out = left_out + 1 end
+      end
+      assert.equal(10, left_out, table.concat(bridge.told, '\n'))
+      for topic in pairs(house.broker.retained) do assert.not_matches("[#+]", topic) end
+    end)
+  end)
+end)
+
+describe("what was last read too long ago", function()
+  it("is withdrawn from the broker by the bridge", function()
+    run({}, function(house)
+      house:start { live_expires = 7200 }
+      local function of_site(name) return house.broker.retained["fleet/" .. houses.site .. "/" .. name] end
+      fleet.sleep(10)
+      assert.same({ "60", "online", "ON" }, { house:says "battery", house:says "state", of_site "grid" })
+      house.before = function() return nil, "the service is away", false end
+      fleet.sleep(2300)
+      assert.same({ "60", "online", "ON" }, { house:says "battery", house:says "state", of_site "grid" })
+      fleet.sleep(5000)
+      assert.same({ "None", "None", "None" }, { house:says "battery", house:says "state", of_site "grid" })
+      house.before = nil
+      fleet.sleep(3700)
+      assert.equal("ON", of_site "grid")
+    end)
+  end)
+end)
+
+describe("the wall clock set by years", function()
+  it("changes nothing of when the bridge looks", function()
+    run({}, function(house)
+      local clock, jump = fleet.loop.clock, 0
+      fleet.loop.clock = function()
+        local mono, wall = clock()
+        return mono, wall + jump
+      end
+      house:start { live_expires = 86400 }
+      fleet.sleep(10)
+      for _, seconds in ipairs { 20 * 365 * 86400, -20 * 365 * 86400 } do
+        jump = seconds
+        local lists = 0
+        house.after = function(request)
+          if string.find(request.url, "/products", 1, true) then lists = lists + 1 end
+        end
+        fleet.sleep(3000)
+        assert.is_true(lists >= 4 and lists <= 8, tostring(lists))
+        assert.equal("60", house:says "battery")
+      end
+    end)
+  end)
+end)
+
 describe("the broker", function()
   it("is reached as the options say, and gets the will", function()
     run({}, function(house)
@@ -124,7 +272,8 @@ describe("the broker", function()
       }
       fleet.sleep(1)
       assert.same({
-        host = "broker.example", port = 8884, tls = true, keepalive = 15, user = "anna", password = "s3cret", ca_file = "/ca.pem",
+        host = "broker.example", address = "broker.example", port = 8884, tls = true, keepalive = 15, user = "anna", password = "s3cret",
+        ca_file = "/ca.pem",
         cert_file = "/own.pem", key_file = "/own.key", client_id = "fleet-1", will_topic = "cars/bridge/default/availability",
         will = "offline",
       }, next(house.broker.connections).options)

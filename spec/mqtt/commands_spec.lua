@@ -64,7 +64,7 @@ describe("a command of an entity", function()
       for topic, payload in pairs {
         [vin .. "/charge_limit/set"] = "120", [vin .. "/charging_amps/set"] = "7.5", [vin .. "/lock/set"] = "OPEN",
         [vin .. "/seat_heater_left/set"] = "max", [vin .. "/nothing/set"] = "1", [vin .. "/battery/set"] = "50",
-        [vin .. "/climate/temperature/set"] = "nan",
+        [vin .. "/climate/temperature/set"] = "nan", [site .. "/reserve/set"] = "0x10",
       } do
         local answer = house:ask(topic, payload)
         assert.equal("not_sent", answer.outcome, topic)
@@ -232,7 +232,184 @@ describe("a command by its name", function()
   end)
 end)
 
+describe("the parameters of a message", function()
+  it("never become options of a call that takes none", function()
+    with_house({ client = { budgets = { per_day = { command = 3 } } } }, function(house)
+      local options = { { wake = true }, { force = true }, { idempotent = true }, { raw = true }, { timeout = 1 }, { auth = "x" } }
+      for i, members in ipairs(options) do
+        for _, name in ipairs { "honk_horn", "door_unlock", "wake_up", "remote_start_drive" } do
+          local answer = house:ask(vin .. "/command/" .. name, { id = name .. i, params = members })
+          assert.equal("not_sent", answer.outcome)
+          assert.is_truthy(string.find(answer.message, "takes no parameters", 1, true) or answer.reason == "not_allowed", answer.message)
+        end
+      end
+      assert.same({}, house.commands)
+      assert.is_nil(house.calls.wake)
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "none", params = {} }).outcome)
+    end)
+  end)
+
+  it("with a member that is an option, where a call takes parameters, are refused as any unknown one", function()
+    with_house({}, function(house)
+      local answer = house:ask(vin .. "/command/set_charge_limit", { id = "a", params = { percent = 70, force = true } })
+      assert.same({ "not_sent", "invalid" }, { answer.outcome, answer.reason })
+      assert.matches("force", answer.message, 1, true)
+      assert.same({}, house.commands)
+    end)
+  end)
+end)
+
+describe("an empty message", function()
+  it("clears what was retained, and asks for nothing", function()
+    with_house({}, function(house)
+      for _, rest in ipairs { "/command/honk_horn", "/command/door_unlock", "/horn/set", "/sentry/set" } do
+        assert.is_nil(house:ask(vin .. rest, "", false, 1))
+        assert.is_nil(house:ask(vin .. rest, "", true, 1))
+      end
+      assert.same({}, house.commands)
+      assert.matches("JSON object", house:ask(vin .. "/command/honk_horn", " ").message)
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", "{}").outcome)
+    end)
+  end)
+end)
+
 describe("a message that comes again", function()
+  it("while the queue is full gets one answer: that of the first", function()
+    with_house({ client = { timeout = 100 } }, function(house)
+      house.before = function(request)
+        if string.find(request.url, "/command/honk_horn", 1, true) then fleet.sleep(1) end
+      end
+      local topic = "fleet/" .. vin .. "/command/honk_horn"
+      for i = 1, 20 do house.broker.publish(topic, '{"id":"n' .. i .. '"}', false) end
+      fleet.sleep(0.1)
+      house.broker.publish(topic, '{"id":"n21"}', false)
+      fleet.sleep(0.1)
+      for i = 1, 21 do house.broker.publish(topic, '{"id":"n' .. i .. '"}', false) end
+      fleet.sleep(60)
+      local outcomes = {}
+      for _, text in ipairs(house.broker.said(topic .. "/result")) do
+        local answer = core.json_decode(text)
+        outcomes[answer.id] = (outcomes[answer.id] or "") .. answer.outcome .. " "
+      end
+      for i = 1, 21 do assert.matches("^[don e]+$", outcomes["n" .. i], nil, nil, "n" .. i) end
+      assert.equal(21, house:sent "honk_horn")
+    end)
+  end)
+
+  it("when it is too old for a new one gets the answer of then", function()
+    with_house({}, function(house)
+      local request = { id = "late", at = houses.START, params = { percent = 70 } }
+      assert.equal("done", house:ask(vin .. "/command/set_charge_limit", request).outcome)
+      fleet.sleep(300)
+      local answer = house:ask(vin .. "/command/set_charge_limit", request)
+      assert.same({ "done", true }, { answer.outcome, answer.duplicate })
+      request.id = "never came"
+      assert.equal("old", house:ask(vin .. "/command/set_charge_limit", request).reason)
+    end)
+  end)
+
+  it("with the id of another request is refused, however long ago that was", function()
+    with_house({}, function(house)
+      local function ask(name, params) return house:ask(vin .. "/command/" .. name, { id = "same", params = params }) end
+      assert.equal("done", ask("set_charge_limit", { percent = 70 }).outcome)
+      for _ = 1, 2 do
+        for _, one in ipairs { { "honk_horn" }, { "set_charge_limit", { percent = 71 } } } do
+          local answer = ask(one[1], one[2])
+          assert.same({ "not_sent", false }, { answer.outcome, answer.changed })
+          assert.matches("another request", answer.message)
+        end
+        assert.is_true(ask("set_charge_limit", { percent = 70 }).duplicate)
+        for i = 1, 25 do house:ask(vin .. "/command/flash_lights", { id = "more" .. i }) end -- now it is a line of the past
+      end
+      assert.equal(0, house:sent "honk_horn")
+      assert.equal(1, house:sent "set_charge_limit")
+    end)
+  end)
+
+  it("is noted on the disk before the command is sent, and so is its answer", function()
+    with_house({}, function(house, bridge)
+      local store, puts = bridge.context.store, {}
+      bridge.context.store = setmetatable({ put = function(_, key, text, given)
+        if string.find(key, "/requests/", 1, true) then
+          puts[#puts + 1] = { given.durable, house:sent "honk_horn", given.generation ~= nil }
+        end
+        return store:put(key, text, given)
+      end }, { __index = function(_, name)
+        return type(store[name]) == "function" and function(_, ...) return store[name](store, ...) end or store[name]
+      end })
+      house:ask(vin .. "/command/honk_horn", { id = "a" })
+      house:ask(vin .. "/command/honk_horn", { id = "b" })
+      bridge.context.store = store
+      assert.same({ true, 0 }, { puts[1][1], puts[1][2] })
+      assert.same({ { true, 1, true }, { true, 1, true }, { true, 2, true } }, { puts[2], puts[3], puts[4] })
+    end)
+  end)
+
+  it("at two bridges at once is carried out by one of them", function()
+    houses.new():run(function(house)
+      local account = core.context(house.client)
+      local request = { id = "same", topic = "t", command = "honk_horn" }
+      local store = account.store
+      local second
+      account.store = setmetatable({ put = function(_, ...)
+        if not second then
+          second = "under way"
+          second = requests.claim(account, vin, request, 60) -- the other bridge writes between the reading and the writing
+        end
+        return store:put(...)
+      end }, { __index = function(_, name) return function(_, ...) return store[name](store, ...) end end })
+      local first = requests.claim(account, vin, request, 60)
+      account.store = store
+      assert.is_true(second)
+      assert.equal("same", first.id)
+    end)
+  end)
+
+  it("is known to a bridge after an update from version 1.0", function()
+    with_house({}, function(house)
+      local account = core.context(house.client)
+      local hash = string.sub(core.sha256 "old", 1, 32)
+      local line = string.format("%012d %012d %-8s 1 %s\n", houses.START - 10, 999999999999, "done", hash)
+      assert(house.store:put("mqtt/" .. account.config.account .. "/requests/" .. vin, core.json_encode { past = line .. line }, {}))
+      assert.is_true(house:ask(vin .. "/command/honk_horn", { id = "old" }).duplicate)
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "new" }).outcome)
+      assert.is_true(house:ask(vin .. "/command/honk_horn", { id = "old" }).duplicate)
+      assert.equal(1, house:sent "honk_horn")
+    end)
+  end)
+
+  it("is known whatever becomes of the wall clock meanwhile", function()
+    with_house({}, function(house)
+      local clock, jump = fleet.loop.clock, 0
+      fleet.loop.clock = function()
+        local mono, wall = clock()
+        return mono, wall + jump
+      end
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "h" }).outcome)
+      assert.equal("done", house:ask(vin .. "/horn/set", "PRESS").outcome)
+      for _, seconds in ipairs { 20 * 365 * 86400, 3600, -3600, -20 * 365 * 86400 } do
+        jump = seconds
+        assert.is_true(house:ask(vin .. "/command/honk_horn", { id = "h" }).duplicate, tostring(jump))
+        assert.is_true(house:ask(vin .. "/horn/set", "PRESS").duplicate, tostring(jump))
+      end
+      assert.equal(2, house:sent "honk_horn")
+      fleet.loop.clock = clock
+    end)
+  end)
+
+  it("has an id that reads the same for all, or is refused", function()
+    with_house({}, function(house)
+      for _, id in ipairs { "12345678902345.5", "1e300", "0.1" } do
+        local answer = house:ask(vin .. "/command/honk_horn", '{"id":' .. id .. "}")
+        assert.equal("not_sent", answer.outcome)
+        assert.matches("'id'", answer.message)
+      end
+      for _, id in ipairs { "1000000000000000", "9007199254740993" } do -- one is a number, the other none that Lua can keep
+        assert.equal(id, house:ask(vin .. "/command/honk_horn", '{"id":' .. id .. "}").id)
+      end
+    end)
+  end)
+
   it("is not carried out again: by its id, for as long as it is remembered", function()
     with_house({}, function(house)
       local first = house:ask(vin .. "/command/honk_horn", { id = "h1" })
@@ -252,7 +429,7 @@ describe("a message that comes again", function()
       assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "first" }).outcome)
       for i = 1, 1000 do
         local request = { id = "n" .. i, topic = "fleet/" .. vin .. "/command/honk_horn", command = "honk_horn" }
-        assert.is_true(requests.claim(account, vin, request, houses.START + 1, 60))
+        assert.is_true(requests.claim(account, vin, request, 60))
         requests.finish(account, vin, request, { id = request.id, command = "honk_horn", outcome = "done", changed = true })
       end
       fleet.sleep(70)
@@ -271,7 +448,8 @@ describe("a message that comes again", function()
       local account = core.context(house.client)
       local function claim(id, at, bare)
         local request = { id = id, topic = "t", command = "honk_horn", bare = bare }
-        local claimed = requests.claim(account, vin, request, houses.START + at, 60)
+        fleet.sleep(math.max(0, houses.START + at - select(2, fleet.loop.clock())))
+        local claimed = requests.claim(account, vin, request, 60)
         if claimed == true then requests.finish(account, vin, request, { outcome = "done", changed = true }) end
         return claimed
       end
@@ -294,7 +472,8 @@ describe("a message that comes again", function()
       local account = core.context(house.client)
       local function claim(id, at)
         local request = { id = id, topic = "t", command = "honk_horn", at = houses.START }
-        local claimed = requests.claim(account, vin, request, houses.START + at, 3 * 86400)
+        fleet.sleep(math.max(0, houses.START + at - select(2, fleet.loop.clock())))
+        local claimed = requests.claim(account, vin, request, 3 * 86400)
         if claimed == true then requests.finish(account, vin, request, { outcome = "refused", changed = false }) end
         return claimed
       end
@@ -474,7 +653,7 @@ describe("the store", function()
     houses.new():run(function(house)
       local account = core.context(house.client)
       local request = { id = "c1", topic = "fleet/" .. vin .. "/command/honk_horn", command = "honk_horn" }
-      assert.is_true(requests.claim(account, vin, request, houses.START, 60))
+      assert.is_true(requests.claim(account, vin, request, 60))
       house:start()
       fleet.sleep(2)
       local said = house.broker.said(request.topic .. "/result")

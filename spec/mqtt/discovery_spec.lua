@@ -257,6 +257,7 @@ describe("values", function()
   it("need a place to be told where a car is", function()
     assert.is_nil(values.location { drive_state = {} })
     assert.is_nil(values.location { drive_state = { latitude = core.null, longitude = 1 } })
+    assert.is_nil(values.location { drive_state = { latitude = 0, longitude = 0 } }) -- what is said where the place is withheld
     assert.equal(52.5, values.location({ drive_state = { latitude = 52.5, longitude = 13 } }).latitude)
   end)
 

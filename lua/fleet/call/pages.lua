@@ -56,25 +56,25 @@ function methods:collect()
   end
 end
 
--- A walk is found again by what it gave last, so that loops over one list may stand inside each other.
-local function continue(self, state, first, ...)
-  if first ~= nil then self.walks[first] = state end
-  return first, ...
-end
-
---- Generic for over all records of all pages; raises err. Each loop is a walk of its own from the first page.
+--- Generic for over all records of all pages; raises err. Each loop is a walk of its own from the first page, found again by what it
+--- gave last, so that loops over one list may stand inside each other.
 function mt.__call(self, _, control)
   local state = control ~= nil and self.walks[control] or { walk = walk(self.row, self.handle, self.plan()), i = 0, records = {} }
   if control ~= nil then self.walks[control] = nil end
-  while state.i >= #state.records do
-    state.records, state.i = following_page(state.walk, true), 0
-    if not state.records then return nil end
-  end
-  state.i = state.i + 1
-  return continue(self, state, self.each(state.records[state.i]))
+  local first, second
+  repeat
+    while state.i >= #state.records do
+      state.records, state.i = following_page(state.walk, true), 0
+      if not state.records then return nil end
+    end
+    state.i = state.i + 1
+    first, second = self.each(state.records[state.i])
+  until first ~= nil
+  self.walks[first] = state
+  return first, second
 end
 
---- An iterable over a paged row. plan() makes a fresh request, each(record) gives what a loop sees.
+--- An iterable over a paged row. plan() makes a fresh request, each(record) gives what a loop sees, nil for a record to leave out.
 function M.new(row, handle, plan, each)
   plan() -- the caller's mistakes raise here, not in the middle of a loop
   return setmetatable({

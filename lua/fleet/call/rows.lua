@@ -18,6 +18,14 @@ end
 M.by_name = made_by()
 for _, handle in ipairs { "client", "vehicle", "site", "partner", "charging", "user" } do M.by_method[handle] = made_by(handle) end
 
+--- Whether a row's method takes a table of parameters before its options.
+function M.takes_params(row)
+  for _, param in ipairs(row.params) do
+    if param.place ~= "path" then return true end
+  end
+  return row.flags.body_as_given == true
+end
+
 local list
 
 --- All of them, endpoints first.

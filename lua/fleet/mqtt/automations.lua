@@ -1,6 +1,7 @@
 -- Automations in the bridge's process, each an entity of its car or site: a switch, its reasons as a sensor, and its plan as
 -- attributes. What is switched off stays off over a restart.
 
+local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
@@ -71,8 +72,10 @@ end
 
 local function run(bridge, one)
   one.running = true
-  local done, err = one.automation:run { progress = function() tell(bridge, one) end }
+  local ran, done, err = compat.pcall(one.automation.run, one.automation, { progress = function() tell(bridge, one) end })
   one.running = false
+  if not ran and bridge.stopped then return end
+  if not ran then done, err = nil, { message = tostring(done) } end -- it must not end the bridge
   if not done and err then bridge.tell(one.name .. ": " .. err.message) end
   if not done and one.on then tasks.sleep(check_every) end -- it runs elsewhere, or the store fails
   tell(bridge, one)

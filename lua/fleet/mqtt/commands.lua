@@ -48,12 +48,18 @@ local function check_payload(payload, size)
   return true
 end
 
+-- A number that every sender and reader of JSON writes the same way; of others two could look the same.
+local function whole_text(number)
+  if number ~= math.floor(number) or math.abs(number) >= 2 ^ 53 then return nil end
+  return string.format("%d", number)
+end
+
 -- The members that every request has: { id =, at =, bare =, wake =, value =, params = }, or nil and why not.
 local function envelope(topic, payload, size)
   local sound, wrong = check_payload(payload, size)
   if not sound then return nil, wrong end
   local given = decoded(payload)
-  if not given then return { id = bare_id(topic, payload), bare = true, value = payload } end
+  if not given then return { id = bare_id(topic, payload), bare = true, is_text = true, value = payload } end
   for name in pairs(given) do
     if not known_members[name] then
       return nil, "unknown member '" .. values.cut(tostring(name)) .. "': there are id, at, params, value and wake"
@@ -61,18 +67,34 @@ local function envelope(topic, payload, size)
   end
   local id = given.id
   local named = type(id) == "string" and id ~= "" or type(id) == "number"
-  if named and #tostring(id) > longest_id then return nil, "'id' has more than " .. longest_id .. " bytes" end
+  if type(id) == "number" then id = whole_text(id) end
+  if named and not id then return nil, "'id' must be a text, or a whole number below 2^53" end
+  if named and #id > longest_id then return nil, "'id' has more than " .. longest_id .. " bytes" end
   return {
-    id = named and tostring(id) or bare_id(topic, payload), bare = not named or nil, at = given.at, params = given.params,
+    id = named and id or bare_id(topic, payload), bare = not named or nil, at = given.at, params = given.params,
     value = value_text(given.value), wake = given.wake,
   }
 end
 
+local function spelled(value)
+  if type(value) ~= "table" then return type(value) .. " " .. tostring(value) end
+  local names, parts = {}, {}
+  for name in pairs(value) do names[#names + 1] = name end
+  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
+  for i, name in ipairs(names) do parts[i] = tostring(name) .. "=" .. spelled(value[name]) end
+  return "{" .. table.concat(parts, "\0") .. "}"
+end
+
+-- What a request asks for: the same id with something else is another request.
+local function what_of(request)
+  local text = table.concat({ request.topic, spelled(request.value), spelled(request.params) }, "\n")
+  return string.sub(core.sha256(text), 1, 8)
+end
+
 -- Of a message that does not say its time it counts when it came.
 local function check_times(bridge, request)
-  local at = request.at == nil and request.came or request.at
-  if type(at) ~= "number" then return nil, "'at' must be UTC seconds" end
-  local age = bridge.now() - at
+  if type(request.at or 0) ~= "number" then return nil, "'at' must be UTC seconds" end
+  local age = request.age + bridge.now() - request.came
   if age > bridge.config.max_age then return nil, string.format("it is %.0f seconds old", age), "old" end
   if age < -requests.clock_slack then return nil, string.format("it is from %.0f seconds ahead", -age), "old" end
   return true
@@ -91,8 +113,11 @@ local function generic(bridge, thing, name, request)
   if not bridge.config.allowed(name) then
     return nil, "'" .. name .. "' is not among the bridge's 'commands'", "not_allowed"
   end
-  if request.bare and request.value and request.value ~= "" then return nil, "the payload must be a JSON object" end
+  if request.is_text then return nil, "the payload must be a JSON object" end
   if request.params ~= nil and type(request.params) ~= "table" then return nil, "'params' must be an object" end
+  if request.params and next(request.params) ~= nil and not rows.takes_params(row) then
+    return nil, "'" .. name .. "' takes no parameters"
+  end
   return { name = name, params = request.params }
 end
 
@@ -130,22 +155,61 @@ local function say(bridge, topic, result)
 end
 
 local function answer(bridge, request, fields)
-  local result = { id = not request.bare and request.id or nil, command = request.command, at = math.floor(bridge.now()) }
+  local result = { id = not request.bare and request.id or nil, command = request.command, at = math.floor(bridge.wall()) }
   return tables.add(result, fields)
 end
 
 local function refuse(bridge, request, message, reason)
-  bridge.tell(request.command .. ": refused, " .. message)
+  local name = request.thing and request.thing.name .. ": " or ""
+  bridge.tell(name .. request.command .. ": refused, " .. message)
   say(bridge, request.topic, answer(bridge, request, {
     outcome = "not_sent", changed = false, reason = reason or "invalid", message = message,
   }))
 end
 
+-- A message that came before gets the answer of then; one that is under way will be answered.
+local function again(bridge, request, entry)
+  if entry.what and entry.what ~= request.what then
+    return refuse(bridge, request, "its id was that of another request: each needs an id of its own")
+  end
+  if not entry.result then return end
+  say(bridge, request.topic, tables.add(answer(bridge, request, entry.result), { duplicate = true }))
+end
+
+-- The message before this one with the same id that waits or is under way, or nil.
+local function same_under_way(thing, request)
+  local function is_same(other) return other ~= request and other.id == request.id and other.bare == request.bare end
+  for _, entry in ipairs(thing.queue or {}) do
+    if is_same(entry.request) then return entry.request end
+  end
+  return thing.current and is_same(thing.current) and thing.current or nil
+end
+
+-- What is refused now may be a copy of what was carried out: it must not be said that it was not sent.
+local function refuse_new(bridge, request, message, reason)
+  local thing = request.thing
+  local first = same_under_way(thing, request)
+  if first then return again(bridge, request, { what = first.what }) end
+  bridge.spawn(function()
+    local entry, err = requests.find(bridge.context, thing.id, request)
+    if entry then return again(bridge, request, entry) end
+    if err then return refuse(bridge, request, message .. "; whether it came before is not known: " .. err.message, "store") end
+    refuse(bridge, request, message, reason)
+  end)
+end
+
 -- ---- sending ----
 
+-- What a message gives as parameters must not come where a call without parameters has its options.
 local function send(thing, call, wake)
-  local handle = thing.handle
-  local ok, result, err = compat.pcall(handle[call.name], handle, call.params or {}, wake and { wake = true } or nil)
+  local handle, options = thing.handle, wake and { wake = true } or nil
+  local method = handle[rows.by_name[call.name].method]
+  local ok, result, err
+  if rows.takes_params(rows.by_name[call.name]) then
+    ok, result, err = compat.pcall(method, handle, call.params or {}, options)
+  else
+    ok, result, err = compat.pcall(method, handle, options)
+  end
   if ok then return result, err end
   if type(result) ~= "string" then error(result, 0) end
   return nil, { kind = "invalid", outcome = "not_sent", message = (string.gsub(result, "^[^\n:]+:%d+: ", "")) }
@@ -182,7 +246,7 @@ local function after(bridge, thing, call, request, result, err)
   local answered = outcome_of(bridge, request, result, err)
   requests.finish(bridge.context, thing.id, request, answered)
   say(bridge, request.topic, answered)
-  bridge.tell(request.command .. ": " .. answered.outcome .. (answered.message and ", " .. answered.message or ""))
+  bridge.tell(thing.name .. ": " .. request.command .. ": " .. answered.outcome .. (answered.message and ", " .. answered.message or ""))
   if result then return bridge.look_soon(thing) end
   if err.kind == "asleep" or err.kind == "offline" then bridge.rouse "list" end
   if err.outcome ~= "unknown" then
@@ -195,20 +259,15 @@ local function after(bridge, thing, call, request, result, err)
   say(bridge, request.topic, settled)
 end
 
-local function again(bridge, request, entry)
-  if not entry.result then return end -- it is under way, and will be answered
-  say(bridge, request.topic, tables.add(answer(bridge, request, entry.result), { duplicate = true }))
-end
-
 local function may_wake(bridge, request)
   return request.wake == true and bridge.config.wake or bridge.config.wake == "always"
 end
 
 local function carry_out(bridge, thing, call, request)
-  if bridge.stopped then return refuse(bridge, request, "the bridge ends", "closed") end
+  if bridge.stopped then return refuse_new(bridge, request, "the bridge ends", "closed") end
   local timely, old, reason = check_times(bridge, request) -- it may have waited for those before it
-  if not timely then return refuse(bridge, request, old, reason) end
-  local claimed, err, kind = requests.claim(bridge.context, thing.id, request, bridge.now(), bridge.config.max_age)
+  if not timely then return refuse_new(bridge, request, old, reason) end
+  local claimed, err, kind = requests.claim(bridge.context, thing.id, request, bridge.config.max_age)
   if kind == "busy" then return refuse(bridge, request, err.message, kind) end
   if not claimed then return refuse(bridge, request, "it could not be noted in the store: " .. err.message, "store") end
   if claimed ~= true then return again(bridge, request, claimed) end
@@ -226,7 +285,9 @@ end
 local function work(bridge, thing)
   while thing.queue[1] do
     local entry = table.remove(thing.queue, 1)
+    thing.current = entry.request
     carry_out(bridge, thing, entry.call, entry.request)
+    thing.current = nil
   end
   thing.working = false
 end
@@ -234,7 +295,7 @@ end
 local function enqueue(bridge, thing, call, request)
   thing.queue = thing.queue or {}
   if #thing.queue >= most_waiting then
-    return refuse(bridge, request, most_waiting .. " commands wait already", "busy")
+    return refuse_new(bridge, request, most_waiting .. " commands wait already", "busy")
   end
   thing.queue[#thing.queue + 1] = { call = call, request = request }
   if thing.working then return end
@@ -251,10 +312,10 @@ end
 
 local function take_request(bridge, thing, request, name, suffix)
   local timely, old, reason = check_times(bridge, request)
-  if not timely then return refuse(bridge, request, old, reason) end
+  if not timely then return refuse_new(bridge, request, old, reason) end
   local find = name and generic or of_entity
   local call, why, kind = find(bridge, thing, name or suffix, request)
-  if not call then return refuse(bridge, request, why, kind) end
+  if not call then return refuse_new(bridge, request, why, kind) end
   if call.act then return act(bridge, call, request) end
   request.command = call.name
   enqueue(bridge, thing, call, request)
@@ -268,8 +329,11 @@ function M.take(bridge, topic, payload, retained, size)
   local suffix = not name and string.match(rest, "^([%w_/]+)/set$")
   if not name and not suffix then return end
   local request, why = envelope(topic, payload, size)
-  if not request then return refuse(bridge, { topic = topic, command = name or suffix, bare = true }, why) end
-  request.topic, request.command, request.came = topic, name or suffix, bridge.now()
+  if not request then return refuse(bridge, { thing = thing, topic = topic, command = name or suffix, bare = true }, why) end
+  if payload == "" then return end -- a retained message was cleared
+  request.thing, request.topic, request.command, request.came = thing, topic, name or suffix, bridge.now()
+  request.what = what_of(request)
+  request.age = type(request.at) == "number" and bridge.wall() - request.at or 0
   if retained then return refuse(bridge, request, "it was retained: it may be of any age", "retained") end
   take_request(bridge, thing, request, name, suffix)
 end

@@ -147,9 +147,9 @@ end
 
 local function one_currency(row, thing)
   local unit = row.unit
-  local currency = unit and string.find(unit, "$", 1, true) and values.at(thing.data, "tariff.currency")
-  if not currency then return unit end
-  return (string.gsub(unit, "%$", currency))
+  if not unit or not string.find(unit, "$", 1, true) then return unit end
+  local currency = values.text_at(thing.data, "tariff.currency")
+  return currency and (string.gsub(unit, "%$", (string.gsub(currency, "%%", "%%%%")))) or nil -- unknown is not dollars
 end
 
 -- ---- which rows a thing has ----
@@ -192,11 +192,11 @@ local function section_rows(kind, section)
   return index[section] or {}
 end
 
---- The rows of a thing that read one section.
+--- The rows of a thing that read one section, also those that it had before.
 function M.rows_of(config, thing, section)
   local list = {}
   for _, row in ipairs(section_rows(thing.kind, section)) do
-    if M.has(config, thing, row) then list[#list + 1] = row end
+    if M.has(config, thing, row) or thing.seen[M.state_topic(config, thing, row)] then list[#list + 1] = row end
   end
   for _, row in ipairs(thing.more or {}) do
     if values.section(row) == section then list[#list + 1] = row end
@@ -239,11 +239,13 @@ local function device_of(config, thing)
   }
 end
 
-local origin = { name = "fleet", sw_version = "0.1" }
+local function origin()
+  return { name = "fleet", sw_version = string.match(require("fleet")._VERSION, "%S+$") }
+end
 
 local function whole(config, thing)
   return { [config.discovery_prefix .. "/device/" .. M.device_id(config, thing) .. "/config"] = core.json_encode {
-    device = device_of(config, thing), origin = origin, qos = 1, components = components_of(config, thing),
+    device = device_of(config, thing), origin = origin(), qos = 1, components = components_of(config, thing),
     availability = { { topic = M.availability_topic(config) } },
   } }
 end
@@ -252,7 +254,7 @@ local function apart(config, thing)
   local messages = {}
   for name, component in pairs(components_of(config, thing)) do
     local platform = component.platform
-    component.platform, component.device, component.origin = nil, device_of(config, thing), origin
+    component.platform, component.device, component.origin = nil, device_of(config, thing), origin()
     component.availability = { { topic = M.availability_topic(config) } }
     messages[table.concat({ config.discovery_prefix, platform, M.device_id(config, thing), name, "config" }, "/")] =
       core.json_encode(component)

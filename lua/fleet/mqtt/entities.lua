@@ -2,7 +2,7 @@
 --
 --   name, component, label   its topic, its kind at the host, how it is called
 --   from                     where its value stands: section and field of what was read; a number, text or yes and no
---   values, otherwise        what the host is told for a value, and for all others; without them the value itself
+--   values                   what the host is told for a value; a word that is not there is not known. Without them the value itself
 --   unit, class, state       unit, device class, state class
 --   calls                    payload -> { call, parameters }           for what is chosen
 --   call, param, with        the call that takes the payload as a parameter, and its other parameters   for numbers and lists
@@ -33,6 +33,13 @@ local function of_car(...) add(M.car, ...) end
 
 -- ---- a car ----
 
+local plugged = { Disconnected = "OFF" }
+local charging_switch = { Charging = "ON", Starting = "ON" }
+for _, word in ipairs { "NoPower", "Starting", "Charging", "Complete", "Stopped", "Calibrating" } do
+  plugged[word] = "ON"
+end
+for _, word in ipairs { "Disconnected", "NoPower", "Complete", "Stopped", "Calibrating" } do charging_switch[word] = "OFF" end
+
 of_car("state", "sensor", "State", { from = "info.state", class = "enum", options = { "online", "asleep", "offline" },
   doc = "from the record; looking at it wakes nobody" })
 of_car("wake", "button", "Wake", { calls = { PRESS = { "wake_up" } }, doc = "priced as a wake" })
@@ -44,8 +51,8 @@ of_car("charge_limit", "number", "Charge limit", { from = "charge_state.charge_l
 of_car("charging_amps", "number", "Charging current", { from = "charge_state.charge_current_request", unit = "A", class = "current",
   call = "set_charging_amps", param = "charging_amps", least = 0, most = 80, step = 1,
   most_from = "charge_state.charge_current_request_max" })
-of_car("charging", "switch", "Charging", { from = "charge_state.charging_state", values = { Charging = "ON", Starting = "ON" },
-  otherwise = "OFF", calls = { ON = { "charge_start" }, OFF = { "charge_stop" } } })
+of_car("charging", "switch", "Charging", { from = "charge_state.charging_state", values = charging_switch,
+  calls = { ON = { "charge_start" }, OFF = { "charge_stop" } } })
 of_car("charging_state", "sensor", "Charging state", { from = "charge_state.charging_state", class = "enum",
   options = { "Disconnected", "NoPower", "Starting", "Charging", "Complete", "Stopped", "Calibrating" } })
 of_car("charger_power", "sensor", "Charging power", { from = "charge_state.charger_power", unit = "kW", class = "power",
@@ -54,8 +61,7 @@ of_car("energy_added", "sensor", "Energy added", { from = "charge_state.charge_e
   state = "total_increasing" })
 of_car("time_to_full", "sensor", "Time to full", { from = "charge_state.minutes_to_full_charge", unit = "min", class = "duration",
   state = "measurement" })
-of_car("plug", "binary_sensor", "Plug", { from = "charge_state.charging_state", values = { Disconnected = "OFF" }, otherwise = "ON",
-  class = "plug" })
+of_car("plug", "binary_sensor", "Plug", { from = "charge_state.charging_state", values = plugged, class = "plug" })
 of_car("charge_port_open", "button", "Open charge port", { calls = { PRESS = { "charge_port_door_open" } } })
 of_car("charge_port_close", "button", "Close charge port", { calls = { PRESS = { "charge_port_door_close" } } })
 
@@ -86,7 +92,7 @@ end
 of_car("wheel_heater", "select", "Steering wheel heater", { from = "climate_state.steering_wheel_heat_level",
   values = { ["0"] = "off", ["1"] = "low", ["3"] = "high" }, options = { "off", "low", "high" },
   call = "remote_steering_wheel_heat_level_request", param = "level" })
-of_car("defrost", "switch", "Defrost", { from = "climate_state.defrost_mode", values = { ["0"] = "OFF" }, otherwise = "ON",
+of_car("defrost", "switch", "Defrost", { from = "climate_state.defrost_mode", values = { ["0"] = "OFF", ["1"] = "ON", ["2"] = "ON" },
   calls = yes_no "set_preconditioning_max" })
 
 of_car("lock", "lock", "Lock", { from = "vehicle_state.locked", values = { ["true"] = "LOCKED", ["false"] = "UNLOCKED" },
@@ -132,7 +138,8 @@ of_site("grid_power", "sensor", "Grid power", { from = "live_status.grid_power",
 of_site("load_power", "sensor", "Load", { from = "live_status.load_power", unit = "W", class = "power", state = "measurement" })
 of_site("charge", "sensor", "Charge", { from = "live_status.percentage_charged", unit = "%", class = "battery", state = "measurement",
   needs = "components.battery" })
-of_site("grid", "binary_sensor", "Grid", { from = "live_status.island_status", values = { on_grid = "ON" }, otherwise = "OFF",
+of_site("grid", "binary_sensor", "Grid", { from = "live_status.island_status",
+  values = { on_grid = "ON", off_grid = "OFF", off_grid_intentional = "OFF", off_grid_unintentional = "OFF" },
   class = "connectivity" })
 of_site("reserve", "number", "Backup reserve", { from = "site_info.backup_reserve_percent", unit = "%", call = "backup",
   param = "backup_reserve_percent", least = 0, most = 100, step = 1, needs = "components.battery" })

@@ -69,10 +69,15 @@ M.options = options.list
 local function new_session(self, progress)
   local session = {
     config = self.config, client = self.client, context = self.context, automations = self.automations, things = {},
-    looking = 0, tasks = {}, rests = {}, stopped = false,
+    looking = 0, tasks = {}, rests = {}, stopped = false, told_once = {},
   }
-  function session.now() return (select(2, tasks.loop.clock())) end
+  session.now = tasks.steady -- ages and ends; a clock that is set right must not end or prolong them
+  function session.wall() return (select(2, tasks.loop.clock())) end
   function session.tell(text) if progress then progress(text) end end
+  function session.tell_once(text)
+    if not session.told_once[text] then session.tell(text) end
+    session.told_once[text] = true
+  end
   function session.rest(name, seconds)
     session.rests[name] = tasks.waiter()
     if not session.stopped then tasks.await_for(session.rests[name], seconds) end
@@ -146,7 +151,7 @@ end
 local function token_age(session)
   local info = session.client:token_info().user
   if not info or not info.refreshed_at then return nil end
-  return math.floor(math.max(0, session.now() - info.refreshed_at) / 8640) / 10 -- in tenths: each change is a message
+  return math.floor(math.max(0, tasks.age(info.refreshed_at)) / 8640) / 10 -- in tenths: each change is a message
 end
 
 -- What was spent in the month, the least that a budget of dollars leaves, and all budgets by name.
@@ -231,6 +236,7 @@ local function start_workers(session, lease)
     looks.keep_listing(session)
   end)
   session.spawn(function() looks.keep_looking(session) end)
+  session.spawn(function() looks.keep_expiring(session) end)
   session.spawn(function() automations.start(session) end)
 end
 

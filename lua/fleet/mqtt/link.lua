@@ -70,11 +70,13 @@ local function pump(self)
   while self.dirty_first <= self.dirty_last do
     local topic = self.dirty[self.dirty_first]
     local payload = self.wanted[topic]
-    local id = connection:publish(topic, payload, true)
-    if not id then return end
+    local id = payload and connection:publish(topic, payload, true)
+    if payload and not id then return end
     unmark_first(self)
-    self.in_flight[id] = { topic = topic, payload = payload }
-    self.sent = self.sent + 1
+    if payload then -- else it was cleared twice, and the first has been confirmed
+      self.in_flight[id] = { topic = topic, payload = payload }
+      self.sent = self.sent + 1
+    end
   end
 end
 

@@ -3,6 +3,7 @@
 
 local errors = require "fleet.util.errors"
 local compat = require "fleet.util.compat"
+local core = require "fleet.core"
 local schedule = require "fleet.mqtt.schedule"
 local tasks = require "fleet.async"
 local things = require "fleet.mqtt.things"
@@ -15,6 +16,7 @@ local most_at_once = 16 -- looks under way
 local first_retry, longest_retry = 60, 3600
 local look_after_command = 30 -- seconds: what a command changes shows then
 local longest_rest = 300
+local expiry_every = 60
 local fresh = 60 -- seconds for which the list counts as now
 local missing_lists = 2 -- lists without a thing before it is taken for gone
 
@@ -40,51 +42,70 @@ local function wanted(list, id)
   return false
 end
 
-local function new_thing(bridge, record)
-  local config, client = bridge.config, bridge.client
-  if record.vin and wanted(config.vehicles, record.vin) then
-    return things.new("car", record.vin, client:vehicle(record.vin), record.display_name or record.vin)
-  end
-  local id = record.energy_site_id and tostring(record.energy_site_id)
-  if id and wanted(config.sites, id) then
-    return things.new("site", id, client:energy_site(id), record.site_name or "Site " .. id)
-  end
+local function text_of(value)
+  return type(value) == "string" and value ~= "" and values.cut(value) or nil
 end
 
-local function id_of(record)
-  return record.vin or record.energy_site_id and tostring(record.energy_site_id)
+-- What a record is of: "car" or "site" and its id; nothing for a product of another kind, nil and why for one that cannot be one.
+local function identity(record)
+  if type(record) ~= "table" then return nil, "it is no object" end
+  local vin, site = record.vin, record.energy_site_id
+  if vin ~= nil and vin ~= core.null then
+    if core.is_vin(vin) then return "car", vin end
+    return nil, "'vin' is no VIN: " .. values.cut(core.json_encode(vin))
+  end
+  if site == nil or site == core.null then return nil end
+  local ok, id = pcall(core.check_id, "energy_site", site)
+  if ok then return "site", id end
+  return nil, "'energy_site_id' is not digits: " .. values.cut(core.json_encode(site))
+end
+
+local function new_thing(bridge, kind, id, record)
+  local config, client = bridge.config, bridge.client
+  if kind == "car" and wanted(config.vehicles, id) then
+    return things.new("car", id, client:vehicle(id), text_of(record.display_name) or id)
+  end
+  if kind == "site" and wanted(config.sites, id) then
+    return things.new("site", id, client:energy_site(id), text_of(record.site_name) or "Site " .. id)
+  end
 end
 
 local function see_car(bridge, car, record, began)
-  local changed = car.state ~= record.state
-  if record.state == "online" and changed then car.awake_since, car.next_live, car.live_pause = began, nil, nil end
-  car.state = record.state
-  things.learn(bridge, car, "info", { state = record.state }, began)
+  local state = text_of(record.state)
+  local changed = car.state ~= state
+  if state == "online" and changed then car.awake_since, car.next_live, car.live_pause = began, nil, nil end
+  car.state = state
+  things.learn(bridge, car, "info", { state = state }, began)
   return changed
 end
 
 local function see_site(_, site, record)
-  site.data.components = record.components or {}
+  things.merge(site, "components", record.components)
   return false
 end
 
-local function take_up(bridge, record)
-  local thing = new_thing(bridge, record)
+local function take_up(bridge, kind, id, record)
+  local thing = new_thing(bridge, kind, id, record)
   if not thing then return nil end
   bridge.add(thing)
   return thing
 end
 
+-- Returns the id of what was seen, and whether anything changed.
 local function see(bridge, record, began)
-  local id = id_of(record)
-  local thing = id and bridge.things[id]
+  local kind, id = identity(record)
+  if not kind then
+    if id then bridge.tell_once("a record of the list is left out: " .. id) end
+    return nil, false
+  end
+  local thing = bridge.things[id]
   local is_new = not thing
-  thing = thing or id and take_up(bridge, record)
-  if not thing or thing.kind == "account" then return false end
+  thing = thing or take_up(bridge, kind, id, record)
+  if not thing or thing.kind == "account" then return id, false end
   thing.missing = 0
   local changed = (thing.kind == "car" and see_car or see_site)(bridge, thing, record, began)
   if is_new then things.announce(bridge, thing) end
-  return changed or is_new
+  return id, changed or is_new
 end
 
 local function drop_missing(bridge, seen)
@@ -99,15 +120,21 @@ local function drop_missing(bridge, seen)
   return #gone > 0
 end
 
+local function odd_reply(what)
+  return errors.new("protocol", "the service answered without " .. what)
+end
+
 --- One look at the list. Returns whether anything changed, or nil, err.
 function M.list(bridge)
   local began = bridge.now()
   local records, err = bridge.client:products()
   if not records then return nil, err end
+  if type(records) ~= "table" then return nil, odd_reply "a list" end
   local changed, seen = false, {}
   for i, record in ipairs(records) do
-    if id_of(record) then seen[id_of(record)] = true end
-    changed = see(bridge, record, began) or changed
+    local id, differs = see(bridge, record, began)
+    if id then seen[id] = true end
+    changed = differs or changed
     if i % records_at_once == 0 then tasks.sleep(0) end
   end
   bridge.list_at = began
@@ -118,7 +145,11 @@ end
 function M.keep_listing(bridge)
   local state, pause = {}, nil
   while not bridge.stopped do
-    local changed, err = M.list(bridge)
+    local ran, changed, err = compat.pcall(M.list, bridge)
+    if not ran then
+      if bridge.stopped then return end
+      changed, err = nil, errors.new("protocol", tostring(changed))
+    end
     if err then
       bridge.tell("the list of cars and sites: " .. err.message)
       pause = retry_pause(state, err)
@@ -145,8 +176,8 @@ local function learn_car(bridge, car, data, began)
     car.data.location = place
     if place then things.learn(bridge, car, "location", place, began, place) end
   end
-  local version = values.at(data, "vehicle_state.car_version")
-  car.version = version and string.match(version, "^%S+") or car.version
+  local version = values.text_at(data, "vehicle_state.car_version")
+  car.version = version and string.match(version, "%S+") or car.version
   things.announce(bridge, car)
 end
 
@@ -163,6 +194,7 @@ end
 local function look_at_car(bridge, car)
   local began = bridge.now()
   local data, err = car.handle:vehicle_data { endpoints = sections_of(bridge.config) }
+  if data and type(data) ~= "table" then data, err = nil, odd_reply "the car's data" end
   if data and (data.state == "asleep" or data.state == "offline") then return seen_away(bridge, car, data.state, began) end
   if data then
     car.failures, car.retry_at, car.data_at = 0, nil, began
@@ -186,7 +218,8 @@ local function price_now(bridge, info)
   local priced, price = pcall(tariff.price, tariff, math.floor(bridge.now()))
   if not priced or type(price) ~= "table" then return nil end
   local buy, sell = price.buy or {}, price.sell or {}
-  return { buy = buy.price, sell = sell.price, label = buy.label, season = buy.season, currency = content.currency or "USD" }
+  return { buy = buy.price, sell = sell.price, label = buy.label, season = buy.season,
+    currency = text_of(content.currency) }
 end
 
 local function learn_site(bridge, site, section, data, began)
@@ -195,8 +228,8 @@ local function learn_site(bridge, site, section, data, began)
   local price = info and price_now(bridge, info)
   if price then things.learn(bridge, site, "tariff", price, began, { season = price.season }) end
   if section == "site_info" then
-    site.version = values.at(data, "version")
-    site.data.components = data.components or site.data.components
+    site.version = text_of(data.version) or site.version
+    things.merge(site, "components", data.components)
     things.announce(bridge, site)
   end
 end
@@ -204,6 +237,7 @@ end
 local function look_at_site(bridge, site, section)
   local began = bridge.now()
   local data, err = site.handle[section](site.handle)
+  if data and type(data) ~= "table" then data, err = nil, odd_reply(section) end
   local every = section == "live_status" and bridge.config.site_every or bridge.config.site_info_every
   if data then
     site.failures = 0
@@ -223,6 +257,14 @@ local function due_of_site(site, now)
   end
 end
 
+-- A look that failed in an unforeseen way is told and made again later: it must not end the bridge for all others.
+local function put_off(bridge, thing, failure)
+  bridge.tell(thing.name .. ": the look failed: " .. tostring(failure))
+  local at = bridge.now() + retry_pause(thing, {})
+  thing.retry_at, thing.next_live = at, at
+  thing.next = { site_info = at, live_status = at }
+end
+
 local function start(bridge, thing, fn, ...)
   thing.looking = true
   bridge.looking = bridge.looking + 1
@@ -231,8 +273,8 @@ local function start(bridge, thing, fn, ...)
     local ok, failure = compat.pcall(fn, bridge, thing, arguments[1])
     thing.looking = false
     bridge.looking = bridge.looking - 1
+    if not ok and not bridge.stopped then put_off(bridge, thing, failure) end
     bridge.rouse "work"
-    if not ok then errors.raise(failure) end
   end)
 end
 
@@ -283,6 +325,19 @@ function M.keep_looking(bridge)
     start_due(bridge, now)
     if bridge.wants_list and not bridge.list_fails then bridge.rouse "list" end
     bridge.rest("work", bridge.looking >= most_at_once and longest_rest or seconds_to_next(bridge, now))
+  end
+end
+
+--- Withdraws what was last read too long ago, until the bridge ends.
+function M.keep_expiring(bridge)
+  while not bridge.stopped do
+    local list = {}
+    for _, thing in pairs(bridge.things) do list[#list + 1] = thing end
+    for i, thing in ipairs(list) do
+      things.expire(bridge, thing)
+      if i % records_at_once == 0 then tasks.sleep(0) end
+    end
+    bridge.rest("expiry", expiry_every)
   end
 end
 

@@ -1,15 +1,17 @@
 -- What became of requests that were answered a while ago, as lines of one width in the order of their times: a day of them is
 -- searched and shortened without being taken apart. Pure.
 --
---   time of the claim, time from which its message is refused as old by itself, outcome, changed, the id's hash
+--   time of the claim, time from which its message is refused as old by itself, outcome, changed, the id's hash, a hash of what was
+--   asked for
 
 local core = require "fleet.core"
 
 local M = {}
 
-local line = "%012d %012d %-8s %s %s\n"
-local width = 12 + 1 + 12 + 1 + 8 + 1 + 1 + 1 + 32 + 1
+local line = "%012d %012d %-8s %s %s %s\n"
+local width = 12 + 1 + 12 + 1 + 8 + 1 + 1 + 1 + 32 + 1 + 8 + 1
 local never = 999999999999
+local not_noted = "--------" -- what was asked for, in lines of version 1.0
 
 local function hash(id)
   return string.sub(core.sha256(id), 1, 32)
@@ -23,26 +25,32 @@ end
 function M.add(lines, entry)
   local changed = entry.result.changed
   return lines .. string.format(line, whole_seconds(entry.at), whole_seconds(entry.refused_at or never), entry.result.outcome,
-    changed == nil and "-" or changed and "1" or "0", hash(entry.id))
+    changed == nil and "-" or changed and "1" or "0", hash(entry.id), entry.what or not_noted)
+end
+
+--- The lines as they are kept, also by version 1.0.
+function M.read(lines)
+  if string.find(lines, "\n", 1, true) ~= width - 9 then return lines end
+  return (string.gsub(lines, "\n", " " .. not_noted .. "\n"))
 end
 
 function M.count(lines)
   return #lines / width
 end
 
---- { outcome =, changed =, at = } of an id, or nil.
+--- { outcome =, changed =, at = } of an id and the hash of what it asked for, or nil.
 function M.find(lines, id)
-  local found = string.find(lines, " " .. hash(id) .. "\n", 1, true)
+  local found = string.find(lines, " " .. hash(id) .. " ", 1, true)
   if not found then return nil end
-  local at, outcome, changed = string.match(lines, "^(%d+) %d+ ([%w_]+) +(%S)", found + 34 - width)
+  local at, outcome, changed, what = string.match(lines, "^(%d+) %d+ ([%w_]+) +(%S) %x+ (%S+)", found + 43 - width)
   if changed == "-" then changed = nil else changed = changed == "1" end
-  return { outcome = outcome, changed = changed, at = tonumber(at) }
+  return { outcome = outcome, changed = changed, at = tonumber(at) }, what ~= not_noted and what or nil
 end
 
---- The lines without those that are from before a time.
-function M.since(lines, at)
+--- The lines from the first one of which is_over(time) does not hold.
+function M.without_first(lines, is_over)
   local first = 1
-  while first < #lines and tonumber(string.sub(lines, first, first + 11)) < at do first = first + width end
+  while first < #lines and is_over(tonumber(string.sub(lines, first, first + 11))) do first = first + width end
   return string.sub(lines, first)
 end
 

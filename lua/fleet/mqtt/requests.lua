@@ -9,6 +9,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local past = require "fleet.mqtt.past"
 local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
 
 local M = {}
 
@@ -21,6 +22,10 @@ local same_for = 10 -- seconds in which a message without an id is taken for a c
 
 M.clock_slack = clock_slack
 
+local function wall()
+  return (select(2, tasks.loop.clock()))
+end
+
 local function key(context, id)
   return "mqtt/" .. context.config.account .. "/requests/" .. id
 end
@@ -30,7 +35,7 @@ local function read(context, id)
   if text == nil and kind then return nil, generation, kind end
   local record = text and core.json_decode(text)
   if type(record) ~= "table" then record = {} end
-  return { newest = record.newest or {}, past = record.past or "" }, generation
+  return { newest = record.newest or {}, past = past.read(record.past or "") }, generation
 end
 
 -- Changes the record, again where somebody else wrote it meanwhile. change(record) -> what to return, whether to write.
@@ -52,26 +57,27 @@ end
 -- ---- what is kept ----
 
 -- Without an id there is nothing to be known by after the moment in which it may be a copy.
-local function put_away(record, entry, now, max_age)
-  if entry.bare then return now - entry.at > same_for end
+local function put_away(record, entry, max_age)
+  if entry.bare then return tasks.age(entry.at) > same_for end
   entry.refused_at = entry.sent_at and entry.sent_at + max_age + clock_slack
   record.past = past.add(record.past, entry)
   return true
 end
 
 -- What has no answer yet stays: the next bridge must answer it.
-local function shorten(record, now, max_age)
+local function shorten(record, max_age)
   local kept, surplus = {}, #record.newest - whole_answers
   for i, entry in ipairs(record.newest) do
-    if i > surplus or not entry.result or not put_away(record, entry, now, max_age) then kept[#kept + 1] = entry end
+    if i > surplus or not entry.result or not put_away(record, entry, max_age) then kept[#kept + 1] = entry end
   end
   record.newest = kept
 end
 
-local function room(record, now, max_age)
-  shorten(record, now, max_age)
-  record.past = past.since(record.past, now - math.max(window, max_age + clock_slack))
-  if past.count(record.past) >= most_kept then record.past = past.without_refusable(record.past, now) end
+local function room(record, max_age)
+  local longest = math.max(window, max_age + clock_slack)
+  shorten(record, max_age)
+  record.past = past.without_first(record.past, function(at) return tasks.age(at) > longest end)
+  if past.count(record.past) >= most_kept then record.past = past.without_refusable(record.past, wall()) end
   return past.count(record.past) < most_kept
 end
 
@@ -86,42 +92,53 @@ end
 local function known(record, id)
   local entry = by_id(record, id)
   if entry then return entry end
-  local result = past.find(record.past, id)
-  return result and { id = id, result = result }
+  local result, what = past.find(record.past, id)
+  return result and { id = id, result = result, what = what }
 end
 
--- A message without an id: the same as the one before it at that topic, a moment ago.
-local function copy_of_last(record, request, now)
+-- A message without an id: the same as the one before it at that topic, a moment ago. The age of what was noted ahead of this
+-- clock, before the process began, is not known.
+local function copy_of_last(record, request)
   local list = record.newest
   for i = #list, 1, -1 do
     local entry = list[i]
     if entry.topic == request.topic then
-      local same = entry.bare and entry.id == request.id and now - entry.at <= same_for
-      return same and entry or nil
+      local age = tasks.age(entry.at)
+      local is_known = age > 0 or entry.at <= wall() + same_for
+      return entry.bare and entry.id == request.id and is_known and age <= same_for and entry or nil
     end
   end
 end
 
-local function new_entry(request, now)
+local function new_entry(request)
   return {
-    id = request.id, topic = request.topic, command = request.command, bare = request.bare, at = now, sent_at = request.at,
+    id = request.id, topic = request.topic, command = request.command, bare = request.bare, at = wall(), sent_at = request.at,
+    what = request.what,
   }
 end
 
 --- Claims a request { id =, topic =, command =, bare =, at = } for a car or site; max_age: seconds that its messages may be
 --- old. Returns true where it is new, the entry of the one that was claimed before, or nil, err, kind: then it must not be
 --- sent.
-function M.claim(context, id, request, now, max_age)
+function M.claim(context, id, request, max_age)
   local claimed, err, kind = update(context, id, function(record)
     local entry
-    if request.bare then entry = copy_of_last(record, request, now) else entry = known(record, request.id) end
+    if request.bare then entry = copy_of_last(record, request) else entry = known(record, request.id) end
     if entry then return entry, false end
-    if not room(record, now, max_age) then return "full", false end
-    record.newest[#record.newest + 1] = new_entry(request, now)
+    if not room(record, max_age) then return "full", false end
+    record.newest[#record.newest + 1] = new_entry(request)
     return true, true
   end)
   if claimed ~= "full" then return claimed, err, kind end
   return errors.failure("busy", most_kept .. " requests are remembered already: send fewer a day, or give each its time ('at')")
+end
+
+--- The entry of a request that was claimed before, nil where there is none, or nil, err.
+function M.find(context, id, request)
+  local record, err = read(context, id)
+  if not record then return nil, err end
+  if request.bare then return copy_of_last(record, request) end
+  return known(record, request.id)
 end
 
 --- Keeps the answer of a claimed request.

@@ -1,17 +1,18 @@
 -- What the bridge knows of each car and site, and how it becomes messages.
 --
 -- A thing is { kind = "car" | "site" | "account", id =, name =, handle =, data = { section = … }, at = { section = seconds },
--- held = { topic = seconds }, more = rows of its own }.
+-- held = { topic = seconds }, seen = { topic = when it was last read }, more = rows of its own }.
 
 local core = require "fleet.core"
 local discovery = require "fleet.mqtt.discovery"
 local entities = require "fleet.mqtt.entities"
+local tables = require "fleet.util.tables"
 local values = require "fleet.mqtt.values"
 
 local M = {}
 
 function M.new(kind, id, handle, name)
-  return { kind = kind, id = id, handle = handle, name = name, data = {}, at = {}, held = {}, told_at = {} }
+  return { kind = kind, id = id, handle = handle, name = name, data = {}, at = {}, held = {}, told_at = {}, seen = {} }
 end
 
 -- ---- discovery ----
@@ -83,10 +84,18 @@ local function iso(at)
 end
 
 local function tell_attributes(bridge, thing, section, more)
-  local at = thing.at[section]
-  local attributes = { seen_at = iso(at), age = math.max(0, math.floor(bridge.now() - at)), source = section }
+  local age = math.max(0, bridge.now() - thing.at[section])
+  local attributes = { seen_at = iso(bridge.wall() - age), age = math.floor(age), source = section }
   for name, value in pairs(more or {}) do attributes[name] = value end
   bridge.link:set(discovery.attributes_topic(bridge.config, thing, section), core.json_encode(attributes))
+end
+
+--- Keeps what a reply says beside what others say of the same: what one leaves out is not taken back. What is no object is not kept.
+function M.merge(thing, section, data)
+  if type(data) ~= "table" then return end
+  local all = tables.copy(thing.data[section])
+  for name, value in pairs(data) do all[name] = value end
+  thing.data[section] = all
 end
 
 --- Takes what was read of a section, and tells it. began: when the look began; more: further attributes.
@@ -97,10 +106,25 @@ function M.learn(bridge, thing, section, data, began, more)
   for _, row in ipairs(rows) do
     local topic = discovery.state_topic(bridge.config, thing, row)
     if not held(thing, topic, began) then
+      thing.seen[topic] = began
       M.tell(bridge, thing, topic, values.text(row, thing.data), due_again(bridge, thing, section, topic, now))
     end
   end
   if rows[1] then tell_attributes(bridge, thing, section, more) end
+end
+
+--- Withdraws what was last read too long ago: the broker keeps it for hosts that start later, and not every host ages it.
+function M.expire(bridge, thing)
+  local now = bridge.now()
+  for _, row in ipairs(discovery.rows(bridge.config, thing)) do
+    local topic, expires = discovery.state_topic(bridge.config, thing, row), bridge.config.expire_after[values.section(row)]
+    if expires and thing.seen[topic] and now - thing.seen[topic] > expires then
+      thing.seen[topic] = nil
+      values.forget(thing.data, row.from)
+      M.tell(bridge, thing, topic, nil)
+      if row.form == "location" then bridge.link:set(discovery.attributes_topic(bridge.config, thing, "location"), "{}") end
+    end
+  end
 end
 
 --- Tells again what is known of a row: after a command that was refused.

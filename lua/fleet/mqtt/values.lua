@@ -21,6 +21,20 @@ function M.at(data, path)
   return data
 end
 
+--- Takes the value at a path away.
+function M.forget(data, path)
+  for name, dot in string.gmatch(path, "([^.]+)(%.?)") do
+    if type(data) ~= "table" then return end
+    if dot == "" then data[name] = nil else data = data[name] end
+  end
+end
+
+--- The same where it is a text, else nil: replies have other types where they should not.
+function M.text_at(data, path)
+  local value = M.at(data, path)
+  return type(value) == "string" and value or nil
+end
+
 local function number_text(value)
   if value ~= value or value == math.huge or value == -math.huge then return nil end
   if value == math.floor(value) and math.abs(value) < 1e15 then return string.format("%d", value) end
@@ -48,12 +62,12 @@ local plain = M.plain
 -- The version that is installed is not told with the update: it stands beside it.
 local function software(data)
   local state = data.vehicle_state or {}
-  local installed = M.at(state, "car_version")
+  local installed = M.text_at(state, "car_version")
+  installed = installed and string.match(installed, "%S+")
   if not installed then return nil end
-  installed = string.match(installed, "^%S+")
-  local latest = M.at(state, "software_update.version")
+  local latest = M.text_at(state, "software_update.version")
   latest = latest and string.match(latest, "%S+") or installed
-  local status = M.at(state, "software_update.status")
+  local status = M.text_at(state, "software_update.status")
   return core.json_encode {
     installed_version = installed, latest_version = latest, in_progress = status == "installing" or status == "downloading",
   }
@@ -67,10 +81,11 @@ function M.text(row, data)
   if row.form then return forms[row.form](data) end
   local value = M.at(data, row.from or "")
   if value == nil or row.from == nil then return nil end
-  if row.values then return row.values[plain(value)] or row.otherwise end
+  if row.values then return row.values[plain(value) or {}] end
   if row.component == "binary_sensor" or row.component == "switch" then
-    if type(value) == "table" then return nil end
-    return (value == true or type(value) == "number" and value ~= 0) and "ON" or "OFF"
+    if type(value) == "boolean" then return value and "ON" or "OFF" end
+    if type(value) == "number" and value == value then return value ~= 0 and "ON" or "OFF" end
+    return nil
   end
   if row.class == "enum" then
     for _, option in ipairs(row.options) do
@@ -83,10 +98,13 @@ end
 
 --- Where a car is, as the attributes of a tracker; nil where it is not known or hidden.
 function M.location(data)
-  local place = data.location_data or data.drive_state or {}
-  local latitude, longitude = M.at(place, "latitude"), M.at(place, "longitude")
-  if type(latitude) ~= "number" or type(longitude) ~= "number" then return nil end
-  return { latitude = latitude, longitude = longitude, gps_accuracy = 10 }
+  for _, section in ipairs { "location_data", "drive_state" } do
+    local latitude, longitude = M.at(data, section .. ".latitude"), M.at(data, section .. ".longitude")
+    local is_place = type(latitude) == "number" and type(longitude) == "number" and (latitude ~= 0 or longitude ~= 0)
+    if is_place then
+      return { latitude = latitude, longitude = longitude, gps_accuracy = 10 }
+    end
+  end
 end
 
 -- ---- in ----
@@ -97,8 +115,14 @@ local function parameter(call, name)
   end
 end
 
+-- As people and programs write numbers; what Lua takes besides (0x10, 1., inf) is none.
+local function number_in(text)
+  local digits = string.match(text, "^%s*([+-]?%d+%.?%d*[eE]?[+-]?%d*)%s*$")
+  return digits and not string.find(digits, "%.$") and not string.find(digits, "%.[eE]") and tonumber(digits) or nil
+end
+
 local function number_of(row, text)
-  local value = tonumber(text)
+  local value = number_in(text)
   if not value or value ~= value or value < row.least or value > row.most then
     return nil, string.format("'%s' is not a number from %s to %s", cut(text), plain(row.least), plain(row.most))
   end

@@ -20,11 +20,31 @@ function M.methods.energy_site(client, id)
   return core.handle("site", client, core.check_id("energy_site", id))
 end
 
---- A loop over the vehicles gives handles with their records.
+-- What a record of the list names a vehicle by, or nil and why it cannot be one: the service said it, so nothing raises.
+local function id_of(record)
+  if type(record) ~= "table" then return nil, "it is no object" end
+  local id = record.vin
+  if id ~= nil and id ~= core.null then
+    if core.is_vin(id) then return id end
+    return nil, "its 'vin' is none: " .. core.json_encode(id)
+  end
+  for _, name in ipairs { "id_s", "id" } do
+    local ok, text = pcall(core.check_id, "vehicle", record[name])
+    if ok then return text end
+  end
+  return nil, "it has neither a 'vin' nor an 'id_s'"
+end
+
+--- A loop over the vehicles gives handles with their records. A record that names no vehicle is left out, and reported to `log`.
 function M.each.vehicles(client, record)
-  local car = core.handle("vehicle", client, record.vin or record.id_s or record.id)
-  local context, _, id = core.context(car)
-  context.states[id] = record.state
+  local context = core.context(client)
+  local id, why = id_of(record)
+  if not id then
+    context.report { name = "vehicles", message = "a vehicle of the list is left out: " .. why }
+    return nil
+  end
+  local car = core.handle("vehicle", client, id)
+  context.states[id] = type(record.state) == "string" and record.state or nil
   return car, record
 end
 
