@@ -32,7 +32,7 @@ local doors = {
   { "^lua%.h$", "^src/bind/", "^src/server/", "^src/redis/", "^src/mqtt/" },
   { "^lauxlib%.h$", "^src/bind/", "^src/server/", "^src/redis/", "^src/mqtt/" },
   { "^curl/", "^src/http/" },
-  { "^openssl/", "^src/crypto/", "^src/redis/tls%.c$" },
+  { "^openssl/", "^src/crypto/", "^src/redis/tls%.c$", "^src/mqtt/tls%.c$" },
   { "^protobuf%-c/", "^src/signing/wire/" },
   { "^microhttpd%.h$", "^src/server/" },
   { "^gnutls/", "^src/server/" },
