@@ -54,6 +54,21 @@ describe("the proxy, before clients that are none,", function()
     end)
   end
 
+  it("a large body of a caller without the secret is refused by its head, and is not read", function()
+    local guarded = assert(proxies.new { client = client, listen = "127.0.0.1:0", secret = "a-secret-of-16-bytes" })
+    local head = "POST /api/1/vehicles/fleet_status HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    local function ask(more) return signed_sim.say(guarded, head .. more .. "\r\n", false, 5) end
+    local wrong = ask "Authorization: Bearer a-secret-of-17-bytes\r\nContent-Length: 1000000\r\n"
+    local none = ask "Transfer-Encoding: chunked\r\n"
+    local foreign = signed_sim.say(guarded, head:gsub("localhost", "example.com") .. "Content-Length: 1000000\r\n\r\n", false, 5)
+    local body = '{"vins":["' .. signed_sim.VIN .. '"]}' .. (" "):rep(5000)
+    local right = ask("Authorization: Bearer a-secret-of-16-bytes\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body)
+    guarded:close()
+    assert.is_truthy(wrong and none and foreign and right)
+    assert.same({ 401, 401, 403, 200 }, { wrong.status, none.status, foreign.status, right.status })
+    assert.matches('"error":"unauthorized"', wrong.body, 1, true)
+  end)
+
   it("halves of a request honk no horn", function()
     local whole = honk .. "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
     for _, size in ipairs { 1, 10, #honk - 2, #honk, #whole - 2, #whole - 1 } do

@@ -44,6 +44,16 @@ describe("the proxy's service", function()
     world:close()
   end)
 
+  describe("ignores", function()
+    it("the body of a GET, and refuses one that is large", function()
+      for _, body in ipairs { "{}", "no JSON", (" "):rep(4096) } do
+        assert.equal(200, ask("GET", "/api/1/vehicles", body).status)
+      end
+      local reply = ask("GET", "/api/1/vehicles", (" "):rep(4097))
+      assert.same({ 400, "invalid_request" }, { reply.status, reply.json.error }, reply.body)
+    end)
+  end)
+
   describe("answers", function()
     it("a command that was done as the service does", function()
       local reply = command("honk_horn")

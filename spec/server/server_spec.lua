@@ -45,6 +45,101 @@ describe("fleet.server", function()
     assert.equal(0, server.live_objects())
   end)
 
+  describe("the head of a request with a large body", function()
+    local large = ("x"):rep(5000)
+
+    it("comes first: who is refused by it is answered before the body is sent", function()
+      local heads, requests = {}, {}
+      local _, where = open {
+        on_request = function(request) requests[#requests + 1] = #request.body; request:respond(200, nil, "read") end,
+        on_head = function(request)
+          heads[#heads + 1] = request.body
+          if request.path == "/refused" then request:respond(401, nil, "who are you?") end
+        end,
+      }
+      local refused = loop:run(function()
+        local connection = client.connect(where)
+        local reply = client.exchange(connection, "POST /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n")
+        connection:close()
+        return reply
+      end)
+      assert.same({ 401, "who are you?", "close" }, { refused.status, refused.body, refused.headers.connection:lower() })
+      assert.same({ {}, { "" } }, { requests, heads })
+      assert.equal("read", get(where, "POST", "/", nil, large).body)
+      assert.equal("read", get(where, "POST", "/", nil, ("x"):rep(4096)).body) -- a small one is read at once
+      assert.same({ { 5000, 4096 }, { "", "" } }, { requests, heads })
+    end)
+
+    it("comes first for chunks, too, which do not say their size", function()
+      local heads = 0
+      local _, where = open { on_request = echo, on_head = function() heads = heads + 1 end }
+      local reply = loop:run(function()
+        local connection = client.connect(where)
+        local answer = client.exchange(connection, "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+        connection:close()
+        return answer
+      end)
+      assert.same({ "POST /a {}", 1 }, { reply.body, heads })
+    end)
+
+    it("that its handler keeps is answered no more: its body is on the way", function()
+      local kept
+      local _, where = open { on_request = echo, on_head = function(request) kept = request end }
+      assert.equal(200, get(where, "POST", "/", nil, large).status)
+      assert.error_matches(function() kept:respond(200) end, "answered already")
+    end)
+
+    it("whose handler fails is answered with 500", function()
+      local s, where = open {
+        loop = { watch = function() return { close = function() end } end }, on_request = echo, on_head = function() error "it fails" end,
+      }
+      loop:run(function()
+        local connection = client.connect(where)
+        connection:write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n")
+        connection:flush()
+        local raised
+        while not raised do
+          cqueues.sleep(0.005)
+          local ran, message = pcall(s.step, s)
+          raised = not ran and message
+        end
+        assert.matches("it fails", raised)
+        assert.equal(500, client.exchange(connection, "").status)
+        connection:close()
+      end)
+    end)
+
+    for _, asks in ipairs { true, false } do
+      it("is answered with 503 where too many bodies arrive, " .. (asks and "asked or" or "not asked and") .. " counted", function()
+        local held = {}
+        local _, where = open {
+          max_body = 6000, max_bodies = 11000, on_head = asks and function() end or nil,
+          on_request = function(request)
+            held[#held + 1] = request
+            if request.path == "/now" then request:respond(200) end
+          end,
+        }
+        loop:run(function()
+          local first, second = client.connect(where), client.connect(where)
+          for _, connection in ipairs { first, second } do
+            connection:write(client.bytes("POST", "/", nil, large))
+            connection:flush()
+          end
+          while #held < 2 do cqueues.sleep(0.01) end
+          assert.equal(503, client.request(where, "POST", "/now", nil, large).status)
+          assert.equal(200, client.request(where, "POST", "/now", nil, "small").status)
+          held[1]:respond(200)
+          held[2]:respond(200)
+          client.exchange(first, "")
+          client.exchange(second, "")
+          assert.equal(200, client.request(where, "POST", "/now", nil, large).status)
+          first:close()
+          second:close()
+        end)
+      end)
+    end
+  end)
+
   describe("a request", function()
     it("arrives with method, raw path and query, lower-case headers and body", function()
       local seen

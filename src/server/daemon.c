@@ -15,6 +15,7 @@
  * which at its own 32 KB costs more than serving one. */
 enum { HEADER_MEMORY = 12 * 1024 };
 enum { USUAL_HEADERS = 512 /* bytes of a request's, without its line */ };
+enum { SMALL_BODY = 4096 /* bytes that are read without a question */ };
 
 /* ---- refusals before anybody is asked ---- */
 
@@ -32,9 +33,11 @@ static const char *header(const struct exchange *x, const char *name) {
   return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
-static bool announced_too_large(const struct exchange *x) {
+/* How large a body may come; beyond the limit it is said to be too large. */
+static unsigned long long announced(const struct exchange *x) {
   const char *text = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
-  return text && strtoull(text, NULL, 10) > x->daemon->limits.max_body;
+  if (text) return strtoull(text, NULL, 10);
+  return header(x, MHD_HTTP_HEADER_TRANSFER_ENCODING) ? x->daemon->limits.max_body : 0;
 }
 
 /* How often the headers, whose names are in lower case, say where the body ends. */
@@ -48,14 +51,24 @@ static int framings(const struct exchange *x) {
   return count;
 }
 
-/* Two lengths of one body, or a coding that we do not undo: whoever stands in front of us may have read the
- * request in another way (RFC 9112 sections 6.1 and 6.3). */
-static bool badly_framed(const struct exchange *x) {
+/* Two lengths of one body, or a coding that we do not undo: a server in front of us may have read the request
+ * in another way (RFC 9112 sections 6.1 and 6.3). */
+static bool badly_framed(const struct exchange *x, const char *version) {
   const char *coding = header(x, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-  return framings(x) > 1 || (coding && strcasecmp(coding, "chunked") != 0);
+  return framings(x) > 1 ||
+         (coding && (strcasecmp(coding, "chunked") != 0 || strcmp(version, "HTTP/1.1") != 0));
 }
 
 /* ---- callbacks of the library, all within MHD_run ---- */
+
+static enum MHD_Result queue(struct exchange *x) {
+  if (x->daemon->closing) return refuse(x, 503, "the server is closing\n");
+  if (!buf_ok(&x->headers) || !buf_ok(&x->target)) return MHD_NO;
+  x->stage = QUEUED;
+  exchange_suspend(x, x->daemon->limits.timeout);
+  exchange_enqueue(x->daemon, x);
+  return MHD_YES;
+}
 
 static void *on_target(void *cls, const char *target, struct MHD_Connection *connection) {
   (void)connection;
@@ -74,7 +87,19 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
   return MHD_YES;
 }
 
-static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connection, const char *method) {
+/* What its handler does not refuse by its head is read; small bodies are read at once. */
+static enum MHD_Result expect_body(struct exchange *x, unsigned long long size) {
+  if (size > x->daemon->limits.max_body) return refuse(x, 413, "the body is too large\n");
+  if (size <= SMALL_BODY) return MHD_YES;
+  x->announced = (size_t)size;
+  if (!x->daemon->asks_heads)
+    return exchange_reserve(x, x->announced) ? MHD_YES : refuse(x, 503, TOO_MANY_BODIES);
+  x->head = true;
+  return queue(x);
+}
+
+static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connection, const char *method,
+                             const char *version) {
   struct visitor *v = connection_visitor(connection);
   if (v) v->due = 0;
   x->started = true;
@@ -84,9 +109,22 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
   strcpy(x->method, method);
   buf_reserve(&x->headers, USUAL_HEADERS);
   MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &x->headers);
-  if (badly_framed(x)) return refuse(x, 400, "the body has two lengths, or a coding other than chunked\n");
-  if (announced_too_large(x)) return refuse(x, 413, "the body is too large\n");
-  return MHD_YES;
+  if (!head_is_well_formed(x, method, version, &x->body_from))
+    return refuse(x, 400, "the head of the request is malformed: RFC 9112 sections 2 to 5\n");
+  if (badly_framed(x, version))
+    return refuse(x, 400, "the body has two lengths, or a coding other than chunked\n");
+  return expect_body(x, announced(x));
+}
+
+/* Between two pieces of a chunked body that lie in one buffer stand only the lines of the framing. Whatever
+ * comes first in a buffer is such a line, or a piece. */
+static bool has_bare_line_feed(struct exchange *x, const char *data, size_t size) {
+  if (!x->body_from) return false;
+  const char *at = x->body_end && data > x->body_end ? x->body_end : x->body_from;
+  x->body_end = data + size;
+  for (; at < data; at++)
+    if (*at == '\n' && (at == x->body_from || at[-1] != '\r')) return true;
+  return false;
 }
 
 /* A reply cannot be queued while a body is arriving: what is too much is thrown away, and far too much, or
@@ -95,6 +133,7 @@ static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *s
   size_t limit = x->daemon->limits.max_body, room = limit - x->body.size;
   if (x->too_large) room = 4 * limit + 1024 > x->allowed ? 4 * limit + 1024 - x->allowed : 0;
   if (timer_now() > x->due) return MHD_NO;
+  x->misread = x->misread || has_bare_line_feed(x, data, *size);
   if (x->too_large && *size > room) return MHD_NO;
   if (!x->too_large && *size > room) x->too_large = true;
   if (x->too_large)
@@ -106,21 +145,18 @@ static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *s
 }
 
 static enum MHD_Result hand_over(struct exchange *x) {
-  struct daemon *d = x->daemon;
+  if (x->misread) return refuse(x, 400, "a line of the chunked body ends without CR\n");
   if (x->too_large) return refuse(x, 413, "the body is too large\n");
-  if (d->closing) return refuse(x, 503, "the server is closing\n");
-  if (!buf_ok(&x->body) || !buf_ok(&x->headers) || !buf_ok(&x->target)) return MHD_NO;
+  if (!buf_ok(&x->body)) return MHD_NO;
   x->allowed = 0;
-  x->stage = QUEUED;
-  exchange_suspend(x, d->limits.timeout);
-  exchange_enqueue(d, x);
-  return MHD_YES;
+  return queue(x);
 }
 
-/* Who is not listening any more wants no further request on a connection either. */
+/* A server that does not listen any more wants no further request on a connection either; and a body that is
+ * refused by its head is not read. */
 static enum MHD_Result reply(struct exchange *x) {
   if (x->drop || !x->response) return MHD_NO;
-  if (x->daemon->quiet) MHD_add_response_header(x->response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (x->daemon->quiet || x->head) MHD_add_response_header(x->response, MHD_HTTP_HEADER_CONNECTION, "close");
   enum MHD_Result done = MHD_queue_response(x->connection, x->status, x->response);
   MHD_destroy_response(x->response);
   x->response = NULL;
@@ -131,10 +167,11 @@ static enum MHD_Result on_call(void *cls, struct MHD_Connection *connection, con
                                const char *method, const char *version, const char *data, size_t *size,
                                void **context) {
   struct exchange *x = *context;
-  (void)cls, (void)url, (void)version;
+  (void)cls, (void)url;
   if (!x) return MHD_NO;
-  if (!x->started) return begin(x, connection, method);
+  if (!x->started) return begin(x, connection, method, version);
   if (*size) return take_body(x, data, size);
+  if (x->stage == ARRIVING && x->head) return x->head = false, MHD_YES; /* the body may come */
   if (x->stage == ARRIVING) return hand_over(x);
   return reply(x);
 }
@@ -156,12 +193,12 @@ static bool watch(int epoll_fd, int fd) {
   return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-enum { TLS_OPTIONS = 5 };
+enum { MORE_OPTIONS = 6 };
 
 static const char VERSIONS[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
-/* What the library is told of certificates; an end mark where there are none. */
-static void tls_options(const struct tls *t, struct MHD_OptionItem *o) {
+/* Certificates, and how strictly the library reads: an end mark behind them. */
+static void more_options(const struct tls *t, struct MHD_OptionItem *o) {
   struct MHD_OptionItem end = {MHD_OPTION_END, 0, NULL};
   if (t->certificate) {
     *o++ = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)t->certificate};
@@ -169,14 +206,17 @@ static void tls_options(const struct tls *t, struct MHD_OptionItem *o) {
     *o++ = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)VERSIONS};
     if (t->trust) *o++ = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)(uintptr_t)t->trust};
   }
+#if MHD_VERSION >= VERSION_OF_DISCIPLINE
+  *o++ = (struct MHD_OptionItem){MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, NULL};
+#endif
   *o = end;
 }
 
 static struct MHD_Daemon *start(struct daemon *d, const struct tls *t) {
   unsigned seconds = d->limits.arrival < 1 ? 1 : (unsigned)d->limits.arrival;
   unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (t->certificate ? (unsigned)MHD_USE_TLS : 0);
-  struct MHD_OptionItem more[TLS_OPTIONS];
-  tls_options(t, more);
+  struct MHD_OptionItem more[MORE_OPTIONS];
+  more_options(t, more);
   return MHD_start_daemon(flags, 0, NULL, NULL, on_call, d, MHD_OPTION_LISTEN_SOCKET, d->listener.fd,
                           MHD_OPTION_CONNECTION_LIMIT, d->limits.max_connections,
                           MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_MEMORY,

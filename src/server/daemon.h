@@ -14,7 +14,8 @@
 struct MHD_Response;
 
 struct limits {
-  size_t max_body; /* bytes; beyond it the reply is 413 */
+  size_t max_body;   /* bytes; beyond it the reply is 413 */
+  size_t max_bodies; /* bytes of large bodies together; beyond them the reply is 503 */
   unsigned max_connections;
   double timeout; /* seconds: wait for an answer */
   double arrival; /* seconds: idle connection, arrival of headers, of a body */
@@ -42,7 +43,9 @@ struct daemon {
   bool closing;
   bool quiet; /* accepts no more connections */
   bool asks_certificates;
-  bool left; /* a connection has ended in the last daemon_run: another may be let in */
+  bool asks_heads; /* the head of a request with a large body is taken before the body is read */
+  size_t reserved; /* bytes for large bodies */
+  bool left;       /* a connection has ended in the last daemon_run: another may be let in */
   struct limits limits;
   struct listener listener;
   struct visitor *visitors;      /* all connections */
@@ -58,6 +61,8 @@ struct pace {
   bool cuts;    /* the connection is closed after cut bytes */
   size_t cut;
 };
+
+bool is_token(struct bytes name); /* the name of a header: RFC 9110 section 5.6.2 */
 
 struct exchange; /* one request and its reply; lives until its connection and its holder are done with it */
 
@@ -80,6 +85,8 @@ struct bytes exchange_target(const struct exchange *x);  /* path and query as th
 struct bytes exchange_headers(const struct exchange *x); /* name NUL value NUL ..., names in lower case */
 struct bytes exchange_body(const struct exchange *x);
 bool exchange_answered(const struct exchange *x);
+bool exchange_is_head(const struct exchange *x); /* its body has not been read */
+void exchange_read_body(struct exchange *x);     /* of a head: it comes again when the body has arrived */
 bool exchange_peer(const struct exchange *x, struct peer *p); /* false: the connection has gone */
 /* Takes the response over and sends it after so many seconds. False: the client or the server has gone, or
  * the deadline has passed. After it, and after exchange_drop, daemon_run must run before the caller waits. */

@@ -13,6 +13,7 @@ struct exchange *exchange_new(struct daemon *d, const char *target) {
   x->after = d->exchanges;
   if (x->after) x->after->before = x;
   d->exchanges = x;
+  x->raw_target = target;
   buf_text_add(&x->target, target);
   return x;
 }
@@ -69,6 +70,8 @@ void exchange_gone(struct exchange *x) {
   if (x->stage == QUEUED) forget_queued(x->daemon, x);
   if (x->response) MHD_destroy_response(x->response);
   x->response = NULL;
+  x->daemon->reserved -= x->reserved;
+  x->reserved = 0;
   x->connection = NULL;
   x->stage = GONE;
   unlink_exchange(x);
@@ -125,6 +128,29 @@ bool exchange_respond(struct exchange *x, unsigned status, struct MHD_Response *
   else
     MHD_destroy_response(response);
   return open;
+}
+
+bool exchange_is_head(const struct exchange *x) {
+  return x->head;
+}
+
+bool exchange_reserve(struct exchange *x, size_t size) {
+  struct daemon *d = x->daemon;
+  if (size > d->limits.max_bodies - d->reserved) return false;
+  d->reserved += size;
+  x->reserved = size;
+  return true;
+}
+
+void exchange_read_body(struct exchange *x) {
+  if (exchange_answered(x)) return;
+  if (!exchange_reserve(x, x->announced)) {
+    exchange_answer(x, 503, exchange_text(TOO_MANY_BODIES), 0);
+    return;
+  }
+  x->stage = ARRIVING;
+  x->due = timer_now() + x->daemon->limits.arrival;
+  exchange_resume(x);
 }
 
 bool exchange_drop(struct exchange *x, double delay) {

@@ -21,9 +21,14 @@ struct exchange {
   int holders;                     /* connection, caller, paced response */
   enum stage stage;
   bool started, suspended, too_large, drop;
-  double due; /* when the timer must look at it, 0: never */
+  bool head;                  /* only its head has come: its handler decides whether the body may */
+  bool misread;               /* its body is framed in a way that is read in two ways */
+  size_t announced, reserved; /* bytes of its body, at most; those that are reserved for it */
+  double due;                 /* when the timer must look at it, 0: never */
   char method[16];
   struct buf target, headers, body;
+  const char *raw_target;           /* where the library has it */
+  const char *body_from, *body_end; /* the library's buffer; where the last piece of the body ended */
   struct MHD_Response *response;
   unsigned status;
   struct pace pace;
@@ -60,6 +65,12 @@ double connection_due(const struct daemon *d, const struct visitor *v); /* when 
 void connection_turn_away(struct visitor *v);
 int connection_socket(struct MHD_Connection *connection);
 
+/* ---- head.c ---- */
+
+/* Whether the head is laid out as RFC 9112 says; *end is where it ends, NULL: unknown. */
+bool head_is_well_formed(const struct exchange *x, const char *method, const char *version, const char **end);
+#define VERSION_OF_DISCIPLINE 0x00097701 /* of the library: it has MHD_OPTION_CLIENT_DISCIPLINE_LVL */
+
 /* ---- exchange.c ---- */
 
 struct exchange *exchange_new(struct daemon *d, const char *target);
@@ -68,6 +79,8 @@ struct exchange *exchange_dequeue(struct daemon *d);
 void exchange_gone(struct exchange *x); /* its connection is done with it */
 void exchange_suspend(struct exchange *x, double seconds);
 void exchange_resume(struct exchange *x);
+#define TOO_MANY_BODIES "too many large bodies arrive at this moment\n"
+bool exchange_reserve(struct exchange *x, size_t size); /* false: too many bodies arrive */
 void exchange_answer(struct exchange *x, unsigned status, struct MHD_Response *response, double delay);
 void exchange_expire(struct exchange *x);
 struct MHD_Response *exchange_text(const char *text); /* a response of the server's own */

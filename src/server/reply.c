@@ -5,14 +5,6 @@
 
 /* ---- headers ---- */
 
-static bool is_token(struct bytes name) {
-  for (size_t i = 0; i < name.size; i++) {
-    if (name.data[i] <= ' ' || name.data[i] >= 127 || strchr("()<>@,;:\\\"/[]?={}", name.data[i]))
-      return false;
-  }
-  return name.size > 0;
-}
-
 static bool is_field_value(struct bytes value) {
   for (size_t i = 0; i < value.size; i++) {
     if ((value.data[i] < ' ' && value.data[i] != '\t') || value.data[i] == 127) return false;

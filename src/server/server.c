@@ -43,10 +43,15 @@ static int l_handle(lua_State *L) {
   lua_settop(L, 1);
   struct request *r = request_push(L, s);
   if (!r) return 0;
-  lua_getiuservalue(L, 1, HOLDS_HANDLER);
+  bool head = exchange_is_head(r->exchange);
+  lua_getiuservalue(L, 1, head ? HOLDS_HEAD_HANDLER : HOLDS_HANDLER);
   lua_pushvalue(L, 2);
   request_push_fields(L, 2);
-  if (lua_pcall(L, 2, 0, 0) == LUA_OK) return 0;
+  if (lua_pcall(L, 2, 0, 0) == LUA_OK) {
+    if (head && !r->answered) exchange_read_body(r->exchange);
+    r->answered = r->answered || head;
+    return 0;
+  }
   struct MHD_Response *sorry =
       r->answered ? NULL : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
   if (sorry) exchange_respond(r->exchange, 500, sorry, 0);
@@ -210,7 +215,9 @@ static struct location read_place(lua_State *L) { /* its texts stay on the stack
 
 static struct limits read_limits(lua_State *L) {
   double timeout = seconds_option(L, "timeout", 60);
-  return (struct limits){(size_t)integer_option(L, "max_body", 65536, 1 << 30),
+  size_t max_body = (size_t)integer_option(L, "max_body", 65536, 1 << 30);
+  size_t bodies = (size_t)integer_option(L, "max_bodies", 16777216, 1 << 30);
+  return (struct limits){max_body, bodies > max_body ? bodies : max_body,
                          (unsigned)integer_option(L, "max_connections", 1000, 1000000), timeout,
                          seconds_option(L, "arrival", timeout)};
 }
@@ -231,8 +238,8 @@ static bool open_daemon(lua_State *L, struct daemon *d, const struct location *p
 }
 
 /* server.new { loop =, on_request =, host = "127.0.0.1", port = 0, unix = nil, fd = nil, takes_over = nil,
- *              max_body = 65536, max_connections = 1000, timeout = 60, arrival = timeout,
- *              certificate = nil, certificate_key = nil, client_ca = nil } -> server | nil, err, kind */
+ *              max_body = 65536, max_bodies = 16777216, max_connections = 1000, timeout = 60, arrival =
+ * timeout, certificate = nil, certificate_key = nil, client_ca = nil } -> server | nil, err, kind */
 static int l_new(lua_State *L) {
   static const char *const names[] = {"loop",
                                       "on_request",
@@ -242,6 +249,8 @@ static int l_new(lua_State *L) {
                                       "fd",
                                       "takes_over",
                                       "max_body",
+                                      "max_bodies",
+                                      "on_head",
                                       "max_connections",
                                       "timeout",
                                       "arrival",
@@ -264,6 +273,8 @@ static int l_new(lua_State *L) {
   box_open(L, server);
   lua_getfield(L, 1, "on_request");
   lua_setiuservalue(L, server, HOLDS_HANDLER);
+  s->daemon.asks_heads = lua_getfield(L, 1, "on_head") != LUA_TNIL;
+  lua_setiuservalue(L, server, HOLDS_HEAD_HANDLER);
   watch(L, server);
   if (place.shared && box_is_open(L, place.shared))
     daemon_hand_over(&check_server(L, place.shared)->daemon, &s->daemon);

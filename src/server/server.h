@@ -9,8 +9,8 @@
 #include "bind/lua/bind.h"
 #include "server/daemon.h"
 
-/* User values of a server: its handler and the handle of its watch. */
-enum { HOLDS_HANDLER = 1, HOLDS_WATCH, SERVER_VALUES = HOLDS_WATCH };
+/* User values of a server: its two handlers and the handle of its watch. */
+enum { HOLDS_HANDLER = 1, HOLDS_HEAD_HANDLER, HOLDS_WATCH, SERVER_VALUES = HOLDS_WATCH };
 
 struct server {
   struct daemon daemon;

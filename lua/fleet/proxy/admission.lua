@@ -34,7 +34,7 @@ local function objection(self, asked)
   if not is_our_name(self, headers.host) then
     return replies.error(403, "forbidden", "this proxy has another name: see --host")
   end
-  if asked.body ~= "" and not is_json(headers["content-type"]) then
+  if asked.body ~= "" and asked.method ~= "GET" and not is_json(headers["content-type"]) then
     return replies.error(415, "unsupported_media_type", "a body is application/json")
   end
 end

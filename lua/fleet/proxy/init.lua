@@ -19,6 +19,7 @@ local Proxy = { __name = "fleet.proxy" }
 Proxy.__index = Proxy
 
 local largest_body = 1048576 -- bytes: a tariff with a price for every half hour
+local all_bodies = 8388608 -- bytes of large bodies that arrive or are served together
 local arrival = 15 -- seconds in which a request has to arrive
 local grace = 5 -- seconds that an answer may take beyond the call's own limit
 
@@ -99,6 +100,14 @@ local function show_metrics(self, request)
   respond(self, request, status, headers, body)
 end
 
+-- A large body is read only for a caller who is known by the head of the request.
+local function admit_head(self, request, asked)
+  local status, headers, body = self.admission:objection(asked)
+  if status then return respond(self, request, status, headers, body) end
+  local caller, refusal, more, text = self.admission:caller(request, asked)
+  if not caller then return respond(self, request, refusal, more, text) end
+end
+
 function admit(self, request, asked)
   local status, headers, body = self.admission:objection(asked)
   if status then return respond(self, request, status, headers, body) end
@@ -123,6 +132,7 @@ local function open_server(self, options, place, before)
     loop = tasks.loop, unix = not before and place.unix or nil, host = place.host, port = not before and place.port or nil,
     fd = not before and place.fd or nil, takes_over = before, certificate = place.certificate,
     certificate_key = place.certificate_key, client_ca = place.client_ca, max_body = largest_body,
+    max_bodies = all_bodies, on_head = function(request, asked) admit_head(self, request, asked) end,
     max_connections = options.max_connections or 512, arrival = arrival, timeout = client_timeout(options) + grace,
     on_request = function(request, asked) admit(self, request, asked) end,
   }

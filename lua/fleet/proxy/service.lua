@@ -18,6 +18,7 @@ M.__index = M
 
 local floor = math.floor
 local largest_command = 4096 -- bytes of its body
+local largest_ignored = 4096 -- bytes of the body of a GET: some clients send "{}" with each
 local telemetry = "create_fleet_telemetry_config"
 
 --- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil }
@@ -97,6 +98,9 @@ local function check_route(call)
 end
 
 local function check_size(call)
+  if call.row.verb == "GET" and #call.asked.body > largest_ignored then
+    return replies.error(400, "invalid_request", "a GET takes no body")
+  end
   if not call.row.flags.command then return nil end
   if #call.asked.body > largest_command then
     return replies.error(413, "body too large", string.format("a command has %d bytes at most", largest_command))
@@ -222,7 +226,7 @@ local function pass_on(call)
     if not body then return { replies.error(400, "invalid_request", "the body is not a JSON object") } end
     return { forward.telemetry(call.client, call.service.clients.key, body, call.deadline - tasks.now()) }
   end
-  local body = asked.body ~= "" and asked.body or nil
+  local body = call.row.verb ~= "GET" and asked.body ~= "" and asked.body or nil
   local seconds = math.max(call.deadline - tasks.now(), 0.001)
   return { forward.call(call.client, call.row, call.values, asked.query, body, seconds) }
 end
