@@ -52,6 +52,33 @@ describe("a read that is passed on", function()
     assert.same({ 401, again.body }, { reply.status, reply.body })
   end)
 
+  it("never has the owner's token, where the service repeats it in a body or a header", function()
+    for _, status in ipairs { 200, 400, 403, 404, 429, 503 } do
+      local answers = {}
+      for i = 1, 3 do
+        answers[i] = { status = status, headers = { ["x-txid"] = "id of first" }, body = '{"response":null,"error":"no: first"}' }
+      end
+      local reply = ask(answers, {})
+      assert.equal(status, reply.status)
+      assert.not_matches("first", reply.body .. tostring(reply.headers["X-Txid"]), 1, true)
+      assert.matches("no: ", reply.body, 1, true)
+    end
+  end)
+
+  it("has neither of two tokens, where the first one was refused", function()
+    local again = { status = 401, headers = { ["x-txid"] = "second" }, body = '{"error":"neither first nor second"}' }
+    local reply = ask({ expired, again }, { { status = 200, headers = {}, body = pair } })
+    assert.equal(401, reply.status)
+    assert.not_matches("first", reply.body)
+    assert.not_matches("second", reply.body .. reply.headers["X-Txid"])
+  end)
+
+  it("keeps the service's other words and figures", function()
+    local said = '{"response":null,"error":"missing scopes","txid":"c0ffee-1"}'
+    local reply = ask({ { status = 403, headers = { ["x-txid"] = "c0ffee-1", ["ratelimit-reset"] = "12" }, body = said } }, {})
+    assert.same({ 403, said, "c0ffee-1", "12" }, { reply.status, reply.body, reply.headers["X-Txid"], reply.headers["RateLimit-Reset"] })
+  end)
+
   it("does not blame the token when it could not be refreshed: the token service did not answer", function()
     local reply = ask({ expired }, {})
     assert.equal(502, reply.status, reply.body)

@@ -32,6 +32,20 @@ local function ended_later(call, err, last)
   return err ~= nil and (call.rejected ~= nil and call.rejected == call.token or err.status ~= last.status)
 end
 
+local function holds_any(text, secrets)
+  for _, secret in ipairs(secrets) do
+    if secret ~= "" and string.find(text, secret, 1, true) then return true end
+  end
+  return false
+end
+
+-- The service may repeat what it was sent: the token is the owner's, and callers never see it.
+local function redact(call, answer)
+  local secrets = core.call_secrets(call)
+  for name, value in pairs(answer.headers) do answer.headers[name] = core.redact(value, secrets) end
+  if answer.status >= 400 or holds_any(answer.body, secrets) then answer.body = core.redact(answer.body, secrets) end
+end
+
 --- Calls the row with the caller's values. Returns status, headers, body, and the err of a call that failed.
 function M.call(client, row, values, query, body, seconds)
   local planned, request = pcall(core.forward, row.pointer, values, query, body, seconds)
@@ -42,6 +56,7 @@ function M.call(client, row, values, query, body, seconds)
   call.on_reply = function(reply) last = taken(reply) end
   local _, err = calls.guarded(call, retry.perform)
   if not last or ended_later(call, err, last) then return replies.failure(err) end
+  redact(call, last)
   if err and err.outcome then last.headers["x-fleet-outcome"] = err.outcome end
   return last.status, last.headers, last.body, err
 end
