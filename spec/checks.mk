@@ -105,8 +105,7 @@ PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energ
     session_api_spec.lua session_pool_spec.lua session_spec.lua transport_spec.lua) \
   $(addprefix sim/,commands_spec.lua energy_spec.lua faults_spec.lua garage_spec.lua matrix_spec.lua oauth_spec.lua pages_spec.lua physics_spec.lua \
     sample_spec.lua service_spec.lua sharing_spec.lua signed_data_spec.lua signed_forms_spec.lua signed_spec.lua sim_spec.lua states_spec.lua time_spec.lua walk_spec.lua) \
-  $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua parked_spec.lua redis_spec.lua sealed_spec.lua \
-    take_back_spec.lua))
+  $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua redis_spec.lua sealed_spec.lua))
 
 test-versions:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"

@@ -29,8 +29,6 @@ return {
   { "src/signing/recovery.c", "x->repeats >= MOST_REPEATS", "x->repeats > MOST_REPEATS", { decisions } },
   { "src/signing/transport.c", "if (x->outcome_unknown && !x->idempotent) return false;", "", { decisions } },
   { "lua/fleet/signing/session_pool.lua", "local block = 32", "local block = 33", { pool } },
-  { "lua/fleet/signing/session_pool.lua", "slot.used = false, slot.reserved, 0, now", "slot.used = false, 0, 0, now", { pool } },
-  { "lua/fleet/signing/session_pool.lua", "slot.reserved, slot.generation = standing, slot.reserved_at", "slot.reserved = standing",
-    { pool } },
+  { "lua/fleet/signing/session_pool.lua", "slot.used = false, 0, now", "slot.used = false, slot.reserved, now", { pool } },
   { "lua/fleet/signing/session_pool.lua", "if not ok and kind == \"conflict\" then return nil, err, kind end", "", { pool } },
 }

@@ -1,6 +1,5 @@
 local file, both, seal = "spec/store/file_spec.lua", "spec/contract/stores_spec.lua", "spec/store/sealed_spec.lua"
-local disk, damage, parked = "spec/store/disk_spec.lua", "spec/store/damage_spec.lua", "spec/store/parked_spec.lua"
-local memory, take_back = "spec/store/memory_spec.lua", "spec/store/take_back_spec.lua"
+local disk, damage, memory = "spec/store/disk_spec.lua", "spec/store/damage_spec.lua", "spec/store/memory_spec.lua"
 
 return {
   { "src/base/draft.c", "if (done && durable) done = fsync(d->fd) == 0;", "", { disk } },
@@ -20,16 +19,6 @@ return {
   { "src/store/look.c", "result == RECORD_OK && bytes_equal(f->record.key, key)", "result == RECORD_OK", { file } },
   { "src/store/lock.c", "memcmp(again, text.data, NUMBER_SIZE) == 0", "true", { file, damage } },
   { "src/store/lock.c", "|| !facts.linked", "", { damage } },
-  { "src/store/lock.c", "&& open_file_is_at(&l->file, path, &facts)", "", { parked } },
-  { "src/store/look.c", "if (open_file_is_at(file, path, facts))", "if (file_facts_open(file->fd, facts))", { parked } },
-  { "src/store/parked.c", "&& f->forks == owner->pool->forks", "", { parked, disk } },
-  { "src/store/parked.c", "{fd, p->pool->forks,", "{fd, fork_count(),", { disk } },
-  { "src/store/parked.c", "if (p->forks == fork_count()) return false;", "return false;", { parked, disk } },
-  { "src/store/parked.c", "facts->owner == f->owner", "true", { parked } },
-  { "src/store/parked.c", "clear_all(p->pool);", "", { parked } },
-  { "src/store/parked.c", "if (!is_still(&p->places[i].file)) return false;", "", { parked } },
-  { "src/store/parked.c", "p->marks[i] && is_still(&p->places[i].file)", "p->marks[i]", { parked } },
-  { "src/store/parked.c", "&& f->fd > STDERR_FILENO", "", { parked } },
   { "src/store/record.c", "|| !digest_fits(c, digest, text)", "", { file } },
   { "src/store/seal.c", "if (memcmp(id, k->id, SEAL_ID_SIZE) != 0)", "if (false)", { seal } },
   { "lua/fleet/store/sealed.lua", "if self.proved[key] or not core.is_secret_record(key) then return true end",
@@ -38,10 +27,6 @@ return {
   { "src/bind/store/records.c", "found.generation < h.generation", "found.generation <= h.generation", { file, both } },
   { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h) && false", { file, both } },
   { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h)", { file, both } },
-  { "src/bind/store/held.c", "h.generation != last", "false", { take_back } },
-  { "src/bind/store/held.c", "found.generation != standing", "false", { take_back } },
-  { "src/bind/store/held.c", "r->forks != fork_count() ||", "", { take_back } },
-  { "lua/fleet/store/file.lua", "if taken then lease.generation = last end", "", { take_back } },
   { "lua/fleet/store/memory.lua", "if generation and generation ~= found then",
     "if generation and generation < found then", { memory, both } },
   { "lua/fleet/store/memory.lua", "if held and held.ends > now then", "if held and held.ends >= now then", { memory, both } },

@@ -168,24 +168,7 @@ describe("a session", function()
     return counter_in(state), generation
   end
 
-  it("reserves counters once for commands that follow each other, and again when they are used", function()
-    local store, peek = assert(fleet.store.file(directory)), assert(fleet.store.file(directory))
-    local car = world:car { store = store }
-    for _ = 1, 2 do assert(car:honk_horn()) end -- the first true one is written at once
-    local reserved, generation = standing_in(peek)
-    for _ = 3, reserved do
-      assert(car:honk_horn())
-      assert.same({ reserved, generation }, { standing_in(peek) })
-    end
-    assert(car:honk_horn())
-    local after, newer = standing_in(peek)
-    assert.is_true(after == reserved + 32 and newer > generation, after)
-    assert.equal(reserved + 1, counter_in((store:get(key_of()))))
-    assert.equal(1, world:sent "handshake")
-    assert.equal(reserved + 1, #world.ran)
-  end)
-
-  it("reserves anew where the true counter was written meanwhile, or another process came", function()
+  it("reserves anew with each lease, whether the true counter was written meanwhile or another process came", function()
     local store, theirs = assert(fleet.store.file(directory)), assert(fleet.store.file(directory))
     local car, other = world:car { store = store }, world:car { store = theirs }
     for _ = 1, 3 do assert(car:honk_horn()) end
@@ -202,7 +185,7 @@ describe("a session", function()
     assert.equal(6, #world.ran)
   end)
 
-  it("that reserved once for several commands begins anew after one that the vehicle did not know", function()
+  it("that reserved begins anew after one that the vehicle did not know", function()
     local car = world:car { store = assert(fleet.store.file(directory)) }
     for _ = 1, 3 do assert(car:honk_horn()) end
     world:fault("unpaired", 1)

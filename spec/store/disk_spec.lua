@@ -129,47 +129,6 @@ describe("the file store", function()
     assert.same({}, of(list, "list", "write", "rename"))
   end)
 
-  local again = [[
-      local function change()
-        local lease = assert(store:lease("k", 60))
-        assert(store:get("k") and store:put("k", "v", { lease = lease }))
-        assert(store:put("k", "w", { lease = lease, behind = true }))
-        lease:release()
-      end
-      assert(store:put("k", "v", { generation = 0 }))
-      assert(store:put("first", "of a second"))
-      for _ = 1, 3 do change() end
-  ]]
-
-  it("opens no file for a lease and a record that it knows, while something is held back", function()
-    local list = calls(again .. " begin() for _ = 1, 5 do change() end")
-    assert.same({}, of(list, "open"), table.concat(list, "\n"))
-    assert.equal(5, #of(list, "write") / 2)
-  end)
-
-  it("opens its files anew after a fork, whose child has copies of them that keep a lock", function()
-    local list = calls(again .. " require('probe_fork')(function() end) begin() change() change()")
-    assert.same({ "open k.lease", "open k", "open lock" }, of(list, "open"))
-  end)
-
-  it("keeps no file of a lease open during which there was a fork", function()
-    local list = calls(again .. [[
-      local lease = assert(store:lease("k", 60))
-      require("probe_fork")(function() end)
-      assert(store:get("k"))
-      lease:release()
-      begin()
-      assert(store:lease("k", 60))
-    ]])
-    assert.equal("open k.lease", of(list, "open")[1])
-  end)
-
-  it("keeps no file open behind whose opening another thread forked", function()
-    local list = calls(again .. " begin() change() change()", "DISK_FORK=.lease")
-    local anew = { "open k.lease", "open k", "open lock" }
-    assert.same({ anew[1], anew[2], anew[3], anew[1], anew[2], anew[3] }, of(list, "open"))
-  end)
-
   it("gives a reader a whole value while another process writes over it", function()
     local short = ("s"):rep(50)
     local store = assert(require("fleet.store").file(path, { warn = function(text) error(text) end }))

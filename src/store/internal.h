@@ -24,11 +24,12 @@ enum store_result store_leave(struct store *s, enum store_result result);
 struct found {
   struct record record; /* its views last until the next look */
   bool exists, damaged;
-  size_t size;           /* of its text */
-  struct open_file file; /* open for writing, where it was asked for */
+  size_t size; /* of its text */
+  int fd;      /* open for writing, where it was asked for; else -1 */
 };
 #define FOUND_INIT                                                                                           \
-  { .file = OPEN_FILE_INIT }
+  { .fd = -1 }
+void found_close(struct found *f);
 /* False: e says why. A file that is damaged does not exist, and the owner is told. */
 bool store_look(struct store *s, struct bytes key, struct found *f, bool writing, struct err *e);
 bool record_alive(const struct record *r, uint64_t wall);
@@ -37,7 +38,7 @@ bool record_alive(const struct record *r, uint64_t wall);
 bool store_next_locked(struct store *s, const struct found *before, uint64_t *generation, struct err *e);
 /* No new record gets the generation of one that is removed now. */
 bool store_passed_locked(struct store *s, uint64_t generation, struct err *e);
-/* A put that need not last, over what was found with the file open for writing, which is parked. */
+/* A put that need not last, over what was found with the file open for writing, which is closed. */
 enum store_result store_put_on(struct store *s, struct bytes key, const struct put *p, struct found *before,
                                uint64_t *generation, struct err *e);
 /* Takes over what a killed process had written whole for the chosen key. */

@@ -84,19 +84,11 @@ static bool next_fence(struct store *s, struct bytes key, struct lease *l, struc
 
 enum store_result store_lease(struct store *s, struct bytes key, struct lease *l, struct err *e) {
   if (!store_choose(s, key, e)) return STORE_FAILED;
-  if (lock_take(&l->lock, &s->parking, store_path(s, ENDING_LEASE), e) != LOCK_TAKEN) return STORE_FAILED;
-  memcpy(l->name, store_name(s), STORE_NAME_SIZE);
+  if (lock_take(&l->lock, store_path(s, ENDING_LEASE), e) != LOCK_TAKEN) return STORE_FAILED;
   enum store_result result = recover(s, key, e);
   if (result == STORE_DONE && !next_fence(s, key, l, e)) result = STORE_FAILED;
   if (result != STORE_DONE) lease_close(l);
   return result;
-}
-
-void store_release(struct store *s, struct lease *l) {
-  char path[1 + STORE_NAME_SIZE + sizeof ENDING_LEASE] = "/";
-  memcpy(path + 1, l->name, STORE_NAME_SIZE);
-  strcpy(path + 1 + STORE_NAME_SIZE, ENDING_LEASE);
-  lock_leave(&l->lock, &s->parking, path);
 }
 
 void lease_close(struct lease *l) {

@@ -12,14 +12,13 @@
 
 /* ---- the lock ---- */
 
-static bool open_lock(struct lock *l, struct parking *p, const char *path, struct err *e) {
+static bool open_lock(struct lock *l, const char *path, struct err *e) {
   struct file_facts facts;
-  int fd = parking_open(p, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd < 0) return file_fail(e, "open", path, errno);
   bool good = file_facts_open(fd, &facts) && facts.mine;
   if (good) {
-    open_file_set(&l->file, p, fd, &facts);
-    l->generation = fork_generation();
+    *l = (struct lock){fd, fork_generation()};
     return true;
   }
   close(fd);
@@ -30,7 +29,7 @@ static bool open_lock(struct lock *l, struct parking *p, const char *path, struc
 /* Somebody removed the file and others would lock another one. */
 static bool is_removed(const struct lock *l) {
   struct file_facts facts;
-  return !file_facts_of(l->file.fd, &facts) || !facts.linked;
+  return !file_facts_of(l->fd, &facts) || !facts.linked;
 }
 
 bool lock_is_childs(const struct lock *l) {
@@ -38,30 +37,19 @@ bool lock_is_childs(const struct lock *l) {
 }
 
 bool lock_is_ours(const struct lock *l) {
-  return l->file.fd >= 0 && !lock_is_childs(l) && !is_removed(l);
+  return l->fd >= 0 && !lock_is_childs(l) && !is_removed(l);
 }
 
 static enum lock_result lock_now(struct lock *l, const char *path, struct err *e) {
-  if (flock(l->file.fd, LOCK_EX | LOCK_NB) == 0) return LOCK_TAKEN;
+  if (flock(l->fd, LOCK_EX | LOCK_NB) == 0) return LOCK_TAKEN;
   if (errno != EWOULDBLOCK) return file_fail(e, "lock", path, errno), LOCK_FAILED;
   err_set(e, KIND_busy, "'%s' is locked by somebody else", strrchr(path, '/') + 1);
   return LOCK_HELD;
 }
 
-/* Whatever else is found is left to opening, which knows what to say. */
-static bool take_parked(struct lock *l, struct parking *p, const char *path) {
-  struct file_facts facts;
-  if (!parking_take(p, path, &l->file)) return false;
-  l->generation = fork_generation();
-  if (flock(l->file.fd, LOCK_EX | LOCK_NB) == 0 && open_file_is_at(&l->file, path, &facts)) return true;
-  lock_close(l);
-  return false;
-}
-
-enum lock_result lock_take(struct lock *l, struct parking *p, const char *path, struct err *e) {
-  if (take_parked(l, p, path)) return LOCK_TAKEN;
+enum lock_result lock_take(struct lock *l, const char *path, struct err *e) {
   for (int tries = 0; tries < 3; tries++) {
-    if (!open_lock(l, p, path, e)) return LOCK_FAILED;
+    if (!open_lock(l, path, e)) return LOCK_FAILED;
     enum lock_result result = lock_now(l, path, e);
     if (result == LOCK_TAKEN && !is_removed(l)) return LOCK_TAKEN;
     lock_close(l);
@@ -71,22 +59,13 @@ enum lock_result lock_take(struct lock *l, struct parking *p, const char *path, 
   return LOCK_FAILED;
 }
 
-/* Said, not only closed: a forked child may hold a copy of the descriptor. */
-static void unlock(const struct lock *l) {
-  file_step();
-  if (!lock_is_childs(l)) flock(l->file.fd, LOCK_UN);
-}
-
-void lock_leave(struct lock *l, struct parking *p, const char *path) {
-  if (l->file.fd < 0) return;
-  unlock(l);
-  parking_leave(p, path, &l->file);
-}
-
+/* Unlocked, not only closed: a forked child may hold a copy of the descriptor. */
 void lock_close(struct lock *l) {
-  if (l->file.fd < 0) return;
-  unlock(l);
-  open_file_close(&l->file);
+  if (l->fd < 0) return;
+  file_step();
+  if (!lock_is_childs(l)) flock(l->fd, LOCK_UN);
+  close(l->fd);
+  l->fd = -1;
 }
 
 /* ---- the number ---- */
@@ -133,7 +112,7 @@ enum number_state number_parse(struct bytes text, uint64_t *number) {
 
 enum number_state lock_read(const struct lock *l, uint64_t *number, struct err *e) {
   unsigned char text[NUMBER_SIZE + 1];
-  ssize_t n = pread(l->file.fd, text, sizeof text, 0);
+  ssize_t n = pread(l->fd, text, sizeof text, 0);
   if (n < 0) return file_fail(e, "read", "/lock", errno), NUMBER_UNREAD;
   return number_parse((struct bytes){text, (size_t)n}, number);
 }
@@ -143,9 +122,9 @@ bool lock_write(const struct lock *l, uint64_t number, struct err *e) {
   if (number > NUMBER_LIMIT)
     return err_set(e, KIND_store, "the store counts no further: move its directory away and sign in again");
   number_format(text, number);
-  return file_overwrite(l->file.fd, bytes_of(text)) || file_fail(e, "write", "/lock", errno);
+  return file_overwrite(l->fd, bytes_of(text)) || file_fail(e, "write", "/lock", errno);
 }
 
 bool lock_clear(const struct lock *l, struct err *e) {
-  return ftruncate(l->file.fd, 0) == 0 || file_fail(e, "write", "/lock", errno);
+  return ftruncate(l->fd, 0) == 0 || file_fail(e, "write", "/lock", errno);
 }

@@ -8,23 +8,21 @@
 #define FLEET_STORE_LOCK_H
 
 #include "base/err.h"
-#include "store/parked.h"
 #include "store/record.h"
 
 struct lock {
-  struct open_file file;
+  int fd;              /* -1: none */
   unsigned generation; /* of the process that took it */
 };
 #define LOCK_INIT                                                                                            \
-  { OPEN_FILE_INIT, 0 }
+  { -1, 0 }
 
 enum lock_result { LOCK_TAKEN, LOCK_HELD /* by somebody else */, LOCK_FAILED };
 
 /* Makes the file where there is none. One of another owner is refused. */
-enum lock_result lock_take(struct lock *l, struct parking *p, const char *path, struct err *e);
+enum lock_result lock_take(struct lock *l, const char *path, struct err *e);
 bool lock_is_childs(const struct lock *l); /* it was taken before a fork, by the parent */
 bool lock_is_ours(const struct lock *l);   /* taken in this process, and its file was not removed */
-void lock_leave(struct lock *l, struct parking *p, const char *path); /* its file may stay open */
 void lock_close(struct lock *l);
 
 enum number_state {

@@ -25,25 +25,10 @@ static bool parse(struct store *s, struct bytes key, struct found *f, struct err
 static int open_record(struct store *s, bool *writing) {
   const int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   const char *path = store_path(s, "");
-  int fd = *writing ? parking_open(&s->parking, path, O_RDWR | flags) : -1;
+  int fd = *writing ? open(path, O_RDWR | flags) : -1;
   if (fd >= 0 || (*writing && errno != EACCES && errno != EPERM && errno != EROFS)) return fd;
   *writing = false;
-  return parking_open(&s->parking, path, O_RDONLY | flags);
-}
-
-/* What was parked is ours, and open for writing. */
-static bool find_file(struct store *s, struct open_file *file, bool *writing, struct file_facts *facts) {
-  const char *path = store_path(s, "");
-  if (parking_take(&s->parking, path, file)) {
-    if (open_file_is_at(file, path, facts)) return facts->mine = *writing = true;
-    open_file_close(file);
-  }
-  int fd = open_record(s, writing);
-  if (fd < 0) return false;
-  if (file_facts_open(fd, facts)) return open_file_set(file, &s->parking, fd, facts), true;
-  int error = errno;
-  close(fd);
-  return errno = error, false;
+  return open(path, O_RDONLY | flags);
 }
 
 static bool read_record(struct store *s, struct bytes key, int fd, const struct file_facts *facts,
@@ -54,20 +39,22 @@ static bool read_record(struct store *s, struct bytes key, int fd, const struct 
   return !is_foreign(s, facts, e) && parse(s, key, f, e);
 }
 
-static bool look(struct store *s, struct bytes key, struct found *f, bool asked, struct err *e) {
-  struct open_file file = OPEN_FILE_INIT;
+void found_close(struct found *f) {
+  if (f->fd >= 0) close(f->fd);
+  f->fd = -1;
+}
+
+static bool look(struct store *s, struct bytes key, struct found *f, bool writing, struct err *e) {
   struct file_facts facts;
-  bool writing = asked || s->parking.allowed;
   *f = (struct found)FOUND_INIT;
-  if (!find_file(s, &file, &writing, &facts))
-    return errno == ENOENT || file_fail(e, "open", store_path(s, ""), errno);
-  bool done = read_record(s, key, file.fd, &facts, f, e), sound = done && f->exists && writing;
-  if (sound && asked)
-    f->file = file;
-  else if (sound && !f->record.durable)
-    parking_leave(&s->parking, store_path(s, ""), &file);
+  int fd = open_record(s, &writing);
+  if (fd < 0) return errno == ENOENT || file_fail(e, "open", store_path(s, ""), errno);
+  bool done = file_facts_open(fd, &facts) || file_fail(e, "open", store_path(s, ""), errno);
+  if (done) done = read_record(s, key, fd, &facts, f, e);
+  if (done && f->exists && writing)
+    f->fd = fd;
   else
-    open_file_close(&file);
+    close(fd);
   return done;
 }
 

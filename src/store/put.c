@@ -65,13 +65,13 @@ static enum store_result decide(struct store *s, struct bytes key, const struct 
 /* ---- writing over the old record ---- */
 
 static bool fits_in_place(const struct found *before, const struct buf *text) {
-  return before->file.fd >= 0 && !before->record.durable && text->size <= PAGE && before->size <= PAGE;
+  return before->fd >= 0 && !before->record.durable && text->size <= PAGE && before->size <= PAGE;
 }
 
 static bool overwrite(struct store *s, const struct found *before, const struct buf *text, struct err *e) {
   bool shorter = text->size < before->size;
-  if (file_overwrite(before->file.fd, buf_bytes(text)) &&
-      (!shorter || ftruncate(before->file.fd, (off_t)text->size) == 0))
+  if (file_overwrite(before->fd, buf_bytes(text)) &&
+      (!shorter || ftruncate(before->fd, (off_t)text->size) == 0))
     return true;
   return file_fail(e, "write", store_path(s, ""), errno);
 }
@@ -113,7 +113,7 @@ enum store_result store_put_on(struct store *s, struct bytes key, const struct p
   enum store_result result = decide_on(s, key, p, &c, e);
   if (result == STORE_DONE) result = write_now(s, &c, e);
   *generation = c.after.generation;
-  parking_leave(&s->parking, store_path(s, ""), &before->file);
+  found_close(before);
   return result;
 }
 
@@ -193,8 +193,6 @@ enum store_result store_put(struct store *s, struct bytes key, const struct put 
 
 /* What a killed process left must not come back at the next lease. */
 static enum store_result remove_all(struct store *s, struct err *e) {
-  struct open_file parked;
-  if (parking_take(&s->parking, store_path(s, ""), &parked)) open_file_close(&parked);
   if (!file_draft_remove_left(store_path(s, ENDING_RESERVED)) && errno != EWOULDBLOCK)
     return file_fail(e, "remove", store_path(s, ENDING_RESERVED), errno), STORE_FAILED;
   file_draft_remove_left(store_path(s, ENDING_DRAFT));

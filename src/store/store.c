@@ -38,18 +38,15 @@ static bool find_directory(struct store *s, const char *directory, struct err *e
   return done;
 }
 
-bool store_open(struct store *s, const char *directory, struct crypto *c, struct parked *p, struct err *e) {
+bool store_open(struct store *s, const char *directory, struct crypto *c, struct err *e) {
   *s = (struct store)STORE_INIT;
   s->crypto = crypto_ref(c);
-  s->parking.pool = parked_ref(p);
   if (find_directory(s, directory, e)) return true;
   store_close(s);
   return false;
 }
 
 void store_close(struct store *s) {
-  parking_empty(&s->parking);
-  parked_unref(s->parking.pool);
   buf_free(&s->key);
   buf_free(&s->text);
   free(s->directory);
@@ -57,11 +54,6 @@ void store_close(struct store *s) {
   free(s->lock_path);
   crypto_unref(s->crypto);
   *s = (struct store)STORE_INIT;
-}
-
-void store_park(struct store *s, bool allowed) {
-  if (s->parking.allowed && !allowed) parking_empty(&s->parking);
-  s->parking.allowed = allowed;
 }
 
 void store_notice(struct store *s, const char *format, ...) {
@@ -107,7 +99,7 @@ const char *store_name(struct store *s) {
 /* ---- the lock ---- */
 
 enum store_result store_enter(struct store *s, struct err *e) {
-  switch (lock_take(&s->lock, &s->parking, s->lock_path, e)) {
+  switch (lock_take(&s->lock, s->lock_path, e)) {
   case LOCK_TAKEN:
     return STORE_DONE;
   case LOCK_HELD:
@@ -118,6 +110,6 @@ enum store_result store_enter(struct store *s, struct err *e) {
 }
 
 enum store_result store_leave(struct store *s, enum store_result result) {
-  lock_leave(&s->lock, &s->parking, s->lock_path);
+  lock_close(&s->lock);
   return result;
 }

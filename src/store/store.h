@@ -31,20 +31,16 @@ struct store {
   size_t stem;
   char *lock_path;
   struct lock lock;
-  struct parking parking; /* files that stay open as long as their records are held back */
-  struct buf key;         /* whose file is at hand */
-  struct buf text;        /* the record at hand */
-  char notice[256];       /* something that the owner should know, or "": taken by the caller */
+  struct buf key;   /* whose file is at hand */
+  struct buf text;  /* the record at hand */
+  char notice[256]; /* something that the owner should know, or "": taken by the caller */
 };
 #define STORE_INIT                                                                                           \
-  { NULL, NULL, NULL, 0, NULL, LOCK_INIT, {NULL, false}, BUF_INIT, BUF_INIT, "" }
+  { NULL, NULL, NULL, 0, NULL, LOCK_INIT, BUF_INIT, BUF_INIT, "" }
 
-/* Makes the directory where it is not there. Takes a reference of c and of p; the store stays where it is. */
-bool store_open(struct store *s, const char *directory, struct crypto *c, struct parked *p, struct err *e);
+/* Makes the directory where it is not there. Takes a reference of c. */
+bool store_open(struct store *s, const char *directory, struct crypto *c, struct err *e);
 void store_close(struct store *s);
-
-/* Files stay open between calls from now on, or no longer. */
-void store_park(struct store *s, bool allowed);
 
 /* wall: milliseconds. The record's views last until the next call. */
 enum store_result store_get(struct store *s, struct bytes key, uint64_t wall, struct record *r,
@@ -55,18 +51,12 @@ enum { STORE_NAME_SIZE = 64 };
 struct lease {
   struct lock lock;
   uint64_t fence;
-  char name[STORE_NAME_SIZE]; /* of the file of its key; no NUL follows */
 };
 #define LEASE_INIT                                                                                           \
-  {                                                                                                          \
-    LOCK_INIT, 0, {                                                                                          \
-      0                                                                                                      \
-    }                                                                                                        \
-  }
+  { LOCK_INIT, 0 }
 
 /* A record that a killed process had written and not yet renamed is taken over first. */
 enum store_result store_lease(struct store *s, struct bytes key, struct lease *l, struct err *e);
-void store_release(struct store *s, struct lease *l); /* lease_close does without the store */
 void lease_close(struct lease *l);
 
 /* The put that brings the draft cannot fail for lack of space, nor for lack of a generation. */

@@ -145,18 +145,9 @@ local function resume(context, slot, state)
   return M.renew(context, slot, 1)
 end
 
--- What was reserved for the lease before is reserved still where nobody wrote since: neither somebody else, nor we what was put behind.
-local function is_reserved_still(context, slot)
-  local standing = slot.standing
-  slot.standing = 0
-  if standing == 0 or not context.store:take_back(slot.lease, slot.generation, slot.reserved_at) then return false end
-  slot.reserved, slot.generation = standing, slot.reserved_at
-  return true
-end
-
 -- What another process wrote since we last held the lease is newer than what is in memory.
 local function refresh(context, slot)
-  if slot.session and (slot.lease == no_lease or is_reserved_still(context, slot)) then return true end
+  if slot.session and slot.lease == no_lease then return true end
   local state, generation
   if not is_private(context) then state, generation = context.store:get(slot.key) end
   if type(generation) ~= "number" then generation = slot.generation or 0 end -- the store cannot be read
@@ -176,7 +167,7 @@ local function give_back(context, slot, now, wall)
   local lease = slot.lease
   if not now then now, wall = context.clock() end
   if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
-  slot.lease, slot.standing, slot.reserved, slot.used = false, slot.reserved, 0, now
+  slot.lease, slot.reserved, slot.used = false, 0, now
   release(slot, lease)
 end
 
@@ -189,7 +180,7 @@ local function slot_for(context, vin, domain)
   if not slot then
     local key = "session/" .. context.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
     slot = {
-      key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0, standing = 0,
+      key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0,
       line = tasks.line(), kept = false, holder = false, lease = false, -- there is room for what is held before it is
     }
     slots[vin] = slot
@@ -236,7 +227,7 @@ local function keep_reserved(context, slot, state, beyond)
   if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
   if not ok and context.store:shared() then return failure(kind, err.message) end
   if not ok then tell(context, slot, err.message) end
-  slot.reserved, slot.reserved_at = beyond, ok or nil
+  slot.reserved = beyond
   return true
 end
 

@@ -168,12 +168,6 @@ function File.lease(self, key)
   return lease
 end
 
-function File.take_back(self, lease, last, standing)
-  local taken, err, kind = run(self, "take_back", lease.key, last, standing)
-  if taken then lease.generation = last end -- the next is beyond what is forgotten
-  return taken, err, kind
-end
-
 function File.close(self)
   local done, err, kind = File.flush(self)
   self.records:close()

@@ -73,9 +73,6 @@ local others = {
   due = function() end, -- seconds until something is due to be written, or nil
   shared = function() return false end, -- whether machines rely on it that know nothing of each other
   findings = function() return {} end, -- what an operator must know of it: a list of { name =, ok =, message =, fix = }
-  -- (lease, last, standing): forgets what was put behind, with the generation last, under the key of a lease that is held, where the record
-  -- that it was to replace stands with its own generation: others see that one until the next put. true, or nil where it is not so
-  take_back = function() end,
 }
 
 for method, absent in pairs(others) do

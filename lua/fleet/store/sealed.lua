@@ -56,13 +56,6 @@ function Sealed.lease(self, key, ttl)
   return self.inner:lease(key, ttl)
 end
 
--- What stands is what was put through here.
-function Sealed.take_back(self, lease, last, standing)
-  local taken, err, kind = self.inner:take_back(lease, last, standing)
-  if taken then self.proved[lease.key] = true end
-  return taken, err, kind
-end
-
 -- What sealing has no part in. Counts and rate limits are no secrets.
 for _, method in ipairs { "add", "turn", "begin", "flush", "due", "shared", "findings", "close" } do
   Sealed[method] = function(self, ...) return self.inner[method](self.inner, ...) end

@@ -1,7 +1,5 @@
 #include "bind/store/held.h"
 
-#include "base/fork.h"
-
 enum { VALUE = 1, GENERATION, ENDS, MAY_WAIT }; /* places in a record that is held back */
 
 static double number_at(lua_State *L, int place) {
@@ -51,9 +49,7 @@ void held_keep(lua_State *L, struct records *r, int value, const struct held *h)
   lua_pushvalue(L, -3);
   lua_rawset(L, -3);
   lua_pop(L, 2);
-  if (r->held == 0) r->forks = fork_count();
   if (!replaces) r->held++;
-  store_park(&r->store, true);
 }
 
 void held_drop(lua_State *L, struct records *r) {
@@ -81,20 +77,6 @@ size_t held_push_keys(lua_State *L, double most) {
 uint64_t milliseconds_of(double seconds) {
   if (!(seconds > 0)) return 0;
   return seconds > (double)NUMBER_LIMIT / 1000 ? NUMBER_LIMIT : (uint64_t)(seconds * 1000);
-}
-
-enum store_result held_take_back(lua_State *L, struct records *r, uint64_t last, uint64_t standing,
-                                 struct err *e) {
-  struct held h;
-  struct record found;
-  if (r->forks != fork_count() || !held_find(L, &h)) return STORE_ABSENT;
-  lua_pop(L, 1);
-  if (h.generation != last) return STORE_ABSENT;
-  enum store_result result = store_get(&r->store, check_bytes(L, KEY), 0, &found, e);
-  if (result != STORE_DONE) return result;
-  if (found.generation != standing) return STORE_ABSENT;
-  held_drop(L, r);
-  return STORE_DONE;
 }
 
 enum store_result held_write(lua_State *L, struct records *r, double wall, struct err *e) {

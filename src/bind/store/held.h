@@ -10,8 +10,7 @@
 
 struct records {
   struct store store;
-  size_t held;    /* how many */
-  unsigned forks; /* at the oldest of them: base/fork.h */
+  size_t held; /* how many */
 };
 
 enum { RECORDS = 1, KEY = 2, USER_WARN = 1, USER_HELD = 2, USER_VALUES = 2 }; /* places */
@@ -30,12 +29,6 @@ void held_keep(lua_State *L, struct records *r, int value, const struct held *h)
 void held_drop(lua_State *L, struct records *r);
 /* Pushes a list of the keys, at most so many, and returns how many. */
 size_t held_push_keys(lua_State *L, double most);
-
-/* Forgets what is held back of this generation at KEY, where what it was to replace stands on the disk with
- * its own; STORE_ABSENT where either is not so, and where the process forked since: the other one holds the
- * same back, and may write it. */
-enum store_result held_take_back(lua_State *L, struct records *r, uint64_t last, uint64_t standing,
-                                 struct err *e);
 
 uint64_t milliseconds_of(double seconds); /* 0 for what is no time */
 /* Writes the record of the key at KEY: STORE_DONE also where none is held back. What somebody else wrote

@@ -55,9 +55,8 @@ const struct box_type lease_type = {"fleet.lease", release_lease, lease_methods,
 
 /* records:release(lease): of a lease that the caller forgets. Closed records take part, too. */
 int records_l_release(lua_State *L) {
-  struct records *r = box_any(L, RECORDS, &records_type);
-  struct lease *lease = box_check(L, 2, &lease_type);
-  if (box_is_open(L, RECORDS)) store_release(&r->store, lease);
+  box_any(L, RECORDS, &records_type);
+  lease_close(box_check(L, 2, &lease_type));
   box_spare(L, 2);
   return 0;
 }

@@ -159,21 +159,6 @@ static int l_held(lua_State *L) {
   return 1;
 }
 
-/* records:take_back(key, last, standing) -> true: what was held back with the generation last is forgotten,
- * and the record with the generation standing, which it was to replace, stays. nil: it is not held back, or
- * another one stands there. false: again; nil, err, kind */
-static int l_take_back(lua_State *L) {
-  struct err e;
-  err_clear(&e);
-  struct records *r = box_check(L, RECORDS, &records_type);
-  check_bytes(L, KEY);
-  uint64_t last = check_generation(L, 3), standing = check_generation(L, 4);
-  enum store_result result = held_take_back(L, r, last, standing, &e);
-  give_notice(L, r, RECORDS);
-  if (result == STORE_ABSENT) return 0;
-  return push_result(L, result, &e);
-}
-
 /* records:settle(key, wall): writes what is held back, unless it may wait while a lease is let go -> true;
  * false: again; nil, err, kind, true Closed records
  * hold nothing back. */
@@ -208,7 +193,6 @@ static int l_flush(lua_State *L) {
     one = held_write(L, r, wall, result == STORE_DONE ? &first : &later);
     if (one != STORE_DONE) result = one;
   }
-  if (r->held == 0) store_park(&r->store, false);
   give_notice(L, r, RECORDS);
   return push_written(L, result, &first);
 }
@@ -277,7 +261,6 @@ static const luaL_Reg records_methods[] = {{"get", l_get},
                                            {"remove", l_remove},
                                            {"hold", l_hold},
                                            {"held", l_held},
-                                           {"take_back", l_take_back},
                                            {"settle", l_settle},
                                            {"flush", l_flush},
                                            {"lease", records_l_lease},
@@ -286,33 +269,6 @@ static const luaL_Reg records_methods[] = {{"get", l_get},
                                            {"add", l_add},
                                            {"release", records_l_release},
                                            {NULL, NULL}};
-
-static int l_parked_gc(lua_State *L) {
-  struct parked **p = lua_touserdata(L, 1);
-  parked_unref(*p);
-  *p = NULL;
-  return 0;
-}
-
-/* Not a box: it belongs to the state and not to anybody who could close it. */
-static struct parked *state_parked(lua_State *L, struct err *e) {
-  static const char parked_key;
-  struct parked **p;
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &parked_key) == LUA_TNIL) {
-    p = lua_newuserdatauv(L, sizeof *p, 0);
-    *p = NULL;
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, l_parked_gc);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &parked_key);
-  }
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &parked_key);
-  p = lua_touserdata(L, -1);
-  lua_pop(L, 2);
-  if (!*p) *p = parked_new(e);
-  return *p;
-}
 
 /* core.records(directory [, warn]) -> records; nil, err, kind */
 static int l_records(lua_State *L) {
@@ -323,14 +279,13 @@ static int l_records(lua_State *L) {
   luaL_argcheck(L, size > 0 && strlen(directory) == size, 1, "a path without zero bytes expected");
   lua_settop(L, 2);
   struct crypto *c = state_crypto(L, &e);
-  struct parked *p = c ? state_parked(L, &e) : NULL;
-  if (!p) return push_failure(L, &e);
+  if (!c) return push_failure(L, &e);
   struct records *r = box_new(L, &records_type, sizeof *r, USER_VALUES);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 3, USER_WARN);
   lua_newtable(L);
   lua_setiuservalue(L, 3, USER_HELD);
-  if (!store_open(&r->store, directory, c, p, &e)) return push_failure(L, &e);
+  if (!store_open(&r->store, directory, c, &e)) return push_failure(L, &e);
   box_open(L, 3);
   give_notice(L, r, 3);
   return 1;
