@@ -28,7 +28,14 @@ end
 -- ---- data and helpers ----
 
 --- The tables as data: fresh lists of rows.
-fleet.endpoints, fleet.commands, fleet.reasons = core.endpoints, core.commands, core.reasons
+fleet.reasons = core.reasons
+for _, name in ipairs { "endpoints", "commands" } do
+  fleet[name] = function()
+    local rows = core[name]()
+    for _, row in ipairs(rows) do row.pointer = nil end -- the core's own
+    return rows
+  end
+end
 
 --- pcall of a function that may wait: where tasks of Lua 5.1 need it, see doc/manual/versions.md. Elsewhere it is pcall.
 fleet.pcall = require("fleet.util.compat").pcall

@@ -219,6 +219,21 @@ describe("an error in a task", function()
     assert.equal(1, select(2, text:gsub("lost and gone", "")))
   end)
 
+  it("that is a table is told by its text, its message or its members", function()
+    local err = require("fleet.core").err { kind = "timeout", message = "no answer" }
+    for text, failure in pairs {
+      ["mine"] = setmetatable({ a = 1 }, { __tostring = function() return "mine" end }), ["no answer"] = err,
+      ["said so"] = { message = "said so", code = 5 }, ["{ 1 = x, code = 5 }"] = { code = 5, "x" }, ["{  }"] = {}, ["nil"] = false,
+    } do
+      local printed = errors_of(function()
+        fleet.spawn(function() error(failure or nil, 0) end)
+        fleet.run(function() end)
+        garbage.collect()
+      end)
+      assert.truthy(printed:find("took its error: " .. text .. "\n", 1, true), printed)
+    end
+  end)
+
   it("that nobody waited for is told with the name that the task was given", function()
     local text = errors_of(function()
       fleet.spawn(function() error("lost and gone", 0) end):name("charge the van")
@@ -227,9 +242,12 @@ describe("an error in a task", function()
     end)
     assert.matches("^fleet: the task 'charge the van' failed, and no task:wait%(%) took its error: lost and gone\nstack traceback:\n", text)
     local task = fleet.spawn(function() end)
+    assert.is_nil(task:name())
     assert.equal("fleet.task (running)", tostring(task))
     assert.equal(task, task:name("idle"))
     assert.equal("fleet.task (idle, running)", tostring(task))
+    assert.equal("idle", task:name())
+    assert.has_error(function() task:name(nil) end)
     assert.error_matches(function() task:name(7) end, "name: a string is needed, got number")
     task:wait()
   end)
@@ -955,6 +973,43 @@ describe("a child process that goes on where its task forked", function()
     pipe:close()
     server.stop()
     assert.equal("child parent 7", text)
+  end)
+end)
+
+describe("a child process of a host that owns the loop", function()
+  it("finds its loop under the descriptor that the host watches", function()
+    local server = rude.start()
+    local pipe = io.popen(process.lua .. " -e " .. process.quote(([[
+      local fleet, fork, socket = require "fleet", require "probe_fork", require "socket"
+      local url, number, ended = %q .. "/ok", fleet.loop.fd(), false
+      local function ask()
+        local client = fleet.new { token = "t", base_url = url, timeout = 10 }
+        local _, _, kind = client:vehicle("5YJ3E1EA7KF000001"):info()
+        client:close()
+        return kind -- protocol: what this server says is no JSON
+      end
+      fleet.spawn(function()
+        assert(ask() == "protocol")
+        local status = fork()
+        if not status then
+          local first, second = ask(), ask()
+          io.write("child ", first, " ", second, " ", tostring(fleet.loop.fd() == number), " ")
+          io.flush()
+          os.exit(7)
+        end
+        io.write("parent ", status, " ", ask())
+        ended = true
+      end)
+      for _ = 1, 600 do -- a minute, where nothing happens
+        if ended then break end
+        if #socket.select({ { getfd = function() return number end } }, nil, 0.1) > 0 then fleet.loop.step() end
+      end
+      os.exit(ended and 0 or 9)
+    ]]):format(server.url)) .. " 2>&1")
+    local text = pipe:read("a")
+    pipe:close()
+    server.stop()
+    assert.equal("child protocol protocol true parent 7 protocol", text)
   end)
 end)
 

@@ -118,6 +118,60 @@ describe("a walk", function()
     assert.same({ "11", "12", "13", "21", "22", "23", "31", "32", "33" }, pairs_seen)
   end)
 
+  it("goes on by calls without arguments, to its end and no further", function()
+    local client, requests = seam.client(service(25, "pagination"))
+    local next_car, seen = client:vehicles { page_size = 10 }, {}
+    local car, record = next_car()
+    while car do
+      seen[#seen + 1] = record.vin
+      next_car(nil, nil) -- as a loop begins, which is a walk of its own
+      car, record = next_car()
+    end
+    assert.equal(25, #seen)
+    assert.equal("5YJ3E1EA7KF000025", seen[25])
+    assert.equal(3 + 25, #requests)
+    assert.is_nil(next_car())
+    assert.equal(3 + 25, #requests)
+    local view = fleet.throwing(client):vehicles { page_size = 10 }
+    assert.equal("5YJ3E1EA7KF000001", view().vin)
+    assert.equal("5YJ3E1EA7KF000002", view().vin)
+    local walk = fleet.run(function() return client:vehicles { page_size = 10 }() end)
+    assert.equal("5YJ3E1EA7KF000001", walk.vin)
+  end)
+
+  it("is no list: what takes one names the ways to walk", function()
+    local client, requests = seam.client(service(25, "pagination"))
+    for _, cars in ipairs { client:vehicles(), fleet.throwing(client):vehicles() } do
+      for name, use in pairs {
+        length = function() return #cars end, first = function() return cars[1] end,
+        ipairs = function() ipairs(cars)(cars, 0) end,
+        map = function() return fleet.map(cars, function() end) end,
+      } do
+        local skipped = name == "length" and _VERSION == "Lua 5.1" or name == "ipairs" and _VERSION == "Lua 5.1"
+        if not skipped then assert.error_matches(use, "collect%(%)", name) end
+      end
+    end
+    assert.equal(0, #requests)
+    assert.equal(25, #fleet.map(assert(client:vehicles():collect()), function() return true end))
+  end)
+
+  it("reads the numbers of a page as text: an empty next is the end", function()
+    local function page(first, next_page)
+      return '{"response":[{"id":' .. first .. ',"vin":"5YJ3E1EA7KF00000' .. first .. '"}],"pagination":{"previous":"","next":"' ..
+        next_page .. '","current":"' .. first .. '","per_page":"1","count":"2","pages":"2"},"count":1}'
+    end
+    local client, requests = seam.client { page(1, "2"), page(2, "") }
+    assert.equal(2, #assert(client:vehicles():collect()))
+    assert.equal(2, #requests)
+  end)
+
+  it("names a vehicle that has no VIN yet by its id, and passes over one without either", function()
+    local client = seam.client('{"response":[{"vin":"","id_s":"77"},{"vin":""},{"vin":"","id":78},{"vin":"5YJ3E1EA7KF000001"}]}')
+    local named = {}
+    for car in client:vehicles() do named[#named + 1] = car.vin end
+    assert.same({ "77", "78", "5YJ3E1EA7KF000001" }, named)
+  end)
+
   it("goes page by page, too", function()
     local sizes = {}
     for records in seam.client(service(5, "count")):vehicles({ page_size = 2 }):pages() do sizes[#sizes + 1] = #records end

@@ -43,7 +43,8 @@ describe("options", function()
     { "budgets", { per_day = { data = 0 / 0 } }, "'data' must be a number from 0 on" }, { "budgets", 5, "must be a table" },
     { "pacing", { command = 0 }, "'command' must be a number from 1 on" }, { "pacing", { free = 5 }, "unknown class of 'pacing'" },
     { "prices", { data = "x" }, "'data' must be a number" }, { "metrics", {}, "must be a function" }, { "audit", {}, "must be a function" },
-    { "scopes", "openid", "must be a list" }, { "scopes", { 5 }, "list of strings" },
+    { "scopes", 5, "must be a list" }, { "scopes", { 5 }, "list of strings" }, { "scopes", { "a b" }, "list of strings" },
+    { "scopes", "openid vehicle_cmd", "did you mean 'vehicle_cmds'" },
     { "hosts", { "a\nb" }, "control characters" }, { "token", "a\r\nX: y", "control characters" },
     { "token", "a\0b", "control characters" },
     { "user_agent", "x\r\ny", "control characters" }, { "client_id", "\n", "control characters" },
@@ -53,6 +54,11 @@ describe("options", function()
   for i, case in ipairs(wrong) do
     it(("refuse %d: %s"):format(i, case[1]), function() refuses(case[3], { [case[1]] = case[2] }) end)
   end
+
+  it("take scopes as a text with blanks between them, too", function()
+    local client = fleet.new { scopes = "openid vehicle_cmds" }
+    assert.same({ "openid", "vehicle_cmds" }, require("fleet.core").context(client).config.scopes)
+  end)
 
   it("never show a secret when they are refused", function()
     for _, name in ipairs { "token", "client_secret", "store_key" } do

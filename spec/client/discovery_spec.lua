@@ -152,7 +152,8 @@ end)
 
 describe("a 412", function()
   it("of any call says which region it was", function()
-    local c = fleet.new { token = "t", region = "eu", http = function() return { status = 412, headers = {}, body = "{}" } end }
+    local body = '{"error":"must be registered in the current region"}'
+    local c = fleet.new { token = "t", region = "eu", http = function() return { status = 412, headers = {}, body = body } end }
     local _, err, kind = c.user:me()
     assert.equal("unregistered", kind)
     assert.is_truthy(string.find(err.message, "(region eu, " .. base.eu .. ")", 1, true), err.message)

@@ -92,7 +92,9 @@ describe("signing in", function()
   local mistakes = {
     { { color = "red" }, "unknown option 'color'" }, { { locale = 1 }, "'locale' must be a string" },
     { { show_keypair_step = "yes" }, "must be true or false" }, { { scopes = {} }, "'scopes' is an empty list" },
-    { { scopes = 1 }, "bad option 'scopes'" },
+    { { scopes = 1 }, "bad option 'scopes'" }, { { scopes = { 1 } }, "bad option 'scopes'" },
+    { { scopes = { "openid", "vehicle_cmd" } }, "unknown scope 'vehicle_cmd', did you mean 'vehicle_cmds'" },
+    { { scopes = "openid ofline_access" }, "did you mean 'offline_access'" }, { { scopes = " " }, "'scopes' is an empty list" },
   }
   for _, mistake in ipairs(mistakes) do
     it("raises: " .. mistake[2], function()
@@ -292,6 +294,22 @@ describe("signing in", function()
     assert.equal("true", field(url, "prompt_missing_scopes"))
     assert.equal(pending.state, field(url, "state"))
     assert.error_matches(function() login.add_scopes_url(account, {}) end, "must be a list of scopes")
+  end)
+
+  it("asks for all scopes of an owner where none are named, and takes a text", function()
+    account.config.scopes = nil
+    local function asked(options) return field(login.authorize_url(account, options), "scope") end
+    assert.equal("openid offline_access user_data vehicle_device_data vehicle_location vehicle_cmds vehicle_charging_cmds " ..
+      "energy_device_data energy_cmds", asked())
+    assert.equal("openid vehicle_cmds", asked { scopes = "openid  vehicle_cmds" })
+    assert.equal("vehicle_cmds brand_new_thing", asked { scopes = { "vehicle_cmds", "brand_new_thing" } })
+  end)
+
+  it("asks for openid with offline_access, without which no refresh token comes", function()
+    local function asked(scopes) return field(login.authorize_url(account, { scopes = scopes }), "scope") end
+    assert.equal("openid offline_access user_data", asked { "offline_access", "user_data" })
+    assert.equal("offline_access openid", asked "offline_access openid")
+    assert.equal("user_data", asked "user_data")
   end)
 
   it("gives the address for pairing, with and without a car", function()

@@ -668,6 +668,43 @@ describe("tokens", function()
     assert.error_matches(function() tokens.partner_login(account, { scopes = 1 }) end, "bad option 'scopes'")
   end)
 
+  it("removes the tokens of the account: of all kinds, or of one", function()
+    assert(tokens.partner_login(account))
+    assert.is_true(tokens.logout(account, { auth = "partner" }))
+    assert.is_nil(stored "partner")
+    assert.is_table(stored "user")
+    assert.equal("a1", tokens.access(account, "user"))
+    assert.is_true(tokens.logout(account))
+    assert.is_nil(stored "user")
+    for _, one in ipairs { account, again() } do
+      local _, err, kind = tokens.access(one, "user")
+      assert.equal("auth not_sent", kind .. " " .. err.outcome)
+    end
+    assert.is_true(tokens.logout(account))
+    assert.error_matches(function() tokens.logout(account, { auth = "owner" }) end, "auth")
+    assert.error_matches(function() tokens.logout(account, { all = true }) end, "unknown option 'all'")
+  end)
+
+  it("keeps them where the store cannot remove them", function()
+    account.store = broken { delete = store_failure }
+    local _, _, kind = tokens.logout(account)
+    assert.equal("store", kind)
+    assert.equal("a1", tokens.access(account, "user"))
+  end)
+
+  it("says which scopes are asked for and which were granted", function()
+    local found = assert(tokens.scopes(account))
+    assert.equal("openid", found.asked[1])
+    assert.is_nil(found.granted)
+    local text = stored()
+    text.scope, text.scopes = "openid vehicle_cmds", nil
+    text.access_token = accounts.jwt { scp = { "openid", "offline_access" } }
+    assert(store:put("token/home/user", core.json_encode(text), { durable = true }))
+    found = assert(tokens.scopes(again { scopes = { "openid", "vehicle_location" } }))
+    assert.same({ "openid", "vehicle_location" }, found.asked)
+    assert.same({ "vehicle_location" }, found.missing)
+  end)
+
   it("uses a ready token for everything and renews it never", function()
     local ready = again { token = "ready" }
     for _, slot in ipairs { "user", "partner", "business" } do

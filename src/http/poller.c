@@ -3,6 +3,7 @@
 #include "base/fork.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <sys/epoll.h>
@@ -133,6 +134,15 @@ int poller_wait(struct poller *p, struct poller_event *events, int capacity, dou
 
 bool poller_forked(const struct poller *p) {
   return p->generation != fork_generation();
+}
+
+bool poller_take_number(struct poller *p, struct poller *from) {
+  int number = from->fd;
+  if (number < 0 || dup3(p->fd, number, O_CLOEXEC) != number) return false;
+  close(p->fd);
+  p->fd = number;
+  from->fd = -1;
+  return true;
 }
 
 static void close_one(int *fd) {

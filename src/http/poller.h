@@ -42,6 +42,9 @@ void poller_arm(struct poller *p, double seconds);
  * 0 events. */
 int poller_wait(struct poller *p, struct poller_event *events, int capacity, double seconds);
 bool poller_forked(const struct poller *p);
+/* In a forked child: the descriptor of a poller of the parent becomes that of this one, whose number a host
+ * watches. False: both stay as they are. */
+bool poller_take_number(struct poller *p, struct poller *from);
 void poller_close(struct poller *p); /* idempotent; in a forked child it closes the child's copies only */
 
 double poller_now(void); /* CLOCK_MONOTONIC, seconds */

@@ -313,10 +313,12 @@ end
 
 --- In a forked child: an engine of its own; what the parent waits for is forgotten.
 function M.reopen()
-  engine, queue_first, queue_last, exported = nil, nil, nil, false
+  local parents = engine
+  engine, queue_first, queue_last = nil, nil, nil
   asleep, entered = false, false
   M.generation = M.generation + 1
   open()
+  exported = exported and engine:take_number(parents) -- a host goes on waiting on the descriptor that it knows
 end
 
 return M

@@ -11,6 +11,10 @@ local map_options = { "concurrency", "progress", "skip", "longest_pause" }
 local default_longest_pause = 300
 
 local function check(list, fn, options)
+  local mt = type(list) == "table" and getmetatable(list)
+  if type(mt) == "table" and (mt.__name == "fleet.pages" or mt.__name == "fleet.throwing") then
+    errors.usage("map: a list is needed, and records come page by page: pass list:collect(), or gather what `for … in list do` gives")
+  end
   if type(list) ~= "table" then errors.usage("map: a list is needed, got " .. type(list)) end
   if type(fn) ~= "function" then errors.usage("map: a function is needed, got " .. type(fn)) end
   check_options.names("map", "option", options, map_options)

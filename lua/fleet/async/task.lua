@@ -117,6 +117,17 @@ local function name_of(task)
   return "of the function at " .. info.short_src .. ":" .. info.linedefined
 end
 
+-- A table that is raised without a text of its own: its message, else its members.
+local function described(failure)
+  local mt = type(failure) == "table" and getmetatable(failure)
+  if type(failure) ~= "table" or type(mt) == "table" and mt.__tostring then return tostring(failure) end
+  if type(failure.message) == "string" then return failure.message end
+  local parts = {}
+  for name, value in pairs(failure) do parts[#parts + 1] = tostring(name) .. " = " .. tostring(value) end
+  table.sort(parts)
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
 -- Reported when the task is forgotten. The finaliser hangs on a table of its own, made when it is needed: one that is given
 -- to an older object makes Lua walk through all that were made since.
 local report_mt = {}
@@ -124,7 +135,7 @@ function report_mt.__gc(report)
   if report.seen then return end
   report.seen = true
   local text = "fleet: the task %s failed, and no task:wait() took its error: %s\n%s\n"
-  io.stderr:write(string.format(text, report.name, tostring(report.failure), report.traceback))
+  io.stderr:write(string.format(text, report.name, described(report.failure), report.traceback))
 end
 
 local function was_cancelled(task)
@@ -220,8 +231,11 @@ function M.spawn(fn, ...)
   return task
 end
 
---- Gives the task a name, which its error and tostring say in place of where its function stands. Returns the task.
-function task_methods:name(label)
+--- Gives the task a name, which its error and tostring say in place of where its function stands. Returns the task; without
+--- a name, the name that it has, or nil.
+function task_methods:name(...)
+  if select("#", ...) == 0 then return self.label end
+  local label = ...
   if type(label) ~= "string" then errors.usage("name: a string is needed, got %s", type(label)) end
   self.label = label
   return self

@@ -32,7 +32,20 @@ local function following_page(following, in_for)
 end
 
 local methods = {}
-local mt = { __name = "fleet.pages", __index = methods }
+local mt = { __name = "fleet.pages" }
+
+-- What is no list is walked in one of two ways; what takes a list would see an empty one.
+local function no_list(self, what)
+  errors.usage("%s: %s: the records come page by page: use `for … in list do`, or list:collect() for a list of them",
+    self.row.method, what)
+end
+
+function mt.__index(self, name)
+  if type(name) == "number" then no_list(self, "an iterable has no elements by number") end
+  return methods[name]
+end
+function mt.__len(self) no_list(self, "an iterable has no length") end
+
 function mt.__tostring(self)
   return "fleet.pages (" .. self.row.name .. ")"
 end
@@ -56,22 +69,40 @@ function methods:collect()
   end
 end
 
---- Generic for over all records of all pages; raises err. Each loop is a walk of its own from the first page, found again by what it
---- gave last, so that loops over one list may stand inside each other.
-function mt.__call(self, _, control)
-  local state = control ~= nil and self.walks[control] or { walk = walk(self.row, self.handle, self.plan()), i = 0, records = {} }
-  if control ~= nil then self.walks[control] = nil end
-  local first, second
-  repeat
-    while state.i >= #state.records do
-      state.records, state.i = following_page(state.walk, true), 0
-      if not state.records then return nil end
+local function new_state(self)
+  return { walk = walk(self.row, self.handle, self.plan()), i = 0, records = {} }
+end
+
+-- The next record, as `each` gives it; what it leaves out is passed over.
+local function step(self, state, in_for)
+  while state.records do
+    while state.i < #state.records do
+      state.i = state.i + 1
+      local first, second = self.each(state.records[state.i])
+      if first ~= nil then return first, second end
     end
-    state.i = state.i + 1
-    first, second = self.each(state.records[state.i])
-  until first ~= nil
-  self.walks[first] = state
-  return first, second
+    state.records, state.i = following_page(state.walk, in_for), 0
+  end
+  return nil
+end
+
+-- A walk is found again by what it gave last, so that loops over one list may stand inside each other.
+local function continue(self, state, first, ...)
+  if first ~= nil then self.walks[first] = state end
+  return first, ...
+end
+
+--- Generic for over all records of all pages; raises err. Each loop is a walk of its own from the first page. A call
+--- without arguments goes on with one walk of its own, nil at its end.
+function mt.__call(self, ...)
+  if select("#", ...) == 0 then -- a generic for gives its state and its control
+    self.own = self.own or new_state(self)
+    return step(self, self.own, false)
+  end
+  local _, control = ...
+  local state = control ~= nil and self.walks[control] or new_state(self)
+  if control ~= nil then self.walks[control] = nil end
+  return continue(self, state, step(self, state, true))
 end
 
 --- An iterable over a paged row. plan() makes a fresh request, each(record) gives what a loop sees, nil for a record to leave out.
@@ -79,6 +110,7 @@ function M.new(row, handle, plan, each)
   plan() -- the caller's mistakes raise here, not in the middle of a loop
   return setmetatable({
     row = row, handle = handle, plan = plan, each = each or function(record) return record end,
+    own = false, -- the walk of calls without arguments
     walks = setmetatable({}, { __mode = "k" }), -- last record of a walk -> the walk
   }, mt)
 end

@@ -3,6 +3,8 @@
 local core = require "fleet.core"
 local limits = require "fleet.budget.limits"
 local prices = require "fleet.budget.prices"
+local scopes = require "fleet.oauth.scopes"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -18,6 +20,9 @@ local config_mt = { __index = core.option_defaults() }
 --- Checks and completes the options. Raises for a wrong one, naming it. Returns config, vendor, addresses
 --- { base_url, auth_url, token_url, unix_path, audience, proxy_url, proxy_unix_path }.
 function M.read(options)
+  if type(options) == "table" and options.scopes ~= nil then
+    options = tables.copy(options, { scopes = scopes.list("fleet.new", options.scopes) })
+  end
   local config = setmetatable(core.check_options(options), config_mt)
   for name, check in pairs(members) do
     if config[name] ~= nil then check(config[name]) end

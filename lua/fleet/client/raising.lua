@@ -36,10 +36,16 @@ function mt.__index(view, name)
 end
 
 -- A walk over pages: the cars that a loop sees are views, too. The walk knows its own cars, not the views of them.
-function mt.__call(view, state, control)
+function mt.__call(view, ...)
   local object = inside[view]
   if type(object) ~= "table" then errors.usage("attempt to call a " .. tostring(view)) end
+  if select("#", ...) == 0 then return pass(object()) end
+  local state, control = ...
   return pass(object(state, inside[control] or control))
+end
+
+function mt.__len(view)
+  return #inside[view]
 end
 
 function mt.__eq(a, b)

@@ -4,8 +4,11 @@
 -- the claim of the id_token before the pair is kept; an issuer, where one is named, must be ours.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local endpoint = require "fleet.oauth.token_endpoint"
 local region = require "fleet.region"
+local scopes = require "fleet.oauth.scopes"
+local tables = require "fleet.util.tables"
 local tokens = require "fleet.oauth.tokens"
 
 local M = {}
@@ -18,18 +21,25 @@ local function state_key(state)
   return "state/" .. state
 end
 
---- The address that a person opens to sign in, and what `authorize` needs when they come back: a table of
---- strings, secret. options: scopes (list; default: those of fleet.new), locale, prompt, login_hint, nonce
---- (texts; a nonce is made for openid), and for third-party apps prompt_missing_scopes,
---- require_requested_scopes, show_keypair_step (booleans). Returns url, pending, or nil, err, kind when the
---- store cannot keep the state.
-function M.authorize_url(context, options)
-  local address, pending, kind = core.authorize_address(options or {}, context.config, context.auth_url .. context.vendor.authorize_path)
+-- wanted: list of scopes.
+local function address_for(context, name, options, wanted)
+  options = tables.copy(options, { scopes = table.concat(wanted, " ") })
+  local page = context.auth_url .. context.vendor.authorize_path
+  local address, pending, kind = core.authorize_address(options, context.config, page, name)
   if not address then return nil, pending, kind end
   local kept, err
   kept, err, kind = context.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })
   if not kept then return nil, err, kind end
   return address, pending
+end
+
+--- The address that a person opens to sign in, and what `authorize` needs when they come back: a table of
+--- strings, secret. options: scopes (list or text; default: those of fleet.new, else all of an owner; openid is added to
+--- offline_access), locale, prompt, login_hint, nonce (texts; a nonce is made for openid), and for third-party apps prompt_missing_scopes,
+--- require_requested_scopes, show_keypair_step (booleans). Returns url, pending, or nil, err, kind when the
+--- store cannot keep the state.
+function M.authorize_url(context, options)
+  return address_for(context, "authorize_url", options, scopes.wanted("authorize_url", options and options.scopes, context.config))
 end
 
 -- ---- what comes back ----
@@ -78,10 +88,13 @@ function M.consent_url(context, options)
   return core.consent_address(context.auth_url .. context.vendor.consent_path, context.config.client_id, options and options.back_url)
 end
 
---- An authorize address that asks for further scopes, besides those of fleet.new. options: scopes, a list.
---- Returns url, pending as authorize_url does.
+--- An authorize address that asks for further scopes, besides those that authorize_url asks for. options: scopes, a list or
+--- text, and the other options of authorize_url. Returns url, pending as authorize_url does.
 function M.add_scopes_url(context, options)
-  return M.authorize_url(context, core.more_scopes(options, context.config))
+  local more = scopes.list("add_scopes_url", options and options.scopes)
+  if not more or #more == 0 then errors.usage "add_scopes_url: 'scopes' must be a list of scopes to add" end
+  return address_for(context, "add_scopes_url", tables.copy(options, { prompt_missing_scopes = true }),
+    scopes.wanted("add_scopes_url", nil, context.config, more))
 end
 
 --- The address that a person opens on the phone to pair the application's key with a car.

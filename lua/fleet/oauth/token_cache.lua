@@ -205,6 +205,15 @@ function Slot.newest(slot, fresh)
   return token and slot:learn(token)
 end
 
+--- Removes the token from the store and forgets it. Returns true, or nil, err, kind.
+function Slot.remove(slot)
+  local done, err, kind = ask_store(slot, "delete")
+  if not done and kind and kind ~= "not_found" then return nil, err, kind end
+  slot:forget()
+  slot.known, slot.unsaved, slot.refused, slot.tried = false, false, false, false
+  return true
+end
+
 --- Offers the store once more what it refused. Returns true when nothing is left unsaved, else nil, err, kind.
 function M.save(context)
   local left

@@ -9,6 +9,7 @@ local errors = require "fleet.util.errors"
 local cache = require "fleet.oauth.token_cache"
 local endpoint = require "fleet.oauth.token_endpoint"
 local need = core.token_need
+local scopes = require "fleet.oauth.scopes"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local exchange_under_lease = require "fleet.oauth.exchange"
@@ -144,13 +145,20 @@ end
 
 --- A partner token by client credentials. options: scopes, a list (default: what the application has).
 function M.partner_login(context, options)
-  return signed_in(context, "partner", { kind = "partner", scope = core.scope_text(options and options.scopes, "scopes") })
+  local list = scopes.list("partner_login", options and options.scopes)
+  return signed_in(context, "partner", { kind = "partner", scope = list and #list > 0 and table.concat(list, " ") or nil })
 end
 
 --- A business token. options: auth_code, from the vendor's business consent; scopes, a list (default:
 --- config.scopes). The code is not kept: when the token has ended, after hours, the business hands out another.
 function M.business_login(context, options)
-  return signed_in(context, "business", core.business_grant(options or {}, context.config))
+  options = options or {}
+  if type(options.auth_code) ~= "string" or options.auth_code == "" then
+    errors.usage "business_login: bad option 'auth_code': the code of the business's consent is needed"
+  end
+  local list = scopes.list("business_login", options.scopes) or context.config.scopes or {}
+  if #list == 0 then errors.usage "business_login: bad option 'scopes': a business token needs them" end
+  return signed_in(context, "business", { kind = "business", auth_code = options.auth_code, scope = table.concat(list, " ") })
 end
 
 --- A user's pair for the code of a callback: lua/fleet/oauth/authorize.lua. given: code, redirect_uri, code_verifier, nonce.
@@ -172,6 +180,39 @@ function M.keep_alive(context)
     end
   end
   return done
+end
+
+local function logout_kinds(options)
+  check_options.names("logout", "option", options, { "auth" })
+  local kind = options and options.auth
+  if kind == nil then return cache.kinds end
+  for _, known in ipairs(cache.kinds) do
+    if kind == known then return { kind } end
+  end
+  errors.unknown_choice("logout", "auth", kind, cache.kinds)
+end
+
+--- Removes the account's tokens from the store and from memory. options: auth, "user", "partner" or "business", default all.
+--- The vendor still knows what the person granted: consent_url withdraws that. Returns true, or nil, err, kind.
+function M.logout(context, options)
+  for _, token_kind in ipairs(logout_kinds(options)) do
+    local flight = context.tokens.flights[token_kind]
+    if flight then pcall(flight.wait, flight) end -- or it would store a new pair behind us
+    local done, err, kind = cache.slot(context, token_kind):remove()
+    if not done then return nil, err, kind end
+  end
+  return true
+end
+
+--- What scopes authorize_url asks for by default, and what the user's token was granted: { asked = list, granted = list,
+--- missing = list }; granted and missing are absent where there is no token, or it does not tell. nil, err, kind when the store
+--- cannot be read.
+function M.scopes(context)
+  local info, err, kind = M.info(context)
+  if not info then return nil, err, kind end
+  local asked, granted = scopes.wanted("scopes", nil, context.config), info.user and info.user.scopes
+  if granted and #granted == 0 then granted = nil end
+  return { asked = asked, granted = granted, missing = granted and scopes.missing(asked, granted) }
 end
 
 --- Waits for the exchanges that are under way, whoever began them, and offers the store what it refused: before a process

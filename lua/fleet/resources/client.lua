@@ -24,7 +24,7 @@ end
 local function id_of(record)
   if type(record) ~= "table" then return nil, "it is no object" end
   local id = record.vin
-  if id ~= nil and id ~= core.null then
+  if id ~= nil and id ~= core.null and id ~= "" then -- a vehicle in delivery may have an empty one
     if core.is_vin(id) then return id end
     return nil, "its 'vin' is none: " .. core.json_encode(id)
   end
@@ -89,6 +89,8 @@ end
 for module, names in pairs(of_context) do
   for _, name in ipairs(names) do M.methods[name] = with_context(module, name) end
 end
+M.methods.logout = with_context("fleet.oauth.tokens", "logout")
+M.methods.scopes = with_context("fleet.oauth.tokens", "scopes")
 M.methods.token_info = with_context("fleet.oauth.tokens", "info")
 M.methods.discover_region = with_context("fleet.client.discovery", "discover")
 M.methods.cost = on_demand.call("fleet.resources.cost", "report")

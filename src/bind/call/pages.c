@@ -127,7 +127,8 @@ static lua_Integer push_new_records(lua_State *L, const struct row *row, int rec
 static bool is_last(lua_State *L, int page, bool is_short) {
   if (lua_getfield(L, page, "pagination") == LUA_TNIL) return is_short;
   bool numbered = lua_getfield(L, -1, "current") != LUA_TNIL;
-  return numbered && lua_getfield(L, -2, "next") == LUA_TNIL;
+  int next = lua_getfield(L, -2, "next");
+  return numbered && (next == LUA_TNIL || (next == LUA_TSTRING && !lua_rawlen(L, -1)));
 }
 
 /* core.take_page(row, walk, { records =, length =, pagination = }) -> a list of its records that are new to

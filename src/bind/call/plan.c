@@ -138,10 +138,12 @@ static int l_row_options(lua_State *L) {
   return 1;
 }
 
-/* Whether an empty table stands in the place of the parameters that a row has not, and something behind it.
- */
+/* Whether nil or an empty table stands in the place of the parameters that a row has not, and something
+ * behind it. */
 static bool stands_for_none(const struct plan *p, int index) {
-  if (index + 1 >= p->box || !lua_istable(p->L, index + 1) || !lua_istable(p->L, index)) return false;
+  if (index + 1 >= p->box || !lua_istable(p->L, index + 1)) return false;
+  if (lua_isnil(p->L, index)) return true;
+  if (!lua_istable(p->L, index)) return false;
   lua_pushnil(p->L);
   if (!lua_next(p->L, index)) return true;
   lua_pop(p->L, 2);

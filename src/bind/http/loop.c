@@ -134,6 +134,15 @@ static int l_alone(lua_State *L) {
   return 2;
 }
 
+/* loop:take_number(loop of the parent), in a forked child: see poller.h */
+static int l_take_number(lua_State *L) {
+  struct loop *l = check_loop(L), *from = box_check(L, 2, &loop_type);
+  luaL_argcheck(L, poller_forked(&from->shared->poller), 2, "it is not a parent's");
+  l->exported = poller_take_number(&l->shared->poller, &from->shared->poller);
+  lua_pushboolean(L, l->exported);
+  return 1;
+}
+
 /* loop:fd(): the one descriptor; from now on its timer is kept armed by loop:arm(). */
 static int l_fd(lua_State *L) {
   struct loop *l = check_loop(L);
@@ -182,6 +191,7 @@ static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"alone", l_alone},
                                         {"ready", loop_l_ready},
                                         {"fd", l_fd},
+                                        {"take_number", l_take_number},
                                         {"timeout", l_timeout},
                                         {"watch", loop_l_watch},
                                         {"unwatch", loop_l_unwatch},

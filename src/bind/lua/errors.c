@@ -16,6 +16,15 @@ static int l_err_tostring(lua_State *L) {
   return 1;
 }
 
+/* text .. err, err .. text */
+static int l_err_concat(lua_State *L) {
+  lua_settop(L, 2);
+  luaL_tolstring(L, 1, NULL);
+  luaL_tolstring(L, 2, NULL);
+  lua_concat(L, 2);
+  return 1;
+}
+
 /* err.help: where cause and cure of its kind stand. */
 static int l_err_index(lua_State *L) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
@@ -30,6 +39,8 @@ static void push_err_metatable(lua_State *L) {
   if (!luaL_newmetatable(L, "fleet.err")) return;
   lua_pushcfunction(L, l_err_tostring);
   lua_setfield(L, -2, "__tostring");
+  lua_pushcfunction(L, l_err_concat);
+  lua_setfield(L, -2, "__concat");
   lua_pushcfunction(L, l_err_index);
   lua_setfield(L, -2, "__index");
 }

@@ -24,7 +24,7 @@ static struct pending *new_pending(lua_State *L) {
 
 /* ---- addresses ---- */
 
-enum { OPTIONS = 1, CONFIG, PAGE, SCOPES, PENDING }; /* places on the stack */
+enum { OPTIONS = 1, CONFIG, PAGE, CALL, SCOPES, PENDING }; /* places on the stack */
 
 static struct bytes choice_member(lua_State *L, const char *name) {
   lua_getfield(L, OPTIONS, name);
@@ -48,32 +48,23 @@ static struct authorize read_authorize(lua_State *L) {
   };
 }
 
-static void push_scopes(lua_State *L) {
-  if (lua_getfield(L, OPTIONS, "scopes") == LUA_TNIL) {
-    lua_pop(L, 1);
-    push_usual_scopes(L, CONFIG);
-  }
-  push_scope_text(L, -1, "scopes");
-  lua_remove(L, -2);
-  if (lua_isnil(L, -1)) usage_error(L, "authorize_url: 'scopes' is an empty list");
-}
-
 static bool has_secret(lua_State *L) {
   bool given = lua_getfield(L, CONFIG, "client_secret") != LUA_TNIL;
   lua_pop(L, 1);
   return given;
 }
 
-/* core.authorize_address(options, config, page) -> address, { state, redirect_uri, nonce, code_verifier };
- * raises for a wrong option */
+/* core.authorize_address(options, config, page, name of the call) -> address, { state, redirect_uri, nonce,
+ * code_verifier }; raises for a wrong option */
 static int l_authorize_address(lua_State *L) {
   struct err e;
   err_clear(&e);
   luaL_checktype(L, OPTIONS, LUA_TTABLE);
   luaL_checktype(L, CONFIG, LUA_TTABLE);
-  lua_settop(L, PAGE);
+  luaL_checkstring(L, CALL);
+  lua_settop(L, CALL);
   check_authorize(L);
-  push_scopes(L);
+  lua_getfield(L, OPTIONS, "scopes");
   struct pending *p = new_pending(L);
   struct buf *address = push_scratch(L);
   struct authorize a = read_authorize(L);

@@ -1,9 +1,9 @@
 /* The options of a sign-in's address, checked before anything is drawn. */
 #include "bind/oauth/oauth.h"
 
-enum { OPTIONS = 1, CONFIG, PAGE, NAME, VALUE }; /* places on the stack */
+enum { OPTIONS = 1, CONFIG, PAGE, CALL, NAME, VALUE }; /* places on the stack */
 
-enum { SCOPES, TEXT, CHOICE /* of third-party apps only */ };
+enum { TEXT, CHOICE /* of third-party apps only */ };
 
 static const struct {
   const char *name;
@@ -14,7 +14,7 @@ static const struct {
             {"prompt", TEXT},
             {"prompt_missing_scopes", CHOICE},
             {"require_requested_scopes", CHOICE},
-            {"scopes", SCOPES},
+            {"scopes", TEXT},
             {"show_keypair_step", CHOICE}};
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -24,7 +24,7 @@ static int unknown(lua_State *L) {
   for (size_t i = 0; i < ROWS; i++) names[i] = rows[i].name;
   struct buf *sentence = push_scratch(L);
   unknown_sentence(sentence, "option", luaL_tolstring(L, NAME, NULL), names, ROWS);
-  return usage_error(L, "authorize_url: %s", buf_text(sentence));
+  return usage_error(L, "%s: %s", lua_tostring(L, CALL), buf_text(sentence));
 }
 
 static void check_one(lua_State *L, bool open_source) {
@@ -36,13 +36,12 @@ static void check_one(lua_State *L, bool open_source) {
     return;
   }
   if (rows[i].kind == CHOICE && open_source)
-    usage_error(
-        L, "authorize_url: '%s' is for third-party apps; an open-source app has none (set client_secret)",
-        rows[i].name);
+    usage_error(L, "%s: '%s' is for third-party apps; an open-source app has none (set client_secret)",
+                lua_tostring(L, CALL), rows[i].name);
   if (rows[i].kind == CHOICE && !lua_isboolean(L, VALUE))
-    usage_error(L, "authorize_url: '%s' must be true or false", rows[i].name);
+    usage_error(L, "%s: '%s' must be true or false", lua_tostring(L, CALL), rows[i].name);
   if (rows[i].kind == TEXT && lua_type(L, VALUE) != LUA_TSTRING)
-    usage_error(L, "authorize_url: '%s' must be a string", rows[i].name);
+    usage_error(L, "%s: '%s' must be a string", lua_tostring(L, CALL), rows[i].name);
 }
 
 static bool has(lua_State *L, const char *name) {
@@ -57,5 +56,5 @@ void check_authorize(lua_State *L) {
   bool open_source = !has(L, "client_secret");
   for (lua_pushnil(L); lua_next(L, OPTIONS); lua_settop(L, NAME)) check_one(L, open_source);
   for (int i = 0; i < 2; i++)
-    if (!has(L, needed[i])) usage_error(L, "authorize_url: set %s in fleet.new", needed[i]);
+    if (!has(L, needed[i])) usage_error(L, "%s: set %s in fleet.new", lua_tostring(L, CALL), needed[i]);
 }

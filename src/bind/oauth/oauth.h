@@ -13,18 +13,12 @@ const struct token *check_token(lua_State *L, int index);
 /* A member that is a fleet.oauth_token; NULL: nil or false. */
 const struct token *token_member(lua_State *L, int index, const char *name);
 
-/* Pushes the scopes of the list or text at index as a text, or nil for none; raises for anything else. */
-void push_scope_text(lua_State *L, int index, const char *name);
-/* Pushes what is asked for where a caller names no scopes. */
-void push_usual_scopes(lua_State *L, int config);
-
 /* Raises for a wrong option of a sign-in's address, and for what the configuration lacks. On the stack are
- * the two tables and the address of the page. */
+ * the two tables, the address of the page and the name of the call. */
 void check_authorize(lua_State *L);
 
 void open_authorize(lua_State *L);
 void open_grant(lua_State *L);
-void open_scopes(lua_State *L);
 void open_token(lua_State *L);
 void open_region(lua_State *L);
 void open_token_need(lua_State *L);

@@ -134,7 +134,7 @@ static bool keep_record(lua_State *L) {
   push_member(L, record, bytes_of("id_s"));
   if (!lua_toboolean(L, vin) || !lua_toboolean(L, vin + 1)) return false;
   for (int key = vin; key <= id; key += id - vin) {
-    if (!lua_toboolean(L, key)) continue;
+    if (lua_type(L, key) != LUA_TSTRING || !lua_rawlen(L, key)) continue;
     lua_pushvalue(L, key), lua_pushvalue(L, record);
     lua_settable(L, record - 1);
   }
