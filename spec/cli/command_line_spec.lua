@@ -366,7 +366,8 @@ end)
 describe("failures", function()
   local cases = {
     { 401, "", "auth" }, { 403, '{"error":"missing scopes"}', "scope" }, { 404, "", "not_found" }, { 429, "", "rate_limited" },
-    { 408, '{"error":"vehicle is offline or asleep"}', "asleep" }, { 412, "", "unregistered" }, { 500, "", "service" },
+    { 408, '{"error":"vehicle is offline or asleep"}', "asleep" }, { 412, "", "unsupported" },
+    { 412, '{"error":"must be registered in the current region"}', "unregistered" }, { 500, "", "service" },
     { 200, "<html>", "protocol" },
   }
   local exits = {}

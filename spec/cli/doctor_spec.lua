@@ -1,5 +1,6 @@
 -- `fleet doctor`, `pair`, `jws`, `region`: what they look at and what they say. The service is a function.
 
+local unregistered = '{"error":"Account 1 must be registered in the current region"}'
 local cli = require "spec.support.harness.cli"
 local core = require "fleet.core"
 local fleet = require "fleet"
@@ -252,7 +253,7 @@ describe("the doctor", function()
     { "the clock is behind", "clock", nil, "set the clock", changes = { ["/status$"] = { headers = { Date = http_date(4e9) } } } },
     { "the clock is ahead", "clock", nil, "set the clock", changes = { ["/status$"] = { headers = { Date = http_date(1e9) } } } },
     { "the application is not registered in the account's region", "account", nil, "fleet setup",
-      changes = { ["/users/region$"] = { status = 412, body = "{}" } } },
+      changes = { ["/users/region$"] = { status = 412, body = unregistered } } },
     { "a scope is missing for the account's region", "account", nil, "fleet login %-%-prompt%-missing%-scopes %-%-scopes %S+,user_data",
       changes = { ["/users/region$"] = { status = 403, body = '{"error":"Unauthorized missing scopes"}' } } },
     { "the account lives elsewhere", "account", nil, "discover", changes = { ["/users/region$"] = { status = 421, body = "{}" } } },
@@ -458,7 +459,7 @@ describe("region --discover", function()
     local asked = {}
     local result = cli.run({ "region", "--discover", "--json" }, { env = { FLEET_TOKEN = "t" }, http = function(request)
       asked[#asked + 1] = string.match(request.url, "^https://[^/]+")
-      if #asked == 1 then return { status = 412, headers = {}, body = "{}" } end
+      if #asked == 1 then return { status = 412, headers = {}, body = unregistered } end
       return { status = 200, headers = {}, body = '{"response":{"region":"eu","fleet_api_base_url":"' .. asked[2] .. '"}}' }
     end })
     assert.same({ region = "eu", base_url = asked[2] }, result.json)

@@ -39,11 +39,11 @@ const struct status status_rows[] = {
     {408, "offline", NULL, KIND_offline, REFUSED, TRAIT_NONE, NO_COVERAGE},
     {408, "vehicle unavailable", NULL, KIND_timeout, UNKNOWN, TRAIT_BY_STATE, NULL},
     {408, NULL, NULL, KIND_timeout, UNKNOWN, TRAIT_NONE, NULL},
+    {412, "must be called through", NULL, KIND_unsupported, REFUSED, TRAIT_NONE, SIGNED_ONLY},
     {412, "must be registered", NULL, KIND_unregistered, REFUSED, TRAIT_NONE,
      "register the application in this region first"},
     {412, "allowed origin", NULL, KIND_invalid, REFUSED, TRAIT_NONE,
      "the domain must be under an allowed origin of the application at the vendor's developer portal"},
-    {412, "must be called through", NULL, KIND_unsupported, REFUSED, TRAIT_NONE, SIGNED_ONLY},
     {412, "telemetry", NULL, KIND_unsupported, REFUSED, TRAIT_NONE, SIGNED_ONLY},
     {412, NULL, NULL, KIND_unsupported, REFUSED, TRAIT_NONE,
      "a condition of the service is not met; a command, or a telemetry configuration, may be taken signed "
