@@ -77,7 +77,7 @@ static void judge_fault(struct verdict *v) {
 
 static void judge_reason(struct verdict *v, struct bytes words) {
   const struct reason *reason = reason_in(words);
-  if (!reason || !reason->kind || strcmp(reason->where, "vehicle") != 0) return;
+  if (!reason || !reason->kind || !strstr(reason->where, "vehicle")) return;
   v->reason = reason;
   v->kind = reason->kind;
   v->outcome = reason->outcome;
