@@ -236,6 +236,11 @@ function client:vehicle(vin) end
 ---@return fleet.site
 function client:energy_site(id) end
 
+---The energy sites of the account, by one free call: for site, record in client:energy_sites() do.
+---@param options? fleet.options
+---@return fleet.pages
+function client:energy_sites(options) end
+
 ---Any row's call by its name; path arguments stand in args.
 ---@param name string
 ---@param args? table

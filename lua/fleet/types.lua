@@ -363,8 +363,10 @@ function site:backup(params, options) end
 ---@class fleet.params.backup_history
 ---@field start_date? string|number begin of the range, included
 ---@field end_date? string|number end of the range, excluded
----@field period? "day"|"week"|"month"|"year"|"lifetime" what one entry covers
+---@field period? "day"|"week"|"month"|"year"|"lifetime" how far the reply reaches: its entries are shorter
 ---@field time_zone? string IANA name, such as Europe/Berlin
+---@field day? string a local date in place of the range
+---@field split? integer a longer range of local dates is read in pieces of so many days and joined; days; 1 to 366
 
 ---Times without grid; durations in seconds.
 ---@param params? fleet.params.backup_history
@@ -377,12 +379,12 @@ function site:backup_history(params, options) end
 ---@class fleet.params.energy_history
 ---@field start_date? string|number begin of the range, included
 ---@field end_date? string|number end of the range, excluded
----@field period? "day"|"week"|"month"|"year"|"lifetime" what one entry covers
+---@field period? "day"|"week"|"month"|"year"|"lifetime" how far the reply reaches: its entries are shorter
 ---@field time_zone? string IANA name, such as Europe/Berlin
 ---@field day? string a local date in place of the range
 ---@field split? integer a longer range of local dates is read in pieces of so many days and joined; days; 1 to 366
 
----Energy by source and use, in Wh, one entry per period.
+---Energy by source and use, in Wh.
 ---@param params? fleet.params.energy_history
 ---@param options? fleet.call_options
 ---@return table? result
@@ -394,6 +396,8 @@ function site:energy_history(params, options) end
 ---@field start_date? string|number begin of the range, included
 ---@field end_date? string|number end of the range, excluded
 ---@field time_zone? string IANA name, such as Europe/Berlin
+---@field day? string a local date in place of the range
+---@field split? integer a longer range of local dates is read in pieces of so many days and joined; days; 1 to 366
 
 ---Charging at the wall connectors; energy in Wh.
 ---@param params? fleet.params.charge_history
@@ -434,7 +438,7 @@ function site:live_status(options) end
 function site:off_grid_vehicle_charging_reserve(params, options) end
 
 ---@class fleet.params.operation
----@field default_real_mode "autonomous"|"self_consumption" autonomous: by time of use; self_consumption: self-powered
+---@field default_real_mode "autonomous"|"self_consumption" autonomous: by time of use; self_consumption: self-powered; backup (not published, with force = true): the battery is filled and kept full
 
 ---Sets the mode of the site.
 ---@param params fleet.params.operation
@@ -1578,6 +1582,11 @@ function client:vehicle(vin) end
 ---@param id string|integer
 ---@return fleet.site
 function client:energy_site(id) end
+
+---The energy sites of the account, by one free call: for site, record in client:energy_sites() do.
+---@param options? fleet.options
+---@return fleet.pages
+function client:energy_sites(options) end
 
 ---Any row's call by its name; path arguments stand in args.
 ---@param name string

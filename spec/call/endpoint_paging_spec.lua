@@ -63,6 +63,20 @@ end
 -- ---- three ways ----
 
 describe("pages", function()
+  it("shorter than was asked for go on while totalResults says that there are more", function()
+    local function counted(list) return { body = '{"data":' .. list_json(list) .. ',"totalResults":5}' } end
+    server:script { counted(range(1, 2)), counted(range(3, 4)), counted(range(5, 5)), { times = 0, status = 500, body = "{}" } }
+    assert.equal(5, #assert(client.charging:history { page_size = 10 }:collect()))
+    assert.are.same({ "pageNo=1&pageSize=10", "pageNo=2&pageSize=10", "pageNo=3&pageSize=10" }, queries())
+    server:script { counted(range(1, 3)), counted(range(4, 5)), { times = 0, status = 500, body = "{}" } }
+    assert.equal(5, #assert(client.charging:sessions { page_size = 10 }:collect()))
+    assert.are.same({ "offset=0&limit=10", "offset=3&limit=10" }, queries())
+    server:script { counted(range(5, 5)), { times = 0, status = 500, body = "{}" } }
+    assert.equal(1, #assert(client.charging:history { page_size = 2, pageNo = 3 }:collect()))
+    server:script { counted(range(1, 2)), counted {}, { times = 0, status = 500, body = "{}" } }
+    assert.equal(2, #assert(client.charging:history { page_size = 10 }:collect()))
+  end)
+
   it("of vehicles are numbered from 1, with per_page, until next is null", function()
     server:script { paged(range(1, 2), 1, 3), paged(range(3, 4), 2, 3), paged(range(5, 5), 3, 3) }
     assert.are.same(numbers(1, 5), ids(assert(client:vehicles { page_size = 2 }:collect())))

@@ -92,6 +92,7 @@ local statuses = {
   { 412, failure("Account 1 must be registered in the current region https://e"), "unregistered", "refused",
     "register" },
   { 412, failure("Root domain example.com must match registered allowed origin"), "invalid", "refused", "allowed origin of" },
+  { 410, failure("No longer supported: use another address"), "unsupported", "refused", "no longer" },
   { 412, failure("Refer to https://docs.example.com/fleet-telemetry for instructions"), "unsupported", "refused",
     "signed only: give" },
   { 412, failure("Endpoint is only available on fleetapi"), "unsupported", "refused", "closed owner interface" },

@@ -57,6 +57,35 @@ describe("a history as rows", function()
     assert.equal(10 * (24 * 25 / 2 - 5 - 10 - 11), solar.total)
   end)
 
+  it("leaves out entries without a time and says how many, on the day on which an hour comes twice", function()
+    local function given()
+      return { period = "day", time_series = {
+        { timestamp = "2025-10-26T02:00:00+02:00", solar_energy_exported = 1000, grid_energy_imported = 10 },
+        { timestamp = "2025-10-26T02:00:00+01:00", solar_energy_exported = 2000, grid_energy_imported = 20 },
+        { solar_energy_exported = 3, grid_energy_imported = 30 }, { timestamp = "", solar_energy_exported = 4 }, { timestamp = 5 },
+        { timestamp = {} }, core.null, "x", { timestamp = "2025-10-26T03:00:00+01:00", solar_energy_exported = 5000 },
+      } }
+    end
+    local read = assert(flow.read(given()))
+    assert.same({ 3, 6 }, { #read.steps, read.untimed })
+    assert.same({ 1000, 2000, 5000 }, { row(read, "solar")[1], row(read, "solar")[2], row(read, "solar")[3] })
+    assert.same({ 30, 1 }, { row(read, "grid in").total, row(read, "grid in").missing })
+    assert.matches("2025%-10%-26 %(6 entries without a time left out%): a full bar is 5.00 kWh in an hour", assert(chart.text(given())))
+    assert.matches("6 entries without a time left out", assert(chart.svg(given())))
+    local none, err = chart.text { time_series = { { solar_energy_exported = 1 } } }
+    assert.is_nil(none)
+    assert.matches("no entry of the history has a time", tostring(err))
+    assert.is_nil((chart.text { time_series = "x" }))
+  end)
+
+  it("names the length of a step with its article", function()
+    local function words(count, minutes)
+      return string.match(assert(chart.text(history("2026-02-03T00:00:00+01:00", count, minutes, sunny))), "kWh in ([^,]*),")
+    end
+    assert.same({ "a day", "an hour", "15 min", "2 days", "a month" },
+      { words(3, 1440), words(24, 60), words(40, 15), words(3, 2880), words(3, 31 * 1440) })
+  end)
+
   it("gives no sum in which a value is missing", function()
     local read = assert(flow.read(history("2026-02-03T00:00:00+01:00", 24, 60, function(i) return i ~= 2 and sunny(i) or nil end)))
     local joined = flow.joined(read, 3)

@@ -389,7 +389,7 @@ describe("replies", function()
       { activeWarranty = {}, upcomingWarranty = {}, expiredWarranty = {} } },
     { "client:pricing", '[{"price":1.5}]', { { price = 1.5 } }, { model = "m3" } },
     -- 5: null is nothing
-    { "site:energy_history", '{"response":null}', {}, { start_date = "2026-03-01T00:00:00Z" } },
+    { "site:energy_history", '{"response":null}', { time_series = {} }, { start_date = "2026-03-01T00:00:00Z" } },
     { "site:backup_history", '{"response":{"events":[{"duration":3600}],"total_events":1}}',
       { events = { { duration = 3600 } }, total_events = 1 }, { start_date = "2026-03-01T00:00:00Z" } },
     { "site:charge_history", '{"response":{"charge_history":[{"energy_added_wh":12.0}]}}',
@@ -492,6 +492,19 @@ describe("replies", function()
     assert.are.equal(text, (reply("vehicle:info", text, { raw = true })))
   end)
 
+  it("are no document when they do not begin as one: nothing is written", function()
+    local path = require("spec.support.harness.process").temporary("invoice") .. "/a.pdf"
+    for body, shown in pairs { [""] = "is empty", ["<html><body>maintenance</body></html>"] = "<html><body>maintenance",
+      ['{"data":null,"error":"INVOICE_NOT_FOUND"}'] = '{"data":null', ["%PD"] = "%PD" } do
+      for _, params in ipairs { false, { to = path } } do
+        local value, err, kind = reply("charging:invoice", body, "c0ffee", params or nil)
+        assert.same({ nil, "protocol" }, { value, kind }, body)
+        assert.matches(shown, tostring(err), 1, true)
+        assert.is_nil(io.open(path))
+      end
+    end
+  end)
+
   it("become a file that the caller names, whole or not at all", function()
     local process = require "spec.support.harness.process"
     local directory = process.temporary("invoice")
@@ -503,7 +516,7 @@ describe("replies", function()
     local _, err, kind = reply("charging:invoice", pdf, "c0ffee", { to = path })
     assert.are.equal("store", kind)
     assert.is_truthy(string.find(tostring(err), "overwrite", 1, true))
-    assert(reply("charging:invoice", "new", "c0ffee", { to = path, overwrite = true }))
+    assert(reply("charging:invoice", "%PDF-new", "c0ffee", { to = path, overwrite = true }))
     local client = new_client()
     server:script { { body = pdf, cut = 10, times = 0 } }
     local none, _, cut = client.charging:invoice("c0ffee", { to = directory .. "/b.pdf" })

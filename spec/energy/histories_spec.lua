@@ -40,6 +40,50 @@ end
 
 local berlin = "Europe/Berlin"
 
+describe("a history", function()
+  local paths = { charge_history = "telemetry_history" }
+
+  local function answered(name, body, params)
+    server:script { { on = "GET /api/1/energy_sites/7/" .. (paths[name] or "calendar_history"), body = body } }
+    return site[name](site, params or { start_date = "2026-03-28T00:00:00+01:00", end_date = "2026-03-29T00:00:00+01:00" })
+  end
+
+  it("of energy has a list, whatever was left out of the reply", function()
+    for _, body in ipairs { '{"response":{"serial_number":"","period":"day"}}', '{"response":null}', '{"response":{}}',
+      '{"response":{"time_series":null}}', '{"response":{"time_series":[]}}', '{"response":{"time_series":[null]}}' } do
+      for _, params in ipairs { false, { day = "2026-03-28", time_zone = berlin } } do
+        assert.same({}, assert(answered("energy_history", body, params or nil)).time_series, body)
+      end
+    end
+    local value, _, kind = answered("energy_history", '{"response":{"time_series":"x"}}')
+    assert.same({ nil, "protocol" }, { value, kind })
+  end)
+
+  for _, name in ipairs { "energy_history", "backup_history", "charge_history" } do
+    it("takes a day in place of a range: " .. name, function()
+      assert(answered(name, '{"response":{}}', { day = "2026-03-29", time_zone = berlin }))
+      assert.same({ "2026-03-29T00:00:00+01:00 2026-03-29T23:59:59+02:00" }, asked())
+      assert.has_error(function() site[name](site, { day = "2026-03-29", start_date = "2026-03-29" }) end)
+      assert.has_error(function() site[name](site, { day = "2026-02-30" }) end)
+    end)
+  end
+
+  it("that the service no longer offers is not supported", function()
+    server:script { { status = 410, body = '{"error":"No longer supported: use another address","error_description":""}', times = 0 } }
+    local _, err, kind = site:energy_history { day = "2026-03-28", time_zone = berlin }
+    assert.equal("unsupported", kind)
+    assert.matches("no longer", tostring(err))
+  end)
+
+  it("says whose zone it is that cannot be read", function()
+    server:script { { on = "GET /api/1/energy_sites/7/site_info",
+      body = '{"response":{"installation_time_zone":"Mars/Base"}}', times = 0 } }
+    local _, err, kind = site:energy_history { day = "2026-03-28" }
+    assert.equal("invalid", kind)
+    assert.matches("the site's installation_time_zone: there is no time zone 'Mars/Base'", tostring(err), 1, true)
+  end)
+end)
+
 describe("a history by local dates", function()
   it("asks for whole days, also those of 23 and 25 hours", function()
     for day, range in pairs {
@@ -100,7 +144,7 @@ describe("a history by local dates", function()
 
   it("of nothing is empty, not a failure", function()
     server:script { { body = '{"response":null}', times = 0 } }
-    assert.are.same({}, (site:energy_history { start_date = "2026-01-01", end_date = "2026-01-03",
+    assert.are.same({ time_series = {} }, (site:energy_history { start_date = "2026-01-01", end_date = "2026-01-03",
       period = "day", time_zone = berlin }))
     assert.are.same({}, (site:backup_history { start_date = "2026-01-01", end_date = "2026-03-01",
       time_zone = berlin }))

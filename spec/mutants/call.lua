@@ -13,7 +13,7 @@ return {
     ": true ? OUTCOME_REFUSED", { call, values, replies } },
   { "src/bind/call/pages.c", "at += size + strspn(at + size, \" \");", "break;", { lists, pages } },
   { "src/bind/call/pages.c", "if (lua_rawget(L, seen) == LUA_TNIL) lua_pushvalue", "lua_rawget(L, seen), lua_pushvalue", { pages } },
-  { "src/bind/call/pages.c", "(way->by_records ? size : 1)", "1", { pages } },
+  { "src/bind/call/pages.c", "!way->by_records ? 1 :", "true ? 1 :", { pages } },
   { "src/bind/call/pages.c", "if (asked >= MOST_PAGES)", "if (false)", { lists, pages } },
   { "lua/fleet/call/retry.lua", "facts.refreshes, call.rejected = facts.refreshes + 1, token",
     "facts.refreshes = facts.refreshes + 1", { call } },

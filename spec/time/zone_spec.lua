@@ -83,6 +83,19 @@ describe("core.zone", function()
     assert.equal("unsupported", kind)
   end)
 
+  it("says what to install where a part of the world is missing", function()
+    local process = require "spec.support.harness.process"
+    local directory = process.temporary "zoneinfo"
+    process.execute("cp /usr/share/zoneinfo/UTC " .. process.quote(directory) .. "/UTC")
+    local _, err, kind = core.zone("Europe/Berlin", directory)
+    assert.equal("unsupported", kind)
+    assert.matches("no time zone data for Europe", tostring(err), 1, true)
+    _, err, kind = core.zone("Mars/Base", directory)
+    assert.equal("invalid", kind)
+    assert.matches("there is no time zone 'Mars/Base'", tostring(err), 1, true)
+    process.execute("rm -r " .. process.quote(directory))
+  end)
+
   it("refuses times outside the years 0 to 9999", function()
     assert.has_error(function() zone("UTC"):offset(1e15) end)
     assert.has_error(function() zone("UTC"):offset("noon") end)

@@ -74,6 +74,7 @@ static const struct choice periods[] = {{"day", .text = "day"},           {"week
 
 static const struct choice modes[] = {
     {"autonomous", .text = "autonomous"}, {"self_consumption", .text = "self_consumption"}, END};
+static const struct choice backup_mode = {"backup", .text = "backup"};
 
 static const struct choice export_rules[] = {
     {"battery_ok", .text = "battery_ok"}, {"pv_only", .text = "pv_only"}, {"never", .text = "never"}, END};
@@ -85,7 +86,18 @@ static const struct choice orders[] = {{"asc", .text = "ASC"}, {"desc", .text = 
 #define END_DATE                                                                                             \
   { "end_date", IN_QUERY, TYPE_TIME, .doc = "end of the range, excluded" }
 #define PERIOD                                                                                               \
-  { "period", IN_QUERY, TYPE_STRING, .choices = periods, .doc = "what one entry covers" }
+  {                                                                                                          \
+    "period", IN_QUERY, TYPE_STRING, .choices = periods,                                                     \
+                                     .doc = "how far the reply reaches: its entries are shorter"             \
+  }
+#define DAY                                                                                                  \
+  { "day", IN_LOCAL, TYPE_DATE, .doc = "a local date in place of the range" }
+#define SPLIT                                                                                                \
+  {                                                                                                          \
+    "split", IN_LOCAL, TYPE_INTEGER, .min = 1, .max = 366, .unit = "days",                                   \
+                                     .doc = "a longer range of local dates is read in pieces of so many "    \
+                                            "days and joined"                                                \
+  }
 #define TIME_ZONE                                                                                            \
   { "time_zone", IN_QUERY, TYPE_STRING, .doc = "IANA name, such as Europe/Berlin" }
 
@@ -396,7 +408,7 @@ const struct row endpoint_rows[] = {
      .method = "backup_history",
      .path = "/api/1/energy_sites/{energy_site_id}/calendar_history",
      .query = "kind=backup",
-     .params = PARAMS(SITE, START_DATE, END_DATE, PERIOD, TIME_ZONE),
+     .params = PARAMS(SITE, START_DATE, END_DATE, PERIOD, TIME_ZONE, DAY, SPLIT),
      .value = VALUE_OBJECT | VALUE_NOTHING,
      .doc = "Times without grid; durations in seconds.",
      .example = "{ start_date = \"2026-03-01T00:00:00+01:00\", end_date = \"2026-04-01T00:00:00+02:00\", "
@@ -406,19 +418,16 @@ const struct row endpoint_rows[] = {
      .method = "energy_history",
      .path = "/api/1/energy_sites/{energy_site_id}/calendar_history",
      .query = "kind=energy",
-     .params = PARAMS(SITE, START_DATE, END_DATE, PERIOD, TIME_ZONE,
-                      {"day", IN_LOCAL, TYPE_DATE, .doc = "a local date in place of the range"},
-                      {"split", IN_LOCAL, TYPE_INTEGER, .min = 1, .max = 366, .unit = "days",
-                       .doc = "a longer range of local dates is read in pieces of so many days and joined"}),
+     .params = PARAMS(SITE, START_DATE, END_DATE, PERIOD, TIME_ZONE, DAY, SPLIT),
      .value = VALUE_OBJECT | VALUE_NOTHING,
-     .doc = "Energy by source and use, in Wh, one entry per period.",
+     .doc = "Energy by source and use, in Wh.",
      .example = "{ day = \"2026-03-29\", time_zone = \"Europe/Berlin\" }"},
     {.name = "charge_history",
      ENERGY_READ,
      .method = "charge_history",
      .path = "/api/1/energy_sites/{energy_site_id}/telemetry_history",
      .query = "kind=charge",
-     .params = PARAMS(SITE, START_DATE, END_DATE, TIME_ZONE),
+     .params = PARAMS(SITE, START_DATE, END_DATE, TIME_ZONE, DAY, SPLIT),
      .value = VALUE_OBJECT | VALUE_NOTHING,
      .doc = "Charging at the wall connectors; energy in Wh.",
      .example = "{ start_date = \"2026-03-01T00:00:00+01:00\", end_date = \"2026-03-02T00:00:00+01:00\", "
@@ -461,7 +470,9 @@ const struct row endpoint_rows[] = {
      .method = "operation",
      .path = "/api/1/energy_sites/{energy_site_id}/operation",
      .params = PARAMS(SITE, {"default_real_mode", IN_BODY, TYPE_STRING, REQUIRED, .choices = modes,
-                             .doc = "autonomous: by time of use; self_consumption: self-powered"}),
+                             .forced = &backup_mode,
+                             .doc = "autonomous: by time of use; self_consumption: self-powered; backup (not "
+                                    "published, with force = true): the battery is filled and kept full"}),
      .settle = "site_info.default_real_mode = $default_real_mode",
      .doc = "Sets the mode of the site.",
      .example = "{ default_real_mode = \"autonomous\" }"},
@@ -659,6 +670,7 @@ const struct row endpoint_rows[] = {
                 {"to", IN_LOCAL, TYPE_STRING, .doc = "a file to write; left out, the bytes are returned"},
                 {"overwrite", IN_LOCAL, TYPE_BOOLEAN, .doc = "replace a file that exists"}),
      .value = VALUE_BYTES,
+     .begins = "%PDF",
      .doc = "The invoice of a charging event as PDF.",
      .example = "\"7f2c4a10-5b1e-4b43-9f5d-2f6f1c9b0a01\", { to = \"invoice.pdf\" }"},
     {.name = "charging.sessions",

@@ -136,9 +136,10 @@ struct param {
   unsigned flags;
   double min, max; /* both 0: unbounded; of a list: how many elements one request may carry */
   const struct choice
-      *choices;       /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
-  const char *unit;   /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
-  const char *lists;  /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
+      *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
+  const struct choice *forced; /* one more, unpublished: taken with force = true only */
+  const char *unit;            /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
+  const char *lists;           /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
   double signed_max;  /* commands: the largest value of the signed form where it differs; 0: as max */
   const char *field;  /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
   const char *member; /* TYPE_OBJECT with a field: the member whose text the message carries */
@@ -237,6 +238,7 @@ struct row {
   unsigned value;    /* VALUE_ bits; 0: VALUE_OBJECT */
   const char
       *bare; /* a bare list, or null, stands for an object with this one member, a list; NULL: it does not */
+  const char *begins;   /* VALUE_BYTES: what they must begin with, or NULL */
   const char *identity; /* VALUE_LIST: members that together tell its records apart, words; what holds none of
                            them is no record. NULL: any object is one */
   unsigned flags;

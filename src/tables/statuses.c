@@ -39,6 +39,7 @@ const struct status status_rows[] = {
     {408, "offline", NULL, KIND_offline, REFUSED, TRAIT_NONE, NO_COVERAGE},
     {408, "vehicle unavailable", NULL, KIND_timeout, UNKNOWN, TRAIT_BY_STATE, NULL},
     {408, NULL, NULL, KIND_timeout, UNKNOWN, TRAIT_NONE, NULL},
+    {410, NULL, NULL, KIND_unsupported, REFUSED, TRAIT_NONE, "the service no longer offers this call"},
     {412, "must be called through", NULL, KIND_unsupported, REFUSED, TRAIT_NONE, SIGNED_ONLY},
     {412, "must be registered", NULL, KIND_unregistered, REFUSED, TRAIT_NONE,
      "register the application in this region first"},

@@ -265,6 +265,25 @@ static bool name_valid(const char *name) {
   return !slash && strlen(name) < 128;
 }
 
+/* Whether the folder of the name's first word is missing, though zones have such a folder: some systems have
+ * packages for each part of the world. */
+static bool part_missing(const char *directory, const char *name, int *part) {
+  static const char *const parts[] = {"Africa",   "America",   "Antarctica", "Arctic", "Asia",
+                                      "Atlantic", "Australia", "Europe",     "Indian", "Pacific"};
+  struct file_facts facts;
+  *part = (int)strcspn(name, "/");
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (strlen(parts[i]) != (size_t)*part || memcmp(parts[i], name, (size_t)*part) != 0) continue;
+    struct buf path = BUF_INIT, none = BUF_INIT;
+    buf_format(&path, "%s/%s", directory, parts[i]);
+    bool missing =
+        buf_ok(&path) && file_read(&none, buf_text(&path), 1, FILE_FOLLOW, &facts, NULL) == FILE_ABSENT;
+    buf_free(&path), buf_free(&none);
+    return missing;
+  }
+  return false;
+}
+
 static bool open_failed(const char *directory, const char *name, enum file_result result, struct err *e) {
   if (e && result == FILE_FAILED) e->kind = KIND_unsupported;
   if (result == FILE_FAILED) return false;
@@ -274,6 +293,12 @@ static bool open_failed(const char *directory, const char *name, enum file_resul
       buf_ok(&path) && file_read(&probe, buf_text(&path), FILE_LIMIT, FILE_FOLLOW, NULL, NULL) == FILE_OK;
   buf_free(&path);
   buf_free(&probe);
+  int part;
+  if (installed && part_missing(directory, name, &part))
+    return err_set(e, KIND_unsupported,
+                   "there is no time zone data for %.*s in %s: install tzdata (OpenWrt: zoneinfo-all, or the "
+                   "package of that part of the world)",
+                   part, name, directory);
   if (installed)
     return err_set(e, KIND_invalid, "there is no time zone '%s' (an example: Europe/Berlin)", name);
   return err_set(e, KIND_unsupported, "there are no time zones in %s: install tzdata, or set TZDIR",

@@ -1,6 +1,6 @@
 -- A reply's body into a file: written beside its place and renamed when it is whole; what stands there already is kept
 -- unless the caller says `overwrite`. The name is always the caller's, never the server's. The body passes through memory,
--- bounded by max_response: written as it arrives, a read that is repeated after a broken reply would stand there twice.
+-- bounded by max_response: what is not what the row promises, such as a page in place of a PDF, is never written.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -25,8 +25,8 @@ function M.to_file(row, request, handle, path, overwrite)
   local draft, err, kind = core.file_draft(atomic_file.parts(path)) -- first: what cannot be written need not be asked for
   if not draft then return nil, err, kind end
   local body, _
-  body, err, kind = calls.perform(row, handle, draft:fd(), request)
-  if not err and #body > 0 then _, err, kind = draft:write(body, false) end -- from a host's own HTTP
+  body, err, kind = calls.perform(row, handle, nil, request)
+  if not err then _, err, kind = draft:write(body, false) end
   if not err then _, err, kind = draft:keep(false) end
   draft:close()
   if err then return nil, err, kind end

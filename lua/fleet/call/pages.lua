@@ -52,7 +52,7 @@ end
 
 --- Walks page by page: for records in list:pages() do … end. Raises err.
 function methods:pages()
-  local following = walk(self.row, self.handle, self.plan())
+  local following = self.walk(self.plan())
   return function(...)
     return following_page(following, select("#", ...) > 0) -- a generic for gives its state and its control
   end
@@ -60,7 +60,7 @@ end
 
 --- A list of all records, or nil, err, kind.
 function methods:collect()
-  local following, all = walk(self.row, self.handle, self.plan()), {}
+  local following, all = self.walk(self.plan()), {}
   while true do
     local records, err, kind = following()
     if err then return nil, err, kind end
@@ -70,7 +70,7 @@ function methods:collect()
 end
 
 local function new_state(self)
-  return { walk = walk(self.row, self.handle, self.plan()), i = 0, records = {} }
+  return { walk = self.walk(self.plan()), i = 0, records = {} }
 end
 
 -- The next record, as `each` gives it; what it leaves out is passed over.
@@ -106,10 +106,13 @@ function mt.__call(self, ...)
 end
 
 --- An iterable over a paged row. plan() makes a fresh request, each(record) gives what a loop sees, nil for a record to leave out.
-function M.new(row, handle, plan, each)
+--- own_walk(request): a walk over something else than the row's pages.
+function M.new(row, handle, plan, each, own_walk)
   plan() -- the caller's mistakes raise here, not in the middle of a loop
   return setmetatable({
-    row = row, handle = handle, plan = plan, each = each or function(record) return record end,
+    row = row, handle = handle, plan = plan,
+    walk = own_walk or function(request) return walk(row, handle, request) end,
+    each = each or function(record) return record end,
     own = false, -- the walk of calls without arguments
     walks = setmetatable({}, { __mode = "k" }), -- last record of a walk -> the walk
   }, mt)

@@ -13,18 +13,21 @@ local function kwh(wh)
   return core.fixed(wh / 1000, 1)
 end
 
-local function span_text(seconds)
-  if seconds % DAY == 0 then return seconds == DAY and "day" or string.format("%d days", seconds / DAY) end
-  if seconds >= 20 * 3600 and seconds < 26 * 3600 then return "day" end
-  if seconds >= 27 * DAY then return "month" end
-  if seconds % 3600 == 0 then return seconds == 3600 and "hour" or string.format("%d hours", seconds / 3600) end
+-- How long a step is; article: before a single unit.
+local function span_text(seconds, article)
+  if seconds >= 20 * 3600 and seconds < 26 * 3600 then return article .. "day" end
+  if seconds % DAY == 0 and seconds < 27 * DAY then return string.format("%d days", seconds / DAY) end
+  if seconds >= 27 * DAY then return article .. "month" end
+  if seconds == 3600 then return article == "" and "hour" or "an hour" end
+  if seconds % 3600 == 0 then return string.format("%d hours", seconds / 3600) end
   return string.format("%d min", seconds / 60)
 end
 
 local function title_of(series)
-  local first = series.steps[1].text
-  if series.seconds < 20 * 3600 then return string.sub(first, 1, 10) end
-  return string.sub(first, 1, 10) .. " to " .. string.sub(series.steps[#series.steps].text, 1, 10)
+  local title = string.sub(series.steps[1].text, 1, 10)
+  if series.seconds >= 20 * 3600 then title = title .. " to " .. string.sub(series.steps[#series.steps].text, 1, 10) end
+  if series.untimed == 0 then return title end
+  return string.format("%s (%d %s without a time left out)", title, series.untimed, series.untimed == 1 and "entry" or "entries")
 end
 
 local function largest(series)
@@ -86,7 +89,7 @@ function M.text(history, options)
   local count, most = #series.steps, largest(series)
   local width = math.max(1, math.floor(COLUMNS / count))
   local out = { string.format("%s: a full bar is %s kWh in %s, '%s' is no data", title_of(whole), core.fixed(most / 1000, 2),
-    span_text(series.seconds), glyphs.missing), "" }
+    span_text(series.seconds, "a "), glyphs.missing), "" }
   for r, row in ipairs(series.rows) do
     row.missing = whole.rows[r].missing
     out[#out + 1] = text_row(row, count, width, math.max(most, 1), glyphs)
@@ -224,7 +227,7 @@ function M.svg(history, options)
   if type(width) ~= "number" or not (width >= 480 and width <= 10000) then
     errors.usage("fleet.chart.svg: 'width' must be 480 to 10000 pixels")
   end
-  local title = options and options.title or string.format("Energy %s, kWh per %s", title_of(series), span_text(series.seconds))
+  local title = options and options.title or string.format("Energy %s, kWh per %s", title_of(series), span_text(series.seconds, ""))
   local f = frame(series, width)
   local out = { svg.rect(0, 0, width, HEIGHT, "page"), svg.text(LEFT, 28, "head", "start", title) }
   draw_scale(out, f)

@@ -84,6 +84,11 @@ local function dates(params)
   return first, after
 end
 
+--- Raises for local dates that are none, or not in order: before the zone is asked for.
+function M.check(params)
+  dates(params)
+end
+
 -- One end is a date, the other a time or absent: one request, each end as exact as it was said.
 local function single(params, zone)
   local range = { start_date = params.start_date, end_date = params.end_date }

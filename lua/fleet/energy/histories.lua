@@ -19,9 +19,29 @@ local function site_zone(site)
     if type(name) ~= "string" or name == "" then
       return errors.failure("invalid", "the site names no time zone: give time_zone = \"Europe/Berlin\"", { site = id })
     end
+    local zone, zone_err = core.zone(name)
+    if not zone then
+      zone_err.message = "the site's installation_time_zone: " .. zone_err.message .. "; or give time_zone ="
+      zone_err.site = id
+      return nil, zone_err, zone_err.kind
+    end
     context.zones[id] = name
   end
   return context.zones[id]
+end
+
+-- An energy history always has its series: a reply without one holds no entries. Entries are tables.
+local function with_series(row, value, err, kind)
+  if type(value) ~= "table" or row.name ~= "energy_history" then return value, err, kind end
+  local given, kept = value.time_series, {}
+  if given ~= nil and type(given) ~= "table" then
+    return errors.failure("protocol", row.name .. ": the reply's time_series is no list but a " .. type(given))
+  end
+  for _, entry in ipairs(given or {}) do
+    if type(entry) == "table" then kept[#kept + 1] = entry end
+  end
+  value.time_series = kept
+  return value
 end
 
 local function one_range(params, range)
@@ -48,7 +68,7 @@ end
 
 -- Asks range by range and joins; the first failure ends it.
 local function ask_all(row, plain, site, params, ranges, options)
-  if #ranges == 1 then return plain(site, one_range(params, ranges[1]), options) end
+  if #ranges == 1 then return with_series(row, plain(site, one_range(params, ranges[1]), options)) end
   if type(options) == "table" and options.raw then
     errors.usage("%s: option 'raw' takes a range of one request, this one needs %d", row.method, #ranges)
   end
@@ -57,18 +77,21 @@ local function ask_all(row, plain, site, params, ranges, options)
     local left = next_options()
     if options and not left then return too_late(row, i - 1, #ranges) end
     local err, kind
-    replies[i], err, kind = plain(site, one_range(params, range), left)
+    replies[i], err, kind = with_series(row, plain(site, one_range(params, range), left))
     if err then return nil, err, kind end
   end
-  return date_ranges.join(replies, #ranges)
+  return with_series(row, date_ranges.join(replies, #ranges))
 end
 
 -- Local dates are made into requests in the site's zone, everything else is sent as given.
 local function method(name)
   local row = rows.by_name[name]
   return function(plain, site, params, options, ...)
-    if type(params) ~= "table" or not date_ranges.local_dates(params) then return plain(site, params, options, ...) end
+    if type(params) ~= "table" or not date_ranges.local_dates(params) then
+      return with_series(row, plain(site, params, options, ...))
+    end
     core.plan(row.pointer, site, params, options, ...) -- the caller's mistakes raise before anything is asked
+    date_ranges.check(params)
     params = tables.copy(params)
     local zone, err, kind
     if not params.time_zone then

@@ -44,16 +44,16 @@ local function smallest_step(items)
   return step
 end
 
+-- The entries in the order of time, and how many have no time that can be read: where those belong is not known.
 local function read_items(history)
-  local out = {}
-  for i, item in ipairs(history.time_series or {}) do
-    local text = tostring(item.timestamp)
-    local utc, err = core.time(text)
-    if not utc then return nil, string.format("item %d of the history: %s", i, err.message) end
-    out[i] = { utc = utc, text = text, item = item }
+  local out, untimed = {}, 0
+  for _, item in ipairs(type(history.time_series) == "table" and history.time_series or {}) do
+    local text = type(item) == "table" and item.timestamp
+    local utc = type(text) == "string" and core.time(text)
+    if utc then out[#out + 1] = { utc = utc, text = text, item = item } else untimed = untimed + 1 end
   end
   table.sort(out, function(a, b) return a.utc < b.utc end)
-  return out
+  return out, untimed
 end
 
 -- How many steps lie between two neighbours. Days are counted by date: two of the year have 23 and 25 hours.
@@ -96,15 +96,14 @@ local function row_of(quantity, steps)
 end
 
 --- A history (the result of energy_history) as { steps = { { text = local timestamp or nil }, … }, seconds = of a step,
---- rows = { { name =, up =, total = Wh, missing = count, [i] = Wh or false }, … } }; rows without any value are left out.
---- nil, text where a timestamp cannot be read or there is nothing in it.
+--- rows = { { name =, up =, total = Wh, missing = count, [i] = Wh or false }, … }, untimed = count of entries without a time, which
+--- are left out }; rows without any value are left out. nil, text where there is nothing in it.
 function M.read(history)
   if type(history) ~= "table" then errors.usage("fleet.chart: an energy history expected, got a " .. type(history)) end
-  local items, problem = read_items(history)
-  if not items then return nil, problem end
-  if #items == 0 then return nil, "the history is empty" end
+  local items, untimed = read_items(history)
+  if #items == 0 then return nil, untimed > 0 and "no entry of the history has a time" or "the history is empty" end
   local seconds = smallest_step(items) or DAY
-  local series = { steps = with_empty_steps(items, seconds), seconds = seconds, rows = {} }
+  local series = { steps = with_empty_steps(items, seconds), seconds = seconds, rows = {}, untimed = untimed }
   for _, quantity in ipairs(quantities) do
     local row = row_of(quantity, series.steps)
     if row.any then series.rows[#series.rows + 1] = row end
@@ -116,7 +115,7 @@ end
 --- The same with `count` steps in one; a sum in which a value is missing is missing.
 function M.joined(series, count)
   if count <= 1 then return series end
-  local out = { steps = {}, seconds = series.seconds * count, rows = {} }
+  local out = { steps = {}, seconds = series.seconds * count, rows = {}, untimed = series.untimed }
   for i = 1, #series.steps, count do out.steps[#out.steps + 1] = series.steps[i] end
   for r, row in ipairs(series.rows) do
     local joined = { name = row.name, up = row.up, total = row.total, missing = row.missing }

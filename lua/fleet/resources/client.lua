@@ -20,6 +20,30 @@ function M.methods.energy_site(client, id)
   return core.handle("site", client, core.check_id("energy_site", id))
 end
 
+-- The energy sites of the list of products as its only page.
+local function sites_walk(row, client, request)
+  local asked = false
+  return function()
+    if asked then return nil end
+    asked = true
+    local list, err, kind = require("fleet.call").perform(row, client, nil, request)
+    if err then return nil, err, kind end
+    local sites = {}
+    for _, record in ipairs(list) do
+      if pcall(core.check_id, "energy_site", record.energy_site_id) then sites[#sites + 1] = record end
+    end
+    return sites
+  end
+end
+
+--- The energy sites of the account: for site, record in client:energy_sites() do … end; :collect() gives the records. One free call.
+function M.methods.energy_sites(client, options)
+  local row = rows.by_name.products
+  local function plan() return core.plan(row.pointer, client, options) end
+  local function each(record) return core.handle("site", client, core.check_id("energy_site", record.energy_site_id)), record end
+  return require("fleet.call.pages").new(row, client, plan, each, function(request) return sites_walk(row, client, request) end)
+end
+
 -- What a record of the list names a vehicle by, or nil and why it cannot be one: the service said it, so nothing raises.
 local function id_of(record)
   if type(record) ~= "table" then return nil, "it is no object" end

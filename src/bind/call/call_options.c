@@ -47,6 +47,12 @@ static enum token_kind auth_option(const struct plan *p) {
   return value;
 }
 
+static bool has_forced_value(const struct row *row) {
+  for (const struct param *q = row->params; q && q->name; q++)
+    if (q->forced) return true;
+  return false;
+}
+
 bool option_concerns(const struct option *o, const struct row *row) {
   switch (o->rows) {
   case FOR_ALL:
@@ -58,7 +64,8 @@ bool option_concerns(const struct option *o, const struct row *row) {
   case FOR_CHANGES:
     return row->flags & (ROW_COMMAND | ROW_SETTING);
   case FOR_FORCED:
-    return row->billing != BILLED_FREE || row->flags & (ROW_DEPRECATED | ROW_CHECKED);
+    return row->billing != BILLED_FREE || row->flags & (ROW_DEPRECATED | ROW_CHECKED) ||
+           has_forced_value(row);
   case FOR_SETTINGS:
     return row->flags & ROW_SETTING;
   }

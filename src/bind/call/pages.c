@@ -42,16 +42,19 @@ static void set_in(lua_State *L, int index, const char *name, lua_Integer number
   lua_setfield(L, index, name);
 }
 
-/* core.pages(row, params or nil) -> a walk: { number =, size = of the next page, asked =, seen = {}, over = }
- */
+/* core.pages(row, params or nil) -> a walk: { number =, size = of the next page, asked =, received = records
+ * so far and before it, seen = {}, over = } */
 static int l_pages(lua_State *L) {
   const struct row *row = row_at(L, 1);
   const struct way *way = way_of(L, row);
   lua_Integer size = number_in(L, 2, way->size, usual_size(row, way));
   lua_settop(L, 2);
-  lua_createtable(L, 0, 5);
-  set_in(L, 3, "number", number_in(L, 2, way->number, way->first));
-  set_in(L, 3, "size", number_in(L, 2, "page_size", size));
+  lua_createtable(L, 0, 6);
+  lua_Integer number = number_in(L, 2, way->number, way->first);
+  size = number_in(L, 2, "page_size", size);
+  set_in(L, 3, "number", number);
+  set_in(L, 3, "size", size);
+  set_in(L, 3, "received", way->by_records ? number : (number - way->first) * size);
   set_in(L, 3, "asked", 0);
   lua_newtable(L);
   lua_setfield(L, 3, "seen");
@@ -123,16 +126,19 @@ static lua_Integer push_new_records(lua_State *L, const struct row *row, int rec
   return fresh;
 }
 
-/* Whether the service says so, or a page that is shorter than was asked for. */
-static bool is_last(lua_State *L, int page, bool is_short) {
-  if (lua_getfield(L, page, "pagination") == LUA_TNIL) return is_short;
+/* Whether the service says so, or a page that is shorter than was asked for: but not while it says that there
+ * are more records, for it may give fewer at once. */
+static bool is_last(lua_State *L, int page, bool is_short, lua_Integer received) {
+  lua_getfield(L, page, "total");
+  bool more = lua_tonumber(L, -1) > (lua_Number)received;
+  if (lua_getfield(L, page, "pagination") == LUA_TNIL) return is_short && !more;
   bool numbered = lua_getfield(L, -1, "current") != LUA_TNIL;
   int next = lua_getfield(L, -2, "next");
   return numbered && (next == LUA_TNIL || (next == LUA_TSTRING && !lua_rawlen(L, -1)));
 }
 
-/* core.take_page(row, walk, { records =, length =, pagination = }) -> a list of its records that are new to
- * the walk, or nil at its end */
+/* core.take_page(row, walk, { records =, length =, total =, pagination = }) -> a list of its records that are
+ * new to the walk, or nil at its end */
 static int l_take_page(lua_State *L) {
   enum { WALK = 2, PAGE, RECORDS, SEEN, FRESH };
   const struct row *row = row_at(L, 1);
@@ -145,10 +151,13 @@ static int l_take_page(lua_State *L) {
   lua_getfield(L, WALK, "seen");
   luaL_checktype(L, SEEN, LUA_TTABLE);
   lua_Integer fresh = push_new_records(L, row, RECORDS, SEEN), size = number_in(L, WALK, "size", 0);
-  bool last = is_last(L, PAGE, number_in(L, PAGE, "length", 0) < size);
+  lua_Integer length = number_in(L, PAGE, "length", 0), received = number_in(L, WALK, "received", 0) + length;
+  bool last = is_last(L, PAGE, length < size, received);
   lua_pushboolean(L, last || fresh == 0);
   lua_setfield(L, WALK, "over");
-  set_in(L, WALK, "number", number_in(L, WALK, "number", 0) + (way->by_records ? size : 1));
+  set_in(L, WALK, "received", received);
+  lua_Integer step = !way->by_records ? 1 : length < size ? length : size;
+  set_in(L, WALK, "number", number_in(L, WALK, "number", 0) + step);
   lua_settop(L, FRESH);
   return fresh > 0;
 }

@@ -97,6 +97,11 @@ static bool is_choice(lua_State *L, int index, const struct choice *c) {
 const struct choice *choice_value(const struct plan *p, const struct param *q, int index) {
   for (const struct choice *c = q->choices; c->name; c++)
     if (is_choice(p->L, index, c)) return c;
+  if (q->forced && is_choice(p->L, index, q->forced)) {
+    if (p->request->force) return q->forced;
+    mistake(p, "'%s' may be '%s' with force = true only: it is not a published value", q->name,
+            q->forced->name);
+  }
   unknown_choice(p, q, index);
   return NULL;
 }

@@ -117,6 +117,7 @@ static void push_param(lua_State *L, const struct param *q) {
   }
   if (q->signed_max != 0) set_number(L, "signed_max", q->signed_max);
   set_choices(L, q->choices);
+  if (q->forced) set_text(L, "forced", q->forced->name);
   set_text(L, "unit", q->unit);
   set_words(L, "lists", q->lists);
   set_text(L, "field", q->field);

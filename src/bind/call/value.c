@@ -171,13 +171,24 @@ static bool check_kind(const struct door *d, char what[static 64]) {
 
 /* ---- the door ---- */
 
-/* The body at the top becomes { records =, length = with its nulls, pagination = }; the list may be under
- * `response`, under the row's own member, or under both. */
+/* Sets total of the table at out to the count of all records, where this table gives it. */
+static void take_total(lua_State *L, int table, int out) {
+  if (!lua_istable(L, table)) return;
+  if (lua_getfield(L, table, "totalResults") == LUA_TNUMBER)
+    lua_setfield(L, out, "total");
+  else
+    lua_pop(L, 1);
+}
+
+/* The body at the top becomes { records =, length = with its nulls, total =, pagination = }; the list may be
+ * under `response`, under the row's own member, or under both. */
 static bool take_page(struct door *d, char what[static 64]) {
   int body = lua_gettop(d->L);
   lua_newtable(d->L);
   lua_pushvalue(d->L, body);
+  take_total(d->L, body, body + 1);
   unwrap(d);
+  take_total(d->L, lua_gettop(d->L), body + 1);
   enter(d, d->row->items);
   lua_Integer length = lua_istable(d->L, -1) ? (lua_Integer)lua_rawlen(d->L, -1) : 0;
   if (!check_kind(d, what)) return false;

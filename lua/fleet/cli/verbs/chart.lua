@@ -34,8 +34,12 @@ local function today(site)
   local info, err, kind = site:site_info()
   if err then return nil, err, kind end
   local zone
-  zone, err, kind = core.zone(info.installation_time_zone or "UTC")
-  if not zone then return nil, err, kind end
+  local name = info.installation_time_zone
+  zone, err, kind = core.zone(type(name) == "string" and name ~= "" and name or "UTC")
+  if not zone then
+    err.message = "the site's installation_time_zone: " .. err.message
+    return nil, err, kind
+  end
   local _, wall = require("fleet").loop.clock()
   return os.date("!%Y-%m-%d", math.floor(wall + zone:offset(wall)))
 end
@@ -63,7 +67,7 @@ local function of_file(context, line)
   if extra then usage_error.raise("'chart' of a file takes no '" .. extra .. "'", { "chart" }) end
   local history, err = core.json_decode(input.read(context.environment, "FILE", word == "-" and word or "@" .. word))
   if err or type(history) ~= "table" then usage_error.raise(string.format("'%s' is not a JSON object", word)) end
-  return history
+  return type(history.response) == "table" and history.response or history
 end
 
 local function run(context, line)
