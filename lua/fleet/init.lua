@@ -19,7 +19,8 @@ function fleet.new(options)
   return require("fleet.client").new(options)
 end
 
---- A client from a JSON file of options: $XDG_CONFIG_HOME/fleet/config.json, or path.
+--- A client from a JSON file of options, $XDG_CONFIG_HOME/fleet/config.json or path, and the variables FLEET_…, which come
+--- before it, as on the command line.
 --- Returns the client, or nil, err, kind.
 function fleet.from_config(path)
   return require("fleet.client").from_config(path)
@@ -67,10 +68,21 @@ for _, name in ipairs { "key", "session", "receiver", "command", "decode_command
   later[name] = function() return core[name] end
 end
 
+-- Raises where the name is nearly one that there is; a program may ask for any other.
+local function unknown(self, name)
+  if type(name) ~= "string" then return nil end
+  local names = {}
+  for known in pairs(self) do names[known] = true end
+  for known in pairs(later) do names[known] = true end
+  local sentence = core.unknown("name", name, names)
+  local near = string.match(sentence, "did you mean '([%w_]+)'")
+  if near and math.abs(#near - #name) <= 2 then require("fleet.util.errors").usage("fleet: " .. sentence) end
+end
+
 return setmetatable(fleet, {
   __index = function(self, name)
     local load = later[name]
-    if not load then return nil end
+    if not load then return unknown(self, name) end
     local value = load()
     rawset(self, name, value)
     return value

@@ -128,7 +128,13 @@ describe("any text", function()
   local function number(value, name)
     local whole = value > -1e15 and value < 1e15 and value == math.floor(value)
     assert(whole or math.abs(value) < math.huge)
-    if ids[name] then return whole and string.format("%.0f", value + 0) or tostring(value) end
+    if ids[name] then
+      if math.abs(value) < 9e18 and value == math.floor(value) then return string.format("%.0f", value + 0) end
+      for digits = 15, 17 do -- all that it has
+        local text = string.format("%." .. digits .. "g", value)
+        if tonumber(text) == value then return text end
+      end
+    end
     return whole and (math.tointeger and math.tointeger(value) or value + 0) or value
   end
 
@@ -431,5 +437,17 @@ describe("an integer of many digits", function()
   it("in a text is left alone, and so is one with a fraction or an exponent", function()
     local digits = ("7"):rep(40)
     assert.same({ digits, 1e20, 12345678901234567.5 }, core.json_decode('["' .. digits .. '",100000000000000000000e0,12345678901234567.5]'))
+  end)
+end)
+
+describe("an id", function()
+  it("is text with all its digits, also where the service wrote no integer", function()
+    local function id(number) return core.json_decode('{"id":' .. number .. "}", "id").id end
+    assert.equal("12345678902345.5", id "12345678902345.5")
+    assert.equal("1000000000000000", id "1e15")
+    assert.equal("12345678901234567", id "12345678901234567")
+    assert.equal("1500", id "1.5e3")
+    assert.equal("0.1", id "0.1")
+    assert.equal("1e+300", id "1e300")
   end)
 end)

@@ -231,6 +231,7 @@ describe("429", function()
       "", 50 },
     { {}, "Retry in 17 seconds", 17 }, { {}, "", 300 }, { { "Retry-After: soon" }, "", 300 },
     { { "Retry-After: 99999999999999999999" }, "", 30 * 86400 }, { { "Retry-After: -5" }, "", 300 },
+    { { "Retry-After: 1.5" }, "", 2 }, { { "Retry-After: 1." }, "", 300 }, { { "Retry-After: 1.5x" }, "", 300 },
   }
 
   it("says how long to wait, and is never repeated", function()

@@ -231,6 +231,38 @@ describe("a configuration file", function()
     assert(fleet.from_config(link)):close()
   end)
 
+  -- What another process makes of the file and of variables.
+  local function elsewhere(variables, path)
+    local code = [[
+      local fleet, core = require "fleet", require "fleet.core"
+      local client, err = fleet.from_config(%s)
+      if not client then io.write(err.kind, ": ", err.message) os.exit() end
+      local config = core.context(client).config
+      io.write(tostring(config.region), " ", tostring(config.token), " ", tostring(config.timeout), " ", tostring(config.base_url))
+    ]]
+    local home = "XDG_CONFIG_HOME=" .. process.quote(directory .. "/none") .. " "
+    local pipe = io.popen("unset FLEET_BASE_URL FLEET_TOKEN FLEET_REGION FLEET_TIMEOUT; " .. home .. variables .. " " .. process.lua ..
+      " -e " .. process.quote(code:format(path and string.format("%q", path) or "")) .. " 2>&1")
+    local text = pipe:read "a"
+    pipe:close()
+    return text
+  end
+
+  it("comes after the variables, as on the command line", function()
+    local path = write '{"token":"a-token","region":"eu","timeout":5}'
+    assert.equal("eu a-token 5 nil", elsewhere("", path))
+    local three = "FLEET_TOKEN=other FLEET_TIMEOUT=7.5 FLEET_BASE_URL=http://127.0.0.1:1"
+    assert.equal("eu other 7.5 http://127.0.0.1:1", elsewhere(three, path))
+    assert.equal("eu a-token 5 nil", elsewhere("FLEET_TOKEN=", path))
+  end)
+
+  it("may be absent where variables are set, unless it is named", function()
+    assert.equal("na other 30 http://127.0.0.1:1", elsewhere "FLEET_TOKEN=other FLEET_BASE_URL=http://127.0.0.1:1")
+    assert.matches("^store: no configuration", elsewhere "")
+    assert.matches("^store: no configuration", elsewhere("FLEET_TOKEN=other", directory .. "/nothing.json"))
+    assert.equal("invalid: from_config: FLEET_TIMEOUT must be a number, got 'soon'", elsewhere "FLEET_TOKEN=other FLEET_TIMEOUT=soon")
+  end)
+
   it("that is missing says what to do", function()
     local value, err, kind = fleet.from_config(directory .. "/nothing.json")
     assert.is_nil(value)

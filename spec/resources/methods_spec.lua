@@ -120,7 +120,7 @@ describe("a redeemed invitation", function()
   local cases = {
     { "abc-DEF_1", "abc-DEF_1" }, { "https://www.example.com/_rs/1/abc-DEF_1", "abc-DEF_1" },
     { "https://www.example.com/_rs/1/abc-DEF_1/", "abc-DEF_1" }, { "https://www.example.com/_rs/1/abc?x=/y/z#f/g", "abc" },
-    { "http://www.example.com/abc", "abc" },
+    { "http://www.example.com/abc", "abc" }, { "abc?x=1", "abc" }, { "www.example.com/_rs/1/abc", "abc" },
   }
   for _, case in ipairs(cases) do
     it("is known by its code or the link: " .. case[1], function()

@@ -16,10 +16,18 @@ static double leading_seconds(struct bytes b, size_t *digits) {
   return *digits ? value : -1;
 }
 
+/* ".5": no server should send it (RFC 9110 10.2.3), and it is rounded up. */
+static bool is_fraction(struct bytes b) {
+  bool digits = b.size > 1 && b.data[0] == '.';
+  for (size_t i = 1; i < b.size && digits; i++) digits = b.data[i] >= '0' && b.data[i] <= '9';
+  return digits;
+}
+
 static double wait_of(struct bytes value, double wall) {
   size_t digits;
   double seconds = leading_seconds(value, &digits);
   if (seconds >= 0 && digits == value.size) return seconds;
+  if (seconds >= 0 && is_fraction(text_skip(value, digits))) return fmin(seconds + 1, LONGEST_WAIT);
   double date = header_date(value);
   return date < 0 ? -1 : fmin(fmax(date - wall, 0), LONGEST_WAIT);
 }

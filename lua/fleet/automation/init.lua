@@ -11,8 +11,13 @@ local errors = require "fleet.util.errors"
 local options = require "fleet.automation.options"
 local runner = require "fleet.automation.runner"
 local states = require "fleet.automation.state"
+local unpack = require("fleet.util.compat").unpack
 
-local M = { names = require "fleet.automation.builtin" }
+-- A list, and a function that returns a list of its own.
+local names = setmetatable({}, { __call = function(list) return { unpack(list) } end })
+for i, name in ipairs(require "fleet.automation.builtin") do names[i] = name end
+
+local M = { names = names }
 
 local Automation = {}
 local automation_mt = { __index = Automation, __name = "fleet.automation" }

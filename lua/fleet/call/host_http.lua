@@ -95,6 +95,7 @@ function M.raw(context, request, seconds)
     local name, value = string.match(line, "^([^:]+):%s*(.*)$")
     headers[string.lower(name)] = value
   end
+  headers["user-agent"] = context.config.user_agent
   if type(body) == "userdata" then body = body:text() end
   return M.exchange(context, { method = request.method, url = request.url, headers = headers, body = body }, seconds, request)
 end

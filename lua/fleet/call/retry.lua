@@ -47,7 +47,11 @@ function M.wake_first(call, err)
   local left = call.deadline - tasks.real()
   if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
   call.woken = true
-  return call.context.wake(call.handle, { timeout = left })
+  local woken, why = call.context.wake(call.handle, { timeout = left })
+  if woken or not why then return woken end
+  err.message = call.row.name .. ": " .. string.gsub(why.message, "^wake: ", "the vehicle was asked to wake, and did not: ")
+  err.state = why.state
+  return false
 end
 
 local function token_for(call)

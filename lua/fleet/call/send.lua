@@ -71,7 +71,9 @@ function M.request(call, base, token, seconds)
   if context.config.http then
     local before = call.outcome_unknown
     call.outcome_unknown = before or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
-    local reply = host_exchange(context, call.request:table(base, line), seconds)
+    local request = call.request:table(base, line)
+    request.headers["user-agent"] = context.config.user_agent
+    local reply = host_exchange(context, request, seconds)
     call.outcome_unknown = before
     return reply
   end

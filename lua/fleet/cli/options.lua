@@ -85,15 +85,9 @@ end
 -- ---- the options of the client ----
 
 local function from_environment(environment)
-  local found = {}
-  for _, option in ipairs(M.client) do
-    local text = option.environment and environment.getenv(option.environment)
-    if text and text ~= "" then
-      -- A secret stands in the environment itself, where only its owner sees it.
-      found[option.name] = option.secret and text or values.read(environment, option, text, option.environment)
-    end
-  end
-  return found
+  return require("fleet.client.environment").read(environment.getenv, function(option, text)
+    return values.read(environment, option, text, option.environment)
+  end)
 end
 
 local function directory(environment, variable, below_home)

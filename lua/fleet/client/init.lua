@@ -4,8 +4,11 @@ local closing = require "fleet.client.closing"
 local config = require "fleet.client.config"
 local contexts = require "fleet.client.context"
 local core = require "fleet.core"
+local environment = require "fleet.client.environment"
+local errors = require "fleet.util.errors"
 local region = require "fleet.region"
 local storage = require "fleet.client.storage"
+local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 
 local M = {}
@@ -40,11 +43,15 @@ function M.new(options)
   return core.client(context)
 end
 
---- A client from a configuration file, see fleet.from_config.
+--- A client from a configuration file and the variables FLEET_…, which come before it; see fleet.from_config. The file may be
+--- absent where variables are set, unless the caller names it.
 function M.from_config(path)
+  local variables, message = environment.read(os.getenv, environment.value)
+  if not variables then return errors.failure("invalid", "from_config: " .. message) end
   local options, err, kind = require("fleet.client.config_file").read(path)
-  if err then return nil, err, kind end
-  return M.new(options)
+  if err and (path or not err.absent or next(variables) == nil) then return nil, err, kind end
+  if options ~= nil and type(options) ~= "table" then return M.new(options) end -- which says what is wrong with it
+  return M.new(tables.copy(options, variables))
 end
 
 return M

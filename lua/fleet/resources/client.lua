@@ -10,13 +10,19 @@ local M = { around = {}, methods = {}, each = {} }
 
 -- ---- handles ----
 
+local function check_colon(name, client)
+  if not core.is_handle(client) then errors.usage("%s: call it with a colon: client:%s(…)", name, name) end
+end
+
 --- A handle for one vehicle; makes no call. vin: a VIN or the service's id, string.
 function M.methods.vehicle(client, vin)
+  check_colon("vehicle", client)
   return core.handle("vehicle", client, core.check_id("vehicle", vin))
 end
 
 --- A handle for one energy site; makes no call. id: digits, string or integer.
 function M.methods.energy_site(client, id)
+  check_colon("energy_site", client)
   return core.handle("site", client, core.check_id("energy_site", id))
 end
 
@@ -87,12 +93,19 @@ M.around.fleet_status = on_demand.call("fleet.resources.fleet_status", "ask")
 M.around.create_fleet_telemetry_config = on_demand.call("fleet.resources.telemetry", "create")
 M.around.create_fleet_telemetry_config_jws = on_demand.call("fleet.resources.telemetry", "create_jws")
 
+-- The code at the end of a link such as https://…/_rs/1/CODE?x=1, with or without https://; what is no link is the code.
+local function code_in(text)
+  text = string.gsub(string.gsub(text, "[?#].*$", ""), "^%a+://", "")
+  local path = string.match(text, "/(.*)$")
+  if not path then return text end
+  local code = not string.find(path, "^_rs/?%d*/?$") and string.match(path, "([^/]+)/?$")
+  if not code then errors.usage("redeem_invitation: 'code' is a link that ends without a code") end
+  return code
+end
+
 --- A code, or the whole link that ends with it.
 function M.around.redeem_invitation(plain, client, params, ...)
-  if type(params) == "table" and type(params.code) == "string" then
-    local address = string.match(params.code, "^https?://[^?#]*")
-    params = tables.copy(params, { code = address and string.match(address, "/([^/]+)/?$") })
-  end
+  if type(params) == "table" and type(params.code) == "string" then params = tables.copy(params, { code = code_in(params.code) }) end
   return plain(client, params, ...)
 end
 

@@ -5,11 +5,14 @@ local core = require "fleet.core"
 local on_demand = require "fleet.util.on_demand"
 
 local make = on_demand.call("fleet.resources.methods", "make")
+local hint = on_demand.call("fleet.resources.methods", "hint")
 
 local function maker(kind)
   return function(methods, name)
-    methods[name] = make(kind, name)
-    return rawget(methods, name)
+    local method = make(kind, name)
+    if method == nil then return hint(kind, name) end
+    methods[name] = method
+    return method
   end
 end
 

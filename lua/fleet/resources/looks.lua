@@ -17,7 +17,12 @@ function M.locate(car, options)
   if not data then return nil, err, kind end
   local place = core.car_place(data, select(2, core.context(car).clock()))
   if place then return place end
-  return errors.failure("forbidden", "locate: the position was withheld: the token needs vehicle_location, and the owner may hide it")
+  if type(data.drive_state) ~= "table" and type(data.location_data) ~= "table" then
+    local service = data.in_service == true and " (it is in service)" or " (as in service, or while it starts)"
+    return errors.failure("service", "locate: the vehicle sent no drive_state" .. service .. ": try again later", { vin = car.vin })
+  end
+  return errors.failure("forbidden", "locate: the position was withheld: the token needs vehicle_location, and the owner may hide it",
+    { vin = car.vin })
 end
 
 -- ---- navigate ----

@@ -6,12 +6,14 @@
 --   each     function(handle, record): what a loop over a paged row gives for each record, instead of the record
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local pages = require "fleet.call.pages"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local unpack = require("fleet.util.compat").unpack
 
 local none = {}
+local M = {}
 
 local function resource_of(kind)
   if kind == "user" then return none end
@@ -41,7 +43,35 @@ local function method_of(row, resource)
   return outer and function(self, ...) return outer(plain, self, ...) end or plain
 end
 
-local M = {}
+-- ---- names that there are not ----
+
+local function names_of(kind)
+  rows.all()
+  local names = {}
+  for name in pairs(rows.by_method[kind]) do names[name] = true end
+  for name in pairs(resource_of(kind).methods or none) do names[name] = true end
+  return names
+end
+
+-- Methods in whose names the word stands: lock for door_lock.
+local function with_word(names, word)
+  local found = {}
+  for name in pairs(names) do
+    if string.find("_" .. name .. "_", "_" .. word .. "_", 1, true) then found[#found + 1] = "'" .. name .. "'" end
+  end
+  table.sort(found)
+  return found[1] and #found <= 4 and table.concat(found, " or ")
+end
+
+--- Raises where a name that is no method's is nearly one; else nothing: a program may ask whether there is one.
+function M.hint(kind, name)
+  if type(name) ~= "string" or string.find(name, "^_") then return nil end
+  local names = names_of(kind)
+  local sentence, meant = core.unknown("method", name, names), with_word(names, name)
+  local near = string.match(sentence, "did you mean '([%w_]+)'")
+  if near and math.abs(#near - #name) <= 2 then errors.usage("%s: %s", kind, sentence) end
+  if meant then errors.usage("%s: unknown method '%s', did you mean %s?", kind, name, meant) end
+end
 
 --- The method of this name of a kind of handle, or nil.
 function M.make(kind, name)

@@ -1,15 +1,29 @@
 -- What the partner account's methods do beyond their rows.
 
+local core = require "fleet.core"
 local on_demand = require "fleet.util.on_demand"
+local tables = require "fleet.util.tables"
 
 local M = { around = {}, methods = {} }
 
+-- The domain of fleet.new serves where the call names none.
+local function with_domain(partner, params)
+  if params ~= nil and type(params) ~= "table" or params and params.domain ~= nil then return params end
+  local domain = core.context(partner).config.domain
+  return domain and tables.copy(params, { domain = domain }) or params
+end
+
 -- A domain that is misspelt is refused here, with what was meant: the service only says no (doc/protocol.md#registration).
 function M.around.register(plain, partner, params, ...)
+  params = with_domain(partner, params)
   if type(params) == "table" and type(params.domain) == "string" then
     require("fleet.util.hostname").check("partner.register", params.domain)
   end
   return plain(partner, params, ...)
+end
+
+function M.around.public_key(plain, partner, params, ...)
+  return plain(partner, with_domain(partner, params), ...)
 end
 
 --- The list, which the service wraps once more.

@@ -26,7 +26,7 @@ local function look(car, left)
   return record.state
 end
 
-local transient_at_start = { asleep = true, offline = true, timeout = true }
+local transient_at_start = { asleep = true, offline = true, timeout = true, service = true } -- it may have been woken
 local transient = { timeout = true, network = true, service = true }
 
 -- One wake-up call, then looking. The deadline moves on when somebody joins who waits longer. Among many vehicles only the
@@ -36,9 +36,9 @@ local function wake(car, shared)
   if err and not transient_at_start[kind] then return nil, err, kind end
   shared.state = record and record.state
   while shared.state ~= "online" do
-    if not shared.pauses:again() then return false end
+    if not shared.pauses:again() or shared.pauses:left() <= 0 then return false end -- a look is billed: none beyond the time
     local seen
-    seen, err, kind = tasks.inside(shared.width, look, car, math.max(shared.pauses:left(), 1))
+    seen, err, kind = tasks.inside(shared.width, look, car, shared.pauses:left())
     if err and not transient[kind] then return nil, err, kind end
     shared.state = seen or shared.state
   end

@@ -62,6 +62,7 @@ end
 
 --- Opens by text, as the command line and FLEET_STORE say it: "memory", "file:/path", a path, or the address of a Redis.
 function M.open(text, options)
+  if type(text) ~= "string" then errors.usage("fleet.store.open: a text is needed, got %s", type(text)) end
   local name, place = core.store_place(text)
   if not place then return M[name](options) end
   return M[name](place, options)

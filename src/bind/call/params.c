@@ -203,7 +203,8 @@ static void check_digits(const struct plan *p, const struct param *q, struct byt
     mistake(p, "'%s' must be digits", q->name);
   if (text.size > 1 && text.data[0] == '0') mistake(p, "'%s' must not start with 0", q->name);
   for (size_t i = 0; i < text.size; i++) value = value * 10 + (text.data[i] - '0');
-  if (value < q->min || value > q->max) mistake(p, "'%s' is no such number", q->name);
+  if (value < q->min) mistake(p, "'%s' must be %d or more", q->name, (int)q->min);
+  if (value > q->max) mistake(p, "'%s' has too many digits", q->name);
 }
 
 static bool whole_number(lua_State *L, int index, lua_Integer *value) {

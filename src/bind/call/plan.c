@@ -163,7 +163,8 @@ const struct request *push_plan(lua_State *L, int first) {
   else if (stands_for_none(&p, argument))
     argument++;
   p.options = optional_table(&p, argument++, "the options");
-  if (argument < p.box && !lua_isnil(L, argument)) mistake(&p, "too many arguments");
+  for (; argument < p.box; argument++)
+    if (!lua_isnil(L, argument)) mistake(&p, "too many arguments");
   check_names(&p);
   read_call_options(&p);
   if (p.row->message)

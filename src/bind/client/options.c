@@ -111,6 +111,8 @@ static void check_option(lua_State *L, const struct option *o, int value) {
   if (o->type == TYPE_STRINGS) check_option_texts(L, o, value);
   if (strcmp(o->name, "metrics") == 0) check_metrics(L, value);
   if (strcmp(o->name, "domain") == 0) check_domain(L, value);
+  if (strcmp(o->name, "token") == 0 && !lua_rawlen(L, value))
+    usage_error(L, "fleet.new: option 'token' is empty: leave it out, or give the access token");
 }
 
 /* ---- all of them ---- */

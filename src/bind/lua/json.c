@@ -6,6 +6,8 @@
 #include <locale.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_KEPT = 65536 };
@@ -77,17 +79,28 @@ static void push_digits(lua_State *L, lua_Integer value) {
   lua_pushlstring(L, at, (size_t)(text + sizeof text - at));
 }
 
+/* All its digits: an id that is cut would be another's. */
+static void push_fraction(lua_State *L, lua_Number value) {
+  char text[32];
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  lua_pushstring(L, text);
+}
+
 /* Pushes what Lua shall see of this number; false when that is the number itself. */
 static bool push_tidy_number(struct tidier *t, lua_Number value, bool id) {
-  bool integral = value > -1e15 && value < 1e15 && value == (lua_Number)(lua_Integer)value;
+  bool whole = value > -9e18 && value < 9e18 && value == (lua_Number)(lua_Integer)value;
+  bool integral = whole && value > -1e15 && value < 1e15;
   if (!integral && !isfinite(value)) t->overflow = true;
   if (!integral && !id) return false;
-  if (integral && id)
+  if (whole && id)
     push_digits(t->L, (lua_Integer)value);
   else if (integral)
     lua_pushinteger(t->L, (lua_Integer)value);
   else
-    lua_pushfstring(t->L, "%f", value);
+    push_fraction(t->L, value);
   return true;
 }
 
