@@ -121,15 +121,6 @@ describe("user_agent", function()
   end)
 end)
 
-describe("all totals of a counter", function()
-  it("are what add gives without amounts", function()
-    local store = fleet.store.memory()
-    store:add("n", { data = 2, wake = 1 })
-    assert.same({ data = 2, wake = 1 }, store:add("n"))
-    assert.same({ data = 2, wake = 1 }, store:add("n", {}))
-  end)
-end)
-
 describe("waking", function()
   local vin = seam.vin
   local function service(wake_status, state, asked)

@@ -299,7 +299,7 @@ describe("energy history by local days", function()
 
   it("of a range in which nothing is known is empty", function()
     local site = seam.site('{"response":null}')
-    assert.same({}, site:energy_history { day = "2026-03-29", time_zone = berlin })
+    assert.same({ time_series = {} }, site:energy_history { day = "2026-03-29", time_zone = berlin })
   end)
 end)
 

@@ -43,7 +43,6 @@ local stand_in = { turn = bucket.step }
 
 for method, check in pairs(core.store_checks) do
   Store[method] = function(store, key, value, options)
-    if method == "add" and value == nil then value = {} end -- all totals
     local acts, err, kind = acts_of(store, method)
     check(key, value, options)
     if not acts then return nil, err, kind end
