@@ -67,6 +67,25 @@ describe("fleet.proxy", function()
   end
 
   describe("on TCP", function()
+    it("uses the secret of another proxy that made the file at the same moment", function()
+      local first = open()
+      local read, asked = core.file_read, 0
+      core.file_read = function(path, ...)
+        if path == directory .. "/secret" then asked = asked + 1 end
+        if path == directory .. "/secret" and asked == 1 then return nil, "there is no such file", "not_found" end
+        return read(path, ...)
+      end
+      local ran, second = pcall(open)
+      core.file_read = read
+      assert.is_true(ran and second ~= nil, tostring(second))
+      assert.is_true(asked > 1)
+      for _, proxy in ipairs { first, second } do
+        assert.equal(200, honk(proxy, { "Authorization: Bearer " .. secret() }).status)
+      end
+      local names = core.directory_list(directory)
+      assert.same({ "secret" }, names) -- no draft is left
+    end)
+
     it("makes a secret that nobody else can read, and wants it", function()
       local proxy = open()
       assert.matches("^http://127%.0%.0%.1:%d+$", proxy.url)

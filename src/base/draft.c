@@ -182,8 +182,7 @@ bool file_draft_write(struct file_draft *d, struct bytes content, bool durable, 
   return done || file_fail(e, "write", d->target, errno);
 }
 
-bool file_draft_keep(struct file_draft *d, bool durable, struct err *e) {
-  if (rename(d->temporary, d->target) != 0) return file_fail(e, "replace", d->target, errno);
+static bool finish(struct file_draft *d, bool durable, struct err *e) {
   file_step();
   free(d->temporary);
   d->temporary = NULL;
@@ -191,6 +190,17 @@ bool file_draft_keep(struct file_draft *d, bool durable, struct err *e) {
   file_draft_close(d);
   file_step();
   return done;
+}
+
+bool file_draft_keep(struct file_draft *d, bool durable, struct err *e) {
+  if (rename(d->temporary, d->target) != 0) return file_fail(e, "replace", d->target, errno);
+  return finish(d, durable, e);
+}
+
+bool file_draft_keep_new(struct file_draft *d, bool durable, struct err *e) {
+  if (link(d->temporary, d->target) == 0) return unlink(d->temporary), finish(d, durable, e);
+  if (errno == EEXIST) return err_set(e, KIND_conflict, "'%s' exists already", d->target);
+  return file_fail(e, "make", d->target, errno);
 }
 
 void file_draft_close(struct file_draft *d) {

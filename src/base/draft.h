@@ -27,7 +27,9 @@ bool file_draft_open(struct file_draft *d, const char *directory, const char *na
 bool file_draft_reserve(struct file_draft *d, size_t size, struct err *e);
 bool file_draft_write(struct file_draft *d, struct bytes content, bool durable, struct err *e);
 bool file_draft_keep(struct file_draft *d, bool durable, struct err *e); /* renames; the draft is closed */
-void file_draft_close(struct file_draft *d);                             /* removes what was not kept */
+/* The same where there is no such file; KIND_conflict where there is one, and the draft stays. */
+bool file_draft_keep_new(struct file_draft *d, bool durable, struct err *e);
+void file_draft_close(struct file_draft *d); /* removes what was not kept */
 
 /* A draft that a process left behind: nobody has it open. False with errno set when it cannot be removed. */
 bool file_draft_remove_left(const char *path);

@@ -54,17 +54,15 @@ local function read(path, private)
   return text
 end
 
-local function generated(path)
-  local secret = core.random_text(secret_bytes)
-  local done, err, kind = files.write(path, secret .. "\n")
-  if not done then return nil, err, kind end
-  return secret
-end
-
--- The secret of a file, which is made where there is none.
+-- The secret of a file, which is made where there is none. Of two proxies that start together, the second reads what the first made.
 local function secret_of(path)
   local known, _, absent = core.file_read(path, largest_file)
-  if not known and absent == "not_found" then return generated(path) end
+  if not known and absent == "not_found" then
+    local secret = core.random_text(secret_bytes)
+    local done, problem, why = files.create(path, secret .. "\n")
+    if done then return secret end
+    if why ~= "conflict" then return nil, problem, why end
+  end
   local text, err, kind = read(path, true)
   if not text then return nil, err, kind end
   return (string.gsub(text, "%s+$", ""))

@@ -10,15 +10,24 @@ function M.parts(path)
   return directory == "" and "/" or directory or ".", name or path
 end
 
---- Writes text to path, whose directory exists. Returns true, or nil, err, "store".
-function M.write(path, text)
+local function write(path, text, new)
   local draft, err, kind = core.file_draft(M.parts(path))
   if not draft then return nil, err, kind end
   local done
   done, err, kind = draft:write(text, true)
-  if done then done, err, kind = draft:keep(true) end
+  if done then done, err, kind = draft:keep(true, new) end
   draft:close()
   return done, err, kind
+end
+
+--- Writes text to path, whose directory exists. Returns true, or nil, err, "store".
+function M.write(path, text)
+  return write(path, text, false)
+end
+
+--- Writes text to a path where there is no file: nil, err, "conflict" where there is one.
+function M.create(path, text)
+  return write(path, text, true)
 end
 
 return M

@@ -121,13 +121,16 @@ static int l_draft_write(lua_State *L) {
   return answer(L, usable(d->pid, &e) && file_draft_write(d, content, durable, &e), &e);
 }
 
-/* draft:keep([durable]) -> true: the draft has taken the file's place and is closed; nil, err, "store" */
+/* draft:keep([durable [, new]]) -> true: the draft has taken the file's place and is closed; nil, err,
+ * "store". new: there must be no such file: else nil, err, "conflict" */
 static int l_draft_keep(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct file_draft *d = check_draft(L);
   bool durable = lua_toboolean(L, 2);
-  bool done = usable(d->pid, &e) && file_draft_keep(d, durable, &e);
+  bool (*keep)(struct file_draft *, bool, struct err *) =
+      lua_toboolean(L, 3) ? file_draft_keep_new : file_draft_keep;
+  bool done = usable(d->pid, &e) && keep(d, durable, &e);
   if (done) box_close(L, 1);
   return answer(L, done, &e);
 }
