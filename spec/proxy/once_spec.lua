@@ -4,6 +4,7 @@ local callers = require "fleet.proxy.callers"
 local clients = require "fleet.proxy.clients"
 local core = require "fleet.core"
 local fleet = require "fleet"
+local sealing = require "fleet.store.sealed"
 local services = require "fleet.proxy.service"
 local signed_world = require "spec.support.fixtures.signed_world"
 
@@ -48,6 +49,57 @@ describe("an Idempotency-Key", function()
     assert.equal(1, #world.ran)
     assert.same({ true, true }, { audited[2].repeated, audited[3].repeated })
     assert.is_nil(audited[1].repeated)
+  end)
+
+  it("keeps its answers sealed where the store is: an invitation's code is one", function()
+    local sealed = sealing(store, assert(core.store_key(("0123456789abcdef"):rep(4))))
+    local made = clients.new(world:client { store = sealed })
+    opened[#opened + 1] = made
+    local service = services.new { clients = made, timeout = 30 }
+    local seen
+    local put = store.acts.put
+    function store.acts.put(acts, key, value, ...)
+      if key:find("^proxy/") then seen = value end
+      return put(acts, key, value, ...)
+    end
+    local function invite()
+      return fleet.run(function()
+        local status, _, body = service:handle(callers.new({}).anybody, {
+          method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/invitations", query = "",
+          headers = { ["idempotency-key"] = "k1" }, body = "",
+        })
+        return { status, body }
+      end)
+    end
+    local first_answer = invite()
+    assert.equal(200, first_answer[1])
+    assert.same(first_answer, invite())
+    assert.is_true(core.is_sealed(seen))
+    assert.not_matches("answer", seen, 1, true)
+  end)
+
+  it("holds over a wall clock that is set forwards or backwards, whatever came of the command", function()
+    world:fault("executed_503", 1, { row = "signed_command", message = "command" })
+    for i, jump in ipairs { 3600, -7200, 20 * 365 * 86400 } do
+      local key = "k" .. i
+      local reply = honk(first, key)
+      local clock = fleet.loop.clock
+      fleet.loop.clock = function()
+        local mono, wall = clock()
+        return mono, wall + jump
+      end
+      local ran = #world.ran
+      local again = honk(first, key)
+      world.time.advance(500)
+      local late = honk(first, key)
+      world.time.advance(101)
+      local fresh = honk(first, key)
+      fleet.loop.clock = clock
+      assert.same(reply, again)
+      assert.same(reply, late)
+      assert.equal(ran + 1, #world.ran)
+      assert.equal(200, fresh.status)
+    end
   end)
 
   it("that differs is another command, and so is another caller's", function()

@@ -42,13 +42,16 @@ static int l_unseal(lua_State *L) {
 
 /* ---- what a store holds, sealed or not ---- */
 
-/* The first word of a key tells: tokens and sessions are secret, counts and settings are not. */
+/* The first word of a key tells: tokens, sessions and the answers that a proxy keeps (an invitation's code is
+ * one) are secret, counts and settings are not. */
 static bool is_secret(struct bytes name) {
-  static const char *const words[] = {"token", "session"};
+  static const char *const words[] = {"token", "session", "proxy"};
   size_t size = 0;
   while (size < name.size && name.data[size] != '/') size++;
   struct bytes word = {name.data, size};
-  return bytes_equal(word, bytes_of(words[0])) || bytes_equal(word, bytes_of(words[1]));
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (bytes_equal(word, bytes_of(words[i]))) return true;
+  return false;
 }
 
 /* core.is_secret_record(name) */
