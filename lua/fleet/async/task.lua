@@ -202,10 +202,6 @@ local function unwind(task)
 end
 
 function turns.resume(task)
-  if task.state == "sent" then -- no task, but what the proxy does with a reply
-    task.state = "taken" -- once, whatever it raises
-    return task:go()
-  end
   if task.state ~= "running" then return end
   if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
   task.started = true
