@@ -7,7 +7,12 @@ describe("an audit line", function()
 
   before_each(function()
     lines = {}
-    write = cli_proxy.audit { stderr = { write = function(_, text) lines[#lines + 1] = text end, flush = function() end } }
+    local stderr = { flush = function() return true end }
+    function stderr.write(_, text)
+      lines[#lines + 1] = text
+      return true
+    end
+    write = cli_proxy.audit { stderr = stderr }
   end)
 
   local function written(entry)
@@ -37,5 +42,26 @@ describe("an audit line", function()
         assert.same(entry { time = time, ms = ms }, written(entry { time = time, ms = ms }))
       end
     end
+  end)
+
+  it("that cannot be written to its file is reported once, and again after one that could", function()
+    local full = io.open("/dev/full", "a")
+    if not full then return pending("needs /dev/full") end
+    full:close()
+    local stderr = { write = function(_, ...) lines[#lines + 1] = table.concat { ... } end }
+    local to_file, reopen = cli_proxy.audit({ stderr = stderr }, "/dev/full")
+    for _ = 1, 3 do
+      local done, why = to_file(entry())
+      assert.is_nil(done)
+      assert.matches("space", why)
+    end
+    assert.equal(1, #lines)
+    assert.matches("^fleet: %-%-audit /dev/full: .*space.*lost%.\n$", lines[1])
+    reopen()
+    assert.is_nil((to_file(entry())))
+  end)
+
+  it("that was written says so", function()
+    assert.same({ true }, { write(entry()) })
   end)
 end)

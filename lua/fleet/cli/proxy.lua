@@ -57,19 +57,26 @@ end
 local longest_line = 8192
 
 --- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen().
+--- write returns true, or nil and why; the first failure after a success is reported on standard error.
 function M.audit(environment, path)
-  local file
+  local file, failing
   local function reopen()
     if not path then return end
     local opened, why = io.open(path, "a")
     if not opened then usage_error.raise("--audit: " .. tostring(why), { "proxy" }) end
     if file then file:close() end
     file = opened
-    file:setvbuf("line", longest_line)
+    file:setvbuf("full", longest_line)
   end
   local function write(entry)
     local stream = file or environment.stderr
-    stream:write(core.json_encode(entry) .. "\n")
+    local written, why = stream:write(core.json_encode(entry) .. "\n")
+    if written then written, why = stream:flush() end
+    if file and not written and not failing then
+      environment.stderr:write("fleet: --audit ", path, ": ", tostring(why), ". Commands go on, and their lines are lost.\n")
+    end
+    failing = not written
+    return written and true or nil, why
   end
   reopen()
   return write, reopen

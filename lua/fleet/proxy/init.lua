@@ -78,8 +78,11 @@ local function serve(self, decided, request, asked, caller, token, digest)
   respond(self, request, status, headers, body)
 end
 
+local health_paths = { ["/health"] = true, ["/status"] = true }
+
 local function health(self)
   if self.draining then return replies.text(503, "draining") end
+  if self.service.metrics.audit_problem then return replies.text(200, "OK, but the audit cannot be written") end
   return replies.text(200, "OK")
 end
 
@@ -111,7 +114,7 @@ end
 function admit(self, request, asked)
   local status, headers, body = self.admission:objection(asked)
   if status then return respond(self, request, status, headers, body) end
-  if asked.path == "/health" and asked.method == "GET" then return respond(self, request, health(self)) end
+  if health_paths[asked.path] and asked.method == "GET" then return respond(self, request, health(self)) end
   local caller, token, digest, text = self.admission:caller(request, asked)
   if not caller then return respond(self, request, token, digest, text) end
   if asked.path == "/metrics" and asked.method == "GET" then
@@ -155,11 +158,12 @@ local function admission_of(options, place)
   }
 end
 
-local function serving(options, metrics)
+local function serving(self, options, metrics)
   local made = services.new {
     clients = clients.new(options.client, options.accounts), timeout = client_timeout(options), audit = options.audit,
   }
   made.metrics = metrics or made.metrics
+  made.note = function(message) note(self, message) end
   return made
 end
 
@@ -198,7 +202,7 @@ end
 function M.new(options)
   check_options(options)
   local self = setmetatable({ in_flight = 0 }, Proxy)
-  local service = serving(options)
+  local service = serving(self, options)
   local place, err, kind = listening.read(options)
   if not place then return nil, err, kind end
   local server, admitting
@@ -231,7 +235,7 @@ end
 function Proxy:reload(options)
   options = tables.copy(options, { listen = self.options.listen })
   check_options(options)
-  local service = serving(options, self.service.metrics)
+  local service = serving(self, options, self.service.metrics)
   local place, err, kind = listening.read(options)
   if not place then return nil, err, kind end
   local server, admitting

@@ -9,6 +9,7 @@ local rows = {
   { name = "fleet_proxy_commands_total", kind = "counter", doc = "Vehicle commands by outcome and kind of failure.",
     labels = { "outcome", "kind" } },
   { name = "fleet_proxy_requests_total", kind = "counter", doc = "Requests by status of the answer.", labels = { "status" } },
+  { name = "fleet_proxy_audit_failures_total", kind = "counter", doc = "Audit lines that could not be written." },
   { name = "fleet_proxy_in_flight", kind = "gauge", doc = "Requests that are being served." },
   { name = "fleet_proxy_queue", kind = "gauge", doc = "Commands that wait for their vehicle." },
   { name = "fleet_proxy_connections", kind = "gauge", doc = "Open connections of callers." },
@@ -22,7 +23,8 @@ local rows = {
 function M.new()
   local known = registry.new(rows)
   return setmetatable({
-    registry = known, took = known:putter "fleet_proxy_command_seconds", in_flight = 0, statuses = {}, ended = {},
+    registry = known, took = known:putter "fleet_proxy_command_seconds", in_flight = 0, statuses = {}, ended = {}, unaudited = 0,
+    audit_problem = nil,
   }, M)
 end
 
@@ -43,6 +45,14 @@ function M:command(outcome, kind, seconds)
   self.took(seconds)
 end
 
+--- An audit line was written, or not. Returns whether it is the first one of a row that was not.
+function M:audited(written, why)
+  local first = not written and not self.audit_problem
+  self.audit_problem = not written and tostring(why) or nil
+  if not written then self.unaudited = self.unaudited + 1 end
+  return first
+end
+
 local function hand_over(self)
   for status, times in pairs(self.statuses) do self.registry:add("fleet_proxy_requests_total", { status = status }, times) end
   for outcome, kinds in pairs(self.ended) do
@@ -50,7 +60,8 @@ local function hand_over(self)
       self.registry:add("fleet_proxy_commands_total", { outcome = outcome, kind = kind }, times)
     end
   end
-  self.statuses, self.ended = {}, {}
+  self.registry:add("fleet_proxy_audit_failures_total", nil, self.unaudited)
+  self.statuses, self.ended, self.unaudited = {}, {}, 0
 end
 
 --- The text. facts: { waiting =, connections =, tokens = { { account, token, age, left }, … } }
