@@ -107,6 +107,23 @@ describe("through the proxy", function()
     assert.equal(#core.endpoints() - 2, forwarded)
   end)
 
+  it("a telemetry configuration with iss, aud and an unknown member leaves signed, with the signature's own two", function()
+    local directory = process.temporary("proxy-telemetry")
+    nginx.certificates(directory)
+    local config = {
+      hostname = "telemetry.example.com", port = 443, ca = files.read(directory .. "/ca.pem"),
+      fields = { Soc = { interval_seconds = 60 } }, iss = "me", aud = "you", a_new_member = 1,
+    }
+    local reply = ask {
+      method = "POST", path = "/api/1/vehicles/fleet_telemetry_config", body = core.json_encode { vins = { VIN }, config = config },
+    }
+    assert.equal(200, reply.status, reply.body)
+    local claims = assert(core.jws_verify(core.json_decode(sent[1].body).token, world.keys[1]:public_bytes()))
+    assert.equal(1, claims.a_new_member)
+    assert.is_not.equal("me", claims.iss)
+    assert.is_not.equal("you", claims.aud)
+  end)
+
   it("a telemetry configuration leaves as a signed token", function()
     local directory = process.temporary("proxy-telemetry")
     nginx.certificates(directory)

@@ -44,6 +44,135 @@ describe("the proxy's service", function()
     world:close()
   end)
 
+  describe("takes what clients of other signing proxies send", function()
+    local vehicle = "/api/1/vehicles/" .. signed_world.VIN
+
+    it("an amount as text where it is a whole number, and refuses a fraction", function()
+      for body, percent in pairs { ['{"percent":"80"}'] = 80, ['{"percent":80.0}'] = 80, ['{"percent":75}'] = 75 } do
+        assert.equal(200, command("set_charge_limit", body).status, body)
+        local data = ask("GET", vehicle .. "/vehicle_data", nil, { query = "endpoints=charge_state" })
+        assert.equal(percent, data.json.response.charge_state.charge_limit_soc, body)
+      end
+      local sent = #world.messages
+      for _, body in ipairs { '{"percent":"80.5"}', '{"percent":"8e1"}', '{"percent":" 80"}', '{"percent":""}', '{"percent":"0x50"}',
+        '{"percent":80.5}', '{"percent":"eighty"}', '{"percent":["80"]}', '{"percent":"9999999999999999999"}' } do
+        local reply = command("set_charge_limit", body)
+        assert.same({ 400, "not_sent" }, { reply.status, reply.headers["x-fleet-outcome"] }, body)
+        assert.matches("percent", reply.json.error_description, 1, true)
+      end
+      assert.equal(sent, #world.messages)
+    end)
+
+    it("a flag as text", function()
+      assert.equal(200, command("set_sentry_mode", '{"on":"true"}').status)
+      assert.equal(400, command("set_sentry_mode", '{"on":"maybe"}').status)
+    end)
+
+    it("wake_up as a command, with the answer of one", function()
+      local reply = command("wake_up", "null")
+      assert.same({ 200, '{"response":{"result":true,"reason":""}}' }, { reply.status, reply.body })
+      assert.equal(405, ask("GET", vehicle .. "/command/wake_up").status)
+      world:fault("rate_limit", 1, { retry_after = 60 })
+      assert.same({ 429, "60" }, { command("wake_up").status, command("wake_up").headers["Retry-After"] or "60" })
+      local one = callers.new({ callers = { one = { rows = { "honk_horn" } } } }).by_name.one
+      assert.equal(403, command("wake_up", nil, { caller = one }).status)
+    end)
+
+    it("a body that is empty, {} or null, and what it is asked to wait for", function()
+      for _, body in ipairs { "", "{}", "null" } do assert.equal(200, command("honk_horn", body, { query = "wait=true" }).status) end
+      assert.equal(400, command("honk_horn", "[]").status)
+      assert.equal(200, ask("GET", vehicle .. "/vehicle_data", nil, { query = "endpoints=charge_state&wakeup=true" }).status)
+    end)
+
+    it("the trunk without saying which: the rear one", function()
+      assert.equal(200, command("actuate_trunk", "{}").status)
+      assert.same({ "actuate_trunk" }, world.ran)
+    end)
+
+    it("a VIN in small letters, and tells what is wrong with an id", function()
+      local path = "/api/1/vehicles/" .. signed_world.VIN:lower()
+      assert.equal(200, ask("POST", path .. "/command/honk_horn").status)
+      assert.equal(200, ask("GET", path .. "/vehicle_data").status)
+      assert.equal("0001", audited[1].vin)
+      local reply = ask("POST", "/api/1/vehicles/1234567890/command/honk_horn")
+      assert.equal(404, reply.status)
+      assert.matches("without I, O and Q", reply.json.error_description, 1, true)
+    end)
+
+    it("no query that gives a name twice or is badly encoded, and says so", function()
+      local function read(query) return ask("GET", vehicle .. "/vehicle_data", nil, { query = query }) end
+      for query, why in pairs {
+        ["endpoints=charge_state&endpoints=drive_state"] = "the query gives 'endpoints' twice", ["endpoints=%4"] = "badly encoded",
+        ["a%zz=1"] = "badly encoded",
+      } do
+        local reply = read(query)
+        assert.same({ 400, "invalid_request" }, { reply.status, reply.json.error })
+        assert.matches(why, reply.json.error_description, 1, true)
+      end
+      assert.equal(200, read("endpoints=charge_state%3Bdrive_state").status)
+    end)
+  end)
+
+  describe("names a fault of the protocol as the vendor's proxy does:", function()
+    local function answered(err)
+      service.clients.car = function() return { honk_horn = function() return nil, core.err(err) end } end
+      return command("honk_horn")
+    end
+
+    it("its name with 500, and the outcome", function()
+      local reply = answered { kind = "forbidden", fault = 7, reason = "INSUFFICIENT_PRIVILEGES", outcome = "refused", message = "no" }
+      assert.same({ 500, "MESSAGEFAULT_ERROR_INSUFFICIENT_PRIVILEGES", "refused" },
+        { reply.status, reply.json.error, reply.headers["x-fleet-outcome"] })
+      assert.equal(core.null, reply.json.response or core.null)
+      reply = answered { kind = "timeout", fault = 2, reason = "TIMEOUT", outcome = "unknown", message = "no" }
+      assert.same({ 500, "MESSAGEFAULT_ERROR_TIMEOUT", "unknown" }, { reply.status, reply.json.error, reply.headers["x-fleet-outcome"] })
+    end)
+
+    it("its number, where it has no name", function()
+      local reply = answered { kind = "protocol", fault = 77, outcome = "unknown", message = "no" }
+      assert.same({ 500, "unrecognized error code 77" }, { reply.status, reply.json.error })
+    end)
+
+    it("a key that is not on the vehicle in its own words", function()
+      local reply = answered { kind = "key_not_paired", fault = 3, reason = "UNKNOWN_KEY_ID", outcome = "refused", message = "no" }
+      assert.equal(500, reply.status)
+      assert.matches("your public key has not been paired with the vehicle", reply.json.error, 1, true)
+    end)
+
+    it("and the vehicle's own refusal with 200", function()
+      local reply = answered { kind = "refused", reason = "not_charging", outcome = "refused", message = "no" }
+      assert.same({ 200, false, "not_charging" }, { reply.status, reply.json.response.result, reply.json.response.reason })
+    end)
+
+    it("and what it cannot do with 501", function()
+      local reply = answered { kind = "unsupported", outcome = "not_sent", message = "no" }
+      assert.same({ 501, "unsupported", "not_sent" }, { reply.status, reply.json.error, reply.headers["x-fleet-outcome"] })
+    end)
+  end)
+
+  describe("an audit that fails", function()
+    for name, audit in pairs {
+      ["by raising"] = function() error("no room", 0) end, ["by saying so"] = function() return nil, "no room" end,
+    } do
+      it(name .. " loses its lines, not the commands: it is counted, and reported once", function()
+        local notes, fails = {}, true
+        service.audit = function(...) if fails then return audit(...) end end
+        service.note = function(text) notes[#notes + 1] = text end
+        for _ = 1, 3 do assert.equal(200, command("honk_horn").status) end
+        assert.same({ "the audit cannot be written: no room" }, notes)
+        assert.equal("no room", service.metrics.audit_problem)
+        fails = false
+        command("honk_horn")
+        assert.is_nil(service.metrics.audit_problem)
+        fails = true
+        command("honk_horn")
+        assert.equal(2, #notes)
+        local text = service.metrics:text { waiting = 0, connections = 0, tokens = {} }
+        assert.matches("\nfleet_proxy_audit_failures_total 4\n", text)
+      end)
+    end
+  end)
+
   describe("ignores", function()
     it("the body of a GET, and refuses one that is large", function()
       for _, body in ipairs { "{}", "no JSON", (" "):rep(4096) } do
@@ -263,8 +392,40 @@ describe("the proxy's service", function()
       end
       assert.equal(200, option("vin=" .. signed_world.VIN))
       assert.equal(403, option("vin=5YJ3E1EA7KF000009"))
-      assert.equal(403, option("vin=" .. signed_world.VIN .. "&vin=5YJ3E1EA7KF000009"))
-      assert.equal(403, option("vin=" .. signed_world.VIN .. "&%76in=5YJ3E1EA7KF000009"))
+      assert.equal(200, option("vin=" .. signed_world.VIN:lower()))
+      assert.equal(400, option("vin=" .. signed_world.VIN .. "&vin=5YJ3E1EA7KF000009"))
+      assert.equal(400, option("vin=" .. signed_world.VIN .. "&%76in=5YJ3E1EA7KF000009"))
+      for _, name in ipairs { "VIN", "vin[]", "vin%5B%5D", "vins", "vehicle" } do
+        assert.equal(403, option("vin=" .. signed_world.VIN .. "&" .. name .. "=5YJ3E1EA7KF000009"), name)
+      end
+      assert.equal(200, option("vin=" .. signed_world.VIN .. "&wait=true&wakeup=false"))
+    end)
+
+    it("may not have another row by a field that is given twice or written in escapes", function()
+      local one = named { rows = { "backup_history" } }
+      local path = "/api/1/energy_sites/1234567890/calendar_history"
+      local function status(query, whose)
+        return ask("GET", path, nil, { caller = whose, query = query }).status
+      end
+      assert.is_not.equal(403, status("kind=backup&period=day", one))
+      assert.equal(403, status("kind=energy&period=day", one))
+      for _, query in ipairs {
+        "kind=energy&kind=backup", "kind=backup&kind=energy", "kind=backup&%6bind=energy", "kind=backup&kind=backup",
+      } do
+        assert.equal(400, status(query, one), query)
+        assert.equal(400, status(query), query)
+      end
+      assert.equal(403, status("kind=backup&Kind=energy", one))
+      assert.equal(403, status("%6Bind=energ%79", one))
+    end)
+
+    it("with vehicles may call a row about none only where the row is in the list, and none about a vehicle without naming it", function()
+      local one = named { rows = { "products", "fleet_status", "options", "honk_horn" }, vins = { signed_world.VIN } }
+      assert.equal(200, ask("GET", "/api/1/products", nil, { caller = one }).status)
+      assert.equal(403, ask("GET", "/api/1/dx/vehicles/options", nil, { caller = one }).status)
+      assert.equal(403, ask("GET", "/api/1/dx/vehicles/options", nil, { caller = one, query = "vin=5YJ3E1EA7KF000009" }).status)
+      local only_vehicles = named { vins = { signed_world.VIN } }
+      assert.equal(403, ask("GET", "/api/1/products", nil, { caller = only_vehicles }).status)
     end)
 
     it("has so many calls a minute", function()

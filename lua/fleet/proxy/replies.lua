@@ -28,6 +28,7 @@ end
 -- ---- commands that were answered ----
 
 local DONE = '{"response":{"result":true,"reason":""}}'
+M.done = DONE
 local ours = { changed = true, reason = true, via = true, authenticated = true, perhaps_changed = true }
 
 --- The result of a command, as the service says it.
@@ -45,7 +46,7 @@ end
 
 local statuses = {
   network = 502, tls = 502, timeout = 504, auth = 401, forbidden = 403, scope = 403, not_found = 404, rate_limited = 429,
-  asleep = 408, offline = 408, region = 421, unregistered = 412, limit_exceeded = 403, refused = 502, unsupported = 400,
+  asleep = 408, offline = 408, region = 421, unregistered = 412, limit_exceeded = 403, refused = 502, unsupported = 501,
   key_not_paired = 500, busy = 503, protocol = 502, service = 502, store = 503, conflict = 503, budget = 429, cancelled = 503,
   closed = 503, invalid = 400,
 }
@@ -67,10 +68,20 @@ local function failure_headers(err)
   return headers_with(more)
 end
 
--- The vehicle's own no, with its reason; a protocol fault that means no is one too.
+local function is_fault(err)
+  return err.fault ~= nil and err.fault ~= 0
+end
+
+-- The vehicle's own no, with its reason.
 local function is_refusal(err, command)
-  if not command or err.outcome ~= "refused" or err.status ~= nil and err.status ~= 200 then return false end
+  if not command or is_fault(err) or err.outcome ~= "refused" or err.status ~= nil and err.status ~= 200 then return false end
   return err.kind == "refused" or err.reason ~= nil and not texts[err.kind]
+end
+
+-- The name of a fault of the protocol, as the vendor's proxy writes it, with 500.
+local function fault_name(err)
+  if not err.reason then return string.format("unrecognized error code %d", err.fault) end
+  return "MESSAGEFAULT_ERROR_" .. err.reason
 end
 
 -- What the service said, as it said it; of an unknown outcome the proxy speaks itself.
@@ -97,6 +108,10 @@ function M.failure(err, command)
     response = core.null, error = err.outcome ~= "unknown" and texts[err.kind] or err.reason or err.kind,
     error_description = err.message, outcome = err.outcome,
   }
+  if command and is_fault(err) then
+    body.error = texts[err.kind] or fault_name(err)
+    return 500, headers, core.json_encode(body)
+  end
   return status_for(err), headers, core.json_encode(body)
 end
 

@@ -1,8 +1,15 @@
 -- Which row a request means: its path against the templates of the rows, its verb, and the fixed query of rows that share a path.
 
+local core = require "fleet.core"
 local rows = require "fleet.call.rows"
 
 local M = {}
+
+--- A VIN as it is written, of a text in any letters; nil where it is none.
+function M.vin(text)
+  local upper = string.upper(text)
+  return core.is_vin(upper) and upper or nil
+end
 
 local function new_node()
   return { fixed = {}, any = nil, rows = {} }
@@ -18,19 +25,24 @@ local function child(node, part)
 end
 
 local root = new_node()
-for _, row in ipairs(rows.all()) do
+
+local function add(path, row)
   local node = root
-  for part in string.gmatch(row.path, "[^/]+") do node = child(node, part) end
+  for part in string.gmatch(path, "[^/]+") do node = child(node, part) end
   node.rows[#node.rows + 1] = row
 end
 
--- The values of the placeholders of a row's path, by name.
+for _, row in ipairs(rows.all()) do add(row.path, row) end
+-- The other signing proxies wake a vehicle by a command.
+add("/api/1/vehicles/{vin}/command/wake_up", rows.by_name.wake_up)
+
+-- The values of the placeholders of a row's path, by name. A VIN in small letters is the same VIN.
 local function values_of(row, parts)
   local values, i = {}, 0
   for part in string.gmatch(row.path, "[^/]+") do
     i = i + 1
     local name = string.match(part, "^{(.+)}$")
-    if name then values[name] = parts[i] end
+    if name then values[name] = name == "vin" and M.vin(parts[i]) or parts[i] end
   end
   return values
 end
@@ -44,8 +56,10 @@ local function node_at(parts)
   return node.rows[1] and node or nil
 end
 
-local function has_field(query, field)
-  return string.find("&" .. query .. "&", "&" .. field .. "&", 1, true) ~= nil
+-- Whether the fields of a query have the fixed one of a row, "name=value".
+local function has_field(fields, fixed)
+  local name, value = string.match(fixed, "^([^=]+)=(.*)$")
+  return fields[name] == value
 end
 
 local function verbs_of(list)
@@ -79,16 +93,16 @@ local function keep(method, path, row, values)
   known[method .. path], known_count = { row, values }, known_count + 1
 end
 
---- find(method, path, query) → row, values of its placeholders by name, which are only read; nil when there is no such path;
+--- find(method, path, fields) → row, values of its placeholders by name, which are only read; nil when there is no such path;
 --- nil, verbs when there is one, but not with this method.
-function M.find(method, path, query)
+function M.find(method, path, fields)
   local found = known[method .. path]
   if found then return found[1], found[2] end
   local parts = parts_of(path)
   local node = parts and node_at(parts)
   if not node then return nil end
   for _, row in ipairs(node.rows) do
-    if row.verb == method and (not row.query or has_field(query, row.query)) then
+    if row.verb == method and (not row.query or has_field(fields, row.query)) then
       local values = values_of(row, parts)
       keep(method, path, row, values)
       return row, values

@@ -6,6 +6,7 @@ local core = require "fleet.core"
 local forward = require "fleet.proxy.forward"
 local metrics = require "fleet.proxy.metrics"
 local once = require "fleet.proxy.once"
+local queries = require "fleet.proxy.query"
 local queues = require "fleet.proxy.queue"
 local replies = require "fleet.proxy.replies"
 local routes = require "fleet.proxy.routes"
@@ -21,7 +22,8 @@ local largest_command = 4096 -- bytes of its body
 local largest_ignored = 4096 -- bytes of the body of a GET: some clients send "{}" with each
 local telemetry = "create_fleet_telemetry_config"
 
---- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil }
+--- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil: it fails where it
+--- raises, or returns nil and why }
 function M.new(options)
   return setmetatable({
     clients = options.clients, timeout = options.timeout, audit = options.audit, queue = queues.new(options.limits),
@@ -47,38 +49,47 @@ local function has_param(row, place, kind)
   end
 end
 
--- The vehicles of a query; nil where a name is written so that it may mean another one.
-local function add_query_vins(list, query)
-  for field in string.gmatch(query, "[^&]+") do
-    local name, value = string.match(field, "^([^=]*)=?(.*)$")
-    if string.find(name, "[%%+]") then return nil end
-    if name == "vin" or name == "vins" then list[#list + 1] = value end
+-- A vehicle as the list of a caller has it.
+local function listed(vin)
+  return routes.vin(vin) or vin
+end
+
+-- Clients of a Bluetooth proxy say with each request whether it is to wait and to wake: commands always wait here, reads never wake.
+local ignored = { wait = true, wakeup = true }
+
+local function has_named(row, name)
+  for _, param in ipairs(row.params) do
+    if param.place == "query" and param.name == name then return true end
   end
-  return list
+  return false
 end
 
 local nothing = {} -- an empty body, which is only read
 
 local function decoded(call)
   local text = call.asked.body
-  if text == "" or text == "{}" then return nothing end
-  local body = core.json_decode(text)
-  if type(body) ~= "table" or body == core.null or body[1] ~= nil then return nil end
-  return body
+  if text == "" or text == "{}" or text == "null" then return nothing end
+  return string.find(text, "^%s*{") and core.json_decode(text) or nil
 end
 
 -- All vehicles that a request names; nil when it cannot be told. A body that names vehicles is written anew, so that what was
 -- checked is what is sent.
 local function vins_of(call)
   local row, list = call.row, { call.values.vin }
-  if not add_query_vins(list, call.asked.query) then return nil end
+  for _, name in ipairs { "vin", "vins" } do
+    if call.fields[name] then list[#list + 1] = listed(call.fields[name]) end
+  end
   if not has_param(row, "body", "vins") then return list end
   call.body = decoded(call)
   if not call.body or type(call.body.vins) ~= "table" then return nil end
   local kept = {}
   for _, param in ipairs(row.params) do kept[param.name] = call.body[param.name] end
+  kept.vins = {}
+  for i, vin in ipairs(call.body.vins) do
+    kept.vins[i] = listed(tostring(vin))
+    list[#list + 1] = kept.vins[i]
+  end
   call.asked = tables.copy(call.asked, { body = core.json_encode(kept, "vins") })
-  for _, vin in ipairs(call.body.vins) do list[#list + 1] = tostring(vin) end
   return list
 end
 
@@ -86,7 +97,10 @@ end
 
 local function check_route(call)
   local asked = call.asked
-  local row, found = routes.find(asked.method, call.path, asked.query)
+  local fields, why = queries.read(asked.query)
+  if not fields then return replies.error(400, "invalid_request", why) end
+  call.fields = fields
+  local row, found = routes.find(asked.method, call.path, call.fields)
   call.row, call.values = row, row and found
   local verbs = not row and found
   if verbs then return replies.error(405, "Method Not Allowed", verbs .. " is possible here", { Allow = verbs }) end
@@ -106,13 +120,25 @@ local function check_size(call)
     return replies.error(413, "body too large", string.format("a command has %d bytes at most", largest_command))
   end
   if not core.is_vin(call.values.vin) then
-    return replies.error(404, "not_found", "a command needs the vehicle's VIN: 17 characters")
+    return replies.error(404, "not_found", "a command needs the vehicle's VIN: 17 letters and digits, without I, O and Q")
+  end
+end
+
+-- A name that the row does not know may mean another vehicle, or another row, to the service.
+local function unknown_name(row, fields)
+  local fixed = row.query and string.match(row.query, "^[^=]+")
+  for name in pairs(fields) do
+    if name ~= fixed and not ignored[name] and not has_named(row, name) then return name end
   end
 end
 
 local function check_permission(call)
   local caller, vins = call.caller, nil
   if not caller.vins and not caller.rows then return nil end
+  local unknown = not call.row.flags.command and unknown_name(call.row, call.fields)
+  if unknown then
+    return replies.error(403, "forbidden", string.format("the query names '%s', which %s does not know", unknown, call.row.name))
+  end
   if caller.vins then
     vins = vins_of(call)
     if not vins then return replies.error(403, "forbidden", "it cannot be told which vehicles the request is about") end
@@ -169,11 +195,25 @@ local takes_params = setmetatable({}, {
   end,
 })
 
+local most_digits = 15 -- of a whole number that every version of Lua keeps
+local of_text = { ["true"] = true, ["false"] = false }
+
+-- Clients of other signing proxies send numbers and flags as text, {"charging_amps": "16"}. A fraction stays as it is.
+local function value_of(param, value)
+  if type(value) ~= "string" then return value end
+  if param.type == "boolean" and of_text[value] ~= nil then return of_text[value] end
+  local amount = param.type == "integer" or param.type == "number"
+  return amount and #value <= most_digits and string.find(value, "^%-?%d+$") and tonumber(value) or value
+end
+
+-- As the vendor's proxy does where these are left out.
+local left_out = { actuate_trunk = { which_trunk = "rear" } }
+
 -- What the row knows of the caller's body: other members are nothing to the service either.
 local function params_of(row, body)
-  local params = {}
+  local params = tables.copy(left_out[row.name] or nothing)
   for _, param in ipairs(row.params) do
-    if param.place == "body" then params[param.name] = body[param.name] end
+    if param.place == "body" and body[param.name] ~= nil then params[param.name] = value_of(param, body[param.name]) end
   end
   return params
 end
@@ -219,6 +259,16 @@ end
 
 -- ---- everything else ----
 
+local function forwarded_query(call)
+  local kept = {}
+  for field in string.gmatch(call.asked.query, "[^&]+") do
+    local name, value = string.match(field, "^([^=]*)=?(.*)$")
+    if name == "vin" and routes.vin(value) then field = "vin=" .. routes.vin(value) end
+    if not ignored[name] then kept[#kept + 1] = field end
+  end
+  return table.concat(kept, "&")
+end
+
 local function pass_on(call)
   local asked = call.asked
   if call.row.name == telemetry then
@@ -228,7 +278,9 @@ local function pass_on(call)
   end
   local body = call.row.verb ~= "GET" and asked.body ~= "" and asked.body or nil
   local seconds = math.max(call.deadline - tasks.now(), 0.001)
-  return { forward.call(call.client, call.row, call.values, asked.query, body, seconds) }
+  local answer = { forward.call(call.client, call.row, call.values, forwarded_query(call), body, seconds) }
+  if answer[1] == 200 and string.find(call.path, "/command/", 1, true) then answer[3] = replies.done end -- wake_up
+  return answer
 end
 
 local function act(call)
@@ -291,7 +343,10 @@ end
 function M:tell(call, status, err, seconds, wall)
   local outcome, kind = outcome_of(status, err)
   self.metrics:command(outcome, kind, seconds)
-  if self.audit then self.audit(entry_of(call, status, outcome, kind, seconds, wall)) end
+  if not self.audit then return end
+  local ran, written, why = pcall(self.audit, entry_of(call, status, outcome, kind, seconds, wall))
+  if ran then written, why = why == nil, why else written, why = false, written end
+  if self.metrics:audited(written, why) and self.note then self.note("the audit cannot be written: " .. tostring(why)) end
 end
 
 local kinds_of_refusal = { [403] = "forbidden", [404] = "not_found", [429] = "rate_limited" }
