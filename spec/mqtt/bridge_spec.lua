@@ -57,15 +57,29 @@ describe("looks", function()
     end)
   end)
 
-  it("say when they were made, and a look that only repeats is not said again", function()
-    run({}, function(house)
-      house:start()
-      fleet.sleep(10)
-      local attributes = seen_at(house, "charge_state")
-      assert.equal("2026-06-01T10:00:00Z", attributes.seen_at)
-      assert.equal("charge_state", attributes.source)
-      fleet.sleep(1500)
-      assert.equal(1, #house.broker.said("fleet/" .. vin .. "/battery"))
+  it("that change nothing say when they were made, and nothing else", function()
+    run({ vehicle = { sleep_after = 1e9 } }, function(house)
+      house:start { idle_every = 100, longest_idle = 100, site_every = 100, site_info_every = 100, energy_every = 1e9 }
+      fleet.sleep(30)
+      assert.equal("2026-06-01T10:00:00Z", house:says "seen")
+      assert.is_nil(house:says "attributes/charge_state")
+      local live = { solar_power = 1000, battery_power = -500, load_power = 500, grid_power = 0, percentage_charged = 50 }
+      house.after = function(request, answer)
+        if not string.find(request.url, "/live_status", 1, true) then return nil end
+        local body = core.json_decode(answer.body)
+        for name, value in pairs(live) do body.response[name] = value end
+        return { status = 200, headers = answer.headers, body = core.json_encode(body) }
+      end
+      fleet.sleep(200)
+      local first, others = #house.broker.log, {}
+      fleet.sleep(1000)
+      for i = first + 1, #house.broker.log do
+        local topic = house.broker.log[i].topic
+        local moves = string.find(topic, "/seen$") or string.find(topic, "current_temperature$") or string.find(topic, "account", 1, true)
+        if not moves then others[#others + 1] = topic end
+      end
+      assert.same({}, others)
+      assert.is_true(house:says "seen" > "2026-06-01T10:15:00Z")
     end)
   end)
 
@@ -220,6 +234,195 @@ describe("replies with other values than they should have", function()
   end)
 end)
 
+describe("a bridge that starts again", function()
+  local function config_of(house, id)
+    local text = house.broker.retained["homeassistant/device/fleet_" .. (id or vin) .. "/config"]
+    return text, text and core.json_decode(text)
+  end
+
+  it("says at once what the one before it said, also of a car that sleeps and to a broker that forgot", function()
+    local worlds = { { forgets = false }, { forgets = true } }
+    for _, world in ipairs(worlds) do
+      run({ vehicle = { sleep_after = 300 } }, function(house)
+        local bridge = house:start()
+        fleet.sleep(1000)
+        assert.equal("asleep", house:says "state")
+        local message, before = config_of(house), {}
+        for topic, payload in pairs(house.broker.retained) do before[topic] = payload end
+        house:stop(bridge)
+        if world.forgets then house.broker.retained = {} end
+        local first = #house.broker.log
+        house:start({}, house:new_client())
+        fleet.sleep(3)
+        for i = first + 1, #house.broker.log do
+          local one = house.broker.log[i]
+          if one.topic == "homeassistant/device/fleet_" .. vin .. "/config" then assert.equal(message, one.payload) end
+        end
+        for topic, payload in pairs(before) do
+          if string.find(topic, vin, 1, true) then assert.equal(payload, house.broker.retained[topic], topic) end
+        end
+        assert.same({ "asleep", "60" }, { house:says "state", house:says "battery" })
+        assert.same({ data = 1 }, house.calls)
+      end)
+    end
+  end)
+
+  it("does not say again what has become too old meanwhile", function()
+    run({ vehicle = { sleep_after = 300 } }, function(house)
+      local bridge = house:start { live_expires = 3600 }
+      fleet.sleep(1000)
+      house:stop(bridge)
+      fleet.sleep(3600)
+      house:start({ live_expires = 3600 }, house:new_client())
+      fleet.sleep(3)
+      assert.same({ "asleep", "None" }, { house:says "state", house:says "battery" })
+      assert.is_table(select(2, config_of(house)).components.seat_heater_left)
+    end)
+  end)
+
+  it("takes back what it does not offer any more: place, commands, automations", function()
+    run({ vehicle = { sleep_after = 300 } }, function(house)
+      local ensure = fleet.automation.ensure {
+        car = house.client:vehicle(vin), name = "limit", settings = { set_charge_limit = { percent = 80 } },
+      }
+      local bridge = house:start { location = true, automations = { ensure } }
+      fleet.sleep(1000)
+      assert.matches("latitude", house:says "attributes/location")
+      assert.is_string(house:says "automation_limit")
+      house:stop(bridge)
+      bridge = house:start({ commands = false }, house:new_client())
+      fleet.sleep(20)
+      assert.is_nil(house:says "attributes/location")
+      assert.is_nil(house:says "automation_limit")
+      local components = select(2, config_of(house)).components
+      local gone = { location = "device_tracker", automation_limit = "switch", lock = "lock", horn = "button", windows = "cover" }
+      for name, platform in pairs(gone) do
+        assert.same({ platform = platform }, components[name], name)
+      end
+      assert.equal("sensor", components.lock_sensor.platform)
+      house:stop(bridge)
+      house:start({}, house:new_client())
+      fleet.sleep(20)
+      components = select(2, config_of(house)).components
+      assert.is_string(components.lock.command_topic)
+      assert.same({ platform = "sensor" }, components.lock_sensor)
+    end)
+  end)
+
+  it("clears the messages of the other form of discovery before its own", function()
+    run({}, function(house)
+      local bridge = house:start()
+      fleet.sleep(30)
+      for _, form in ipairs { "component", "device", false } do
+        house:stop(bridge)
+        local first = #house.broker.log
+        bridge = house:start({ discovery = form }, house:new_client())
+        fleet.sleep(30)
+        local kinds, late = {}, false
+        for topic in pairs(house.broker.retained) do
+          local kind = string.match(topic, "^homeassistant/(%w+)")
+          if kind then kinds[kind == "device" and "device" or "component"] = true end
+        end
+        assert.same(form and { [form] = true } or {}, kinds)
+        for i = first + 1, #house.broker.log do
+          local one = house.broker.log[i]
+          local is_car = string.find(one.topic, "^homeassistant/.*" .. vin)
+          if is_car and one.payload == "" then assert.is_false(late) elseif is_car then late = true end
+        end
+        assert.equal("60", house:says "battery")
+      end
+    end)
+  end)
+end)
+
+describe("the energy of a site", function()
+  local function of_site(house, name) return tonumber(house.broker.retained["fleet/" .. houses.site .. "/energy_" .. name] or "") end
+
+  it("is told in kWh since midnight, costs nothing, and never becomes less within a day", function()
+    run({ vehicle = { state = "asleep" } }, function(house)
+      house:start()
+      fleet.sleep(10)
+      for _, name in ipairs { "solar", "from_grid", "to_grid", "battery_in", "battery_out", "home" } do
+        assert.is_number(of_site(house, name), name)
+      end
+      local solar, home = of_site(house, "solar"), of_site(house, "home")
+      fleet.sleep(7200)
+      assert.is_true(of_site(house, "solar") > solar and of_site(house, "home") > home)
+      solar = of_site(house, "solar")
+      local entries
+      house.after = function(request, answer)
+        if not string.find(request.url, "kind=energy", 1, true) then return nil end
+        return { status = 200, headers = answer.headers, body = core.json_encode { response = { period = "day", time_series = entries } } }
+      end
+      entries = { { timestamp = "2026-06-01T12:00:00+02:00", solar_energy_exported = solar * 500, grid_energy_imported = core.null } }
+      fleet.sleep(400)
+      assert.equal(solar, of_site(house, "solar"))
+      assert.equal("None", house.broker.retained["fleet/" .. houses.site .. "/energy_from_grid"])
+      fleet.sleep(12 * 3600) -- another day
+      assert.is_true(of_site(house, "solar") < solar)
+      assert.is_nil(house.calls.data)
+    end)
+  end)
+end)
+
+describe("a sum that only grows", function()
+  it("does not tell a small step back, which hosts would count as a new beginning", function()
+    run({ vehicle = { sleep_after = 1e9, charge_state = { charge_energy_added = 10 } } }, function(house)
+      house:start { idle_every = 10, longest_idle = 10 }
+      fleet.sleep(5)
+      local said = {}
+      for _, value in ipairs { 12.3, 12.25, 12.4, 3, 2.9, 3.1 } do
+        control.set(house.service, vin, { charge_state = { charge_energy_added = value } })
+        fleet.sleep(20)
+        said[#said + 1] = house:says "energy_added"
+      end
+      assert.same({ "12.3", "12.3", "12.4", "3", "3", "3.1" }, said)
+    end)
+  end)
+end)
+
+describe("wall connectors", function()
+  it("are entities of their site", function()
+    run({ vehicle = { state = "asleep" } }, function(house)
+      local list = { { din = "1529455-02-D--ABC123", wall_connector_power = 7200, wall_connector_state = 1, vin = vin } }
+      house.after = function(request, answer)
+        if not string.find(request.url, "/live_status", 1, true) then return nil end
+        local body = core.json_decode(answer.body)
+        body.response.wall_connectors = list
+        return { status = 200, headers = answer.headers, body = core.json_encode(body) }
+      end
+      house:start()
+      fleet.sleep(10)
+      local base = "fleet/" .. houses.site .. "/wall_connector_1529455_02_D__ABC123_"
+      assert.same({ "7200", vin, "1" }, {
+        house.broker.retained[base .. "power"], house.broker.retained[base .. "vehicle"], house.broker.retained[base .. "state"],
+      })
+      local config = core.json_decode(house.broker.retained["homeassistant/device/fleet_" .. houses.site .. "/config"])
+      assert.equal("W", config.components["wall_connector_1529455_02_D__ABC123_power"].unit_of_measurement)
+      list = {}
+      fleet.sleep(1300)
+      assert.equal("None", house.broker.retained[base .. "power"])
+    end)
+  end)
+end)
+
+describe("the text for what is not known", function()
+  it("is an option", function()
+    run({}, function(house)
+      house:start { idle_every = 100, unknown = "UNDEF" }
+      fleet.sleep(10)
+      house.after = function(request, answer)
+        if not string.find(request.url, "/vehicle_data", 1, true) then return nil end
+        local body = core.json_decode(answer.body)
+        body.response.charge_state.battery_level = nil
+        return { status = 200, headers = answer.headers, body = core.json_encode(body) }
+      end
+      fleet.sleep(150)
+      assert.equal("UNDEF", house:says "battery")
+    end)
+  end)
+end)
+
 describe("what was last read too long ago", function()
   it("is withdrawn from the broker by the bridge", function()
     run({}, function(house)
@@ -296,7 +499,7 @@ describe("what is told of a tariff and the account", function()
       assert.same({ "OFF_PEAK", "0.2", "0.05" }, { says "tariff", says "price_buy", says "price_sell" })
       local config = core.json_decode(house.broker.retained["homeassistant/device/fleet_" .. houses.site .. "/config"])
       assert.equal("EUR/kWh", config.components.price_sell.unit_of_measurement)
-      assert.equal(2400, config.components.price_sell.expire_after)
+      assert.is_nil(config.components.price_sell.expire_after) -- the bridge withdraws what is too old
       fleet.sleep(6 * 3600) -- noon has passed in Berlin
       assert.same({ "ON_PEAK", "0.4", "0.1" }, { says "tariff", says "price_buy", says "price_sell" })
       assert.matches("^0%.%d$", house.broker.retained["fleet/account_default/token_age"])
@@ -379,7 +582,7 @@ describe("several bridges", function()
   it("of one account publish one at a time; the other takes over", function()
     run({}, function(house)
       local first = house:start()
-      fleet.sleep(5)
+      fleet.sleep(15)
       local messages = #house.broker.log
       local second = house:start({}, house:new_client())
       fleet.sleep(30)

@@ -235,7 +235,7 @@ describe("the bridge as a process", function()
       broker = mosquitto.start { port = dead.port }
       assert_state(heard, 44)
       assert_at_most_once(heard, locked, unlocked)
-      for _, name in ipairs { "lock", "charge_limit", "attributes/charge_state" } do
+      for _, name in ipairs { "lock", "charge_limit", "seen" } do
         assert.is_string(heard["fleet/" .. vin .. "/" .. name], name)
       end
     end)

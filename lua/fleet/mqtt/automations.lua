@@ -53,7 +53,7 @@ local function attributes_of(one)
   local state = automation.state or {}
   local cost = automation:cost()
   return {
-    kind = automation.kind, next_decision = iso(state.again_at),
+    kind = automation.kind, text = one.on and automation:explain() or nil, next_decision = iso(state.again_at),
     commands_today = state.day and state.day.commands or nil, cost = cost and cost.text, plan = plan_of(state),
   }
 end

@@ -133,6 +133,10 @@ local function of_entity(bridge, thing, suffix, request)
   if row.act then return { name = row.name, act = row.act, row = row, value = request.value } end
   local call, why = values.call(row, request.value or "")
   if not call then return nil, why end
+  local needed = row.when and row.when[request.value]
+  if needed and values.text(row, thing.data) ~= needed then
+    return nil, string.format("'%s' is not known to be %s", row.label, needed), "not_known"
+  end
   if not bridge.config.allowed(call.name) then
     return nil, "'" .. call.name .. "' is not among the bridge's 'commands'", "not_allowed"
   end
@@ -159,10 +163,22 @@ local function answer(bridge, request, fields)
   return tables.add(result, fields)
 end
 
+-- What became of a command, for the sender, and for a person who looks at the host.
+local function report(bridge, request, result)
+  local thing = request.thing
+  say(bridge, request.topic, result)
+  local text = result.command .. ": " .. result.outcome .. (result.message and ", " .. result.message or "")
+  bridge.tell(thing.name .. ": " .. text)
+  if thing.kind == "account" then return end
+  local facts = { command = result.command, reason = result.reason, message = result.message, id = result.id }
+  local event = discovery.state_topic(bridge.config, thing, { name = "event" })
+  bridge.link:say(event, core.json_encode(tables.copy(facts, { event_type = result.outcome })))
+  local at = os.date("!%Y-%m-%dT%H:%M:%SZ", result.at)
+  things.learn(bridge, thing, "command", { text = text }, bridge.now(), tables.copy(facts, { outcome = result.outcome, at = at }))
+end
+
 local function refuse(bridge, request, message, reason)
-  local name = request.thing and request.thing.name .. ": " or ""
-  bridge.tell(name .. request.command .. ": refused, " .. message)
-  say(bridge, request.topic, answer(bridge, request, {
+  report(bridge, request, answer(bridge, request, {
     outcome = "not_sent", changed = false, reason = reason or "invalid", message = message,
   }))
 end
@@ -202,7 +218,8 @@ end
 
 -- What a message gives as parameters must not come where a call without parameters has its options.
 local function send(thing, call, wake)
-  local handle, options = thing.handle, wake and { wake = true } or nil
+  local handle, options = thing.handle, { wake = wake or nil, force = call.force }
+  if next(options) == nil then options = nil end
   local method = handle[rows.by_name[call.name].method]
   local ok, result, err
   if rows.takes_params(rows.by_name[call.name]) then
@@ -245,8 +262,7 @@ local function after(bridge, thing, call, request, result, err)
   if topic then thing.held[topic] = bridge.now() end
   local answered = outcome_of(bridge, request, result, err)
   requests.finish(bridge.context, thing.id, request, answered)
-  say(bridge, request.topic, answered)
-  bridge.tell(thing.name .. ": " .. request.command .. ": " .. answered.outcome .. (answered.message and ", " .. answered.message or ""))
+  report(bridge, request, answered)
   if result then return bridge.look_soon(thing) end
   if err.kind == "asleep" or err.kind == "offline" then bridge.rouse "list" end
   if err.outcome ~= "unknown" then
@@ -256,10 +272,11 @@ local function after(bridge, thing, call, request, result, err)
   local settled = settle(bridge, thing, call, request, err)
   if not settled then return end
   requests.finish(bridge.context, thing.id, request, settled)
-  say(bridge, request.topic, settled)
+  report(bridge, request, settled)
 end
 
 local function may_wake(bridge, request)
+  if request.thing.kind ~= "car" then return false end
   return request.wake == true and bridge.config.wake or bridge.config.wake == "always"
 end
 
@@ -346,7 +363,7 @@ function M.answer_abandoned(bridge, thing)
     })
   end)
   if not found then return nil, err end
-  for _, one in ipairs(found) do say(bridge, one.entry.topic, one.result) end
+  for _, one in ipairs(found) do report(bridge, { thing = thing, topic = one.entry.topic }, one.result) end
   return true
 end
 

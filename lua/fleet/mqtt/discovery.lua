@@ -9,7 +9,21 @@ local values = require "fleet.mqtt.values"
 local M = {}
 
 -- A request that can be told from its copy, and a new one from one that lay somewhere.
-local template = '{"value": {{ value | tojson }}, "id": "{{ now().timestamp() }}", "at": {{ now().timestamp() }}}'
+local template = '{"value": {{ value | tojson }}, "id": "{{ now().timestamp() }}", "at": {{ now().timestamp() }}%s}'
+
+-- Where the bridge may wake a car on request, its entities ask for it.
+local function wakes(config, thing)
+  return thing.kind == "car" and config.wake == true
+end
+
+local function template_of(config, thing)
+  return string.format(template, wakes(config, thing) and ', "wake": true' or "")
+end
+
+-- What an entity sends whose kind has no template.
+local function payload_of(config, thing, value)
+  return wakes(config, thing) and string.format('{"value": "%s", "wake": true}', value) or value
+end
 
 local function safe(text)
   return (string.gsub(text, "[^%w_-]", "_"))
@@ -56,38 +70,54 @@ end
 
 local builders = {}
 
-function builders.number(component, row, thing)
+function builders.number(component, row, thing, config)
   local most = row.most_from and values.at(thing.data, row.most_from)
   component.min, component.max, component.step = row.least, type(most) == "number" and most > 0 and most or row.most, row.step
-  component.command_template = template
+  component.command_template = template_of(config, thing)
 end
 
-function builders.select(component, row)
-  component.options, component.command_template = row.options, template
+function builders.select(component, row, thing, config)
+  component.options, component.command_template = row.options, template_of(config, thing)
 end
 
-function builders.button(component)
-  component.payload_press, component.command_template, component.state_topic = "PRESS", template, nil
+function builders.button(component, _, thing, config)
+  component.payload_press, component.command_template, component.state_topic = "PRESS", template_of(config, thing), nil
 end
 
-function builders.switch(component)
-  component.payload_on, component.payload_off, component.command_template = "ON", "OFF", template
+function builders.switch(component, _, thing, config)
+  component.payload_on, component.payload_off, component.command_template = "ON", "OFF", template_of(config, thing)
 end
 
 function builders.binary_sensor(component)
   component.payload_on, component.payload_off = "ON", "OFF"
 end
 
-function builders.lock(component)
-  component.command_template = template
+function builders.lock(component, _, thing, config)
+  component.command_template = template_of(config, thing)
 end
+
+-- A host offers each movement whose payload is not null.
+function builders.cover(component, row, thing, config)
+  component.payload_open, component.payload_stop = payload_of(config, thing, "OPEN"), core.null
+  component.payload_close = row.calls.CLOSE and payload_of(config, thing, "CLOSE") or core.null
+  component.state_open, component.state_closed = "open", "closed"
+end
+
+function builders.event(component)
+  component.event_types = { "done", "refused", "not_sent", "unknown", "not_done" }
+end
+
+local precisions = {
+  ["%"] = 0, mi = 0, W = 0, kW = 1, kWh = 2, ["°C"] = 1, bar = 2, USD = 2, d = 1, min = 0, ["$/kWh"] = 4,
+}
 
 function builders.sensor(component, row)
   if row.class == "enum" then component.options = row.options end
+  component.suggested_display_precision = row.precision or precisions[row.unit or ""]
 end
 
-function builders.update(component)
-  component.payload_install = "INSTALL"
+function builders.update(component, _, thing, config)
+  component.payload_install = payload_of(config, thing, "INSTALL")
 end
 
 function builders.device_tracker(component)
@@ -105,7 +135,9 @@ local function add_climate(config, thing, row, component)
   if part == "preset_mode" and not commands_allowed(config, row) then return end -- hosts take it with its command only
   component[part .. "_state_topic"] = topic
   if commands_allowed(config, row) then
-    component[part .. "_command_topic"], component[part .. "_command_template"] = topic .. "/set", template
+    component[part .. "_command_topic"] = topic .. "/set"
+    -- Domoticz, for which this form is, takes no templates here.
+    if config.discovery ~= "component" then component[part .. "_command_template"] = template_of(config, thing) end
   end
   if part == "mode" then component.modes = row.options end
   if part == "preset_mode" then component.preset_modes = row.options end
@@ -115,31 +147,43 @@ local function add_climate(config, thing, row, component)
   end
 end
 
-local expiring = { sensor = true, binary_sensor = true }
+local with_attributes = { location = true, tariff = true, account = true, command = true }
+
+--- Whether there is more to say of a section than its values.
+function M.has_attributes(section)
+  return with_attributes[section] or string.find(section, "^automation_") ~= nil
+end
+
+local function hidden_or_default(row)
+  if row.hidden then return false end
+end
 
 local function new_component(config, thing, row)
   local section = values.section(row)
   return {
     platform = row.component, name = name_of(config, thing, row), unique_id = M.device_id(config, thing) .. "_" .. row.name,
-    object_id = nil, unit_of_measurement = row.component ~= "climate" and row.unit or nil, device_class = row.class,
-    state_class = row.state, entity_category = row.category, qos = 1,
-    expire_after = expiring[row.component] and section and config.expire_after[section] or nil,
-    json_attributes_topic = section and M.attributes_topic(config, thing, section) or nil,
+    unit_of_measurement = row.component ~= "climate" and row.unit or nil, device_class = row.class,
+    state_class = row.state, entity_category = row.category, icon = row.icon, qos = 1,
+    enabled_by_default = hidden_or_default(row),
+    json_attributes_topic = section and M.has_attributes(section) and M.attributes_topic(config, thing, section) or nil,
   }
 end
 
 local function add_topics(config, thing, row, component)
-  if row.from then component.state_topic = M.state_topic(config, thing, row) end
+  if row.from or row.form == "event" then component.state_topic = M.state_topic(config, thing, row) end
   if values.writes(row) then component.command_topic = M.command_topic(config, thing, row) end
   local build = builders[row.component]
-  if build then build(component, row, thing) end
+  if build then build(component, row, thing, config) end
 end
 
 -- What must not be changed is shown all the same: a number becomes a sensor.
 local function read_only(row, component)
   component.command_topic, component.command_template, component.payload_install = nil, nil, nil
-  local shown = { number = "sensor", select = "sensor", switch = "binary_sensor", lock = "sensor" }
+  local shown = { number = "sensor", select = "sensor", switch = "binary_sensor", lock = "sensor", cover = "sensor" }
   component.platform = shown[row.component] or row.component
+  component.payload_open, component.payload_close, component.payload_stop = nil, nil, nil
+  if row.component == "cover" then component.device_class, component.state_open, component.state_closed = nil, nil, nil end
+  if row.component == "switch" then component.device_class = nil end
   if row.component == "number" then component.min, component.max, component.step = nil, nil, nil end
   if row.component == "select" then component.options = nil end
   return component
@@ -159,15 +203,36 @@ function M.has(config, thing, row)
   if row.option and not config[row.option] then return false end
   if row.needs then
     local value = values.at(thing.data, row.needs)
+    if value == nil then value = (thing.had or {})[row.needs] end -- what is not known just now has not gone
     if not value then return false end
   end
   return row.component ~= "button" or commands_allowed(config, row)
 end
 
+--- Remembers what a thing was seen to have.
+function M.remember(thing)
+  thing.had = thing.had or {}
+  for _, row in ipairs(entities[thing.kind]) do
+    if row.needs then
+      local value = values.at(thing.data, row.needs)
+      if value ~= nil then thing.had[row.needs] = value and true or nil end
+    end
+  end
+end
+
+-- A site has as many wall connectors as were seen.
+local function connector_rows(thing)
+  local list = {}
+  for _, din in ipairs(thing.connectors or {}) do
+    for _, row in ipairs(entities.wall_connector(din)) do list[#list + 1] = row end
+  end
+  return list
+end
+
 --- The rows of a thing. thing: { kind = "car", "site" or "account", id =, data = { section = … }, more = rows of its own }.
 function M.rows(config, thing)
   local list = {}
-  for _, source in ipairs { entities[thing.kind], thing.more or {} } do
+  for _, source in ipairs { entities[thing.kind], connector_rows(thing), thing.more or {} } do
     for _, row in ipairs(source) do
       if M.has(config, thing, row) then list[#list + 1] = row end
     end
@@ -196,46 +261,66 @@ end
 function M.rows_of(config, thing, section)
   local list = {}
   for _, row in ipairs(section_rows(thing.kind, section)) do
-    if M.has(config, thing, row) or thing.seen[M.state_topic(config, thing, row)] then list[#list + 1] = row end
+    if M.has(config, thing, row) or (thing.seen or {})[M.state_topic(config, thing, row)] then list[#list + 1] = row end
   end
-  for _, row in ipairs(thing.more or {}) do
-    if values.section(row) == section then list[#list + 1] = row end
+  for _, source in ipairs { connector_rows(thing), thing.more or {} } do
+    for _, row in ipairs(source) do
+      if values.section(row) == section then list[#list + 1] = row end
+    end
   end
   return list
 end
 
 --- What the discovery messages of a thing depend on, as a text: they are made anew when it changes.
 function M.shape(thing)
-  local parts = { thing.name or "", thing.version or "", #(thing.more or {}), tostring(values.at(thing.data, "tariff.currency")) }
+  local parts = {
+    thing.name or "", thing.version or "", #(thing.more or {}), #(thing.connectors or {}),
+    tostring(values.at(thing.data, "tariff.currency")),
+  }
   for _, row in ipairs(entities[thing.kind]) do
-    if row.needs then parts[#parts + 1] = values.at(thing.data, row.needs) and "1" or "0" end
+    if row.needs then parts[#parts + 1] = (values.at(thing.data, row.needs) or (thing.had or {})[row.needs]) and "1" or "0" end
     if row.most_from then parts[#parts + 1] = tostring(values.at(thing.data, row.most_from)) end
   end
   return table.concat(parts, "|")
 end
 
+-- A host knows a component by its key and its kind: what is shown in another way has another key.
+local function key_of(row, component)
+  return component.platform == row.component and row.name or row.name .. "_" .. component.platform
+end
+
 local function components_of(config, thing)
-  local components = {}
+  local components, climate = {}, nil
   for _, row in ipairs(M.rows(config, thing)) do
-    local component = components[row.name] or new_component(config, thing, row)
+    local is_climate = row.component == "climate"
+    local component = is_climate and climate or new_component(config, thing, row)
     component.unit_of_measurement = component.unit_of_measurement and one_currency(row, thing)
-    if row.component == "climate" then
+    if is_climate then
+      climate = component
       add_climate(config, thing, row, component)
     else
       add_topics(config, thing, row, component)
       if not commands_allowed(config, row) and values.writes(row) then component = read_only(row, component) end
     end
-    components[row.name] = component
+    if not row.plain then components[key_of(row, component)] = component end
   end
   return components
 end
 
 -- ---- the message ----
 
+local models = { S = "Model S", ["3"] = "Model 3", X = "Model X", Y = "Model Y", C = "Cybertruck", R = "Roadster", T = "Semi" }
+
+local function model_of(thing)
+  if thing.kind == "car" then return models[string.sub(thing.id, 4, 4)] end
+  return thing.kind == "site" and "Energy site" or "Account"
+end
+
 local function device_of(config, thing)
   return {
-    identifiers = { M.device_id(config, thing) }, name = config.names[thing.id] or thing.name, model = thing.model,
-    serial_number = thing.kind == "car" and thing.id or nil, sw_version = thing.version, suggested_area = config.areas[thing.id],
+    identifiers = { M.device_id(config, thing) }, name = config.names[thing.id] or thing.name, manufacturer = "Tesla",
+    model = model_of(thing), serial_number = thing.kind ~= "account" and thing.id or nil, sw_version = thing.version,
+    configuration_url = "https://www.tesla.com/teslaaccount", suggested_area = config.areas[thing.id],
   }
 end
 
@@ -243,9 +328,23 @@ local function origin()
   return { name = "fleet", sw_version = string.match(require("fleet")._VERSION, "%S+$") }
 end
 
+-- A host forgets a component when the message names it with its kind alone.
+local function with_removed(thing, components)
+  local removed = thing.removed or {}
+  for key, platform in pairs(thing.components or {}) do
+    if not components[key] then removed[key] = platform end
+  end
+  thing.components, thing.removed = {}, removed
+  for key, component in pairs(components) do
+    thing.components[key], removed[key] = component.platform, nil
+  end
+  for key, platform in pairs(removed) do components[key] = { platform = platform } end
+  return components
+end
+
 local function whole(config, thing)
   return { [config.discovery_prefix .. "/device/" .. M.device_id(config, thing) .. "/config"] = core.json_encode {
-    device = device_of(config, thing), origin = origin(), qos = 1, components = components_of(config, thing),
+    device = device_of(config, thing), origin = origin(), qos = 1, components = with_removed(thing, components_of(config, thing)),
     availability = { { topic = M.availability_topic(config) } },
   } }
 end

@@ -9,6 +9,11 @@
 --   becomes                  payload -> value that follows it, where they differ
 --   least, most, step        limits; most_from: where the true upper one stands
 --   options                  of a list, in order
+--   force                    payload -> true where the call needs the option force
+--   icon, precision, hidden  how a host shows it; hidden = true: not by itself, until a person enables it
+--   when                     payload -> what the entity must be known to say
+--   plain                    true: a topic that takes commands and is offered to no host
+--   steady                   true: a sum that only grows until it begins anew; a small step back is not one
 --   needs                    where it must be true that there is such a thing; option: the bridge's option that it needs
 --   topic                    of a climate entity: which of its topics this row is
 --   category, doc
@@ -31,6 +36,17 @@ end
 
 local function of_car(...) add(M.car, ...) end
 
+local last_command = { from = "command.text", category = "diagnostic", icon = "mdi:message-reply-text",
+  doc = "the last command and what became of it; reason and message are attributes" }
+local command_event = { form = "event", icon = "mdi:message-alert", doc = "done, refused, not_sent, unknown, not_done, each as it comes" }
+local seen = { from = "seen.at", class = "timestamp", category = "diagnostic", doc = "when it was last read" }
+
+local function copy(row)
+  local out = {}
+  for name, value in pairs(row) do out[name] = value end
+  return out
+end
+
 -- ---- a car ----
 
 local plugged = { Disconnected = "OFF" }
@@ -42,7 +58,7 @@ for _, word in ipairs { "Disconnected", "NoPower", "Complete", "Stopped", "Calib
 
 of_car("state", "sensor", "State", { from = "info.state", class = "enum", options = { "online", "asleep", "offline" },
   doc = "from the record; looking at it wakes nobody" })
-of_car("wake", "button", "Wake", { calls = { PRESS = { "wake_up" } }, doc = "priced as a wake" })
+of_car("wake", "button", "Wake", { icon = "mdi:alarm", calls = { PRESS = { "wake_up" } }, doc = "priced as a wake" })
 
 of_car("battery", "sensor", "Battery", { from = "charge_state.battery_level", unit = "%", class = "battery", state = "measurement" })
 of_car("range", "sensor", "Range", { from = "charge_state.battery_range", unit = "mi", class = "distance", state = "measurement" })
@@ -58,12 +74,16 @@ of_car("charging_state", "sensor", "Charging state", { from = "charge_state.char
 of_car("charger_power", "sensor", "Charging power", { from = "charge_state.charger_power", unit = "kW", class = "power",
   state = "measurement" })
 of_car("energy_added", "sensor", "Energy added", { from = "charge_state.charge_energy_added", unit = "kWh", class = "energy",
-  state = "total_increasing" })
+  state = "total_increasing", steady = true })
 of_car("time_to_full", "sensor", "Time to full", { from = "charge_state.minutes_to_full_charge", unit = "min", class = "duration",
   state = "measurement" })
 of_car("plug", "binary_sensor", "Plug", { from = "charge_state.charging_state", values = plugged, class = "plug" })
-of_car("charge_port_open", "button", "Open charge port", { calls = { PRESS = { "charge_port_door_open" } } })
-of_car("charge_port_close", "button", "Close charge port", { calls = { PRESS = { "charge_port_door_close" } } })
+local open_shut = { ["true"] = "open", ["false"] = "closed" }
+local opened = { OPEN = "open", CLOSE = "closed" }
+of_car("charge_port", "cover", "Charge port", { from = "charge_state.charge_port_door_open", class = "door", icon = "mdi:ev-plug-tesla",
+  values = open_shut, calls = { OPEN = { "charge_port_door_open" }, CLOSE = { "charge_port_door_close" } }, becomes = opened })
+of_car("charge_port_open", "button", "Open charge port", { plain = true, calls = { PRESS = { "charge_port_door_open" } } })
+of_car("charge_port_close", "button", "Close charge port", { plain = true, calls = { PRESS = { "charge_port_door_close" } } })
 
 of_car("climate", "climate", "Climate", { topic = "mode", from = "climate_state.is_climate_on",
   values = { ["true"] = "auto", ["false"] = "off" }, options = { "off", "auto" },
@@ -87,13 +107,14 @@ local seats = {
 for _, seat in ipairs(seats) do
   of_car("seat_heater_" .. seat[1], "select", seat[3], { from = "climate_state.seat_heater_" .. seat[1], values = levels,
     options = { "off", "low", "medium", "high" }, call = "remote_seat_heater_request", param = "level",
-    with = { seat_position = seat[2] } })
+    with = { seat_position = seat[2] }, needs = "climate_state.seat_heater_" .. seat[1], icon = "mdi:car-seat-heater" })
 end
 of_car("wheel_heater", "select", "Steering wheel heater", { from = "climate_state.steering_wheel_heat_level",
   values = { ["0"] = "off", ["1"] = "low", ["3"] = "high" }, options = { "off", "low", "high" },
-  call = "remote_steering_wheel_heat_level_request", param = "level" })
+  call = "remote_steering_wheel_heat_level_request", param = "level", needs = "climate_state.steering_wheel_heat_level",
+  icon = "mdi:steering" })
 of_car("defrost", "switch", "Defrost", { from = "climate_state.defrost_mode", values = { ["0"] = "OFF", ["1"] = "ON", ["2"] = "ON" },
-  calls = yes_no "set_preconditioning_max" })
+  icon = "mdi:car-defrost-front", calls = yes_no "set_preconditioning_max" })
 
 of_car("lock", "lock", "Lock", { from = "vehicle_state.locked", values = { ["true"] = "LOCKED", ["false"] = "UNLOCKED" },
   calls = { LOCK = { "door_lock" }, UNLOCK = { "door_unlock" } }, becomes = { LOCK = "LOCKED", UNLOCK = "UNLOCKED" } })
@@ -106,24 +127,36 @@ local openings = {
 for _, one in ipairs(openings) do
   of_car(one[1], "binary_sensor", one[3], { from = "vehicle_state." .. one[2], class = string.match(one[1], "^%a+") })
 end
-of_car("windows_vent", "button", "Vent windows", { calls = { PRESS = { "window_control", { command = "vent" } } } })
-of_car("trunk", "button", "Move trunk", { calls = { PRESS = { "actuate_trunk", { which_trunk = "rear" } } },
-  doc = "opens or closes it; it has no state to trust" })
-of_car("frunk", "button", "Open frunk", { calls = { PRESS = { "actuate_trunk", { which_trunk = "front" } } } })
-of_car("horn", "button", "Horn", { calls = { PRESS = { "honk_horn" } } })
-of_car("lights", "button", "Flash lights", { calls = { PRESS = { "flash_lights" } } })
-of_car("sentry", "switch", "Sentry mode", { from = "vehicle_state.sentry_mode", calls = yes_no "set_sentry_mode" })
-of_car("valet", "switch", "Valet mode", { from = "vehicle_state.valet_mode", calls = yes_no "set_valet_mode" })
+of_car("windows", "cover", "Windows", { from = "vehicle_state.fd_window", form = "windows", class = "window", becomes = opened,
+  calls = { OPEN = { "window_control", { command = "vent" } }, CLOSE = { "window_control", { command = "close" } } },
+  doc = "open where one is; opening vents them" })
+of_car("windows_vent", "button", "Vent windows", { plain = true, calls = { PRESS = { "window_control", { command = "vent" } } } })
+of_car("trunk", "cover", "Trunk", { from = "vehicle_state.rt", class = "door", icon = "mdi:car-back", form = "lid", becomes = opened,
+  calls = { OPEN = { "actuate_trunk", { which_trunk = "rear" } }, CLOSE = { "actuate_trunk", { which_trunk = "rear" } },
+    PRESS = { "actuate_trunk", { which_trunk = "rear" } } },
+  when = { OPEN = "closed", CLOSE = "open" }, doc = "the command moves it: OPEN is sent where it is known to be closed, CLOSE where open" })
+of_car("frunk", "cover", "Front trunk", { from = "vehicle_state.ft", class = "door", icon = "mdi:car", form = "lid", becomes = opened,
+  calls = { OPEN = { "actuate_trunk", { which_trunk = "front" } }, PRESS = { "actuate_trunk", { which_trunk = "front" } } },
+  doc = "a person closes it" })
+of_car("horn", "button", "Horn", { icon = "mdi:bullhorn", calls = { PRESS = { "honk_horn" } } })
+of_car("lights", "button", "Flash lights", { icon = "mdi:car-light-high", calls = { PRESS = { "flash_lights" } } })
+of_car("sentry", "switch", "Sentry mode", { from = "vehicle_state.sentry_mode", icon = "mdi:shield-car", calls = yes_no "set_sentry_mode" })
+of_car("valet", "binary_sensor", "Valet mode", { from = "vehicle_state.valet_mode", icon = "mdi:account-tie-hat",
+  doc = "switching it on needs a PIN: the command set_valet_mode takes it" })
 of_car("user_present", "binary_sensor", "User present", { from = "vehicle_state.is_user_present", class = "occupancy" })
-of_car("odometer", "sensor", "Odometer", { from = "vehicle_state.odometer", unit = "mi", class = "distance", state = "total_increasing" })
+of_car("odometer", "sensor", "Odometer", { from = "vehicle_state.odometer", unit = "mi", class = "distance", state = "total_increasing",
+  steady = true })
 for _, wheel in ipairs { { "fl", "front left" }, { "fr", "front right" }, { "rl", "rear left" }, { "rr", "rear right" } } do
   of_car("tyre_" .. wheel[1], "sensor", "Tyre pressure " .. wheel[2], { from = "vehicle_state.tpms_pressure_" .. wheel[1], unit = "bar",
-    class = "pressure", state = "measurement", category = "diagnostic" })
+    class = "pressure", state = "measurement", category = "diagnostic", hidden = true })
 end
 of_car("update", "update", "Software", { from = "vehicle_state.software_update", form = "software", class = "firmware",
   calls = { INSTALL = { "schedule_software_update", { offset_sec = 0 } } } })
 of_car("location", "device_tracker", "Location", { from = "location", form = "location", option = "location",
   doc = "only if the option location is set: reading it shows an icon in the car" })
+of_car("event", "event", "Command", copy(command_event))
+of_car("last_command", "sensor", "Last command", copy(last_command))
+of_car("seen", "sensor", "Seen", copy(seen))
 
 -- ---- a site ----
 
@@ -142,15 +175,55 @@ of_site("grid", "binary_sensor", "Grid", { from = "live_status.island_status",
   values = { on_grid = "ON", off_grid = "OFF", off_grid_intentional = "OFF", off_grid_unintentional = "OFF" },
   class = "connectivity" })
 of_site("reserve", "number", "Backup reserve", { from = "site_info.backup_reserve_percent", unit = "%", call = "backup",
-  param = "backup_reserve_percent", least = 0, most = 100, step = 1, needs = "components.battery" })
-of_site("mode", "select", "Operation mode", { from = "site_info.default_real_mode",
-  values = { self_consumption = "self_consumption", autonomous = "autonomous" }, options = { "self_consumption", "autonomous" },
-  call = "operation", param = "default_real_mode", needs = "components.battery" })
+  param = "backup_reserve_percent", least = 0, most = 100, step = 1, needs = "components.battery", icon = "mdi:battery-lock" })
+of_site("off_grid_reserve", "number", "Off-grid reserve", { from = "site_info.off_grid_vehicle_charging_reserve_percent", unit = "%",
+  call = "off_grid_vehicle_charging_reserve", param = "off_grid_vehicle_charging_reserve_percent", least = 0, most = 100, step = 1,
+  needs = "components.off_grid_vehicle_charging_reserve_supported", icon = "mdi:battery-alert",
+  doc = "what charging a car leaves in the battery while the grid is away" })
+of_site("mode", "select", "Operation mode", { from = "site_info.default_real_mode", icon = "mdi:home-battery",
+  values = { self_consumption = "self_consumption", autonomous = "autonomous", backup = "backup" },
+  options = { "self_consumption", "autonomous", "backup" }, call = "operation", param = "default_real_mode", force = { backup = true },
+  needs = "components.battery", doc = "backup is sent with force: the service does not document it" })
+of_site("grid_charging", "switch", "Charging from the grid", { icon = "mdi:transmission-tower-import", category = "config",
+  from = "site_info.components.disallow_charge_from_grid_with_solar_installed", values = { ["true"] = "OFF", ["false"] = "ON" },
+  calls = { ON = { "grid_import_export", { disallow_charge_from_grid_with_solar_installed = false } },
+    OFF = { "grid_import_export", { disallow_charge_from_grid_with_solar_installed = true } } },
+  needs = "components.battery" })
+of_site("export_rule", "select", "Energy exports", { from = "site_info.components.customer_preferred_export_rule", category = "config",
+  values = { battery_ok = "battery_ok", pv_only = "pv_only", never = "never" }, options = { "battery_ok", "pv_only", "never" },
+  call = "grid_import_export", param = "customer_preferred_export_rule", icon = "mdi:transmission-tower-export",
+  needs = "components.customer_preferred_export_rule" })
 of_site("storm", "switch", "Storm mode", { from = "site_info.user_settings.storm_mode_enabled", calls = yes_no("storm_mode", "enabled"),
   needs = "components.battery" })
 of_site("tariff", "sensor", "Tariff now", { from = "tariff.label", needs = "tariff" })
 of_site("price_buy", "sensor", "Price of buying", { from = "tariff.buy", unit = "$/kWh", state = "measurement", needs = "tariff" })
 of_site("price_sell", "sensor", "Price of selling", { from = "tariff.sell", unit = "$/kWh", state = "measurement", needs = "tariff.sell" })
+
+for _, one in ipairs {
+  { "energy_solar", "Solar energy", "components.solar" }, { "energy_from_grid", "Energy from the grid" },
+  { "energy_to_grid", "Energy to the grid" }, { "energy_battery_in", "Energy into the battery", "components.battery" },
+  { "energy_battery_out", "Energy from the battery", "components.battery" }, { "energy_home", "Energy of the home" },
+} do
+  of_site(one[1], "sensor", one[2], { from = "energy." .. string.sub(one[1], 8), unit = "kWh", class = "energy", precision = 2,
+    state = "total_increasing", steady = true, needs = one[3], doc = "since midnight at the site; from energy_history, which is free" })
+end
+of_site("event", "event", "Command", copy(command_event))
+of_site("last_command", "sensor", "Last command", copy(last_command))
+of_site("seen", "sensor", "Seen", copy(seen))
+
+--- The rows of a wall connector of a site. din: its number.
+function M.wall_connector(din)
+  local name = "wall_connector_" .. string.gsub(din, "[^%w]", "_")
+  local label = "Wall connector " .. string.sub(din, -6)
+  return {
+    { name = name .. "_power", component = "sensor", label = label .. " power", from = "live_status.wall_connectors", form = "connector",
+      din = din, field = "wall_connector_power", unit = "W", class = "power", state = "measurement", precision = 0 },
+    { name = name .. "_vehicle", component = "sensor", label = label .. " vehicle", from = "live_status.wall_connectors",
+      form = "connector", din = din, field = "vin", icon = "mdi:car-electric", category = "diagnostic" },
+    { name = name .. "_state", component = "sensor", label = label .. " state", from = "live_status.wall_connectors", form = "connector",
+      din = din, field = "wall_connector_state", icon = "mdi:ev-station", category = "diagnostic", hidden = true },
+  }
+end
 
 -- ---- the account ----
 
@@ -161,8 +234,9 @@ of_account("cost_month", "sensor", "Cost of the month", { from = "account.cost",
 of_account("budget_left", "sensor", "Budget left", { from = "account.budget_left", unit = "USD", class = "monetary",
   category = "diagnostic", needs = "account.budget_left", doc = "the least that a budget of dollars leaves; all budgets are attributes" })
 of_account("token_age", "sensor", "Age of the token", { from = "account.token_age", unit = "d", class = "duration", state = "measurement",
-  category = "diagnostic", doc = "days since the pair was refreshed" })
-of_account("schedule", "sensor", "Schedule", { from = "account.schedule", category = "diagnostic" })
+  category = "diagnostic", hidden = true, doc = "days since the pair was refreshed" })
+of_account("schedule", "sensor", "Schedule", { from = "account.schedule", category = "diagnostic", icon = "mdi:calendar-clock",
+  doc = "its cost in a few words; the whole sentence is an attribute" })
 of_account("schedule_cost", "sensor", "Cost of the schedule", { from = "account.schedule_cost", unit = "USD", class = "monetary",
   category = "diagnostic", doc = "of a month, as printed at the start" })
 

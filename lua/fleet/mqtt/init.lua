@@ -12,6 +12,7 @@ local discovery = require "fleet.mqtt.discovery"
 local errors = require "fleet.util.errors"
 local links = require "fleet.mqtt.link"
 local looks = require "fleet.mqtt.looks"
+local memory = require "fleet.mqtt.memory"
 local options = require "fleet.mqtt.options"
 local schedule = require "fleet.mqtt.schedule"
 local tasks = require "fleet.async"
@@ -118,7 +119,9 @@ local function withdraw_departed(session)
   local list = text and core.json_decode(text)
   for id, kind in pairs(type(list) == "table" and list or {}) do
     if not session.things[id] and (kind == "car" or kind == "site") then
-      things.withdraw(session, things.new(kind, id, nil, id))
+      local thing = things.new(kind, id, nil, id)
+      memory.load(session, thing)
+      things.withdraw(session, thing)
     end
   end
 end
@@ -126,6 +129,7 @@ end
 local function add_thing(session, thing)
   session.things[thing.id] = thing
   automations.join(session, thing)
+  things.resume(session, thing)
   local done, err = commands.answer_abandoned(session, thing)
   if not done then session.tell(thing.name .. ": " .. err.message) end
   if session.listed then keep_published(session) end
@@ -179,16 +183,17 @@ local function learn_account(session)
   local thing, began = session.account_thing, session.now()
   local spent, budgets = what_was_spent(session)
   things.learn(session, thing, "account", {
-    token_age = token_age(session), schedule = month.text, schedule_cost = month.usd, cost = spent.usd, budget_left = spent.left,
-  }, began, { most = month.most, looks = month.looks, budgets = budgets })
+    token_age = token_age(session), schedule = month.short, schedule_cost = month.usd, cost = spent.usd, budget_left = spent.left,
+  }, began, { schedule = month.text, most = month.most, looks = month.looks, budgets = budgets })
   things.announce(session, thing)
 end
 
 local function add_account(session)
   local name = session.context.config.account
   local id = "account_" .. string.gsub(name, "[^%w_-]", "_")
-  session.account_thing = things.new("account", id, nil, "Fleet " .. name)
+  session.account_thing = things.new("account", id, nil, name == "default" and "Fleet account" or "Fleet account " .. name)
   session.things[id] = session.account_thing
+  things.resume(session, session.account_thing)
 end
 
 -- ---- one term as the bridge that publishes ----
@@ -237,6 +242,7 @@ local function start_workers(session, lease)
   end)
   session.spawn(function() looks.keep_looking(session) end)
   session.spawn(function() looks.keep_expiring(session) end)
+  session.spawn(function() memory.keep_saving(session) end)
   session.spawn(function() automations.start(session) end)
 end
 
@@ -255,6 +261,7 @@ local function wind_up(self, session)
     commands.finish(session, finish_seconds)
     session.link:set(discovery.availability_topic(self.config), "offline", true)
     session.link:flush(farewell_seconds)
+    memory.save_changed(session)
   end
   abandon(session)
   local pauses = tasks.pauses(farewell_seconds, 0.005, 0.1)
@@ -287,8 +294,8 @@ local function serve(self, lease, progress)
   local session = new_session(self, progress)
   self.session = session
   bind(session)
-  add_account(session)
   session.link = open_link(self, session)
+  add_account(session)
   start_workers(session, lease)
   local ok, failure = compat.pcall(function()
     while not self.stopping and not session.failure and not session.lost do session.rest("end", 3600) end

@@ -173,11 +173,11 @@ local function learn_car(bridge, car, data, began)
   end
   if bridge.config.location then
     local place = values.location(data)
-    car.data.location = place
-    if place then things.learn(bridge, car, "location", place, began, place) end
+    if place or car.data.location then things.learn(bridge, car, "location", place or {}, began, place or {}) end
   end
   local version = values.text_at(data, "vehicle_state.car_version")
   car.version = version and string.match(version, "%S+") or car.version
+  things.saw(bridge, car, began)
   things.announce(bridge, car)
 end
 
@@ -222,8 +222,86 @@ local function price_now(bridge, info)
     currency = text_of(content.currency) }
 end
 
+-- The wall connectors that a site was seen to have. Returns whether there is a new one.
+local function note_connectors(site, data)
+  local list, known, is_new = values.at(data, "wall_connectors"), {}, false
+  site.connectors = site.connectors or {}
+  for _, din in ipairs(site.connectors) do known[din] = true end
+  for _, one in ipairs(type(list) == "table" and list or {}) do
+    local din = text_of(values.at(one, "din"))
+    if din and not known[din] then
+      site.connectors[#site.connectors + 1] = din
+      known[din], is_new = true, true
+    end
+  end
+  return is_new
+end
+
+-- ---- the energy of a day ----
+
+-- Members of an entry of the history, in Wh, and what they are the sum of.
+local sums = {
+  solar = { "solar_energy_exported" }, from_grid = { "grid_energy_imported" }, battery_out = { "battery_energy_exported" },
+  to_grid = { "grid_energy_exported_from_solar", "grid_energy_exported_from_battery", "grid_energy_exported_from_generator" },
+  battery_in = { "battery_energy_imported_from_grid", "battery_energy_imported_from_solar", "battery_energy_imported_from_generator" },
+  home = { "consumer_energy_imported_from_grid", "consumer_energy_imported_from_solar", "consumer_energy_imported_from_battery",
+    "consumer_energy_imported_from_generator" },
+}
+
+-- Of a history in kWh; a sum of which the service says nothing is not known. No entry at all is a day that has just begun.
+local function energy_of(history)
+  local entries, data = values.at(history, "time_series"), {}
+  if type(entries) ~= "table" then return nil end
+  for name, members in pairs(sums) do
+    for _, entry in ipairs(entries) do
+      for _, member in ipairs(members) do
+        local value = values.at(entry, member)
+        if type(value) == "number" and value >= 0 then data[name] = (data[name] or 0) + value / 1000 end
+      end
+    end
+  end
+  return data
+end
+
+local function today(bridge, site)
+  local name = values.text_at(site.data, "site_info.installation_time_zone")
+  local zone = name and core.zone(name)
+  if not zone then return nil end
+  local t = zone:localtime(math.floor(bridge.wall()))
+  return string.format("%04d-%02d-%02d", t.year, t.month, t.day)
+end
+
+-- Within a day none of it becomes less, whatever the service makes of its entries later.
+local function learn_energy(bridge, site, day, data, began)
+  if site.energy_day == day then
+    for name, value in pairs(site.data.energy or {}) do
+      if data[name] and data[name] < value then data[name] = value end
+    end
+  else
+    site.energy_day = day
+    for topic in pairs(site.totals) do site.totals[topic] = nil end
+  end
+  things.learn(bridge, site, "energy", data, began)
+end
+
+local function look_at_energy(bridge, site)
+  local began, day = bridge.now(), today(bridge, site)
+  site.next.energy = began + bridge.config.energy_every
+  if not day then return end
+  local history, err = site.handle:energy_history { period = "day", day = day }
+  local data = history and energy_of(history)
+  if data then return learn_energy(bridge, site, day, data, began) end
+  bridge.tell_once(site.name .. ": its energy: " .. (err and err.message or "the service answered without a series"))
+  site.next.energy = bridge.now() + math.max(bridge.config.energy_every, retry_pause({}, err or {}))
+end
+
 local function learn_site(bridge, site, section, data, began)
   things.learn(bridge, site, section, data, began)
+  things.saw(bridge, site, began)
+  if section == "live_status" and note_connectors(site, data) then
+    things.announce(bridge, site)
+    things.learn(bridge, site, section, data, began)
+  end
   local info = site.data.site_info
   local price = info and price_now(bridge, info)
   if price then things.learn(bridge, site, "tariff", price, began, { season = price.season }) end
@@ -235,6 +313,7 @@ local function learn_site(bridge, site, section, data, began)
 end
 
 local function look_at_site(bridge, site, section)
+  if section == "energy" then return look_at_energy(bridge, site) end
   local began = bridge.now()
   local data, err = site.handle[section](site.handle)
   if data and type(data) ~= "table" then data, err = nil, odd_reply(section) end
@@ -252,7 +331,7 @@ end
 
 local function due_of_site(site, now)
   site.next = site.next or {}
-  for _, section in ipairs { "site_info", "live_status" } do
+  for _, section in ipairs { "site_info", "live_status", "energy" } do
     if now >= (site.next[section] or 0) then return section end
   end
 end
@@ -262,7 +341,7 @@ local function put_off(bridge, thing, failure)
   bridge.tell(thing.name .. ": the look failed: " .. tostring(failure))
   local at = bridge.now() + retry_pause(thing, {})
   thing.retry_at, thing.next_live = at, at
-  thing.next = { site_info = at, live_status = at }
+  thing.next = { site_info = at, live_status = at, energy = at }
 end
 
 local function start(bridge, thing, fn, ...)
@@ -302,7 +381,7 @@ local function next_of(bridge, thing)
   if thing.looking or thing.kind == "car" and bridge.wants_list then return nil end
   if thing.kind == "site" then
     local next_at = thing.next or {}
-    return math.min(next_at.live_status or 0, next_at.site_info or 0)
+    return math.min(next_at.live_status or 0, next_at.site_info or 0, next_at.energy or 0)
   end
   if thing.kind ~= "car" or thing.state ~= "online" then return nil end
   if not thing.data_at or thing.data_at < (thing.awake_since or 0) then return thing.retry_at or 0 end

@@ -30,9 +30,11 @@ M.list = {
   { name = "names", type = "table", default = {}, doc = "names by VIN, site, entity, or VIN/entity" },
   { name = "areas", type = "table", default = {}, doc = "areas by VIN or site" },
   { name = "location", type = "boolean", default = false, doc = "tell where cars are" },
+  { name = "unknown", type = "string", default = "None",
+    doc = "what a topic says whose value is not known; for openHAB UNDEF, for Home Assistant None" },
   { name = "commands", doc = "\"entities\" (what entities send), \"all\", a list of names, or false: nothing can be changed" },
   { name = "wake", choices = { false, true, "always" }, default = false,
-    doc = "whether a command may wake a car: never, when the message says so, or always" },
+    doc = "whether a command may wake a car: never, when the message says so (entities do), or always" },
   { name = "max_age", type = "seconds", default = 60, doc = "seconds after which a request that says its time is too old" },
   { name = "look_every", type = "seconds", default = 120, doc = "seconds between looks at the list, which is free" },
   { name = "longest_look", type = "seconds", default = 600, doc = "the same while nothing changes" },
@@ -40,6 +42,7 @@ M.list = {
   { name = "idle_every", type = "seconds", default = 1200, doc = "seconds to the second live look at a car that is not" },
   { name = "longest_idle", type = "seconds", default = 14400, doc = "the longest pause between them" },
   { name = "site_every", type = "seconds", default = 60, doc = "seconds between looks at a site, which are free" },
+  { name = "energy_every", type = "seconds", default = 300, doc = "seconds between looks at a site's energy of the day, which are free" },
   { name = "site_info_every", type = "seconds", default = 600, doc = "seconds between looks at its settings, which are free" },
   { name = "live_expires", type = "seconds", default = 259200, doc = "seconds after which live data of a car no longer counts" },
   { name = "automations", type = "table", default = {}, doc = "automations that run in the same process" },
@@ -145,7 +148,8 @@ local function expiry(config)
   return {
     info = math.floor(config.longest_look * 3 + 600), charge_state = live, climate_state = live, vehicle_state = live,
     drive_state = live, location = live, live_status = math.floor(config.site_every * 3 + 600),
-    site_info = math.floor(config.site_info_every * 3 + 600), tariff = math.floor(config.site_info_every * 3 + 600),
+    site_info = math.floor(config.site_info_every * 3 + 600),
+    energy = math.floor(config.energy_every * 3 + 3600), tariff = math.floor(config.site_info_every * 3 + 600),
   }
 end
 

@@ -70,7 +70,8 @@ function M.month(config, cars, own_prices)
   local looks = cars * month * (day.busy_hours * busy + day.awakenings * awakening)
   local most = cars * month * 24 * 3600 / math.min(config.live_every, config.idle_every)
   local usd, most_usd = prices.usd(list, { data = looks }), prices.usd(list, { data = most })
-  return { looks = looks, usd = usd, most = most_usd, text = string.format(
+  return { looks = looks, usd = usd, most = most_usd, short = string.format("about %.2f USD a month, at most %.2f", usd, most_usd),
+    text = string.format(
     "state of all: every %.14g to %.14g s, free; live data of a car that is awake anyway: every %.14g s while it is busy, else "
       .. "after %.14g s and pauses that double; %d cars: about %.2f USD a month (a day with %d busy hours and %d awakenings), "
       .. "at most %.2f USD",

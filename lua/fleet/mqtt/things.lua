@@ -5,69 +5,115 @@
 
 local core = require "fleet.core"
 local discovery = require "fleet.mqtt.discovery"
-local entities = require "fleet.mqtt.entities"
+local memory = require "fleet.mqtt.memory"
 local tables = require "fleet.util.tables"
 local values = require "fleet.mqtt.values"
 
 local M = {}
 
 function M.new(kind, id, handle, name)
-  return { kind = kind, id = id, handle = handle, name = name, data = {}, at = {}, held = {}, told_at = {}, seen = {} }
+  return {
+    kind = kind, id = id, handle = handle, name = name, data = {}, at = {}, held = {}, seen = {}, totals = {}, topics = {},
+  }
 end
 
--- ---- discovery ----
+local clear_after = 5 -- seconds that a host has to forget an entity before its topics are cleared
+local say_again_after = 10 -- seconds after a discovery message that differs: then the host has taken it up
 
---- Tells the hosts of a thing, as it is now.
-function M.announce(bridge, thing)
-  local shape = discovery.shape(thing)
-  if thing.shape == shape then return end
-  thing.shape = shape
-  local messages = discovery.messages(bridge.config, thing)
-  for topic in pairs(thing.announced or {}) do
-    if not messages[topic] then bridge.link:clear(topic) end
-  end
-  thing.announced = messages
-  for topic, payload in pairs(messages) do bridge.link:set(topic, payload) end
+-- ---- what is retained ----
+
+local function publish(bridge, thing, topic, payload, again)
+  if not thing.topics[topic] then thing.topics[topic], thing.is_changed = true, true end
+  bridge.link:set(topic, payload, again)
 end
 
--- Every topic that a thing may have left at the broker.
+local function clear(bridge, thing, topic)
+  thing.topics[topic], thing.is_changed = nil, true
+  bridge.link:clear(topic)
+end
+
+local function is_discovery(bridge, topic)
+  local prefix = bridge.config.discovery_prefix .. "/"
+  return string.sub(topic, 1, #prefix) == prefix
+end
+
+-- The topics of the rows that a thing has now.
 local function topics_of(bridge, thing)
   local topics = {}
-  for topic in pairs(discovery.messages(bridge.config, thing)) do topics[topic] = true end
-  for topic in pairs(thing.announced or {}) do topics[topic] = true end
-  for _, source in ipairs { entities[thing.kind], thing.more or {} } do
-    for _, row in ipairs(source) do
-      local section = values.section(row)
-      if section then
-        topics[discovery.state_topic(bridge.config, thing, row)] = true
-        topics[discovery.attributes_topic(bridge.config, thing, section)] = true
-      end
+  for _, row in ipairs(discovery.rows(bridge.config, thing)) do
+    local section = values.section(row)
+    if section then
+      topics[discovery.state_topic(bridge.config, thing, row)] = true
+      topics[discovery.attributes_topic(bridge.config, thing, section)] = true
     end
   end
   return topics
 end
 
+-- Discovery messages go first: a host complains of an empty state of an entity that it still has.
+local function clear_in_order(bridge, thing, stale, after)
+  local later = {}
+  for topic in pairs(stale) do
+    if is_discovery(bridge, topic) then clear(bridge, thing, topic) else later[#later + 1] = topic end
+  end
+  if not later[1] then return after and after() end
+  bridge.spawn(function()
+    bridge.rest({}, clear_after)
+    for _, topic in ipairs(later) do clear(bridge, thing, topic) end
+    if after then after() end
+  end)
+end
+
+-- ---- discovery ----
+
+-- A host that takes up another description of a device may forget what its entities showed.
+local function say_again_later(bridge, thing)
+  if thing.says_again then return end
+  thing.says_again = true
+  bridge.spawn(function()
+    bridge.rest({}, say_again_after)
+    thing.says_again = nil
+    if bridge.stopped or bridge.things[thing.id] ~= thing then return end
+    for topic in pairs(thing.topics) do
+      local payload = bridge.link.wanted[topic]
+      if payload and payload ~= "" and not is_discovery(bridge, topic) then bridge.link:set(topic, payload, true) end
+    end
+  end)
+end
+
+--- Tells the hosts of a thing, as it is now.
+function M.announce(bridge, thing)
+  discovery.remember(thing)
+  local shape = discovery.shape(thing)
+  if thing.shape == shape then return end
+  thing.shape = shape
+  local messages, current, stale = discovery.messages(bridge.config, thing), topics_of(bridge, thing), {}
+  for topic in pairs(thing.topics) do
+    if not messages[topic] and not current[topic] then stale[topic] = true end
+  end
+  clear_in_order(bridge, thing, stale)
+  for topic, payload in pairs(messages) do publish(bridge, thing, topic, payload) end
+  if thing.was_told then say_again_later(bridge, thing) end
+  thing.was_told = true
+end
+
 --- Removes a thing from the hosts.
 function M.withdraw(bridge, thing)
-  for topic in pairs(topics_of(bridge, thing)) do bridge.link:clear(topic) end
+  local stale = tables.copy(thing.topics, topics_of(bridge, thing))
+  for topic in pairs(discovery.messages(bridge.config, thing)) do stale[topic] = true end
+  clear_in_order(bridge, thing, stale, function() memory.forget(bridge, thing.id) end)
 end
 
 -- ---- states ----
 
--- What expires is said again in time, also where it is the same.
-local function due_again(bridge, thing, section, topic, now)
-  local expires = bridge.config.expire_after[section]
-  return expires ~= nil and now - (thing.told_at[topic] or 0) >= expires / 3
-end
-
 --- What a topic says from now on; nil is what is not known: said only where something else was said before.
-function M.tell(bridge, thing, topic, text, again)
+function M.tell(bridge, thing, topic, text)
   if text == nil then
-    if bridge.link.wanted[topic] == nil then return end
-    text = values.UNKNOWN
+    if bridge.link.wanted[topic] == nil and not thing.topics[topic] then return end
+    text = bridge.config.unknown
   end
-  thing.told_at[topic] = bridge.now()
-  bridge.link:set(topic, text, again)
+  if bridge.link.wanted[topic] ~= text then thing.is_changed = true end
+  publish(bridge, thing, topic, text)
 end
 
 -- A look that began before a command had ended does not show what it did.
@@ -79,15 +125,8 @@ local function held(thing, topic, began)
   return false
 end
 
-local function iso(at)
-  return os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(at))
-end
-
 local function tell_attributes(bridge, thing, section, more)
-  local age = math.max(0, bridge.now() - thing.at[section])
-  local attributes = { seen_at = iso(bridge.wall() - age), age = math.floor(age), source = section }
-  for name, value in pairs(more or {}) do attributes[name] = value end
-  bridge.link:set(discovery.attributes_topic(bridge.config, thing, section), core.json_encode(attributes))
+  publish(bridge, thing, discovery.attributes_topic(bridge.config, thing, section), core.json_encode(more))
 end
 
 --- Keeps what a reply says beside what others say of the same: what one leaves out is not taken back. What is no object is not kept.
@@ -98,19 +137,47 @@ function M.merge(thing, section, data)
   thing.data[section] = all
 end
 
---- Takes what was read of a section, and tells it. began: when the look began; more: further attributes.
+-- Tells a row as it is known.
+local function tell_row(bridge, thing, row, topic)
+  local text, total = values.steady(row, values.text(row, thing.data), thing.totals[topic])
+  thing.totals[topic] = total or thing.totals[topic]
+  M.tell(bridge, thing, topic, text)
+end
+
+--- Takes what was read of a section, and tells it. began: when the look began; more: attributes, where the section has any.
 function M.learn(bridge, thing, section, data, began, more)
-  local now = bridge.now()
   thing.data[section], thing.at[section] = data, began
-  local rows = discovery.rows_of(bridge.config, thing, section)
-  for _, row in ipairs(rows) do
+  for _, row in ipairs(discovery.rows_of(bridge.config, thing, section)) do
     local topic = discovery.state_topic(bridge.config, thing, row)
     if not held(thing, topic, began) then
       thing.seen[topic] = began
-      M.tell(bridge, thing, topic, values.text(row, thing.data), due_again(bridge, thing, section, topic, now))
+      tell_row(bridge, thing, row, topic)
     end
   end
-  if rows[1] then tell_attributes(bridge, thing, section, more) end
+  if more and discovery.has_attributes(section) then tell_attributes(bridge, thing, section, more) end
+end
+
+--- When a thing was last looked at: the one message of a look that changed nothing.
+function M.saw(bridge, thing, began)
+  local at = os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(bridge.wall() - (bridge.now() - began)))
+  M.learn(bridge, thing, "seen", { at = at }, began)
+end
+
+--- Takes up what the bridge before this one told, and says it again where it still counts.
+function M.resume(bridge, thing)
+  thing.was_told = memory.load(bridge, thing)
+  if not thing.was_told then return end
+  local now = bridge.now()
+  for _, row in ipairs(discovery.rows(bridge.config, thing)) do
+    local section, topic = values.section(row), discovery.state_topic(bridge.config, thing, row)
+    local expires, seen = bridge.config.expire_after[section or ""], thing.seen[topic]
+    if expires and (not seen or now - seen > expires) then
+      thing.seen[topic] = nil
+      if row.from then values.forget(thing.data, row.from) end
+    end
+    if row.from then M.tell(bridge, thing, topic, values.text(row, thing.data)) end
+  end
+  if thing.data.location then tell_attributes(bridge, thing, "location", thing.data.location) end
 end
 
 --- Withdraws what was last read too long ago: the broker keeps it for hosts that start later, and not every host ages it.
@@ -122,7 +189,7 @@ function M.expire(bridge, thing)
       thing.seen[topic] = nil
       values.forget(thing.data, row.from)
       M.tell(bridge, thing, topic, nil)
-      if row.form == "location" then bridge.link:set(discovery.attributes_topic(bridge.config, thing, "location"), "{}") end
+      if row.form == "location" then tell_attributes(bridge, thing, "location", {}) end
     end
   end
 end

@@ -5,7 +5,6 @@ local rows = require "fleet.call.rows"
 
 local M = {}
 
-M.UNKNOWN = "None" -- what hosts take for "not known"
 
 local longest_text = 255 -- bytes that hosts take for a state
 
@@ -59,8 +58,14 @@ function M.plain(value)
 end
 local plain = M.plain
 
+local function percent(value)
+  return type(value) == "number" and value > 0 and value <= 100 and value or nil
+end
+
+local forms = {}
+
 -- The version that is installed is not told with the update: it stands beside it.
-local function software(data)
+function forms.software(data)
   local state = data.vehicle_state or {}
   local installed = M.text_at(state, "car_version")
   installed = installed and string.match(installed, "%S+")
@@ -68,17 +73,47 @@ local function software(data)
   local latest = M.text_at(state, "software_update.version")
   latest = latest and string.match(latest, "%S+") or installed
   local status = M.text_at(state, "software_update.status")
+  local done = { installing = "install_perc", downloading = "download_perc" }
   return core.json_encode {
-    installed_version = installed, latest_version = latest, in_progress = status == "installing" or status == "downloading",
+    installed_version = installed, latest_version = latest, in_progress = done[status or ""] ~= nil,
+    update_percentage = done[status or ""] and percent(M.at(state, "software_update." .. done[status])) or nil,
   }
 end
 
--- A tracker has attributes and no text of its own.
-local forms = { software = software, location = function() return nil end }
+-- A tracker has attributes and no text of its own; an event is said once.
+function forms.location() end
+function forms.event() end
+
+local function is_open(value)
+  if type(value) == "number" and value == value then return value ~= 0 end
+  if type(value) == "boolean" then return value end
+end
+
+function forms.lid(data, row)
+  local open = is_open(M.at(data, row.from))
+  if open ~= nil then return open and "open" or "closed" end
+end
+
+function forms.windows(data)
+  local known = 0
+  for _, name in ipairs { "fd_window", "fp_window", "rd_window", "rp_window" } do
+    local open = is_open(M.at(data, "vehicle_state." .. name))
+    if open then return "open" end
+    if open == false then known = known + 1 end
+  end
+  return known == 4 and "closed" or nil
+end
+
+function forms.connector(data, row)
+  local list = M.at(data, row.from)
+  for _, one in ipairs(type(list) == "table" and list or {}) do
+    if type(one) == "table" and one.din == row.din then return plain(M.at(one, row.field)) end
+  end
+end
 
 --- What a host is told of a row, from { section = data }; nil where it is not known.
 function M.text(row, data)
-  if row.form then return forms[row.form](data) end
+  if row.form then return forms[row.form](data, row) end
   local value = M.at(data, row.from or "")
   if value == nil or row.from == nil then return nil end
   if row.values then return row.values[plain(value) or {}] end
@@ -162,12 +197,21 @@ function M.call(row, payload)
   local params = { [row.param] = value }
   if row.also then params[row.also] = value end
   for name, fixed in pairs(row.with or {}) do params[name] = fixed end
-  return { name = row.call, params = params, becomes = plain(value) }
+  return { name = row.call, params = params, becomes = plain(value), force = row.force and row.force[value] or nil }
 end
 
 --- Whether a row can be asked to change something.
 function M.writes(row)
   return row.calls ~= nil or row.call ~= nil or row.act ~= nil
+end
+
+--- A sum that only grows until it begins anew: a host takes each step back for a new beginning, so a small one is not told.
+--- before: the number told last.
+function M.steady(row, text, before)
+  local value = row.steady and tonumber(text or "")
+  if not value or not before then return text, value end
+  if value < before and value >= before * 0.9 then return number_text(before), before end
+  return text, value
 end
 
 --- The last part of a row's topic: "battery", "climate/mode".
