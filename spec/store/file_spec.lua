@@ -86,6 +86,18 @@ describe("fleet.store.file", function()
     assert.matches("is open to others: chmod 600", warnings[2])
   end)
 
+  it("refuses a directory that every user can write to, says what to do, and takes it then", function()
+    for _, mode in ipairs { "777", "1777", "702" } do
+      os.execute("chmod " .. mode .. " " .. path)
+      local other, err, kind = open(path)
+      assert.is_nil(other)
+      assert.equal("store", kind)
+      assert.matches("every user of this machine can write to the store directory .*: chmod 700 it", err.message)
+    end
+    os.execute("chmod 700 " .. path)
+    assert(open(path)):close()
+  end)
+
   it("refuses a symbolic link in place of a file, to read and to lock", function()
     local target = os.tmpname()
     os.execute("ln -s " .. target .. " " .. file_of("k") .. "; ln -s " .. target .. " " .. file_of("k") .. ".lease")

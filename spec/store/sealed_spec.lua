@@ -20,8 +20,8 @@ describe("a sealed store", function()
     sealed = seal(inner, key)
   end)
 
-  it("hides tokens and sessions from whoever reads the store, and nothing else", function()
-    for _, name in ipairs { TOKEN, SESSION } do
+  it("hides tokens, sessions and the proxy's answers from whoever reads the store, and nothing else", function()
+    for _, name in ipairs { TOKEN, SESSION, "proxy/0a1b" } do
       assert(sealed:put(name, "the secret value", { durable = true }))
       local text = inner:get(name)
       assert.is_nil(text:find("secret", 1, true))
@@ -45,6 +45,56 @@ describe("a sealed store", function()
     assert.equal("plain", (inner:get(TOKEN)))
     assert(sealed:put(TOKEN, "next", { generation = generation }))
     assert.is_true(core.is_sealed((inner:get(TOKEN))))
+  end)
+
+  it("seals the other tokens of an account with the first, and those of no other account", function()
+    local business, theirs = "token/default/business", "token/other/user"
+    inner:put(business, "plain", { durable = true })
+    inner:put(theirs, "plain", { durable = true })
+    assert(sealed:put(TOKEN, "v", { durable = true }))
+    assert.is_true(core.is_sealed((inner:get(business))))
+    assert.equal("plain", (sealed:get(business)))
+    assert.is_false(core.is_sealed((inner:get(theirs))))
+    assert.equal("plain", (sealed:get(theirs)))
+  end)
+
+  it("refuses a plain token where the account's were sealed, in any process, and takes a new one", function()
+    assert(sealed:put(TOKEN, "v", { durable = true }))
+    for _, name in ipairs { TOKEN, "token/default/business" } do
+      inner:put(name, "somebody else's", { durable = true })
+      for _, store in ipairs { sealed, seal(inner, key) } do
+        local value, err, kind = store:get(name)
+        assert.is_nil(value)
+        assert.equal("store", kind)
+        assert.matches("are not sealed, though they were.*fleet logout.*sign in again", err.message)
+      end
+      assert.is_true(sealed:delete(name))
+      assert(sealed:put(name, "signed in", { durable = true }))
+      assert.equal("signed in", (seal(inner, key):get(name)))
+    end
+    inner:put("token/other/user", "never sealed", { durable = true })
+    assert.equal("never sealed", (sealed:get("token/other/user")))
+    inner:put(SESSION, "plain")
+    assert.equal("plain", (sealed:get(SESSION)))
+  end)
+
+  it("says of no account that all is sealed while a record could not be", function()
+    local fails = true
+    inner:put("token/default/business", "plain", { durable = true })
+    local own = setmetatable({}, { __index = function(_, name)
+      return function(_, at, ...)
+        if name == "put" and at == "token/default/business" and fails then
+          return nil, core.err { kind = "store", message = "full" }, "store"
+        end
+        return inner[name](inner, at, ...)
+      end
+    end })
+    local store = seal(own, key)
+    assert(store:put(TOKEN, "v", { durable = true }))
+    assert.equal("plain", (store:get("token/default/business")))
+    fails = false
+    assert(store:put(TOKEN, "w", { durable = true }))
+    assert.is_true(core.is_sealed((inner:get("token/default/business"))))
   end)
 
   it("is opened by any form of the same key", function()

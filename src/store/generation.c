@@ -16,7 +16,7 @@ enum { LEAP = 1 << 20, LONGEST_ENDING = 16 };
 
 /* ---- all records of the directory ---- */
 
-static bool is_record(const char *name) {
+bool store_is_record(const char *name) {
   size_t digits = 0;
   while (isxdigit((unsigned char)name[digits])) digits++;
   return digits == STORE_NAME_SIZE && name[digits] == '\0';
@@ -50,7 +50,7 @@ static uint64_t generation_in(struct store *s, const char *path) {
 
 static void survey_one(struct store *s, const char *name, uint64_t *highest) {
   char path[s->stem + LONGEST_ENDING];
-  if (!is_record(name) && !is_old_draft(name)) return;
+  if (!store_is_record(name) && !is_old_draft(name)) return;
   snprintf(path, sizeof path, "%s/%s", s->directory, name);
   if (is_old_draft(name)) return remove_old_draft(path);
   uint64_t generation = generation_in(s, path);
@@ -114,6 +114,11 @@ bool store_passed_locked(struct store *s, uint64_t generation, struct err *e) {
   if (!known_number(s, &number, &state, e)) return false;
   if (state == NUMBER_GOOD && number >= generation) return true;
   return lock_write(&s->lock, number > generation ? number : generation, e);
+}
+
+bool store_number_locked(struct store *s, uint64_t *number, struct err *e) {
+  enum number_state state;
+  return known_number(s, number, &state, e);
 }
 
 static enum store_result next_of(struct store *s, struct bytes key, uint64_t *generation, struct err *e) {

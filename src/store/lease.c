@@ -62,33 +62,62 @@ static enum store_result recover(struct store *s, struct bytes key, struct err *
 /* Beyond the fences of leases under which nothing was put. */
 enum { LEAP = 1 << 20 };
 
-static bool fence_of_record(struct store *s, struct bytes key, uint64_t *fence, struct err *e) {
+/* Of a new lock: beyond the fence of the record, and of every lock that was removed. */
+static bool first_fence_locked(struct store *s, struct bytes key, uint64_t *fence, struct err *e) {
   struct found f;
-  if (!store_look(s, key, &f, false, e)) return false;
-  *fence = f.exists && f.record.fence ? f.record.fence + LEAP : 0;
+  if (!store_number_locked(s, fence, e) || !store_look(s, key, &f, false, e)) return false;
+  uint64_t of_record = f.exists && f.record.fence ? f.record.fence + LEAP : 0;
+  if (of_record > *fence) *fence = of_record;
   return true;
 }
 
-static bool next_fence(struct store *s, struct bytes key, struct lease *l, struct err *e) {
+static enum store_result first_fence(struct store *s, struct bytes key, uint64_t *fence, struct err *e) {
+  enum store_result result = store_enter(s, e);
+  if (result != STORE_DONE) return result;
+  return store_leave(s, first_fence_locked(s, key, fence, e) ? STORE_DONE : STORE_FAILED);
+}
+
+static enum store_result next_fence(struct store *s, struct bytes key, struct lease *l, struct err *e) {
   enum number_state state = lock_read(&l->lock, &l->fence, e);
-  if (state == NUMBER_UNREAD) return false;
+  if (state == NUMBER_UNREAD) return STORE_FAILED;
   if (state == NUMBER_DAMAGED || state == NUMBER_NONE) {
-    if (!fence_of_record(s, key, &l->fence, e) || (state == NUMBER_DAMAGED && !lock_clear(&l->lock, e)))
-      return false;
+    enum store_result result = first_fence(s, key, &l->fence, e);
+    if (result != STORE_DONE) return result;
+    if (state == NUMBER_DAMAGED && !lock_clear(&l->lock, e)) return STORE_FAILED;
     if (state == NUMBER_DAMAGED)
       store_notice(s, "the count of leases in %s%s was damaged and was set anew", store_name(s),
                    ENDING_LEASE);
   }
-  return lock_write(&l->lock, ++l->fence, e);
+  return lock_write(&l->lock, ++l->fence, e) ? STORE_DONE : STORE_FAILED;
 }
 
 enum store_result store_lease(struct store *s, struct bytes key, struct lease *l, struct err *e) {
   if (!store_choose(s, key, e)) return STORE_FAILED;
   if (lock_take(&l->lock, store_path(s, ENDING_LEASE), e) != LOCK_TAKEN) return STORE_FAILED;
   enum store_result result = recover(s, key, e);
-  if (result == STORE_DONE && !next_fence(s, key, l, e)) result = STORE_FAILED;
+  if (result == STORE_DONE) result = next_fence(s, key, l, e);
   if (result != STORE_DONE) lease_close(l);
   return result;
+}
+
+static bool stands(struct store *s) {
+  struct file_facts facts;
+  return file_facts_at(store_path(s, ""), &facts) || errno != ENOENT;
+}
+
+void store_forget_lock(struct store *s, const struct lock *l, uint64_t fence) {
+  struct err ignored;
+  err_clear(&ignored);
+  if (stands(s) || !lock_is_ours(l) || store_enter(s, &ignored) != STORE_DONE) return;
+  if (!stands(s) && store_passed_locked(s, fence, &ignored)) unlink(store_path(s, ENDING_LEASE));
+  store_leave(s, STORE_DONE);
+}
+
+void store_release(struct store *s, struct bytes key, struct lease *l) {
+  struct err ignored;
+  err_clear(&ignored);
+  if (store_choose(s, key, &ignored)) store_forget_lock(s, &l->lock, l->fence);
+  lease_close(l);
 }
 
 void lease_close(struct lease *l) {

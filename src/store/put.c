@@ -212,5 +212,7 @@ static enum store_result remove_locked(struct store *s, struct bytes key, const 
 enum store_result store_remove(struct store *s, struct bytes key, const struct removal *how, struct err *e) {
   if (!store_choose(s, key, e)) return STORE_FAILED;
   enum store_result result = store_enter(s, e);
-  return result == STORE_DONE ? store_leave(s, remove_locked(s, key, how, e)) : result;
+  if (result == STORE_DONE) result = store_leave(s, remove_locked(s, key, how, e));
+  if (result == STORE_DONE) store_forget_lock_of(s);
+  return result;
 }

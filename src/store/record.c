@@ -78,6 +78,14 @@ enum record_result record_decode(struct record *r, struct crypto *c, struct byte
   return whole ? RECORD_OK : RECORD_DAMAGED;
 }
 
+bool record_head(struct record *r, struct bytes text) {
+  uint64_t version;
+  struct bytes digest, numbers;
+  return take(&text, magic) && number_take(&text, &version) && take(&text, "\n") && version > 0 &&
+         version <= 2 && take_line(&text, &digest) && take_line(&text, &numbers) &&
+         take_numbers(r, numbers, version) && take_line(&text, &r->key);
+}
+
 /* ---- writing ---- */
 
 enum { ROOM_FOR_NUMBERS = 80 };

@@ -30,6 +30,9 @@ enum record_result { RECORD_OK, RECORD_DAMAGED, RECORD_NEWER };
 
 /* RECORD_NEWER: written by a later version of this program. */
 enum record_result record_decode(struct record *r, struct crypto *c, struct bytes text);
+/* The same without its value and its check, of the beginning of a text: to be looked at again before anything
+ * is done. */
+bool record_head(struct record *r, struct bytes text);
 void record_encode(struct buf *out, struct crypto *c, const struct record *r);
 
 /* Decimal digits at the start of text, at most NUMBER_LIMIT; takes them off. */

@@ -16,6 +16,9 @@ static bool check_directory(struct store *s, const char *path, struct err *e) {
   if (!directory_facts(path, &facts, e)) return false;
   if (!facts.mine)
     return err_set(e, KIND_store, "the store directory belongs to another user: choose one of your own");
+  if (facts.mode & 02)
+    return err_set(e, KIND_store,
+                   "every user of this machine can write to the store directory %.100s: chmod 700 it", path);
   if (facts.mode & 077)
     store_notice(s, "the store directory %.150s is open to others (mode %o): chmod 700 it", path, facts.mode);
   return true;

@@ -57,7 +57,9 @@ struct lease {
 
 /* A record that a killed process had written and not yet renamed is taken over first. */
 enum store_result store_lease(struct store *s, struct bytes key, struct lease *l, struct err *e);
-void lease_close(struct lease *l);
+/* The lock goes with its record: where none stands for the key, its file is removed. */
+void store_release(struct store *s, struct bytes key, struct lease *l);
+void lease_close(struct lease *l); /* does without the store */
 
 /* The put that brings the draft cannot fail for lack of space, nor for lack of a generation. */
 enum store_result store_reserve(struct store *s, struct bytes key, size_t size, struct file_draft *d,
@@ -91,7 +93,12 @@ struct addition {
 };
 enum store_result store_add(struct store *s, struct bytes key, struct addition *a, struct err *e);
 
-/* expired: only when its time has passed. */
+/* Looks at count files of the directory from the one at first on: adds the keys of the records that have
+ * ended to keys, a NUL behind each, and removes locks that no record and no process needs. Returns how many
+ * files there are. */
+size_t store_sweep(struct store *s, uint64_t wall, size_t first, size_t count, struct buf *keys);
+
+/* expired: only when its time has passed. Its lock goes with it. */
 struct removal {
   bool compares, expired;
   uint64_t generation, wall;

@@ -86,7 +86,7 @@ end
 function M.cleared(call)
   local asked = call.asked
   local seconds = asked.turn and asked.turn() or 0 -- a store that fails: the service's own limit decides
-  if seconds > call.deadline - tasks.real() then return too_long(call, seconds) end
+  if seconds > 0 and seconds > call.deadline - tasks.real() then return too_long(call, seconds) end
   if asked.entry then
     local entry, kind, message, facts = judged(call, asked.entry)
     if not entry then

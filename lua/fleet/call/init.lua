@@ -32,6 +32,20 @@ local function mark_uncertain(call, value)
   if call.outcome_unknown and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
 end
 
+local function restored(task, before, ...)
+  task.call_deadline = before
+  return ...
+end
+
+-- A store of files that another process keeps locked is waited for no longer than the call has time.
+local function within_its_time(call, act, ...)
+  local task = tasks.current()
+  if not task then return pcall(act, call, ...) end
+  local before = task.call_deadline
+  task.call_deadline = call.deadline
+  return restored(task, before, pcall(act, call, ...))
+end
+
 -- What follows a call that was entered, whatever became of it.
 local function concluded(call, ran, value, err, kind)
   if not ran then err = failure.interrupted(call, value) end
@@ -58,8 +72,8 @@ function M.guarded(call, act)
   if not call.token_kind then return nil, err, kind end
   tasks.enter()
   lifetime.hold(call.context)
-  if call.context.is_regulated then return concluded(call, given_back(call, pcall(turn.act, call, act))) end
-  return concluded(call, pcall(act, call))
+  if call.context.is_regulated then return concluded(call, given_back(call, within_its_time(call, turn.act, act))) end
+  return concluded(call, within_its_time(call, act))
 end
 
 --- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil. What follows

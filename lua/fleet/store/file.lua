@@ -4,13 +4,16 @@
 -- has written, and with writes that are put off, which are made at most every second and at close. A
 -- lease ends with its process, whatever happens to it; its ttl is ignored.
 
+local async = require "fleet.async"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
 
 local behind = 1 -- seconds between writes that were put off
 local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
-local lock_tries, lock_pause = 40000, 0.0005 -- 20 seconds: flash memory that is full of old pages stands still for several
+local lock_seconds = 20 -- flash memory that is full of old pages stands still for several
+local lock_pause, quick_tries, task_pause = 0.0005, 10, 0.01 -- seconds; who writes needs microseconds, so that few tries suffice
+local swept_every, swept_again, swept_at_once = 1, 3600, 256 -- seconds, seconds, files
 local largest = 1048576
 
 local failure = errors.failure
@@ -24,17 +27,33 @@ local function warn_of(self, err)
   self.warn("the store cannot be written, what is not a token stays in memory: " .. err.message)
 end
 
--- Calls a method of the records until nobody else is writing.
+-- While another process writes. The loop goes on; in a forked child it is the parent's.
+local function pause(self, tries)
+  if self.sleep then return self.sleep(lock_pause) end
+  if tries <= quick_tries or not async.usable(async.generation()) then return core.pause(lock_pause) end
+  async.sleep(task_pause)
+end
+
+-- Until when to try, in real seconds: a call waits no longer than its own time.
+local function patience()
+  local task = async.current()
+  local deadline = async.real() + lock_seconds
+  return task and task.call_deadline and math.min(deadline, task.call_deadline) or deadline
+end
+
+-- Calls a method of the records until no other process is writing.
 local function run(self, method, ...)
   local records = self.records
   local act = records[method]
-  for _ = 1, lock_tries do
+  local tries, deadline = 0, nil
+  repeat
     local value, more, kind, unwritten = act(records, ...)
     if unwritten then warn_of(self, more) end
     if value ~= false then return value, more, kind end
-    self.sleep(lock_pause)
-  end
-  local _, err, kind = failure("store", "another process has kept the store locked for seconds")
+    tries, deadline = tries + 1, deadline or patience()
+    pause(self, tries)
+  until tries > quick_tries and async.real() >= deadline
+  local _, err, kind = failure("store", "another process keeps the store locked: end it, or the backup that has its 'lock' open")
   if records:held() > 0 then warn_of(self, err) end
   return nil, err, kind
 end
@@ -75,15 +94,17 @@ function Lease.renew(lease)
   return lease.held:renew()
 end
 
+-- It is released last: a task that is cancelled while it waits for the disk releases it again.
 function Lease.release(lease)
   if lease.released then return true end
-  lease.released = true
   local store = lease.store
   if store.unsettled[lease.key] then
     run(store, "settle", lease.key, wall_of(store, lease.key))
     store.unsettled[lease.key] = nil
   end
-  store.records:release(lease.held)
+  if lease.released then return true end
+  lease.released = true
+  store.records:release(lease.key, lease.held)
   lease.held = nil
   return true
 end
@@ -127,6 +148,22 @@ local function put_behind(self, key, value, wall, ends, put)
   return generation
 end
 
+-- What processes left that have ended is forgotten by those that write such records: some files a second, all of them every hour.
+local function sweep(self, mono, wall)
+  if mono < self.sweep_at then return end
+  local total, ended = self.records:sweep(wall, self.swept, swept_at_once)
+  self.swept = math.max(self.swept + swept_at_once - 2 * #ended, 0) -- with each go its record and its lock
+  self.sweep_at = mono + swept_every
+  if self.swept >= total then self.swept, self.sweep_at = 0, mono + swept_again end
+  for _, key in ipairs(ended) do forget_ended(self, key) end
+end
+
+-- A record was written that ends, or lasts (ttl: nil).
+local function note(self, key, ttl, mono, wall)
+  self.ends:note(key, ttl, mono, wall)
+  if ttl then sweep(self, mono, wall) end
+end
+
 function File.put(self, key, value, put)
   local lease, ttl = put.lease, put.ttl
   if #value > largest then return failure("store", "the value is too large to be stored") end
@@ -136,7 +173,7 @@ function File.put(self, key, value, put)
   -- A record that other processes compare or lease is written at once, unless the caller says otherwise.
   local may_wait = not (put.durable or put.generation or put.ticket) and (put.behind or not lease)
   local generation, err, kind = (may_wait and put_behind or put_now)(self, key, value, judged_by, ends, put)
-  if generation then self.ends:note(key, ttl, now, wall) end
+  if generation then note(self, key, ttl, now, wall) end
   return generation, err, kind
 end
 
@@ -144,7 +181,7 @@ function File.add(self, key, amounts, options)
   local now, wall = self.clock()
   local ttl, changes = options.ttl, next(amounts) ~= nil
   local totals, err, kind = run(self, "add", key, wall_of(self, key), amounts, changes and ttl and wall + ttl or nil)
-  if totals and changes then self.ends:note(key, ttl, now, wall) end
+  if totals and changes then note(self, key, ttl, now, wall) end
   return totals, err, kind
 end
 
@@ -189,7 +226,7 @@ function M.open(directory, options)
   local records, err, kind = core.records(directory, warn)
   if not records then return nil, err, kind end
   local self = setmetatable({
-    records = records, clock = contract.clock_of(options), sleep = options.sleep or core.pause, warn = warn,
+    records = records, clock = contract.clock_of(options), sleep = options.sleep, warn = warn, sweep_at = -math.huge, swept = 0,
     written = -math.huge, held = 0, -- how many are held back, at most; unsettled: keys of those that a lease's end writes
     unsettled = {},
   }, File)

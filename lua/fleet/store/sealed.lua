@@ -1,7 +1,11 @@
--- A store whose tokens and sessions are sealed (src/store/seal), around any store. A plain record is read as it is and sealed
--- at its next write; one that the key does not open is never written over.
+-- A store whose tokens, sessions and answers of the proxy are sealed (src/store/seal), around any store. A plain record is read as
+-- it is and sealed at its next write; one that the key does not open is never written over.
+--
+-- As soon as one token of an account is sealed all of them are, and the record sealed/<account> says so: a plain token that is found
+-- afterwards was put there by somebody else, and is refused.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local object = require "fleet.store.object"
 
 local Sealed = {}
@@ -9,12 +13,60 @@ Sealed.__index = Sealed
 
 local mark = core.seal_mark
 
+local token_kinds = { "user", "partner", "business" }
+
+local function is_sealed(value)
+  return string.sub(value, 1, #mark) == mark
+end
+
+local function account_of(key)
+  return string.match(key, "^token/(.+)/[^/]+$")
+end
+
+-- Whether all tokens of the account are sealed, as far as is known.
+local function is_sealed_account(self, account)
+  if not self.accounts[account] and self.inner:get("sealed/" .. account) then self.accounts[account] = true end
+  return self.accounts[account] or false
+end
+
+-- Seals a plain record in its place. Returns whether what stands there now is sealed, or nothing does.
+local function seal_in_place(self, key)
+  local value, generation, kind = self.inner:get(key)
+  if value == nil then return kind == nil end
+  if is_sealed(value) then return true end
+  local sealed = core.seal_record(self.key, key, value)
+  return sealed ~= nil and self.inner:put(key, sealed, { generation = generation, durable = true }) ~= nil
+end
+
+-- A token of the account was just sealed: the others are, too.
+local function seal_account(self, account)
+  if is_sealed_account(self, account) then return end
+  for _, kind in ipairs(token_kinds) do
+    if not seal_in_place(self, "token/" .. account .. "/" .. kind) then return end -- with the next token that is written
+  end
+  if self.inner:put("sealed/" .. account, "1", { durable = true }) then self.accounts[account] = true end
+end
+
+-- A plain token where all were sealed is not used; it may be written over and deleted.
+local function refused(self, key)
+  local account = account_of(key)
+  if not (self.key and account and is_sealed_account(self, account)) then return nil end
+  self.proved[key] = true
+  local text = "the stored tokens of account '%s' are not sealed, though they were: another program may have put them there. "
+    .. "Remove them ('fleet logout'), and sign in again"
+  return select(2, errors.failure("store", text:format(account)))
+end
+
 -- Remembers that what stands under the key is ours to write over.
 function Sealed.get(self, key)
   local value, generation, kind = self.inner:get(key)
   self.proved[key] = nil
   if value == nil and kind then return nil, generation, kind end
-  if value and (self.key or string.sub(value, 1, #mark) == mark) then -- without a key, only what a sealed record is
+  if value and not is_sealed(value) then
+    local err = refused(self, key)
+    if err then return nil, err, err.kind end
+  end
+  if value and (self.key or is_sealed(value)) then -- without a key, only what a sealed record is
     local plain, err, failed = core.unseal_record(self.key, key, value)
     if not plain then return nil, err, failed end
     value = plain
@@ -35,7 +87,11 @@ function Sealed.put(self, key, value, options)
   if not proved then return nil, err, kind end
   if self.key then value, err, kind = core.seal_record(self.key, key, value) end
   if not value then return nil, err, kind end
-  return self.inner:put(key, value, options)
+  local generation
+  generation, err, kind = self.inner:put(key, value, options)
+  local account = generation and self.key and account_of(key)
+  if account then seal_account(self, account) end
+  return generation, err, kind
 end
 
 function Sealed.delete(self, key, generation)
@@ -64,5 +120,5 @@ end
 --- A store around inner, which it closes. key: of core.store_key, or nil: then nothing is sealed, and a sealed
 --- record is a failure.
 return function(inner, key)
-  return object.new(tostring(inner), setmetatable({ inner = inner, key = key, proved = {} }, Sealed))
+  return object.new(tostring(inner), setmetatable({ inner = inner, key = key, proved = {}, accounts = {} }, Sealed))
 end

@@ -53,11 +53,20 @@ static void release_lease(void *object) {
 static const luaL_Reg lease_methods[] = {{"renew", l_renew}, {NULL, NULL}};
 const struct box_type lease_type = {"fleet.lease", release_lease, lease_methods, NULL};
 
-/* records:release(lease): of a lease that the caller forgets. Closed records take part, too. */
+/* records:release(key, lease): of a lease that the caller forgets. Closed records take part, too. */
 int records_l_release(lua_State *L) {
-  box_any(L, RECORDS, &records_type);
-  lease_close(box_check(L, 2, &lease_type));
-  box_spare(L, 2);
+  struct held h;
+  struct records *r = box_any(L, RECORDS, &records_type);
+  struct lease *lease = box_check(L, 3, &lease_type);
+  struct bytes key = check_bytes(L, KEY);
+  lua_settop(L, 3);
+  bool awaits_record = !box_is_open(L, RECORDS) || held_find(L, &h);
+  lua_settop(L, 3);
+  if (awaits_record)
+    lease_close(lease);
+  else
+    store_release(&r->store, key, lease);
+  box_spare(L, 3);
   return 0;
 }
 

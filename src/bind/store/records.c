@@ -246,6 +246,25 @@ static int l_add(lua_State *L) {
   return result == STORE_DONE ? push_totals(L, a.list, a.count) : push_result(L, result, &e);
 }
 
+/* records:sweep(wall, first, count) -> how many files there are, and a list of the keys of records that have
+ * ended, among count files from the one at first on */
+static int l_sweep(lua_State *L) {
+  check_records(L);
+  uint64_t wall = check_milliseconds(L, 2);
+  lua_Number first = luaL_checknumber(L, 3), count = luaL_checknumber(L, 4);
+  struct buf *keys = push_scratch(L);
+  struct records *r = check_records(L);
+  size_t total = store_sweep(&r->store, wall, (size_t)first, (size_t)count, keys);
+  lua_pushinteger(L, (lua_Integer)total);
+  lua_newtable(L);
+  lua_Integer found = 0;
+  for (size_t at = 0; buf_ok(keys) && at < keys->size; at += strlen((char *)keys->data + at) + 1) {
+    lua_pushstring(L, (char *)keys->data + at);
+    lua_rawseti(L, -2, ++found);
+  }
+  return 2;
+}
+
 /* ---- opening ---- */
 
 /* records:directory() -> its path, without symbolic links */
@@ -267,6 +286,7 @@ static const luaL_Reg records_methods[] = {{"get", l_get},
                                            {"reserve", records_l_reserve},
                                            {"directory", l_directory},
                                            {"add", l_add},
+                                           {"sweep", l_sweep},
                                            {"release", records_l_release},
                                            {NULL, NULL}};
 
