@@ -1,5 +1,6 @@
 -- Small mistakes in the Redis store.
 local scripts, link, store = "lua/fleet/store/redis/scripts.lua", "lua/fleet/store/redis/link.lua", "lua/fleet/store/redis.lua"
+local greeting = "lua/fleet/store/redis/greeting.lua"
 local own = "spec/store/redis_spec.lua"
 
 return {
@@ -20,4 +21,24 @@ return {
   { "src/redis/tls.c", "SSL_CTX_set_verify(t->context, SSL_VERIFY_PEER, NULL);", "", { own } },
   { "src/redis/tls.c", "return SSL_set1_host(ssl, host) == 1 && SSL_set", "return SSL_set", { own } },
   { "src/redis/channel.c", "MSG_NOSIGNAL", "0", { own } },
+  -- what may be answered
+  { link, "if scripts.may_answer(entry.script, entry.words, reply) then", "if true then", { own } },
+  { link, "  finish(entry, nil, err)\n  return nil, err\nend", "  finish(entry, nil, err)\n  return true\nend", { own } },
+  { scripts, "return value == false and generation == 0 or type(value) == \"string\" and generation > 0", "return true", { own } },
+  { scripts, "if deleted ~= 0 and deleted ~= 1 or not is_number(generation) then return false end", "", { own } },
+  { scripts, "put = { function(value) return is_number(value) and value > 0 end,", "put = { function() return true end,", { own } },
+  { scripts, "get = { is_found },", "get = { function() return true end },", { own } },
+  { scripts, "turn = { is_digits },", "turn = { function() return true end },", { own } },
+  { scripts, "renew = { is_one,", "renew = { function() return true end,", { own } },
+  { store, "if not totals[name] then", "if false then", { own } },
+  { greeting, "if not scripts.is_greeting(reply) then return nil, no_redis(link) end", "", { own } },
+  { greeting, "if type(reply) == \"table\" and reply[1] == name and type(reply[2]) == \"string\" then", "if type(reply) == \"table\" then",
+    { own } },
+  -- what a server threw away, and what was deleted
+  { store, "local is_lost = not value and deleted == 0 and kept", "local is_lost = not value and kept", { own } },
+  { store, "and not (left and left <= 0)\n  if is_lost", "\n  if is_lost", { own } },
+  { scripts, "and field(r[2]) < mine and", "and", { own } },
+  { scripts, "if r[7] then redis.call('HDEL', key, 'x', 'z') end", "", { own } },
+  { scripts, "if z > ends then ends = z end", "", { own } },
+  { store, "  remember_release(lease)\n  if lease.behind", "  if lease.behind", { own } },
 }

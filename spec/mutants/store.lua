@@ -1,4 +1,5 @@
 local file, both, seal = "spec/store/file_spec.lua", "spec/contract/stores_spec.lua", "spec/store/sealed_spec.lua"
+local ages, locked = "spec/util/ages_spec.lua", "spec/store/locked_spec.lua"
 local disk, damage, memory = "spec/store/disk_spec.lua", "spec/store/damage_spec.lua", "spec/store/memory_spec.lua"
 
 return {
@@ -23,12 +24,37 @@ return {
   { "src/store/seal.c", "if (memcmp(id, k->id, SEAL_ID_SIZE) != 0)", "if (false)", { seal } },
   { "lua/fleet/store/sealed.lua", "if self.proved[key] or not core.is_secret_record(key) then return true end",
     "if true then return true end", { seal } },
-  { "src/bind/store/seals.c", '"token", "session", "proxy"', '"token", "proxy"', { seal } },
-  { "src/bind/store/seals.c", '"token", "session", "proxy"', '"token", "session"', { "spec/proxy/once_spec.lua" } },
+  { "src/bind/store/seals.c", "{\"token\", \"session\", \"proxy\"}", "{\"token\", \"session\"}", { seal } },
+  { "src/bind/store/seals.c", "{\"token\", \"session\", \"proxy\"}", "{\"token\", \"proxy\"}", { seal } },
   { "src/bind/store/records.c", "found.generation < h.generation", "found.generation <= h.generation", { file, both } },
   { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h) && false", { file, both } },
   { "src/bind/store/records.c", "held_find(L, &h) && h.may_wait", "held_find(L, &h)", { file, both } },
   { "lua/fleet/store/memory.lua", "if generation and generation ~= found then",
     "if generation and generation < found then", { memory, both } },
   { "lua/fleet/store/memory.lua", "if held and held.ends > now then", "if held and held.ends >= now then", { memory, both } },
+  -- clocks
+  { "lua/fleet/store/init.lua", "return offset and mono + offset or wall", "return wall", { both } },
+  { "lua/fleet/store/init.lua", "self.offset_of[key] = ttl and wall and wall - mono",
+    "self.offset_of[key] = self.offset_of[key] or ttl and wall - mono",
+    { both } },
+  { "lua/fleet/store/file.lua", "if generation then note(self, key, ttl, now, wall) end", "note(self, key, ttl, now, wall)", { both } },
+  { "lua/fleet/util/ages.lua", "and (not age or seconds < age)", "", { ages } },
+  { "lua/fleet/util/ages.lua", "if seconds >= 0 and", "if", { ages } },
+  { "lua/fleet/util/ages.lua", "return read(self) + self.offsets[1]", "return read(self) + self.offsets[#self.offsets]", { ages } },
+  -- locks that go with their records, and a lock that another process keeps
+  { "src/store/sweep.c", "&& wall - r->ends < long_ago", "", { locked } },
+  { "src/store/sweep.c", "r->ends <= wall", "true", { locked } },
+  { "src/store/lease.c", "if (stands(s) || !lock_is_ours(l)", "if (!lock_is_ours(l)", { locked } },
+  { "src/store/lease.c", "if (!stands(s) && store_passed_locked(s, fence, &ignored))", "if (!stands(s))", { locked } },
+  { "src/store/lease.c", "if (!store_number_locked(s, fence, e) ||", "*fence = 0;\n  if (", { locked } },
+  { "src/store/put.c", "if (result == STORE_DONE) store_forget_lock_of(s);", "", { locked } },
+  { "src/bind/store/leases.c", "|| held_find(L, &h)", "", { locked, file } },
+  { "src/store/store.c", "if (facts.mode & 02)", "if (facts.mode & 0200000)", { file } },
+  { "lua/fleet/store/file.lua", "  async.sleep(task_pause)", "  core.pause(task_pause)", { locked } },
+  { "lua/fleet/store/file.lua", "and math.min(deadline, task.call_deadline) or deadline", "and deadline or deadline", { locked } },
+  -- seals of an account
+  { "lua/fleet/store/sealed.lua", "if not (self.key and account and is_sealed_account(self, account)) then return nil end",
+    "if true then return nil end", { seal } },
+  { "lua/fleet/store/sealed.lua", "if account then seal_account(self, account) end", "", { seal } },
+  { "lua/fleet/store/sealed.lua", "then return end -- with the next token that is written", "then break end", { seal } },
 }

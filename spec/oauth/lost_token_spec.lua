@@ -77,6 +77,22 @@ describe("a pair is kept when", function()
     end)
   end
 
+  for name, answer in pairs { ["nil"] = { nil }, ["false"] = { false } } do
+    it("the store answers " .. name .. " to its write, and no word why", function()
+      local served = server.send
+      account.send = function(...)
+        account.store = with { put = function() return answer[1] end }
+        return served(...)
+      end
+      local done, err = tokens.refresh(account)
+      assert.is_true(done)
+      assert.equal("store", err.kind)
+      assert.matches("does not say whether it has the new tokens", err.message)
+      account.send = served
+      check_kept "a2"
+    end)
+  end
+
   it("the store raises when the lease and the reservation are given back", function()
     account.store = with {
       lease = function(_, ...)
