@@ -244,7 +244,8 @@ describe("the Lua modules", function()
       for _, needed in ipairs(module.needs) do
         local good = needed == "fleet.core" or needed == "fleet.store" or needed == "fleet.store.object"
           or string.find(needed, "^fleet%.util%.") ~= nil
-        if string.find(name, "^fleet%.store%.redis") then -- a network is waited for in the loop
+        -- A network and other processes are waited for in the loop.
+        if string.find(name, "^fleet%.store%.redis") or name == "fleet.store.file" then
           good = good or needed == "fleet.async" or string.find(needed, "^fleet%.store%.redis%.") ~= nil
         end
         if string.find(name, "^fleet%.store%.") then assert.is_true(good, name .. " requires " .. needed) end

@@ -66,7 +66,7 @@ describe("a sealed store", function()
         local value, err, kind = store:get(name)
         assert.is_nil(value)
         assert.equal("store", kind)
-        assert.matches("are not sealed, though they were.*fleet logout.*sign in again", err.message)
+        assert.matches("are not sealed, though they were.*client:logout.*sign in again", err.message)
       end
       assert.is_true(sealed:delete(name))
       assert(sealed:put(name, "signed in", { durable = true }))

@@ -53,7 +53,7 @@ local function refused(self, key)
   if not (self.key and account and is_sealed_account(self, account)) then return nil end
   self.proved[key] = true
   local text = "the stored tokens of account '%s' are not sealed, though they were: another program may have put them there. "
-    .. "Remove them ('fleet logout'), and sign in again"
+    .. "Remove them with client:logout(), and sign in again"
   return select(2, errors.failure("store", text:format(account)))
 end
 
