@@ -78,6 +78,30 @@ describe("an Idempotency-Key", function()
     assert.not_matches("answer", seen, 1, true)
   end)
 
+  it("is claimed on the disk before anything is sent, and only where no other claim is", function()
+    local claim
+    local put = store.acts.put
+    function store.acts.put(acts, key, value, options, ...)
+      if key:find("^proxy/") and not claim then
+        claim = { sent = #world.messages, durable = options.durable, generation = options.generation, leased = options.lease ~= nil }
+      end
+      return put(acts, key, value, options, ...)
+    end
+    assert.equal(200, honk(first, "k1").status)
+    assert.same({ sent = 0, durable = true, generation = 0, leased = true }, claim)
+  end)
+
+  it("keeps no digest of a PIN: the body of a command that may hold one is not compared", function()
+    local function ask_with(pin, key)
+      return fleet.run(ask, first, "speed_limit_activate", '{"pin":"' .. pin .. '"}', key)
+    end
+    local reply = ask_with("1234", "k1")
+    assert.same(reply, ask_with("4321", "k1"))
+    assert.equal(400, fleet.run(ask, first, "speed_limit_deactivate", '{"pin":"1234"}', "k1").status)
+    honk(first, "k2")
+    assert.equal(400, honk(first, "k2", '{"other":1}').status)
+  end)
+
   it("holds over a wall clock that is set forwards or backwards, whatever came of the command", function()
     world:fault("executed_503", 1, { row = "signed_command", message = "command" })
     for i, jump in ipairs { 3600, -7200, 20 * 365 * 86400 } do

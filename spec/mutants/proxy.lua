@@ -1,0 +1,38 @@
+local service, once, callers = "spec/proxy/service_spec.lua", "spec/proxy/once_spec.lua", "spec/proxy/callers_spec.lua"
+local admission, forward, queue = "spec/proxy/admission_spec.lua", "spec/proxy/forward_spec.lua", "spec/proxy/queue_spec.lua"
+local repeated, listening, hostile = "spec/proxy/repeated_spec.lua", "spec/proxy/listening_spec.lua", "spec/proxy/hostile_spec.lua"
+
+return {
+  { "lua/fleet/proxy/admission.lua", "names_of_loopback[name] and self.loopback or", "names_of_loopback[name] or", { admission } },
+  { "lua/fleet/proxy/admission.lua", "if headers.origin then", "if false then", { admission } },
+  { "lua/fleet/proxy/admission.lua", 'asked.body ~= "" and asked.method', 'asked.body == "" and asked.method', { admission } },
+  { "lua/fleet/proxy/admission.lua", "if self.callers:is_wrong(authorization) then", "if false then", { admission } },
+  { "lua/fleet/proxy/callers.lua", 'not (caller.rows and row.handle ~= "vehicle")', "not caller.rows", { service } },
+  { "lua/fleet/proxy/callers.lua", "if not caller.vins[vin] then", "if false then", { service } },
+  { "lua/fleet/proxy/callers.lua", "if caller.rows and not caller.rows[row.name] then", "if false then", { service } },
+  { "lua/fleet/proxy/callers.lua", "if caller.credit < 1 then", "if caller.credit < 0 then", { service, callers } },
+  { "lua/fleet/proxy/once.lua", "lease = lease, durable = true }", "lease = lease }", { once } },
+  { "lua/fleet/proxy/once.lua", "{ generation = 0, ttl", "{ ttl", { once } },
+  { "lua/fleet/proxy/once.lua", "if known.digest ~= digest then", "if false then", { once } },
+  { "lua/fleet/proxy/once.lua", "if unsent then", "if false then", { once } },
+  { "lua/fleet/proxy/once.lua", "if known.answer then return known.answer end\n    return nil, abandoned()",
+    "if known.answer then return known.answer end", { once } },
+  { "lua/fleet/proxy/service.lua", 'next(call.row.secrets) == nil and asked.body or ""', "asked.body", { once } },
+  { "lua/fleet/proxy/service.lua", "call.token and (call.digest or core.sha256(call.token)) or call.account", "call.account", { once } },
+  { "lua/fleet/proxy/service.lua", "if #call.asked.body > largest_command then", "if false then", { service } },
+  { "lua/fleet/proxy/service.lua", "if name ~= fixed and not ignored[name]", "if false and not ignored[name]", { service } },
+  { "lua/fleet/proxy/service.lua", "#value <= most_digits and", "", { service } },
+  { "lua/fleet/proxy/query.lua", "if fields[name] then", "if false then", { service } },
+  { "lua/fleet/proxy/routes.lua", 'name == "vin" and M.vin(parts[i]) or parts[i]', "parts[i]", { service } },
+  { "lua/fleet/proxy/forward.lua", "= core.redact(value, secrets)", "= value", { forward } },
+  { "lua/fleet/proxy/forward.lua", "if answer.status >= 400 or holds_any(answer.body, secrets) then", "if answer.status >= 400 then",
+    { forward } },
+  { "lua/fleet/proxy/queue.lua", "while place.busy < self.per_vin", "while place.busy <= self.per_vin", { queue } },
+  { "lua/fleet/proxy/replies.lua", "if command and is_fault(err) then", "if false then", { service } },
+  { "lua/fleet/proxy/replies.lua", 'return err.outcome ~= "unknown" and err.status', "return err.status", { service } },
+  { "lua/fleet/proxy/metrics.lua", "if not written then self.unaudited", "if written then self.unaudited", { service } },
+  { "lua/fleet/proxy/init.lua", "if self.admission ~= decided then", "if false then", { repeated } },
+  { "lua/fleet/proxy/init.lua", "if not caller then return respond(self, request, refusal, more, text) end\nend", "end", { hostile } },
+  { "lua/fleet/proxy/listening.lua", "not (facts.mine and facts.mode % 64 == 0)", "not facts.mine", { listening } },
+  { "lua/fleet/proxy/listening.lua", "files.create(path", "files.write(path", { listening } },
+}
