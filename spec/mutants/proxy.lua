@@ -21,7 +21,7 @@ return {
   { "lua/fleet/proxy/service.lua", "call.token and (call.digest or core.sha256(call.token)) or call.account", "call.account", { once } },
   { "lua/fleet/proxy/service.lua", "if #call.asked.body > largest_command then", "if false then", { service } },
   { "lua/fleet/proxy/service.lua", "if name ~= fixed and not ignored[name]", "if false and not ignored[name]", { service } },
-  { "lua/fleet/proxy/service.lua", "#value <= most_digits and", "", { service } },
+  { "lua/fleet/proxy/service.lua", 'string.find(value, "^%-?%d+$") and tonumber(value)', "tonumber(value)", { service } },
   { "lua/fleet/proxy/query.lua", "if fields[name] then", "if false then", { service } },
   { "lua/fleet/proxy/routes.lua", 'name == "vin" and M.vin(parts[i]) or parts[i]', "parts[i]", { service } },
   { "lua/fleet/proxy/forward.lua", "= core.redact(value, secrets)", "= value", { forward } },

@@ -4,6 +4,7 @@ local callers = require "fleet.proxy.callers"
 local clients = require "fleet.proxy.clients"
 local core = require "fleet.core"
 local fleet = require "fleet"
+local process = require "spec.support.harness.process"
 local sealing = require "fleet.store.sealed"
 local services = require "fleet.proxy.service"
 local signed_world = require "spec.support.fixtures.signed_world"
@@ -124,6 +125,27 @@ describe("an Idempotency-Key", function()
       assert.equal(ran + 1, #world.ran)
       assert.equal(200, fresh.status)
     end
+  end)
+
+  it("leaves nothing in a directory when its ten minutes have passed", function()
+    local directory = process.temporary("once")
+    finally(function() process.execute("rm -rf " .. process.quote(directory)) end)
+    local on_disk = assert(fleet.store.file(directory, { clock = fleet.loop.clock }))
+    local made = clients.new(world:client { store = on_disk })
+    opened[#opened + 1] = made
+    local service = services.new { clients = made, timeout = 30 }
+    local function files() return #core.directory_list(directory) end
+    assert.equal(200, honk(service, "k0").status)
+    local before = files()
+    for i = 1, 30 do assert.equal(200, honk(service, "k" .. i).status) end
+    assert.is_true(files() > before)
+    assert.equal(31, #world.ran)
+    world.time.advance(700)
+    assert.equal(200, honk(service, "later").status)
+    world.time.advance(700)
+    assert.equal(200, honk(service, "last").status)
+    assert.is_true(files() <= before, files() .. " files, " .. before .. " with one key")
+    on_disk:close()
   end)
 
   it("that differs is another command, and so is another caller's", function()

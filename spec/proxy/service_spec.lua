@@ -63,6 +63,15 @@ describe("the proxy's service", function()
       assert.equal(sent, #world.messages)
     end)
 
+    it("the former name of a seat's position, and the present one before it", function()
+      local function heat(body) return command("remote_seat_heater_request", body).status end
+      assert.equal(200, heat('{"heater":0,"level":1}'))
+      assert.equal(200, heat('{"heater":"1","level":"1"}'))
+      assert.equal(400, heat('{"heater":99,"level":1}'))
+      assert.equal(200, heat('{"heater":99,"seat_position":0,"level":1}'))
+      assert.equal(400, heat('{"level":1}'))
+    end)
+
     it("a flag as text", function()
       assert.equal(200, command("set_sentry_mode", '{"on":"true"}').status)
       assert.equal(400, command("set_sentry_mode", '{"on":"maybe"}').status)

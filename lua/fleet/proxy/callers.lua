@@ -33,7 +33,7 @@ end
 
 local function check_vins(name, list)
   for _, vin in ipairs(list) do
-    if type(vin) ~= "string" or not core.is_vin(vin) then
+    if type(vin) ~= "string" or not core.is_vin(string.upper(vin)) then
       errors.usage("%s: caller '%s': '%s' is not a VIN", where, name, tostring(vin))
     end
   end
@@ -68,9 +68,15 @@ local function check(name, given)
   check_per_minute("caller '" .. name .. "': ", given.per_minute)
 end
 
+local function set_of_vins(list)
+  local vins = {}
+  for _, vin in ipairs(list) do vins[string.upper(vin)] = true end
+  return vins
+end
+
 local function new_caller(name, given, per_minute)
   return {
-    name = name, rows = given.rows and tables.set(given.rows), vins = given.vins and tables.set(given.vins),
+    name = name, rows = given.rows and tables.set(given.rows), vins = given.vins and set_of_vins(given.vins),
     per_minute = given.per_minute or per_minute, credit = nil, seen = nil,
   }
 end

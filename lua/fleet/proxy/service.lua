@@ -195,7 +195,6 @@ local takes_params = setmetatable({}, {
   end,
 })
 
-local most_digits = 15 -- of a whole number that every version of Lua keeps
 local of_text = { ["true"] = true, ["false"] = false }
 
 -- Clients of other signing proxies send numbers and flags as text, {"charging_amps": "16"}. A fraction stays as it is.
@@ -203,17 +202,23 @@ local function value_of(param, value)
   if type(value) ~= "string" then return value end
   if param.type == "boolean" and of_text[value] ~= nil then return of_text[value] end
   local amount = param.type == "integer" or param.type == "number"
-  return amount and #value <= most_digits and string.find(value, "^%-?%d+$") and tonumber(value) or value
+  return amount and string.find(value, "^%-?%d+$") and tonumber(value) or value
 end
 
 -- As the vendor's proxy does where these are left out.
 local left_out = { actuate_trunk = { which_trunk = "rear" } }
 
+-- Names of parameters that other clients still use.
+local former_names = { remote_seat_heater_request = { seat_position = "heater" } }
+
 -- What the row knows of the caller's body: other members are nothing to the service either.
 local function params_of(row, body)
   local params = tables.copy(left_out[row.name] or nothing)
+  local former = former_names[row.name] or nothing
   for _, param in ipairs(row.params) do
-    if param.place == "body" and body[param.name] ~= nil then params[param.name] = value_of(param, body[param.name]) end
+    local value = body[param.name]
+    if value == nil and former[param.name] then value = body[former[param.name]] end
+    if param.place == "body" and value ~= nil then params[param.name] = value_of(param, value) end
   end
   return params
 end
@@ -362,6 +367,8 @@ end
 --- from: whose peer() gives the caller's address, or nil. Runs in a task. Returns status, headers, body.
 function M:handle(caller, asked, token, digest, from)
   local began = tasks.now()
+  local task = tasks.current()
+  if task then task.call_deadline = tasks.real() + self.timeout end -- the store waits no longer
   local call = {
     service = self, caller = caller, asked = asked, token = token, digest = digest, from = from, deadline = began + self.timeout,
     account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, source = nil, -- room for what will be known
