@@ -172,6 +172,15 @@ describe("budgets", function()
     assert.equal(8, events[1].spent)
   end)
 
+  it("give dollars without the digits that sums of prices leave", function()
+    local car, _, client = seam.car({ seam.done }, { budgets = { usd_per_day = 0.35 } })
+    for _ = 1, 33 do assert(car:honk_horn()) end
+    local cost = client:cost {}
+    assert.same({ 0.033, 0.317 }, { cost.usd, cost.budgets[1].left })
+    assert.equal("[0.033,0.317]", require("fleet.core").json_encode { cost.usd, cost.budgets[1].left })
+    assert.equal(0.323, require("fleet.budget.prices").rounded(0.32299999999999995))
+  end)
+
   it("take other prices", function()
     local car, _, client = seam.car({ seam.done }, { budgets = { usd_per_day = 1 }, prices = { command = 0.5 } })
     assert(car:honk_horn())
@@ -239,6 +248,17 @@ describe("budgets", function()
     time.advance(14 * 3600)
     assert(car:honk_horn())
     refusal(car:honk_horn())
+    assert.equal(2, #requests)
+  end)
+
+  it("begin anew when the day has ended by the monotonic clock, at whatever time of the other day that is", function()
+    local car, requests = seam.car({ seam.done }, { budgets = { per_day = { command = 1 } } })
+    assert(car:honk_horn())
+    time.jump(3 * 365 * 86400 + 6 * 3600) -- 16:00
+    time.advance(9 * 3600)
+    refusal(car:honk_horn())
+    time.advance(5 * 3600)
+    assert(car:honk_horn())
     assert.equal(2, #requests)
   end)
 

@@ -147,7 +147,8 @@ describe("a verb for many vehicles", function()
     local result = run({ "set_charge_limit", "--all", "percent=80", "--dry-run" }, nil, { budgets = budgets })
     assert.equal(0, result.status, result.err)
     assert.same({}, sent)
-    assert.equal("set_charge_limit for 3 vehicles: 0.003 USD; spent this month: 0.002 USD; beyond the budget per_day.command\n", result.out)
+    assert.equal("set_charge_limit for 3 vehicles: 0.003 USD; spent this month: 0.002 USD; "
+      .. "beyond the budget per_day.command (2 calls left)\n", result.out)
     local json = run({ "wake_up", "--all", "--dry-run", "--json" }).json
     assert.same({ wake = 3 }, json.calls)
     assert.near(0.06, json.usd, 1e-12)
@@ -155,6 +156,23 @@ describe("a verb for many vehicles", function()
     local woken = run({ "honk_horn", "--vins", "-", "--wake", "--dry-run", "--json" }, nil, { stdin = A }).json
     assert.near(0.001, woken.usd, 1e-12)
     assert.near(0.022, woken.usd_at_most, 1e-12)
+  end)
+
+  it("names each budget that would stop it, of the account and of a vehicle, and those that wakes may go beyond", function()
+    local function tried(budgets, ...)
+      return run({ "honk_horn", "--all", "--dry-run", ... }, nil, { budgets = budgets })
+    end
+    assert.matches("; beyond the budget usd_per_day %(0.002 USD left%)\n$", tried({ usd_per_day = 0.004 }).out)
+    assert.matches("; beyond the budget per_vehicle_day.command %(0 calls left%)\n$", tried({ per_vehicle_day = { command = 0 } }).out)
+    assert.matches("; beyond the budget per_month.command %(2 calls left%)\n$", tried({ per_month = { command = 2 } }).out)
+    assert.matches("; handshakes and wakes may go beyond the budget usd_per_day %(0.012 USD left%)\n$",
+      tried({ usd_per_day = 0.02 }, "--wake").out) -- each run lists the account's vehicles for 0.002
+    assert.matches("; handshakes and wakes may go beyond the budget per_vehicle_month.wake %(0 calls left%)\n$",
+      tried({ per_vehicle_month = { wake = 0 } }, "--wake").out)
+    local found = tried({ usd_per_day = 0.03, per_day = { command = 1 } }, "--wake", "--json").json
+    assert.same({ { "per_day.command" }, { "usd_per_day" } }, { found.beyond, found.may_go_beyond })
+    assert.same({ usd_per_day = 0.018, ["per_day.command"] = 1 }, found.left)
+    assert.is_nil(tried({ usd_per_day = 9, per_vehicle_day = { command = 5 } }, "--wake").out:find("beyond"))
   end)
 
   it("goes on where a run was stopped: what is done is left out, what is unknown is told and not repeated", function()

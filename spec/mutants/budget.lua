@@ -8,7 +8,6 @@ return {
   { limits, "local of = limit.period == \"day\" and suffix or \"\"", "local of = \"\"", { budget } },
   { limits, "and spent - step < edge then", "then", { budget } },
   { count, "if not same and is_unended(one, mono) then", "if false then", { budget } },
-  { count, "if not same and is_unended(one, mono) then", "if not same then", { budget } },
   { count, "if is_unended(before, mono) then add_keys(meter, entry, before) end", "add_keys(meter, entry, before)", { budget } },
   { count, "local step = step_of(entry.class, one.period.suffix, -1)",
     "local step = step_of(entry.class, entry.period.suffix, -1)", { budget } },

@@ -37,6 +37,11 @@ function M.of(given)
   return setmetatable({}, { __index = function(_, class) return given[class] or M.published[class] end })
 end
 
+--- Dollars to a millionth of a millionth: sums of prices end in digits that nothing means, 0.32299999999999995.
+function M.rounded(usd)
+  return math.floor(usd * 1e12 + 0.5) / 1e12
+end
+
 --- Dollars of { class = calls }. suffix: of the names in the table.
 function M.usd(prices, calls, suffix)
   local sum = 0
@@ -44,7 +49,7 @@ function M.usd(prices, calls, suffix)
     local count = calls[suffix and class .. suffix or class]
     if count then sum = sum + count * prices[class] end
   end
-  return sum
+  return M.rounded(sum)
 end
 
 --- Whether an attempt is billed that was answered with this status. brought: whether it brought something.

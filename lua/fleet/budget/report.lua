@@ -33,7 +33,7 @@ local function limits_of(meter, scope, totals, suffix)
   local list = {}
   for _, limit in ipairs(meter.limits and meter.limits[scope] or {}) do
     local spent = limits.spent(limit, totals, suffix, meter.prices)
-    list[#list + 1] = { name = limit.name, most = limit.most, spent = spent, left = math.max(limit.most - spent, 0) }
+    list[#list + 1] = { name = limit.name, most = limit.most, spent = spent, left = prices.rounded(math.max(limit.most - spent, 0)) }
   end
   return list
 end

@@ -24,27 +24,81 @@ local function times(calls, count)
   return sum
 end
 
--- The budgets of the account that so many calls would be beyond.
-local function beyond(report, given, calls)
-  local list = {}
-  local of = given and limits.read(given).account or {}
-  for i, limit in ipairs(of) do
-    local need = limit.class and (calls[limit.class] or 0) or prices.usd(report.prices.usd, calls)
-    if need > report.budgets[i].left + 1e-9 then list[#list + 1] = limit.name end
-  end
-  return list
+local enough = 1e-9 -- sums of prices are not exact
+
+local function need_of(limit, calls, price_list)
+  return limit.class and (calls[limit.class] or 0) or prices.usd(price_list, calls)
 end
 
---- { call =, vehicles =, calls =, usd =, usd_at_most =, spent = dollars of this month, beyond = names of budgets }, or nil, err, kind.
-function M.of(client, row, count, call_options, given)
+-- Adds to beyond and perhaps the limits that the calls, or the most that they may need, do not fit into. left: by name.
+local function compare(found, list, left, calls, most, price_list)
+  for _, limit in ipairs(list or {}) do
+    local rest = left[limit.name]
+    if rest and need_of(limit, calls, price_list) > rest + enough then
+      found.beyond[limit.name] = rest
+    elseif rest and need_of(limit, most, price_list) > rest + enough then
+      found.perhaps[limit.name] = rest
+    end
+  end
+end
+
+local function left_of(report)
+  local left = {}
+  for _, one in ipairs(report.budgets) do left[one.name] = one.left end
+  return left
+end
+
+-- Budgets of single vehicles are looked up for each of them. Returns true, or nil, err, kind.
+local function compare_vehicles(client, found, list, vins, one, most, price_list)
+  if not list then return true end
+  for _, vin in ipairs(vins) do
+    local report, err, kind = client:cost { vehicle = vin }
+    if not report then return nil, err, kind end
+    compare(found, list, left_of(report), one, most, price_list)
+  end
+  return true
+end
+
+local function sorted_names(by_name)
+  local names = {}
+  for name in pairs(by_name) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+--- { call =, vehicles =, calls =, usd =, usd_at_most =, spent = dollars of this month, beyond = names of budgets that these calls go
+--- beyond, may_go_beyond = those that handshakes and wakes may go beyond, left = what is left of each, by name }, or nil, err, kind.
+--- vins: the vehicles; given: the options of the client.
+function M.of(client, row, vins, call_options, given)
   local report, err, kind = client:cost {}
   if not report then return nil, err, kind end
-  local one, most = calls_of(row, call_options, row.message ~= nil and given.key ~= nil)
-  local calls = times(one, count)
+  local price_list = report.prices.usd
+  local one, most_of_one = calls_of(row, call_options, row.message ~= nil and given.key ~= nil)
+  local calls, most = times(one, #vins), times(most_of_one, #vins)
+  local found = { beyond = {}, perhaps = {} }
+  local by_scope, left = given.budgets and limits.read(given.budgets) or {}, left_of(report)
+  for _, scope in ipairs { "account", "key", "application" } do compare(found, by_scope[scope], left, calls, most, price_list) end
+  local compared
+  compared, err, kind = compare_vehicles(client, found, by_scope.vehicle, vins, times(one, 1), times(most_of_one, 1), price_list)
+  if not compared then return nil, err, kind end
+  local rest = {}
+  for _, list in ipairs { found.perhaps, found.beyond } do
+    for name, value in pairs(list) do rest[name] = value end
+  end
+  for name in pairs(found.beyond) do found.perhaps[name] = nil end
   return {
-    call = row.name, vehicles = count, calls = calls, usd = prices.usd(report.prices.usd, calls),
-    usd_at_most = prices.usd(report.prices.usd, times(most, count)), spent = report.usd, beyond = beyond(report, given.budgets, calls),
+    call = row.name, vehicles = #vins, calls = calls, usd = prices.usd(price_list, calls), usd_at_most = prices.usd(price_list, most),
+    spent = report.usd, beyond = sorted_names(found.beyond), may_go_beyond = sorted_names(found.perhaps), left = rest,
   }
+end
+
+local function with_rest(names, left)
+  local texts = {}
+  for i, name in ipairs(names) do
+    local rest = string.find(name, "^usd_") and prices.text(left[name]) or string.format("%.0f calls", left[name])
+    texts[i] = string.format("%s (%s left)", name, rest)
+  end
+  return table.concat(texts, ", ")
 end
 
 --- As a sentence.
@@ -53,7 +107,10 @@ function M.text(estimate)
     prices.text(estimate.usd))
   if estimate.usd_at_most > estimate.usd then text = text .. ", at most " .. prices.text(estimate.usd_at_most) end
   text = text .. "; spent this month: " .. prices.text(estimate.spent)
-  if #estimate.beyond > 0 then text = text .. "; beyond the budget " .. table.concat(estimate.beyond, ", ") end
+  if #estimate.beyond > 0 then text = text .. "; beyond the budget " .. with_rest(estimate.beyond, estimate.left) end
+  if #estimate.may_go_beyond > 0 then
+    text = text .. "; handshakes and wakes may go beyond the budget " .. with_rest(estimate.may_go_beyond, estimate.left)
+  end
   return text
 end
 

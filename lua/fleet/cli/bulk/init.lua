@@ -168,19 +168,19 @@ local function open_record(client, path, row, args)
   error(journal, 0)
 end
 
--- Those that a record says are done cost nothing.
-local function count_left(list, journal)
-  local count = 0
+-- The VINs of those that a record does not say are done: those cost nothing.
+local function vins_left(list, journal)
+  local vins = {}
   for _, vehicle in ipairs(list) do
     local known = journal and journal:of(vehicle.vin)
-    if not known or known.outcome ~= "done" and known.outcome ~= "unknown" then count = count + 1 end
+    if not known or known.outcome ~= "done" and known.outcome ~= "unknown" then vins[#vins + 1] = vehicle.vin end
   end
-  return count
+  return vins
 end
 
 local function tell_estimate(context, found)
   if not context.json then return context.out:write(estimate.text(found), "\n") end
-  context.out:write(core.json_encode(found, "beyond"), "\n")
+  context.out:write(core.json_encode(found, "beyond may_go_beyond"), "\n")
 end
 
 --- Makes the row's call for the vehicles that the options of the command line name. args: the arguments but the vehicle. Prints the
@@ -194,7 +194,7 @@ function M.run(context, row, args, line, call_options)
   if given.dry_run then
     journal = given.resume and journals.open(given.resume, row, args, true)
     local found
-    found, err, kind = estimate.of(client, row, count_left(list, journal), call_options, context.given)
+    found, err, kind = estimate.of(client, row, vins_left(list, journal), call_options, context.given)
     if not found then return nil, err, kind end
     tell_estimate(context, found)
     return nil
