@@ -93,9 +93,17 @@ function session:handshake() end
 ---@return fleet.kind? kind
 function session:accept(bytes) end
 
----A signed message with a counter of its own.
+---@class fleet.sign_options
+---@field method? "hmac"|"gcm"
+---@field expires_in? number
+---@field encrypt_response? boolean
+---@field flags? integer
+---@field again? string id of a message that the vehicle proved not to have taken: its counter is used once more
+---@field unpublished? boolean for command(): also the forms that are not published
+
+---A signed message with a counter of its own, or with that of the message whose id is given as `again`.
 ---@param payload string
----@param options? { method?: "hmac"|"gcm", expires_in?: number, encrypt_response?: boolean, flags?: integer }
+---@param options? fleet.sign_options
 ---@return string? bytes
 ---@return string|fleet.err id what open() says the answer belongs to
 ---@return fleet.kind? kind
@@ -104,7 +112,7 @@ function session:sign(payload, options) end
 ---A command as base64 text, for routable_message: fleet.command, sign and fleet.base64 in one. Raises like fleet.command.
 ---@param name string
 ---@param params? table
----@param options? { method?: "hmac"|"gcm", expires_in?: number, encrypt_response?: boolean, flags?: integer, unpublished?: boolean }
+---@param options? fleet.sign_options
 ---@return string? text
 ---@return string|fleet.err id what open() says the answer belongs to
 ---@return fleet.kind? kind

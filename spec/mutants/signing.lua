@@ -1,5 +1,6 @@
 local session, receiver = "spec/signing/session_spec.lua", "spec/signing/receiver_spec.lua"
 local faults, api, pool = "spec/signing/fault_matrix_spec.lua", "spec/signing/session_api_spec.lua", "spec/signing/session_pool_spec.lua"
+local commands = "spec/signing/command_spec.lua"
 local decisions = "spec/signing/decisions_spec.lua"
 
 return {
@@ -18,7 +19,12 @@ return {
   { "src/signing/epoch.c", "if (i->counter > s.counter) s.counter = i->counter;", "s.counter = i->counter;", { session } },
   { "src/signing/fault.c", "!row || evidence == EVIDENCE_AGAINST", "!row", { session, faults, api } },
   { "src/signing/fault.c", "evidence == EVIDENCE_PROOF ? OUTCOME_REFUSED : OUTCOME_UNKNOWN", "OUTCOME_REFUSED", { session, faults, api } },
-  { "src/signing/session_sign.c", "s->state.counter++;", "", { session } },
+  { "src/signing/session_sign.c", "if (counter > s->state.counter) s->state.counter = counter;", "", { session } },
+  { "src/signing/session_sign.c", "return r && r->hash_size && r->untaken &&", "return r && r->hash_size &&", { session } },
+  { "src/signing/session_sign.c", "epoch_is(r->message.epoch, (struct bytes){s->state.epoch, EPOCH_SIZE})", "true", { session } },
+  { "src/signing/session_sign.c", "sign_with(s, r->message.counter,", "sign_with(s, s->state.counter + 1,", { session } },
+  { "lua/fleet/signing/command.lua", "  call.signed_again = true\n  return deliver", "  return deliver", { commands } },
+  { "lua/fleet/signing/command.lua", "    if ok == false then return failure.new(call, \"protocol\", all_used) end\n", "", { commands } },
   { "src/signing/session_answer.c", "if (!fresh) return", "if (false) return", { session, api } },
   { "src/signing/receiver.c", "m->epoch.data && !bytes_equal(m->epoch, epoch)", "false", { receiver } },
   { "src/signing/receiver.c", "m->expires_at != 0 && m->expires_at < clock", "m->expires_at != 0 && m->expires_at <= clock", { receiver } },

@@ -168,10 +168,10 @@ describe("through a signing proxy", function()
   for _, case in ipairs {
     { "vehicle unavailable: vehicle is offline or asleep", 500, "asleep", "refused" },
     { "vehicle rejected request: your public key has not been paired with the vehicle", 500, "key_not_paired", "refused" },
-    { "context deadline exceeded", 500, "service", "unknown" },
-    { "timed out waiting for another command", 503, "service", "unknown" },
+    { "context deadline exceeded", 500, "timeout", "unknown" },
+    { "timed out waiting for another command", 503, "timeout", "unknown" },
     { "token missing", 403, "forbidden", "refused" },
-    { "invalid_command", 400, "invalid", "refused" },
+    { "invalid_command", 400, "unsupported", "refused" },
   } do
     it(("'%s' (%d) is %s"):format(case[1], case[2], case[3]), function()
       local _, err, requests = ask(error_reply(case[2], case[1]))
@@ -559,6 +559,76 @@ describe("after", function()
       world.service.faults:clear()
     end
   end)
+end)
+
+-- A relay has no key. It shows the vehicle a damaged copy of the command, and gives the client the answer to that.
+describe("a relay that damages a copy", function()
+  local function copy_of(request, damaged)
+    local message = core.unbase64(core.json_decode(request.body).routable_message)
+    if damaged then message = message:sub(1, -2) .. string.char((message:byte(-1) + 1) % 256) end
+    local copy = {}
+    for name, value in pairs(request) do copy[name] = value end
+    copy.body = ('{"routable_message":"%s"}'):format(core.base64(message))
+    return copy
+  end
+
+  -- delivers(count, request, deliver): the reply that the client gets to its command message with this number.
+  local function relayed(delivers)
+    local deliver, count = world:http(), 0
+    return world:car { http = function(request)
+      if world:kind(request) ~= "command" then return deliver(request) end
+      count = count + 1
+      return delivers(count, request, deliver)
+    end }
+  end
+
+  for name, call in pairs {
+    honk_horn = function(car) return car:honk_horn() end,
+    actuate_trunk = function(car) return car:actuate_trunk { which_trunk = "rear" } end,
+  } do
+    it("makes " .. name .. " run once, where it delivers the true message at once, or after the second", function()
+      local value, err = call(relayed(function(count, request, deliver)
+        if count > 1 then return deliver(request) end
+        local reply = deliver(copy_of(request, true))
+        deliver(request)
+        return reply
+      end))
+      assert.is_nil(value)
+      assert.same({ "unknown", 1, 3 }, { err.outcome, #world.ran, world:sent "command" })
+      new_world()
+      local held
+      local done = assert(call(relayed(function(count, request, deliver)
+        if count == 1 then
+          held = request
+          return deliver(copy_of(request, true))
+        end
+        local reply = deliver(request)
+        deliver(held)
+        return reply
+      end)))
+      assert.is_true(done.changed)
+      assert.equal(1, #world.ran)
+    end)
+  end
+
+  it("of every message gets no third one", function()
+    local count
+    local _, err = relayed(function(number, request, deliver)
+      count = number
+      return deliver(copy_of(request, true))
+    end):honk_horn()
+    assert.same({ 5, 2, 0 }, { err.fault, count, #world.ran })
+  end)
+end)
+
+it("a vehicle whose handshake leaves no counter is an error before anything is sent", function()
+  local pool = require "fleet.signing.session_pool"
+  local prepare = pool.prepare
+  finally(function() pool.prepare = prepare end)
+  function pool.prepare() return false, "begin" end
+  local value, err, kind = world:car():honk_horn()
+  assert.same({ nil, "protocol", "not_sent", 0 }, { value, kind, err.outcome, world:sent "command" })
+  assert.matches("all counters of this key are used", err.message, 1, true)
 end)
 
 -- ---- counters that others use ----

@@ -588,6 +588,46 @@ describe("a fault", function()
     assert.equal(HONK, select(2, t.r:handle((t.s:sign(HONK)))))
   end)
 
+  it("of a copy that a relay damaged is followed by a message with the same counter, so that one of both runs at most", function()
+    for _, order in ipairs { { "first", "second" }, { "second", "first" } } do
+      local t = pair()
+      assert(t.begin())
+      local messages, runs = {}, 0
+      local first, id = t.s:sign(HONK)
+      messages.first = first
+      local _, err = t.s:open((t.r:handle(messages.first:sub(1, -2) .. string.char(flipped(messages.first:byte(-1))))))
+      assert.same({ 5, "refused", id }, { err.fault, err.outcome, err.id })
+      local counter = t.s:counter()
+      messages.second = assert(t.s:sign(HONK, { again = id }))
+      assert.equal(counter, t.s:counter())
+      assert.not_equal(messages.first, messages.second)
+      local replies = {}
+      for i, name in ipairs(order) do replies[i] = t.r:handle(messages[name], function() runs = runs + 1 end) end
+      assert.equal(1, runs)
+      local payload, why = t.s:open(replies[order[2] == "second" and 2 or 1])
+      if order[1] == "second" then assert.is_string(payload) else assert.same({ 6, "unknown" }, { why.fault, why.outcome }) end
+      assert.equal(HONK, select(2, t.r:handle((t.s:sign(HONK)))))
+    end
+  end)
+
+  it("is followed by a new counter only in another epoch, and never signed again without proof", function()
+    local t = pair()
+    assert(t.begin())
+    local _, id = t.s:sign(HONK)
+    local none, err, kind = t.s:sign(HONK, { again = id }) -- nothing was proved
+    assert.same({ nil, "not_sent", "protocol" }, { none, err.outcome, kind })
+    assert.equal("not_sent", select(2, t.s:sign(HONK, { again = ("x"):rep(16) })).outcome)
+    assert.error_matches(function() t.s:sign(HONK, { again = 5 }) end, "option .again. must be the id that sign%(%) gave")
+    t.r:restart()
+    t.now = t.now + 40
+    local message
+    message, id = t.s:sign(HONK)
+    _, err = t.s:open((t.r:handle(message)))
+    assert.same({ 15, "refused" }, { err.fault, err.outcome })
+    assert.is_nil((t.s:sign(HONK, { again = id })))
+    assert.equal(HONK, select(2, t.r:handle((t.s:sign(HONK)))))
+  end)
+
   it("without authentic session info leaves the outcome unknown and the session as it was", function()
     local t = pair()
     assert(t.begin())

@@ -52,3 +52,9 @@ struct pending *pending_find(struct pending_list *s, enum domain domain, const s
   }
   return err_set(e, KIND_protocol, "the answer belongs to no request that this session made lately"), NULL;
 }
+
+const struct pending *pending_of(const struct pending_list *s, struct bytes uuid) {
+  for (size_t i = s->count; i-- > 0;)
+    if (is(s->list[i].uuid, UUID_SIZE, uuid)) return &s->list[i];
+  return NULL;
+}

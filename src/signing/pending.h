@@ -36,4 +36,6 @@ struct pending *pending_add(struct pending_list *s, const struct message_random 
 struct pending *pending_find(struct pending_list *s, enum domain domain, const struct message *m,
                              struct err *e);
 
+const struct pending *pending_of(const struct pending_list *s, struct bytes uuid); /* or NULL */
+
 #endif

@@ -3,9 +3,9 @@
  *
  * A session is bytes in, bytes out: it never waits, sends or stores. Time and random bytes are arguments.
  * What a vehicle says is believed only after its tag was checked, and a command's counter moves
- * before it is used, so that no two messages ever share one. The vehicle's public key is pinned by the first
- * session info; another key later is reported (reason "vehicle_key_changed") and never taken: make a new
- * session then.
+ * before it is used: two messages share one only where the second takes the place of the first. The vehicle's
+ * public key is pinned by the first session info; another key later is reported (reason
+ * "vehicle_key_changed") and never taken: make a new session then.
  */
 #ifndef FLEET_SIGNING_SESSION_H
 #define FLEET_SIGNING_SESSION_H
@@ -66,6 +66,13 @@ bool session_handshake(struct session *s, const struct message_random *d, double
 bool session_accept(struct session *s, struct bytes in, double now, struct err *e);
 bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o,
                   const struct message_random *d, double now, struct buf *out, struct err *e);
+/* Whether the vehicle proved in this epoch that it had taken no copy of the message with this uuid. A copy
+ * may still be under way, so that what is signed in its place must carry the same counter: the vehicle takes
+ * one of both at most. In another epoch no copy is taken any more, and session_sign draws a new counter. */
+bool session_signs_again(const struct session *s, struct bytes id);
+bool session_sign_again(struct session *s, struct bytes id, struct bytes payload,
+                        const struct sign_options *o, const struct message_random *d, double now,
+                        struct buf *out, struct err *e);
 bool session_open(struct session *s, struct bytes in, double now, struct answer *a, struct buf *payload,
                   struct err *e);
 

@@ -43,23 +43,20 @@ static void fill_request(const struct session *s, struct message *m, const struc
   m->signer = (struct bytes){key_public(s->key), PUBLIC_SIZE};
 }
 
-bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o,
-                  const struct message_random *d, double now, struct buf *out, struct err *e) {
+static bool sign_with(struct session *s, uint32_t counter, struct bytes payload, const struct sign_options *o,
+                      const struct message_random *d, double now, struct buf *out, struct err *e) {
   struct message m;
   struct buf sealed = BUF_INIT;
   unsigned char tag[MAC_SIZE];
-  struct err unwanted;
-  err_clear(&unwanted);
-  if (!may_sign(s, e ? e : &unwanted)) return false;
   struct pending *r = pending_add(&s->sent, d, now, e);
   if (!r) return false;
-  s->state.counter++;
+  if (counter > s->state.counter) s->state.counter = counter;
   struct request_facts f = {o->method,
                             (uint32_t)s->domain,
                             session_vin(s),
                             {s->state.epoch, EPOCH_SIZE},
                             epoch_expiry(&s->state, now, o->lifetime),
-                            s->state.counter,
+                            counter,
                             o->flags};
   session_address(s, d, &m);
   fill_request(s, &m, &f, payload);
@@ -72,4 +69,27 @@ bool session_sign(struct session *s, struct bytes payload, const struct sign_opt
     s->sent.count--;
   buf_free(&sealed);
   return ok || err_set(e, KIND_service, "the command could not be signed");
+}
+
+bool session_sign(struct session *s, struct bytes payload, const struct sign_options *o,
+                  const struct message_random *d, double now, struct buf *out, struct err *e) {
+  struct err unwanted;
+  err_clear(&unwanted);
+  return may_sign(s, e ? e : &unwanted) && sign_with(s, s->state.counter + 1, payload, o, d, now, out, e);
+}
+
+bool session_signs_again(const struct session *s, struct bytes id) {
+  const struct pending *r = pending_of(&s->sent, id);
+  return r && r->hash_size && r->untaken && s->state.known &&
+         epoch_is(r->message.epoch, (struct bytes){s->state.epoch, EPOCH_SIZE});
+}
+
+bool session_sign_again(struct session *s, struct bytes id, struct bytes payload,
+                        const struct sign_options *o, const struct message_random *d, double now,
+                        struct buf *out, struct err *e) {
+  const struct pending *r = session_signs_again(s, id) ? pending_of(&s->sent, id) : NULL;
+  if (r) return sign_with(s, r->message.counter, payload, o, d, now, out, e);
+  err_set(e, KIND_protocol, "the session cannot sign that message again");
+  if (e) e->outcome = OUTCOME_NOT_SENT;
+  return false;
 }

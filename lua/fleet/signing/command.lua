@@ -1,8 +1,8 @@
 -- Signed commands: handshake, sign, send, read the answer, and recover at most once (doc/protocol.md#outcomes).
 --
 -- A message is sent once. It is signed again only when the vehicle proved, by authenticated session info for this very
--- message, that no copy of it was carried out; when it certainly never left; or, for a command that sets a named state, after
--- an unknown outcome.
+-- message, that it has taken no copy of it so far (in the same epoch with the same counter, once); when it certainly never left;
+-- or, for a command that sets a named state, after an unknown outcome.
 
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
@@ -78,6 +78,8 @@ local function fresh_session(call, slot)
   return true
 end
 
+local all_used = "the vehicle says that all counters of this key are used: restart the vehicle's computer, or pair another key"
+
 -- Returns the envelope's call, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
 local function sign(call, slot, now, wall)
   local context, repeatable = call.context, call.facts.idempotent
@@ -86,6 +88,7 @@ local function sign(call, slot, now, wall)
     ok, err, kind = handshake(call, slot, err)
     now, wall = context.clock()
     if ok then ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall) end
+    if ok == false then return failure.new(call, "protocol", all_used) end
   end
   if not ok then return nil, err, kind end
   local session = slot.session
@@ -112,13 +115,8 @@ local function not_sent(err, kind)
   return nil, err, kind
 end
 
-local function exchange(call, slot, now, wall)
-  local clear, refused, why = turn.cleared(call)
-  if not clear then return not_sent(refused, why) end
-  if call.pause then return nil end
-  local sub, id, session = sign(call, slot, now, wall)
-  if not sub then return not_sent(id, session) end
-  session_pool.signed(slot, call.visit)
+-- Sends a signed message and reads its answer.
+local function deliver(call, slot, session, sub, id)
   call.counter_drawn, call.envelope_call = true, sub
   local bytes, err, kind = retry.perform(sub)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
@@ -126,6 +124,32 @@ local function exchange(call, slot, now, wall)
   if err then return nil, err, kind end
   call.answered, call.answered_wall = sub.answered, sub.answered_wall
   return answered(call, slot, session, session:read(bytes, id, call.answered, not call.payload and call.request or nil))
+end
+
+-- A message in the place of the first one, with its counter; nil where that takes a new counter: its epoch is over.
+local function sign_in_place(call, session, id)
+  local request, again_id = session:sign_request(content(call), envelope_row.pointer, tasks.now(), id)
+  if not request then return nil end
+  local sub = envelope_call(call, request, not call.write)
+  sub.expires = tasks.now() + lifetime - 1
+  return sub, again_id
+end
+
+local function exchange(call, slot, now, wall)
+  local clear, refused, why = turn.cleared(call)
+  if not clear then return not_sent(refused, why) end
+  if call.pause then return nil end
+  local sub, id, session = sign(call, slot, now, wall)
+  if not sub then return not_sent(id, session) end
+  session_pool.signed(slot, call.visit)
+  local value, err, kind = deliver(call, slot, session, sub, id)
+  if not err or not err.resynced or err.outcome ~= "refused" or call.signed_again then return value, err, kind end
+  -- The vehicle has taken no copy so far, but a relay may still deliver the first message. The vehicle takes one of two with the
+  -- same counter at most, and in the security domain only while no higher one came in between (doc/protocol.md#recovery).
+  sub, id = sign_in_place(call, session, id)
+  if not sub then return value, err, kind end
+  call.signed_again = true
+  return deliver(call, slot, session, sub, id)
 end
 
 -- act with the time: read again where the loop turned while the slot was waited for.

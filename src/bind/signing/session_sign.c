@@ -70,9 +70,9 @@ static uint32_t flags_option(lua_State *L, int index) {
   return (uint32_t)flags;
 }
 
-static const char *const option_names[] = {"method", "expires_in", "encrypt_response", "flags",
-                                           "unpublished"};
-enum { SIGN_OPTIONS = 4, COMMAND_OPTIONS = 5 };
+static const char *const option_names[] = {"method", "expires_in", "encrypt_response",
+                                           "flags",  "again",      "unpublished"};
+enum { SIGN_OPTIONS = 5, COMMAND_OPTIONS = 6 };
 static const struct sign_options usual_options = {METHOD_HMAC, COMMAND_LIFETIME, FLAG_ENCRYPT_RESPONSE};
 
 /* count: how many of option_names are taken */
@@ -80,6 +80,26 @@ static struct sign_options sign_options(lua_State *L, int index, size_t count) {
   if (lua_isnoneornil(L, index)) return usual_options;
   check_options(L, index, option_names, count);
   return (struct sign_options){method_option(L, index), lifetime_option(L, index), flags_option(L, index)};
+}
+
+/* The id of the message in whose place one is signed; its data are NULL without the option. The options table
+ * keeps the text. */
+static struct bytes again_option(lua_State *L, int index) {
+  struct bytes id = {NULL, 0};
+  if (lua_isnoneornil(L, index)) return id;
+  if (lua_getfield(L, index, "again") != LUA_TNIL) {
+    if (lua_type(L, -1) != LUA_TSTRING) usage_error(L, "option 'again' must be the id that sign() gave");
+    id.data = (const unsigned char *)lua_tolstring(L, -1, &id.size);
+  }
+  lua_pop(L, 1);
+  return id;
+}
+
+static bool sign_message(struct session *s, struct bytes again, struct bytes payload,
+                         const struct sign_options *o, const struct message_random *r, double now,
+                         struct buf *out, struct err *e) {
+  return again.data ? session_sign_again(s, again, payload, o, r, now, out, e)
+                    : session_sign(s, payload, o, r, now, out, e);
 }
 
 static bool unpublished_option(lua_State *L, int index) {
@@ -106,8 +126,10 @@ int session_l_handshake(lua_State *L) {
   return 1;
 }
 
-/* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags = }) ->
- * message, id. The option flags gives all bits at once, in place of encrypt_response. */
+/* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags =, again =
+ * })
+ * -> message, id. The option flags gives all bits at once, in place of encrypt_response; again is the id of a
+ * message that the vehicle proved not to have taken. */
 int session_l_sign(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -119,7 +141,8 @@ int session_l_sign(lua_State *L) {
   double now = read_mono(L, 1);
   if (!fill_message_random(L, check_session(L), o.method == METHOD_GCM, &r, &e)) return push_not_sent(L, &e);
   struct buf *out = state_buffer(L);
-  if (!session_sign(check_session(L)->session, payload, &o, &r, now, out, &e)) return push_not_sent(L, &e);
+  if (!sign_message(check_session(L)->session, again_option(L, 3), payload, &o, &r, now, out, &e))
+    return push_not_sent(L, &e);
   push_whole(L, out);
   lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
   return 2;
@@ -152,7 +175,8 @@ int session_l_command(lua_State *L) {
   struct buf *payload = state_payload(L);
   ok = ok && command_payload(L, row, lua_isnil(L, 3) ? 0 : 3, payload, &e);
   struct buf *message = state_buffer(L);
-  ok = ok && session_sign(check_session(L)->session, buf_bytes(payload), &o, &r, now, message, &e);
+  ok = ok && sign_message(check_session(L)->session, again_option(L, 4), buf_bytes(payload), &o, &r, now,
+                          message, &e);
   buf_clear(payload);
   if (!ok) return push_not_sent(L, &e);
   buf_base64(payload, buf_bytes(message));
@@ -224,8 +248,9 @@ int session_l_handshake_request(lua_State *L) {
 }
 
 /* Pushes the request that carries the command at index 2 signed with the session at 1, and the message's id;
- * false: e says why. */
-static bool push_signed_request(lua_State *L, const struct row *row, double now, struct err *e) {
+ * false: e says why. again: the id of the message whose counter it carries, or empty for the next counter. */
+static bool push_signed_request(lua_State *L, const struct row *row, double now, struct bytes again,
+                                struct err *e) {
   const struct request *command = command_at(L, 2);
   struct message_random r;
   if (!fill_message_random(L, check_session(L), false, &r, e)) return false;
@@ -235,7 +260,7 @@ static bool push_signed_request(lua_State *L, const struct row *row, double now,
   struct bytes bytes = command ? buf_bytes(payload) : check_bytes(L, 2);
   struct buf *message = state_buffer(L);
   const struct session_box *h = check_session(L); /* what that ran may have closed it */
-  ok = ok && session_sign(h->session, bytes, &usual_options, &r, now, message, e);
+  ok = ok && sign_message(h->session, again, bytes, &usual_options, &r, now, message, e);
   buf_clear(payload);
   if (!ok) return false;
   fill_envelope(L, envelope, h, label_of(command, row), message);
@@ -243,13 +268,17 @@ static bool push_signed_request(lua_State *L, const struct row *row, double now,
   return true;
 }
 
-/* session:sign_request(command, row, now) -> the request that carries it signed, id; or nil, err, kind.
- * command: a planned request, or the bytes of a message. */
+/* session:sign_request(command, row, now, again) -> the request that carries it signed, id; or nil, err,
+ * kind. command: a planned request, or the bytes of a message. again: id of a message in whose place it is
+ * signed; nothing comes back where that takes a new counter. */
 int session_l_sign_request(lua_State *L) {
   struct err e;
   err_clear(&e);
   check_session(L);
   const struct row *row = row_at(L, 3);
   double now = luaL_checknumber(L, 4);
-  return push_signed_request(L, row, now, &e) ? 2 : push_not_sent(L, &e);
+  struct bytes again = {NULL, 0};
+  if (!lua_isnoneornil(L, 5)) again = check_bytes(L, 5);
+  if (again.data && !session_signs_again(check_session(L)->session, again)) return 0;
+  return push_signed_request(L, row, now, again, &e) ? 2 : push_not_sent(L, &e);
 }
