@@ -123,6 +123,15 @@ describe("fleet.proxy", function()
       assert.equal(200, honk(proxy, { with, "Content-Type: application/json; charset=utf-8" }, "{}").status)
     end)
 
+    it("tells its version as a Bluetooth proxy does, to who may ask", function()
+      local proxy = open()
+      local lines = { "GET /api/proxy/1/version HTTP/1.1", "Host: localhost" }
+      assert.equal(401, ask(proxy, lines).status)
+      lines[3] = "Authorization: Bearer " .. secret()
+      local reply = core.json_decode(ask(proxy, lines).body).response
+      assert.same({ true, fleet._VERSION }, { reply.result, reply.response.version })
+    end)
+
     it("tells its health to anybody, its figures to who may ask", function()
       local proxy = open()
       local port = proxy.server:port()

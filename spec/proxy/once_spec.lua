@@ -184,6 +184,34 @@ describe("an Idempotency-Key", function()
     assert.equal(1, #world.ran)
   end)
 
+  it("of a call that is passed on is free again when nothing was sent, too", function()
+    local function invite(service)
+      return fleet.run(function()
+        return (service:handle(callers.new({}).anybody, {
+          method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/invitations", query = "",
+          headers = { ["idempotency-key"] = "k1" }, body = "",
+        }))
+      end)
+    end
+    world:fault("rate_limit", 1, { retry_after = 60 })
+    local refused = invite(first)
+    local client = clients.new(world:client { store = store, http = function() return nil, "no connection", false end })
+    opened[#opened + 1] = client
+    assert.equal(429, refused)
+    assert.equal(429, invite(second)) -- what the service refused is the key's answer
+    local function not_sent(key)
+      return fleet.run(function()
+        local status, headers = services.new({ clients = client, timeout = 30 }):handle(callers.new({}).anybody, {
+          method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/invitations", query = "",
+          headers = { ["idempotency-key"] = key }, body = "",
+        })
+        return { status, headers["x-fleet-outcome"] }
+      end)
+    end
+    assert.same({ 502, "not_sent" }, not_sent("k2"))
+    assert.is_nil((store:get("proxy/" .. core.sha256("local\nk2"))))
+  end)
+
   it("waits for another proxy that is at work, and gives what came of it", function()
     world.before = function(_, kind) if kind == "command" then fleet.sleep(3) end end
     local replies = {}

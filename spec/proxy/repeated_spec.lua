@@ -266,7 +266,7 @@ describe("a repeated command", function()
     assert.same({ 200, "OK, but the audit cannot be written" }, { health("/health").status, health("/health").body })
     fails = false
     ask(proxy, "honk_horn")
-    assert.same({ 200, "OK" }, { health("/status").status, health("/status").body })
+    assert.same({ 200, "ok" }, { health("/status").status, health("/status").body })
   end)
 
   -- Where something may be raised while a command is under way.

@@ -97,6 +97,25 @@ describe("through the proxy", function()
     end
   end
 
+  for _, name in ipairs { "set_managed_charge_current_request", "set_managed_charger_location", "set_managed_scheduled_charging_time" } do
+    it(name .. ", whose parameters are not published, goes with the body that came, once, and in turn", function()
+      local path = "/api/1/vehicles/" .. VIN .. "/command/" .. name
+      local seen
+      local handle = world.service.handle
+      world.service.handle = function(self, request)
+        if request.path == path then
+          seen = request.body
+          return 200, {}, '{"response":{"result":true,"reason":""}}'
+        end
+        return handle(self, request)
+      end
+      local reply = ask { method = "POST", path = path, body = '{"any":[1,2]}' }
+      assert.same({ 200, '{"any":[1,2]}', '{"response":{"result":true,"reason":""}}' }, { reply.status, seen, reply.body })
+      assert.equal(0, world:sent("handshake"))
+      assert.is_nil(next(service.queue.places))
+    end)
+  end
+
   it("there are all rows", function()
     local expected = 0
     for _, row in ipairs(rows.all()) do

@@ -55,7 +55,10 @@ function M.call(client, row, values, query, body, seconds)
   call.id = values.vin or values.energy_site_id
   call.on_reply = function(reply) last = taken(reply) end
   local _, err = calls.guarded(call, retry.perform)
-  if not last or ended_later(call, err, last) then return replies.failure(err) end
+  if not last or ended_later(call, err, last) then
+    local status, headers, text = replies.failure(err)
+    return status, headers, text, err
+  end
   redact(call, last)
   if err and err.outcome then last.headers["x-fleet-outcome"] = err.outcome end
   return last.status, last.headers, last.body, err

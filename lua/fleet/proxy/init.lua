@@ -78,12 +78,13 @@ local function serve(self, decided, request, asked, caller, token, digest)
   respond(self, request, status, headers, body)
 end
 
-local health_paths = { ["/health"] = true, ["/status"] = true }
+local health_texts = { ["/health"] = "OK", ["/status"] = "ok" } -- the second is the service's own
 
-local function health(self)
+local function health(self, path)
   if self.draining then return replies.text(503, "draining") end
-  if self.service.metrics.audit_problem then return replies.text(200, "OK, but the audit cannot be written") end
-  return replies.text(200, "OK")
+  local text = health_texts[path]
+  if self.service.metrics.audit_problem then text = text .. ", but the audit cannot be written" end
+  return replies.text(200, text)
 end
 
 local function metrics_text(self)
@@ -114,9 +115,10 @@ end
 function admit(self, request, asked)
   local status, headers, body = self.admission:objection(asked)
   if status then return respond(self, request, status, headers, body) end
-  if health_paths[asked.path] and asked.method == "GET" then return respond(self, request, health(self)) end
+  if health_texts[asked.path] and asked.method == "GET" then return respond(self, request, health(self, asked.path)) end
   local caller, token, digest, text = self.admission:caller(request, asked)
   if not caller then return respond(self, request, token, digest, text) end
+  if asked.path == "/api/proxy/1/version" and asked.method == "GET" then return respond(self, request, replies.version()) end
   if asked.path == "/metrics" and asked.method == "GET" then
     if self.admission:shows_figures(asked) then return tasks.spawn(show_metrics, self, request) end
     return respond(self, request, replies.error(403, "forbidden", "the figures need the proxy's own secret"))

@@ -42,6 +42,12 @@ function M.command(value)
   return 200, json_headers, core.json_encode { response = response }
 end
 
+--- What clients of a Bluetooth proxy ask for: its version.
+function M.version()
+  local response = { result = true, reason = "", response = { version = require("fleet")._VERSION } }
+  return 200, json_headers, core.json_encode { response = response }
+end
+
 -- ---- failures ----
 
 local statuses = {

@@ -250,18 +250,6 @@ local function send_command(call)
   return { replies.command(value) }
 end
 
-local function in_turn(call)
-  local queue, vin = call.service.queue, call.values.vin
-  if not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
-    call.err = { kind = "busy", outcome = "not_sent" }
-    return { too_many("other commands for this vehicle took all the time", 1) }
-  end
-  local ran, answer = pcall(send_command, call)
-  queue:leave(vin)
-  if not ran then error(answer, 0) end
-  return answer
-end
-
 -- ---- everything else ----
 
 local function forwarded_query(call)
@@ -284,7 +272,25 @@ local function pass_on(call)
   local body = call.row.verb ~= "GET" and asked.body ~= "" and asked.body or nil
   local seconds = math.max(call.deadline - tasks.now(), 0.001)
   local answer = { forward.call(call.client, call.row, call.values, forwarded_query(call), body, seconds) }
+  call.err = answer[4]
   if answer[1] == 200 and string.find(call.path, "/command/", 1, true) then answer[3] = replies.done end -- wake_up
+  return answer
+end
+
+-- Commands whose parameters are published nowhere, and which have no signed form: their bodies go as they came.
+local function is_forwarded(row)
+  return not row.message and not takes_params[row]
+end
+
+local function in_turn(call)
+  local queue, vin = call.service.queue, call.values.vin
+  if not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
+    call.err = { kind = "busy", outcome = "not_sent" }
+    return { too_many("other commands for this vehicle took all the time", 1) }
+  end
+  local ran, answer = pcall(is_forwarded(call.row) and pass_on or send_command, call)
+  queue:leave(vin)
+  if not ran then error(answer, 0) end
   return answer
 end
 
