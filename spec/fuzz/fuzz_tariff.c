@@ -69,13 +69,6 @@ static void season(struct tariff *t, struct mirror *m, struct input *in) {
   tariff_add_season(t, side, season_name(m->seasons++), d);
 }
 
-static void label(struct tariff *t, struct mirror *m, struct input *in) {
-  int letter = take(in, LABELS);
-  if (m->seasons == 0 || m->letters >> letter & 1) return;
-  m->letters |= 1u << letter, m->label = letter, m->labels[m->seasons - 1] = true;
-  tariff_add_label(t, letter_name(letter));
-}
-
 UNEXPLORED static void period(struct tariff *t, struct mirror *m, struct input *in) {
   int from_day = take(in, 7), to_day = take(in, 7), from = take(in, 24) * 60 + take(in, 60);
   int to_hour = take(in, 25), to_minute = take(in, 60), to = to_hour * 60 + (to_hour == 24 ? 0 : to_minute);
@@ -88,6 +81,14 @@ UNEXPLORED static void period(struct tariff *t, struct mirror *m, struct input *
     for (int i = 0; i < length; i++) week[m->seasons - 1][(day * 1440 + from + i) % TARIFF_WEEK]++;
     if (day == to_day) break;
   }
+}
+
+static void label(struct tariff *t, struct mirror *m, struct input *in) {
+  int letter = take(in, LABELS);
+  if (m->seasons == 0 || m->letters >> letter & 1) return;
+  m->letters |= 1u << letter, m->label = letter, m->labels[m->seasons - 1] = true;
+  tariff_add_label(t, letter_name(letter));
+  period(t, m, in); /* as a reader does: a label without periods is not added */
 }
 
 static void rates(struct tariff *t, struct mirror *m, struct input *in) {

@@ -507,6 +507,21 @@ describe("what is told of a tariff and the account", function()
   end)
 end)
 
+describe("a tariff in another currency, or without one", function()
+  for _, currency in ipairs { "AUD", false } do
+    it("has its prices: " .. tostring(currency), function()
+      local tariff = houses.tariff()
+      tariff.currency = currency or nil
+      local site = { components = { battery = true }, battery_count = 1, tariff_content_v2 = tariff }
+      run({ start = 1780308000 - 6 * 3600, energy_site = site, vehicle = { state = "asleep" } }, function(house)
+        house:start()
+        fleet.sleep(60)
+        assert.equal("0.2", house.broker.retained["fleet/" .. houses.site .. "/price_buy"])
+      end)
+    end)
+  end
+end)
+
 describe("the cost of the schedule", function()
   it("is told at the start and shown", function()
     run({}, function(house)

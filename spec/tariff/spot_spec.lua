@@ -53,6 +53,7 @@ describe("spot prices", function()
     refused("2026-06-10 00:15 to 2026-06-10 00:30", without(feed(midnight, 96, 15), 2))
     refused("2026-06-10 23:30 to 2026-06-10 23:45", without(feed(midnight, 96, 15), 95))
     refused("2026-06-10 12:00 to 2026-06-10 12:30", without(feed(midnight, 96, 15), 50, 49))
+    refused("2026-06-10 00:30 to 2026-06-10 00:45", without(feed(midnight, 96, 15), 5, 3))
     refused("2026-06-11 00:00", without(feed(midnight, 24, 60), 1))
     refused("2026-06-10 23:00 to 2026-06-11 00:00", without(feed(midnight, 24, 60), 24))
     local every_second, thirds = {}, {}
@@ -89,6 +90,8 @@ describe("spot prices", function()
     refused("2026-06-11 10:00 to 2026-06-11 14:00", feed(midnight, 34, 60), { from = from })
     refused("2026-06-09 14:17 to 2026-06-10 00:00", feed(midnight, 48, 60), { from = from - 24 * HOUR })
     assert.has_error(function() tariff(feed(midnight, 24, 60), { from = "now" }) end)
+    assert(tariff(without(feed(midnight, 72, 60), 70, 5), { from = from })) -- the prices that are missing are not asked for
+    refused("2026-06-10 15:00 to 2026-06-10 16:00", without(feed(midnight, 72, 60), 16), { from = from })
   end)
 
   it("follow the clock where it changes: a mean only of the hour that it repeats", function()
@@ -110,7 +113,8 @@ describe("spot prices", function()
     for _, late in ipairs { 1, 29, -1, 0.25 } do
       local spot = feed(midnight, 48, 30)
       for _, one in ipairs(spot) do one.start = one.start + late end
-      assert.equal(0.03, price(assert(tariff(spot)), 1), late)
+      local t = assert(tariff(spot))
+      assert.same({ 0.01, 0.02, 0.03, 0.48 }, { price(t, 0, 29), price(t, 0, 30), price(t, 1), price(t, 23, 59) }, late)
     end
   end)
 
@@ -121,7 +125,7 @@ describe("spot prices", function()
     assert.equal(0.03, t:price({ year = 2026, month = 1, day = 1, hour = 5 }).sell.price)
     assert.has_error(function() tariff(spot, { sell_prices = { 0.1 }, step = 1440 }) end)
     spot[7].sell = nil
-    refused("spot price 7 has not a sell price", spot)
+    refused("spot price 7 has no sell price", spot)
   end)
 
   it("of a feed that are no prices are an error and raise nothing", function()

@@ -40,6 +40,7 @@ bool add_minutes(struct price_week *week, const double *prices, uint32_t period)
 struct spot_price {
   int64_t start, stop; /* UTC, whole minutes; stop 0: not said */
   double price, sell;  /* sell NAN: none */
+  size_t number;       /* in the list of the caller */
 };
 /* By the wall clock of the zone: a day's prices are taken for every day, a week's for their weekdays. from:
  * the day begins with the price of that moment, others are left out; NULL: all prices are one day or one

@@ -55,7 +55,7 @@ static bool check_said(const struct spot_price *spot, size_t count, size_t i, co
                        struct err *e) {
   if (i + 1 == count || spot[i].stop == spot[i + 1].start) return true;
   if (spot[i].stop < spot[i + 1].start) return missing(zone, spot[i].stop, spot[i + 1].start, e);
-  return err_set(e, KIND_invalid, "spot price %zu begins before the one before it ends", i + 2);
+  return err_set(e, KIND_invalid, "spot price %zu begins before the one before it ends", spot[i + 1].number);
 }
 
 static bool check_steps(const struct spot_price *spot, size_t count, const struct zone *zone, struct err *e) {
@@ -75,15 +75,16 @@ static bool check_steps(const struct spot_price *spot, size_t count, const struc
 static bool check_sell(const struct spot_price *spot, size_t count, struct err *e) {
   for (size_t i = 1; i < count; i++)
     if (isnan(spot[i].sell) != isnan(spot[0].sell))
-      return err_set(e, KIND_invalid, "spot price %zu %s a sell price, spot price 1 %s", i + 1,
-                     isnan(spot[i].sell) ? "has not" : "has", isnan(spot[i].sell) ? "has" : "has not");
+      return err_set(e, KIND_invalid, "spot price %zu has %s sell price, the one before it has %s",
+                     spot[i].number, isnan(spot[i].sell) ? "no" : "a", isnan(spot[i].sell) ? "one" : "none");
   return true;
 }
 
 static bool fill_stops(struct spot_price *spot, size_t count, const struct zone *zone, struct err *e) {
   for (size_t i = 1; i < count; i++)
     if (spot[i].start <= spot[i - 1].start)
-      return err_set(e, KIND_invalid, "spot price %zu does not begin after the one before it", i + 1);
+      return err_set(e, KIND_invalid, "spot price %zu does not begin after the one before it",
+                     spot[i].number);
   if (!count || (count == 1 && !spot[0].stop))
     return err_set(e, KIND_invalid, "%s", count ? "one spot price is no day" : "there is no spot price");
   if (!check_sell(spot, count, e) || !check_steps(spot, count, zone, e)) return false;
@@ -173,9 +174,16 @@ static void fill_minutes(struct minutes *all, const struct window *w, const stru
   }
 }
 
+/* Only the prices that a day from this moment on can need: what is wrong with others does not matter. */
+static void trim(struct spot_price **spot, size_t *count, int64_t from) {
+  while (*count > 1 && (*spot)[1].start <= from) ++*spot, --*count;
+  while (*count > 2 && (*spot)[*count - 2].start >= from + DAY + 2 * HOUR) --*count;
+}
+
 bool add_spot(struct price_week week[TARIFF_SIDES], struct spot_price *spot, size_t count,
               const int64_t *from, const struct zone *zone, struct err *e) {
   struct window w;
+  if (from) trim(&spot, &count, *from);
   if (!fill_stops(spot, count, zone, e) || !choose_window(&w, spot, count, from, zone, e)) return false;
   struct minutes *all = malloc(sizeof *all);
   bool ok = all != NULL;

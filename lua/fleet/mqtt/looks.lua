@@ -213,7 +213,7 @@ end
 local function price_now(bridge, info)
   local content, zone = info.tariff_content_v2, info.installation_time_zone
   if type(content) ~= "table" or type(zone) ~= "string" then return nil end
-  local ok, tariff = pcall(require("fleet.tariff").new, content, { time_zone = zone })
+  local ok, tariff = pcall(require("fleet.tariff").new, content, { time_zone = zone, stored = true })
   if not ok or not tariff then return nil end
   local priced, price = pcall(tariff.price, tariff, math.floor(bridge.now()))
   if not priced or type(price) ~= "table" then return nil end

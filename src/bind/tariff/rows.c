@@ -248,7 +248,8 @@ static bool read_spot_price(lua_State *L, struct spot_price *out, int number, st
         "too",
         number);
   int64_t first = (int64_t)start;
-  *out = (struct spot_price){first, minutes > 0 ? first + (int64_t)minutes * 60 : 0, price, sell};
+  *out = (struct spot_price){first, minutes > 0 ? first + (int64_t)minutes * 60 : 0, price, sell,
+                             (size_t)number};
   return true;
 }
 
