@@ -194,7 +194,8 @@ enum {
   VALUE_BOOLEAN = 16,
   VALUE_NOTHING = 32, /* null stands for an object without members */
   VALUE_BYTES = 64,   /* the body as it is */
-  VALUE_BASE64 = 128  /* bytes, as base64 text */
+  VALUE_BASE64 = 128, /* bytes, as base64 text */
+  VALUE_ANY = 256     /* whatever it is: of a call without a row */
 };
 enum domain { DOMAIN_NONE = 0 /* plain only */, DOMAIN_VCSEC = 2, DOMAIN_INFOTAINMENT = 3 };
 

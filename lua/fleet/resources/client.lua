@@ -89,6 +89,9 @@ function M.methods.call(client, name, args, options)
   return call_by_name(row, client, args, options)
 end
 
+--- Any path of the service, also one that has no row.
+M.methods.request = on_demand.call("fleet.call.any", "request")
+
 M.around.fleet_status = on_demand.call("fleet.resources.fleet_status", "ask")
 M.around.create_fleet_telemetry_config = on_demand.call("fleet.resources.telemetry", "create")
 M.around.create_fleet_telemetry_config_jws = on_demand.call("fleet.resources.telemetry", "create_jws")

@@ -1,5 +1,6 @@
-/* A request that somebody else planned, for a proxy: the row's verb and path with checked values in their
- * places, the caller's query written anew, and the body as it came. */
+/* Requests that no row's method plans: one that another program planned, for a proxy: the row's verb and path
+ * with checked values in their places, the caller's query written anew, and the body as it came. */
+#include "bind/call/call_options.h"
 #include "bind/call/params.h"
 #include "http/query.h"
 
@@ -64,7 +65,49 @@ static int l_forward(lua_State *L) {
   return 1;
 }
 
+/* ---- a call without a row ---- */
+
+#define ANY(verb_, flags_)                                                                                   \
+  {                                                                                                          \
+    .name = "request", .handle = "client", .method = "request", .verb = verb_, .path = "",                   \
+    .value = VALUE_ANY, .flags = flags_                                                                      \
+  }
+static const struct row any_rows[] = {ANY("GET", 0), ANY("POST", 0), ANY("DELETE", 0)};
+
+/* Below the base address, and nothing that would end or change it. */
+static bool is_target(struct bytes path) {
+  if (!path.size || path.data[0] != '/') return false;
+  for (size_t i = 0; i < path.size; i++)
+    if (path.data[i] <= ' ' || path.data[i] >= 0x7F || strchr("#<>\"\\^`{|}", path.data[i])) return false;
+  return true;
+}
+
+/* core.any_request("GET" | "POST" | "DELETE", path with its query, body or nil, { timeout =, auth =,
+ * idempotent =, raw = }) -> request */
+static int l_any_request(lua_State *L) {
+  static const char *const verbs[] = {"GET", "POST", "DELETE", NULL};
+  const struct row *row = &any_rows[luaL_checkoption(L, 1, NULL, verbs)];
+  struct bytes path = check_bytes(L, 2);
+  luaL_checktype(L, 4, LUA_TTABLE);
+  lua_settop(L, 4);
+  struct plan p = {.L = L, .row = row, .separator = "", .options = 4};
+  if (!is_target(path)) mistake(&p, "the path must begin with '/' and be percent-encoded");
+  p.request = request_new(L, row);
+  p.box = lua_gettop(L);
+  p.request->written = true;
+  buf_add(&p.request->target, path.data, path.size);
+  if (!lua_isnil(L, 3)) {
+    struct bytes body = check_bytes(L, 3);
+    p.request->has_body = true;
+    buf_add(&p.request->body, body.data, body.size);
+  }
+  if (!buf_ok(&p.request->target) || !buf_ok(&p.request->body)) luaL_error(L, "out of memory");
+  read_call_options(&p);
+  lua_settop(L, p.box);
+  return 1;
+}
+
 void open_forward(lua_State *L) {
-  static const luaL_Reg functions[] = {{"forward", l_forward}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"forward", l_forward}, {"any_request", l_any_request}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -214,7 +214,7 @@ bool take_value(lua_State *L, const struct row *row, struct bytes text, char wha
   luaL_checkstack(L, 8, "reply");
   if (row->paging != PAGED_NO) return take_page(&d, what);
   unwrap(&d);
-  if (!check_kind(&d, what)) return false;
+  if (!(row->value & VALUE_ANY) && !check_kind(&d, what)) return false;
   if (lua_type(L, -1) == LUA_TLIGHTUSERDATA) {
     lua_pop(L, 1);
     lua_newtable(L);
