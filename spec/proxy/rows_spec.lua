@@ -117,13 +117,13 @@ describe("through the proxy", function()
   end
 
   it("there are all rows", function()
-    local expected = 0
+    local expected, endpoints = 0, 0
     for _, row in ipairs(rows.all()) do
-      if row.flags.command then expected = expected + 1 end
+      if row.flags.command then expected = expected + 1 elseif not row.flags.unpublished then endpoints = endpoints + 1 end
     end
     assert.is_true(commands >= 67)
     assert.equal(expected, commands)
-    assert.equal(#core.endpoints() - 2, forwarded)
+    assert.equal(endpoints - 2, forwarded)
   end)
 
   it("a telemetry configuration with iss, aud and an unknown member leaves signed, with the signature's own two", function()

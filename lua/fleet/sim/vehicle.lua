@@ -6,8 +6,11 @@ local keys = require("fleet.sim.keys")
 local M = { MOST_KEYS = 20 } -- doc/protocol.md#pairing
 M.__index = M
 
-local MODELS = { ["3"] = "m3", Y = "my", S = "ms", X = "mx" }
-local CAR_TYPES = { m3 = "model3", my = "modely", ms = "models2", mx = "modelx" }
+local MODELS = { ["3"] = "m3", Y = "my", S = "ms", X = "mx", C = "cybertruck", T = "semi", R = "roadster", A = "cybercab" }
+local CAR_TYPES = {
+  m3 = "model3", my = "modely", ms = "models2", mx = "modelx", cybertruck = "cybertruck", semi = "semitruck", roadster = "roadster",
+  cybercab = "cybercab",
+}
 local YEAR_LETTERS = "ABCDEFGHJKLMNPRSTVWXY" -- 2010 onwards, without I, O, Q, U and Z; digits are 2031 to 2039 or 2001 to 2009
 
 -- A JSON null or a missing field is nil, "<invalid>" too.

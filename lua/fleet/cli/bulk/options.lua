@@ -2,10 +2,13 @@
 
 local M = {}
 
-M.models = { ms = "S", m3 = "3", mx = "X", my = "Y" } -- the fourth character of a VIN
+M.models = { -- the fourth character of a VIN
+  ms = "S", m3 = "3", mx = "X", my = "Y", cybertruck = "C", semi = "T", roadster = "R", cybercab = "A",
+}
 
 local states = { { name = "online" }, { name = "asleep" }, { name = "offline" } }
-local models = { { name = "ms" }, { name = "m3" }, { name = "mx" }, { name = "my" } }
+local models = { { name = "ms" }, { name = "m3" }, { name = "mx" }, { name = "my" }, { name = "cybertruck" }, { name = "semi" },
+  { name = "roadster" }, { name = "cybercab" } }
 
 M.list = {
   { name = "all", type = "boolean", doc = "for every vehicle of the account" },
