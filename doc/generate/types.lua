@@ -150,7 +150,7 @@ local fleet = {}
 ---@return fleet.client
 function fleet.new(options) end
 
----A client from a JSON file of options.
+---A client from a JSON file of options and the variables FLEET_..., which come before it.
 ---@param path? string
 ---@return fleet.client? client
 ---@return fleet.err? err
@@ -247,8 +247,9 @@ function client:energy_sites(options) end
 ---@param options? fleet.call_options
 function client:call(name, args, options) end
 
----The address that a person opens to sign in, and what authorize needs to check the answer (secret).
----@param options? table
+---The address that a person opens to sign in, and what authorize needs to check the answer (secret). Without scopes, here and in
+---fleet.new, all of an owner are asked for; openid is added to offline_access.
+---@param options? fleet.authorize_options
 ---@return string? url
 ---@return table|fleet.err pending
 function client:authorize_url(options) end
@@ -294,8 +295,32 @@ function client:keep_alive() end
 function client:consent_url(options) end
 
 ---@param options table
----@return string url
+---@return string? url
+---@return table|fleet.err pending
 function client:add_scopes_url(options) end
+
+---Which scopes are asked for by default, and which were granted; granted and missing are absent where no token tells.
+---@return { asked: string[], granted?: string[], missing?: string[] }? scopes
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:scopes() end
+
+---Removes the account's tokens from the store and from memory: of all kinds, or of one.
+---@param options? { auth?: "user"|"partner"|"business" }
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:logout(options) end
+
+---Calls a path of the service, also one that has no row.
+---@param method "GET"|"POST"|"DELETE"
+---@param path string below the base address, with its query
+---@param body? table|string
+---@param options? fleet.call_options
+---@return any value
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:request(method, path, body, options) end
 
 ---@param options? { domain?: string, vin?: string }
 ---@return string url
@@ -343,7 +368,8 @@ function vehicle:settle(err) end
 ---@return fleet.kind? kind
 function vehicle:signed_data(sections) end
 
----Waits until the vehicle has taken its telemetry configuration over.
+---Waits until the vehicle has taken its telemetry configuration over: 1800 seconds, some 35 priced reads. Ends at once with
+---"refused" or "limit_exceeded" where the vehicle holds no configuration of this application, or can hold none.
 ---@param options? { timeout?: number }
 ---@return table? config
 ---@return fleet.err? err
@@ -374,6 +400,16 @@ end
 
 local err_class = [[
 ---A failure as a value with facts; prints itself as a sentence.
+---@class fleet.authorize_options
+---@field scopes? string[]|string a list, or a text with blanks between them
+---@field locale? string
+---@field prompt? string
+---@field login_hint? string
+---@field nonce? string
+---@field prompt_missing_scopes? boolean third-party apps only, as the next two
+---@field require_requested_scopes? boolean
+---@field show_keypair_step? boolean
+
 ---@class fleet.err
 ---@field kind fleet.kind
 ---@field message string
@@ -382,10 +418,14 @@ local err_class = [[
 ---@field reason? string the service's or the vehicle's word
 ---@field fault? integer number of a protocol fault
 ---@field retry_after? number seconds
----@field scope? string the scope that the call needs
+---@field scope? string the scope that the call needs, the lesser one where two would do
 ---@field vin? string
 ---@field site? string
 ---@field request? string
+---@field request_id? string the service's name of the exchange, for its support
+---@field messages? table<string, string[]> what the service says of single fields
+---@field problems? table[] of a configuration or a tariff that was not sent
+---@field state? string of the vehicle, as it was last seen
 ---@field raw? string
 ---@field budget? fleet.spent where a budget forbids the call
 

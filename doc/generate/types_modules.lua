@@ -1,9 +1,9 @@
 -- The part of lua/fleet/types.lua about what stands beside the calls: tasks, the loop, stores, tariffs, charts, automations and
 -- metrics. They have no rows, so they stand here as text; spec/contract/api_spec.lua holds the names against the module.
 return [[
----Names the task in reports, or tells its name.
+---Names the task in reports and returns it; without an argument, returns its name.
 ---@param name? string
----@return fleet.task
+---@return fleet.task|string?
 function task:name(name) end
 
 ---pcall for functions that wait, inside of tasks, on Lua 5.1, where nothing yields across pcall; elsewhere pcall itself.

@@ -11,7 +11,9 @@ end
 
 describe("client:request", function()
   it("calls any path with the client's token, and gives what stands under response", function()
-    local client, requests = seam.client { json '{"response":{"keys":["a"]}}', json '{"data":[1,2]}', json '"ok"', json '{"response":null}' }
+    local client, requests = seam.client {
+      json '{"response":{"keys":["a"]}}', json '{"data":[1,2]}', json '"ok"', json '{"response":null}',
+    }
     assert.same({ keys = { "a" } }, client:request("GET", "/api/1/users/backup_key"))
     assert.same({ data = { 1, 2 } }, client:request("GET", "/api/1/subscriptions?vin=1"))
     assert.equal("ok", client:request("POST", "/api/1/x", { a = { 1 } }))

@@ -329,6 +329,28 @@ describe("the doctor", function()
     assert.is_true(lines["pairing " .. other_vin].ok)
   end)
 
+  it("tells the vehicles that the account only drives from its own, and goes on with these", function()
+    configured()
+    sign_in()
+    local not_ours = { status = 404, body = '{"response":null,"error":"not_found"}' }
+    local function listed(access)
+      return { body = '{"response":[{"vin":"' .. vin .. '","access_type":"' .. access .. '"},{"vin":"' .. other_vin ..
+        '","access_type":"OWNER"}],"pagination":{"next":null},"count":2}' }
+    end
+    local lines, result = examine(nil, { ["/vehicles%?"] = listed "DRIVER" })
+    assert.is_nil(lines["pairing " .. vin].ok)
+    assert.matches(vin .. ": this account is a driver of it: pairing and telemetry belong to the owner's account",
+      lines["pairing " .. vin].message, 1, true)
+    assert.is_true(lines["pairing " .. other_vin].ok)
+    assert.equal(0, result.status)
+    lines = examine(nil, { ["/vehicles%?"] = listed "OWNER", ["/fleet_status$"] = not_ours })
+    for _, one in ipairs { vin, other_vin } do
+      assert.is_false(lines["pairing " .. one].ok)
+      assert.matches(one, lines["pairing " .. one].message, 1, true)
+      assert.matches("is a driver of it", lines["pairing " .. one].fix, 1, true)
+    end
+  end)
+
   it("looks at further regions", function()
     configured { base_url = false }
     sign_in()

@@ -68,29 +68,61 @@ end
 
 -- ---- on the vehicles ----
 
+-- The VINs, and which of them the account only drives.
 local function vins_of(context, client, given)
-  if given[1] then return meant.find_all(context, given, { vin_only = true }) end
+  if given[1] then
+    local vins, err = meant.find_all(context, given, { vin_only = true })
+    return vins, err, {}
+  end
   local records, err = client:vehicles():collect()
   if not records then return nil, err end
-  local vins = {}
-  for _, record in ipairs(records) do vins[#vins + 1] = record.vin end
-  return vins
+  local vins, driven = {}, {}
+  for _, record in ipairs(records) do
+    local list = record.access_type == "DRIVER" and driven or vins
+    if core.is_vin(record.vin) then list[#list + 1] = record.vin end
+  end
+  return vins, nil, driven
+end
+
+local owner_only = "pairing and telemetry belong to the owner's account: sign in with it, or ask the owner"
+
+local function driver_line(report, vin)
+  add(report, "pairing " .. vin, nil, vin .. ": this account is a driver of it: " .. owner_only)
+end
+
+-- fleet_status fails as a whole where one of the vehicles is not the account's own.
+local function status_of_each(report, context, client, vins)
+  local known = {}
+  for _, vin in ipairs(vins) do
+    local status, err = context:check(client.fleet_status, client, { vin })
+    if status then
+      known[vin] = status
+    elseif err.kind == "not_found" then
+      add(report, "pairing " .. vin, false, vin .. ": " .. err.message, "if this account is a driver of it: " .. owner_only)
+    else
+      add(report, "pairing " .. vin, false, vin .. ": " .. err.message, "try again later")
+    end
+  end
+  return known
 end
 
 function M.vehicles(report, context, given)
   if not report.user or not report.reached then return end
   local client = context:client()
-  local vins, err = vins_of(context, client, given)
+  local vins, err, driven = vins_of(context, client, given)
   if not vins then
     return failed(report, "vehicles", err, given[1] and "name it by its VIN, the end of its VIN or its name" or "see the lines above")
   end
-  if not vins[1] then return add(report, "vehicles", nil, "the account has none") end
+  for _, vin in ipairs(driven) do driver_line(report, vin) end
+  if not vins[1] then return driven[1] or add(report, "vehicles", nil, "the account has none") end
   local status, status_err = context:check(client.fleet_status, client, vins)
-  if status_err then return failed(report, "vehicles", status_err, "see the lines above") end
+  local single = status_err and status_err.kind == "not_found" and status_of_each(report, context, client, vins) or {}
+  if status_err and status_err.kind ~= "not_found" then return failed(report, "vehicles", status_err, "see the lines above") end
   local domain = core.context(client).config.domain
   for _, vin in ipairs(vins) do
     local facts = { scopes = report.user.scopes, link = domain and client:pairing_url { domain = domain, vin = vin } }
-    add_lines(report, { registration.pairing(vin, status, report.key_lines, facts) })
+    local found = status or single[vin]
+    if found then add_lines(report, { registration.pairing(vin, found, report.key_lines, facts) }) end
   end
 end
 
