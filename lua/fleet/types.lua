@@ -29,6 +29,16 @@
 ---| "invalid" # The service did not accept the request as it was.
 
 ---A failure as a value with facts; prints itself as a sentence.
+---@class fleet.authorize_options
+---@field scopes? string[]|string a list, or a text with blanks between them
+---@field locale? string
+---@field prompt? string
+---@field login_hint? string
+---@field nonce? string
+---@field prompt_missing_scopes? boolean third-party apps only, as the next two
+---@field require_requested_scopes? boolean
+---@field show_keypair_step? boolean
+
 ---@class fleet.err
 ---@field kind fleet.kind
 ---@field message string
@@ -37,10 +47,14 @@
 ---@field reason? string the service's or the vehicle's word
 ---@field fault? integer number of a protocol fault
 ---@field retry_after? number seconds
----@field scope? string the scope that the call needs
+---@field scope? string the scope that the call needs, the lesser one where two would do
 ---@field vin? string
 ---@field site? string
 ---@field request? string
+---@field request_id? string the service's name of the exchange, for its support
+---@field messages? table<string, string[]> what the service says of single fields
+---@field problems? table[] of a configuration or a tariff that was not sent
+---@field state? string of the vehicle, as it was last seen
 ---@field raw? string
 ---@field budget? fleet.spent where a budget forbids the call
 
@@ -541,6 +555,13 @@ function user:region(options) end
 ---@return fleet.kind? kind
 function user:feature_config(options) end
 
+---The backup key of the account.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:backup_key(options) end
+
 ---Subscriptions that the vehicle may have.
 ---@param options? fleet.call_options
 ---@return table? result
@@ -568,6 +589,26 @@ function vehicle:options(options) end
 ---@return fleet.err? err
 ---@return fleet.kind? kind
 function vehicle:warranty(options) end
+
+---The roles of a vehicle in a business account.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:roles(options) end
+
+---@class fleet.params.payer
+---@field role string the role that pays
+---@field federation_id? string of the business
+---@field account_id? string of the account that pays
+
+---Sets who pays for a vehicle's use in a business account.
+---@param params fleet.params.payer
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:payer(params, options) end
 
 ---Prices of a model in a market. The members of the request are not published; the table is sent as given.
 ---@param params table
@@ -1497,7 +1538,7 @@ local fleet = {}
 ---@return fleet.client
 function fleet.new(options) end
 
----A client from a JSON file of options.
+---A client from a JSON file of options and the variables FLEET_..., which come before it.
 ---@param path? string
 ---@return fleet.client? client
 ---@return fleet.err? err
@@ -1594,8 +1635,9 @@ function client:energy_sites(options) end
 ---@param options? fleet.call_options
 function client:call(name, args, options) end
 
----The address that a person opens to sign in, and what authorize needs to check the answer (secret).
----@param options? table
+---The address that a person opens to sign in, and what authorize needs to check the answer (secret). Without scopes, here and in
+---fleet.new, all of an owner are asked for; openid is added to offline_access.
+---@param options? fleet.authorize_options
 ---@return string? url
 ---@return table|fleet.err pending
 function client:authorize_url(options) end
@@ -1641,8 +1683,32 @@ function client:keep_alive() end
 function client:consent_url(options) end
 
 ---@param options table
----@return string url
+---@return string? url
+---@return table|fleet.err pending
 function client:add_scopes_url(options) end
+
+---Which scopes are asked for by default, and which were granted; granted and missing are absent where no token tells.
+---@return { asked: string[], granted?: string[], missing?: string[] }? scopes
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:scopes() end
+
+---Removes the account's tokens from the store and from memory: of all kinds, or of one.
+---@param options? { auth?: "user"|"partner"|"business" }
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:logout(options) end
+
+---Calls a path of the service, also one that has no row.
+---@param method "GET"|"POST"|"DELETE"
+---@param path string below the base address, with its query
+---@param body? table|string
+---@param options? fleet.call_options
+---@return any value
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:request(method, path, body, options) end
 
 ---@param options? { domain?: string, vin?: string }
 ---@return string url
@@ -1690,7 +1756,8 @@ function vehicle:settle(err) end
 ---@return fleet.kind? kind
 function vehicle:signed_data(sections) end
 
----Waits until the vehicle has taken its telemetry configuration over.
+---Waits until the vehicle has taken its telemetry configuration over: 1800 seconds, some 35 priced reads. Ends at once with
+---"refused" or "limit_exceeded" where the vehicle holds no configuration of this application, or can hold none.
 ---@param options? { timeout?: number }
 ---@return table? config
 ---@return fleet.err? err
@@ -1713,9 +1780,9 @@ function vehicle:navigate(address, options) end
 ---@return any, fleet.Err?, string?
 function vehicle:wait_until(options) end
 
----Names the task in reports, or tells its name.
+---Names the task in reports and returns it; without an argument, returns its name.
 ---@param name? string
----@return fleet.task
+---@return fleet.task|string?
 function task:name(name) end
 
 ---pcall for functions that wait, inside of tasks, on Lua 5.1, where nothing yields across pcall; elsewhere pcall itself.
