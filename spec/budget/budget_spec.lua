@@ -202,6 +202,23 @@ describe("budgets", function()
     assert(car:honk_horn { force = true })
   end)
 
+  it("send nothing where a store counts what is no number", function()
+    for _, total in ipairs { 0 / 0, 1 / 0, "3" } do
+      local own = support.own(fleet.store.memory())
+      function own.add(_, _, amounts)
+        local totals = {}
+        for name in pairs(amounts) do totals[name] = total end
+        return totals
+      end
+      local car, requests = seam.car({ seam.done }, { store = own, budgets = { per_day = { command = 3 } } })
+      assert.equal("store", select(3, car:honk_horn()))
+      assert.equal(0, #requests)
+    end
+    local limits = require "fleet.budget.limits"
+    local read = limits.read { per_day = { command = 3 } }
+    assert.equal("per_day.command", limits.judge(read.account, { ["command/1"] = 0 / 0 }, "/1", { command = 1 }, "command").name)
+  end)
+
   it("outlast the client, and are read by the next", function()
     local path = support.directory()
     local function car_of()

@@ -4,7 +4,7 @@ local gate, bucket = "lua/fleet/budget/gate.lua", "lua/fleet/util/bucket.lua"
 local budget, pacing = "spec/budget/budget_spec.lua", "spec/budget/pacing_spec.lua"
 
 return {
-  { limits, "if counts and spent > limit.most + enough then", "if counts and spent >= limit.most then", { budget } },
+  { limits, "spent > limit.most + enough", "spent >= limit.most", { budget } },
   { limits, "local of = limit.period == \"day\" and suffix or \"\"", "local of = \"\"", { budget } },
   { limits, "and spent - step < edge then", "then", { budget } },
   { count, "if not same and is_unended(one, mono) then", "if false then", { budget } },

@@ -43,12 +43,9 @@ return {
   { "lua/fleet/util/ages.lua", "return read(self) + self.offsets[1]", "return read(self) + self.offsets[#self.offsets]", { ages } },
   -- locks that go with their records, and a lock that another process keeps
   { "src/store/sweep.c", "&& wall - r->ends < long_ago", "", { locked } },
-  { "src/store/sweep.c", "r->ends <= wall", "true", { locked } },
-  { "src/store/lease.c", "if (stands(s) || !lock_is_ours(l)", "if (!lock_is_ours(l)", { locked } },
   { "src/store/lease.c", "if (!stands(s) && store_passed_locked(s, fence, &ignored))", "if (!stands(s))", { locked } },
   { "src/store/lease.c", "if (!store_number_locked(s, fence, e) ||", "*fence = 0;\n  if (", { locked } },
   { "src/store/put.c", "if (result == STORE_DONE) store_forget_lock_of(s);", "", { locked } },
-  { "src/bind/store/leases.c", "|| held_find(L, &h)", "", { locked, file } },
   { "src/store/store.c", "if (facts.mode & 02)", "if (facts.mode & 0200000)", { file } },
   { "lua/fleet/store/file.lua", "  async.sleep(task_pause)", "  core.pause(task_pause)", { locked } },
   { "lua/fleet/store/file.lua", "and math.min(deadline, task.call_deadline) or deadline", "and deadline or deadline", { locked } },

@@ -85,6 +85,13 @@ describe("a caller's own store", function()
     { "get", function() return 5, 1 end, "'get' returned a number: a string or nil expected" },
     { "get", function() return "v" end, "a generation %(number%) after the value" },
     { "put", function() return true end, "'put' returned a boolean: a generation" },
+    { "put", function() return 0 / 0 end, "a generation %(number%) expected" },
+    { "put", function() return require("fleet").null end, "'put' returned a userdata: a generation" },
+    { "put", function() return "OK" end, "'put' returned a string: a generation" },
+    { "put", function() return {} end, "'put' returned a table: a generation" },
+    { "get", function() return "v", 1 / 0 end, "a generation %(number%) after the value" },
+    { "lease", function() return { renew = print, release = print, fence = 0 / 0 } end, "a lease with the number 'fence'" },
+    { "add", function() return { n = 0 / 0 } end, "the total of 'n'" },
     { "reserve", function() return {} end, "a ticket with the function 'close'" },
     { "reserve", function() return 5 end, "a ticket expected" },
     { "reserve", function() return require("fleet").null end, "'reserve' returned a userdata: a ticket expected" },
@@ -97,7 +104,8 @@ describe("a caller's own store", function()
     { "get", function() error("it broke") end, "'get' raised an error: .*it broke" },
     { "lease", function() error({}) end, "'lease' raised an error" },
   }
-  local arguments = { get = { "k" }, put = { "k", "v" }, delete = { "k" }, reserve = { "k", 1 }, lease = { "k", 1 } }
+  local arguments = { get = { "k" }, put = { "k", "v" }, delete = { "k" }, reserve = { "k", 1 }, lease = { "k", 1 },
+    add = { "k", { n = 1 } } }
   for i, case in ipairs(answers) do
     it(("makes a failure of the store of odd answer %d of %s"):format(i, case[1]), function()
       local store = with(case[1], case[2])

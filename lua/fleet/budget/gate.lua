@@ -11,7 +11,7 @@ local M = {}
 
 local function usd_text(facts)
   if string.find(facts.limit, "^usd_") then return string.format("%s of %s", prices.text(facts.spent), prices.text(facts.most)) end
-  return string.format("%.0f of %.0f calls", facts.spent, facts.most)
+  return string.format(facts.most % 1 == 0 and "%.0f of %.0f calls" or "%.0f of %g calls", facts.spent, facts.most)
 end
 
 local function warn(call, facts)

@@ -72,7 +72,8 @@ function M.judge(limits, totals, suffix, price_list, class)
     local counts = not limit.class or limit.class == class
     local spent = M.spent(limit, totals, suffix, price_list)
     local step = limit.class and 1 or price_list[class]
-    if counts and spent > limit.most + enough then return limit, warned end
+    local is_number = spent == spent -- a store of the caller's may count anything
+    if counts and (not is_number or spent > limit.most + enough) then return limit, warned end
     local edge = limit.most * warned_at - enough
     if counts and spent >= edge and spent - step < edge then warned[#warned + 1] = limit end
   end

@@ -3,6 +3,7 @@
  */
 #include "bind/lua/bind.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -78,6 +79,10 @@ static int wrong(lua_State *L, int index, const char *format, ...) {
 
 /* ---- what it may say ---- */
 
+static bool is_finite(lua_State *L, int index) {
+  return lua_type(L, index) == LUA_TNUMBER && isfinite(lua_tonumber(L, index));
+}
+
 static int answer_get(lua_State *L) {
   bool no_number = lua_isnil(L, MORE) || (lua_type(L, MORE) == LUA_TNUMBER && lua_tonumber(L, MORE) == 0);
   if (lua_isnil(L, VALUE) && no_number) {
@@ -87,13 +92,13 @@ static int answer_get(lua_State *L) {
   }
   if (lua_isnil(L, VALUE)) return refused(L);
   if (lua_type(L, VALUE) != LUA_TSTRING) return wrong(L, VALUE, "a string or nil");
-  if (lua_type(L, MORE) != LUA_TNUMBER) return wrong(L, MORE, "a generation (number) after the value");
+  if (!is_finite(L, MORE)) return wrong(L, MORE, "a generation (number) after the value");
   return lua_settop(L, MORE), 2;
 }
 
 static int answer_put(lua_State *L) {
   if (lua_isnil(L, VALUE)) return refused(L);
-  if (lua_type(L, VALUE) != LUA_TNUMBER) return wrong(L, VALUE, "a generation (number)");
+  if (!is_finite(L, VALUE)) return wrong(L, VALUE, "a generation (number)");
   return lua_settop(L, VALUE), 1;
 }
 
@@ -104,8 +109,7 @@ static int answer_add(lua_State *L) {
   for (lua_pushnil(L); lua_next(L, GIVEN); lua_settop(L, PLACES + 1)) {
     lua_pushvalue(L, PLACES + 1);
     lua_gettable(L, VALUE);
-    if (lua_type(L, -1) != LUA_TNUMBER)
-      return wrong(L, VALUE, "the total of '%s'", lua_tostring(L, PLACES + 1));
+    if (!is_finite(L, -1)) return wrong(L, VALUE, "the total of '%s'", lua_tostring(L, PLACES + 1));
   }
   return lua_settop(L, VALUE), 1;
 }
@@ -153,7 +157,7 @@ static int answer_object(lua_State *L, const char *what, const char *const *name
   for (; *names; names++)
     if (member_type(L, VALUE, *names) != LUA_TFUNCTION)
       return wrong(L, VALUE, "%s with the function '%s'", what, *names);
-  if (fence && member_type(L, VALUE, "fence") != LUA_TNUMBER)
+  if (fence && !(lua_getfield(L, VALUE, "fence") == LUA_TNUMBER && is_finite(L, -1)))
     return wrong(L, VALUE, "a lease with the number 'fence'");
   return lua_settop(L, VALUE), 1;
 }

@@ -55,17 +55,12 @@ const struct box_type lease_type = {"fleet.lease", release_lease, lease_methods,
 
 /* records:release(key, lease): of a lease that the caller forgets. Closed records take part, too. */
 int records_l_release(lua_State *L) {
-  struct held h;
   struct records *r = box_any(L, RECORDS, &records_type);
   struct lease *lease = box_check(L, 3, &lease_type);
-  struct bytes key = check_bytes(L, KEY);
-  lua_settop(L, 3);
-  bool awaits_record = !box_is_open(L, RECORDS) || held_find(L, &h);
-  lua_settop(L, 3);
-  if (awaits_record)
-    lease_close(lease);
+  if (box_is_open(L, RECORDS))
+    store_release(&r->store, check_bytes(L, KEY), lease);
   else
-    store_release(&r->store, key, lease);
+    lease_close(lease);
   box_spare(L, 3);
   return 0;
 }
