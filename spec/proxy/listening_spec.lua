@@ -179,11 +179,11 @@ describe("fleet.proxy", function()
       assert.matches("0.0.0.0:0", message, 1, true)
     end
 
-    it("is refused without TLS, and without anybody's proof of who he is", function()
+    it("is refused without TLS, and without anybody's proof of callers would not be authenticated", function()
       refused({ secret_file = directory .. "/secret" }, "certificate")
       refused({ secret = ("s"):rep(32) }, "certificate")
       refused({ certificate = certificates .. "/server.pem", certificate_key = certificates .. "/server.key",
-        secret_file = directory .. "/secret" }, "who he is")
+        secret_file = directory .. "/secret" }, "callers would not be authenticated")
     end)
 
     it("serves with both", function()

@@ -244,7 +244,7 @@ describe("an Idempotency-Key", function()
     world.before = nil
     local reply = honk(second, "k1")
     assert.same({ "unknown", 502 }, { reply.outcome, reply.status })
-    assert.matches("ended before it said", reply.body)
+    assert.matches("ended before it stored the result", reply.body)
     assert.same(reply, honk(second, "k1"))
     assert.equal(0, #world.ran)
   end)

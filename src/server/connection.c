@@ -28,7 +28,7 @@ void connection_turn_away(struct visitor *v) {
 
 static const double PATIENCE = 1; /* seconds, see connection_due */
 
-/* When all places are taken, whoever asks for nothing makes room after a second: idle connections, and those
+/* When all places are taken, silent connections are closed after a second: idle ones, and those
  * that never send a request, do not keep others out. */
 double connection_due(const struct daemon *d, const struct visitor *v) {
   if (v->due <= 0 || d->count < d->limits.max_connections || d->limits.arrival <= PATIENCE) return v->due;

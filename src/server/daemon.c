@@ -44,7 +44,7 @@ static unsigned long long announced(const struct exchange *x) {
 static int framings(const struct exchange *x) {
   const char *at = (const char *)x->headers.data, *end = at + x->headers.size;
   int count = 0;
-  for (; at < end; at += strlen(at) + 1) { /* names and values in turn */
+  for (; at < end; at += strlen(at) + 1) { /* a name, then its value */
     count += strcmp(at, "content-length") == 0 || strcmp(at, "transfer-encoding") == 0;
     at += strlen(at) + 1;
   }
@@ -116,8 +116,8 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
   return expect_body(x, announced(x));
 }
 
-/* Between two pieces of a chunked body that lie in one buffer stand only the lines of the framing. Whatever
- * comes first in a buffer is such a line, or a piece. */
+/* Between two pieces of a chunked body in one buffer are only lines of the framing; a buffer begins with such
+ * a line or with a piece. */
 static bool has_bare_line_feed(struct exchange *x, const char *data, size_t size) {
   if (!x->body_from) return false;
   const char *at = x->body_end && data > x->body_end ? x->body_end : x->body_from;
@@ -279,7 +279,7 @@ void daemon_run(struct daemon *d) {
   if (waits && !due) timer_arm(d, timer_now() + (double)milliseconds / 1e3);
 }
 
-/* Once for all answers that are given before the loop's next turn. */
+/* Once for all answers that are given before the loop's next step. */
 void daemon_wake(struct daemon *d) {
   uint64_t one = 1;
   if (!d->woken) d->woken = write(d->wake_fd, &one, sizeof one) == sizeof one;

@@ -37,7 +37,7 @@ static void unlink_exchange(struct exchange *x) {
   x->daemon = NULL;
 }
 
-/* ---- the queue of those that nobody has taken yet ---- */
+/* ---- the queue of those that have not been taken yet ---- */
 
 void exchange_enqueue(struct daemon *d, struct exchange *x) {
   x->next = NULL;

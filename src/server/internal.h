@@ -2,7 +2,7 @@
  *
  * timer.c wakes the loop, connection.c knows how long a client may take, exchange.c what a request says and
  * how it is answered, deadline.c ends what took too long, daemon.c has the library's callbacks. All of it
- * runs inside daemon_run or is called by whoever answers; nothing here waits.
+ * runs inside daemon_run or is called to answer; nothing here waits.
  */
 #ifndef FLEET_SERVER_INTERNAL_H
 #define FLEET_SERVER_INTERNAL_H

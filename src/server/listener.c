@@ -75,7 +75,8 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
 
 /* ---- Unix sockets ---- */
 
-/* A socket that nobody answers on was left by a process that is gone. Anything else at the path is not ours.
+/* A socket that refuses connections was left by a process that is gone. Anything else at the path is not
+ * ours.
  */
 static bool remove_stale(const union address *a) {
   struct stat st;
@@ -101,7 +102,7 @@ static bool remember(struct listener *l) {
   return true;
 }
 
-/* The mode is set on the descriptor before bind: Linux makes the file with it, so that nobody else can
+/* The mode is set on the descriptor before bind: Linux makes the file with it, so that no other user can
  * connect even for a moment. The umask, which would do the same, belongs to the whole process and its other
  * threads. */
 bool listener_unix(struct listener *l, const char *path, struct err *e) {
@@ -129,7 +130,7 @@ static bool listens(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) == 0 && on;
 }
 
-/* It stays where it is when we end: whoever opened it removes it. */
+/* It stays where it is when we end: the program that opened it removes it. */
 bool listener_adopt(struct listener *l, int fd, struct err *e) {
   l->path[0] = '\0';
   l->port = 0;

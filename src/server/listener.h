@@ -24,7 +24,7 @@ struct listener {
 bool listener_tcp(struct listener *l, const char *host, int port,
                   struct err *e); /* host: numeric IPv4 or IPv6 */
 bool listener_unix(struct listener *l, const char *path, struct err *e);
-bool listener_adopt(struct listener *l, int fd, struct err *e); /* one that somebody else opened: systemd */
+bool listener_adopt(struct listener *l, int fd, struct err *e); /* one that another program opened: systemd */
 int listener_duplicate(const struct listener *l); /* a descriptor of the same socket, -1: none */
 void listener_unlink(const struct listener *l);   /* removes the path if it is still ours */
 

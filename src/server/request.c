@@ -75,7 +75,7 @@ void request_push_fields(lua_State *L, int index) {
 }
 
 /* request:peer() -> address or nil, user id or nil, name of a verified client certificate or nil; nothing
- * when the connection has gone. The user id is that of whoever opened a Unix socket. */
+ * when the connection has gone. The user id is that of the process that opened a Unix socket. */
 static int l_peer(lua_State *L) {
   const struct request *r = box_check(L, 1, &server_request_type);
   struct peer p;
@@ -130,7 +130,7 @@ static int finish(lua_State *L, struct request *r, bool done) {
     return 1;
   }
   err_set(&e, KIND_closed,
-          "nobody waits for this answer: the client or the server has gone, or the time limit passed");
+          "this answer cannot be sent: the client or the server has gone, or the time limit has passed");
   return push_failure(L, &e);
 }
 

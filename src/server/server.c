@@ -194,7 +194,7 @@ static void watch(lua_State *L, int server) {
 
 struct location {
   const char *host, *path;
-  int port, fd; /* fd: a socket that somebody else opened, 0: none */
+  int port, fd; /* fd: a socket that another program opened, 0: none */
   int shared;   /* where on the stack a server is whose place it takes over, or 0 */
 };
 
@@ -232,7 +232,7 @@ static struct tls read_tls(lua_State *L) { /* its texts stay on the stack */
 
 static bool open_daemon(lua_State *L, struct daemon *d, const struct location *p, const struct tls *t,
                         struct err *e) {
-  d->listener.backlog = 4096; /* who waits behind a silent crowd keeps his turn; the system bounds it */
+  d->listener.backlog = 4096; /* clients behind a silent crowd keep their places; the system bounds it */
   d->asks_certificates = t->trust != NULL;
   return listen_on(L, &d->listener, p, e) && daemon_open(d, t, e);
 }

@@ -1,6 +1,6 @@
 /* The two boxes of fleet.server as its files see them: the server, and a request that waits for its answer.
  *
- * A request outlives the server's step() that handed it out: whoever answers later must make the library run
+ * A request outlives the server's step() that handed it out: a later answer must make the library run
  * once, which is why a request holds its server.
  */
 #ifndef FLEET_SERVER_SERVER_H

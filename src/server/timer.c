@@ -28,7 +28,8 @@ void timer_arm_now(struct daemon *d) {
   timer_arm(d, AT_ONCE);
 }
 
-/* Whether a moment has come that was asked for; then it is, and whoever looks asks for the next one. */
+/* Whether a moment has come that was asked for; then the timer is disarmed, and the caller arms it for the
+ * next one. */
 bool timer_fired(struct daemon *d, double at) {
   uint64_t fired;
   if (at < d->armed || read(d->timer_fd, &fired, sizeof fired) != sizeof fired) return false;

@@ -1,4 +1,4 @@
--- What the verb `proxy` needs beyond the command line's usual: the options of fleet.proxy from words and files, the audit's file,
+-- What the verb `proxy` needs beyond the common options: the options of fleet.proxy from words and files, the audit's file,
 -- and clients that are made anew at each hang-up.
 
 local core = require "fleet.core"
@@ -53,7 +53,7 @@ local function read_callers(path)
   return callers
 end
 
--- Bytes of a line that goes to the file in one write, whoever else writes there.
+-- Bytes of a line that goes to the file in one write, so that several processes may write there.
 local longest_line = 8192
 
 --- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen().

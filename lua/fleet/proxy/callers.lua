@@ -15,7 +15,7 @@ M.__index = M
 
 local shortest_secret = 16 -- bytes
 local most_per_minute = 1e6
-local own_secret = "secret" -- the name of whoever says the proxy's own secret
+local own_secret = "secret" -- the name of a caller with the proxy's own secret
 local where = "fleet.proxy.new"
 
 -- ---- the table of callers ----
@@ -90,7 +90,7 @@ local function add(self, name, given, per_minute)
   self.by_name[name] = caller
 end
 
---- new { callers = { name = … } or nil, secret = one for whoever may do everything, or nil, per_minute = for each, or nil }
+--- new { callers = { name = … } or nil, secret = of a caller who may do everything, or nil, per_minute = for each, or nil }
 function M.new(options)
   check_per_minute("option ", options.per_minute)
   local self = setmetatable({
@@ -165,7 +165,7 @@ function M:on_socket(authorization, uid)
   return caller or self.by_uid[uid] or self.anybody, digest
 end
 
---- Whether what he says is the secret of nobody. Where no secret is listed it says nothing: most clients cannot do without a token.
+--- Whether the caller sends a secret that is not listed. Without listed secrets none is wrong: most clients always send a token.
 function M:is_wrong(authorization)
   return authorization ~= nil and next(self.by_secret) ~= nil and not self:by_bearer(authorization)
 end
@@ -174,7 +174,7 @@ end
 
 local most_tokens, most_networks = 256, 256
 
--- Whoever has one address of IPv6 has the 2^64 of its network.
+-- The owner of one IPv6 address has the 2^64 addresses of its network.
 local function network_of(address)
   local plain = string.match(address, "^::ffff:(%d+%.%d+%.%d+%.%d+)$")
   if plain or not string.find(address, ":", 1, true) then return plain or address end
@@ -189,14 +189,14 @@ end
 
 M.network = network_of
 
--- A minute in which nobody asked is a whole one again.
+-- A network that made no call for a minute has its full number of calls again.
 local function forget_idle(self, now)
   for network, minute in pairs(self.networks) do
     if now - (minute.seen or -math.huge) >= 60 then self.networks[network], self.network_count = nil, self.network_count - 1 end
   end
 end
 
--- Nobody has more calls by making up tokens: those of a network share one minute; beyond so many networks at a time all others do.
+-- Made-up tokens give no further calls: those of a network share one limit; beyond so many networks at a time all others share one.
 local function minute_of(self, address)
   local network = network_of(address)
   local found = self.networks[network]

@@ -99,7 +99,7 @@ function M:leave()
   if self.successor and self.users == 0 then close(self) end
 end
 
---- Others take their place: they are closed as soon as nobody uses them.
+--- Others take their place: they are closed when the last request that uses them has ended.
 function M:retire(successor)
   self.successor = successor
   if self.users == 0 then close(self) end

@@ -1,5 +1,5 @@
 -- fleet.proxy: takes the service's own requests from programs that cannot sign, signs commands and telemetry configurations, and
--- forwards the rest. This file joins the service to its listening socket; what the proxy does stands in service.lua.
+-- forwards the rest. This file joins the service to its listening socket; what the proxy does is in service.lua.
 
 local admission = require "fleet.proxy.admission"
 local callers = require "fleet.proxy.callers"

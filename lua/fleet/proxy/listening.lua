@@ -1,5 +1,5 @@
 -- Where the proxy listens, and what makes that safe: a Unix socket by its mode, loopback by a secret, any other address by TLS
--- and somebody's proof of who he is. What is not safe ends here, before anything listens.
+-- and authentication of callers. Unsafe combinations are rejected here, before anything listens.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -89,7 +89,7 @@ local function check_pairs(place, options)
   if options.certificate and place.socket then errors.usage("%s: a Unix socket needs no certificate", where) end
 end
 
--- A generated secret that nobody has chosen to use is no authentication of the outside world.
+-- A secret file that was not asked for does not count as authentication of other machines.
 local function check_open(place, options)
   if place.socket or place.loopback then return end
   local known = options.secret or options.secret_file_given or options.client_ca or options.callers or options.pass_through
@@ -98,7 +98,7 @@ local function check_open(place, options)
     errors.usage("%s: '%s' is not this machine alone: give 'certificate' and 'certificate_key', or listen on loopback", where, named)
   end
   if not known then
-    errors.usage("%s: '%s' is not this machine alone, and nobody would be asked who he is: give a 'secret_file', 'client_ca' or "
+    errors.usage("%s: '%s' is not this machine alone, and callers would not be authenticated: give a 'secret_file', 'client_ca' or "
       .. "'callers'", where, named)
   end
 end

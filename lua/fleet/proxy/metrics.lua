@@ -1,4 +1,4 @@
--- What the proxy counts, for GET /metrics. Every label is a name of our own, so that nobody outside can make the tables grow.
+-- What the proxy counts, for GET /metrics. Every label is a name of our own, so that callers cannot make the tables grow.
 
 local registry = require "fleet.metrics.registry"
 
@@ -28,7 +28,7 @@ function M.new()
   }, M)
 end
 
--- Counted here, and handed to the registry when somebody asks: a request costs no label.
+-- Counted here, and handed to the registry when /metrics is read: a request costs no label.
 local function count(table_of, key)
   table_of[key] = (table_of[key] or 0) + 1
 end

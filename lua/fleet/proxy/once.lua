@@ -1,7 +1,8 @@
 -- A caller's Idempotency-Key: the first result for ten minutes, whichever proxy of one store is asked.
 --
--- The record is a claim before anything is sent, and becomes the result after it. Who holds its lease is at work; a claim that
--- nobody holds belongs to one who died, and nobody knows what he had sent: that is answered as unknown until the claim has ended.
+-- The record is a claim before anything is sent, and becomes the result after it. The proxy that holds the lease is performing the
+-- request. A claim without a holder belongs to a proxy that died, and what that one had sent is unknown: so is the answer, until
+-- the claim has ended.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -32,14 +33,14 @@ local function not_sent(err)
   return nil, err
 end
 
--- The store does not say what came of the key: whoever was asked with it before may have sent the command.
+-- The store does not say what came of the key: an earlier request with it may have sent the command.
 local function unsaid(err)
   err.outcome = "unknown"
   return nil, err
 end
 
 local function abandoned()
-  return failure("service", "another proxy began this command and ended before it said what came of it", "unknown")
+  return failure("service", "another proxy began this command and ended before it stored the result", "unknown")
 end
 
 local function read(record, digest)
@@ -80,7 +81,7 @@ local function holding(store, name, lease, digest, act)
   return answer, err
 end
 
--- The result of somebody who is at work, or nil.
+-- The result of another proxy that performs it at the moment, or nil.
 local function finished(store, name, digest)
   local record = store:get(name)
   if not record then return nil end

@@ -1,6 +1,6 @@
--- Whose turn it is at a vehicle. One command at a time per VIN. Those who wait are served source by source, and caller by caller
+-- The queue of a vehicle: one command at a time per VIN. Waiting commands are served source by source, and caller by caller
 -- beneath: one who sends a hundred does not keep another waiting, nor does one who invents a name for each of them. All tables are
--- bounded: who finds them full is told at once, unless another source fills them: then it gives up its newest place.
+-- bounded: a command that finds them full is refused at once, unless another source fills them: that one loses its newest place.
 
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -23,7 +23,7 @@ local function new_ring(name)
   return { name = name, count = 0, by_name = {} }
 end
 
--- Members take turns in the order in which they came. Where memory ends in here one stays in which nobody waits.
+-- Members are served in the order in which they came. When memory ends in here, an empty member stays.
 local function member_of(ring, name)
   local member = ring.by_name[name]
   if not member then
@@ -42,7 +42,7 @@ local function forget_empty(ring, at)
   return true
 end
 
--- Whoever had his turn stands at the end.
+-- A member that was served goes to the end.
 local function take_first(ring, depth)
   ring.count = ring.count - 1
   if depth == 0 then return table.remove(ring, 1) end
@@ -110,18 +110,18 @@ local function join(self, vin, source, caller)
   return waiter, place
 end
 
-local function tell(waiter, comes)
+local function wake(waiter, comes)
   if waiter.done then return false end
   tasks.wake(waiter, comes)
   return true
 end
 
--- Who gave up is passed over when his turn comes; until then he counts, so that the tables stay bounded.
+-- A waiter that gave up is skipped when it is first; until then it counts, so that the tables stay bounded.
 local function pass_on(self, vin, place)
   while place.busy < self.per_vin and waiting_at(place) > 0 do
     local waiter = take_first(place.sources, rings)
     self.waiting = self.waiting - 1
-    if tell(waiter, true) then place.busy = place.busy + 1 end
+    if wake(waiter, true) then place.busy = place.busy + 1 end
   end
   if place.busy == 0 and waiting_at(place) == 0 then self.places[vin] = nil end
 end
@@ -148,7 +148,7 @@ local function make_room(self, place)
   if is_free(self, place) then return end
   local waiter = take_newest(place.sources, rings)
   self.waiting = self.waiting - 1
-  tell(waiter, false)
+  wake(waiter, false)
 end
 
 --- Whether a command for this vehicle would have to wait.
@@ -158,7 +158,7 @@ function M:is_busy(vin)
 end
 
 --- Waits for the vehicle, at most so many seconds. source: where the caller is. Returns true; false when there is no room or the
---- time is over. Whoever got true calls leave.
+--- time is over. After true the caller calls leave.
 function M:enter(vin, caller, seconds, source)
   source = source or caller
   if not self:has_room(vin, source) then return false end
@@ -171,11 +171,11 @@ function M:enter(vin, caller, seconds, source)
   local waiter
   waiter, place = join(self, vin, source, caller)
   self.waiting = self.waiting + 1
-  pass_on(self, vin, place) -- to whoever waits, where it was left while this one joined
+  pass_on(self, vin, place) -- the vehicle may have become free while this waiter joined
   local ran, woken = pcall(tasks.await_for, waiter, seconds)
   if ran and woken then return true end
   if waiter.value then self:leave(vin) end -- it came together with the end
-  waiter.done = true -- his turn passes him by
+  waiter.done = true -- it is skipped
   if not ran then error(woken, 0) end -- the task was cancelled
   return false
 end

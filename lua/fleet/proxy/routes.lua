@@ -82,7 +82,7 @@ local function parts_of(path)
   return parts
 end
 
--- Paths that were found, so that the next request for them costs one look-up. Rows that share a path are told apart by the
+-- Paths that were found, so that the next request for them costs one look-up. Rows that share a path are distinguished by the
 -- query, and are not kept. Callers cannot make it grow.
 local most_known = 2048
 local known, known_count = {}, 0

@@ -72,7 +72,7 @@ local function decoded(call)
   return string.find(text, "^%s*{") and core.json_decode(text) or nil
 end
 
--- All vehicles that a request names; nil when it cannot be told. A body that names vehicles is written anew, so that what was
+-- All vehicles that a request names; nil when that is unknown. A body that names vehicles is written anew, so that what was
 -- checked is what is sent.
 local function vins_of(call)
   local row, list = call.row, { call.values.vin }
@@ -335,7 +335,7 @@ local function outcome_of(status, err)
 end
 
 -- As the caller wrote it, where it is none of ours: in plain characters, and not without bounds.
-local function told_account(call)
+local function printable_account(call)
   return (string.gsub(string.sub(call.account, 1, 64), "[^\32-\126]", "?"))
 end
 
@@ -345,13 +345,13 @@ local function entry_of(call, status, outcome, kind, seconds, wall)
     outcome = outcome, status = status, ms = floor(seconds * 1000 + 0.5),
   }
   if kind ~= "" then entry.kind = kind end -- of most there is none: with room for it the table would be twice as large
-  if call.account then entry.account = told_account(call) end
+  if call.account then entry.account = printable_account(call) end
   if call.repeated then entry.repeated = call.repeated end
   return entry
 end
 
 --- Counts and writes down a command that has ended.
-function M:tell(call, status, err, seconds, wall)
+function M:record(call, status, err, seconds, wall)
   local outcome, kind = outcome_of(status, err)
   self.metrics:command(outcome, kind, seconds)
   if not self.audit then return end
@@ -390,7 +390,7 @@ function M:handle(caller, asked, token, digest, from)
   end
   if command then
     local now, wall = tasks.loop.clock()
-    self:tell(call, answer[1], call.err, now - began, wall)
+    self:record(call, answer[1], call.err, now - began, wall)
   end
   return answer[1], answer[2], answer[3]
 end

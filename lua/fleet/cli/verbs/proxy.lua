@@ -29,7 +29,7 @@ local takes = {
   { name = "drain", type = "number", doc = "seconds that commands under way have when it is ended, 60 when left out" },
 }
 
--- A mistake in a file does not end what runs: it is told, and what was read before goes on.
+-- A mistake in a file does not end what runs: it is reported, and the proxy goes on with what was read before.
 local function read_again(context, proxy, given, kept)
   local stderr = context.environment.stderr
   local ok, done, err = pcall(function()
