@@ -68,6 +68,14 @@ describe("a history", function()
     end)
   end
 
+  it("names the ends of its range where another history's names are given", function()
+    assert.error_matches(function() site:energy_history { startTime = "2026-03-28" } end, "here it is 'start_date'")
+    assert.error_matches(function() site:charge_history { date_to = "2026-03-28" } end, "here it is 'end_date'")
+    assert.error_matches(function() client.charging:history { start_date = 0 } end, "here it is 'startTime'")
+    assert.error_matches(function() client.charging:sessions { endTime = 0 } end, "here it is 'date_to'")
+    assert.error_matches(function() site:live_status { startTime = 0 } end, "startTime")
+  end)
+
   it("that the service no longer offers is not supported", function()
     server:script { { status = 410, body = '{"error":"No longer supported: use another address","error_description":""}', times = 0 } }
     local _, err, kind = site:energy_history { day = "2026-03-28", time_zone = berlin }

@@ -149,6 +149,10 @@ describe("what a site tells", function()
       assert.equal(1, #report.problems)
       assert.matches("older tariff_content", tostring(report.problems[1]))
     end
+    local plan = core.tariff(older.tou_settings.tariff_content) -- as the simulator reads what it was sent
+    assert.same({}, plan:weeks "buy")
+    assert.is_nil((plan:price("buy", 1, 1, 0, 0)))
+    plan:close()
     local flat = { energy_charges = { ALL = { ALL = 0.2 } }, seasons = { ALL = { fromMonth = 1, fromDay = 1, toMonth = 12, toDay = 31 } } }
     assert.equal("older_form", tariff.check(flat).problems[1].kind)
   end)

@@ -16,12 +16,30 @@ size_t param_names(const struct plan *p, const char **names) {
   return count;
 }
 
+/* The three histories of the service name the ends of a range in three ways. */
+static const char *const range_names[][3] = {{"start_date", "startTime", "date_from"},
+                                             {"end_date", "endTime", "date_to"}};
+
+/* The name that this row has for the end of a range that is given by another one, or NULL. */
+static const char *range_name(const struct plan *p, const char *given) {
+  const char *own = NULL;
+  for (size_t i = 0; i < sizeof range_names / sizeof *range_names; i++) {
+    bool is_one = false;
+    for (int j = 0; j < 3; j++) is_one |= strcmp(range_names[i][j], given) == 0;
+    for (int j = 0; is_one && j < 3; j++)
+      if (param_named(p->row, range_names[i][j], strlen(range_names[i][j]))) own = range_names[i][j];
+  }
+  return own;
+}
+
 /* An option among the parameters is told where it belongs. */
 static void unknown_parameter(const struct plan *p, const char *given, const char *const *names,
                               size_t count) {
   for (const struct option *o = call_option_rows; o->name; o++)
     if (strcmp(o->name, given) == 0)
       mistake(p, "'%s' is an option of the call: it stands in the table after the parameters", given);
+  const char *own = range_name(p, given);
+  if (own) mistake(p, "unknown parameter '%s': here it is '%s'", given, own);
   unknown_name(p, "parameter", given, names, count);
 }
 

@@ -158,6 +158,8 @@ static int l_tariff(lua_State *L) {
     lua_createtable(L, 0, 2);
     set_text(L, "kind", "older_form");
     lua_rawseti(L, 2, 1);
+    if (!tariff_check(plan->tariff, &plan->report, NULL)) return luaL_error(L, "out of memory");
+    tariff_report_free(&plan->report); /* of a tariff without anything */
     push_tariff_report(L, &plan->report, 2, 1, allowed);
     return 2;
   }
