@@ -65,6 +65,20 @@ describe("a read that is passed on", function()
     end
   end)
 
+  it("has it neither in the answer to a command, where the service adds it", function()
+    opened = clients.new(fleet.new { base_url = "https://base", token = "the-owners-token", key = core.key.generate(), commands = "plain",
+      http = function()
+        return { status = 200, headers = {}, body = '{"response":{"result":true,"reason":"","echo":"the-owners-token","id":7}}' }
+      end })
+    local body = fleet.run(function()
+      return (select(3, services.new({ clients = opened, timeout = 30 }):handle(callers.new({}).anybody, {
+        method = "POST", path = "/api/1/vehicles/5YJ3E1EA7KF000001/command/honk_horn", query = "", headers = {}, body = "",
+      })))
+    end)
+    assert.not_matches("the-owners-token", body, 1, true)
+    assert.equal(7, core.json_decode(body).response.id)
+  end)
+
   it("has neither of two tokens, where the first one was refused", function()
     local again = { status = 401, headers = { ["x-txid"] = "second" }, body = '{"error":"neither first nor second"}' }
     local reply = ask({ expired, again }, { { status = 200, headers = {}, body = pair } })

@@ -7,6 +7,7 @@ local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
+local tokens = require "fleet.oauth.tokens"
 
 local M = {}
 
@@ -37,6 +38,12 @@ local function holds_any(text, secrets)
     if secret ~= "" and string.find(text, secret, 1, true) then return true end
   end
   return false
+end
+
+--- A text of the service for the caller of a client's call with this kind of token: without the token, which is the owner's.
+function M.without_token(client, token_kind, text)
+  local secrets = { tokens.at_hand(core.context(client), token_kind) }
+  return holds_any(text, secrets) and core.redact(text, secrets) or text
 end
 
 -- The service may repeat what it was sent: the token is the owner's, and callers never see it.

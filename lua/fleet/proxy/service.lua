@@ -247,7 +247,9 @@ local function send_command(call)
   end
   call.err = err
   if err then return { replies.failure(err, true) } end
-  return { replies.command(value) }
+  local status, headers, text = replies.command(value)
+  if text ~= replies.done then text = forward.without_token(call.client, row.tokens[1], text) end
+  return { status, headers, text }
 end
 
 -- ---- everything else ----
