@@ -34,7 +34,7 @@ local statuses = {
   { 407, "", "service", "unknown" },
   { 409, "", "service", "unknown" },
   { 409, "asleep", "asleep", "unknown" },
-  { 410, "", "service", "unknown" },
+  { 410, "", "unsupported", "refused" },
   { 412, "Account 1 must be registered in the current region", "unregistered", "refused" },
   { 412, "Root domain example.com must match registered allowed origin", "invalid", "refused" },
   { 412, "Refer to https://docs.example.com/fleet-telemetry", "unsupported", "refused" },
@@ -135,7 +135,7 @@ describe("a status", function()
   end)
 
   it("counts as refused only where it is proved", function()
-    local refused = { 400, 401, 402, 403, 404, 405, 406, 412, 418, 421, 422, 423, 424, 429, 451, 501 }
+    local refused = { 400, 401, 402, 403, 404, 405, 406, 410, 412, 418, 421, 422, 423, 424, 429, 451, 501 }
     for _, status in ipairs(refused) do refused[status] = true end
     for status = 300, 599 do
       local verdict = judge { status = status, write = true, sent = true }
@@ -208,7 +208,7 @@ describe("the time to wait", function()
     { "retry-after: soon\n", "Retry in 3 seconds", 3 },
     { "retry-after: -5\n", "", -1 },
     { "retry-after: \n", "", -1 },
-    { "retry-after: 1.5\n", "", -1 },
+    { "retry-after: 1.5\n", "", 2 },
     { "retry-after\n", "", -1 },
     { "retry-after: 7", "", -1 }, -- no whole line
     { "retry-after: 99999999999999999999999999\n", "", 30 * 24 * 3600 },
