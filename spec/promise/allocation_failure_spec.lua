@@ -64,6 +64,17 @@ local work = {
     end
     if not ok then error(failure, 0) end
     assert(slept, "no memory to sleep") ]],
+  ["spot prices, and a week that is read back without its zeros"] = [[
+    local tariff, spot = require "fleet.tariff", {}
+    for i = 1, 36 do spot[i] = { start = 1780264800 + i * 3600, price = i % 3 / 10, sell = 0.01 } end
+    local week = assert(tariff.from_rows { currency = "EUR", name = "x", utility = "y",
+      rows = { { days = "mon", price = 0.1 }, { days = "tue-sun", price = 0.3 } } })
+    local content = require("fleet.core").json_decode((string.gsub(week:encode(), '"[a-zA-Z]+":0,', "")))
+    arm(true)
+    local made, why = tariff.from_rows { currency = "EUR", name = "x", time_zone = "Europe/Berlin", spot = spot, from = spot[5].start }
+    local read, why_not = tariff.new(content, { stored = true })
+    arm(false)
+    assert(made, tostring(why)); assert(read, tostring(why_not)) ]],
   ["explaining and comparing tariffs"] = [[
     local tariff, content = require "fleet.tariff", require("spec.support.fixtures.tariff_samples").two_seasons()
     local other = require("spec.support.fixtures.tariff_samples").two_seasons()
