@@ -70,6 +70,30 @@ describe("fleet.server", function()
       assert.same({ { 5000, 4096 }, { "", "" } }, { requests, heads })
     end)
 
+    it("decides whether a client that waits for it is told to go on", function()
+      local _, where = open {
+        on_request = function(request) request:respond(200, nil, tostring(#request.body)) end,
+        on_head = function(request) if request.path == "/refused" then request:respond(401) end end,
+      }
+      local function ask(path)
+        return loop:run(function()
+          local connection = client.connect(where)
+          connection:write("POST " .. path .. " HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\nExpect: 100-continue\r\n\r\n")
+          connection:flush()
+          local status = (connection:read("*l") or ""):match("^HTTP/1%.1 (%d+)")
+          local reply
+          if status == "100" then
+            connection:read("*l")
+            reply = client.exchange(connection, large)
+          end
+          connection:close()
+          return { status, reply and reply.status, reply and reply.body }
+        end)
+      end
+      assert.same({ "100", 200, "5000" }, ask("/"))
+      assert.same({ "401" }, ask("/refused"))
+    end)
+
     it("comes first for chunks, too, which do not say their size", function()
       local heads = 0
       local _, where = open { on_request = echo, on_head = function() heads = heads + 1 end }
