@@ -100,7 +100,7 @@ enum store_result store_lease(struct store *s, struct bytes key, struct lease *l
   return result;
 }
 
-static bool stands(struct store *s) {
+static bool has_record(struct store *s) {
   struct file_facts facts;
   return file_facts_at(store_path(s, ""), &facts) || errno != ENOENT;
 }
@@ -108,8 +108,8 @@ static bool stands(struct store *s) {
 void store_forget_lock(struct store *s, const struct lock *l, uint64_t fence) {
   struct err ignored;
   err_clear(&ignored);
-  if (stands(s) || !lock_is_ours(l) || store_enter(s, &ignored) != STORE_DONE) return;
-  if (!stands(s) && store_passed_locked(s, fence, &ignored)) unlink(store_path(s, ENDING_LEASE));
+  if (has_record(s) || !lock_is_ours(l) || store_enter(s, &ignored) != STORE_DONE) return;
+  if (!has_record(s) && store_passed_locked(s, fence, &ignored)) unlink(store_path(s, ENDING_LEASE));
   store_leave(s, STORE_DONE);
 }
 

@@ -18,9 +18,9 @@ static bool lost_lease(const struct lease *l, const struct found *before) {
 
 static bool allowed(const struct put *p, const struct found *before, struct err *e) {
   bool alive = before->exists && record_alive(&before->record, p->wall);
-  if (lost_lease(p->lease, before)) return err_set(e, KIND_conflict, "the lease was lost to somebody else");
+  if (lost_lease(p->lease, before)) return err_set(e, KIND_conflict, "another process has the lease now");
   if (p->compares && p->generation != (alive ? before->record.generation : 0))
-    return err_set(e, KIND_conflict, "somebody else wrote the key");
+    return err_set(e, KIND_conflict, "another process wrote the key");
   return true;
 }
 

@@ -1,4 +1,4 @@
-/* What has ended is forgotten, and the lock of a key goes with its record: who uses each key once must not
+/* Removes records that have ended, and locks whose record is gone: a caller that uses each key once must not
  * fill the directory. */
 #include "base/file.h"
 #include "store/internal.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who holds the lease removes its lock at its end. */
+/* Where a process holds the lease, that process removes the lock at its end. */
 void store_forget_lock_of(struct store *s) {
   struct err ignored;
   struct lease l = LEASE_INIT;

@@ -12,7 +12,7 @@ local contract = require "fleet.store"
 local behind = 1 -- seconds between writes that were put off
 local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
 local lock_seconds = 20 -- flash memory that is full of old pages stands still for several
-local lock_pause, quick_tries, task_pause = 0.0005, 10, 0.01 -- seconds; who writes needs microseconds, so that few tries suffice
+local lock_pause, quick_tries, task_pause = 0.0005, 10, 0.01 -- seconds; a write takes microseconds, so that few tries suffice
 local swept_every, swept_again, swept_at_once = 1, 3600, 256 -- seconds, seconds, files
 local largest = 1048576
 
@@ -167,7 +167,7 @@ end
 function File.put(self, key, value, put)
   local lease, ttl = put.lease, put.ttl
   if #value > largest then return failure("store", "the value is too large to be stored") end
-  if lease and lease.released then return failure("conflict", "the lease was lost to somebody else") end
+  if lease and lease.released then return failure("conflict", "another process has the lease now") end
   local now, wall = self.clock()
   local ends, judged_by = ttl and wall + ttl, wall_of(self, key)
   -- A record that other processes compare or lease is written at once, unless the caller says otherwise.

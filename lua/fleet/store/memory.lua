@@ -18,7 +18,7 @@ Lease.__index = Lease
 
 function Lease.renew(lease)
   local leases = lease.store.leases
-  if leases[lease.key] ~= lease then return conflict("the lease was lost to somebody else") end
+  if leases[lease.key] ~= lease then return conflict("another process has the lease now") end
   lease.ends = (lease.store.clock()) + lease.ttl
   return true
 end
@@ -43,10 +43,10 @@ local function current(self, key)
 end
 
 local function refusal(self, key, generation, lease)
-  if lease and self.leases[key] ~= lease then return "the lease was lost to somebody else" end
+  if lease and self.leases[key] ~= lease then return "another process has the lease now" end
   local record = current(self, key)
   local found = record and record.generation or 0
-  if generation and generation ~= found then return "somebody else wrote the key" end
+  if generation and generation ~= found then return "another process wrote the key" end
 end
 
 function Memory.get(self, key)
@@ -92,7 +92,7 @@ end
 
 function Memory.lease(self, key, ttl)
   local held, now = self.leases[key], self.clock()
-  if held and held.ends > now then return errors.failure("busy", "the lease is held by somebody else") end
+  if held and held.ends > now then return errors.failure("busy", "another process holds the lease") end
   local fence = (self.fences[key] or 0) + 1
   self.fences[key] = fence
   local lease = setmetatable({ key = key, fence = fence, ttl = ttl, ends = now + ttl, store = self }, Lease)

@@ -24,10 +24,10 @@ local defaults = {
 local snapshot_seconds = 1 -- for which what a lease brought with it is taken for what is stored
 
 local refusals = {
-  lease = { "conflict", "the lease was lost to somebody else" },
-  generation = { "conflict", "somebody else wrote the key" },
+  lease = { "conflict", "another process has the lease now" },
+  generation = { "conflict", "another process wrote the key" },
   counters = { "store", "what stands under the key is no set of counters" },
-  busy = { "busy", "the lease is held by somebody else" },
+  busy = { "busy", "another process holds the lease" },
 }
 
 -- An answer of a script: what it gave, or nil, err, kind for a word that says no.
@@ -174,8 +174,8 @@ local function seen(self, key, value, generation)
   end
 end
 
--- What a server does not have and nobody deleted was thrown away, or ended by a clock that was set: who knows it gives it back. record:
--- deleted, value, generation, as the server has it. Returns value or false, and generation; or nil, err, kind.
+-- A record that is absent and was not deleted was evicted, or a clock that was set has ended it: this store puts it back where it
+-- remembers it. deleted, value, generation: as the server has them. Returns value or false, and generation; or nil, err, kind.
 local function given_back(self, key, deleted, value, generation)
   local kept = self.kept[key]
   local left = kept and kept.ends and kept.ends - async.real()
@@ -194,7 +194,7 @@ local function is_quiet(self)
   local ready, err, kind = self.link:ready()
   if not ready then return nil, err, kind end
   if async.real() >= self.link.quiet_until then return true end
-  return failure("busy", "Redis has just begun without data: those who held leases have their turn first")
+  return failure("busy", "Redis has just begun without data: processes that held leases take them again first")
 end
 
 function Redis.lease(self, key, ttl)

@@ -2,7 +2,7 @@
 -- it is and sealed at its next write; one that the key does not open is never written over.
 --
 -- As soon as one token of an account is sealed all of them are, and the record sealed/<account> says so: a plain token that is found
--- afterwards was put there by somebody else, and is refused.
+-- afterwards was put there by another program, and is refused.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -29,7 +29,7 @@ local function is_sealed_account(self, account)
   return self.accounts[account] or false
 end
 
--- Seals a plain record in its place. Returns whether what stands there now is sealed, or nothing does.
+-- Seals a plain record in its place. Returns whether the record is sealed now, or absent.
 local function seal_in_place(self, key)
   local value, generation, kind = self.inner:get(key)
   if value == nil then return kind == nil end

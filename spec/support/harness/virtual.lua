@@ -20,7 +20,7 @@ function M.install(wall)
   local time = {}
   function time.now() return now end
   function time.advance(seconds) now = now + seconds end
-  function time.jump(seconds) base = base + seconds end -- somebody sets the wall clock
+  function time.jump(seconds) base = base + seconds end -- the wall clock is set
   function time.restore() loop.clock, loop.wait = clock, wait end
   return time
 end

@@ -6,7 +6,7 @@
 --   w         which write was the last: one whose answer was lost is not done twice
 --   c:<name>  a counter
 --   x, z      it was deleted: beyond which generation, and until when that is remembered. A record that is absent without such a
---             mark was thrown away by the server, and who knows it gives it back
+--             mark was evicted, and a process that remembers it puts it back
 --
 -- Beside the records, client/<client> has the number of that client's last addition, for an hour: an addition whose answer was
 -- lost is sent again, and counts once.
