@@ -86,11 +86,10 @@ static void rename_member(lua_State *L, int table, const char *name, const char 
 
 /* The member `code` as a number, also where it is text; 0: there is none. */
 static int code_of(lua_State *L, int table) {
-  int is_number;
   lua_getfield(L, table, "code");
-  lua_Number code = lua_tonumberx(L, -1, &is_number);
+  lua_Number code = lua_tonumber(L, -1); /* 0: it is none */
   lua_settop(L, table);
-  return is_number && code >= 100 && code <= 999 ? (int)code : 0;
+  return code >= 100 && code <= 999 ? (int)code : 0;
 }
 
 /* A code that says no means what the status of that number means, unless the text beside it is known. */
