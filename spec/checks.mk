@@ -264,6 +264,11 @@ mutants:
 mqtt-day: build
 	$(ENV) $(LUA) -e 'require("spec.support.fixtures.mqtt_day").write "spec/mqtt/day.tsv"'
 
+# What a real Home Assistant shows of the bridge and commands through it; skipped with a sentence where its Python is not.
+.PHONY: home-assistant
+home-assistant: build
+	@eval "$$($(MAKE) -s env)" && FLEET_ROOT="$(CURDIR)" sh spec/home_assistant/run.sh build/home-assistant
+
 # A yardstick in C beside the Lua that compares with it.
 $(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
 	@mkdir -p $(@D)

@@ -173,6 +173,17 @@ describe("a vehicle", function()
     assert.equal("vehicles/" .. blue .. "/command/honk_horn", paths[2])
   end)
 
+  it("is found beside one whose record has odd values", function()
+    for _, odd in ipairs { {}, true, 7 } do
+      for _, record in ipairs { { vin = red, display_name = odd }, { vin = odd, id_s = "9", display_name = "Red" } } do
+        local result, paths = run("honk_horn blue", { record, both[1] })
+        assert.equal(0, result.status, result.err)
+        assert.equal("vehicles/" .. blue .. "/command/honk_horn", paths[2])
+        assert.not_matches("attempt to", run("honk_horn green", { record, both[1] }).err)
+      end
+    end
+  end)
+
   it("is the only one when none is named", function()
     local result, paths = run("set_charge_limit percent=80", { both[1] })
     assert.equal(0, result.status, result.err)

@@ -287,13 +287,20 @@ describe("a cover", function()
       assert.equal("not_known", house:ask(vin .. "/trunk/set", "CLOSE").reason)
       assert.equal("done", house:ask(vin .. "/trunk/set", "OPEN").outcome)
       assert.equal("open", house:says "trunk")
+      assert.equal("done", house:ask(vin .. "/trunk/set", { value = "CLOSE", id = "at once" }).outcome)
+      for _, id in ipairs { "one", "two" } do
+        house.broker.publish("fleet/" .. vin .. "/trunk/set", '{"value":"OPEN","id":"' .. id .. '"}', false)
+      end
+      fleet.sleep(5)
+      assert.equal("open", house:says "trunk") -- the second would have closed it
+      assert.equal(3, house:sent "actuate_trunk")
       assert.equal("done", house:ask(vin .. "/windows/set", "OPEN").outcome)
       assert.equal("open", house:says "windows")
       fleet.sleep(60)
       assert.equal("not_known", house:ask(vin .. "/trunk/set", "OPEN").reason)
       assert.equal("done", house:ask(vin .. "/trunk/set", { value = "CLOSE", id = "c" }).outcome)
       assert.equal("done", house:ask(vin .. "/charge_port/set", "OPEN").outcome)
-      assert.equal(2, house:sent "actuate_trunk")
+      assert.equal(4, house:sent "actuate_trunk")
       local row = {}
       for _, one in ipairs(require("fleet.mqtt.entities").car) do row[one.name] = one end
       local values = require "fleet.mqtt.values"

@@ -36,7 +36,7 @@ return {
   { "lua/fleet/mqtt/memory.lua", "if not bridge.config.location then thing.data.location = nil end", "", { bridge } },
   { "lua/fleet/mqtt/values.lua", "value < before and value >= before * 0.9", "false", { bridge } },
   { "lua/fleet/mqtt/looks.lua", "if data[name] and data[name] < value then", "if false then", { bridge } },
-  { "lua/fleet/mqtt/commands.lua", "if needed and values.text(row, thing.data) ~= needed then", "if false then", { commands } },
+  { "lua/fleet/mqtt/commands.lua", "if shown ~= call.needed then", "if false then", { commands } },
   { "lua/fleet/mqtt/commands.lua", "if request.thing.kind ~= \"car\" then return false end", "", { commands } },
   { "lua/fleet/mqtt/init.lua", "session.now = tasks.steady",
     "function session.now() return (select(2, tasks.loop.clock())) end", { bridge, commands } },

@@ -23,6 +23,10 @@ end
 function M.records(context, options)
   if context.vehicles then return context.vehicles end
   local records, err, kind = context:client():vehicles({}, { auth = options and options.auth }):collect()
+  for _, record in ipairs(records or {}) do -- what the service says may be of any type
+    if type(record.display_name) ~= "string" then record.display_name = nil end
+    if not core.is_vin(record.vin) then record.vin = nil end
+  end
   context.vehicles = records
   return records, err, kind
 end

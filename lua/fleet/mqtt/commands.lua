@@ -133,10 +133,7 @@ local function of_entity(bridge, thing, suffix, request)
   if row.act then return { name = row.name, act = row.act, row = row, value = request.value } end
   local call, why = values.call(row, request.value or "")
   if not call then return nil, why end
-  local needed = row.when and row.when[request.value]
-  if needed and values.text(row, thing.data) ~= needed then
-    return nil, string.format("'%s' is not known to be %s", row.label, needed), "not_known"
-  end
+  call.needed = row.when and row.when[request.value]
   if not bridge.config.allowed(call.name) then
     return nil, "'" .. call.name .. "' is not among the bridge's 'commands'", "not_allowed"
   end
@@ -284,6 +281,10 @@ local function carry_out(bridge, thing, call, request)
   if bridge.stopped then return refuse_new(bridge, request, "the bridge ends", "closed") end
   local timely, old, reason = check_times(bridge, request) -- it may have waited for those before it
   if not timely then return refuse_new(bridge, request, old, reason) end
+  local shown = call.needed and bridge.link.wanted[discovery.state_topic(bridge.config, thing, call.row)]
+  if shown ~= call.needed then
+    return refuse_new(bridge, request, string.format("'%s' is not known to be %s", call.row.label, call.needed), "not_known")
+  end
   local claimed, err, kind = requests.claim(bridge.context, thing.id, request, bridge.config.max_age)
   if kind == "busy" then return refuse(bridge, request, err.message, kind) end
   if not claimed then return refuse(bridge, request, "it could not be noted in the store: " .. err.message, "store") end

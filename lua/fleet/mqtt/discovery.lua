@@ -181,6 +181,7 @@ local function read_only(row, component)
   component.command_topic, component.command_template, component.payload_install = nil, nil, nil
   local shown = { number = "sensor", select = "sensor", switch = "binary_sensor", lock = "sensor", cover = "sensor" }
   component.platform = shown[row.component] or row.component
+  if component.entity_category == "config" then component.entity_category = "diagnostic" end -- what is shown configures nothing
   component.payload_open, component.payload_close, component.payload_stop = nil, nil, nil
   if row.component == "cover" then component.device_class, component.state_open, component.state_closed = nil, nil, nil end
   if row.component == "switch" then component.device_class = nil end

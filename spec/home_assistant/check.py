@@ -1,0 +1,438 @@
+"""A real Home Assistant core with its MQTT integration, a Mosquitto, `fleet mqtt` and `fleet sim`: what the host shows and does.
+
+check.py FOLDER [TABLE]: a folder for the run; TABLE: where the table of entities is written. The last line is "N passed, N failed".
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from homeassistant import config_entries, core, loader
+from homeassistant.auth import auth_manager_from_config
+from homeassistant.const import EVENT_STATE_CHANGED, __version__
+from homeassistant.helpers import area_registry, category_registry, device_registry, entity, entity_registry, floor_registry, frame
+from homeassistant.helpers import issue_registry, label_registry, restore_state, translation
+from homeassistant.setup import async_setup_component
+
+FOLDER = pathlib.Path(sys.argv[1]).absolute()
+CAR, SITE = "5YJSFLEE9KF000012", "2252147638651584"
+RESULTS = []
+GONE = ("unavailable", "unknown")
+
+
+def note(text, good, more=""):
+    RESULTS.append(good)
+    print(("ok    " if good else "FAIL  ") + text + (f": {more}" if more and not good else ""), flush=True)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+# ---- the programs around it ----
+
+
+class Broker:
+    def __init__(self):
+        self.port, self.process = free_port(), None
+        self.start()
+
+    def start(self):
+        path = FOLDER / "mosquitto.conf"
+        path.write_text(f"user root\npersistence false\nallow_anonymous true\nlistener {self.port} 127.0.0.1\n")
+        self.process = subprocess.Popen(["mosquitto", "-c", str(path)], stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+                return
+            time.sleep(0.05)
+        raise SystemExit("the broker does not start")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+GARAGE = {
+    "vehicles": [
+        {
+            "vin": CAR, "display_name": "Commuter", "vehicle_command_protocol_required": False, "sleep_after": 1000000000,
+            "charge_state": {"battery_level": 61, "charge_limit_soc": 80, "conn_charge_cable": "IEC", "charging_state": "Stopped"},
+            "drive_state": {"latitude": 52.5, "longitude": 13.4},
+        }
+    ],
+    "energy_sites": [
+        {"energy_site_id": int(SITE), "site_name": "Roof", "installation_time_zone": "Europe/Berlin", "battery_count": 1,
+         "components": {"battery": True, "solar": True, "storm_mode_capable": True,
+                        "off_grid_vehicle_charging_reserve_supported": True}}
+    ],
+}
+
+
+class Simulator:
+    def __init__(self):
+        (FOLDER / "garage.json").write_text(json.dumps(GARAGE))
+        self.process = subprocess.Popen(["fleet", "sim", "--port", "0", "--garage", str(FOLDER / "garage.json")],
+                                        stdout=subprocess.PIPE, text=True)
+        self.at = json.loads(self.process.stdout.readline())
+
+    def control(self, command):
+        import urllib.request
+
+        request = urllib.request.Request(self.at["control_url"], json.dumps(command).encode(), {
+            "Authorization": "Bearer " + self.at["control_token"], "Content-Type": "application/json"})
+        return json.load(urllib.request.urlopen(request))
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Bridge:
+    def __init__(self, simulator, broker):
+        self.simulator, self.broker, self.process, self.options = simulator, broker, None, {}
+        at = simulator.at
+        self.environment = dict(
+            os.environ, FLEET_BASE_URL=at["base_url"], FLEET_AUTH_URL=at["auth_url"], FLEET_TOKEN_URL=at["token_url"],
+            FLEET_CLIENT_ID="house", FLEET_CLIENT_SECRET="house-secret", FLEET_REDIRECT_URI="https://house.example.com/callback",
+            FLEET_STORE=str(FOLDER / "store"), HOME=str(FOLDER))
+
+    def sign_in(self):
+        script = """
+          local fleet = require "fleet"
+          local client = assert(fleet.new {
+            base_url = os.getenv "FLEET_BASE_URL", auth_url = os.getenv "FLEET_AUTH_URL", token_url = os.getenv "FLEET_TOKEN_URL",
+            client_id = os.getenv "FLEET_CLIENT_ID", client_secret = os.getenv "FLEET_CLIENT_SECRET",
+            redirect_uri = os.getenv "FLEET_REDIRECT_URI", store = fleet.store.file(os.getenv "FLEET_STORE"),
+          })
+          local scopes = { "openid", "offline_access", "vehicle_device_data", "vehicle_location", "vehicle_cmds",
+            "vehicle_charging_cmds", "energy_device_data", "energy_cmds" }
+          local url, state = client:authorize_url { scopes = scopes }
+          assert(client:authorize(require("fleet.sim.test_browser").consent(url), state))
+        """
+        subprocess.run(["lua5.4", "-e", script], env=self.environment, check=True, cwd=os.environ["FLEET_ROOT"])
+
+    def start(self, **options):
+        self.options = options or self.options
+        path = FOLDER / "options.json"
+        path.write_text(json.dumps({
+            "look_every": 2, "longest_look": 2, "live_every": 3, "idle_every": 3, "longest_idle": 3, "site_every": 3,
+            "site_info_every": 3, "energy_every": 3, **self.options}))
+        log = open(FOLDER / "bridge.log", "a")
+        self.process = subprocess.Popen(
+            ["fleet", "mqtt", "--broker", f"mqtt://localhost:{self.broker.port}", "--options", str(path)], env=self.environment,
+            stdout=log, stderr=log)
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        self.process.wait()
+
+
+# ---- Home Assistant ----
+
+
+class Host:
+    """A core as it is after a start: registries from the folder, the MQTT integration, nothing else."""
+
+    def __init__(self, port):
+        self.port, self.hass, self.events, self.warnings = port, None, [], []
+
+    async def start(self):
+        folder = FOLDER / "config"
+        folder.mkdir(exist_ok=True)
+        (folder / "configuration.yaml").write_text("")
+        self.hass = hass = core.HomeAssistant(str(folder))
+        loader.async_setup(hass)
+        hass.config.skip_pip = True
+        hass.config.components.update({"http", "file_upload"})  # the integration wants them for its forms only
+        hass.config_entries = config_entries.ConfigEntries(hass, {})
+        frame.async_setup(hass)
+        entity.async_setup(hass)
+        translation.async_setup(hass)
+        await hass.config.async_load()
+        for registry in (area_registry, category_registry, device_registry, entity_registry, floor_registry, issue_registry,
+                         label_registry):
+            loaded = registry.async_load(hass)
+            if asyncio.iscoroutine(loaded):
+                await loaded
+        await restore_state.async_load(hass)
+        hass.auth = await auth_manager_from_config(hass, [], [])
+        await hass.config_entries.async_initialize()
+        hass.bus.async_listen(EVENT_STATE_CHANGED, self.changed)
+        assert await async_setup_component(hass, "homeassistant", {})
+        await hass.async_start()
+        if not hass.config_entries.async_entries("mqtt"):
+            entry = config_entries.ConfigEntry(
+                domain="mqtt", title="broker", data={"broker": "127.0.0.1", "port": self.port}, options={}, version=1,
+                minor_version=2, source="user", unique_id=None, discovery_keys={}, subentries_data=None)
+            await hass.config_entries.async_add(entry)
+        else:
+            assert await async_setup_component(hass, "mqtt", {})
+        await hass.async_block_till_done()
+
+    async def stop(self):
+        await self.hass.async_stop(force=True)
+
+    def changed(self, event):
+        self.events.append(event)
+
+    def entities(self, device=None):
+        registry, devices = entity_registry.async_get(self.hass), device_registry.async_get(self.hass)
+        found = {}
+        for one in registry.entities.values():
+            owner = devices.async_get(one.device_id) if one.device_id else None
+            key = re.sub(r"^fleet_[^_]+_", "", one.unique_id)
+            if owner and (device is None or any(device in text for _, text in owner.identifiers)):
+                found[key] = one
+        return found
+
+    def state(self, key, device=CAR):
+        one = self.entities(device).get(key)
+        state = one and self.hass.states.get(one.entity_id)
+        return state.state if state else None
+
+    def shown(self):
+        list = {}
+        for state in self.hass.states.async_all():
+            list[state.entity_id] = state.state
+        return list
+
+    async def until(self, condition, seconds=30):
+        for _ in range(seconds * 10):
+            if condition():
+                return True
+            await asyncio.sleep(0.1)
+        return False
+
+    async def call(self, domain, service, key, device=CAR, **data):
+        entity_id = self.entities(device)[key].entity_id
+        await self.hass.services.async_call(domain, service, {"entity_id": entity_id, **data}, blocking=True)
+
+
+class Warnings(logging.Handler):
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.list = []
+
+    def emit(self, record):
+        self.list.append(record.getMessage())
+
+    def of_entities(self):
+        """What concerns the messages: not the broker that was stopped, nor how the integration sets itself up."""
+        return [text for text in self.list if "async_forward_entry_setups" not in text and "connect" not in text.lower()]
+
+
+def lost(before, after):
+    """What was shown and is not any more."""
+    return sorted(name for name, value in before.items() if value not in GONE and after.get(name, "unknown") in GONE)
+
+
+COMMANDS = [
+    ("number", "set_value", "charge_limit", CAR, {"value": 70}, "70"),
+    ("switch", "turn_on", "sentry", CAR, {}, "on"),
+    ("lock", "unlock", "lock", CAR, {}, "unlocked"),
+    ("cover", "open_cover", "windows", CAR, {}, "open"),
+    ("cover", "close_cover", "windows", CAR, {}, "closed"),
+    ("cover", "open_cover", "trunk", CAR, {}, "open"),
+    ("cover", "close_cover", "trunk", CAR, {}, "closed"),
+    ("cover", "open_cover", "frunk", CAR, {}, "open"),
+    ("climate", "set_hvac_mode", "climate", CAR, {"hvac_mode": "auto"}, "auto"),
+    ("select", "select_option", "seat_heater_left", CAR, {"option": "high"}, "high"),
+    ("select", "select_option", "wheel_heater", CAR, {"option": "low"}, "low"),
+    ("number", "set_value", "reserve", SITE, {"value": 35}, "35"),
+    ("number", "set_value", "off_grid_reserve", SITE, {"value": 45}, "45"),
+    ("select", "select_option", "mode", SITE, {"option": "autonomous"}, "autonomous"),
+    ("select", "select_option", "mode", SITE, {"option": "backup"}, "backup"),
+    ("select", "select_option", "export_rule", SITE, {"option": "battery_ok"}, "battery_ok"),
+    ("switch", "turn_off", "grid_charging", SITE, {}, "off"),
+    ("switch", "turn_off", "storm", SITE, {}, "off"),
+]
+
+
+def same(state, wanted):
+    if state == wanted:
+        return True
+    with contextlib.suppress(TypeError, ValueError):
+        return float(state) == float(wanted)
+    return False
+
+
+async def check(simulator, broker, bridge, warnings):
+    table = {}
+    host = Host(broker.port)
+    bridge.start(location=True)
+    await host.start()
+    ready = await host.until(lambda: host.state("battery") == "61" and host.state("energy_home", SITE) not in (None, *GONE), 30)
+    note("the car and the site appear", ready, f"{host.state('battery')} {host.state('energy_home', SITE)}")
+    if not ready:
+        raise SystemExit("nothing can be checked: " + " | ".join(warnings.list[:5]))
+    await asyncio.sleep(15)
+    entries = host.entities()
+    note("more than 70 entities", len(entries) > 70, str(len(entries)))
+    waiting = [one.entity_id for one in entries.values()
+               if not one.disabled and host.shown().get(one.entity_id) == "unavailable"]
+    note("none is unavailable", not waiting, " ".join(waiting))
+    note("no warning in the log", not warnings.of_entities(), " | ".join(warnings.of_entities()[:5]))
+    for key, one in sorted(entries.items()):
+        table[one.entity_id] = {"appears": host.shown().get(one.entity_id, "disabled"), "key": key}
+
+    devices = device_registry.async_get(host.hass).devices.values()
+    car = next(one for one in devices if one.serial_number == CAR)
+    note("the car's device has manufacturer, model and version", (car.manufacturer, car.model) == ("Tesla", "Model S")
+         and bool(car.sw_version), f"{car.manufacturer} {car.model} {car.sw_version}")
+    for name in ("solar", "from_grid", "to_grid", "battery_in", "battery_out", "home"):
+        state = host.hass.states.get(host.entities(SITE)[f"energy_{name}"].entity_id)
+        facts = [state.attributes.get(one) for one in ("device_class", "state_class", "unit_of_measurement")]
+        note(f"energy_{name} suits the energy dashboard", facts == ["energy", "total_increasing", "kWh"]
+             and float(state.state) >= 0, f"{facts} {state.state}")
+
+    # commands, what they become, and what is told
+    for domain, service, key, device, data, wanted in COMMANDS:
+        await host.call(domain, service, key, device, **data)
+        reached = await host.until(lambda: same(host.state(key, device), wanted), 10)
+        done = await host.until(lambda: (host.state("last_command", device) or "").endswith(": done"), 10)
+        note(f"{service} {key} {wanted}", reached and done, f"{host.state(key, device)}, {host.state('last_command', device)}")
+        table[host.entities(device)[key].entity_id]["command"] = "done" if reached and done else "failed"
+    await asyncio.sleep(5)
+    await host.call("cover", "open_cover", "charge_port")
+    await host.until(lambda: host.state("charge_port") == "open", 10)
+    await host.call("cover", "close_cover", "charge_port")  # the cable is in
+    refused = await host.until(lambda: "charge_port_door_close: refused" in (host.state("last_command") or ""), 10)
+    note("a refusal is the last command", refused, host.state("last_command"))
+    event = host.hass.states.get(host.entities(CAR)["event"].entity_id)
+    note("and an event with its reason", event.attributes.get("event_type") == "refused" and bool(event.attributes.get("reason")),
+         str(dict(event.attributes)))
+    table[host.entities(CAR)["charge_port"].entity_id]["refusal"] = event.attributes.get("reason", "")
+    note("and the entity shows the truth again", await host.until(lambda: host.state("charge_port") == "open", 10))
+
+    # quiet
+    simulator.control({"set": {CAR: {"climate_state": {"is_climate_on": False}}}})
+    await asyncio.sleep(40)
+    host.events.clear()
+    await asyncio.sleep(20)
+    idle = {}
+    for one in host.events:
+        idle[one.data["entity_id"]] = idle.get(one.data["entity_id"], 0) + 1
+    moving = re.compile(r"seen|power|load|energy|charge$|temperature|grid|climate|account|cost")
+    noisy = {name: count for name, count in idle.items() if not moving.search(name)}
+    note("looks that change nothing write only when they were made", not noisy, str(noisy))
+    print(f"      state_changed in 20 s with looks every 3 s: {sum(idle.values())} {idle}")
+
+    # restarts, awake and asleep
+    for state in ("online", "asleep"):
+        if state == "asleep":
+            simulator.control({"event": "sleep", "vin": CAR})
+            await host.until(lambda: host.state("state") == "asleep", 20)
+        before = host.shown()
+
+        def still(what, before=before):
+            gone = [one for one in lost(before, host.shown()) if "event" not in one]
+            note(f"{state}: whatever was shown is shown after a restart of {what}", not gone, " ".join(gone))
+            for name in table:
+                if name in before and before[name] not in GONE:
+                    table[name]["restart"] = "lost" if name in gone else table[name].get("restart", "kept")
+
+        async def settled(before=before):
+            await host.until(lambda: not [one for one in lost(before, host.shown()) if "event" not in one], 40)
+            await asyncio.sleep(13)
+
+        bridge.stop()
+        await host.until(lambda: host.state("battery") == "unavailable", 10)
+        bridge.start()
+        await settled()
+        still("the bridge")
+        bridge.stop(signal.SIGKILL)
+        bridge.start()
+        await settled()
+        still("the bridge, killed")
+        broker.stop()
+        broker.start()
+        await settled()
+        still("the broker")
+        await host.stop()
+        host = Host(broker.port)
+        await host.start()
+        await settled()
+        still("Home Assistant")
+        await host.stop()
+        bridge.stop()
+        broker.stop()
+        broker.start()
+        bridge.start()
+        host = Host(broker.port)
+        await host.start()
+        await settled()
+        still("all three")
+
+    # another version and another name: nothing becomes unavailable
+    simulator.control({"event": "online", "vin": CAR})
+    await host.until(lambda: host.state("state") == "online", 20)
+    await asyncio.sleep(5)
+    before = host.shown()
+    simulator.control({"set": {CAR: {"vehicle_state": {"car_version": "2026.30.1 x"}}}})
+    versions = device_registry.async_get(host.hass).devices
+
+    def version():
+        return next(one.sw_version for one in versions.values() if one.serial_number == CAR)
+
+    note("a new firmware reaches the device", await host.until(lambda: version() == "2026.30.1", 20), version())
+    await asyncio.sleep(2)
+    note("and nothing becomes unavailable by it", not lost(before, host.shown()), " ".join(lost(before, host.shown())))
+
+    # what is not offered any more goes
+    bridge.stop()
+    bridge.start(location=False, commands=False)
+    kinds = ("lock", "button", "cover", "device_tracker", "number", "select", "switch")
+
+    def left():
+        return [one.entity_id for one in host.entities().values() if one.domain in kinds]
+
+    note("read-only and without places: nothing of them is left", await host.until(lambda: not left(), 30), " ".join(left()))
+    await asyncio.sleep(8)
+    note("what is only shown has a value", host.state("lock") == "UNLOCKED" and host.state("export_rule", SITE) == "battery_ok",
+         f"{host.state('lock')} {host.state('export_rule', SITE)}")
+    note("no warning came by all this", not warnings.of_entities(), " | ".join(warnings.of_entities()[:8]))
+    await host.stop()
+    return table
+
+
+def write_table(table, path):
+    lines = ["| Entity | Appears | After restarts | Command | Refusal |", "|---|---|---|---|---|"]
+    for name, one in sorted(table.items()):
+        lines.append(f"| {name} | {one['appears']} | {one.get('restart', '')} | {one.get('command', '')} | {one.get('refusal', '')} |")
+    pathlib.Path(path).write_text("\n".join(lines) + "\n")
+
+
+def main():
+    warnings = Warnings()
+    logging.getLogger("homeassistant").addHandler(warnings)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(filename=FOLDER / "host.log", level=logging.INFO)
+    print(f"Home Assistant {__version__}")
+    broker, simulator = Broker(), Simulator()
+    bridge = Bridge(simulator, broker)
+    try:
+        bridge.sign_in()
+        table = asyncio.run(check(simulator, broker, bridge, warnings))
+        if len(sys.argv) > 2:
+            write_table(table, sys.argv[2])
+    finally:
+        for one in (bridge, simulator, broker):
+            with contextlib.suppress(Exception):
+                one.stop()
+    failed = RESULTS.count(False)
+    print(f"{len(RESULTS) - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+main()
