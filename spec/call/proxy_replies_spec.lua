@@ -47,7 +47,9 @@ describe("the answer of another signing proxy", function()
     end
     local _, err = ask(500, failed "MESSAGEFAULT_ERROR_INSUFFICIENT_PRIVILEGES")
     assert.equal(7, err.fault)
-    assert.matches("role of the key", err.message)
+    assert.matches("%(HTTP 500%)%. The role of the key", err.message)
+    _, err = ask(500, failed "unrecognized error code 29")
+    assert.matches("%(HTTP 500%)%. The vehicle gave a fault that is not known here%.", err.message)
   end)
 
   it("says nothing certain: the outcome is unknown, and only what sets a value is repeated", function()

@@ -49,12 +49,12 @@ static void plain_words(char *out, size_t size, const struct buf *body) {
   out[n] = '\0';
 }
 
-/* What a person can do follows as a part of the same sentence: rows write it in small letters and without a
- * stop. */
-static void advise(struct err *e, const char *advice) {
+/* What a person can do: a part of the same sentence, which rows of statuses write in small letters and
+ * without a stop, or the sentence of a fault or a reason. */
+static void advise(struct err *e, const char *advice, bool sentence) {
   size_t size = strlen(e->message);
   while (size && (e->message[size - 1] == '.' || e->message[size - 1] == ' ')) size--;
-  snprintf(e->message + size, sizeof e->message - size, "; %s", advice);
+  snprintf(e->message + size, sizeof e->message - size, "%s%s", sentence ? ". " : "; ", advice);
 }
 
 /* What the reply says of itself, or what is known of it. */
@@ -69,7 +69,7 @@ static const char *reply_text(const struct http_response *r, const struct said *
 /* A page in the place of a refusal is written by what stands in between. */
 static const char *advice_of(const struct http_response *r, const struct verdict *v) {
   if (v->fault.found)
-    return v->fault.row ? v->fault.row->doc : "the vehicle gave a fault that is not known here";
+    return v->fault.row ? v->fault.row->doc : "The vehicle gave a fault that is not known here.";
   if (v->reason) return v->reason->doc;
   if (v->page && r->status / 100 == 4)
     return "a firewall or proxy before the service refused, not the service";
@@ -86,7 +86,7 @@ void compose_failure(struct err *e, const char *name, const struct http_response
   err_set(e, e->kind, "%s: %s%s%s%s", name, text, status, described ? ": " : "",
           described ? s->description : "");
   const char *advice = advice_of(r, v);
-  if (advice) advise(e, advice);
+  if (advice) advise(e, advice, v->fault.found || v->reason);
   e->fault = v->fault.number;
   if (v->fault.row)
     err_reason(e, v->fault.row->name);
