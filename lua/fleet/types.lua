@@ -356,7 +356,7 @@ function vehicle:release_notes(params, options) end
 ---@return fleet.kind? kind
 function vehicle:wake_up(options) end
 
----Vehicles and energy sites of the account in one list.
+---Vehicles and energy sites of the account in one list; without the scope energy_device_data it has no energy sites.
 ---@param options? fleet.call_options
 ---@return table? result
 ---@return fleet.err? err

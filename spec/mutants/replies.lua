@@ -9,7 +9,6 @@ return {
   { "src/base/reason.c", "if (c == '-' || c == ' ') c = '_';", "", { outcome } },
   { "src/http/outcome.c", "if (v->fault.found)\n    judge_fault(v);\n  else if (says_little(v->row))",
     "if (says_little(v->row))", { outcome, proxies } },
-  { "src/http/outcome.c", "row && !row->final && (v->kind", "row && (v->kind", { outcome } },
   { "src/http/outcome.c", "if (x->write && v.outcome == OUTCOME_REFUSED) v.transient = false;", "", { outcome, proxies } },
   { "src/http/outcome.c", "page ? (struct bytes){NULL, 0} : text_cut", "false ? (struct bytes){NULL, 0} : text_cut",
     { outcome, errs } },

@@ -150,6 +150,14 @@ describe("tokens", function()
     assert.equal(before, (store:get("token/home/user")))
   end)
 
+  it("names the exchange for the vendor's support", function()
+    clock.advance(30000)
+    server.faults = { { status = 400, body = { error = "server_error", referenceID = "r-1" } } }
+    assert.equal("r-1", (select(2, tokens.access(account, "user"))).request_id)
+    server.faults = { { status = 403, body = "<html>", headers = { ["X-Request-Id"] = "r-2" } } }
+    assert.equal("r-2", (select(2, tokens.access(account, "user"))).request_id)
+  end)
+
   it("says what to do about each word of the server", function()
     clock.advance(30000)
     local cures = {

@@ -392,7 +392,9 @@ const struct row endpoint_rows[] = {
      .ids = "id vehicle_id user_id energy_site_id gateway_id asset_site_id warp_site_number",
      .value = VALUE_LIST,
      .identity = "vin id_s id energy_site_id",
-     .doc = "Vehicles and energy sites of the account in one list.",
+     .doc = "Vehicles and energy sites of the account in one list; without the scope energy_device_data it "
+            "has no "
+            "energy sites.",
      .example = ""},
     {.name = "backup",
      ENERGY_SETTING(0),
