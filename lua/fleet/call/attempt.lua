@@ -6,6 +6,7 @@ local core = require "fleet.core"
 local failure = require "fleet.call.failure"
 local observers = require "fleet.call.observers"
 local region = require "fleet.region"
+local reply_details = require "fleet.util.reply_details"
 local send = require "fleet.call.send"
 local tasks = require "fleet.async"
 local turn = require "fleet.call.turn"
@@ -16,7 +17,7 @@ local closed_interface = "; base_url names the closed owner interface: use regio
 
 local function explain(call, reply, err, kind)
   if call.id and (kind == "asleep" or kind == "offline") then call.context.states[call.id] = kind end
-  failure.details(err, reply)
+  reply_details.add(err, reply)
   failure.annotate(call, err)
   if err.status and region.is_closed(call.context) and not string.find(err.message, "closed owner interface", 1, true) then
     err.message = err.message .. closed_interface

@@ -2,7 +2,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local failure = require "fleet.call.failure"
+local reply_details = require "fleet.util.reply_details"
 local tables = require "fleet.util.tables"
 
 local M = {}
@@ -43,7 +43,7 @@ function M.send(context, exchange, seconds)
   exchange.mono, exchange.wall = context.clock()
   local known
   exchange.issued, err, kind, known = exchange.token:take(exchange)
-  if err then failure.details(err, reply) end
+  if err then reply_details.add(err, reply) end
   return exchange.issued, err, kind, known
 end
 
