@@ -34,8 +34,6 @@ return {
   { greeting, "if type(reply) == \"table\" and reply[1] == name and type(reply[2]) == \"string\" then", "if type(reply) == \"table\" then",
     { own } },
   -- what a server threw away, and what was deleted
-  { store, "local is_lost = not value and deleted == 0 and kept", "local is_lost = not value and kept", { own } },
-  { store, "and not (left and left <= 0)\n  if is_lost", "\n  if is_lost", { own } },
   { scripts, "and field(r[2]) < mine and", "and", { own } },
   { scripts, "if r[7] then redis.call('HDEL', key, 'x', 'z') end", "", { own } },
   { scripts, "if z > ends then ends = z end", "", { own } },

@@ -564,6 +564,18 @@ describe("a record that a server threw away", function()
     assert.is_true(left > 89 * 86400000 and left <= 90 * 86400000, left)
   end)
 
+  it("is not given back by a process that looked for it just before it was deleted", function()
+    local server = start()
+    local store, other = open(server.address), open(server.address)
+    local generation = assert(store:put("token/a/user", "pair", { durable = true }))
+    evict(server, "token/a/user")
+    assert.is_true(other:delete("token/a/user"))
+    local scripts = require "fleet.store.redis.scripts"
+    local answer = assert(link_of(store):call(scripts.restore, "t/token/a/user", "0", "pair", string.format("%.0f", generation), "1", ""))
+    assert.same({ 1, false, 0 }, answer)
+    assert.is_nil((other:get("token/a/user")))
+  end)
+
   it("is not given back after its time", function()
     local server = start()
     local store = open(server.address)
