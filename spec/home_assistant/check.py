@@ -191,7 +191,7 @@ class Host:
         found = {}
         for one in registry.entities.values():
             owner = devices.async_get(one.device_id) if one.device_id else None
-            key = re.sub(r"^fleet_[^_]+_", "", one.unique_id)
+            key = re.sub(r"^fleet_[^_]+_", "", one.unique_id) if device else one.unique_id
             if owner and (device is None or any(device in text for _, text in owner.identifiers)):
                 found[key] = one
         return found
