@@ -461,11 +461,13 @@ describe("a message that comes again", function()
         return mono, wall + jump
       end
       assert.equal("done", house:ask(vin .. "/command/honk_horn", { id = "h" }).outcome)
+      for i = 1, 25 do house:ask(vin .. "/command/flash_lights", { id = "more" .. i }) end -- now the first is a line of the past
       assert.equal("done", house:ask(vin .. "/horn/set", "PRESS").outcome)
       for _, seconds in ipairs { 20 * 365 * 86400, 3600, -3600, -20 * 365 * 86400 } do
         jump = seconds
         assert.is_true(house:ask(vin .. "/command/honk_horn", { id = "h" }).duplicate, tostring(jump))
         assert.is_true(house:ask(vin .. "/horn/set", "PRESS").duplicate, tostring(jump))
+        house:ask(vin .. "/command/flash_lights", { id = "after" .. seconds }) -- a new one forgets what is too old
       end
       assert.equal(2, house:sent "honk_horn")
       fleet.loop.clock = clock

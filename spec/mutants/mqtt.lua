@@ -12,7 +12,7 @@ return {
   { "lua/fleet/mqtt/past.lua", "what ~= not_noted and what or nil", "nil", { commands } },
   { "lua/fleet/mqtt/past.lua", "if string.find(lines, \"\\n\", 1, true) ~= width - 9 then return lines end",
     "if true then return lines end", { commands } },
-  { "lua/fleet/mqtt/commands.lua", "if rows.takes_params(rows.by_name[call.name]) then", "if true then", { commands } },
+  { "lua/fleet/mqtt/commands.lua", "and not rows.takes_params(row) then", "and false then", { commands } },
   { "lua/fleet/mqtt/commands.lua", "if payload == \"\" then return end", "", { commands } },
   { "lua/fleet/mqtt/commands.lua", "if request.is_text then", "if request.is_text and request.value ~= \" \" then", { commands } },
   { "lua/fleet/mqtt/commands.lua", "if first then return again(bridge, request, { what = first.what }) end", "", { commands } },
