@@ -219,20 +219,24 @@ build/fuzz-obj/%.o: src/%.c
 # What a target needs that is no part of the core.
 FUZZ_LIBS_redis = $(shell $(PKG) --libs hiredis)
 build/fuzz/redis: build/fuzz-obj/redis/replies.o build/fuzz-obj/redis/push.o
+build/fuzz/envelope: build/fuzz-obj/stream/envelope.o
+build/fuzz/frames: build/fuzz-obj/stream/frames.o
+build/fuzz/upgrade: build/fuzz-obj/stream/upgrade.o
+build/fuzz/payload: build/fuzz-obj/stream/push.o build/fuzz-obj/stream/proto/all.o
 
 build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)
 	@mkdir -p $(@D)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(INCLUDES) -o $@ $(filter %.c %.o,$^) $(LIBS) $(FUZZ_LIBS_$*) $(shell $(PKG) --libs lua$(LUA_VERSION))
 
--include $(FUZZ_OBJECTS:.o=.d) $(wildcard build/fuzz-obj/redis/*.d)
+-include $(FUZZ_OBJECTS:.o=.d) $(wildcard build/fuzz-obj/redis/*.d build/fuzz-obj/stream/*.d)
 
 # ---- checks that need no run ----
 
 .PHONY: lint
-LINT_SOURCES = $(filter-out src/signing/wire/proto/%,$(shell find src spec/support/probes spec/fuzz spec/bench $(HARNESS) -name '*.c' | sort))
+LINT_SOURCES = $(filter-out src/signing/wire/proto/% src/stream/proto/%,$(shell find src spec/support/probes spec/fuzz spec/bench $(HARNESS) -name '*.c' | sort))
 # What knows Lua, for clang with the headers of the other versions; gcc compiles it in test-versions.
 LINT_BINDINGS = $(shell grep -l lua_State $(filter src/%,$(LINT_SOURCES)))
-LINT_HEADERS = $(filter-out src/signing/wire/proto/%,$(shell find src -name '*.h' | sort))
+LINT_HEADERS = $(filter-out src/signing/wire/proto/% src/stream/proto/%,$(shell find src -name '*.h' | sort))
 
 lint:
 	@$(MAKE) --no-print-directory deps
@@ -343,3 +347,4 @@ doc: build
 # Our message definitions to C; the result is committed, so that a user needs no generator.
 proto:
 	cd src/signing/wire/proto && protoc-c --c_out=. *.proto
+	cd src && protoc-c --c_out=. stream/proto/*.proto

@@ -4,6 +4,7 @@
 LIBRARIES_server = libmicrohttpd gnutls
 LIBRARIES_redis  = hiredis libssl libcrypto
 LIBRARIES_mqtt   = libmosquitto libssl libcrypto
+LIBRARIES_stream = libssl libcrypto libprotobuf-c
 # A module that is Lua has its name already: its part goes by another.
 NAME_mqtt = mosquitto
 KNOWN_PARTS := $(sort $(patsubst LIBRARIES_%,%,$(filter LIBRARIES_%,$(.VARIABLES))))
@@ -13,10 +14,14 @@ LEFT_OUT := $(foreach p,$(filter-out $(PARTS),$(KNOWN_PARTS)),$(and $(wildcard $
 # The core is every other C file; generated messages are compiled through all.c.
 SOURCES = $(filter-out $(KNOWN_PARTS:%=src/%/%) %.pb-c.c,$(patsubst $(ROOT)/%,%,$(shell find $(ROOT)/src -name '*.c' | sort)))
 OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
-part_objects = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/$1/*.c))
+part_objects = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/$1/*.c)) $(ALSO_$1:%=$(B)/obj/%.o)
 # What a part shares with the core.
 SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/members bind/lua/names bind/lua/versions base/buf base/err base/fork \
                    base/sigpipe)
+
+# What a part needs of the core besides.
+ALSO_server = base/listener
+ALSO_stream = base/listener base/text crypto/digest signing/wire/proto/all stream/proto/all
 
 name_of = $(or $(NAME_$1),$1)
 PART_NAMES = $(foreach p,$(PARTS),$(call name_of,$p))

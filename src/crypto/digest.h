@@ -8,5 +8,7 @@ enum { HASH_SIZE = 32, SHA1_SIZE = 20 };
 
 bool crypto_sha256(struct crypto *c, struct bytes in, unsigned char out[HASH_SIZE]);
 bool crypto_sha1(struct crypto *c, struct bytes in, unsigned char out[SHA1_SIZE]);
+bool crypto_sha1_alone(struct bytes in,
+                       unsigned char out[SHA1_SIZE]); /* without a context: looks the digest up by name */
 
 #endif

@@ -9,7 +9,7 @@
 #define FLEET_SERVER_DAEMON_H
 
 #include "base/buf.h"
-#include "server/listener.h"
+#include "base/listener.h"
 
 struct MHD_Response;
 

@@ -342,11 +342,27 @@ extern const struct option call_option_rows[]; /* the last argument of every cal
 
 enum delta { DELTA_UNKNOWN, DELTA_NO, DELTA_YES, DELTA_METRES };
 
+enum field_kind {
+  FIELD_ANY, /* not known: as it comes */
+  FIELD_NUMBER,
+  FIELD_INTEGER,
+  FIELD_BOOLEAN,
+  FIELD_TEXT,
+  FIELD_TIME, /* UTC seconds */
+  FIELD_ENUM,
+  FIELD_LOCATION,
+  FIELD_OBJECT
+};
+
 /* One row per field that a vehicle can stream; ends with a NULL name. */
 struct telemetry_field {
   const char *name;
   const char *since;        /* first firmware, NULL: not published */
   enum delta minimum_delta; /* whether the option of that name is taken */
+  int number;               /* on the wire */
+  enum field_kind kind;     /* older firmware sends text for any of them */
+  const char *prefix;       /* of FIELD_ENUM: what the names of its values begin with */
+  const char *unit;         /* NULL: none, or not known */
 };
 
 extern const struct telemetry_field telemetry_fields[];

@@ -381,12 +381,19 @@ static int l_call_options(lua_State *L) {
   return push_options(L, call_option_rows);
 }
 
-/* telemetry_fields() -> { name = { since =, minimum_delta = true, false, "metres" or nil } } */
+/* telemetry_fields() -> { name = { since =, minimum_delta = true, false, "metres" or nil, number =, kind =,
+ * prefix =, unit = } } */
 static int l_telemetry_fields(lua_State *L) {
+  static const char *const kinds[] = {NULL,   "number", "integer",  "boolean", "text",
+                                      "time", "enum",   "location", "object"};
   lua_newtable(L);
   for (const struct telemetry_field *f = telemetry_fields; f->name; f++) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 6);
     set_text(L, "since", f->since);
+    set_integer(L, "number", f->number);
+    set_text(L, "kind", kinds[f->kind]);
+    set_text(L, "prefix", f->prefix);
+    set_text(L, "unit", f->unit);
     if (f->minimum_delta == DELTA_METRES) {
       set_text(L, "minimum_delta", "metres");
     } else if (f->minimum_delta != DELTA_UNKNOWN) {

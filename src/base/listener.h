@@ -4,8 +4,8 @@
  * from its first moment, must replace what a crashed process left behind but never a living server, and must
  * vanish on close only if it is still ours.
  */
-#ifndef FLEET_SERVER_LISTENER_H
-#define FLEET_SERVER_LISTENER_H
+#ifndef FLEET_BASE_LISTENER_H
+#define FLEET_BASE_LISTENER_H
 
 #include "base/err.h"
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "server/listener.h"
+#include "base/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

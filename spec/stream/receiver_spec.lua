@@ -1,0 +1,344 @@
+-- A receiver of vehicles' telemetry: real TLS handshakes, upgrades, frames and acknowledgements, byte for byte.
+
+local stream = require "fleet.stream"
+local cjson = require "cjson"
+local core = require "fleet.core"
+local files = require "spec.support.harness.files"
+local vehicle_pki = require "spec.support.servers.vehicle_pki"
+
+local VIN = "5YJ3000TEST000001"
+local mask = "\17\34\51\68"
+local pki, receiver, clients
+
+local upgrade_request = "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+  .. "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\nSec-WebSocket-Version: 13\r\nVersion: 1.3.0\r\nX-Network-Interface: wifi\r\n\r\n"
+local upgraded = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+  .. "Sec-WebSocket-Accept: C/0nmHhBztSRGR1CwL6Tf4ZjwpY=\r\n\r\n"
+
+setup(function() pki = vehicle_pki.new() end)
+teardown(function() pki.close() end)
+
+local function start(more)
+  local options = { host = "127.0.0.1", port = 0, certificate = pki.server.certificate, certificate_key = pki.server.key,
+    client_ca = pki.authorities }
+  for name, value in pairs(more or {}) do options[name] = value end
+  receiver = assert(stream.receiver(options))
+end
+
+before_each(function() clients = {} end)
+after_each(function()
+  for _, client in ipairs(clients) do client:close() end
+  if receiver then receiver:close() end
+  receiver = nil
+end)
+
+local function connect(vehicle, more)
+  local options = { address = "127.0.0.1", name = "localhost", port = receiver:port(), server_ca = pki.server_ca,
+    certificate = vehicle and vehicle.certificate, certificate_key = vehicle and vehicle.key }
+  for name, value in pairs(more or {}) do options[name] = value end
+  local client = assert(stream.client(options))
+  clients[#clients + 1] = client
+  return client
+end
+
+-- Turns both ends until done() or the client's end. → what the client got, what arrived, why the client ended.
+local function turn(client, done, how)
+  how = how or {}
+  local got, arrived, ended = "", {}, nil
+  for _ = 1, 4000 do
+    local good, err = client:step()
+    got = got .. client:take()
+    if not good then ended = ended or err end
+    receiver:step()
+    local type, record, handle = receiver:take()
+    while type do
+      arrived[#arrived + 1] = { type = type, record = record, handle = handle }
+      if type == "connected" then handle:admit(how.admit ~= false) end
+      if type == "message" and how.acknowledge ~= false then handle:acknowledge() end
+      type, record, handle = receiver:take()
+    end
+    if done and done(got, arrived) or ended then
+      if ended then got = got .. client:take() end
+      return got, arrived, ended
+    end
+    core.pause(0.001)
+  end
+  error("nothing came of it: " .. #got .. " bytes, " .. #arrived .. " arrivals")
+end
+
+local function open(vehicle, more, how)
+  local client = connect(vehicle or pki.vehicle(VIN), more)
+  client:send(upgrade_request)
+  local got, arrived = turn(client, function(bytes) return string.find(bytes, "\r\n\r\n", 1, true) end, how)
+  return client, got, arrived
+end
+
+local function message(more)
+  local fields = { topic = "V", txid = "tx-1", created_at = 1767225600, sender_id = "vehicle_device." .. VIN,
+    payload = "\10\7\8\8\18\3\64\71\1", device_type = "vehicle_device", device_id = VIN }
+  for name, value in pairs(more or {}) do fields[name] = value end
+  return stream.stream_message(fields)
+end
+
+local soc = "\10\13\8\8\18\9\41\0\0\0\0\0\224\81\64" -- Soc, double_value 71.5
+
+local function frame(bytes) return stream.frame(2, bytes, mask) end
+
+local function acknowledgement(txid, topic)
+  local body = stream.acknowledgement(txid, topic or "V")
+  return "\130" .. string.char(#body) .. body
+end
+
+describe("a vehicle", function()
+  it("is named by its certificate, and its message is acknowledged byte for byte", function()
+    start()
+    local client, got, arrived = open()
+    assert.equal(upgraded, got)
+    local record = arrived[1].record
+    assert.same({ "connected", VIN, "vehicle_device", "127.0.0.1", "1.3.0", "wifi" }, { arrived[1].type, record.id, record.kind,
+      record.address, record.client_version, record.network_interface })
+    client:send(frame(message { payload = soc }))
+    got, arrived = turn(client, function(bytes) return #bytes > 0 end)
+    assert.equal(acknowledgement "tx-1", got)
+    record = arrived[1].record
+    assert.same({ "V", "tx-1", { Soc = 71.5 }, {}, VIN }, { record.topic, record.txid, record.values, record.invalid, record.id })
+    assert.same({ 1, 1, 1 }, { receiver:stats().connections, receiver:stats().messages, receiver:stats().acknowledged })
+  end)
+
+  it("gets no acknowledgement before the message is stored", function()
+    start()
+    local client = open()
+    client:send(frame(message { payload = soc }))
+    local got, arrived = turn(client, function(_, list) return list[1] end, { acknowledge = false })
+    assert.equal("", got)
+    arrived[1].handle:acknowledge()
+    arrived[1].handle:acknowledge()
+    got = turn(client, function(bytes) return #bytes > 0 end)
+    assert.equal(acknowledgement "tx-1", got)
+  end)
+
+  it("that is not admitted gets 403", function()
+    start()
+    local client = connect(pki.vehicle(VIN))
+    client:send(upgrade_request)
+    local got, arrived = turn(client, nil, { admit = false })
+    assert.matches("^HTTP/1.1 403 Forbidden\r\n", got)
+    assert.equal("connected", arrived[1].type)
+    assert.equal(0, receiver:stats().connections)
+  end)
+
+  it("that leaves is told", function()
+    start()
+    local client = open()
+    client:send(stream.frame(8, "\3\232", mask))
+    local got, arrived = turn(client)
+    assert.equal("\136\2\3\232", got)
+    assert.equal("disconnected", arrived[1].type)
+    assert.equal(VIN, arrived[1].record.id)
+  end)
+
+  it("that sends more than may wait for an answer waits, and loses nothing", function()
+    start { unacknowledged = 4 }
+    local client = open()
+    local handles, seen = {}, 0
+    for i = 1, 2000 do client:send(frame(message { txid = "tx-" .. i, payload = soc })) end
+    for _ = 1, 60000 do
+      client:step()
+      receiver:step()
+      local type, _, handle = receiver:take()
+      while type do
+        if type == "message" then
+          seen = seen + 1
+          handles[#handles + 1] = handle
+        end
+        type, _, handle = receiver:take()
+      end
+      if #handles > 0 then table.remove(handles, 1):acknowledge() end
+      if seen == 2000 and #handles == 0 then break end
+    end
+    assert.equal(2000, seen)
+    client:step()
+    assert.equal(2000, receiver:stats().acknowledged)
+  end)
+end)
+
+describe("a certificate", function()
+  for _, newest in ipairs { 12, 13 } do
+    for name, given in pairs { ["of the product's issuer"] = { {}, true },
+      ["of an issuer whose only extended key usage is any"] = { { issuer = "products" }, true },
+      ["without an extended key usage has no kind"] = { { usage = false }, false },
+      ["of an unknown key below a known name"] = { { issuer = "foreign" }, false },
+      ["of an issuer that is not listed"] = { { issuer = "unlisted" }, false },
+      ["of a server"] = { { usage = "serverAuth,1.3.6.1.4.1.49279.2.5.1" }, false },
+      ["without the OID"] = { { usage = "clientAuth" }, false },
+      ["that has ended"] = { { days = -1 }, false } } do
+      it(name .. ", TLS 1." .. newest - 10 .. (given[2] and ", is taken" or ", is refused"), function()
+        start()
+        local client = connect(pki.vehicle(VIN, given[1]), { newest = newest })
+        client:send(upgrade_request)
+        local got, arrived = turn(client, function(bytes) return #bytes > 0 end)
+        if given[2] then
+          assert.equal(upgraded, got)
+        else
+          assert.equal("", got)
+          assert.equal("refused", arrived[1].type)
+          assert.is_string(arrived[1].record.reason)
+          assert.equal(0, receiver:stats().connections)
+        end
+      end)
+    end
+  end
+
+  it("is needed", function()
+    start()
+    local client = connect(nil)
+    client:send(upgrade_request)
+    local got, arrived, ended = turn(client)
+    assert.equal("", got)
+    assert.equal("refused", arrived[1].type)
+    assert.is_truthy(ended)
+  end)
+
+  it("of our own is renewed for connections to come; those that stand go on", function()
+    start()
+    local first = open()
+    local other = vehicle_pki.new()
+    local renewed = { certificate = other.server.certificate, certificate_key = other.server.key, client_ca = pki.authorities }
+    assert.is_true(receiver:renew(renewed))
+    local second = connect(pki.vehicle(VIN), { server_ca = other.server_ca })
+    second:send(upgrade_request)
+    assert.equal(upgraded, (turn(second, function(bytes) return #bytes > 0 end)))
+    first:send(frame(message { payload = soc }))
+    assert.equal(acknowledgement "tx-1", (turn(first, function(bytes) return #bytes > 0 end)))
+    local _, err, kind = receiver:renew { certificate = "nothing", certificate_key = "x", client_ca = pki.authorities }
+    assert.equal("invalid", kind)
+    assert.matches("PEM is wanted", err.message)
+    other.close()
+  end)
+end)
+
+-- What goes over one connection, as the maker's server answers it.
+describe("a connection", function()
+  local function unhex(text)
+    return (string.gsub(text, "..", function(digits) return string.char(tonumber(digits, 16)) end))
+  end
+
+  -- Plain HTTP is answered in words of our own; what came of certificates has specs above; one acknowledgement is enough for a message
+  -- that is none.
+  local function status_line(text) return string.match(text, "^HTTP/1.1 %d+ [^\r]*") end
+
+  for _, v in ipairs(cjson.decode(files.read "spec/vectors/telemetry/sessions.json").vectors) do
+    if v.exchange and not string.find(v.name, "certificate", 1, true) and not string.find(v.name, "TLS 1.1", 1, true)
+      and v.exchange[1].client then
+      it("is answered as by the maker's server: " .. v.name, function()
+        start()
+        local client = connect(pki.vehicle(VIN))
+        for _, step in ipairs(v.exchange) do
+          if step.client then
+            client:send(step.text or unhex(step.hex))
+          else
+            local wanted = step.text or unhex(step.hex)
+            if v.name == "an ack from the vehicle" and step.hex then wanted = string.sub(wanted, 1, 82) end -- the maker answers twice
+            local got = turn(client, function(bytes) return #bytes >= #wanted and (#wanted > 0 or step["then"] ~= nil) end)
+            if string.sub(wanted, 1, 4) == "HTTP" and not string.find(wanted, "101 Switching", 1, true) then
+              assert.equal(status_line(wanted), status_line(got))
+              return
+            end
+            assert.equal(string.gsub(wanted, ".", function(c) return string.format("%02x", string.byte(c)) end),
+              string.gsub(got, ".", function(c) return string.format("%02x", string.byte(c)) end))
+          end
+        end
+      end)
+    end
+  end
+
+  it("whose message is too long is told, and goes on", function()
+    start { message = 2000 }
+    local client = open()
+    client:send(frame(message { payload = string.rep("x", 3000) }) .. frame(message { payload = soc }))
+    local wanted = stream.refusal ""
+    local got, arrived = turn(client, function(bytes, list) return list[2] and #bytes >= #wanted + 4 end)
+    assert.equal("damaged", arrived[1].type)
+    assert.equal("message", arrived[2].type)
+    assert.equal("\130\126" .. string.char(math.floor(#wanted / 256), #wanted % 256) .. wanted, string.sub(got, 1, #wanted + 4))
+  end)
+
+  it("whose payload cannot be read is refused with its id", function()
+    start()
+    local client = open()
+    client:send(frame(message { payload = "\10\200" }))
+    local got, arrived = turn(client, function(bytes) return #bytes > 0 end)
+    assert.equal("damaged", arrived[1].type)
+    assert.equal(stream.refusal "tx-1", string.sub(got, 5))
+  end)
+
+  it("is read byte by byte as in one piece", function()
+    start()
+    local client = open()
+    local bytes, wanted = frame(message { payload = soc }) .. stream.frame(9, "p", mask), acknowledgement "tx-1" .. "\138\1p"
+    local got = ""
+    for i = 1, #bytes do
+      client:send(string.sub(bytes, i, i))
+      client:step()
+      receiver:step()
+      local type, _, handle = receiver:take()
+      if type == "message" then handle:acknowledge() end
+      got = got .. client:take()
+    end
+    if #got < #wanted then got = got .. turn(client, function(more) return #got + #more >= #wanted end) end
+    assert.equal(wanted, got)
+  end)
+
+  it("without a handshake or an upgrade in time is ended", function()
+    start { arrival = 1 }
+    local client = connect(pki.vehicle(VIN))
+    local _, arrived, ended = turn(client)
+    assert.equal("refused", arrived[1].type)
+    assert.matches("in time", arrived[1].record.reason)
+    assert.is_truthy(ended)
+  end)
+end)
+
+describe("a receiver", function()
+  it("refuses what is no certificate, and a port that is taken", function()
+    local options = { host = "127.0.0.1", port = 0, certificate = pki.server.certificate, certificate_key = "none",
+      client_ca = pki.authorities }
+    local got, err, kind = stream.receiver(options)
+    assert.is_nil(got)
+    assert.equal("invalid", kind)
+    assert.matches("key cannot be read", err.message)
+    options.certificate_key = pki.vehicle(VIN).key
+    assert.equal("tls", (select(3, stream.receiver(options))))
+    start()
+    options.certificate_key, options.port = pki.server.key, receiver:port()
+    assert.equal("network", (select(3, stream.receiver(options))))
+    assert.error_matches(function() stream.receiver { host = "127.0.0.1", certifcate = "" } end, "certifcate")
+  end)
+
+  it("takes no more connections than it may, and the others later", function()
+    start { connections = 1 }
+    local first = open()
+    local second = connect(pki.vehicle(VIN))
+    second:send(upgrade_request)
+    for _ = 1, 50 do
+      second:step()
+      receiver:step()
+      core.pause(0.001)
+    end
+    assert.equal(1, receiver:stats().connections)
+    first:close()
+    assert.equal(upgraded, (turn(second, function(bytes) return #bytes > 0 end)))
+  end)
+
+  it("leaves nothing behind", function()
+    start()
+    open()
+    receiver:close()
+    receiver = nil
+    for _, client in ipairs(clients) do client:close() end
+    clients = {}
+    collectgarbage()
+    collectgarbage()
+    assert.equal(0, stream.live_objects())
+  end)
+end)

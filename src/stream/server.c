@@ -1,0 +1,718 @@
+#include "stream/server.h"
+
+#include "base/fork.h"
+#include "base/sigpipe.h"
+#include "stream/frames.h"
+#include "stream/trust.h"
+#include "stream/upgrade.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  EVENTS = 64,         /* looked at in a step */
+  ACCEPTED = 64,       /* connections taken in a step: the others wait in the kernel */
+  PIECE = 16384,       /* bytes read at once, a TLS record */
+  PIECES = 4,          /* of one connection in a step */
+  UNSENT = 262144,     /* bytes of answers that a connection does not read */
+  LONGEST_ECHO = 1024, /* of txid and topic in an acknowledgement */
+};
+static const double turn = 0.005; /* seconds that a step works */
+
+enum state { SHAKES_HANDS, READS_UPGRADE, WAITS_FOR_ADMISSION, OPEN, ENDS, GONE };
+
+struct connection {
+  struct connection *next, *previous,
+      *resumes; /* of all, or of those that have gone; of those whose TLS holds bytes */
+  int fd;
+  enum state state;
+  unsigned events; /* that epoll looks for */
+  unsigned references, unacknowledged;
+  bool admitted, paused, resuming, orphaned; /* orphaned: the receiver has closed */
+  double deadline;                           /* CLOCK_MONOTONIC, 0: none */
+  SSL *ssl;
+  struct frames frames;
+  struct buf head, out;
+  size_t sent;
+  struct identity identity;
+  uint64_t number;
+  char address[INET6_ADDRSTRLEN];
+  char *texts[CONNECTION_TEXTS];
+};
+
+static double now(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool library_failure(const char *what, struct err *e) {
+  char text[160];
+  ERR_error_string_n(ERR_get_error(), text, sizeof text);
+  ERR_clear_error();
+  return err_set(e, KIND_tls, "%s: %s", what, text);
+}
+
+/* ---- certificates ---- */
+
+static SSL_CTX *new_context(struct bytes certificate, struct bytes key, struct bytes client_ca,
+                            struct err *e) {
+  ERR_clear_error();
+  STACK_OF(X509) *authorities = certificates_of(client_ca, e);
+  SSL_CTX *context = authorities ? SSL_CTX_new(TLS_server_method()) : NULL;
+  bool good = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
+  if (good) {
+    /* Without tickets and a cache a connection keeps 20 KB; its buffers go while it is idle. */
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    good = use_chain(context, certificate, key, e) && trust_clients(context, authorities, e);
+  } else if (authorities) {
+    library_failure("no TLS", e);
+  }
+  sk_X509_pop_free(authorities, X509_free);
+  if (good) return context;
+  SSL_CTX_free(context);
+  return NULL;
+}
+
+/* ---- one connection ---- */
+
+static void watch(struct stream_server *r, struct connection *c) {
+  unsigned wanted = (c->paused ? 0 : EPOLLIN) | (c->out.size > c->sent ? EPOLLOUT : 0);
+  struct epoll_event event = {.events = wanted, .data.ptr = c};
+  if (wanted == c->events) return;
+  if (epoll_ctl(r->fd, EPOLL_CTL_MOD, c->fd, &event) == 0) c->events = wanted;
+}
+
+static void release(struct connection *c) {
+  for (int i = 0; i < CONNECTION_TEXTS; i++) free(c->texts[i]);
+  free(c);
+}
+
+/* Frees connections that have gone: not where that is found out, for there the caller still looks at them. */
+static void sweep(struct stream_server *r) {
+  struct connection **at = &r->gone;
+  while (*at) {
+    struct connection *c = *at;
+    if (c->references || c->resuming) {
+      at = &c->next;
+    } else {
+      *at = c->next;
+      release(c);
+    }
+  }
+}
+
+static struct arrival *add_arrival(struct stream_server *r, struct connection *c, enum arrival_type type,
+                                   const char *reason) {
+  struct arrival *a = calloc(1, sizeof *a);
+  if (!a) return NULL;
+  *a = (struct arrival){.type = type, .connection = c, .at = now(CLOCK_REALTIME), .message = BUF_INIT};
+  if (reason) strncpy(a->reason, reason, sizeof a->reason - 1);
+  c->references++;
+  if (r->last)
+    r->last->next = a;
+  else
+    r->first = a;
+  r->last = a;
+  r->queued++;
+  return a;
+}
+
+/* The end: the connection leaves the list; arrivals may still hold it. */
+static void drop(struct stream_server *r, struct connection *c, const char *reason) {
+  if (c->state == GONE) return;
+  if (c->state < OPEN) r->young--;
+  if (c->admitted) add_arrival(r, c, ARRIVAL_DISCONNECTED, reason);
+  SSL_set_quiet_shutdown(c->ssl, 1);
+  SSL_free(c->ssl);
+  c->ssl = NULL;
+  if (!stream_server_forked(r)) epoll_ctl(r->fd, EPOLL_CTL_DEL, c->fd, NULL); /* a child may hold a copy */
+  close(c->fd);
+  frames_free(&c->frames);
+  buf_free(&c->head);
+  buf_free(&c->out);
+  if (c->next) c->next->previous = c->previous;
+  if (c->previous)
+    c->previous->next = c->next;
+  else
+    r->connections = c->next;
+  r->count--;
+  c->state = GONE;
+  c->next = r->gone;
+  r->gone = c;
+}
+
+static void refuse(struct stream_server *r, struct connection *c, const char *reason) {
+  add_arrival(r, c, ARRIVAL_REFUSED, reason);
+  drop(r, c, reason);
+}
+
+/* Writes what it can; false: the connection has gone. */
+static bool flush(struct stream_server *r, struct connection *c) {
+  while (c->out.size > c->sent) {
+    size_t done = 0;
+    ERR_clear_error();
+    if (SSL_write_ex(c->ssl, c->out.data + c->sent, c->out.size - c->sent, &done) == 1) {
+      c->sent += done;
+      c->deadline = 0;
+      continue;
+    }
+    int error = SSL_get_error(c->ssl, 0);
+    if (error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ) break;
+    ERR_clear_error();
+    drop(r, c, "the connection broke");
+    return false;
+  }
+  if (c->out.size == c->sent) {
+    buf_free(&c->out);
+    c->sent = 0;
+    if (c->state == ENDS) {
+      SSL_shutdown(c->ssl);
+      ERR_clear_error();
+      drop(r, c, "closed");
+      return false;
+    }
+  } else if (!buf_ok(&c->out) || c->out.size - c->sent > UNSENT) {
+    drop(r, c, "it does not read its answers");
+    return false;
+  } else if (c->deadline == 0) {
+    c->deadline = now(CLOCK_MONOTONIC) + r->limits.arrival;
+  }
+  watch(r, c);
+  return true;
+}
+
+static void end(struct stream_server *r, struct connection *c, unsigned code, struct bytes reason) {
+  if (c->state == GONE || c->state == ENDS) return;
+  if (c->state == OPEN) frame_write_close(&c->out, code, reason);
+  c->state = ENDS;
+  flush(r, c);
+}
+
+void connection_end(struct stream_server *r, struct connection *c, unsigned code, const char *reason) {
+  struct sigpipe held;
+  sigpipe_hold(&held);
+  end(r, c, code, bytes_of(reason));
+  sigpipe_release(&held);
+}
+
+/* ---- messages ---- */
+
+static bool is_configured(struct bytes topic) {
+  static const char *const topics[] = {"V", "alerts", "errors", "connectivity"};
+  for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+    if (bytes_equal(topic, bytes_of(topics[i]))) return true;
+  return false;
+}
+
+/* Whether the sender of an unknown topic is the device of the certificate: its id, with or without its kind.
+ */
+static bool is_own(const struct connection *c, struct bytes sender) {
+  char whole[2 * IDENTITY_MOST];
+  struct bytes id = bytes_of(c->identity.id);
+  if (bytes_equal(sender, id)) return true;
+  size_t kind = strlen(c->identity.kind);
+  memcpy(whole, c->identity.kind, kind);
+  whole[kind] = '.';
+  memcpy(whole + kind + 1, id.data, id.size);
+  return bytes_equal(sender, (struct bytes){(unsigned char *)whole, kind + 1 + id.size});
+}
+
+static void answer(struct connection *c, struct bytes envelope) {
+  frame_write(&c->out, FRAME_IS_BINARY, envelope);
+}
+
+static void acknowledge(struct connection *c, struct bytes txid, struct bytes topic) {
+  struct buf text = BUF_INIT;
+  envelope_ack(&text, txid, topic);
+  if (buf_ok(&text)) answer(c, buf_bytes(&text));
+  buf_free(&text);
+}
+
+static void refuse_message(struct connection *c, struct bytes txid) {
+  struct buf text = BUF_INIT;
+  envelope_refusal(&text, txid);
+  if (buf_ok(&text)) answer(c, buf_bytes(&text));
+  buf_free(&text);
+}
+
+static void damaged(struct stream_server *r, struct connection *c, struct bytes txid, const char *reason) {
+  refuse_message(c, txid);
+  add_arrival(r, c, ARRIVAL_DAMAGED, reason);
+}
+
+static void take_message(struct stream_server *r, struct connection *c, struct bytes message) {
+  struct envelope envelope;
+  struct err e;
+  const struct bytes nothing = {NULL, 0};
+  err_clear(&e);
+  r->messages++;
+  if (!envelope_read(message, &envelope, &e)) {
+    damaged(r, c, nothing, e.message);
+  } else if (envelope.txid.size + envelope.topic.size > LONGEST_ECHO) {
+    damaged(r, c, nothing, "no telemetry message: its id is longer than 1 KB");
+  } else if (envelope.type != ENVELOPE_STREAM) {
+    acknowledge(c, envelope.txid, envelope.topic);
+  } else if (!is_configured(envelope.topic) && !is_own(c, envelope.sender_id)) {
+    damaged(r, c, envelope.txid, "the message names another sender than its certificate");
+  } else {
+    struct arrival *a = add_arrival(r, c, ARRIVAL_MESSAGE, NULL);
+    if (a) buf_add(&a->message, message.data, message.size);
+    if (!a || !buf_ok(&a->message) || !envelope_read(buf_bytes(&a->message), &a->envelope, &e)) {
+      end(r, c, 1011, bytes_of("out of memory")); /* without an answer: the vehicle sends it again */
+      return;
+    }
+    c->unacknowledged++;
+  }
+}
+
+/* Takes what the bytes complete; false: the connection has gone or ends. */
+static bool take_bytes(struct stream_server *r, struct connection *c, unsigned char *data, size_t size) {
+  const struct bytes nothing = {NULL, 0};
+  while (c->state == OPEN) {
+    struct frame_event event = frames_take(&c->frames, &data, &size);
+    switch (event.type) {
+    case FRAME_MORE:
+      return true;
+    case FRAME_MESSAGE:
+      take_message(r, c, event.data);
+      break;
+    case FRAME_TOO_LONG:
+      r->messages++;
+      damaged(r, c, nothing, "the message is longer than the limit");
+      break;
+    case FRAME_PING:
+      frame_write(&c->out, FRAME_IS_PONG, event.data);
+      break;
+    case FRAME_PONG:
+      break;
+    case FRAME_TEXT:
+      drop(r, c, "it sent text");
+      break;
+    case FRAME_CLOSE:
+      end(r, c, event.data.size >= 2 ? (unsigned)event.data.data[0] << 8 | event.data.data[1] : 0, nothing);
+      break;
+    case FRAME_BAD:
+      end(r, c, event.code, event.data);
+      break;
+    }
+  }
+  return false;
+}
+
+/* ---- the upgrade ---- */
+
+static bool keep_text(struct connection *c, unsigned which, struct bytes value) {
+  c->texts[which] = strndup(value.data ? (const char *)value.data : "", value.size < 128 ? value.size : 128);
+  return c->texts[which] != NULL;
+}
+
+/* The head is complete: it waits for its admission, or is answered with what is wrong. */
+static void judge_upgrade(struct stream_server *r, struct connection *c, const struct upgrade *u) {
+  if (u->status != 101) {
+    upgrade_answer(&c->out, u);
+    c->state = ENDS;
+    r->young--;
+    flush(r, c);
+    return;
+  }
+  if (!keep_text(c, TEXT_CLIENT_VERSION, u->client_version) ||
+      !keep_text(c, TEXT_NETWORK_INTERFACE, u->network_interface) || !keep_text(c, TEXT_TXID, u->txid) ||
+      !add_arrival(r, c, ARRIVAL_CONNECTED, NULL)) {
+    drop(r, c, "out of memory");
+    return;
+  }
+  c->state = WAITS_FOR_ADMISSION;
+  c->paused = true;
+  watch(r, c);
+}
+
+static void resume(struct stream_server *r, struct connection *c);
+
+void connection_admit(struct stream_server *r, struct connection *c, bool admitted) {
+  struct sigpipe held;
+  struct upgrade u;
+  if (c->state != WAITS_FOR_ADMISSION) return;
+  sigpipe_hold(&held);
+  r->young--;
+  c->deadline = 0;
+  c->paused = false;
+  c->state = OPEN;
+  c->admitted = admitted;
+  upgrade_read(buf_bytes(&c->head), &u);
+  if (!admitted) {
+    buf_text_add(&c->out, "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; "
+                          "charset=utf-8\r\nContent-Length: 31\r\nConnection: close\r\n\r\n"
+                          "this vehicle is not listed here");
+    c->state = ENDS;
+  } else if (!upgrade_answer(&c->out, &u)) {
+    c->state = ENDS;
+  }
+  if (flush(r, c) && c->state == OPEN) {
+    struct buf rest = BUF_INIT; /* a frame may come together with the head */
+    buf_add(&rest, c->head.data + u.size, c->head.size - u.size);
+    buf_free(&c->head);
+    if (rest.size && take_bytes(r, c, rest.data, rest.size)) flush(r, c);
+    buf_free(&rest);
+    if (c->state == OPEN) resume(r, c);
+  }
+  sigpipe_release(&held);
+}
+
+/* ---- reading ---- */
+
+static void wake(struct stream_server *r) {
+  const uint64_t one = 1;
+  if (write(r->wake_fd, &one, sizeof one) < 0) return; /* full: it is readable already */
+}
+
+/* TLS may hold bytes that the socket does not show. */
+static void resume(struct stream_server *r, struct connection *c) {
+  if (c->resuming || c->state == GONE || !SSL_has_pending(c->ssl)) return;
+  c->resuming = true;
+  c->resumes = r->resuming;
+  r->resuming = c;
+  wake(r);
+}
+
+static void shake_hands(struct stream_server *r, struct connection *c) {
+  struct err e;
+  ERR_clear_error();
+  int result = SSL_accept(c->ssl);
+  if (result == 1) {
+    X509 *leaf = SSL_get0_peer_certificate(c->ssl);
+    err_clear(&e);
+    if (!leaf || !identity_of(leaf, &c->identity, &e)) {
+      refuse(r, c, leaf ? e.message : "it has no client certificate");
+      return;
+    }
+    c->state = READS_UPGRADE;
+    return;
+  }
+  int error = SSL_get_error(c->ssl, result);
+  if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return;
+  r->handshakes_failed++;
+  long verified = SSL_get_verify_result(c->ssl);
+  const char *reason = ERR_reason_error_string(ERR_peek_error());
+  if (verified != X509_V_OK)
+    reason = verified == X509_V_ERR_CERT_REJECTED ? "the purpose of its certificate is not a TLS client's"
+                                                  : X509_verify_cert_error_string(verified);
+  else if (error == SSL_ERROR_SYSCALL || error == SSL_ERROR_ZERO_RETURN || !reason)
+    reason = "it ended the connection in the handshake";
+  ERR_clear_error();
+  refuse(r, c, reason);
+}
+
+static void read_upgrade(struct stream_server *r, struct connection *c, const unsigned char *data,
+                         size_t size) {
+  struct upgrade u;
+  buf_add(&c->head, data, size);
+  if (!buf_ok(&c->head))
+    drop(r, c, "out of memory");
+  else if (upgrade_read(buf_bytes(&c->head), &u))
+    judge_upgrade(r, c, &u);
+}
+
+static void read_some(struct stream_server *r, struct connection *c) {
+  for (int i = 0; i < PIECES && (c->state == READS_UPGRADE || c->state == OPEN); i++) {
+    size_t got = 0;
+    ERR_clear_error();
+    if (SSL_read_ex(c->ssl, r->room, PIECE, &got) != 1) {
+      int error = SSL_get_error(c->ssl, 0);
+      if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return;
+      ERR_clear_error();
+      if (c->state == READS_UPGRADE)
+        refuse(r, c, "it ended the connection before its upgrade");
+      else
+        drop(r, c, error == SSL_ERROR_ZERO_RETURN ? "it ended the connection" : "the connection broke");
+      return;
+    }
+    if (c->state == READS_UPGRADE) {
+      read_upgrade(r, c, r->room, got);
+    } else if (take_bytes(r, c, r->room, got) && c->out.size) {
+      flush(r, c);
+    }
+    if (c->state == OPEN && c->unacknowledged >= r->limits.unacknowledged) {
+      c->paused = true;
+      watch(r, c);
+      return;
+    }
+  }
+  if (c->state == READS_UPGRADE || c->state == OPEN) resume(r, c);
+}
+
+static void serve(struct stream_server *r, struct connection *c, unsigned events) {
+  if (events & EPOLLOUT && c->out.size > c->sent && !flush(r, c)) return;
+  if (c->state == SHAKES_HANDS) shake_hands(r, c);
+  if (c->state == READS_UPGRADE || (c->state == OPEN && !c->paused))
+    read_some(r, c);
+  else if (c->state != GONE && c->state != SHAKES_HANDS && events & (EPOLLERR | EPOLLHUP))
+    drop(r, c, "the connection broke");
+}
+
+/* ---- accepting ---- */
+
+static void listen_for(struct stream_server *r, bool on) {
+  struct epoll_event event = {.events = on ? EPOLLIN : 0, .data.ptr = &r->listener};
+  if (r->accepting != on && epoll_ctl(r->fd, EPOLL_CTL_MOD, r->listener.fd, &event) == 0) r->accepting = on;
+}
+
+static bool add_connection(struct stream_server *r, int fd, const char address[INET6_ADDRSTRLEN]) {
+  struct connection *c = calloc(1, sizeof *c);
+  SSL *ssl = c ? SSL_new(r->context) : NULL;
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+  const int on = 1;
+  if (!ssl || SSL_set_fd(ssl, fd) != 1 || epoll_ctl(r->fd, EPOLL_CTL_ADD, fd, &event)) {
+    ERR_clear_error();
+    SSL_free(ssl);
+    free(c);
+    return false;
+  }
+  SSL_set_accept_state(ssl);
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  *c = (struct connection){.next = r->connections,
+                           .fd = fd,
+                           .events = EPOLLIN,
+                           .ssl = ssl,
+                           .head = BUF_INIT,
+                           .out = BUF_INIT,
+                           .number = ++r->numbered,
+                           .deadline = now(CLOCK_MONOTONIC) + r->limits.arrival};
+  frames_init(&c->frames, r->limits.message);
+  memcpy(c->address, address, sizeof c->address);
+  if (c->next) c->next->previous = c;
+  r->connections = c;
+  r->count++;
+  r->young++;
+  r->accepted++;
+  return true;
+}
+
+static void accept_some(struct stream_server *r) {
+  for (int i = 0; i < ACCEPTED; i++) {
+    union {
+      struct sockaddr any;
+      struct sockaddr_in v4;
+      struct sockaddr_in6 v6;
+    } from = {0};
+    socklen_t size = sizeof from;
+    char address[INET6_ADDRSTRLEN] = "";
+    if (r->count >= r->limits.connections) {
+      listen_for(r, false);
+      return;
+    }
+    int fd = accept4(r->listener.fd, &from.any, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+        listen_for(r, false); /* until a second later */
+      return;
+    }
+    if (from.any.sa_family == AF_INET) inet_ntop(AF_INET, &from.v4.sin_addr, address, sizeof address);
+    if (from.any.sa_family == AF_INET6) inet_ntop(AF_INET6, &from.v6.sin6_addr, address, sizeof address);
+    if (!add_connection(r, fd, address)) close(fd);
+  }
+}
+
+/* ---- time ---- */
+
+static void set_timer(struct stream_server *r) {
+  bool wanted = r->count || !r->accepting;
+  struct itimerspec every = {.it_interval = {.tv_sec = wanted}, .it_value = {.tv_sec = wanted}};
+  if (wanted != r->ticking && timerfd_settime(r->timer_fd, 0, &every, NULL) == 0) r->ticking = wanted;
+}
+
+static void look_at_deadlines(struct stream_server *r) {
+  double time = now(CLOCK_MONOTONIC);
+  for (struct connection *c = r->connections, *next; c; c = next) {
+    next = c->next;
+    if (c->deadline == 0 || time < c->deadline) continue;
+    if (c->state < OPEN)
+      refuse(r, c, c->state == SHAKES_HANDS ? "no handshake in time" : "no upgrade in time");
+    else
+      drop(r, c, "it does not read its answers");
+  }
+  if (r->count < r->limits.connections) listen_for(r, true);
+}
+
+/* ---- a step ---- */
+
+static void resume_all(struct stream_server *r) {
+  struct connection *c = r->resuming;
+  uint64_t count;
+  if (read(r->wake_fd, &count, sizeof count) < 0) return;
+  r->resuming = NULL;
+  while (c) {
+    struct connection *next = c->resumes;
+    c->resuming = false;
+    if (c->state == GONE)
+      release(c);
+    else if (c->state == READS_UPGRADE || (c->state == OPEN && !c->paused))
+      read_some(r, c);
+    c = next;
+  }
+}
+
+void stream_server_step(struct stream_server *r) {
+  struct epoll_event events[EVENTS];
+  struct sigpipe held;
+  double until = now(CLOCK_MONOTONIC) + turn;
+  bool woken = false, ticked = false;
+  uint64_t ticks;
+  sigpipe_hold(&held);
+  sweep(r);
+  int count = epoll_wait(r->fd, events, EVENTS, 0);
+  for (int i = 0; i < count && r->queued < r->limits.queued; i++) {
+    void *which = events[i].data.ptr;
+    if (which == &r->listener)
+      accept_some(r);
+    else if (which == &r->wake_fd)
+      woken = true;
+    else if (which == &r->timer_fd)
+      ticked = true;
+    else
+      serve(r, which, events[i].events);
+    if (now(CLOCK_MONOTONIC) > until) break;
+  }
+  if (woken) resume_all(r);
+  if (ticked && read(r->timer_fd, &ticks, sizeof ticks) > 0) look_at_deadlines(r);
+  set_timer(r);
+  sigpipe_release(&held);
+}
+
+/* ---- arrivals ---- */
+
+struct arrival *stream_server_take(struct stream_server *r) {
+  struct arrival *a = r->first;
+  if (!a) return NULL;
+  r->first = a->next;
+  if (!r->first) r->last = NULL;
+  a->next = NULL;
+  r->queued--;
+  return a;
+}
+
+static void answered(struct stream_server *r, struct connection *c) {
+  if (c->unacknowledged) c->unacknowledged--;
+  if (!flush(r, c) || c->state != OPEN || !c->paused || c->unacknowledged > r->limits.unacknowledged / 2)
+    return;
+  c->paused = false;
+  watch(r, c);
+  resume(r, c);
+}
+
+void arrival_acknowledge(struct stream_server *r, struct arrival *a, bool good) {
+  struct connection *c = a->connection;
+  struct sigpipe held;
+  if (a->type != ARRIVAL_MESSAGE || a->answered) return;
+  a->answered = true;
+  if (c->state != OPEN) return;
+  sigpipe_hold(&held);
+  if (good)
+    acknowledge(c, a->envelope.txid, a->envelope.topic);
+  else
+    refuse_message(c, a->envelope.txid);
+  if (good) r->acknowledged++;
+  answered(r, c);
+  sigpipe_release(&held);
+}
+
+void arrival_free(struct arrival *a) {
+  if (!a) return;
+  struct connection *c = a->connection;
+  if (--c->references == 0 && c->orphaned) release(c);
+  buf_free(&a->message);
+  free(a);
+}
+
+const struct identity *connection_identity(const struct connection *c) {
+  return &c->identity;
+}
+
+uint64_t connection_number(const struct connection *c) {
+  return c->number;
+}
+
+const char *connection_address(const struct connection *c) {
+  return c->address;
+}
+
+const char *connection_text(const struct connection *c, unsigned which) {
+  return c->texts[which] ? c->texts[which] : "";
+}
+
+/* ---- opening and closing ---- */
+
+static bool add(struct stream_server *r, int fd, void *which) {
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = which};
+  return fd >= 0 && epoll_ctl(r->fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+bool stream_server_open(struct stream_server *r, struct bytes certificate, struct bytes key,
+                        struct bytes client_ca, struct err *e) {
+  r->generation = fork_generation();
+  r->fd = epoll_create1(EPOLL_CLOEXEC);
+  r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  r->room = malloc(PIECE);
+  r->context = new_context(certificate, key, client_ca, e);
+  r->accepting = true;
+  bool good = r->context != NULL;
+  if (good && (!r->room || !add(r, r->listener.fd, &r->listener) || !add(r, r->wake_fd, &r->wake_fd) ||
+               !add(r, r->timer_fd, &r->timer_fd)))
+    good = err_set(e, KIND_service, "no descriptors for the receiver: %s", strerror(errno));
+  if (!good) stream_server_close(r);
+  return good;
+}
+
+bool stream_server_renew(struct stream_server *r, struct bytes certificate, struct bytes key,
+                         struct bytes client_ca, struct err *e) {
+  SSL_CTX *context = new_context(certificate, key, client_ca, e);
+  if (!context) return false;
+  SSL_CTX_free(r->context); /* connections hold the one that they began with */
+  r->context = context;
+  return true;
+}
+
+bool stream_server_forked(const struct stream_server *r) {
+  return r->generation != fork_generation();
+}
+
+static void close_fd(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+void stream_server_close(struct stream_server *r) {
+  while (r->connections) {
+    r->connections->admitted = false;
+    drop(r, r->connections, "closed");
+  }
+  for (struct arrival *a; (a = stream_server_take(r));) arrival_free(a);
+  for (; r->resuming; r->resuming = r->resuming->resumes) r->resuming->resuming = false;
+  sweep(r);
+  for (; r->gone; r->gone = r->gone->next) r->gone->orphaned = true;
+  close_fd(&r->listener.fd);
+  close_fd(&r->fd);
+  close_fd(&r->wake_fd);
+  close_fd(&r->timer_fd);
+  free(r->room);
+  r->room = NULL;
+  SSL_CTX_free(r->context);
+  r->context = NULL;
+}

@@ -1,0 +1,94 @@
+/* A TLS server for vehicles behind one descriptor: handshake with a client certificate, upgrade to WebSocket,
+ * envelopes in, acknowledgements out; doc/protocol.md#telemetry-stream.
+ *
+ * Nothing runs by itself and nothing waits: the caller waits until server.fd is readable, calls
+ * stream_server_step, which works for a few milliseconds at most, and takes what has arrived. No Lua here.
+ */
+#ifndef FLEET_STREAM_SERVER_H
+#define FLEET_STREAM_SERVER_H
+
+#include "base/listener.h"
+#include "stream/envelope.h"
+#include "stream/identity.h"
+
+#include <openssl/ssl.h>
+
+struct stream_limits {
+  size_t message;          /* bytes of one */
+  unsigned connections;    /* at once */
+  unsigned unacknowledged; /* messages of a connection that wait for their acknowledgement; beyond, its bytes
+                              wait in the kernel */
+  unsigned
+      queued;     /* messages that wait to be taken, of all connections; beyond, the receiver reads nothing */
+  double arrival; /* seconds for handshake and upgrade, and for an answer to be read */
+};
+
+enum arrival_type {
+  ARRIVAL_CONNECTED,
+  ARRIVAL_MESSAGE,
+  ARRIVAL_DAMAGED,
+  ARRIVAL_DISCONNECTED,
+  ARRIVAL_REFUSED
+};
+
+struct connection; /* lives until it is closed and none of its arrivals is left */
+
+/* What has arrived, in the order of each connection. */
+struct arrival {
+  struct arrival *next;
+  enum arrival_type type;
+  struct connection *connection;
+  double at;                /* CLOCK_REALTIME */
+  struct buf message;       /* the envelope's bytes; of the others empty */
+  struct envelope envelope; /* views into message */
+  bool answered;
+  char reason[160]; /* of what was refused, damaged, or ended */
+};
+
+struct stream_server {
+  int fd; /* readable when stream_server_step has something to do; -1: closed */
+  int wake_fd, timer_fd;
+  unsigned generation; /* of forks */
+  struct listener listener;
+  SSL_CTX *context;
+  struct stream_limits limits;
+  struct connection *connections, *gone, *resuming; /* all; closed ones; those whose TLS holds bytes */
+  unsigned count, young;                            /* connections; those before their admission */
+  struct arrival *first, *last;
+  unsigned queued;
+  bool accepting, ticking;
+  unsigned char *room; /* where bytes are read to: one for all connections */
+  uint64_t accepted, handshakes_failed, messages, acknowledged, numbered;
+};
+
+/* PEM texts: our chain with its key, and whose clients are believed. limits and listener are filled in; takes
+ * the listener over. */
+bool stream_server_open(struct stream_server *r, struct bytes certificate, struct bytes key,
+                        struct bytes client_ca, struct err *e);
+/* Other certificates for connections that come from now on; those that stand go on. On failure nothing has
+ * changed. */
+bool stream_server_renew(struct stream_server *r, struct bytes certificate, struct bytes key,
+                         struct bytes client_ca, struct err *e);
+void stream_server_step(struct stream_server *r);
+struct arrival *stream_server_take(struct stream_server *r); /* NULL: none; the caller frees it */
+bool stream_server_forked(const struct stream_server *r);
+void stream_server_close(struct stream_server *r); /* arrivals that were taken stay good; idempotent */
+
+/* Answers the request of ARRIVAL_CONNECTED: the upgrade, or 403. */
+void connection_admit(struct stream_server *r, struct connection *c, bool admitted);
+/* Answers a message: acknowledged, or refused because its payload cannot be read. Only the first answer
+ * counts. */
+void arrival_acknowledge(struct stream_server *r, struct arrival *a, bool good);
+void arrival_free(struct arrival *a);
+
+const struct identity *
+connection_identity(const struct connection *c);            /* id "" before the certificate is known */
+uint64_t connection_number(const struct connection *c);     /* counts up in a receiver */
+const char *connection_address(const struct connection *c); /* numeric */
+const char *connection_text(const struct connection *c,
+                            unsigned which); /* headers of the upgrade, "" where absent */
+enum { TEXT_CLIENT_VERSION, TEXT_NETWORK_INTERFACE, TEXT_TXID, CONNECTION_TEXTS };
+void connection_end(struct stream_server *r, struct connection *c, unsigned code,
+                    const char *reason); /* a close frame, then the end */
+
+#endif
