@@ -8,7 +8,7 @@ local types = files.read(process.root .. "/lua/fleet/types.lua")
 
 -- What is public of a module, but not a function of its own: built by name, or for the library's other rooms.
 local left_out = {
-  store = { "clock", "clock_of", "ends", "expiry", "object", "warner" },
+  store = { "clock", "clock_of", "new_ends", "expiry", "object", "warner" },
   tariff = { "stored_as" }, chart = {}, metrics = {},
   automation = { "prices" }, loop = { "pollfd", "getfd", "speed" }, key = {},
 }

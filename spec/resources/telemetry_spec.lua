@@ -168,8 +168,8 @@ describe("the rows of telemetry fields", function()
       count = count + 1
     end
     assert.equal(271, count)
-    assert.same({ since = "2024.26", minimum_delta = true }, rows.Soc)
-    assert.same({ since = "2024.26", minimum_delta = "metres" }, rows.Location)
+    assert.same({ since = "2024.26", minimum_delta = true, number = 8, kind = "number", unit = "%" }, rows.Soc)
+    assert.same({ since = "2024.26", minimum_delta = "metres", number = 21, kind = "location" }, rows.Location)
     assert.is_nil(rows.Cabin48vPortKeepOn.minimum_delta)
   end)
 end)

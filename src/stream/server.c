@@ -267,7 +267,7 @@ static void take_message(struct stream_server *r, struct connection *c, struct b
   } else if (envelope.txid.size + envelope.topic.size > LONGEST_ECHO) {
     damaged(r, c, nothing, "no telemetry message: its id is longer than 1 KB");
   } else if (envelope.type != ENVELOPE_STREAM) {
-    acknowledge(c, envelope.txid, envelope.topic);
+    acknowledge(c, envelope.txid, nothing); /* as the maker does it for kinds that it does not know */
   } else if (!is_configured(envelope.topic) && !is_own(c, envelope.sender_id)) {
     damaged(r, c, envelope.txid, "the message names another sender than its certificate");
   } else {
