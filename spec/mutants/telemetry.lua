@@ -13,7 +13,7 @@ return {
   { "src/bind/resources/telemetry_check.c", "if (!one->has_issuer)", "if (false)", { check } },
   { "src/bind/resources/telemetry_check.c", "if (!count) problem(", "if (false) problem(", { check } },
   { "src/crypto/x509.c", "if (X509_check_ca(certificate)) continue;", "", { check } },
-  { "src/tables/telemetry.c", "{\"DestinationLocation\", \"2024.26\", DELTA_METRES}", "{\"DestinationLocation\", \"2024.26\", DELTA_NO}",
+  { "src/tables/telemetry.c", "{\"DestinationLocation\", \"2024.26\", DELTA_METRES,", "{\"DestinationLocation\", \"2024.26\", DELTA_NO,",
     { check } },
   { "lua/fleet/resources/telemetry.lua", "if told and not (options and options.force) then", "if told then", { config } },
   { "lua/fleet/resources/telemetry.lua", "elseif context.keys and context.config.commands ~= \"plain\" then", "elseif context.keys then",
