@@ -268,6 +268,8 @@ local reasons = {
   could_not_wake_buses = "busy refused", ["cabin comfort remote settings not enabled"] = no,
   invalid_value = "invalid refused", ["missing percent param"] = "invalid refused",
     ["invalid percent param"] = "invalid refused",
+  low_power_mode_low_soc = no, low_soc = no, cpd_enabled = no,
+  too_far_from_vehicle = no, speed_limit_mode_active = no, not_on_whitelist = "key_not_paired refused",
   low_power_mode_enforced = no, GENERICERROR_UNKNOWN = no, GENERICERROR_CLOSURES_OPEN = no,
   GENERICERROR_DISABLED_FOR_USER_COMMAND = no, GENERICERROR_VEHICLE_NOT_IN_PARK = no,
   GENERICERROR_UNAUTHORIZED = "forbidden refused",

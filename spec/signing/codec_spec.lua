@@ -130,13 +130,16 @@ describe("a command", function()
     assert.has_error(function() core.command("remove_charge_schedule", { id = "9007199254740993" }) end)
   end)
 
-  it("with no id takes the time", function()
-    local earliest = os.time()
-    local c = core.command("add_precondition_schedule", { days_of_week = { "mon" }, enabled = true, lat = 1, lon = 2,
-      precondition_time = 450 })
-    local latest = os.time()
-    local _, params = core.decode_command(c.domain, c.payload)
-    assert.is_true(params.id >= earliest and params.id <= latest, params.id)
+  it("with no id takes one that no other call takes", function()
+    local seen = {}
+    for _ = 1, 1000 do
+      local c = core.command("add_precondition_schedule", { days_of_week = { "mon" }, enabled = true, lat = 1, lon = 2,
+        precondition_time = 450 })
+      local _, params = core.decode_command(c.domain, c.payload)
+      assert.is_true(params.id >= 1e10 and params.id < 1e15, params.id)
+      assert.is_nil(seen[params.id])
+      seen[params.id] = true
+    end
   end)
 
   it("reads state in every category of the vectors", function()

@@ -95,8 +95,12 @@ describe("a command travels", function()
     assert(car:honk_horn())
     for name, params in pairs { set_vehicle_name = { vehicle_name = "Pearl" }, set_pin_to_drive = { on = true, password = "1234" } } do
       local _, err = car[name](car, params)
-      assert.same({ 422, name == name and err.outcome }, { err.status, err.outcome })
+      assert.same({ "unsupported", "not_sent" }, { err.kind, err.outcome })
+      assert.matches("^" .. name .. ": this vehicle takes plain commands only, and the command has no plain form", err.message)
     end
+    assert.same({ "handshake", "plain" }, world.messages) -- it is known by then
+    local _, first = world:car():set_vehicle_name { vehicle_name = "Pearl" }
+    assert.same({ "unsupported", "not_sent", 422, 2 }, { first.kind, first.outcome, first.status, world:sent "handshake" })
     assert.equal(1, world:sent "plain")
     local _, err = world:client { commands = "plain" }:vehicle(VIN):set_vehicle_name { vehicle_name = "Pearl" }
     assert.same({ "unsupported", "not_sent" }, { err.kind, err.outcome })
@@ -117,8 +121,8 @@ describe("a command travels", function()
     local car = world:car { commands = "signed" }
     for _ = 1, 2 do
       local _, err = car:honk_horn()
-      assert.same({ 422, "not_sent" }, { err.status, err.outcome })
-      assert.matches("does not speak the command protocol", err.message)
+      assert.same({ "unsupported", 422, "not_sent" }, { err.kind, err.status, err.outcome })
+      assert.matches('this vehicle takes plain commands only, .* commands = "signed"', err.message)
     end
     assert.same({ "handshake", "handshake" }, world.messages)
     assert.equal(0, #world.ran)
@@ -207,6 +211,50 @@ describe("through a signing proxy", function()
 end)
 
 -- ---- results ----
+
+-- What the computers answer in clear text or sealed, as bytes that are put in the place of the simulator's.
+describe("an answer of the security computer", function()
+  local answers
+
+  local function answering(...)
+    local list, count, deliver = { ... }, 0, world:http()
+    answers = function() return count end
+    return world:car { http = function(request)
+      if world:kind(request) ~= "command" then return deliver(request) end
+      count = count + 1
+      if not list[count] then return deliver(request) end
+      local sent = core.json_decode(core.message_json("UniversalMessage.RoutableMessage",
+        core.unbase64(core.json_decode(request.body).routable_message)))
+      local answer = core.encode_message("UniversalMessage.RoutableMessage", {
+        ["from_destination.domain"] = 2, ["to_destination.routing_address"] = core.unbase64(sent.from_destination.routing_address),
+        request_uuid = core.unbase64(sent.uuid), protobuf_message_as_bytes = list[count],
+      })
+      return { status = 200, headers = {}, body = ('{"response":"%s"}'):format(core.base64(answer)) }
+    end }
+  end
+
+  it("says why it did not take the message: an unknown key, or a session that does not fit", function()
+    local car = answering("\34\6\8\2\18\2\16\2", "\34\6\8\2\18\2\16\5")
+    local _, err = car:door_lock()
+    assert.same({ "key_not_paired", "refused", "not_on_whitelist" }, { err.kind, err.outcome, err.reason })
+    assert.matches("pairing_url", err.message)
+    world:forget()
+    _, err = car:door_lock()
+    assert.same({ "protocol", "refused", "token_and_counter_invalid", 2 }, { err.kind, err.outcome, err.reason, answers() })
+    world:forget()
+    assert(car:door_lock())
+    assert.same({ "handshake", "command" }, world.messages) -- that session is dropped
+  end)
+
+  it("in clear text and empty is done only before the vehicle has encrypted one", function()
+    local car = answering("")
+    assert.same({ true, false }, { assert(car:door_unlock()).changed, #world.ran > 0 })
+    car = answering(false, "")
+    assert(car:door_unlock())
+    local _, err = car:door_unlock()
+    assert.same({ "protocol", "unknown" }, { err.kind, err.outcome })
+  end)
+end)
 
 describe("a signed result", function()
   it("is no change where the vehicle says that it is so already, unless that is an error", function()
@@ -794,4 +842,76 @@ it("the simulated vehicle of all this refuses unsigned commands", function()
   assert.equal(403, (world.sim:command("honk_horn", {}, simulated.CAR)))
   assert.equal(0, #world.ran)
   assert.is_function(core.receiver)
+end)
+
+describe("a schedule that is added without an id", function()
+  local function schedule(at)
+    return { days_of_week = "All", enabled = true, start_enabled = true, start_time = at, end_enabled = false, lat = 52.5, lon = 13.4 }
+  end
+
+  it("gets one that no other call draws, which the result names, in every form", function()
+    for _, options in ipairs { {}, { commands = "plain", vehicle = { vehicle_command_protocol_required = false } } } do
+      new_world { vehicle = options.vehicle }
+      local store = fleet.store.memory()
+      local cars = { world:car { commands = options.commands, store = store }, world:car { commands = options.commands, store = store } }
+      local ids = {}
+      for i = 1, 6 do
+        local car = cars[i % 2 + 1]
+        local done = assert(car:add_charge_schedule(schedule(360 + i)))
+        assert.is_number(done.id)
+        assert.is_nil(ids[done.id])
+        ids[done.id] = 360 + i
+        local other = assert(car:add_precondition_schedule {
+          days_of_week = "All", enabled = true, precondition_time = 400, lat = 52.5, lon = 13.4 })
+        assert.is_nil(ids[other.id])
+      end
+      local list = world.sim:section("charge_schedule_data", VIN).charge_schedules
+      assert.equal(6, #list)
+      for _, seen in ipairs(list) do assert.equal(ids[seen.id], seen.start_time) end
+      local first = list[1].id
+      assert(cars[1]:remove_charge_schedule { id = first })
+      assert.equal(5, #world.sim:section("charge_schedule_data", VIN).charge_schedules)
+    end
+  end)
+
+  it("keeps the id that was given, and replaces with it", function()
+    local car = world:car()
+    local params = schedule(360)
+    params.id = "7"
+    assert.equal(7, assert(car:add_charge_schedule(params)).id)
+    params.start_time = 420
+    assert.equal(7, assert(car:add_charge_schedule(params)).id)
+    assert.equal(1, #world.sim:section("charge_schedule_data", VIN).charge_schedules)
+    assert.is_nil(assert(car:remove_charge_schedule { id = 7 }).id)
+  end)
+end)
+
+describe("a plain command whose refusal says that unsigned ones are locked out", function()
+  local locked = { status = 200, headers = {}, body = '{"response":{"result":false,"reason":"unsigned_cmds_hardlocked"}}' }
+
+  it("is signed at once where there is a key, and says without one that a key is needed", function()
+    local _, err = seam.car(seam.refused "unsigned_cmds_hardlocked"):flash_lights()
+    assert.same({ "key_not_paired", "refused", "unsigned_cmds_hardlocked" }, { err.kind, err.outcome, err.reason })
+    local deliver = world:http()
+    local store = fleet.store.memory()
+    store:put("plain/" .. VIN, "1")
+    local car = world:car { store = store, http = function(request)
+      local reply = deliver(request)
+      return world:kind(request) == "plain" and locked or reply
+    end }
+    assert.equal("signed", assert(car:flash_lights()).via)
+    assert.same({ "plain", "handshake", "command" }, world.messages)
+  end)
+end)
+
+it("a record of another vehicle is no answer to a call about this one", function()
+  local other = "5YJ3E7EB1KF000002"
+  local function reply(vin)
+    return seam.car(function() return { status = 200, headers = {}, body = ('{"response":{"vin":"%s","state":"online"}}'):format(vin) } end)
+  end
+  local value, err, kind = reply(other):vehicle_data()
+  assert.same({ nil, "protocol" }, { value, kind })
+  assert.matches("another vehicle", err.message)
+  assert(reply(seam.vin):vehicle_data())
+  assert(reply(""):vehicle_data())
 end)

@@ -142,13 +142,23 @@ describe("an application's answer", function()
     { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 0 }, true, nil, nil },
     { "vehicle_security", vcsec { commandStatus = {} }, true, nil, nil },
     { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = "OPERATIONSTATUS_WAIT" }, true, nil, "busy", nil, "refused" },
-    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 2 }, true, nil, "refused", "unknown", "refused" },
+    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 2 }, true, nil, "refused", "GENERICERROR_UNKNOWN", "refused" },
+    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 2,
+      ["commandStatus.signedMessageStatus.signedMessageInformation"] = 2 },
+      true, nil, "refused", "not_on_whitelist", "refused" },
+    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 2,
+      ["commandStatus.signedMessageStatus.signedMessageInformation"] = 4 },
+      true, nil, "refused", "session_token_invalid", "refused" },
+    { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 2,
+      ["commandStatus.signedMessageStatus.signedMessageInformation"] = 99 },
+      true, nil, "refused", "99", "refused" },
+    { "vehicle_security", "\250\1\1", true, nil, "protocol", nil, "unknown" }, -- a field that the published message has not
     { "vehicle_security", vcsec { ["nominalError.genericError"] = "GENERICERROR_CLOSURES_OPEN" }, true, nil, "refused",
-      "closures_open", "refused" },
-    { "vehicle_security", vcsec { nominalError = {} }, true, nil, "refused", "none", "refused" },
+      "GENERICERROR_CLOSURES_OPEN", "refused" },
+    { "vehicle_security", vcsec { nominalError = {} }, true, nil, "refused", "GENERICERROR_NONE", "refused" },
     { "vehicle_security", vcsec { ["commandStatus.whitelistOperationStatus.whitelistOperationInformation"] = 4 }, true, nil,
       "refused", "whitelist_full", "refused" },
-    { "vehicle_security", vcsec { ["vehicleStatus.vehicleLockState"] = 1 }, true, nil, nil },
+    { "vehicle_security", vcsec { ["vehicleStatus.vehicleLockState"] = 1 }, true, nil, "protocol", nil, "unknown" },
   }
 
   it("says done only where it says so", function()

@@ -18,6 +18,7 @@ struct pending {
   unsigned char uuid[UUID_SIZE], address[ADDRESS_SIZE];
   unsigned char hash[REQUEST_HASH_SIZE];
   unsigned char hash_size; /* 0: a handshake */
+  bool wants_sealed;       /* it asked for an encrypted answer */
   bool informed;           /* its session info was taken */
   bool untaken;            /* session info proved that no copy of it was taken */
   struct message_id message;

@@ -23,6 +23,7 @@ static bool open_sealed(struct session *s, struct pending *r, const struct messa
   if (!fresh) return buf_clear(payload), err_set(e, KIND_protocol, "the vehicle's answer came a second time");
   r->answers = next;
   s->state.confirmed = now;
+  s->seals = true;
   return a->authenticated = true;
 }
 
@@ -52,6 +53,10 @@ static bool open_answer(struct session *s, struct pending *r, const struct messa
     return false;
   }
   if (m->fault) return buf_clear(payload), fault_say(m->fault, evidence_of(a, r), e);
+  if (!sealed && s->seals && r->wants_sealed)
+    return err_set(e, KIND_protocol,
+                   "the vehicle encrypts its answers, and this one came in clear text: "
+                   "the command may have been carried out");
   if (!sealed && !open_clear(m, payload, e)) return false;
   e->outcome = OUTCOME_NONE;
   return true;

@@ -16,6 +16,7 @@ struct session {
   char vin[VIN_SIZE + 1];
   enum domain domain;
   bool pinned; /* secrets are set */
+  bool seals;  /* the vehicle has encrypted an answer: it encrypts all that it is asked to */
   struct session_secrets secrets;
   uint64_t owner; /* of the keyed context */
   struct epoch_state state;

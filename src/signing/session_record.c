@@ -35,7 +35,7 @@ bool session_export(const struct session *s, uint32_t ahead, double now, double 
   size_t start = out->size;
   buf_put(out, EXPORT_VERSION);
   buf_put(out, (unsigned char)s->domain);
-  buf_put(out, s->state.shared);
+  buf_put(out, (unsigned char)(s->state.shared | s->seals << 1));
   buf_add(out, s->vin, VIN_SIZE);
   buf_add(out, s->secrets.vehicle, PUBLIC_SIZE);
   buf_add(out, s->state.epoch, EPOCH_SIZE);
@@ -95,7 +95,8 @@ bool session_import(struct session *s, struct bytes in, double now, double wall)
   if (!is_own_state(s, in) || take_number(&r, 1) != EXPORT_VERSION ||
       take_number(&r, 1) != (uint64_t)s->domain)
     return false;
-  struct epoch_state state = {.known = true, .shared = take_number(&r, 1)};
+  uint64_t flags = take_number(&r, 1);
+  struct epoch_state state = {.known = true, .shared = flags & 1};
   if (memcmp(take(&r, VIN_SIZE), s->vin, VIN_SIZE) != 0) return false;
   struct bytes vehicle = {take(&r, PUBLIC_SIZE), PUBLIC_SIZE};
   if (!session_derive(s, vehicle, &k, &ignored)) return false;
@@ -106,6 +107,7 @@ bool session_import(struct session *s, struct bytes in, double now, double wall)
   s->secrets = k;
   s->state = state;
   s->pinned = true;
+  s->seals = flags & 2;
   crypto_forget(s->crypto, s->owner);
   wipe(&k, sizeof k);
   return true;

@@ -63,6 +63,7 @@ static bool sign_with(struct session *s, uint32_t counter, struct bytes payload,
   bool ok = authenticate(s, &m, &f, d, &sealed, tag) && message_write(&m, out);
   memcpy(r->message.epoch, s->state.epoch, EPOCH_SIZE);
   r->message.counter = f.counter;
+  r->wants_sealed = o->flags & FLAG_ENCRYPT_RESPONSE;
   if (ok)
     r->hash_size = (unsigned char)request_hash(r->hash, (uint32_t)s->domain, f.method, m.tag);
   else

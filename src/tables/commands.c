@@ -148,6 +148,7 @@ static const struct choice stops[] = {{"unspecified", .number = 0},
   schedule ".enabled = $enabled; " schedule ".days_of_week = $days_of_week; " schedule                       \
            ".one_time = $one_time; " schedule ".latitude ~ $lat; " schedule ".longitude ~ $lon"
 
+#define OVERRIDE "forces it although the battery is low, a door is open or Dog Mode is on; ask the user first"
 #define MANAGERS "fleet manager or owner"
 #define CHARGES ROW_CHARGING_SCOPE
 #define SETS ROW_IDEMPOTENT
@@ -247,26 +248,29 @@ const struct row command_rows[] = {
                        .doc = "when off-peak hours end, local time")),
         INFO("scheduledDepartureAction"), .until = "2024.26", .replacement = "add_precondition_schedule",
         .example = "{ enable = true, departure_time = 450, preconditioning_enabled = true }"),
-    COMMAND("add_charge_schedule", CHARGES | ROW_IDEMPOTENT_WITH_ID,
-            "Adds a charging schedule, or replaces the one with this id.",
-            PARAMS(DAYS, FLAG("enabled", REQUIRED, .field = "enabled", .doc = "the schedule is in use"),
-                   LAT(REQUIRED, .field = "latitude"), LON(REQUIRED, .field = "longitude"),
-                   FLAG("start_enabled", REQUIRED, .field = "start_enabled", .doc = "start_time counts"),
-                   MINUTES("start_time", 0, .field = "start_time", .doc = "when to start, local time"),
-                   FLAG("end_enabled", REQUIRED, .field = "end_enabled", .doc = "end_time counts"),
-                   MINUTES("end_time", 0, .field = "end_time", .doc = "when to end, local time"),
-                   FLAG("one_time", 0, .field = "one_time", .doc = "once, then it is done"),
-                   SCHEDULE_ID(NOW, .doc = "your number for it; without one every call adds a schedule"),
-                   TEXT("name", 0, .field = "name", .doc = "a name for people")),
-            INFO("addChargeScheduleAction"),
-            .settle = SCHEDULED(
-                CHARGE_SCHEDULE) "; " CHARGE_SCHEDULE ".start_enabled = $start_enabled; " CHARGE_SCHEDULE
-                                 ".start_time = $start_time when $start_enabled=true; " CHARGE_SCHEDULE
-                                 ".end_enabled = $end_enabled; " CHARGE_SCHEDULE
-                                 ".end_time = $end_time when $end_enabled=true",
-            .since = "2024.26",
-            .example = "{ id = 1, days_of_week = { \"mon\", \"tue\" }, enabled = true, start_enabled = true, "
-                       "start_time = 120, end_enabled = false, lat = 52.52, lon = 13.405 }"),
+    COMMAND(
+        "add_charge_schedule", CHARGES | ROW_IDEMPOTENT_WITH_ID,
+        "Adds a charging schedule, or replaces the one with this id.",
+        PARAMS(DAYS, FLAG("enabled", REQUIRED, .field = "enabled", .doc = "the schedule is in use"),
+               LAT(REQUIRED, .field = "latitude"), LON(REQUIRED, .field = "longitude"),
+               FLAG("start_enabled", REQUIRED, .field = "start_enabled", .doc = "start_time counts"),
+               MINUTES("start_time", 0, .field = "start_time", .doc = "when to start, local time"),
+               FLAG("end_enabled", REQUIRED, .field = "end_enabled", .doc = "end_time counts"),
+               MINUTES("end_time", 0, .field = "end_time", .doc = "when to end, local time"),
+               FLAG("one_time", 0, .field = "one_time", .doc = "once, then it is done"),
+               SCHEDULE_ID(
+                   FRESH_ID,
+                   .doc = "your number for it; without one every call adds a schedule with a fresh number"),
+               TEXT("name", 0, .field = "name", .doc = "a name for people")),
+        INFO("addChargeScheduleAction"),
+        .settle = SCHEDULED(
+            CHARGE_SCHEDULE) "; " CHARGE_SCHEDULE ".start_enabled = $start_enabled; " CHARGE_SCHEDULE
+                             ".start_time = $start_time when $start_enabled=true; " CHARGE_SCHEDULE
+                             ".end_enabled = $end_enabled; " CHARGE_SCHEDULE
+                             ".end_time = $end_time when $end_enabled=true",
+        .since = "2024.26",
+        .example = "{ id = 1, days_of_week = { \"mon\", \"tue\" }, enabled = true, start_enabled = true, "
+                   "start_time = 120, end_enabled = false, lat = 52.52, lon = 13.405 }"),
     COMMAND("remove_charge_schedule", SETS | CHARGES, "Removes a charging schedule.",
             PARAMS(SCHEDULE_ID(REQUIRED, .doc = "the schedule")), INFO("removeChargeScheduleAction"),
             .settle = CHARGE_SCHEDULE " = false", .since = "2024.26", .example = "{ id = 1 }"),
@@ -288,9 +292,8 @@ const struct row command_rows[] = {
 
     /* ---- climate ---- */
     COMMAND("auto_conditioning_start", SETS, "Starts conditioning the cabin.",
-            PARAMS(FLAG("manual_override", 0, .field = "manual_override", .doc = "over a manual setting")),
-            .example = "", INFO("hvacAutoAction; power_on=true"),
-            .settle = "climate_state.is_climate_on = true"),
+            PARAMS(FLAG("manual_override", 0, .field = "manual_override", .doc = OVERRIDE)), .example = "",
+            INFO("hvacAutoAction; power_on=true"), .settle = "climate_state.is_climate_on = true"),
     COMMAND("auto_conditioning_stop", SETS, "Stops conditioning the cabin.", BARE, INFO("hvacAutoAction"),
             .settle = "climate_state.is_climate_on = false"),
     COMMAND(
@@ -305,23 +308,21 @@ const struct row command_rows[] = {
         .settle = "climate_state.driver_temp_setting ~ $driver_temp; "
                   "climate_state.passenger_temp_setting ~ $passenger_temp",
         .example = "{ driver_temp = 21.5, passenger_temp = 20 }"),
-    COMMAND(
-        "set_preconditioning_max", SETS, "Defrosts with everything at the maximum.",
-        PARAMS(ON, FLAG("manual_override", 0, .field = "manual_override", .doc = "over a manual setting")),
-        INFO("hvacSetPreconditioningMaxAction"),
-        .settle =
-            "climate_state.defrost_mode = 2 when $on=true; climate_state.defrost_mode = 0 when $on=false",
-        .example = "{ on = true }"),
+    COMMAND("set_preconditioning_max", SETS, "Defrosts with everything at the maximum.",
+            PARAMS(ON, FLAG("manual_override", 0, .field = "manual_override", .doc = OVERRIDE)),
+            INFO("hvacSetPreconditioningMaxAction"),
+            .settle =
+                "climate_state.defrost_mode = 2 when $on=true; climate_state.defrost_mode = 0 when $on=false",
+            .example = "{ on = true }"),
     COMMAND("set_climate_keeper_mode", SETS, "Keeps the climate while the vehicle is parked.",
             PARAMS(INTEGER("climate_keeper_mode", REQUIRED, .choices = keeper_modes,
                            .field = "ClimateKeeperAction", .doc = "what for"),
-                   FLAG("manual_override", 0, .field = "manual_override", .doc = "over a manual setting")),
+                   FLAG("manual_override", 0, .field = "manual_override", .doc = OVERRIDE)),
             INFO("hvacClimateKeeperAction"),
             .settle = "climate_state.climate_keeper_mode = $climate_keeper_mode",
             .example = "{ climate_keeper_mode = \"dog\" }"),
     COMMAND("set_bioweapon_mode", SETS, "Switches the strongest air filtering.",
-            PARAMS(ON, FLAG("manual_override", REQUIRED, .field = "manual_override",
-                            .doc = "over a manual setting")),
+            PARAMS(ON, FLAG("manual_override", REQUIRED, .field = "manual_override", .doc = OVERRIDE)),
             INFO("hvacBioweaponModeAction"), .settle = "climate_state.bioweapon_mode = $on",
             .example = "{ on = true, manual_override = false }"),
     COMMAND("set_cabin_overheat_protection", SETS, "Keeps the parked cabin from overheating.",
@@ -390,7 +391,9 @@ const struct row command_rows[] = {
                MINUTES("precondition_time", REQUIRED, .field = "precondition_time",
                        .doc = "when to be ready, local time"),
                FLAG("one_time", 0, .field = "one_time", .doc = "once, then it is done"),
-               SCHEDULE_ID(NOW, .doc = "your number for it; without one every call adds a schedule"),
+               SCHEDULE_ID(
+                   FRESH_ID,
+                   .doc = "your number for it; without one every call adds a schedule with a fresh number"),
                TEXT("name", 0, .field = "name", .doc = "a name for people")),
         INFO("addPreconditionScheduleAction"),
         .settle = SCHEDULED(PRECONDITION_SCHEDULE) "; " PRECONDITION_SCHEDULE

@@ -10,6 +10,10 @@
   { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "vehicle", doc }
 #define ALREADY(text, doc)                                                                                   \
   { text, MATCH_WHOLE, KIND_none, OUTCOME_NONE, "vehicle", doc }
+#define SESSION(text)                                                                                        \
+  VEHICLE(text, KIND_protocol,                                                                               \
+          "The message did not fit the vehicle's session; the next one begins a new session.")
+#define ASK_FIRST " Ask the user first; then manual_override = true forces the command."
 #define EITHER(text, kind, doc)                                                                              \
   { text, MATCH_WHOLE, kind, OUTCOME_REFUSED, "vehicle or site", doc }
 #define MAYBE(text, kind, doc)                                                                               \
@@ -67,6 +71,23 @@ const struct reason reason_rows[] = {
     VEHICLE("GENERICERROR_VEHICLE_NOT_IN_PARK", KIND_refused, "The vehicle is not in park."),
     VEHICLE("GENERICERROR_UNAUTHORIZED", KIND_forbidden, "The key may not do this."),
     VEHICLE("GENERICERROR_NOT_ALLOWED_OVER_TRANSPORT", KIND_unsupported, "Not possible over the internet."),
+    VEHICLE("not_on_whitelist", KIND_key_not_paired,
+            "The vehicle does not know the key: the owner adds it at the address of client:pairing_url."),
+    SESSION("iv_smaller_than_expected"),
+    SESSION("session_token_invalid"),
+    SESSION("token_and_counter_invalid"),
+    SESSION("aes_decrypt_auth"),
+    SESSION("token_is_incorrect_length"),
+    SESSION("incorrect_epoch"),
+    SESSION("time_expired"),
+    PART("unsigned_cmds_hardlocked", KIND_key_not_paired,
+         "The vehicle takes signed commands only: set a key."),
+    VEHICLE("low_power_mode_low_soc", KIND_refused, "The battery is low." ASK_FIRST),
+    VEHICLE("low_soc", KIND_refused, "The battery is low." ASK_FIRST),
+    VEHICLE("cpd_enabled", KIND_refused, "A child or a pet may be in the vehicle." ASK_FIRST),
+    VEHICLE("too_far_from_vehicle", KIND_refused, "Give lat and lon of the vehicle's own position."),
+    VEHICLE("speed_limit_mode_active", KIND_refused,
+            "Speed Limit Mode is active: deactivate it first with its PIN."),
     VEHICLE("user not found", KIND_forbidden, "The account has no rights on this vehicle."),
     VEHICLE("mobile_access_disabled", KIND_forbidden, "Mobile access is switched off in the vehicle."),
     PART("public key has not been paired", KIND_key_not_paired,

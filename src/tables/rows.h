@@ -115,7 +115,7 @@ enum {
   NUMBER_AS_TEXT = 8, /* TYPE_STRING: a number is accepted too and written as text */
   SWITCH = 16,        /* a boolean; when false, its message carries none of the other parameters */
   REQUIRED_ON = 32,   /* required when the row's SWITCH is true */
-  NOW = 64,           /* left out of a signed command it becomes the current Unix time in seconds */
+  FRESH_ID = 64,      /* left out it becomes a number that no other call draws */
   WHOLE = 128,        /* may stand alone in place of the table of parameters: a list, a tariff, bytes */
   FROM_STATE =
       256 /* always sent; left out by the caller, it is read where the row's settle column finds it */

@@ -27,11 +27,21 @@ local function explain(call, reply, err, kind)
   err.raw = core.redact(reply:body(), core.call_secrets(call))
 end
 
+-- Whether a record names a vehicle, and not that of the call.
+local function is_of_another(call, value)
+  if call.row.handle ~= "vehicle" or type(value) ~= "table" or type(value.vin) ~= "string" then return false end
+  return value.vin ~= call.id and core.is_vin(value.vin) and core.is_vin(call.id)
+end
+
 -- What the reply means, what it costs, and who is told. ending: of a good reply.
 local function understand(call, reply, number, entry, wall, ending)
   local ends = not observers.are_there(call.context) and not call.on_reply and ending
   local state = call.id and call.context.states[call.id]
   local value, err, kind, transient, trait = core.result(call.request, reply, wall, state, call.proxied, ends)
+  if not err and call.id and is_of_another(call, value) then
+    value, err, kind = failure.new(call, "protocol", "the reply is about another vehicle than the one that was asked for")
+    err.outcome = call.write and "unknown" or nil
+  end
   local billed = call.row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
   if err then
     call.facts.transient, call.facts.trait = transient, trait

@@ -233,7 +233,7 @@ function M.perform(call)
     local value, err, kind = visit_in_turn(call)
     if not err then return value end
     call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
-    if call.unfit and err.kind ~= "key_not_paired" then tell_why(call, err) end
+    if call.unfit and err.fault and err.kind ~= "key_not_paired" then tell_why(call, err) end
     if call.facts.trait == "plain" then
       err.message = err.message .. " (the vehicle does not speak the command protocol)"
       return nil, annotate(call, err), kind

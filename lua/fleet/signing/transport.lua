@@ -62,6 +62,15 @@ local function after_refusal(call, sent, err, refused)
   })
 end
 
+local no_protocol = "%s: this vehicle takes plain commands only, and the command has %s"
+
+-- The vehicle does not speak the protocol, and no plain form may follow: it cannot take this command.
+local function cannot_take(call, err)
+  local why = call.row.flags.needs_protocol and "no plain form" or "only its signed form allowed: commands = \"signed\""
+  err.kind, err.message = "unsupported", no_protocol:format(call.row.name, why)
+  return nil, err, "unsupported"
+end
+
 local neither_form = "%s: the vehicle takes it in neither form. Plain: %s. Signed: %s"
 local must_be_signed = "%s: the vehicle takes signed commands only: %s"
 
@@ -79,6 +88,9 @@ local function travel(call, transport)
     refused = refused or {}
     local follows, new_kind, advice, shown = after_refusal(call, transport, err, refused)
     if shown then remember(call.context, call.id, shown == "plain") end
+    if not follows and transport == "signed" and call.facts.trait == "plain" and err.outcome ~= "unknown" then
+      return cannot_take(call, err)
+    end
     if not follows then return nil, err, kind end
     if follows == "advice" then return refusal(call, err, new_kind, must_be_signed, advice) end
     refused[transport] = err
@@ -102,6 +114,9 @@ end
 
 local function choose(call, rule)
   if rule.by_value and not core.check_signed_form(call.request) then return "plain" end
+  if call.row.flags.needs_protocol and rule.transport == "signed" and known_as_plain(call.context, call.id) then
+    return nil, "this vehicle takes plain commands only, and the command has no plain form"
+  end
   if rule.recall and known_as_plain(call.context, call.id) then return "plain" end
   return rule.transport, rule.why
 end
@@ -110,7 +125,10 @@ local function perform(row, rules, handle, request, ...)
   local call = state.new(row, request, handle, ...)
   local transport, why = choose(call, rule_of(row, rules, call.context))
   if not transport then return calls.ended(call, failure.new(call, "unsupported", why)) end
-  return calls.ended(call, travel(call, transport))
+  local id = row.flags.idempotent_with_id and request:params().id -- drawn where the caller gave none
+  local value, err, kind = calls.ended(call, travel(call, transport))
+  if value and id then value.id = tonumber(id) end
+  return value, err, kind
 end
 
 --- The method of a command row.

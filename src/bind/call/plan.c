@@ -1,6 +1,7 @@
 #include "bind/call/call_options.h"
 #include "bind/call/handles.h"
 #include "bind/call/param_values.h"
+#include "bind/crypto/context.h"
 #include "bind/lua/json.h"
 
 #include <string.h>
@@ -39,7 +40,11 @@ static void take_params(const struct plan *p) {
   size_t given = 0;
   lua_createtable(p->L, 0, 4);
   for (const struct param *q = p->row->params; q && q->name; q++) {
-    if (!in_param_table(p, q) || !push_param(p, q)) continue;
+    if (!in_param_table(p, q)) continue;
+    if (!push_param(p, q)) {
+      if (!(q->flags & FRESH_ID)) continue;
+      lua_pushinteger(p->L, (lua_Integer)fresh_id(p->L));
+    }
     check_value(p, q);
     lua_setfield(p->L, -2, q->name);
     given += q->place == IN_BODY;

@@ -1,4 +1,5 @@
 #include "base/reason.h"
+#include "base/text.h"
 #include "bind/call/failure.h"
 #include "bind/call/request.h"
 #include "bind/call/value.h"
@@ -330,6 +331,12 @@ static void end_well(lua_State *L, int ending) {
   }
 }
 
+/* The vehicle refused a plain command because it takes signed ones only. */
+static bool wants_signature(const struct request *request, const struct exchange *x, const struct err *e) {
+  return request->row->flags & ROW_COMMAND && !x->proxied && e->outcome == OUTCOME_REFUSED &&
+         text_after(bytes_of(e->reason), "unsigned_cmds_hardlocked").data;
+}
+
 static int l_result(lua_State *L) {
   const struct request *request = box_check(L, 1, &request_type);
   const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
@@ -357,7 +364,8 @@ static int l_result(lua_State *L) {
   }
   push_failure(L, &e);
   lua_pushboolean(L, v.transient);
-  lua_pushstring(L, v.row ? trait_names[v.row->trait] : NULL);
+  enum trait trait = v.row ? v.row->trait : wants_signature(request, &x, &e) ? TRAIT_SIGN : TRAIT_NONE;
+  lua_pushstring(L, trait_names[trait]);
   return 5;
 }
 

@@ -19,7 +19,7 @@ static const struct flag param_flags[] = {{REQUIRED, "required"},
                                           {NUMBER_AS_TEXT, "number_as_text"},
                                           {SWITCH, "switch"},
                                           {REQUIRED_ON, "required_on"},
-                                          {NOW, "now"},
+                                          {FRESH_ID, "fresh_id"},
                                           {WHOLE, "whole"},
                                           {FROM_STATE, "from_state"},
                                           {0, NULL}};

@@ -37,6 +37,16 @@ struct crypto *state_crypto(lua_State *L, struct err *e) {
   return s->crypto;
 }
 
+uint64_t fresh_id(lua_State *L) {
+  static const uint64_t lowest = 10000000000, beyond = 1000000000000000;
+  struct err e;
+  err_clear(&e);
+  uint64_t random = 0;
+  struct crypto *c = state_crypto(L, &e);
+  if (!c || !crypto_random(c, &random, sizeof random, &e)) luaL_error(L, "%s", e.message);
+  return lowest + random % (beyond - lowest);
+}
+
 static struct buf *lend(lua_State *L, struct lent *l) {
   if (l->being_pushed) return push_scratch(L);
   buf_clear(&l->buf);

@@ -51,7 +51,7 @@ static bool encode(struct plan *p, struct buf *payload, struct err *e) {
   int top = lua_gettop(p->L);
   read_values(p, values); /* may call Lua, through a metatable of the parameters */
   buf_clear(payload);
-  bool done = codec_encode(p->row, values, system_wall_clock(), payload, e);
+  bool done = codec_encode(p->row, values, fresh_id(p->L), payload, e);
   wipe(values, sizeof values);
   lua_settop(p->L, top);
   return done;

@@ -65,15 +65,6 @@ int session_l_open(lua_State *L) {
 
 /* ---- what the answer says about one command: doc/protocol.md#vehicle-answers ---- */
 
-/* The security domain's words come without their prefix. */
-static const struct reason *known_reason(const char *text) {
-  char named[256];
-  const struct reason *known = reason_of(text);
-  if (known) return known;
-  snprintf(named, sizeof named, "GENERICERROR_%s", text);
-  return reason_of(named);
-}
-
 static int push_done(lua_State *L, bool changed, const char *reason, bool authenticated) {
   lua_createtable(L, 0, 4);
   set_boolean(L, "changed", changed);
@@ -85,7 +76,7 @@ static int push_done(lua_State *L, bool changed, const char *reason, bool authen
 
 /* A reason says either that the wanted state holds already or why nothing was done. */
 static int push_refusal(lua_State *L, const struct request *command, bool authenticated, struct err *e) {
-  const struct reason *known = e->reason[0] ? known_reason(e->reason) : NULL;
+  const struct reason *known = e->reason[0] ? reason_of(e->reason) : NULL;
   if (known && known->kind == KIND_none && !command->strict)
     return push_done(L, false, e->reason, authenticated);
   if (known && known->doc) {
@@ -93,7 +84,11 @@ static int push_refusal(lua_State *L, const struct request *command, bool authen
     snprintf(e->message + size, sizeof e->message - size, ". %s", known->doc);
   }
   if (known && known->kind != KIND_none) e->kind = known->kind;
-  return push_failure(L, e);
+  push_failure(L, e);
+  lua_pushboolean(L,
+                  e->kind == KIND_protocol && e->outcome == OUTCOME_REFUSED); /* the session does not fit */
+  lua_setfield(L, -3, "stale");
+  return 3;
 }
 
 /* What is asked for with a message of the module's own: the answer as a table. Without data it says why, or

@@ -102,14 +102,14 @@ static bool put_value(ProtobufCMessage *base, const struct row *row, const struc
 }
 
 static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values,
-                           double wall, struct arena *a, struct err *e) {
+                           uint64_t fresh_id, struct arena *a, struct err *e) {
   for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, wherever it stands */
     for (size_t i = 0; row->params && row->params[i].name; i++) {
       const struct param *p = &row->params[i];
       struct value v = values[i];
       bool is_switch = p->flags & SWITCH;
       if (!p->field || is_switch != (pass == 0)) continue;
-      if (!v.given && p->flags & NOW) v.given = true, v.integer = wall > 0 ? (uint64_t)wall : 0;
+      if (!v.given && p->flags & FRESH_ID) v.given = true, v.integer = fresh_id;
       if (!put_value(base, row, p, &v, a, e)) return false;
       if (is_switch && !v.boolean) return true;
     }
@@ -130,23 +130,23 @@ static bool put_items(ProtobufCMessage *root, const char *items, ProtobufCMessag
   return true;
 }
 
-static ProtobufCMessage *build(const struct row *row, const struct value *values, double wall,
+static ProtobufCMessage *build(const struct row *row, const struct value *values, uint64_t fresh_id,
                                struct arena *a, struct err *e) {
   ProtobufCMessage *root = message_new(type_of(row->domain), a), *base;
   if (!root) return err_out_of_memory(e), NULL;
   if (!put_items(root, row->message, &base, a))
     return err_set(e, KIND_invalid, "%s has no usable message", row->name), NULL;
-  return put_parameters(base, row, values, wall, a, e) ? root : NULL;
+  return put_parameters(base, row, values, fresh_id, a, e) ? root : NULL;
 }
 
 enum { COMMAND_LIMIT = 1 << 16 };
 
-bool codec_encode(const struct row *row, const struct value *values, double wall, struct buf *out,
+bool codec_encode(const struct row *row, const struct value *values, uint64_t fresh_id, struct buf *out,
                   struct err *e) {
   struct arena a;
   if (!row->message) return err_set(e, KIND_unsupported, "%s has no signed form", row->name);
   arena_start(&a, COMMAND_LIMIT);
-  ProtobufCMessage *root = build(row, values, wall, &a, e);
+  ProtobufCMessage *root = build(row, values, fresh_id, &a, e);
   bool ok = root && (message_pack(root, out) || err_out_of_memory(e));
   arena_end(&a);
   return ok;

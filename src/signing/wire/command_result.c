@@ -24,11 +24,23 @@ static bool say_busy(struct err *e) {
   return err_set(e, KIND_busy, "the vehicle is busy: ask again shortly");
 }
 
-/* GENERICERROR_CLOSURES_OPEN reads closures_open. */
-static bool refuse_by_name(struct err *e, const ProtobufCEnumDescriptor *d, int value, size_t prefix) {
-  char word[96] = "unknown";
+static const char no_cause[] = "GENERICERROR_UNKNOWN"; /* as the rows of reasons spell it */
+
+static bool refuse_by_error(struct err *e, int value) {
+  const ProtobufCEnumValue *v =
+      protobuf_c_enum_descriptor_get_value(&fleet__errors__generic_error__e__descriptor, value);
+  return refuse(e, v ? v->name : no_cause);
+}
+
+/* SIGNEDMESSAGE_INFORMATION_FAULT_NOT_ON_WHITELIST reads not_on_whitelist; a number without a name is the
+ * reason itself. */
+static bool refuse_by_name(struct err *e, const ProtobufCEnumDescriptor *d, int value, const char *prefix) {
+  char word[96];
   const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(d, value);
-  if (v && strlen(v->name) > prefix) snprintf(word, sizeof word, "%s", v->name + prefix);
+  snprintf(word, sizeof word, "%d", value);
+  if (v)
+    snprintf(word, sizeof word, "%s",
+             v->name + (strncmp(v->name, prefix, strlen(prefix)) ? 0 : strlen(prefix)));
   for (char *c = word; *c; c++) *c = (char)tolower((unsigned char)*c);
   return refuse(e, word);
 }
@@ -36,7 +48,22 @@ static bool refuse_by_name(struct err *e, const ProtobufCEnumDescriptor *d, int 
 static bool read_key_operation(const Fleet__VCSEC__WhitelistOperationStatus *s, struct err *e) {
   if (s->whitelistoperationinformation == 0) return true;
   return refuse_by_name(e, &fleet__vcsec__whitelist_operation_information__e__descriptor,
-                        (int)s->whitelistoperationinformation, sizeof "WHITELISTOPERATION_INFORMATION_" - 1);
+                        (int)s->whitelistoperationinformation, "WHITELISTOPERATION_INFORMATION_");
+}
+
+#define INFORMATION(word) FLEET__VCSEC__SIGNED_MESSAGE_INFORMATION__E__SIGNEDMESSAGE_INFORMATION_FAULT_##word
+
+/* Why the message itself was refused. */
+static bool refuse_message(const CommandStatus *s, struct err *e) {
+  const Fleet__VCSEC__SignedMessageStatus *m =
+      s->sub_message_case == FLEET__VCSEC__COMMAND_STATUS__SUB_MESSAGE_SIGNED_MESSAGE_STATUS
+          ? s->signedmessagestatus
+          : NULL;
+  if (!m || m->signedmessageinformation == 0) return refuse(e, no_cause);
+  if (m->signedmessageinformation == INFORMATION(INVALID_TOKEN)) /* the authorization server has that word */
+    return refuse(e, "session_token_invalid");
+  return refuse_by_name(e, &fleet__vcsec__signed_message_information__e__descriptor,
+                        (int)m->signedmessageinformation, "SIGNEDMESSAGE_INFORMATION_FAULT_");
 }
 
 static bool read_status(const CommandStatus *s, struct err *e) {
@@ -44,7 +71,7 @@ static bool read_status(const CommandStatus *s, struct err *e) {
               s->whitelistoperationstatus;
   if (keys && !read_key_operation(s->whitelistoperationstatus, e)) return false;
   if (s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_WAIT) return say_busy(e);
-  return s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_OK || refuse(e, "unknown");
+  return s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_OK || refuse_message(s, e);
 }
 
 static bool unreadable(struct err *e) {
@@ -53,16 +80,22 @@ static bool unreadable(struct err *e) {
                  "the vehicle's answer cannot be read: the command may have been carried out");
 }
 
+static bool says_nothing(struct err *e) {
+  e->outcome = OUTCOME_UNKNOWN;
+  return err_set(e, KIND_protocol, "the vehicle's answer does not say whether the command was carried out");
+}
+
 static bool read_vcsec(const struct answer_facts *f, struct arena *a, struct err *e) {
   ProtobufCAllocator allocator = allocator_of(a);
   FromVcsec *m = fleet__vcsec__from_vcsecmessage__unpack(&allocator, f->payload.size, f->payload.data);
   if (!m) return unreadable(e);
   if (m->sub_message_case == FLEET__VCSEC__FROM_VCSECMESSAGE__SUB_MESSAGE_NOMINAL_ERROR && m->nominalerror)
-    return refuse_by_name(e, &fleet__errors__generic_error__e__descriptor, (int)m->nominalerror->genericerror,
-                          sizeof "GENERICERROR_" - 1);
+    return refuse_by_error(e, (int)m->nominalerror->genericerror);
   if (m->sub_message_case == FLEET__VCSEC__FROM_VCSECMESSAGE__SUB_MESSAGE_COMMAND_STATUS && m->commandstatus)
     return read_status(m->commandstatus, e);
-  return true;
+  bool empty = m->sub_message_case == FLEET__VCSEC__FROM_VCSECMESSAGE__SUB_MESSAGE__NOT_SET &&
+               m->base.n_unknown_fields == 0;
+  return empty || says_nothing(e);
 }
 
 static const char *vehicle_words(const Fleet__CarServer__ActionStatus *s) {
@@ -79,9 +112,7 @@ static bool read_infotainment(const struct answer_facts *f, struct arena *a, str
   if (r->actionstatus)
     return r->actionstatus->result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK ||
            refuse(e, vehicle_words(r->actionstatus));
-  if (f->authenticated) return true;
-  e->outcome = OUTCOME_UNKNOWN;
-  return err_set(e, KIND_protocol, "the vehicle's answer does not say whether the command was carried out");
+  return f->authenticated || says_nothing(e);
 }
 
 /* The envelope can only take away from what the answer says: a stranger may have written it. */
@@ -90,7 +121,7 @@ static bool read_envelope(const struct answer_facts *f, struct err *e) {
   if (f->status == STATUS_WAIT)
     say_busy(e);
   else
-    refuse(e, "unknown");
+    refuse(e, no_cause);
   if (f->authenticated) e->outcome = OUTCOME_UNKNOWN;
   return false;
 }

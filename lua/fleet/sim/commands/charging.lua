@@ -82,21 +82,27 @@ local function remove(list, id)
   end
 end
 
-local function id_of(params, context)
+-- Without an id: the time, counted up past the ids that are taken.
+local function id_of(params, context, list)
   local id = tonumber(params.id)
   if id and id ~= 0 then return id end
-  return math.floor(context.now)
+  local taken = {}
+  for _, other in ipairs(list) do taken[other.id] = true end
+  id = math.floor(context.now)
+  while taken[id] do id = id + 1 end
+  return id
 end
 
-local function base(params, context)
+local function base(params, context, list)
   return {
-    id = id_of(params, context), name = params.name or "", enabled = params.enabled, one_time = params.one_time or false,
+    id = id_of(params, context, list), name = params.name or "", enabled = params.enabled, one_time = params.one_time or false,
     days_of_week = schedules.mask(params.days_of_week), latitude = params.lat, longitude = params.lon,
   }
 end
 
 function M.add_charge_schedule(vehicle, params, context)
-  local data, entry = vehicle.sections.charge_schedule_data, base(params, context)
+  local data = vehicle.sections.charge_schedule_data
+  local entry = base(params, context, data.charge_schedules)
   if not entry.days_of_week then return "invalid_value" end
   entry.start_enabled, entry.end_enabled = params.start_enabled, params.end_enabled
   entry.start_time, entry.end_time = params.start_time or 0, params.end_time or 0
@@ -110,7 +116,8 @@ function M.remove_charge_schedule(vehicle, params)
 end
 
 function M.add_precondition_schedule(vehicle, params, context)
-  local data, entry = vehicle.sections.preconditioning_schedule_data, base(params, context)
+  local data = vehicle.sections.preconditioning_schedule_data
+  local entry = base(params, context, data.precondition_schedules)
   if not entry.days_of_week then return "invalid_value" end
   entry.precondition_time = params.precondition_time
   put(data.precondition_schedules, entry)
