@@ -879,7 +879,7 @@ function vehicle:set_scheduled_departure(params, options) end
 ---@field end_enabled boolean end_time counts
 ---@field end_time? integer when to end, local time; minutes after midnight; 0 to 1440
 ---@field one_time? boolean once, then it is done
----@field id? string|integer your number for it; without one every call adds a schedule
+---@field id? string|integer your number for it; without one every call adds a schedule with a fresh number
 ---@field name? string a name for people
 
 ---Adds a charging schedule, or replaces the one with this id.
@@ -939,7 +939,7 @@ function vehicle:set_managed_charger_location(params, options) end
 function vehicle:set_managed_scheduled_charging_time(params, options) end
 
 ---@class fleet.params.auto_conditioning_start
----@field manual_override? boolean over a manual setting
+---@field manual_override? boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
 
 ---Starts conditioning the cabin.
 ---@param params? fleet.params.auto_conditioning_start
@@ -970,7 +970,7 @@ function vehicle:set_temps(params, options) end
 
 ---@class fleet.params.set_preconditioning_max
 ---@field on boolean true switches it on
----@field manual_override? boolean over a manual setting
+---@field manual_override? boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
 
 ---Defrosts with everything at the maximum.
 ---@param params fleet.params.set_preconditioning_max
@@ -982,7 +982,7 @@ function vehicle:set_preconditioning_max(params, options) end
 
 ---@class fleet.params.set_climate_keeper_mode
 ---@field climate_keeper_mode "off"|"keep"|"on"|"dog"|"camp"|0|1|2|3 what for
----@field manual_override? boolean over a manual setting
+---@field manual_override? boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
 
 ---Keeps the climate while the vehicle is parked.
 ---@param params fleet.params.set_climate_keeper_mode
@@ -994,7 +994,7 @@ function vehicle:set_climate_keeper_mode(params, options) end
 
 ---@class fleet.params.set_bioweapon_mode
 ---@field on boolean true switches it on
----@field manual_override boolean over a manual setting
+---@field manual_override boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
 
 ---Switches the strongest air filtering.
 ---@param params fleet.params.set_bioweapon_mode
@@ -1103,7 +1103,7 @@ function vehicle:remote_auto_steering_wheel_heat_climate_request(params, options
 ---@field lon number longitude; degrees; -180 to 180
 ---@field precondition_time integer when to be ready, local time; minutes after midnight; 0 to 1440
 ---@field one_time? boolean once, then it is done
----@field id? string|integer your number for it; without one every call adds a schedule
+---@field id? string|integer your number for it; without one every call adds a schedule with a fresh number
 ---@field name? string a name for people
 
 ---Adds a preconditioning schedule, or replaces the one with this id.
