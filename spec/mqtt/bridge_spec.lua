@@ -290,9 +290,11 @@ describe("a bridge that starts again", function()
       assert.matches("latitude", house:says "attributes/location")
       assert.is_string(house:says "automation_limit")
       house:stop(bridge)
+      local first = #house.broker.log
       bridge = house:start({ commands = false }, house:new_client())
       fleet.sleep(20)
       assert.is_nil(house:says "attributes/location")
+      for i = first + 1, #house.broker.log do assert.not_matches("latitude", house.broker.log[i].payload) end
       assert.is_nil(house:says "automation_limit")
       local components = select(2, config_of(house)).components
       local gone = { location = "device_tracker", automation_limit = "switch", lock = "lock", horn = "button", windows = "cover" }
