@@ -152,7 +152,7 @@ describe("an application's answer", function()
     { "vehicle_security", vcsec { ["commandStatus.operationStatus"] = 2,
       ["commandStatus.signedMessageStatus.signedMessageInformation"] = 99 },
       true, nil, "refused", "99", "refused" },
-    { "vehicle_security", "\250\1\1", true, nil, "protocol", nil, "unknown" }, -- a field that the published message has not
+    { "vehicle_security", "\248\1\1", true, nil, "protocol", nil, "unknown" }, -- a field that the published message has not
     { "vehicle_security", vcsec { ["nominalError.genericError"] = "GENERICERROR_CLOSURES_OPEN" }, true, nil, "refused",
       "GENERICERROR_CLOSURES_OPEN", "refused" },
     { "vehicle_security", vcsec { nominalError = {} }, true, nil, "refused", "GENERICERROR_NONE", "refused" },
