@@ -68,21 +68,10 @@ done_with "$(fleet honk_horn 000001)" "done (signed)"
 step "fleet setup --yes"
 done_with "$(fleet setup --yes --paste --app third_party --domain app.example.com --regions na || true)" "configuration"
 
-step "a script of ten lines"
-cat >"$directory/script.lua" <<'SCRIPT'
-local fleet = require "fleet"
-local env = os.getenv
-local client = fleet.new {
-  base_url = env "FLEET_BASE_URL", auth_url = env "FLEET_AUTH_URL", token_url = env "FLEET_TOKEN_URL",
-  client_id = env "FLEET_CLIENT_ID", client_secret = env "FLEET_CLIENT_SECRET",
-  store = fleet.store.file(env "FLEET_STORE"), key = env "FLEET_KEY",
-}
-for car, record in client:vehicles() do
-  print(record.display_name, assert(car:set_charge_limit { percent = 80 }).via)
-end
-SCRIPT
+step "the first script of the README"
+sed -n '/^```lua$/,/^```$/p' README.md | sed '/^```/d' >"$directory/script.lua"
 lua_paths="LUA_PATH=$prefix/share/lua/5.4/?.lua;$prefix/share/lua/5.4/?/init.lua;; LUA_CPATH=$prefix/lib/lua/5.4/?.so;;"
-done_with "$(clean $shell $lua_paths lua5.4 "$directory/script.lua" 2>&1)" "signed"
+done_with "$(clean $shell $lua_paths lua5.4 "$directory/script.lua" 2>&1)" "online"
 
 step "the proxy by curl"
 socket=$directory/home/proxy.sock
