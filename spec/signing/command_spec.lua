@@ -912,6 +912,9 @@ it("a record of another vehicle is no answer to a call about this one", function
   local value, err, kind = reply(other):vehicle_data()
   assert.same({ nil, "protocol" }, { value, kind })
   assert.matches("another vehicle", err.message)
+  value, err, kind = reply(other):wake_up() -- its reply is closed with its result
+  assert.same({ nil, "protocol", "unknown" }, { value, kind, err.outcome })
   assert(reply(seam.vin):vehicle_data())
+  assert(reply(seam.vin):wake_up())
   assert(reply(""):vehicle_data())
 end)

@@ -425,7 +425,8 @@ describe("the simulator refuses", function()
         local value, err, kind = call(narrow, own, "1000001", row)
         assert.is_nil(value, row.name)
         -- it reads before it writes
-        local wanted = row.name == "time_of_use_settings" and "energy_device_data" or row.scope
+        local wanted = row.name == "time_of_use_settings" and "energy_device_data" or row.flags.charging_scope and "vehicle_charging_cmds"
+          or row.scope
         assert.are.same({ "scope", wanted }, { kind, err.scope }, row.name)
         seen = seen + 1
       end

@@ -38,11 +38,12 @@ local function understand(call, reply, number, entry, wall, ending)
   local ends = not observers.are_there(call.context) and not call.on_reply and ending
   local state = call.id and call.context.states[call.id]
   local value, err, kind, transient, trait = core.result(call.request, reply, wall, state, call.proxied, ends)
+  local billed = call.row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
   if not err and call.id and is_of_another(call, value) then
     value, err, kind = failure.new(call, "protocol", "the reply is about another vehicle than the one that was asked for")
     err.outcome = call.write and "unknown" or nil
+    if ends then return value, err, kind end -- the reply was closed with its result
   end
-  local billed = call.row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
   if err then
     call.facts.transient, call.facts.trait = transient, trait
     if kind == "rate_limited" and call.context.pacer then turn.rest(call, reply, err) end

@@ -239,10 +239,12 @@ local groups = {
 local function group_of_rows(title, handles, commands)
   local names = {}
   for _, verb in ipairs(verbs.rows) do
-    if handles[verb.row.handle] and verb.row.flags.command == commands then names[#names + 1] = spoken(verb.name) end
+    if handles[verb.row.handle] and verb.row.flags.command == commands then
+      names[#names + 1] = string.gsub(spoken(verb.name), " ", "\31") -- the words of a verb stay on one line
+    end
   end
   if #names == 0 then return nil end
-  return title .. "\n" .. wrapped(table.concat(names, ", "), "  ")
+  return title .. "\n" .. string.gsub(wrapped(table.concat(names, ", "), "  "), "\31", " ")
 end
 
 -- The verbs of each task with the first sentence of what they do.
