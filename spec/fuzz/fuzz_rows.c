@@ -133,8 +133,8 @@ static void spot(struct tariff *t, struct price_week *week, struct mirror *m, st
   if (!zone && !zone_open(&zone, NULL, "Europe/Berlin", &e)) return;
   int64_t at = 1774220400 + (int64_t)take(in) * 86400;
   int last = take(in);
-  for (; in->at < in->end && count < 800; at += (1 + take(in) % 8) * 900)
-    list[count++] = (struct spot_price){at, 0, (take(in) - 20) / 100.0, NAN, count};
+  for (; in->at < in->end && count < 800; at += (1 + take(in) % 8) * 900, count++)
+    list[count] = (struct spot_price){at, 0, (take(in) - 20) / 100.0, NAN, count};
   if (count && last % 4 == 0) list[count - 1].stop = list[count - 1].start + (last + 1) * 60;
   int64_t from = 1774220400 + last * 3600;
   struct price_week both[TARIFF_SIDES] = {0};

@@ -175,7 +175,7 @@ static void push_signals(lua_State *L, const Fleet__Telemetry__VehicleData__Payl
   for (size_t i = 0; i < p->n_data; i++) {
     const Fleet__Telemetry__VehicleData__Datum *d = p->data[i];
     const ProtobufCFieldDescriptor *member = member_of(d->value);
-    push_field_name(L, d->key);
+    push_field_name(L, (int)d->key);
     if (!member || member->id == FLEET__TELEMETRY__VEHICLE_DATA__VALUE__VALUE_INVALID) {
       lua_rawseti(L, invalid, ++count);
     } else {
@@ -208,7 +208,7 @@ static void push_audiences(lua_State *L, const Fleet__Telemetry__VehicleAlerts__
   lua_createtable(L, (int)a->n_audiences, 0);
   for (size_t i = 0; i < a->n_audiences; i++) {
     const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(
-        &fleet__telemetry__vehicle_alerts__audience__descriptor, a->audiences[i]);
+        &fleet__telemetry__vehicle_alerts__audience__descriptor, (int)a->audiences[i]);
     if (v)
       lua_pushstring(L, v->name);
     else

@@ -25,6 +25,9 @@ local function explain(call, reply, err, kind)
   call.other_host = err.kind == "region" and region.named(call.context, reply) or nil
   if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
   err.raw = core.redact(reply:body(), core.call_secrets(call))
+  if kind == "protocol" and call.row.begins and err.raw ~= "" then -- not before secrets are out: a part of one is not recognised
+    err.message = err.message .. ": '" .. string.gsub(string.sub(err.raw, 1, 32), "[^%g]", " ") .. "'"
+  end
 end
 
 -- Whether a record names a vehicle, and not that of the call.

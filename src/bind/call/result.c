@@ -171,24 +171,14 @@ static bool begins_with(const struct buf *body, const char *start) {
   return body->size >= strlen(start) && memcmp(body->data, start, strlen(start)) == 0;
 }
 
-/* What bytes begin with, as a person can read it. */
-static void first_words(char *out, size_t size, const struct buf *body) {
-  size_t n = 0;
-  for (; n + 1 < size && n < body->size; n++)
-    out[n] = body->data[n] > 0x20 && body->data[n] < 0x7F ? (char)body->data[n] : ' ';
-  out[n] = '\0';
-}
-
 /* Pushes the result of a 2xx, or fills e. */
 static bool good_result(lua_State *L, const struct request *request, const struct http_response *r,
                         struct err *e) {
   const struct row *row = request->row;
   if (row->value & VALUE_BYTES || request->raw) {
     if (row->begins && !request->raw && !begins_with(&r->body, row->begins)) {
-      char shown[96], start[32];
-      first_words(start, sizeof start, &r->body);
-      snprintf(shown, sizeof shown, "does not begin with %s but with '%s'", row->begins, start);
-      if (!r->body.size) snprintf(shown, sizeof shown, "is empty");
+      char shown[96];
+      snprintf(shown, sizeof shown, r->body.size ? "does not begin with %s" : "is empty", row->begins);
       return not_what_is_promised(e, request, shown);
     }
     push_buf(L, &r->body);

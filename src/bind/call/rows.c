@@ -205,6 +205,7 @@ void push_row(lua_State *L, const struct row *r) {
   set_flags(L, row_flags, r->flags);
   lua_setfield(L, -2, "flags");
   set_text(L, "doc", r->doc);
+  set_text(L, "begins", r->begins);
   set_text(L, "example", r->example);
   set_text(L, "reply", r->reply);
 }
