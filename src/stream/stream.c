@@ -5,6 +5,7 @@
 #include "stream/server.h"
 #include "stream/trust.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,8 +118,7 @@ static int l_receiver(lua_State *L) {
                                  .arrival = number_option(L, "arrival", 20, 1, 3600)};
   if (address.size >= sizeof host || memchr(address.data, 0, address.size))
     usage_error(L, "option 'host' is no address");
-  memcpy(host, address.data, address.size);
-  host[address.size] = '\0';
+  snprintf(host, sizeof host, "%s", (const char *)address.data);
   struct stream_server *r = box_new(L, &receiver_type, sizeof *r, 0);
   r->limits = limits;
   r->fd = r->wake_fd = r->timer_fd = r->listener.fd = -1;
