@@ -1,5 +1,6 @@
 -- storm_ready, charge_home_battery, keep_limit, left_open and precondition_by: what they do, and what they leave alone.
 
+local core = require "fleet.core"
 local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
 
@@ -27,7 +28,7 @@ describe("storm_ready", function()
     end
     local habits = { { "18:00", note("in") }, { "23:50", note("after") } }
     for _, habit in ipairs(more and more.habits or {}) do table.insert(habits, habit) end
-    local report = months.of { from = "2026-07-14", days = 1, habits = habits, energy_site = battery_site(),
+    local report = months.of { from = "2026-07-14", days = 1, habits = habits, energy_site = more and more.site or battery_site(),
       vehicle = { charge_state = { battery_level = 60, charge_limit_soc = 80 } }, automation = function(car, site)
         return fleet.automation.storm_ready { site = site, car = not (more and more.no_car) and car or nil,
           wake = not (more and more.wake == false), calm = 600, notify = more and more.notify,
@@ -48,6 +49,24 @@ describe("storm_ready", function()
     local _, at = storm { habits = { { "19:00", function(world) world.site.info.backup_reserve_percent = 60 end },
       { "19:00", "limit", percent = 90 } } }
     assert.same({ 60, 90 }, at.after)
+  end)
+
+  it("puts the former reserve back also where the site kept another value than was sent", function()
+    local told = {}
+    local report, at = storm { no_car = true, notify = function(event) told[#told + 1] = event.text end,
+      habits = { { "15:15", function(world) world.site.info.backup_reserve_percent = 80 end } } }
+    assert.equal("backup backup", names(report))
+    assert.equal(20, at.after[1])
+    assert.same({ "prepares for: wind", "prepares for: wind; the site keeps a reserve of 80 %" }, told)
+  end)
+
+  it("rounds a reserve with a fraction, and leaves one alone that the site does not say", function()
+    for shown, after in pairs { [15.789] = 16, ["25"] = 25 } do
+      local site = battery_site()
+      site.backup_reserve_percent = shown
+      local _, at = storm { no_car = true, site = site }
+      assert.equal(after, at.after[1])
+    end
   end)
 
   it("tells every warning once, also one that comes while another holds", function()
@@ -102,6 +121,80 @@ describe("charge_home_battery", function()
     nights { days = 1, habits = { { "04:50", function(world) stored = world.site.stored / world.site.capacity end } } }
     assert.is_true(stored > 0.95, tostring(stored))
   end)
+
+  -- What owners' sites hold, and what a look at noon shows after the night.
+  local function night(site, options)
+    local info
+    local report = nights { days = 1, habits = { { "12:00", function(world) info = world.site.info end } }, energy_site = site,
+      options = options }
+    return info, report
+  end
+
+  local function as_the_app_writes_it(change)
+    local content = fleet.tariff.content_of(months.tariff)
+    local copy = core.json_decode(core.json_encode(content))
+    change(copy)
+    return { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20, tariff_content_v2 = copy }
+  end
+
+  for name, change in pairs {
+    ["without a currency"] = function(t) t.currency = nil end,
+    ["in another currency"] = function(t) t.currency = "AUD" end,
+    ["with a member that is not known"] = function(t) t.plan_id = { a = { 1.25, "x" } } end,
+    ["with a gap in its week"] = function(t)
+      for _, season in pairs(t.seasons) do
+        for _, periods in pairs(season.tou_periods or {}) do
+          local list = periods.periods or periods
+          if list[2] then table.remove(list) end
+        end
+      end
+    end,
+  } do
+    it("puts back exactly the tariff that it found: " .. name, function()
+      local site = as_the_app_writes_it(change)
+      local before = core.json_encode(site.tariff_content_v2)
+      local info, report = night(site)
+      assert.equal("time_of_use_settings backup time_of_use_settings backup", names(report))
+      assert.equal(before, core.json_encode(info.tariff_content_v2))
+      assert.equal(20, info.backup_reserve_percent)
+    end)
+  end
+
+  for shown, back in pairs { [15.789473684210527] = 16, ["20"] = 20 } do
+    it("puts back a reserve that another tool has left as " .. tostring(shown), function()
+      local site = battery_site()
+      site.backup_reserve_percent = shown
+      local info, report = night(site, { cheap = false })
+      assert.equal("backup backup", names(report))
+      assert.equal(back, info.backup_reserve_percent)
+    end)
+  end
+
+  local function decided(automation, now, info, more)
+    local state = { seen = { site_info = info }, at = { site_info = now }, inputs = {}, memory = {}, did = {}, refused = {},
+      day = { commands = 0 }, calls = {} }
+    for name, value in pairs(more or {}) do state[name] = value end
+    local decision = automation:step(now, state)
+    local calls = {}
+    for i, action in ipairs(decision.actions) do calls[i] = action.call end
+    return table.concat(calls, " "), decision.why, decision.memory or state.memory, decision
+  end
+
+  for _, shown in ipairs { "missing", "much", -1, 140, true } do
+    it("does not begin where the reserve could not be put back: " .. tostring(shown), function()
+      months.of { days = 1, habits = {}, automation = function(car, handle)
+        local automation = fleet.automation.charge_home_battery { site = handle, from = "01:00", to = "05:00", zone = zone }
+        local site = battery_site()
+        site.backup_reserve_percent = shown ~= "missing" and shown or nil
+        local calls, why = decided(automation, fleet.time("2026-11-02T02:00:00+01:00"), site)
+        assert.equal("", calls)
+        assert.equal("does not begin: the site does not say its backup reserve", why)
+        site.backup_reserve_percent = 20
+        assert.equal("time_of_use_settings site_info", (decided(automation, fleet.time("2026-11-02T02:00:00+01:00"), site)))
+        return fleet.automation.keep_limit { car = car, level = 80 }
+      end }
+    end)
+  end
 
   it("keeps its hands off the tariff with cheap = false, and off a night that does not count", function()
     local report = nights { options = { cheap = false, when = function(now) return now < fleet.time("2026-11-03T00:00:00+01:00") end } }

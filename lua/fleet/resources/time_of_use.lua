@@ -18,13 +18,11 @@ local function given(params)
   return params
 end
 
--- What a caller who insists sends: a tariff object where it can be made, else the content as given.
+-- With force the content goes as it was given, whatever it is: a tariff that was read comes back exactly so.
 local function read(value, options)
   if tariff.is(value) then return value end
-  local forced = type(options) == "table" and options.force == true
-  local made, err = tariff.new(value, { any_currency = forced or nil })
-  if made or not forced then return made, err end
-  return (tariff.content_of(value))
+  if type(options) == "table" and options.force == true then return (tariff.content_of(value)) end
+  return tariff.new(value)
 end
 
 local function refused(site, err)

@@ -1,8 +1,10 @@
 -- charge_home_battery: the battery of the house is filled from the grid in a window of the day, and everything is put back.
 --
 -- Some gateways obey the reserve only while the tariff says cheap, so the tariff goes first, then the reserve, and both are read back.
--- What stood there before is noted before anything is sent, so that it comes back also after a crash.
+-- What the site had is noted as it was read before anything is sent, so that exactly that comes back, also after a crash. Where it
+-- could not be put back, the automation does not begin.
 
+local battery = require "fleet.automation.charging.battery"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
@@ -43,23 +45,20 @@ end
 -- ---- the tariff that says cheap ----
 
 local function cheap_tariff(config, former)
-  return assert(tariffs.from_rows {
-    currency = core.json_decode(former).currency or "USD", name = "Charging the battery", time_zone = config.zone,
+  return tariffs.from_rows {
+    currency = core.json_decode(former).currency or "USD", any_currency = true, name = "Charging the battery", time_zone = config.zone,
     rows = { { from = config.from, to = config.to, price = 0.01 }, { from = config.to, to = config.from, price = 1 } },
-  })
+  }
 end
 
-local function sign_of(tariff)
-  return core.sha256(tariff:normalised():encode())
+local function encoded(tariff)
+  return tariffs.is(tariff) and tariff:normalised():encode() or core.json_encode(tariff)
 end
 
--- The tariff that the site had, from the text that was kept of it.
-local function former_tariff(config, text)
-  return tariffs.new(core.json_decode(text), { time_zone = config.zone })
-end
-
+-- A tariff object, or the content that the site had, which goes as it was read.
 local function send_tariff(tariff, why)
-  return { call = "time_of_use_settings", params = tariff, subject = "tariff", want = sign_of(tariff), why = why }
+  return { call = "time_of_use_settings", params = tariff, options = { force = not tariffs.is(tariff) or nil }, subject = "tariff",
+    want = core.sha256(encoded(tariff)), why = why }
 end
 
 local function send_reserve(percent, why)
@@ -68,38 +67,69 @@ end
 
 -- ---- in the window ----
 
-local function note(m, info, now)
+local function stored_tariff(info)
   local tariff = info.tariff_content_v2
-  m.before = {
-    reserve = info.backup_reserve_percent or 0, tariff = type(tariff) == "table" and core.json_encode(tariff) or nil, at = now,
-  }
+  return type(tariff) == "table" and next(tariff) ~= nil and core.json_encode(tariff) or nil
 end
 
-local function holds(info, tariff)
+-- Why it may not begin: what it would change could not be put back. Else what the site has, to be put back.
+local function noted(config, info, now)
+  local before = { reserve = battery.percent(info.backup_reserve_percent), tariff = stored_tariff(info), at = now }
+  if not before.reserve then return nil, "the site does not say its backup reserve" end
+  if config.cheap and before.tariff then
+    local cheap, err = cheap_tariff(config, before.tariff)
+    if not cheap then return nil, tostring(err) end
+  end
+  return before
+end
+
+local function holds(config, info, tariff)
   local found = info.tariff_content_v2
-  return type(found) == "table" and tariffs.stored_as(found, tariff)
+  if type(found) ~= "table" then return false end
+  if encoded(found) == encoded(tariff) then return true end
+  local made = tariffs.is(tariff) and tariff or tariffs.new(tariff, { stored = true, time_zone = config.zone })
+  return made ~= nil and tariffs.stored_as(found, made)
 end
 
 -- What the site does not hold yet: the tariff first. Each is tried again, with a pause.
-local function missing(m, now, info, tariff, reserve, why)
-  if tariff and not holds(info, tariff) and now - (m.tariff_at or 0) >= least_gap then
+local function missing(config, now, state, tariff, reserve, why)
+  local m, info = state.memory, state.seen.site_info
+  if tariff and not holds(config, info, tariff) and now - (m.tariff_at or 0) >= least_gap then
     m.tariff_at = now
     return { send_tariff(tariff, why), { call = "site_info" } }
   end
-  if info.backup_reserve_percent ~= reserve and now - (m.reserve_at or 0) >= least_gap then
+  if battery.percent(info.backup_reserve_percent) ~= reserve and now - (m.reserve_at or 0) >= least_gap then
     m.reserve_at = now
     return { send_reserve(reserve, why), { call = "site_info" } }
   end
   return {}
 end
 
+-- The reserve that the site holds after ours was sent, where it is neither ours nor the one before: some keep 80 % whatever is sent.
+local function kept_by_site(config, state)
+  local m, shown = state.memory, battery.percent(state.seen.site_info.backup_reserve_percent)
+  if not shown or not m.reserve_at or state.at.site_info < m.reserve_at then return nil end
+  return shown ~= config.level and shown ~= m.before.reserve and shown or nil
+end
+
 local function fill(config, now, state, ends)
   local m, info = state.memory, state.seen.site_info
-  if not m.before then note(m, info, now) end
+  if not m.before then
+    local before, reason = noted(config, info, now)
+    if not before then return { why = "does not begin: " .. reason, again_at = math.min(now + config.every, ends) } end
+    m.before = before
+  end
   local why = string.format("fills the battery to %d %% until %s", config.level, local_time.text(config.local_zone, ends))
   local tariff = config.cheap and m.before.tariff and cheap_tariff(config, m.before.tariff) or nil
-  local actions = missing(m, now, info, tariff, config.level, why)
-  return { why = why, actions = actions, again_at = math.min(now + config.every, ends) }
+  local kept = kept_by_site(config, state)
+  local actions = missing(config, now, state, tariff, kept or config.level, why)
+  local decision = { actions = actions, again_at = math.min(now + config.every, ends) }
+  if kept then
+    why = why .. string.format("; the site keeps %d %%", kept)
+    decision.notices = { { key = "reserve " .. m.before.at, severity = "info", text = why } }
+  end
+  decision.why = why
+  return decision
 end
 
 -- ---- after it ----
@@ -108,10 +138,10 @@ local function put_back(config, now, state)
   local m, info = state.memory, state.seen.site_info
   local why = "puts back what was set before"
   if not m.putting_back then m.putting_back, m.tariff_at, m.reserve_at = true, nil, nil end
-  local tariff = config.cheap and m.before.tariff and former_tariff(config, m.before.tariff) or nil
-  local actions = missing(m, now, info, tariff, m.before.reserve, why)
+  local tariff = config.cheap and m.before.tariff and core.json_decode(m.before.tariff) or nil
+  local actions = missing(config, now, state, tariff, m.before.reserve, why)
   if #actions > 0 then return { why = why, actions = actions, again_at = now + config.every } end
-  if info.backup_reserve_percent == m.before.reserve and (not tariff or holds(info, tariff)) then
+  if battery.percent(info.backup_reserve_percent) == m.before.reserve and (not tariff or holds(config, info, tariff)) then
     m.before, m.putting_back, m.tariff_at, m.reserve_at = nil, nil, nil, nil
     return { why = "everything is as before", again_at = local_time.next(config.local_zone, now, config.from_minutes) }
   end

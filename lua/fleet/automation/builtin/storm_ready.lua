@@ -39,9 +39,12 @@ local function set_reserve(percent, why)
   }
 end
 
+local settles = 1800 -- seconds in which the site may still change what was sent: some keep 80 % whatever is sent
+
 local function site_look(config, now, state)
-  local at = state.at.site_info
-  if not at or now - at >= config.every * 6 then return { { call = "site_info" } } end
+  local at, did = state.at.site_info, state.did.reserve
+  local pause = did and now - did.at < settles and config.every or config.every * 6
+  if not at or now - at >= pause then return { { call = "site_info" } } end
   return {}
 end
 
@@ -78,11 +81,19 @@ local function was_sent(state, subject)
   return did ~= nil and did.sure and did.at >= state.memory.since
 end
 
-local function prepare_house(config, state, why)
-  local m, reserve = state.memory, battery.number(state.seen.site_info.backup_reserve_percent) or 0
+-- A reserve that the site does not say could not be put back, and is left alone.
+local function prepare_house(config, now, state, why)
+  local m, reserve = state.memory, battery.percent(state.seen.site_info.backup_reserve_percent)
   m.before = m.before or {}
+  if not reserve then return nil end
   m.before.reserve = m.before.reserve or reserve
-  if reserve < config.reserve and not was_sent(state, "reserve") then return set_reserve(config.reserve, why) end
+  if was_sent(state, "reserve") then
+    -- What the site makes of it is ours, too.
+    local sent_at = state.did.reserve.at
+    if state.at.site_info >= sent_at and now - sent_at <= settles then m.held = reserve end
+  elseif reserve < config.reserve then
+    return set_reserve(config.reserve, why)
+  end
 end
 
 local function prepare_car(config, state, why)
@@ -97,10 +108,16 @@ local function in_storm(config, now, state, warning)
   local why = "prepares for: " .. warning.text
   local decision = { why = why, again_at = now + config.every, actions = {} }
   decision.notices = { { key = "storm " .. m.since .. " " .. warning.text, severity = "warning", text = why } }
-  local action = prepare_house(config, state, why)
+  local action = prepare_house(config, now, state, why)
   if action then
-    decision.actions = { action }
+    decision.actions = { action, { call = "site_info" } }
     return decision
+  end
+  if m.held and m.held ~= config.reserve then
+    decision.why = why .. string.format("; the site keeps a reserve of %d %%", m.held)
+    table.insert(decision.notices, { key = "reserve " .. m.since, severity = "info", text = decision.why })
+  elseif not m.before.reserve then
+    decision.why = why .. "; the site does not say its backup reserve, which stays as it is"
   end
   if not config.car or m.before.limit and was_sent(state, "limit") then return decision end
   local look, unreachable = car_look(config, now, state, m.since)
@@ -117,8 +134,10 @@ end
 local function put_back(config, now, state)
   local m, why = state.memory, "the warning is over: back to what was set before"
   local before = m.before
-  if before.reserve < config.reserve and state.seen.site_info.backup_reserve_percent == config.reserve then
-    return { set_reserve(before.reserve, why) }, why
+  local reserve = battery.percent(state.seen.site_info.backup_reserve_percent)
+  local is_ours = reserve ~= before.reserve and (reserve == config.reserve or reserve == m.held)
+  if is_ours and before.reserve and before.reserve < config.reserve then
+    return { set_reserve(before.reserve, why), { call = "site_info" } }, why
   end
   if config.car and before.limit and before.limit < config.level then
     local look, unreachable = car_look(config, now, state, m.seen_at)
@@ -126,7 +145,7 @@ local function put_back(config, now, state)
     if unreachable then return {}, why .. ", when the car is awake" end
     if battery.limit(state.seen.charge_state) == config.level then return { set_limit(before.limit, why) }, why end
   end
-  m.before, m.since, m.woken_for = nil, nil, nil
+  m.before, m.since, m.woken_for, m.held = nil, nil, nil, nil
   return {}, why
 end
 

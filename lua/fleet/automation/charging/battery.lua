@@ -10,6 +10,13 @@ end
 
 M.number = number
 
+--- A percentage as whole percent, also from text and with a fraction, as other tools leave them; nil where it is none.
+function M.percent(value)
+  local found = tonumber(value)
+  if not found or not (found >= 0 and found <= 100) then return nil end
+  return math.floor(found + 0.5)
+end
+
 --- Options of an automation that needs to know the rate.
 M.options = {
   amps = { type = "number", min = 1, max = 80, doc = "asked for while it charges; left as it is without it" },
