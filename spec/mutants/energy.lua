@@ -20,7 +20,7 @@ return {
   { "src/bind/tariff/reader.c", "!count_in(L, \"energy_charges\", 1, is_new_form)", "true", { stored } },
   { "lua/fleet/tariff/init.lua", "return own.text or own.plan:json()", "return own.plan:json()", { stored } },
   { "lua/fleet/tariff/init.lua", "outer.components ~= nil", "false", { stored } },
-  { "lua/fleet/resources/time_of_use.lua", "if made or not forced then", "if true then", { stored } },
+  { "lua/fleet/resources/time_of_use.lua", "if type(options) == \"table\" and options.force == true then", "if false then", { stored } },
   { "src/bind/call/pages.c", "return is_short && !more;", "return is_short;", { "spec/call/endpoint_paging_spec.lua" } },
   { "src/bind/call/result.c", "if (row->begins && ", "if (false && ", { "spec/contract/interface_spec.lua" } },
   { "src/bind/call/params.c", "if (p->request->force) return q->forced;", "return q->forced;", { "spec/energy/sites_spec.lua" } },

@@ -64,7 +64,7 @@ local work = {
     end
     if not ok then error(failure, 0) end
     assert(slept, "no memory to sleep") ]],
-  ["spot prices, and a week that is read back without its zeros"] = [[
+  ["reading spot prices, and a week without its zeros"] = [[
     local tariff, spot = require "fleet.tariff", {}
     for i = 1, 36 do spot[i] = { start = 1780264800 + i * 3600, price = i % 3 / 10, sell = 0.01 } end
     local week = assert(tariff.from_rows { currency = "EUR", name = "x", utility = "y",
