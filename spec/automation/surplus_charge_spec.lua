@@ -163,3 +163,69 @@ describe("what interferes", function()
     assert.matches("the cap of 2 commands a day is reached", months.said(month))
   end)
 end)
+
+-- A missing reading is no surplus, and an old one says nothing of now.
+describe("surplus_charge without a reading", function()
+  local seam = require "spec.support.fixtures.host_http"
+  local now = fleet.time "2026-06-10T10:00:00Z"
+  local client
+  before_each(function() client = seam.client "{}" end)
+  after_each(function() client:close() end)
+
+  local function decided(charging, live, options)
+    local given = { car = client:vehicle(seam.vin), site = client:energy_site "1234567890", zone = "UTC", min_on = 0, min_off = 0,
+      steady = 0 }
+    for name, value in pairs(options or {}) do given[name] = value end
+    local state = {
+      seen = { info = { state = "online" }, live_status = live, charge_state = { charging_state = charging,
+        charge_current_request = 16, charge_current_request_max = 16, battery_level = 50, charge_limit_soc = 80 } },
+      at = { info = now, live_status = now, charge_state = now },
+      inputs = {}, memory = {}, did = {}, refused = {}, day = { commands = 0 }, calls = {}, claims = {},
+    }
+    local decision = fleet.automation.surplus_charge(given):step(now, state)
+    local calls = {}
+    for i, action in ipairs(decision.actions) do calls[i] = action.call end
+    return table.concat(calls, " "), decision.why
+  end
+
+  local function live(more)
+    local found = { solar_power = 6000, grid_power = -5000, load_power = 1000, timestamp = "2026-06-10T09:59:30Z", wall_connectors = {} }
+    for name, value in pairs(more or {}) do found[name] = value ~= "none" and value or nil end
+    return found
+  end
+
+  it("charges with one", function()
+    local calls, why = decided("Stopped", live())
+    assert.matches("charge_start", calls)
+    assert.matches("^charges with 16 A", why)
+    assert.equal("", (decided("Charging", live { timestamp = "none" }))) -- a site without timestamps: the time of the look counts
+  end)
+
+  for what, case in pairs {
+    ["no grid power"] = live { grid_power = "none", solar_power = 500, load_power = 4500 },
+    ["no grid power, but a text"] = live { grid_power = "-5000" },
+    ["no reading of the site, the last one is of Tue 12:00"] = live { timestamp = "2026-06-09T12:00:00Z" },
+    ["no reading of the site, the last one is of 05:00"] = live { timestamp = "2026-06-10T05:00:00Z" },
+    ["no power of the house's battery"] = live { percentage_charged = 50 },
+  } do
+    it("neither starts nor goes on: " .. what, function()
+      local said = string.match(what, "^[^,]*")
+      local calls, why = decided("Stopped", case)
+      assert.equal("", calls)
+      assert.matches("waits: " .. said, why, 1, true)
+      calls, why = decided("Charging", case)
+      assert.equal("charge_stop", calls)
+      assert.matches("stops: " .. said, why, 1, true)
+      calls, why = decided("Charging", case, { steady = 300 })
+      assert.equal("", calls)
+      assert.matches("stops if that lasts", why)
+    end)
+  end
+
+  it("gives the house's battery its part where its level is not known", function()
+    local case = live { grid_power = 0, battery_power = -5000 }
+    assert.matches("waits: no level of the house's battery", select(2, decided("Stopped", case, { battery_first = 80 })))
+    case.percentage_charged = 30
+    assert.matches("0 W to spare", select(2, decided("Stopped", case, { battery_first = 80 })))
+  end)
+end)

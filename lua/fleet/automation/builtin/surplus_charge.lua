@@ -3,6 +3,8 @@
 -- The site is looked at often, because that is free; the car only when it must be known, and commanded only when the
 -- surplus has moved out of the dead band: each costs.
 
+local battery_of = require "fleet.automation.charging.battery"
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local arbitration = require "fleet.automation.arbitration"
 local manual_override = require "fleet.automation.manual_override"
@@ -31,6 +33,13 @@ local M = {
     battery_first = { type = "number", min = 0, max = 100, doc = "percent up to which the battery of the house goes first" },
   },
 }
+
+local number = battery_of.number
+
+-- UTC seconds of a time as the service writes it; nil where it is none.
+local function fleet_time(text)
+  return type(text) == "string" and core.time(text) or nil
+end
 
 local sections = { "charge_state" }
 local dark_pause = 900 -- seconds between looks at a site without sun
@@ -63,22 +72,38 @@ end
 -- Watts that the car takes now.
 local function car_power(config, state, live)
   local entry = connector(live, vin_of(config))
-  if entry and entry.wall_connector_power then return entry.wall_connector_power end
+  if entry and number(entry.wall_connector_power) then return entry.wall_connector_power end
   local charge = state.seen.charge_state
   if not manual_override.is_charging(charge) then return 0 end
   return watts(config, charge.charge_current_request or 0)
 end
 
 local function battery_goes_first(config, live)
-  return config.battery_first ~= nil and live.percentage_charged ~= nil and live.percentage_charged < config.battery_first
+  return config.battery_first ~= nil and live.percentage_charged < config.battery_first
 end
 
--- Watts that the car could take: what is exported, and what it takes now, less what is bought for it. What the battery of
--- the house takes counts as well, unless it goes first.
+local too_old = 900 -- seconds: what flowed a quarter of an hour ago says nothing of now
+
+-- What of the site's reading is missing or too old to say what is to spare; nil where all is there.
+local function unread(config, now, live)
+  local taken = live.timestamp and fleet_time(live.timestamp)
+  if taken and now - taken > too_old then
+    return "no reading of the site, the last one is of " .. local_time.text(config.local_zone, taken)
+  end
+  if not number(live.grid_power) then return "no grid power" end
+  local has_battery = config.battery_first or live.percentage_charged ~= nil
+  if live.battery_power ~= nil and not number(live.battery_power) or has_battery and live.battery_power == nil then
+    return "no power of the house's battery"
+  end
+  if config.battery_first and not number(live.percentage_charged) then return "no level of the house's battery" end
+end
+
+-- Of a whole reading: watts that the car could take, what is exported and what it takes now, less what is bought for it. What the
+-- battery of the house takes counts as well, unless it goes first.
 local function available(config, state, live)
   local battery = live.battery_power or 0
   if battery_goes_first(config, live) then battery = math.max(0, battery) end
-  return car_power(config, state, live) - (live.grid_power or 0) - battery + config.grid_allowance
+  return car_power(config, state, live) - live.grid_power - battery + config.grid_allowance
 end
 
 -- ---- the decision ----
@@ -155,7 +180,7 @@ local function looks_for_start(config, now, state)
 end
 
 local function rest(config, live, now, pause)
-  if (live.solar_power or 0) <= 0 then return now + dark_pause end
+  if (number(live.solar_power) or 1) <= 0 then return now + dark_pause end
   return now + math.max(config.sample_every, pause or 0)
 end
 
@@ -215,6 +240,21 @@ local function while_on(config, now, state, f)
   return soon and {} or adjusted(config, now, state, f)
 end
 
+-- Nothing is known of what is to spare: a car that charges is stopped once that has lasted.
+local function without_reading(config, now, state, f)
+  local lasting = now - state.memory.unread_since
+  if not f.on then
+    f.why = "waits: " .. f.missing
+    return {}
+  end
+  if lasting < config.steady then
+    f.why = f.missing .. "; stops if that lasts"
+    return {}
+  end
+  f.why = string.format("stops: %s since %s", f.missing, local_time.text(config.local_zone, state.memory.unread_since))
+  return stop_actions(f.why)
+end
+
 local words = { start = "started", stop = "stopped" }
 
 -- Whether this site names the cars at its wall connectors: then one that it does not name is not plugged in.
@@ -264,7 +304,7 @@ local function car_looks(config, now, state, live)
   if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
     return poll_schedule.due(config, now, state, sections, now)
   end
-  if told or available(config, state, live) < watts(config, config.min_amps) then return {} end
+  if told or unread(config, now, live) or available(config, state, live) < watts(config, config.min_amps) then return {} end
   return poll_schedule.due(config, now, state, sections)
 end
 
@@ -288,10 +328,13 @@ function M.decide(config, now, state)
     local sentence = why or "nothing is known of the car yet: it is " .. state.seen.info.state
     return { why = sentence, again_at = rest(config, live, now, idle_pause) }
   end
-  local f = { power = available(config, state, live) }
   local on = manual_override.is_charging(state.seen.charge_state)
+  local f = { on = on, missing = unread(config, now, live) }
+  state.memory.unread_since = f.missing and (state.memory.unread_since or now)
+  f.power = not f.missing and available(config, state, live) or nil
   local actions, only_looks
-  if on then actions = while_on(config, now, state, f) else actions, only_looks = while_off(config, now, state, f) end
+  if f.missing then actions = without_reading(config, now, state, f)
+  elseif on then actions = while_on(config, now, state, f) else actions, only_looks = while_off(config, now, state, f) end
   local held = (on or #actions > 0) and claim(now, config) or nil
   if only_looks then return { actions = actions, again_at = again, claims = held } end
   if #actions > 0 and actions[1].call ~= "info" then
