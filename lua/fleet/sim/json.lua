@@ -15,7 +15,7 @@ function M.list(t)
 end
 
 function M.is_list(t)
-  return t ~= M.null and (getmetatable(t) == list_mark or #t > 0)
+  return type(t) == "table" and (getmetatable(t) == list_mark or #t > 0)
 end
 
 -- ---- writing ----

@@ -143,7 +143,7 @@ local function place_of(tree, path)
   return place
 end
 
--- find(tree, verb, path, query) → row, arguments, or nil and whether the path exists for another verb.
+-- find(tree, verb, path, query) → row, arguments; or nil and what does not fit a path that exists, "verb" or "query"; or nil, false.
 function M.find(tree, verb, path, query)
   local place = place_of(tree, path)
   if not place.node then return nil, false end
@@ -154,7 +154,10 @@ function M.find(tree, verb, path, query)
       return row, args
     end
   end
-  return nil, true
+  for _, row in ipairs(place.node.rows) do
+    if row.verb == verb then return nil, "query" end
+  end
+  return nil, "verb"
 end
 
 -- ---- checking what came ----

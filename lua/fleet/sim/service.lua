@@ -189,6 +189,7 @@ end
 
 local function bind_vehicle(self, context)
   local id = context.args.vin or context.row.vin_in_query and context.query.vin
+  if not id and context.row.vin_in_query then reply.fail(400, "invalid_request", "vin is missing in the query") end
   if not id then return end
   context.vehicle, context.role, context.hidden = find_vehicle(self, context, id)
   if not context.vehicle then
@@ -282,6 +283,7 @@ end
 
 local function not_found(request, known)
   local name = request.path:match("^/api/1/vehicles/[^/]+/command/([^/]+)$")
+  if known == "query" then return reply.error(400, "invalid_request", "the query names nothing that is here, such as its kind") end
   if known then return reply.error(405, "invalid_method", request.method .. " is not possible here") end
   if name and request.method == "POST" then return reply.error(400, "invalid_command", "unknown command " .. name) end
   return reply.error(404, "not_found", "no such path: " .. request.path)
