@@ -48,7 +48,7 @@ describe("the simulated service", function()
       local site = "/api/1/energy_sites/2252147638651584/calendar_history"
       assert.is_table(sim:get(site .. "?kind=backup").response.events)
       assert.is_table(sim:get(site .. "?kind=energy").response.time_series)
-      assert.equal(405, sim:get(site .. "?kind=other").status)
+      assert.equal(400, sim:get(site .. "?kind=other").status)
     end)
   end)
 
