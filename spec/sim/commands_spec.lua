@@ -48,6 +48,8 @@ local CASES = {
   -- climate
   { "remote_seat_heater_request", { seat_position = 0, level = 3 }, {}, CLIMATE_OFF },
   { "remote_seat_heater_request", { seat_position = 0, level = 3 }, WARM, "" },
+  { "remote_seat_heater_request", { heater = 0, level = 3 }, WARM, "" }, -- its older name
+  { "remote_seat_heater_request", { heater = 9, level = 3 }, WARM, "invalid_value" },
   { "remote_seat_heater_request", { seat_position = 9, level = 3 }, WARM, "invalid_value" },
   { "remote_seat_cooler_request", { seat_position = 1, seat_cooler_level = 4 }, {}, CLIMATE_OFF },
   { "remote_seat_cooler_request", { seat_position = 1, seat_cooler_level = 4 }, { climate_state = { climate_keeper_mode = "dog" } }, "" },

@@ -338,19 +338,19 @@ const struct row command_rows[] = {
                            .doc = "low 30 °C (90 °F), medium 35 °C (95 °F), high 40 °C (100 °F)")),
             INFO("setCopTempAction"), .settle = "climate_state.cop_activation_temperature = $cop_temp",
             .example = "{ cop_temp = \"medium\" }"),
-    COMMAND(
-        "remote_seat_heater_request", SETS, "Heats a seat." CLIMATE_ON,
-        PARAMS(INTEGER("seat_position", REQUIRED, .choices = heater_seats, .field = "hvacSeatHeaterAction",
-                       .doc = "which seat; numbers differ from the other seat commands"),
-               INTEGER("level", REQUIRED, .choices = heater_levels, .field = "hvacSeatHeaterAction",
-                       .doc = "how much; 0 is off")),
-        INFO("hvacSeatHeaterActions"),
-        .settle = "climate_state.seat_heater_left = $level when $seat_position=front_left; "
-                  "climate_state.seat_heater_right = $level when $seat_position=front_right; "
-                  "climate_state.seat_heater_rear_left = $level when $seat_position=rear_left; "
-                  "climate_state.seat_heater_rear_center = $level when $seat_position=rear_center; "
-                  "climate_state.seat_heater_rear_right = $level when $seat_position=rear_right",
-        .example = "{ seat_position = \"front_left\", level = \"high\" }"),
+    COMMAND("remote_seat_heater_request", SETS, "Heats a seat." CLIMATE_ON,
+            PARAMS(INTEGER("seat_position", REQUIRED, .former = "heater", .choices = heater_seats,
+                           .field = "hvacSeatHeaterAction",
+                           .doc = "which seat; numbers differ from the other seat commands"),
+                   INTEGER("level", REQUIRED, .choices = heater_levels, .field = "hvacSeatHeaterAction",
+                           .doc = "how much; 0 is off")),
+            INFO("hvacSeatHeaterActions"),
+            .settle = "climate_state.seat_heater_left = $level when $seat_position=front_left; "
+                      "climate_state.seat_heater_right = $level when $seat_position=front_right; "
+                      "climate_state.seat_heater_rear_left = $level when $seat_position=rear_left; "
+                      "climate_state.seat_heater_rear_center = $level when $seat_position=rear_center; "
+                      "climate_state.seat_heater_rear_right = $level when $seat_position=rear_right",
+            .example = "{ seat_position = \"front_left\", level = \"high\" }"),
     COMMAND("remote_seat_cooler_request", SETS, "Cools a seat." CLIMATE_ON,
             PARAMS(INTEGER("seat_position", REQUIRED, .choices = front_seats,
                            .field = "hvacSeatCoolerAction.seat_position", .doc = "which seat"),

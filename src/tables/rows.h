@@ -134,6 +134,8 @@ struct param {
   enum place place;
   enum type type;
   unsigned flags;
+  const char
+      *former;     /* an older wire name that clients still send: proxy and simulator take it; NULL: none */
   double min, max; /* both 0: unbounded; of a list: how many elements one request may carry */
   const struct choice
       *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */

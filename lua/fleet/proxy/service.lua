@@ -208,16 +208,12 @@ end
 -- As the vendor's proxy does where these are left out.
 local left_out = { actuate_trunk = { which_trunk = "rear" } }
 
--- Names of parameters that other clients still use.
-local former_names = { remote_seat_heater_request = { seat_position = "heater" } }
-
 -- What the row knows of the caller's body: other members are nothing to the service either.
 local function params_of(row, body)
   local params = tables.copy(left_out[row.name] or nothing)
-  local former = former_names[row.name] or nothing
   for _, param in ipairs(row.params) do
     local value = body[param.name]
-    if value == nil and former[param.name] then value = body[former[param.name]] end
+    if value == nil and param.former then value = body[param.former] end
     if param.place == "body" and value ~= nil then params[param.name] = value_of(param, value) end
   end
   return params

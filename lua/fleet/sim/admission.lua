@@ -76,6 +76,9 @@ local function check_body(row, body)
   end
   if row.body_as_given then return inner end
   drop_nulls(inner)
+  for _, param in ipairs(row.body_params) do
+    if param.former and inner[param.name] == nil then inner[param.name], inner[param.former] = inner[param.former], nil end
+  end
   local problem, name = rows.problem(row, inner)
   if problem then reply.fail(400, "invalid_request", problem, { [name] = json.list({ problem }) }) end
   return inner

@@ -40,13 +40,14 @@ local KINDS = {
   vins = "table", object = "table", tariff = "table", bytes = "string", vin = "string", time = "string", date = "string",
 }
 
--- What a body may hold: { name =, kind = type in Lua or nil, required =, number_as_text = }.
+-- What a body may hold: { name =, former =, kind = type in Lua or nil, required =, number_as_text = }.
 local function body_params(params)
   local list = {}
   for _, param in ipairs(params) do
     if param.place == "body" then
       list[#list + 1] = {
-        name = param.name, kind = KINDS[param.type], required = has(param, "required"), number_as_text = has(param, "number_as_text"),
+        name = param.name, former = param.former, kind = KINDS[param.type], required = has(param, "required"),
+        number_as_text = has(param, "number_as_text"),
       }
     end
   end

@@ -111,6 +111,7 @@ static void push_param(lua_State *L, const struct param *q) {
   set_text(L, "place", place_names[q->place]);
   set_text(L, "type", type_names[q->type]);
   set_flags(L, param_flags, q->flags);
+  set_text(L, "former", q->former);
   if (q->min != 0 || q->max != 0) {
     set_number(L, "min", q->min);
     set_number(L, "max", q->max);
