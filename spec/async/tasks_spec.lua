@@ -977,7 +977,7 @@ describe("a child process that goes on where its task forked", function()
 end)
 
 describe("a child process of a host that owns the loop", function()
-  it("finds its loop under the descriptor that the host watches", function()
+  require("spec.support.harness.needs")("Lua's socket", it, pending)("finds its loop under the descriptor that the host watches", function()
     local server = rude.start()
     local pipe = io.popen(process.lua .. " -e " .. process.quote(([[
       local fleet, fork, socket = require "fleet", require "probe_fork", require "socket"
