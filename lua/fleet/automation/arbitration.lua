@@ -28,7 +28,8 @@ end
 function M.read(context, id)
   local text, generation, kind = states.store(context):get(M.key(context, id))
   if text == nil and kind then return nil, generation, kind end
-  return text and core.json_decode(text) or {}, generation
+  local found = text and core.json_decode(text)
+  return type(found) == "table" and found or {}, generation
 end
 
 --- The claim of somebody else that stands above this automation, or nil.

@@ -22,7 +22,7 @@ function M.save(self, state, durable)
   local text = states.encode(state)
   if text == self.saved and not durable then return end
   local done, err = states.store(self.context):put(self.key, text, { durable = true, lease = self.lease })
-  if not done then error(err, 0) end
+  if not done then states.raise(err) end
   self.saved = text
 end
 

@@ -7,6 +7,7 @@ local arbitration = require "fleet.automation.arbitration"
 local local_time = require "fleet.automation.local_time"
 local rows = require "fleet.call.rows"
 local states = require "fleet.automation.state"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -60,19 +61,31 @@ local function permitted(self, now, state, decision)
   decision.actions = actions
 end
 
---- A decision that keeps what it remembers in this state. Returns { actions = list of { call =, params = }, why = sentence,
---- again_at = UTC seconds, claims =, notices = what a person should know (notices.lua), state = }.
-function M.take(self, now, state)
+local function decide(self, now, state)
   local decision = self.definition.decide(self.config, now, state)
-  decision.state, decision.actions = state, decision.actions or {}
+  decision.actions = decision.actions or {}
   permitted(self, now, state, decision)
+  return decision
+end
+
+--- A decision that keeps what it remembers in this state. Returns { actions = list of { call =, params = }, why = sentence,
+--- again_at = UTC seconds, claims =, notices = what a person should know (notices.lua), state = }. It never raises: what it could
+--- not decide is `problem`, and it remembers what it did before.
+function M.take(self, now, state)
+  local memory = tables.deep_copy(state.memory)
+  local ok, decision = pcall(decide, self, now, state)
+  if not ok then
+    state.memory = memory
+    decision = { problem = tostring(decision), why = "could not decide: " .. tostring(decision), actions = {} }
+  end
+  decision.state = state
   decision.again_at = math.max(decision.again_at or now + self.config.look_every, now + 1)
   return decision
 end
 
 --- The same with a state of its own: the given one stays as it was.
 function M.step(self, now, state)
-  return M.take(self, now, states.with_own_memory(state or states.fresh()))
+  return M.take(self, now, states.with_own_memory(state, self.definition.needs))
 end
 
 return M

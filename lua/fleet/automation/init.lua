@@ -64,7 +64,7 @@ end
 --- store fails.
 function Automation:status()
   local state, err, kind = self.state, nil, nil
-  if not state then state, err, kind = states.load(self.context, self.key) end
+  if not state then state, err, kind = states.load(self.context, self.key, self.definition.needs) end
   if not state then return nil, err, kind end
   return require("fleet.automation.status").of(self, self:wall(), state)
 end
@@ -72,7 +72,7 @@ end
 --- What it has cost: { calls = billed calls by class, usd =, text = }, or nil, err, kind where the store fails.
 function Automation:cost()
   local state, err, kind = self.state, nil, nil
-  if not state then state, err, kind = states.load(self.context, self.key) end
+  if not state then state, err, kind = states.load(self.context, self.key, self.definition.needs) end
   if not state then return nil, err, kind end
   return cost.of(state.calls)
 end

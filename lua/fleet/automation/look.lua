@@ -1,6 +1,8 @@
 -- Looking at a car or a site on behalf of an automation, and noting what was seen.
 
 local poll_schedule = require "fleet.automation.poll_schedule"
+local errors = require "fleet.util.errors"
+local readings = require "fleet.automation.readings"
 local records = require "fleet.resources.record"
 local rows = require "fleet.call.rows"
 
@@ -22,23 +24,35 @@ end
 
 -- A car that charges at a wall connector is awake: the site says so for nothing.
 local function awake_at_connector(self, state, live, now)
-  for _, entry in ipairs(self.config.car and type(live.wall_connectors) == "table" and live.wall_connectors or {}) do
-    local flows = entry.vin == self.id and (tonumber(entry.wall_connector_power) or 0) > 100
+  for _, entry in ipairs(self.config.car and live.wall_connectors or {}) do
+    local flows = entry.vin == self.id and (entry.wall_connector_power or 0) > 100
     if flows and (state.at.info or 0) <= now then M.remember_info(state, { state = "online" }, now) end
   end
 end
 
+-- Notes what a look showed of these sections, as far as it can be used.
+local function remember_sections(self, state, sections, value_of, now)
+  local odd, missing = {}, {}
+  for _, name in ipairs(sections) do
+    local read, odd_here, missing_here = readings.read(name, value_of(name), self.definition.needs)
+    if read then state.seen[name], state.at[name] = read, now end
+    for _, field in ipairs(odd_here) do odd[#odd + 1] = field end
+    for _, field in ipairs(missing_here) do missing[#missing + 1] = field end
+  end
+  return odd, missing
+end
+
+-- Returns lists of the fields that could not be used, and of those that are needed and missing.
 local function remember(self, state, action, value, now, free)
-  if action.call == "live_status" then awake_at_connector(self, state, value, now) end
-  if action.call == "info" then return M.remember_info(state, value, now, free) end
-  if action.call ~= "vehicle_data" then
-    state.seen[action.call], state.at[action.call] = value, now
-    return
+  if action.call == "info" then
+    local read, odd = readings.read("info", value)
+    if not read.state then return odd, { "state" } end
+    M.remember_info(state, read, now, free)
+    return odd, {}
   end
+  if action.call ~= "vehicle_data" then return remember_sections(self, state, { action.call }, function() return value end, now) end
   M.remember_info(state, { state = "online" }, now)
-  for _, section in ipairs(action.sections) do
-    state.seen[section], state.at[section] = value[section] or {}, now
-  end
+  return remember_sections(self, state, action.sections, function(name) return value[name] end, now)
 end
 
 local same_moment = 2 -- seconds in which one list serves the automations of all cars; what it says counts as seen now
@@ -54,6 +68,11 @@ local function is_sure(state, now)
   return info ~= nil and not (info.free and now - state.at.info >= same_moment)
 end
 
+--- nil, err of a reply that tells nothing: fields are those that are needed.
+function M.unreadable(call, fields)
+  return nil, errors.new("protocol", call .. ": no usable value for " .. table.concat(fields, ", "), { unreadable = call })
+end
+
 --- The non-waking look before every live call; it decides nothing, it only protects sleep (doc/protocol.md#sleep-and-wake).
 function M.ready_for_live_call(self, state)
   local now = self:wall()
@@ -62,6 +81,7 @@ function M.ready_for_live_call(self, state)
   if not (sure and poll_schedule.away(state, now)) then
     local record, free = record_of(self)
     if not record then return nil, free end
+    if not readings.read("info", record).state then return M.unreadable("info", { "state" }) end
     M.remember_info(state, record, self:wall(), free)
     if record.state == "online" then return true end
   end
@@ -79,7 +99,8 @@ function M.call(self, action)
   return handle[action.call](handle)
 end
 
---- Makes a look and notes what it showed. Returns true, false where the car cannot be looked at, or nil, err.
+--- Makes a look and notes what it showed. Returns true, and a list of the fields that could not be used; false where the car cannot be
+--- looked at; or nil, err.
 function M.look(self, state, action)
   if action.call == "vehicle_data" then
     local ready, err = M.ready_for_live_call(self, state)
@@ -88,8 +109,10 @@ function M.look(self, state, action)
   local value, more -- with a record: whether it was free; else the error
   if action.call == "info" then value, more = record_of(self) else value, more = M.call(self, action) end
   if not value then return nil, more end
-  remember(self, state, action, value, self:wall(), more)
-  return true
+  local odd, missing = remember(self, state, action, value, self:wall(), more)
+  if #missing > 0 then return M.unreadable(action.call, missing) end
+  if action.call == "live_status" then awake_at_connector(self, state, state.seen.live_status, self:wall()) end
+  return true, odd
 end
 
 return M

@@ -29,31 +29,47 @@ local hopeless = {
 
 -- ---- trouble ----
 
+-- Kinds of trouble that are not the service's, and how they are told: at once, as no later attempt may be better.
+local beginnings = { raised = "could not decide: ", unreadable = "a reply tells too little: " }
+local err_kinds = { raised = "service", unreadable = "protocol" }
+local longest_unreadable = 1800 -- such a look is billed
+
 local function seen_away(state, err, now)
   if err.kind ~= "asleep" and err.kind ~= "offline" then return false end
   state.seen.info, state.at.info = { state = err.kind }, now
   return true
 end
 
+-- A look at the record that succeeds does not end the trouble with another one: each has its own count.
+local function attempts(state, err)
+  if not err.unreadable then return (state.trouble and state.trouble.count or 0) + 1 end
+  state.unread[err.unreadable] = (state.unread[err.unreadable] or 0) + 1
+  return state.unread[err.unreadable]
+end
+
 local function troubled(self, state, err)
   local now = self:wall()
   if seen_away(state, err, now) then return end
-  local count = (state.trouble and state.trouble.count or 0) + 1
-  local pause = hopeless[err.kind] and hopeless_pause or math.min(first_pause * 2 ^ (count - 1), longest_pause)
-  state.trouble = { message = tostring(err), kind = err.kind, count = count, ends = now + math.max(pause, err.retry_after or 0) }
+  local kind, count = err.unreadable and "unreadable" or err.kind, attempts(state, err)
+  local longest = beginnings[kind] and longest_unreadable or longest_pause
+  local pause = hopeless[err.kind] and hopeless_pause or math.min(first_pause * 2 ^ (count - 1), longest)
+  local message = beginnings[kind] and err.message or tostring(err)
+  state.trouble = { message = message, kind = kind, count = count, ends = now + math.max(pause, err.retry_after or 0) }
 end
 
 local told_after = 5 -- attempts: a quarter of an hour
 
 local function trouble_text(trouble)
-  return (hopeless[trouble.kind] and "a person is needed: " or "the service could not be reached: ") .. trouble.message
+  local beginning = beginnings[trouble.kind] or hopeless[trouble.kind] and "a person is needed: " or "the service could not be reached: "
+  return beginning .. trouble.message
 end
 
 local function lasting_trouble(state)
   local trouble = state.trouble
-  if trouble.count < told_after and not hopeless[trouble.kind] then return nil end
+  local at_once = beginnings[trouble.kind] ~= nil
+  if trouble.count < told_after and not hopeless[trouble.kind] and not at_once then return nil end
   return { {
-    key = "trouble " .. tostring(trouble.kind) .. " " .. tostring(state.day.date),
+    key = "trouble " .. tostring(trouble.kind) .. " " .. tostring(state.day.date) .. (at_once and " " .. trouble.message or ""),
     severity = hopeless[trouble.kind] and "error" or "warning", text = trouble_text(trouble),
   } }
 end
@@ -72,12 +88,24 @@ local function inputs(self, now)
 end
 
 -- A decision that only looks is none yet, and says nothing.
-local function explain(self, why, now)
+local function explain(self, state, why, now)
   if not why then return end
-  self.why_at = now
+  state.why, state.why_at, self.why_at = why, now, now
   if why == self.why then return end
   self.why = why
   command.tell(self, why)
+end
+
+-- Fields of a reply that were of no use: the rest of it was used.
+local function tell_odd(self, state, fields)
+  local list = {}
+  for i, field in ipairs(fields) do
+    list[i] = {
+      key = "odd " .. tostring(state.day.date) .. " " .. field, severity = "warning",
+      text = field .. " has a value of another kind than it should, and counts as not known",
+    }
+  end
+  notices.tell(self, state, list, self:wall())
 end
 
 -- One action. Returns whether the next one may follow. A look that a crash forgets is made again; a command is not.
@@ -88,6 +116,10 @@ local function perform(self, state, action)
   shared_looks.exchange(self, state, true)
   if ok then
     state.trouble = nil
+    if act == look.look then
+      state.unread[action.call] = nil
+      tell_odd(self, state, err)
+    end
     return true
   end
   if err then troubled(self, state, err) end
@@ -99,7 +131,7 @@ local function keep_claims(self, decision, generation, now)
   local first = decision.actions[1]
   if self.dry or not decision.claims and first and not decisions.is_command(first) then return end
   local kept, err = arbitration.write(self.context, self.id, decision.claims or {}, self.me, now, decision.state.claims, generation)
-  if not kept then error(err, 0) end
+  if not kept then states.raise(err) end
 end
 
 local function decide(self, state)
@@ -109,35 +141,58 @@ local function decide(self, state)
   state.inputs = inputs(self, now)
   if self.config.car then
     state.claims, generation = arbitration.read(self.context, self.id)
-    if not state.claims then error(generation, 0) end
+    if not state.claims then states.raise(generation) end
   end
   local decision = decisions.take(self, now, state)
   if self.config.car then keep_claims(self, decision, generation, now) end
-  explain(self, decision.why, now)
-  notices.tell(self, decision.state, decision.notices, now)
-  return decision, decision.state
+  if decision.problem then error(decision.problem, 0) end
+  explain(self, state, decision.why, now)
+  notices.tell(self, state, decision.notices, now)
+  return decision
 end
 
--- Decides and acts until there is nothing more to do now. Returns the state, with again_at.
+-- Decides, and acts. Returns whether there may be more to do now; sets again_at.
+local function one_round(self, state)
+  local decision = decide(self, state)
+  state.again_at = decision.again_at
+  for _, action in ipairs(decision.actions) do
+    if self.stopped or not perform(self, state, action) then break end
+  end
+  return #decision.actions > 0 and not self.stopped
+end
+
+-- A failure of the store and the end of the task end the run; whatever else is raised is trouble, and is tried again.
+local function ends_the_run(raised)
+  if type(raised) == "table" then return raised.store ~= nil or raised.kind == "cancelled" end
+  return string.find(tostring(raised), "interrupted!", 1, true) ~= nil
+end
+
+-- What was seen may be the cause: it is looked at again.
+local function raised_in_round(self, state, raised)
+  states.settle_pending(state)
+  states.stale(state)
+  local own = type(raised) == "table" and raised.kind and raised
+  troubled(self, state, own or { kind = "raised", message = tostring(raised) })
+end
+
+-- Decides and acts until there is nothing more to do now; sets again_at.
 local function rounds(self, state)
   for _ = 1, most_rounds do
-    local decision
-    decision, state = decide(self, state)
-    state.again_at = decision.again_at
-    if #decision.actions == 0 then return state end
-    for _, action in ipairs(decision.actions) do
-      if self.stopped or not perform(self, state, action) then break end
+    local ok, more = pcall(one_round, self, state)
+    if not ok then
+      if ends_the_run(more) then error(more, 0) end
+      raised_in_round(self, state, more)
+    elseif not more then
+      return
     end
-    if self.stopped then return state end
     if state.trouble then
       state.again_at = state.trouble.ends
-      explain(self, trouble_text(state.trouble), self:wall())
+      explain(self, state, trouble_text(state.trouble), self:wall())
       notices.tell(self, state, lasting_trouble(state), self:wall())
-      return state
+      return
     end
   end
   state.again_at = self:wall() + self.config.look_every
-  return state
 end
 
 -- ---- running ----
@@ -167,7 +222,7 @@ end
 -- Whoever was killed on another machine holds the lease until it ends.
 local function stand_by(self, waiting)
   local text, now = "runs elsewhere already, and begins here when that has ended", self:wall()
-  explain(self, text, now)
+  explain(self, waiting, text, now)
   notices.tell(self, waiting, { { key = "elsewhere", severity = "warning", text = text } }, now)
   rest(self, busy_pause)
 end
@@ -191,7 +246,7 @@ local function cycle(self)
   while not self.stopped do
     local now = self:wall()
     if now >= (self.state.again_at or 0) then
-      self.state = rounds(self, self.state)
+      rounds(self, self.state)
       command.save(self, self.state)
     end
     if self.stopped or self.once then break end
@@ -227,7 +282,7 @@ end
 
 -- What was raised: a failure of the store is returned, all else goes on.
 local function failed(raised)
-  if type(raised) == "table" and raised.kind and raised.kind ~= "cancelled" then return nil, raised, raised.kind end
+  if type(raised) == "table" and raised.store then return nil, raised.store, raised.store.kind end
   error(raised, 0)
 end
 
@@ -244,7 +299,7 @@ function M.run(self, given)
     self.stopped = false
     return true
   end
-  self.state, err, kind = states.load(self.context, self.key)
+  self.state, err, kind = states.load(self.context, self.key, self.definition.needs)
   if not self.state then
     self.lease:release()
     self.lease = nil
@@ -271,14 +326,14 @@ end
 --- sending it, month = an estimate of a month, each { calls = by class, usd =, text = } }, or nil, err, kind.
 function M.dry_run(self)
   begin(self, { dry_run = true })
-  local state, err, kind = states.load(self.context, self.key)
+  local state, err, kind = states.load(self.context, self.key, self.definition.needs)
   if not state then return nil, err, kind end
   self.state = state
   local unlisten = count_calls(self, function() return self.state end)
-  local ok, after = pcall(rounds, self, state)
+  local ok, raised = pcall(rounds, self, state)
   unlisten()
-  if not ok then return failed(after) end
-  if after.trouble then return errors.failure(after.trouble.kind or "service", after.trouble.message) end
+  if not ok then return failed(raised) end
+  if state.trouble then return errors.failure(err_kinds[state.trouble.kind] or state.trouble.kind, state.trouble.message) end
   return { why = self.why, actions = self.would, cost = cost.of(self.would_cost), month = cost.of(self.definition.month(self.config)) }
 end
 

@@ -1,5 +1,7 @@
 -- What the automations of one car in this process know together: the latest looks and the latest commands.
 
+local readings = require "fleet.automation.readings"
+
 local M = {}
 
 local common = setmetatable({}, { __mode = "k" }) -- context -> id -> { seen =, at =, did =, revision = }
@@ -11,11 +13,14 @@ local function common_of(self)
   return of_context[self.id]
 end
 
--- Whatever the one has seen or done more lately than the other. Returns whether there was anything.
-local function newer(from, to)
+-- Whatever the one has seen or done more lately than the other. needs: what the other needs of a section. Returns whether there was
+-- anything.
+local function newer(from, to, needs)
   local any = false
   for section, at in pairs(from.at) do
-    if at > (to.at[section] or -1) then to.at[section], to.seen[section], any = at, from.seen[section], true end
+    if at > (to.at[section] or -1) and readings.tells(section, from.seen[section], needs) then
+      to.at[section], to.seen[section], any = at, from.seen[section], true
+    end
   end
   for subject, did in pairs(from.did) do
     if did.at > (to.did[subject] and to.did[subject].at or -1) then to.did[subject], any = did, true end
@@ -30,7 +35,7 @@ function M.exchange(self, state, acted)
   if not self.config.car or self.dry then return end
   local all = common_of(self)
   local stale = all.revision ~= self.shared_revision
-  if stale then newer(all, state) end
+  if stale then newer(all, state, self.definition.needs) end
   if (acted or stale) and newer(state, all) then all.revision = all.revision + 1 end
   self.shared_revision = all.revision
 end

@@ -5,18 +5,24 @@
 --   pending       the command that was being sent: after a crash nobody knows whether it arrived
 --   refused       call -> { reason =, ends = }: not tried again before that
 --   calls, day    billed calls by class since the beginning, and { date =, commands = } of today
---   trouble       { message =, ends =, count = }: the service could not be reached
+--   trouble       { message =, kind =, ends =, count = }: the service could not be reached, a reply could not be used, a round raised
+--   why, why_at   the last decision as a sentence, and when it was taken
+--   unread        call -> how often in a row its reply told too little
 --   told          key -> when a notification with it was given
 --   memory        what belongs to the automation alone
 
 local core = require "fleet.core"
+local readings = require "fleet.automation.readings"
 local tables = require "fleet.util.tables"
 
 local M = {}
 
 function M.fresh()
-  return { seen = {}, at = {}, did = {}, refused = {}, calls = {}, day = { commands = 0 }, told = {}, memory = {} }
+  return { seen = {}, at = {}, did = {}, refused = {}, calls = {}, day = { commands = 0 }, unread = {}, told = {}, memory = {} }
 end
+
+-- What is no table of its own, or may be absent.
+local single_names = { "pending", "trouble", "awake_since", "again_at", "why", "why_at" }
 
 --- Where automations of a client remember: its store, or one of their own (`fleet run --state`).
 function M.store(context)
@@ -27,8 +33,8 @@ function M.key(context, id, name)
   return "automation/" .. context.config.account .. "/" .. id .. "/" .. name
 end
 
--- A command that may have been sent is looked for before anything else is decided.
-local function settle_pending(state)
+--- A command that may have been sent is looked for before anything else is decided.
+function M.settle_pending(state)
   local pending = state.pending
   if not pending then return state end
   state.pending, state.again_at = nil, nil
@@ -44,36 +50,48 @@ function M.stale(state)
   end
 end
 
+-- What is no table where one is needed is as if it had not been kept.
+local function sound(given, needs)
+  local state = M.fresh()
+  for name in pairs(state) do
+    if type(given[name]) == "table" then state[name] = given[name] end
+  end
+  state.day = tables.copy(state.day, { commands = tonumber(state.day.commands) or 0 })
+  state.seen, state.at = readings.read_all(state, needs)
+  return state
+end
+
+--- Raises a failure of the store, which ends a run: without it a command might be sent twice.
+function M.raise(err)
+  error({ store = err }, 0)
+end
+
 --- The state of a key, fresh where there is none; nil, err, kind where the store cannot be read: what was being sent would be
 --- forgotten.
-function M.load(context, key)
+function M.load(context, key, needs)
   local text, err, kind = M.store(context):get(key)
   if text == nil and kind then return nil, err, kind end
   local kept = text and core.json_decode(text)
-  local state = M.fresh()
-  if type(kept) ~= "table" then return state end
-  for name in pairs(state) do
-    if type(kept[name]) == "table" then state[name] = kept[name] end
-  end
-  state.pending, state.trouble, state.awake_since, state.again_at = kept.pending, kept.trouble, kept.awake_since, kept.again_at
-  return settle_pending(state)
+  if type(kept) ~= "table" then return M.fresh() end
+  local state = sound(kept, needs)
+  for _, name in ipairs(single_names) do state[name] = kept[name] end
+  return M.settle_pending(state)
 end
-
-local kept_names = {
-  "seen", "at", "did", "refused", "calls", "day", "told", "memory", "pending", "trouble", "awake_since", "again_at",
-}
 
 function M.encode(state)
   local out = {}
-  for _, name in ipairs(kept_names) do out[name] = state[name] end
+  for name in pairs(M.fresh()) do out[name] = state[name] end
+  for _, name in ipairs(single_names) do out[name] = state[name] end
   return core.json_encode(out)
 end
 
 --- The same state with a memory of its own, so that a decision leaves the given one as it was.
-function M.with_own_memory(state)
-  local out = tables.copy(state, { memory = tables.deep_copy(state.memory or {}) })
-  for name, value in pairs(M.fresh()) do
-    if out[name] == nil then out[name] = value end
+function M.with_own_memory(state, needs)
+  if type(state) ~= "table" then return M.fresh() end
+  local out = tables.copy(state, sound(state, needs))
+  out.memory = tables.deep_copy(out.memory)
+  for _, name in ipairs { "inputs", "claims" } do
+    if type(out[name]) ~= "table" then out[name] = nil end
   end
   return out
 end

@@ -24,17 +24,19 @@ end
 -- The plan from now on, where the definition can tell one.
 local function plan_of(self, now, state)
   local plan_at = self.definition.plan
-  return plan_at and plan_at(self.config, now, states.with_own_memory(state)) or nil
+  if not plan_at then return nil end
+  local ok, plan = pcall(plan_at, self.config, now, states.with_own_memory(state, self.definition.needs))
+  return ok and plan or nil -- what cannot be decided has no plan, and its trouble says why
 end
 
 --- The state of an automation at a moment (UTC seconds), see Automation:status.
 function M.of(self, now, state)
-  local spent = cost.of(state.calls)
+  local spent, why, why_at = cost.of(state.calls), state.why, state.why_at
   return {
     name = self.config.name, kind = self.kind, subject = subject_of(self), zone = self.config.local_zone, running = self.running == true,
-    why = self.why, why_at = self.why_at, next_look = self.why and state.again_at or nil,
-    next_text = self.why and state.again_at and decisions.time_text(self.config, state.again_at) or nil,
-    why_text = self.why and decisions.time_text(self.config, self.why_at) or nil, cost = spent,
+    why = why, why_at = why_at, next_look = why and state.again_at or nil,
+    next_text = why and state.again_at and decisions.time_text(self.config, state.again_at) or nil,
+    why_text = why and decisions.time_text(self.config, why_at) or nil, cost = spent,
     commands_today = state.day.commands, daily_cap = self.config.daily_cap, trouble = trouble_of(state), plan = plan_of(self, now, state),
   }
 end

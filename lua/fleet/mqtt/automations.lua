@@ -72,7 +72,9 @@ end
 
 local function run(bridge, one)
   one.running = true
-  local ran, done, err = compat.pcall(one.automation.run, one.automation, { progress = function() tell(bridge, one) end })
+  local ran, done, err = compat.pcall(one.automation.run, one.automation, {
+    progress = function() tell(bridge, one) end, notify = function(event) bridge.tell(one.name .. ": " .. event.text) end,
+  })
   one.running = false
   if not ran and bridge.stopped then return end
   if not ran then done, err = nil, { message = tostring(done) } end -- it must not end the bridge

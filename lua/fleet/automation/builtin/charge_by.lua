@@ -21,6 +21,7 @@ local M = {
   doc = "Charges a car to a level by a local time, in the cheapest hours.",
   precedence = 30,
   handles = { "car" },
+  needs = { charge_state = { "battery_level", "charging_state", "charge_limit_soc" } },
   options = tables.add({
     ready_by = { type = "string", needed = true, doc = "local time such as \"07:00\"" },
     level = { type = "number", min = 20, max = 100, default = 80, doc = "percent" },

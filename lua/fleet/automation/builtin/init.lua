@@ -5,6 +5,7 @@
 --   precedence =    who wins where two want different things of one car: the larger number
 --   handles =       { "car" }, { "site" } or both: what must be given; the first is whose record it keeps. { "car|site" }: one
 --   also =          { "car" }: what may be given besides
+--   needs =         { section = { field, … } }: without these fields a section counts as not seen (readings.lua)
 --   options =       { name = { type =, default =, needed =, min =, max =, doc = } }
 --   prepare =       function(config): the rest of the checks, and what is derived from the options once; raises
 --   observe =       function(config, now) -> inputs of the next decision that are not the service's: prices

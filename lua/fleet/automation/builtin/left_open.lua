@@ -7,6 +7,7 @@ local M = {
   doc = "Tells what a parked car has open, and closes what can be closed.",
   precedence = 20,
   handles = { "car" },
+  needs = { vehicle_state = { "locked", "df", "dr", "pf", "pr" } },
   options = {
     minutes = { type = "number", min = 1, max = 240, default = 10, doc = "that it must stand like that" },
     close = { type = "boolean", default = true, doc = "close windows and lock; else only tell" },

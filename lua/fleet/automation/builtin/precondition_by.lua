@@ -10,6 +10,7 @@ local M = {
   doc = "Conditions the cabin for a local time, if the car is plugged in or has enough.",
   precedence = 20,
   handles = { "car" },
+  needs = { charge_state = { "charging_state", "battery_level" }, climate_state = { "is_climate_on" } },
   options = {
     ready_by = { type = "string", needed = true, doc = "local time such as \"07:30\"" },
     days = { type = "string", default = "all", doc = "\"all\", \"mon-fri\" or \"sat-sun\"" },

@@ -12,6 +12,7 @@ local M = {
   precedence = 40,
   handles = { "site" },
   also = { "car" },
+  needs = { charge_state = { "charge_limit_soc" } },
   options = {
     warning = { type = "function", needed = true, doc = "function(now) that returns nil, or { text =, ends = UTC seconds }" },
     reserve = { type = "number", min = 0, max = 100, default = 100, doc = "percent of the house's battery" },

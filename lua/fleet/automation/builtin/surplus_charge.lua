@@ -18,6 +18,7 @@ local M = {
   doc = "Charges a car with what the roof gives and the house does not take.",
   precedence = 20,
   handles = { "car", "site" },
+  needs = { charge_state = { "charging_state" } },
   options = {
     min_amps = { type = "number", min = 1, max = 48, default = 5, doc = "below this it does not charge" },
     max_amps = { type = "number", min = 1, max = 80, default = 16, doc = "of the cable" },

@@ -73,7 +73,7 @@ local function ages(state, now)
 end
 
 function M.decide(config, now, state)
-  local inputs, again = state.inputs, now + config.every
+  local inputs, again = state.inputs or {}, now + config.every
   if not inputs.tariff then return { why = "no prices to send: " .. (inputs.problem or "none were given"), again_at = again } end
   local did = state.did.tariff
   if did and did.sure and did.want ~= state.memory.held then state.memory.held, state.memory.sent_at = did.want, did.at end

@@ -4,6 +4,7 @@ local automation_file = require "fleet.cli.automation_file"
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
+local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 local notify_command = require "fleet.cli.notify_command"
 local show = require "fleet.cli.show"
 local status_page = require "fleet.cli.status_page"
@@ -92,20 +93,21 @@ end
 -- Runs a list until every automation has stopped. Returns nil, or nil, err, kind of the first that failed.
 local function run_list(context, list, given)
   local fleet = require "fleet"
-  local failed
+  local failed, raised
   fleet.run(function()
     local tasks = {}
     for i, one in ipairs(list) do
       tasks[i] = fleet.spawn(function()
-        local done, err = run_one(context, one, given)
-        if done then return end
-        failed = failed or err
+        local ran, done, err = pcall(run_one, context, one, given)
+        if ran and done then return end
+        if ran then failed = failed or err else raised = raised or done end
         stop_all(list)
       end)
     end
     for _, task in ipairs(tasks) do task:wait() end
   end)
   context.progress()
+  if raised then error(raised, 0) end
   if failed then return nil, failed, failed.kind end
 end
 
