@@ -61,7 +61,7 @@ describe("storm_ready", function()
   end)
 
   it("rounds a reserve with a fraction, and leaves one alone that the site does not say", function()
-    for shown, after in pairs { [15.789] = 16, ["25"] = 25 } do
+    for shown, after in pairs { [15.789] = 16, [25] = 25 } do
       local site = battery_site()
       site.backup_reserve_percent = shown
       local _, at = storm { no_car = true, site = site }
@@ -160,7 +160,7 @@ describe("charge_home_battery", function()
     end)
   end
 
-  for shown, back in pairs { [15.789473684210527] = 16, ["20"] = 20 } do
+  for shown, back in pairs { [15.789473684210527] = 16, [20.4] = 20 } do
     it("puts back a reserve that another tool has left as " .. tostring(shown), function()
       local site = battery_site()
       site.backup_reserve_percent = shown
@@ -180,7 +180,7 @@ describe("charge_home_battery", function()
     return table.concat(calls, " "), decision.why, decision.memory or state.memory, decision
   end
 
-  for _, shown in ipairs { "missing", "much", -1, 140, true } do
+  for _, shown in ipairs { "missing", "much", "20", -1, 140, true } do
     it("does not begin where the reserve could not be put back: " .. tostring(shown), function()
       months.of { days = 1, habits = {}, automation = function(car, handle)
         local automation = fleet.automation.charge_home_battery { site = handle, from = "01:00", to = "05:00", zone = zone }
