@@ -52,3 +52,39 @@ describe("fleet business_login", function()
     assert.is_true(result.status > 2)
   end)
 end)
+
+describe("fleet logout", function()
+  local function signed_in()
+    assert.equal(0, run({ "business_login", scopes }).status)
+    return function(words, given) return run(words, given) end
+  end
+
+  it("removes the stored tokens and says what stays", function()
+    local fleet = signed_in()
+    assert.equal(0, fleet({ "token", "info" }).status)
+    local result, requests = fleet { "logout" }
+    assert.equal(0, result.status, result.err)
+    assert.matches("signed out: the stored tokens are removed; key and configuration stay", result.out, 1, true)
+    assert.matches("To withdraw it: http%S+revoke_client_id=app", result.out)
+    assert.equal(0, #requests)
+    assert.equal(13, fleet({ "token", "info" }).status)
+    assert.equal(0, fleet({ "logout" }).status) -- nothing is left to remove
+  end)
+
+  it("removes one kind of token alone when it is named, and refuses another word", function()
+    local fleet = signed_in()
+    assert.equal(0, fleet({ "logout", "--auth", "user" }).status)
+    assert.equal(0, fleet({ "token", "info" }).status)
+    local result = fleet { "logout", "--auth", "owner" }
+    assert.equal(2, result.status)
+    assert.matches("owner", result.err, 1, true)
+    assert.equal(0, fleet({ "logout", "--auth=business", "--json" }).status)
+    assert.equal(13, fleet({ "token", "info" }).status)
+  end)
+
+  it("has nothing to remove where the token is given from outside", function()
+    local result = run({ "logout" }, { env = { FLEET_TOKEN = "canary-token" } })
+    assert.equal(2, result.status)
+    assert.matches("given by --token or FLEET_TOKEN", result.err, 1, true)
+  end)
+end)

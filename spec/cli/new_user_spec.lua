@@ -30,7 +30,7 @@ local function account(records)
   local requests = {}
   return function(request)
     requests[#requests + 1] = request
-    if string.find(request.url, "/vehicles%f[?%z]") then
+    if string.find(request.url, "/vehicles%f[?%z]") or string.find(request.url, "/products%f[?%z]") then
       return { status = 200, headers = {}, body = core.json_encode { response = records, count = #records } }
     end
     local body = string.find(request.url, "/revoke", 1, true) and '{"response":"ok"}' or '{"response":{"result":true,"reason":""}}'
@@ -166,7 +166,7 @@ describe("a vehicle", function()
     for _, word in ipairs { "red car", "Red car", "0002", "f000002", "100002" } do
       local result, paths = run { "honk_horn", word }
       assert.equal(0, result.status, result.err)
-      assert.same({ "vehicles", "vehicles/" .. red .. "/command/honk_horn" }, paths)
+      assert.same({ "products", "vehicles/" .. red .. "/command/honk_horn" }, paths)
     end
     local result, paths = run "honk_horn vin=blue"
     assert.equal(0, result.status, result.err)
@@ -204,12 +204,12 @@ describe("a vehicle", function()
       local result, paths = run(case[1])
       assert.equal(kind_status(case[3]), result.status, result.err)
       assert.matches(case[2], result.err, 1, true)
-      assert.same({ "vehicles" }, paths)
+      assert.same({ "products" }, paths)
     end
     local twins = { { vin = blue, display_name = "Blue" }, { vin = red, display_name = "Blue" } }
     local result, paths = run("honk_horn blue", twins)
     assert.matches("give more of the VIN", result.err, 1, true)
-    assert.same({ "vehicles" }, paths)
+    assert.same({ "products" }, paths)
   end)
 
   it("of a list is found, too, with one look for all", function()
@@ -218,6 +218,69 @@ describe("a vehicle", function()
     assert.equal(0, result.status, result.err)
     assert.equal(2, #requests)
     assert.same({ vins = { blue, red } }, core.json_decode(requests[2].body))
+  end)
+end)
+
+describe("an energy site", function()
+  local home, cabin = { energy_site_id = 1234567890, site_name = "Home" }, { energy_site_id = "77", site_name = "Cabin" }
+
+  local function run(line, products)
+    local http, requests = account(products)
+    return cli.run(split(line), { env = env, http = http }), paths_of(requests)
+  end
+
+  it("is meant by its id without a look, by its name, or by nothing where there is one only", function()
+    local _, paths = run("live_status 1234567890", { home, cabin })
+    assert.same({ "energy_sites/1234567890/live_status" }, paths)
+    _, paths = run("live_status cabin", { home, cabin, both[1] })
+    assert.same({ "products", "energy_sites/77/live_status" }, paths)
+    _, paths = run("live_status", { both[1], home })
+    assert.same({ "products", "energy_sites/1234567890/live_status" }, paths)
+    _, paths = run("backup backup_reserve_percent=20", { home })
+    assert.same({ "products", "energy_sites/1234567890/backup" }, paths)
+  end)
+
+  it("is not guessed: two, none, none that fits, odd records", function()
+    for _, case in ipairs {
+      { "live_status", { home, cabin }, "name the energy site: the account has Home (1234567890), Cabin (77)" },
+      { "live_status", { both[1] }, "the account has no energy site" },
+      { "live_status green", { home }, "no energy site is called 'green': the account has Home (1234567890)" },
+      { "live_status home", { home, { energy_site_id = 5, site_name = "HOME" } }, "give the id" },
+      { "live_status home", { { id = "1", site_name = {} }, { id = "2", site_name = "home" } }, "no energy site" },
+    } do
+      local result, paths = run(case[1], case[2])
+      assert.matches(case[3], result.err, 1, true)
+      assert.same({ "products" }, paths)
+      assert.is_true(result.status >= 10)
+    end
+  end)
+end)
+
+describe("names of vehicles", function()
+  it("are looked up in the list of vehicles where the account gives no products", function()
+    for _, answer in ipairs {
+      { status = 404, headers = {}, body = '{"error":"not found"}' },
+      { status = 200, headers = {}, body = '{"response":[{"energy_site_id":5}],"count":1}' },
+    } do
+      local serve, requests = account(both)
+      local result = cli.run({ "honk_horn", "blue" }, { env = env, http = function(request)
+        local reply = serve(request)
+        return string.find(request.url, "/products", 1, true) and answer or reply
+      end })
+      assert.equal(0, result.status, result.err)
+      local paths = paths_of(requests)
+      assert.same({ "products", "vehicles", "vehicles/" .. blue .. "/command/honk_horn" }, paths, answer.body)
+    end
+  end)
+
+  it("are not looked up twice where the service is disturbed", function()
+    local requests = {}
+    local result = cli.run({ "honk_horn", "blue" }, { env = env, http = function(request)
+      requests[#requests + 1] = request
+      return { status = 500, headers = {}, body = "" }
+    end })
+    assert.equal(kind_status "service", result.status)
+    for _, path in ipairs(paths_of(requests)) do assert.equal("products", path) end
   end)
 end)
 

@@ -72,6 +72,73 @@ describe("fleet sim", function()
     end
   end)
 
+  it("event pair_key takes the key of the configuration, a file, and says where there is none", function()
+    local out, status = shell [[
+      eval "$(fleet sim --env)" || exit 1
+      fleet sim event remove_key Blue || exit 2
+      fleet honk_horn Blue; echo "without $?"
+      fleet sim event pair_key Blue || exit 3
+      fleet honk_horn Blue || exit 4
+      fleet sim event remove_key Blue || exit 5
+      fleet keygen "$XDG_CONFIG_HOME/other.pem" >/dev/null || exit 6
+      fleet sim event pair_key Blue public_key=@"$XDG_CONFIG_HOME/other.pem"; echo "private half $?"
+      FLEET_KEY="$XDG_CONFIG_HOME/other.pem" fleet honk_horn Blue || exit 7
+      FLEET_KEY= fleet sim event pair_key Blue; echo "no key $?"
+      fleet sim event pair_key Blue public_key=@/nowhere/key.pem; echo "no file $?"
+      eval "$(fleet sim stop --env)"
+      rm -f "$XDG_CONFIG_HOME/other.pem"*
+    ]]
+    assert.equal(0, status, out)
+    assert.matches("without 24\n", out)
+    assert.matches("private half 0\n.*done %(signed%)", out)
+    assert.matches("public_key=@FILE: no key is configured.*no key 2\n", out)
+    assert.matches("cannot read /nowhere/key.pem.*no file 2\n", out)
+  end)
+
+  it("lists the simulators of the machine and ends them all; one that has ended can still be left", function()
+    local out, status = shell [[
+      fleet sim list
+      eval "$(fleet sim --env)" || exit 1
+      first=$FLEET_SIM_DIRECTORY
+      eval "$(fleet sim --env)" || exit 2
+      fleet sim list
+      fleet sim list --json | grep -o '"running":true' | wc -l
+      fleet sim stop --all || exit 3
+      fleet sim list --json
+      eval "$(fleet sim stop --env)" || exit 4
+      echo "left: ${FLEET_SIM_CONTROL:-nothing}"
+      [ ! -e "$first" ] && echo removed
+    ]]
+    assert.equal(0, status, out)
+    assert.matches("^no simulator was started", out)
+    assert.matches("the simulator that this shell pointed at before goes on", out, 1, true)
+    assert.matches("running, this shell points at it.*\n2\nstopped: 2 simulators\n", out)
+    assert.matches('To undo that: eval "$(fleet sim stop --env)"\n[]\n', out, 1, true)
+    assert.matches("left: nothing\nremoved\n$", out)
+    assert.equal("", left_over())
+  end)
+
+  it("is never what setup writes down; the doctor names it, and a configuration that holds one", function()
+    local out, status = shell [[
+      eval "$(fleet sim --env)" || exit 1
+      fleet setup --yes --config "$XDG_CONFIG_HOME/c.json"; echo "setup $?"
+      fleet doctor | grep '^-   simulator'
+      printf '{"base_url":"%s","auth_url":"%s","client_id":"simulator"}' "$FLEET_BASE_URL" "$FLEET_AUTH_URL" >"$XDG_CONFIG_HOME/c.json"
+      chmod 600 "$XDG_CONFIG_HOME/c.json"
+      fleet sim stop >/dev/null
+      fleet doctor | grep '^FIX simulator'
+      eval "$(fleet sim stop --env)"
+      fleet setup --yes --config "$XDG_CONFIG_HOME/c.json"; echo "setup $?"
+      fleet doctor --config "$XDG_CONFIG_HOME/c.json" | grep -A1 '^FIX configuration'
+      rm -f "$XDG_CONFIG_HOME/c.json"
+    ]]
+    assert.equal(0, status, out)
+    assert.matches('this shell points at a simulator.-eval "%$%(fleet sim stop %-%-env%)".-setup 2\n%-   simulator', out)
+    assert.matches("FIX simulator [^\n]*which has ended", out)
+    assert.matches("holds a simulator's address %(http://127.-remove it.-setup 2\n", out)
+    assert.matches("FIX configuration [^\n]*holds a simulator's address.-remove the file", out)
+  end)
+
   it("--env that cannot start says why, prints no lines for the shell, and leaves nothing", function()
     local garage = home .. "/garage.json"
     process.execute("printf %s '{\"vehicels\":[]}' >" .. process.quote(garage))

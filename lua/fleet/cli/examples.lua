@@ -22,6 +22,7 @@ local of_verbs = {
   region = "region --discover", keygen = "keygen fleet-key.pem", jws = "jws @claims.json", pair = "pair 000001 --wait 300",
   doctor = "doctor 000001", sim = "sim --port 0", ["sim.event"] = "sim event plug 000001", ["sim.fault"] = "sim fault asleep:2",
   ["sim.advance"] = "sim advance 3600", ["sim.set"] = "sim set 000001 charge_state.battery_level=20", ["sim.stop"] = "sim stop",
+  ["sim.list"] = "sim list", logout = "logout",
   wake = "wake 000001 --timeout 90", ["tariff.check"] = "tariff check tariff.json", ["tariff.show"] = "tariff show tariff.json",
   ["tariff.plot"] = "tariff plot tariff.json --output tariff.svg", ["tariff.diff"] = "tariff diff old.json new.json",
   chart = "chart 1234567890 month=2026-10 --output october.svg", cost = "cost --month 2026-10", run = "run automations.lua",

@@ -77,8 +77,17 @@ local function is_vehicle(row, param)
   return param ~= nil and row.handle == "vehicle" and param.implied
 end
 
--- The vehicle may be left out where the account has only one: then there are no more words than the others need.
-local function names_vehicle(bare, words)
+local function is_site(row, param)
+  return param ~= nil and row.handle == "site" and param.implied
+end
+
+-- What may be left out where the account has only one.
+local function is_handle(row, param)
+  return is_vehicle(row, param) or is_site(row, param)
+end
+
+-- Vehicle or site is left out where there are no more words than the others need.
+local function names_handle(bare, words)
   local others = 0
   for i = 2, #bare do others = others + (bare[i].required and 1 or 0) end
   return #words > others
@@ -87,7 +96,7 @@ end
 local function bind_words(environment, row, words, args, many)
   local bare, named = M.parameters(row)
   local i = 1
-  for number = many and 2 or is_vehicle(row, bare[1]) and not names_vehicle(bare, words) and 2 or 1, #bare do
+  for number = many and 2 or is_handle(row, bare[1]) and not names_handle(bare, words) and 2 or 1, #bare do
     if words[i] == nil then break end
     local value, last = take_words(environment, bare[number], words, i)
     set(args, bare[number], value)
@@ -120,7 +129,7 @@ end
 
 local function check_complete(environment, row, args)
   for _, param in ipairs(row.params) do
-    if args[param.name] == nil and wanted(row, param, args) and not is_vehicle(row, param) then
+    if args[param.name] == nil and wanted(row, param, args) and not is_handle(row, param) then
       if not param.secret then
         local bare = param.implied or param.place == "path" or param.whole
         local text = bare and M.called(param) or param.name .. "="
@@ -131,8 +140,8 @@ local function check_complete(environment, row, args)
   end
 end
 
---- The arguments by name that a command line gives. A vehicle stands there as it was named, or not at all: see `run`. many: no
---- vehicle is named, the options say which.
+--- The arguments by name that a command line gives. A vehicle or site stands there as it was named, or not at all: see `run`.
+--- many: no vehicle is named, the options say which.
 function M.arguments(environment, row, line, many)
   local args = {}
   bind_words(environment, row, line.words, args, many)
@@ -157,12 +166,14 @@ local function collect(list, progress)
   return nil, err, err.kind
 end
 
--- Vehicles by VIN, however they were named.
-local function find_vehicles(context, row, args, call_options)
+-- Vehicles by VIN and sites by id, however they were named.
+local function find_handles(context, row, args, call_options)
   for _, param in ipairs(row.params) do
     local given, err, kind = args[param.name], nil, nil
     if is_vehicle(row, param) then
       args[param.name], err, kind = vehicles.find(context, given, call_options)
+    elseif is_site(row, param) then
+      args[param.name], err, kind = vehicles.find_site(context, given, call_options)
     elseif param.type == "vins" and given then
       args[param.name], err, kind = vehicles.find_all(context, given, call_options)
     end
@@ -186,7 +197,7 @@ function M.run(context, row, line)
   local call_options = options.given(context.environment, options.call, line.options)
   if many then return require("fleet.cli.bulk").run(context, row, args, line, call_options) end
   local client = context:client()
-  local found, err, kind = find_vehicles(context, row, args, call_options)
+  local found, err, kind = find_handles(context, row, args, call_options)
   if not found then return nil, err, kind end
   local value
   value, err, kind = context:check(client.call, client, row.name, args, call_options)

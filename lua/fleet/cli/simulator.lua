@@ -57,9 +57,13 @@ done
 cat "$directory/first" "$directory/errors"
 ]]
 
+local function base_directory(environment)
+  return environment.getenv("XDG_RUNTIME_DIR") or environment.getenv("TMPDIR") or "/tmp"
+end
+
 local function new_directory(environment)
-  local base = environment.getenv("XDG_RUNTIME_DIR") or environment.getenv("TMPDIR") or "/tmp"
-  local directory = base .. "/fleet-sim-" .. string.gsub(core.sha256(core.random_text(24)), "^(" .. ("."):rep(16) .. ").*$", "%1")
+  local directory = base_directory(environment) .. "/fleet-sim-"
+    .. string.gsub(core.sha256(core.random_text(24)), "^(" .. ("."):rep(16) .. ").*$", "%1")
   local made, err, kind = core.directory_make(directory)
   if not made then return nil, err, kind end
   return directory
@@ -89,13 +93,6 @@ local function app_of(garage)
     redirect_uri = app.redirect_uris and app.redirect_uris[1] or "http://localhost:8125/callback" }
 end
 
-local function sign_in(client)
-  local browser = require "fleet.sim.test_browser"
-  local address, pending = client:authorize_url()
-  local callback, err, kind = browser.consent(address)
-  if not callback then return nil, err, kind end
-  return client:authorize(callback, pending)
-end
 
 local function pair(client, addresses, key)
   local browser = require "fleet.sim.test_browser"
@@ -119,7 +116,7 @@ local function prepare(environment, addresses, directory, garage)
     scopes = require("fleet.sim.oauth").OWNER_SCOPES,
   }
   local done
-  done, err, kind = sign_in(client)
+  done, err, kind = require("fleet.sim.test_browser").sign_in(client)
   if done then done, err, kind = pair(client, addresses, key) end
   client:close()
   key:close()
@@ -133,7 +130,7 @@ local function prepare(environment, addresses, directory, garage)
 end
 
 local function remove(directory)
-  if string.find(directory, "/fleet%-sim%-%x+$") then os.execute("rm -r -- " .. quote(directory)) end
+  if string.find(directory, "/fleet%-sim%-%x+$") and core.directory_list(directory) then os.execute("rm -r -- " .. quote(directory)) end
 end
 
 local function has_option(arguments, name)
@@ -164,6 +161,51 @@ function M.start(environment, arguments, garage)
   return nil, err, kind
 end
 
+-- ---- what it wrote down, and whose configuration is a simulator's ----
+
+local function is_directory_of_ours(path)
+  return type(path) == "string" and string.find(path, "/fleet%-sim%-%x+$") ~= nil
+end
+
+local function is_loopback(address)
+  return type(address) == "string" and string.find(address, "^http://127%.0%.0%.1%f[^%d]") ~= nil
+end
+
+--- The simulator's address that a configuration file (its path, or nil) holds, nil when it holds none or the command line or the
+--- environment name the service. With a simulator, service and sign-in are both on this machine.
+function M.kept_address(environment, texts, path)
+  if not path or texts.base_url or environment.getenv("FLEET_BASE_URL") then return nil end
+  local kept = require("fleet.client.config_file").read(path)
+  if type(kept) ~= "table" or not is_loopback(kept.base_url) or not is_loopback(kept.auth_url) then return nil end
+  return kept.base_url
+end
+
+-- The addresses that a simulator in a directory of its own printed.
+local function addresses_in(directory)
+  local text = core.file_read(directory .. "/first", 65536)
+  local addresses = text and core.json_decode(string.match(text, "^[^\n]*"))
+  return type(addresses) == "table" and type(addresses.control_url) == "string" and addresses or nil
+end
+
+--- The simulators in the background: a list of { directory =, base_url =, running =, current = the shell points at it,
+--- control_url =, control_token = }, in the order of their names.
+function M.all(environment)
+  local list, base = {}, base_directory(environment)
+  for _, name in ipairs(core.directory_list(base) or {}) do
+    local directory = base .. "/" .. name
+    local addresses = is_directory_of_ours(directory) and addresses_in(directory)
+    if addresses then
+      list[#list + 1] = {
+        directory = directory, base_url = addresses.base_url, control_url = addresses.control_url,
+        control_token = addresses.control_token, running = M.order(addresses, { advance = 0 }) ~= nil,
+        current = addresses.control_url == environment.getenv("FLEET_SIM_CONTROL"),
+      }
+    end
+  end
+  table.sort(list, function(a, b) return a.directory < b.directory end)
+  return list
+end
+
 -- ---- the one that the shell points at ----
 
 --- { control_url =, control_token =, directory = }; raises when the shell points at none.
@@ -192,11 +234,11 @@ local function wait_until_gone(named)
   end
 end
 
---- Ends it and removes what it kept. Returns true, or nil, err, kind.
+--- Ends it and removes what it kept; one that has ended already leaves its directory behind. Returns true, or nil, err, kind.
 function M.stop(named)
   local done, err, kind = M.order(named, { stop = true })
-  if not done then return nil, err, kind end
-  wait_until_gone(named)
+  if not done and kind ~= "network" then return nil, err, kind end
+  if done then wait_until_gone(named) end
   if named.directory then remove(named.directory) end
   return true
 end

@@ -1,4 +1,5 @@
--- Which vehicle a person means: by its VIN, by its name, by the end of its VIN, or by naming none where there is only one.
+-- Which vehicle or energy site a person means: by its VIN or id, by its name, by the end of its VIN, or by naming none where there
+-- is only one.
 
 local core = require "fleet.core"
 
@@ -19,16 +20,55 @@ local function described(records)
   return #list > 0 and table.concat(list, ", ") or "no vehicle"
 end
 
---- The records of all vehicles, asked for once in a command line.
-function M.records(context, options)
-  if context.vehicles then return context.vehicles end
-  local records, err, kind = context:client():vehicles({}, { auth = options and options.auth }):collect()
-  for _, record in ipairs(records or {}) do -- what the service says may be of any type
+local function auth_of(options)
+  return { auth = options and options.auth }
+end
+
+-- What the service says may be of any type.
+local function cleaned(records)
+  for _, record in ipairs(records or {}) do
     if type(record.display_name) ~= "string" then record.display_name = nil end
     if not core.is_vin(record.vin) then record.vin = nil end
   end
-  context.vehicles = records
-  return records, err, kind
+  return records
+end
+
+--- The records of all vehicles, page by page: a read for each page, priced as data.
+function M.records(context, options)
+  local records, err, kind = context:client():vehicles({}, auth_of(options)):collect()
+  return cleaned(records), err, kind
+end
+
+-- The account's products, which are free; asked for once in a command line.
+local function products(context, options)
+  if context.products then return context.products end
+  local list, err, kind = context:client():products(auth_of(options))
+  if not list then return nil, err, kind end
+  context.products = {}
+  for _, record in ipairs(list) do
+    if type(record) == "table" then table.insert(context.products, record) end
+  end
+  return context.products
+end
+
+-- Where an account gives no products: the priced list may serve, or fails with the sentence that fits.
+local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true }
+
+-- The vehicles among which a name is looked up.
+local function candidates(context, options)
+  if context.vehicles then return context.vehicles end
+  local list, err, kind = products(context, options)
+  if err and not no_list[kind] then return nil, err, kind end
+  local found = {}
+  for _, record in ipairs(list or {}) do
+    if record.vin ~= nil and record.energy_site_id == nil then found[#found + 1] = record end
+  end
+  if found[1] then
+    context.vehicles = cleaned(found)
+  else
+    context.vehicles, err, kind = M.records(context, options)
+  end
+  return context.vehicles, err, kind
 end
 
 local function is_meant(record, text)
@@ -43,10 +83,10 @@ local function not_one(kind, message)
 end
 
 --- The VIN of the vehicle that text means; of the only one when text is nil. options: auth of the call, or nil; vin_only: where an
---- id of a record does not serve. Looking through the account is one read, priced as data. Returns the VIN, or nil, err, kind.
+--- id of a record does not serve. Looking through the account's products is free. Returns the VIN, or nil, err, kind.
 function M.find(context, text, options)
   if text and (options and options.vin_only and core.is_vin or is_id)(text) then return text end
-  local records, err, kind = M.records(context, options)
+  local records, err, kind = candidates(context, options)
   if not records then return nil, err, kind end
   local found = {}
   for _, record in ipairs(records) do
@@ -60,6 +100,37 @@ function M.find(context, text, options)
     return not_one("not_found", string.format(sentence, text, described(records)))
   end
   return not_one("invalid", string.format("'%s' may be %s: give more of the VIN", text, described(found)))
+end
+
+-- ---- energy sites ----
+
+local function site_name(record)
+  return type(record.site_name) == "string" and record.site_name or "no name"
+end
+
+local function described_sites(sites)
+  local list = {}
+  for i, site in ipairs(sites) do list[i] = string.format("%s (%s)", site.name, site.id) end
+  return #list > 0 and table.concat(list, ", ") or "no energy site"
+end
+
+--- The id of the energy site that text means: its id, or its name; of the only one when text is nil. Returns it, or nil, err, kind.
+function M.find_site(context, text, options)
+  if text and string.match(text, "^%d+$") then return text end
+  local list, err, kind = products(context, options)
+  if not list then return nil, err, kind end
+  local sites, found = {}, {}
+  for _, record in ipairs(list) do
+    local known, id = pcall(core.check_id, "energy_site", record.energy_site_id)
+    local site = known and { id = id, name = site_name(record) }
+    if site then sites[#sites + 1] = site end
+    if site and (text == nil or string.lower(site.name) == string.lower(text)) then found[#found + 1] = site end
+  end
+  if #found == 1 then return found[1].id end
+  local has = described_sites(sites)
+  if text == nil then return not_one(#sites == 0 and "not_found" or "invalid", "name the energy site: the account has " .. has) end
+  if #found == 0 then return not_one("not_found", string.format("no energy site is called '%s': the account has %s", text, has)) end
+  return not_one("invalid", string.format("'%s' may be %s: give the id", text, described_sites(found)))
 end
 
 --- The same for a list.

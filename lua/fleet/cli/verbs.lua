@@ -22,7 +22,9 @@ local tasks = {
 }
 
 -- The files whose verbs begin with another word than the file's name.
-local first_words = { account = { "token", "refresh", "keep_alive", "business_login", "region" }, endpoints = { "endpoints", "commands" } }
+local first_words = {
+  account = { "token", "refresh", "keep_alive", "logout", "business_login", "region" }, endpoints = { "endpoints", "commands" },
+}
 
 -- ---- one verb: its file alone is read, because a command line needs no other ----
 

@@ -24,6 +24,7 @@ function M.examine(context, texts, given)
   local report = { lines = {} }
   machine.configuration(report, context.environment, texts)
   machine.other_options(report, context.environment, texts)
+  machine.simulator(report, context.environment)
   machine.certificates(report)
   machine.key(report)
   machine.store(report)

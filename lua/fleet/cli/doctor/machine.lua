@@ -3,6 +3,7 @@
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
+local simulator = require "fleet.cli.simulator"
 local lines = require "fleet.cli.doctor.lines"
 
 local M = {}
@@ -30,6 +31,11 @@ function M.configuration(report, environment, texts)
   if open_to_others(facts) then
     return add(report, "configuration", false, path .. " is open to others, and holds secrets", "chmod 600 " .. path)
   end
+  local kept = simulator.kept_address(environment, texts, path)
+  if kept then
+    return add(report, "configuration", false, string.format("%s holds a simulator's address (%s)", path, kept),
+      "remove the file and run 'fleet setup': rm " .. path)
+  end
   add(report, "configuration", true, path)
 end
 
@@ -39,6 +45,15 @@ function M.other_options(report, environment, texts)
   local ok, found = pcall(options.for_client, environment, texts)
   if not ok and not usage_error.is(found) then error(found, 0) end
   report.given = ok and found or {}
+end
+
+--- The variables of `fleet sim --env` win over the configuration.
+function M.simulator(report, environment)
+  if not environment.getenv("FLEET_SIM_CONTROL") then return end
+  local message = "this shell points at a simulator, " .. (environment.getenv("FLEET_BASE_URL") or "which has no address")
+  local leave = "eval \"$(fleet sim stop --env)\" leaves it"
+  if simulator.order(simulator.named(environment), { advance = 0 }) then return add(report, "simulator", nil, message .. "; " .. leave) end
+  add(report, "simulator", false, message .. ", which has ended", leave)
 end
 
 function M.certificates(report)

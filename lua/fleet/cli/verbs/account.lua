@@ -1,4 +1,4 @@
--- fleet token info | refresh | keep_alive | business_login | region: the tokens and the region of the account.
+-- fleet token info | refresh | keep_alive | logout | business_login | region: the tokens and the region of the account.
 
 local core = require "fleet.core"
 local options = require "fleet.cli.options"
@@ -68,6 +68,30 @@ local function show_refresh(out, value)
   out:write(value.refreshed and "refreshed\n" or "nothing to do: no pair is older than 30 days\n")
 end
 
+-- ---- logout ----
+
+local whose_to_forget = {
+  name = "auth", type = "string", placeholder = "KIND", choices = { { name = "user" }, { name = "partner" }, { name = "business" } },
+  doc = "whose token; left out, all of the account's",
+}
+
+local function logout(context, line)
+  local client = context:client()
+  if context.given.token then
+    usage_error.raise("there is nothing to remove: the token is given by --token or FLEET_TOKEN, and not stored", { "logout" })
+  end
+  local kind_of_token = options.given(context.environment, { whose_to_forget }, line.options).auth
+  local _, err, kind = context:check(client.logout, client, { auth = kind_of_token })
+  if err then return nil, err, kind or err.kind end
+  local config = core.context(client).config
+  return { signed_out = true, consent_url = config.client_id and client:consent_url {} or nil }
+end
+
+local function show_logout(out, value)
+  out:write("signed out: the stored tokens are removed; key and configuration stay\n")
+  if value.consent_url then out:write("The account still remembers what was granted. To withdraw it: ", value.consent_url, "\n") end
+end
+
 -- ---- business_login ----
 
 local auth_code = {
@@ -120,6 +144,11 @@ return {
   {
     name = "keep_alive", words = {}, run = keep_alive, show = show_refresh,
     doc = "Refreshes pairs older than 30 days, so that none dies of disuse after three months; for a monthly timer.",
+  },
+  {
+    name = "logout", words = {}, takes = { whose_to_forget }, run = logout, show = show_logout,
+    doc = "Removes the account's tokens from the store.",
+    details = "The account still remembers what was granted: the printed address withdraws it.",
   },
   {
     name = "business_login", words = {}, takes = { auth_code }, run = business_login, show = show_business,

@@ -4,6 +4,7 @@ local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local setup = require "fleet.cli.setup"
 local show = require "fleet.cli.show"
+local simulator = require "fleet.cli.simulator"
 
 local kinds = { { name = "third_party" }, { name = "open_source" } }
 
@@ -32,6 +33,19 @@ local function own_answers(context, line)
   usage_error.raise("'--app' must be third_party or open_source", { "setup" })
 end
 
+-- What setup writes is for an account; a simulator and its key are gone tomorrow.
+local function refuse_simulator(environment, texts)
+  if environment.getenv("FLEET_SIM_CONTROL") then
+    usage_error.raise("this shell points at a simulator (FLEET_SIM_CONTROL is set), whose addresses and key setup would keep. Leave it "
+      .. "first: eval \"$(fleet sim stop --env)\"", { "setup" })
+  end
+  local path = texts.config or options.config_path(environment)
+  local kept = simulator.kept_address(environment, texts, path)
+  if not kept then return end
+  usage_error.raise(string.format("the configuration %s holds a simulator's address (%s): remove it, and run 'fleet setup' again", path,
+    kept), { "setup" })
+end
+
 local words_of = { done = "done: ", skipped = "nothing to do: ", todo = "to do: " }
 
 local function session(context, line)
@@ -58,6 +72,7 @@ local function session(context, line)
 end
 
 local function run(context, line)
+  refuse_simulator(context.environment, line.options)
   local s = session(context, line)
   if not s.path then usage_error.raise("'setup' needs --config: there is no home directory", { "setup" }) end
   local steps, err, kind = setup.run(s)

@@ -1,6 +1,7 @@
 -- fleet sim: the whole service on this machine, until it is ended; and orders to one that runs.
 
 local core = require "fleet.core"
+local input = require "fleet.cli.input"
 local options = require "fleet.cli.options"
 local simulator = require "fleet.cli.simulator"
 local usage_error = require "fleet.cli.usage_error"
@@ -72,9 +73,13 @@ end
 local function run(context, line)
   local given = options.given(context.environment, takes, line.options)
   if not given.env then return in_foreground(context, given) end
+  local before = context.environment.getenv("FLEET_SIM_CONTROL")
   local lines, err, kind = context:check(simulator.start, context.environment, words_of(given), given.garage)
   if not lines then return nil, err, kind end
   context.out:write(lines)
+  if not before then return end
+  context.environment.stderr:write("fleet: the simulator that this shell pointed at before goes on: 'fleet sim list' shows it, "
+    .. "'fleet sim stop --all' ends all\n")
 end
 
 -- ---- orders ----
@@ -84,16 +89,16 @@ local function value_of(text)
   return tonumber(text) or text
 end
 
--- name=value pairs as a table; "section.field" is a field of a section.
-local function pairs_of(line)
+-- name=value pairs as a table; "section.field" is a field of a section, @FILE the text of a file.
+local function pairs_of(context, line)
   local out = {}
   for _, pair in ipairs(line.pairs) do
-    local at, name = out, pair.name
+    local at, name, text = out, pair.name, input.read(context.environment, pair.name, pair.text)
     for part, rest in string.gmatch(pair.name, "([^.]+)%.([^.]+)") do
       at[part] = at[part] or {}
       at, name = at[part], rest
     end
-    at[name] = value_of(pair.text)
+    if text then at[name] = text else at[name] = value_of(pair.text) end
   end
   return out
 end
@@ -111,16 +116,36 @@ local function order(context, what)
   return { now = answer.now }
 end
 
+-- The public half of the key that the given file holds, or that the configuration names.
+local function public_key(context, written)
+  if written and not string.find(written, "PRIVATE KEY", 1, true) then return written end
+  local given = options.for_client(context.environment, context.options)
+  if not written and not given.key then
+    usage_error.raise("'sim event pair_key' needs public_key=@FILE: no key is configured (FLEET_KEY, or key in the configuration)",
+      { "sim event" })
+  end
+  local key, err, kind = core.key.load(written or given.key, nil, { insecure_key_mode = given.insecure_key_mode })
+  if not key then return nil, err, kind end
+  local text = key:public_pem()
+  key:close()
+  return text
+end
+
 local function event(context, line)
   local name, vin = words(line, "event", "an event, a vehicle and options as name=value", 1, 2)
-  local what = pairs_of(line)
+  local what = pairs_of(context, line)
+  if name == "pair_key" or what.public_key then
+    local err, kind
+    what.public_key, err, kind = public_key(context, what.public_key)
+    if not what.public_key then return nil, err, kind end
+  end
   what.event, what.vin = name, vin
   return order(context, what)
 end
 
 local function fault(context, line)
   local word = words(line, "fault", "NAME or NAME:TIMES, and options as name=value", 1, 1)
-  local what = pairs_of(line)
+  local what = pairs_of(context, line)
   what.fault, what.times = require("fleet.sim").fault(word)
   return order(context, what)
 end
@@ -133,16 +158,58 @@ end
 
 local function set(context, line)
   local vin = words(line, "set", "a vehicle and section.field=value", 1, 1)
-  return order(context, { set = { [vin] = pairs_of(line) } })
+  return order(context, { set = { [vin] = pairs_of(context, line) } })
 end
 
 local back = { name = "env", type = "boolean", doc = "print the shell lines that undo those of 'fleet sim --env'" }
+local every = { name = "all", type = "boolean", doc = "end every simulator that 'fleet sim --env' started" }
 
-local function stop(context, line)
+local function stop_all(context)
+  local stopped = 0
+  for _, one in ipairs(simulator.all(context.environment)) do
+    local done, err, kind = simulator.stop(one)
+    if not done then return nil, err, kind end
+    stopped = stopped + 1
+  end
+  return { stopped = stopped }
+end
+
+local function stop_one(context)
   local done, err, kind = simulator.stop(simulator.named(context.environment))
   if not done then return nil, err, kind end
-  if not line.options.env then return { stopped = true } end
+  return { stopped = 1 }
+end
+
+local function stop(context, line)
+  local stopping = line.options.all and stop_all or stop_one
+  local result, err, kind = stopping(context)
+  if not result then return nil, err, kind end
+  if not line.options.env then return result end
   context.out:write(simulator.unsets())
+end
+
+local function show_stopped(out, value, context)
+  out:write("stopped: ", string.format("%d", value.stopped), value.stopped == 1 and " simulator\n" or " simulators\n")
+  if not context.environment.getenv("FLEET_SIM_CONTROL") then return end
+  out:write("This shell still points at one. To undo that: eval \"$(fleet sim stop --env)\"\n")
+end
+
+-- ---- those that run ----
+
+local function list(context)
+  local found = {}
+  for i, one in ipairs(simulator.all(context.environment)) do
+    found[i] = { base_url = one.base_url, directory = one.directory, running = one.running, current = one.current }
+  end
+  return found
+end
+
+local function show_list(out, found)
+  if not found[1] then return out:write("no simulator was started with 'fleet sim --env'\n") end
+  for _, one in ipairs(found) do
+    local state = one.running and "running" or "has ended"
+    out:write(one.base_url, "  ", state, one.current and ", this shell points at it" or "", "  ", one.directory, "\n")
+  end
 end
 
 local function show_time(out, value)
@@ -159,12 +226,18 @@ return {
     doc = "Simulates the service on loopback. The first line tells its addresses as JSON; SIGTERM or Ctrl-C ends it.",
   },
   ordering("event", "EVENT [VIN] [name=value …]", event,
-    "Makes something happen in the simulator that the shell points at: plug, unplug, drive, park, sleep, pair_key and more."),
+    "Makes something happen in the simulator that the shell points at: plug, unplug, drive, park, sleep, pair_key (of the "
+      .. "configuration's key, or public_key=@FILE) and more."),
   ordering("fault", "NAME[:TIMES] [name=value …]", fault, "Lets the next calls of the simulator go wrong."),
   ordering("advance", "SECONDS", advance, "Lets virtual time of the simulator pass at once."),
   ordering("set", "VIN section.field=value …", set, "Sets fields of a simulated vehicle, such as charge_state.battery_level=20."),
   {
-    name = "sim.stop", words = {}, local_only = true, takes = { back }, run = stop,
+    name = "sim.stop", words = {}, local_only = true, takes = { back, every }, run = stop, show = show_stopped,
     doc = "Ends the simulator that 'fleet sim --env' started, and removes what it kept.",
+  },
+  {
+    name = "sim.list", words = {}, local_only = true, run = list, show = show_list,
+    json = function(found) return found[1] and core.json_encode(found) or "[]" end,
+    doc = "Lists the simulators that 'fleet sim --env' started.",
   },
 }
