@@ -26,7 +26,7 @@ local function explain(call, reply, err, kind)
   if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(call.context) .. ")" end
   err.raw = core.redact(reply:body(), core.call_secrets(call))
   if kind == "protocol" and call.row.begins and err.raw ~= "" then -- not before secrets are out: a part of one is not recognised
-    err.message = err.message .. ": '" .. string.gsub(string.sub(err.raw, 1, 32), "[^%g]", " ") .. "'"
+    err.message = err.message .. ": '" .. string.gsub(string.sub(err.raw, 1, 32), "[^!-~]", " ") .. "'"
   end
 end
 
