@@ -189,7 +189,8 @@ end
 
 local function bind_vehicle(self, context)
   local id = context.args.vin or context.row.vin_in_query and context.query.vin
-  if not id and context.row.vin_in_query and context.row.verb == "GET" then reply.fail(400, "invalid_request", "vin is missing in the query") end
+  local needs_one = context.row.vin_in_query and context.row.verb == "GET"
+  if not id and needs_one then reply.fail(400, "invalid_request", "vin is missing in the query") end
   if not id then return end
   context.vehicle, context.role, context.hidden = find_vehicle(self, context, id)
   if not context.vehicle then
