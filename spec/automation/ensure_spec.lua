@@ -1,5 +1,6 @@
 -- ensure over a simulated June: declared settings, reached with few billed calls.
 
+local damage = require "spec.support.fixtures.damage"
 local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
 
@@ -56,6 +57,31 @@ describe("ensure over June 2026", function()
     assert.equal(3, #months.on(month, "2026-06-03"))
     assert.equal(1, #months.on(month, "2026-06-04"))
     assert.matches("set_charge_limit: somebody else keeps changing it; left alone until tomorrow", months.said(month))
+  end)
+
+  it("does not send again what the site keeps at another value, and says so", function()
+    local told = {}
+    local month = damage.while_spoilt(function(body, path)
+      local over = path == "site_info" and string.find(body, '"backup_reserve_percent":100', 1, true)
+      return over and damage.named(body, { backup_reserve_percent = 80 })
+    end, function()
+      return rehearse({ site = true, settings = { backup = { backup_reserve_percent = 100 } },
+        notify = function(event) told[#told + 1] = event.text end }, {
+        days = 3, energy_site = { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20 } })
+    end)
+    assert.equal(1, month:sent("backup"))
+    assert.same(3, #told) -- once a day
+    assert.matches("backup: the site keeps another value than it was sent: .*80", told[1])
+  end)
+
+  it("sends nothing for a value that the reply does not tell, and says so", function()
+    for _, value in ipairs { "absent", damage.null, damage.list, "text" } do
+      local month = damage.while_spoilt(function(body, path)
+        return path == "vehicle_data" and damage.named(body, { charge_limit_soc = value })
+      end, function() return rehearse({ settings = { set_charge_limit = { percent = 80 } } }, { days = 2 }) end)
+      assert.equal(0, month:sent())
+      assert.matches("set_charge_limit: the reply tells no value of it", months.said(month), 1, true)
+    end
   end)
 
   it("keeps settings of a site", function()

@@ -67,6 +67,13 @@ function M.next(zone, utc, minutes)
   return moment
 end
 
+--- UTC seconds of the last moment that is not after utc at which so many minutes after midnight were on the clock.
+function M.last(zone, utc, minutes)
+  local found = M.next(zone, utc - 25 * 3600 - 1, minutes)
+  local later = M.next(zone, found, minutes)
+  return later <= utc and later or found
+end
+
 local quarter = 900 -- seconds; no zone begins its day between two of them
 local dates = setmetatable({}, { __mode = "k" }) -- zone -> { quarter =, date = } of the last moment that was asked for
 

@@ -1,6 +1,7 @@
 -- Looking at a car or a site on behalf of an automation, and noting what was seen.
 
 local poll_schedule = require "fleet.automation.poll_schedule"
+local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local readings = require "fleet.automation.readings"
 local records = require "fleet.resources.record"
@@ -99,6 +100,24 @@ function M.call(self, action)
   return handle[action.call](handle)
 end
 
+-- A look of which members are kept as text: numbers and members that a table would not keep come back as they were read.
+local function call_with_texts(self, action)
+  local body, err = target(self, action)[action.call](target(self, action), { raw = true })
+  if not body then return nil, err end
+  local reply = core.json_decode(body)
+  local value, whole = type(reply) == "table" and reply.response, core.json_member(body, "response")
+  if type(value) ~= "table" or not whole then return M.unreadable(action.call, { "response" }) end
+  value.texts = {}
+  for _, name in ipairs(action.texts) do value.texts[name] = core.json_member(whole, name) end
+  return value
+end
+
+local function read(self, action)
+  if action.call == "info" then return record_of(self) end
+  if action.texts then return call_with_texts(self, action) end
+  return M.call(self, action)
+end
+
 --- Makes a look and notes what it showed. Returns true, and a list of the fields that could not be used; false where the car cannot be
 --- looked at; or nil, err.
 function M.look(self, state, action)
@@ -106,8 +125,7 @@ function M.look(self, state, action)
     local ready, err = M.ready_for_live_call(self, state)
     if not ready then return ready, err end
   end
-  local value, more -- with a record: whether it was free; else the error
-  if action.call == "info" then value, more = record_of(self) else value, more = M.call(self, action) end
+  local value, more = read(self, action) -- more, with a record: whether it was free; else the error
   if not value then return nil, more end
   local odd, missing = remember(self, state, action, value, self:wall(), more)
   if #missing > 0 then return M.unreadable(action.call, missing) end

@@ -301,6 +301,14 @@ static int l_json_decode(lua_State *L) {
   return 1;
 }
 
+/* core.json_member(text, name) -> the text of a member's value in the text of an object, or nothing */
+static int l_json_member(lua_State *L) {
+  struct bytes text = check_bytes(L, 1);
+  if (!json_member(&text, luaL_checkstring(L, 2))) return 0;
+  lua_pushlstring(L, (const char *)text.data, text.size);
+  return 1;
+}
+
 /* core.json_fault(text) -> what is wrong with it, as lua-cjson says it: "... at character n"; nothing where
  * it reads */
 static int l_json_fault(lua_State *L) {
@@ -347,6 +355,8 @@ void open_json(lua_State *L) {
   open_cjson(L);
   lua_pushcfunction(L, l_json_decode);
   lua_setfield(L, -2, "json_decode");
+  lua_pushcfunction(L, l_json_member);
+  lua_setfield(L, -2, "json_member");
   lua_pushcfunction(L, l_json_fault);
   lua_setfield(L, -2, "json_fault");
   lua_pushlightuserdata(L, NULL);

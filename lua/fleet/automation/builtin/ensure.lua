@@ -3,6 +3,7 @@
 -- One look shows all of them; only what differs is sent. What somebody changes back again and again is left to them for
 -- the day: two who undo each other all day cost money and reach nothing.
 
+local arbitration = require "fleet.automation.arbitration"
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
 local rows = require "fleet.call.rows"
@@ -83,13 +84,48 @@ local function data_of(config, state)
   return state.seen
 end
 
-local function wrong(config, state)
-  local list, data = {}, data_of(config, state)
-  for _, name in ipairs(config.order) do
-    local section = core.expectation.sections(rows.by_name[name])[1]
-    if data[section] and not confirm.shows(rows.by_name[name], config.settings[name], data) then list[#list + 1] = name end
+-- Whether the data has a value for what is declared. A switch that a reply leaves out is off; anything else is not known.
+local function is_known(row, params, data)
+  if string.find(row.settle, " when ", 1, true) or string.find(row.settle, " same ", 1, true) then return true end
+  local current = core.expectation.current(row, data)
+  for name, wanted in pairs(params) do
+    local compared = string.find(row.settle, "%$" .. name .. "%f[^%w_]")
+    if compared and type(wanted) ~= "boolean" and (current[name] == nil or type(current[name]) == "table") then return false end
   end
-  return list
+  return true
+end
+
+-- What a site shows right after a setting was accepted is what it makes of it: it is not sent again.
+local read_back_within = 60
+
+local function keeps_other(config, state, name, shown)
+  if not config.site then return false end
+  local m, did = state.memory, state.did[arbitration.subject(name)]
+  m.kept = m.kept or {}
+  local since = did and did.sure and state.at.site_info - did.at
+  if since and since >= 0 and since <= read_back_within then m.kept[name] = shown end
+  if m.kept[name] ~= shown then m.kept[name] = nil end
+  return m.kept[name] ~= nil
+end
+
+-- Names of the settings that differ; sentences on those that differ and are left alone.
+local function wrong(config, state)
+  local list, left_alone, data = {}, {}, data_of(config, state)
+  for _, name in ipairs(config.order) do
+    local row, params = rows.by_name[name], config.settings[name]
+    local seen = data[core.expectation.sections(row)[1]]
+    local known = seen and is_known(row, params, data)
+    if seen and not known then left_alone[#left_alone + 1] = name .. ": the reply tells no value of it" end
+    if known and not confirm.shows(row, params, data) then
+      local shown = core.json_encode(core.expectation.current(row, data))
+      if keeps_other(config, state, name, shown) then
+        left_alone[#left_alone + 1] = name .. ": the site keeps another value than it was sent: " .. shown
+      else
+        list[#list + 1] = name
+      end
+    end
+  end
+  return list, left_alone
 end
 
 local function today(config, now)
@@ -112,7 +148,7 @@ end
 local function claims_of(config, now)
   local claims = {}
   for _, name in ipairs(config.order) do
-    claims[require("fleet.automation.arbitration").subject(name)] = { ends = math.ceil((now + 2 * 86400) / 86400) * 86400 }
+    claims[arbitration.subject(name)] = { ends = math.ceil((now + 2 * 86400) / 86400) * 86400 }
   end
   return claims
 end
@@ -121,7 +157,7 @@ local function correct(config, now, state, names)
   local set, actions, given_up, sent = tally(config, now, state), {}, {}, {}
   local looked = state.at[config.site and "site_info" or config.sections[1]]
   for _, name in ipairs(names) do
-    local did = state.did[require("fleet.automation.arbitration").subject(name)]
+    local did = state.did[arbitration.subject(name)]
     local after_look = did and did.at >= looked
     if (set[name] or 0) >= config.most_a_day then
       given_up[#given_up + 1] = name
@@ -130,6 +166,7 @@ local function correct(config, now, state, names)
       actions[#actions + 1], sent[#sent + 1] = set_action(config, name), name
     end
   end
+  if config.site and #actions > 0 then actions[#actions + 1] = { call = "site_info" } end -- it is free
   return actions, given_up, sent
 end
 
@@ -146,9 +183,13 @@ function M.decide(config, now, state)
   if config.car and not state.at[config.sections[1]] then
     return { why = "waits until the car is awake: it is " .. state.seen.info.state, again_at = again, claims = claims }
   end
-  local names = wrong(config, state)
+  local names, left_alone = wrong(config, state)
   local actions, given_up, sent = correct(config, now, state, names)
-  local why = "everything is as declared"
+  local why = #left_alone > 0 and table.concat(left_alone, "; ") or "everything is as declared"
+  local notices = {}
+  for i, text in ipairs(left_alone) do
+    notices[i] = { key = "left alone " .. today(config, now) .. " " .. text, severity = "warning", text = text }
+  end
   if #given_up > 0 then why = table.concat(given_up, ", ") .. ": somebody else keeps changing it; left alone until tomorrow" end
   if #sent > 0 then why = "sets " .. table.concat(sent, ", ") end
   if #actions > 0 and config.car then
@@ -156,7 +197,7 @@ function M.decide(config, now, state)
     if look then return { actions = { look }, again_at = again, claims = claims } end
     if poll_schedule.away(state, now) then return { why = why .. ", when the car is awake", again_at = again, claims = claims } end
   end
-  return { why = why, actions = actions, again_at = again, claims = claims }
+  return { why = why, actions = actions, again_at = again, claims = claims, notices = notices }
 end
 
 --- Six live looks a day, a command now and then; the looks by the clock are free.

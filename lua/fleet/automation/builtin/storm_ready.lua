@@ -5,6 +5,7 @@
 
 local battery = require "fleet.automation.charging.battery"
 local poll_schedule = require "fleet.automation.poll_schedule"
+local temporary = require "fleet.automation.temporary"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {
@@ -15,7 +16,10 @@ local M = {
   needs = { charge_state = { "charge_limit_soc" } },
   options = {
     warning = { type = "function", needed = true, doc = "function(now) that returns nil, or { text =, ends = UTC seconds }" },
-    reserve = { type = "number", min = 0, max = 100, default = 100, doc = "percent of the house's battery" },
+    reserve = {
+      type = "number", min = 0, max = 100, default = 100,
+      doc = "percent of the house's battery; some sites keep 80 where more is sent, which is told",
+    },
     level = { type = "number", min = 50, max = 100, default = 100, doc = "percent, limit of the car" },
     every = { type = "number", min = 60, max = 7200, default = 600, doc = "seconds between asking for warnings" },
     calm = { type = "number", min = 0, max = 86400, default = 3600, doc = "seconds without a warning before everything goes back" },
@@ -33,19 +37,10 @@ end
 
 -- ---- the house ----
 
-local function set_reserve(percent, why)
-  return {
-    call = "backup", params = { backup_reserve_percent = percent }, want = percent, subject = "reserve", why = why,
-    effect = { site_info = { backup_reserve_percent = percent } },
-  }
-end
-
-local settles = 1800 -- seconds in which the site may still change what was sent: some keep 80 % whatever is sent
-
 local function site_look(config, now, state)
-  local at, did = state.at.site_info, state.did.reserve
-  local pause = did and now - did.at < settles and config.every or config.every * 6
-  if not at or now - at >= pause then return { { call = "site_info" } } end
+  local at, reserve = state.at.site_info, (state.memory.before or {}).reserve
+  local pending = type(reserve) == "table" and reserve.to and not reserve.holds -- sent, and not read back yet
+  if not at or now - at >= (pending and config.every or config.every * 6) then return { temporary.look } end
   return {}
 end
 
@@ -82,19 +77,17 @@ local function was_sent(state, subject)
   return did ~= nil and did.sure and did.at >= state.memory.since
 end
 
--- A reserve that the site does not say could not be put back, and is left alone.
+-- Returns actions, and why the reserve is left alone.
 local function prepare_house(config, now, state, why)
-  local m, reserve = state.memory, battery.percent(state.seen.site_info.backup_reserve_percent)
+  local m, percent = state.memory, temporary.reserve.read(state.seen.site_info)
   m.before = m.before or {}
-  if not reserve then return nil end
-  m.before.reserve = m.before.reserve or reserve
-  if was_sent(state, "reserve") then
-    -- What the site makes of it is ours, too.
-    local sent_at = state.did.reserve.at
-    if state.at.site_info >= sent_at and now - sent_at <= settles then m.held = reserve end
-  elseif reserve < config.reserve then
-    return set_reserve(config.reserve, why)
+  if not m.before.reserve then
+    if not percent then return {}, "the site tells no backup_reserve_percent, so that it is left alone" end
+    m.before.reserve = { before = percent }
   end
+  local reserve = m.before.reserve
+  if reserve.before >= config.reserve or reserve.to == config.reserve and reserve.holds then return {} end
+  return temporary.bring(temporary.reserve, reserve, now, state, config.reserve, why)
 end
 
 local function prepare_car(config, state, why)
@@ -103,22 +96,30 @@ local function prepare_car(config, state, why)
   if limit < config.level and not was_sent(state, "limit") then return set_limit(config.level, why) end
 end
 
+-- Adds what the site makes of the reserve.
+local function tell_reserve(m, state, decision)
+  if not m.before.reserve then return end
+  for _, one in ipairs(temporary.notices(temporary.reserve, m.before.reserve, state)) do
+    decision.notices[#decision.notices + 1] = one
+    decision.why = decision.why .. "; " .. one.text
+  end
+end
+
 local function in_storm(config, now, state, warning)
   local m = state.memory
   m.since, m.seen_at = m.since or now, now
   local why = "prepares for: " .. warning.text
   local decision = { why = why, again_at = now + config.every, actions = {} }
   decision.notices = { { key = "storm " .. m.since .. " " .. warning.text, severity = "warning", text = why } }
-  local action = prepare_house(config, now, state, why)
-  if action then
-    decision.actions = { action, { call = "site_info" } }
-    return decision
+  local actions, left_alone = prepare_house(config, now, state, why)
+  if left_alone then
+    decision.why = why .. "; " .. left_alone
+    decision.notices[2] = { key = "reserve unknown " .. m.since, severity = "warning", text = left_alone }
   end
-  if m.held and m.held ~= config.reserve then
-    decision.why = why .. string.format("; the site keeps a reserve of %d %%", m.held)
-    table.insert(decision.notices, { key = "reserve " .. m.since, severity = "info", text = decision.why })
-  elseif not m.before.reserve then
-    decision.why = why .. "; the site does not say its backup reserve, which stays as it is"
+  tell_reserve(m, state, decision)
+  if #actions > 0 then
+    decision.actions = actions
+    return decision
   end
   if not config.car or m.before.limit and was_sent(state, "limit") then return decision end
   local look, unreachable = car_look(config, now, state, m.since)
@@ -135,10 +136,9 @@ end
 local function put_back(config, now, state)
   local m, why = state.memory, "the warning is over: back to what was set before"
   local before = m.before
-  local reserve = battery.percent(state.seen.site_info.backup_reserve_percent)
-  local is_ours = reserve ~= before.reserve and (reserve == config.reserve or reserve == m.held)
-  if is_ours and before.reserve and before.reserve < config.reserve then
-    return { set_reserve(before.reserve, why), { call = "site_info" } }, why
+  if before.reserve then
+    local actions, done = temporary.put_back(temporary.reserve, before.reserve, now, state, why)
+    if not done then return actions, why end
   end
   if config.car and before.limit and before.limit < config.level then
     local look, unreachable = car_look(config, now, state, m.seen_at)
@@ -146,11 +146,23 @@ local function put_back(config, now, state)
     if unreachable then return {}, why .. ", when the car is awake" end
     if battery.limit(state.seen.charge_state) == config.level then return { set_limit(before.limit, why) }, why end
   end
-  m.before, m.since, m.woken_for, m.held = nil, nil, nil, nil
+  m.before, m.since, m.woken_for = nil, nil, nil
   return {}, why
 end
 
+-- What an earlier version kept: a number in place of what temporary.lua remembers.
+local function take_over(config, m)
+  local before = m.before
+  if not before or type(before.reserve) ~= "number" then return end
+  before.reserve = { before = before.reserve, to = config.reserve, holds = config.reserve }
+end
+
+function M.prepare(config)
+  config.reserve = math.floor(config.reserve + 0.5) -- the service takes whole numbers only
+end
+
 function M.decide(config, now, state)
+  take_over(config, state.memory)
   local looks = site_look(config, now, state)
   if #looks > 0 then return { actions = looks } end
   local m, inputs = state.memory, state.inputs or {}
@@ -160,9 +172,11 @@ function M.decide(config, now, state)
   if inputs.problem or now - m.seen_at < config.calm then
     return { why = quiet .. "; waits before everything goes back", again_at = now + config.every }
   end
-  if (state.at.site_info or 0) < m.seen_at then return { actions = { { call = "site_info" } } } end
+  if (state.at.site_info or 0) < m.seen_at then return { actions = { temporary.look } } end
   local actions, why = put_back(config, now, state)
-  return { why = why, actions = actions, again_at = now + config.every }
+  local decision = { why = why, actions = actions, again_at = now + config.every, notices = {} }
+  if m.before then tell_reserve(m, state, decision) end
+  return decision
 end
 
 --- Energy calls are free; a warning costs two looks and two commands.

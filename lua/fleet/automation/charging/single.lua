@@ -33,13 +33,6 @@ local function may_be_set(config, state)
   return config.schedules and state.memory.older and (mode == "Off" or standing(state) ~= nil)
 end
 
--- The last time of day of these minutes that is not after a moment.
-local function last_time(config, minutes, at)
-  local found = local_time.next(config.local_zone, at - 25 * 3600 - 1, minutes)
-  local later = local_time.next(config.local_zone, found, minutes)
-  return later <= at and later or found
-end
-
 --- The command that has the car begin by itself at a moment, in a list, where it is awake now and has another time.
 function M.set(config, now, state, at, why)
   if not may_be_set(config, state) or not poll_schedule.awake(state, now) or now - (state.at.charge_state or 0) > 120 then return {} end
@@ -55,7 +48,7 @@ end
 --- The moment, a few minutes ago or in this one, at which the car should have begun by itself; or nil.
 function M.begun(config, now, state)
   local minutes = standing(state)
-  local at = minutes and last_time(config, minutes, now + 60)
+  local at = minutes and local_time.last(config.local_zone, now + 60, minutes)
   return at and now - at <= begun_for and at or nil
 end
 
