@@ -17,6 +17,7 @@ function kinds.charging(value) return charging_states[value] == true end
 function kinds.amount(value) return kinds.number(value) and value >= 0 end
 function kinds.percent(value) return kinds.amount(value) and value <= 100 end
 function kinds.minutes(value) return kinds.amount(value) and value <= 1440 and value == math.floor(value) end
+function kinds.time(value) return type(value) == "string" and core.time(value) ~= nil end
 function kinds.text(value) return type(value) == "string" end
 function kinds.flag(value) return type(value) == "boolean" end
 function kinds.opening(value) return kinds.flag(value) or kinds.amount(value) end
@@ -54,7 +55,7 @@ local fields = {
     ft = "opening", rt = "opening", fd_window = "opening", fp_window = "opening", rd_window = "opening", rp_window = "opening",
   },
   live_status = {
-    solar_power = "number", grid_power = "number", battery_power = "number", percentage_charged = "percent", timestamp = "text",
+    solar_power = "number", grid_power = "number", battery_power = "number", percentage_charged = "percent", timestamp = "time",
     wall_connectors = { element = { vin = "text", wall_connector_power = "number" }, needs = {}, all = true },
   },
   site_info = { backup_reserve_percent = "percent", tariff_content_v2 = "object" },

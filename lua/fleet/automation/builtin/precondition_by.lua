@@ -92,12 +92,12 @@ local function condition(config, now, state, at)
   if climate.is_climate_on then return { why = "the climate is on already", again_at = at + config.linger } end
   local plugged = manual_override.is_plugged(charge)
   if not plugged and charge.battery_level < config.min_level then
-    local why = string.format("not plugged in, and %d %% is less than %d %%: it stays cold", charge.battery_level, config.min_level)
+    local why = string.format("not plugged in, and %g %% is less than %g %%: it stays cold", charge.battery_level, config.min_level)
     local notice = { key = "cold " .. local_time.date(config.local_zone, at), severity = "info", text = why }
     return { why = why, again_at = at + config.linger, notices = { notice } }
   end
   local why = string.format("conditions the cabin for %s: %s", text(config, at), plugged and "plugged in"
-    or string.format("%d %% is enough", charge.battery_level))
+    or string.format("%g %% is enough", charge.battery_level))
   local checked = poll_schedule.before_command(state, now)
   if checked then return { actions = { checked } } end
   return { why = why, actions = start_actions(config, climate, why), again_at = at + config.linger }

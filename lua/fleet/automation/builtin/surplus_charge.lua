@@ -3,7 +3,6 @@
 -- The site is looked at often, because that is free; the car only when it must be known, and commanded only when the
 -- surplus has moved out of the dead band: each costs.
 
-local battery_of = require "fleet.automation.charging.battery"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local arbitration = require "fleet.automation.arbitration"
@@ -35,13 +34,6 @@ local M = {
   },
 }
 
-local number = battery_of.number
-
--- UTC seconds of a time as the service writes it; nil where it is none.
-local function fleet_time(text)
-  return type(text) == "string" and core.time(text) or nil
-end
-
 local sections = { "charge_state" }
 local dark_pause = 900 -- seconds between looks at a site without sun
 local idle_pause = 300 -- while something stands in the way that the sun does not change
@@ -65,44 +57,67 @@ local function connector(live, vin)
   end
 end
 
+-- Whether this site names the cars at its wall connectors: then one that it does not name is not plugged in.
+local function names_cars(state, live)
+  return state.memory.names_cars or live.wall_connectors ~= nil and #live.wall_connectors > 0
+end
+
 local function vin_of(config)
-  local _, _, id = require("fleet.core").context(config.car)
+  local _, _, id = core.context(config.car)
   return id
 end
 
--- Watts that the car takes now.
+-- Watts that the car takes now, or nil where neither the connector nor the car tells it.
 local function car_power(config, state, live)
   local entry = connector(live, vin_of(config))
-  if entry and number(entry.wall_connector_power) then return entry.wall_connector_power end
+  if entry and entry.wall_connector_power then return entry.wall_connector_power end
   local charge = state.seen.charge_state
   if not manual_override.is_charging(charge) then return 0 end
-  return watts(config, charge.charge_current_request or 0)
+  return charge.charge_current_request and watts(config, charge.charge_current_request)
 end
 
 local function battery_goes_first(config, live)
-  return config.battery_first ~= nil and live.percentage_charged < config.battery_first
+  return config.battery_first ~= nil and live.percentage_charged ~= nil and live.percentage_charged < config.battery_first
 end
 
-local too_old = 900 -- seconds: what flowed a quarter of an hour ago says nothing of now
+-- ---- what is not known ----
 
--- What of the site's reading is missing or too old to say what is to spare; nil where all is there.
-local function unread(config, now, live)
-  local taken = live.timestamp and fleet_time(live.timestamp)
-  if taken and now - taken > too_old then
-    return "no reading of the site, the last one is of " .. local_time.text(config.local_zone, taken)
-  end
-  if not number(live.grid_power) then return "no grid power" end
-  local has_battery = config.battery_first or live.percentage_charged ~= nil
-  if live.battery_power ~= nil and not number(live.battery_power) or has_battery and live.battery_power == nil then
-    return "no power of the house's battery"
-  end
-  if config.battery_first and not number(live.percentage_charged) then return "no level of the house's battery" end
+local oldest = 900 -- seconds after which a reading says nothing of now
+
+-- When a reading was taken: its own time counts, as a gateway that is cut off leaves the last one standing.
+local function taken_at(state, live)
+  local at = live.timestamp and core.time(live.timestamp) or state.at.live_status
+  return math.min(at, state.at.live_status)
 end
 
--- Of a whole reading: watts that the car could take, what is exported and what it takes now, less what is bought for it. What the
--- battery of the house takes counts as well, unless it goes first.
+-- What a reading lacks of that by which the surplus is reckoned, or nil.
+local function lacks(config, state, live)
+  local m = state.memory
+  if live.battery_power then m.has_battery = true end
+  local battery = m.has_battery or live.percentage_charged ~= nil
+  if not live.grid_power then return "no grid power" end
+  if battery and not live.battery_power then return "no power of the house's battery" end
+  if battery and config.battery_first and not live.percentage_charged then return "no level of the house's battery" end
+  if names_cars(state, live) and not live.wall_connectors then return "no wall connectors" end
+  if not car_power(config, state, live) then return "no charging power of the car" end
+end
+
+-- Why nothing can be decided by the last reading, or nil.
+local function unread(config, now, state, live)
+  local m, at, missing = state.memory, taken_at(state, live), lacks(config, state, live)
+  local what = missing or now - at > oldest and "no reading of the site"
+  if not what then
+    m.unread, m.read_at = nil, at
+    return nil
+  end
+  m.unread = m.unread or now
+  return what .. " since " .. local_time.text(config.local_zone, missing and (m.read_at or m.unread) or at)
+end
+
+-- Watts that the car could take: what is exported, and what it takes now, less what is bought for it. What the battery of
+-- the house takes counts as well, unless it goes first.
 local function available(config, state, live)
-  local battery = live.battery_power or 0
+  local battery = live.battery_power or 0 -- a house without one tells none
   if battery_goes_first(config, live) then battery = math.max(0, battery) end
   return car_power(config, state, live) - live.grid_power - battery + config.grid_allowance
 end
@@ -181,7 +196,7 @@ local function looks_for_start(config, now, state)
 end
 
 local function rest(config, live, now, pause)
-  if (number(live.solar_power) or 1) <= 0 then return now + dark_pause end
+  if live.solar_power and live.solar_power <= 0 then return now + dark_pause end
   return now + math.max(config.sample_every, pause or 0)
 end
 
@@ -195,16 +210,16 @@ end
 local function is_full(state, now)
   local charge, at = state.seen.charge_state, state.at.charge_state
   if not charge or not at or now - at > fact_age then return false end
-  return charge.charging_state == "Complete" or (charge.battery_level or 0) >= (charge.charge_limit_soc or 100)
+  return charge.charging_state == "Complete" or (charge.battery_level or 0) >= (charge.charge_limit_soc or math.huge)
 end
 
 local function while_off(config, now, state, f)
   local m, charge = state.memory, state.seen.charge_state
   local lasting = since(m, "above", f.power >= watts(config, config.min_amps) + config.dead_band, now)
-  f.why = string.format("waits for sun: %d W to spare, %d W needed", round(f.power), watts(config, config.min_amps) + config.dead_band)
+  f.why = string.format("waits for sun: %d W to spare, %.0f W needed", round(f.power), watts(config, config.min_amps) + config.dead_band)
   if lasting < config.steady or since_did(state, "off", now) < config.min_off then return {} end
   if is_full(state, now) then
-    f.why = string.format("the car is full: %d %%", charge.battery_level)
+    f.why = "the car is full" .. (charge.battery_level and string.format(": %g %%", charge.battery_level) or "")
     return {}
   end
   local looks = looks_for_start(config, now, state)
@@ -215,7 +230,7 @@ local function while_off(config, now, state, f)
   end
   if looks then return looks, true end
   local amps = amps_for(config, f.power)
-  f.why = string.format("charges with %d A: %d W to spare", amps, round(f.power))
+  f.why = string.format("charges with %g A: %d W to spare", amps, round(f.power))
   return start_actions(charge, amps, f.why)
 end
 
@@ -223,9 +238,9 @@ local function adjusted(config, now, state, f)
   local amps, have = amps_for(config, f.power), state.seen.charge_state.charge_current_request or 0
   local did = state.did.amps
   local moved = math.abs(f.power - watts(config, have)) > config.dead_band
-  f.why = string.format("charges with %d A: %d W to spare", have, round(f.power))
+  f.why = string.format("charges with %g A: %d W to spare", have, round(f.power))
   if amps == have or not moved or (did and now - did.at < config.adjust_every) then return {} end
-  f.why = string.format("charges with %d A: %d W to spare", amps, round(f.power))
+  f.why = string.format("charges with %g A: %d W to spare", amps, round(f.power))
   return { set_amps(amps, f.why) }
 end
 
@@ -233,7 +248,7 @@ local function while_on(config, now, state, f)
   local m = state.memory
   local lacking = since(m, "below", f.power < watts(config, config.min_amps) - config.dead_band, now)
   if lacking >= config.steady and since_did(state, "on", now) >= config.min_on then
-    f.why = string.format("stops: %d W to spare, %d W needed", round(f.power), watts(config, config.min_amps))
+    f.why = string.format("stops: %d W to spare, %.0f W needed", round(f.power), watts(config, config.min_amps))
     return stop_actions(f.why)
   end
   local soon = m.below ~= nil and since_did(state, "on", now) >= config.min_on -- it stops before new amps would matter
@@ -241,33 +256,13 @@ local function while_on(config, now, state, f)
   return soon and {} or adjusted(config, now, state, f)
 end
 
--- Nothing is known of what is to spare: a car that charges is stopped once that has lasted.
-local function without_reading(config, now, state, f)
-  local lasting = now - state.memory.unread_since
-  if not f.on then
-    f.why = "waits: " .. f.missing
-    return {}
-  end
-  if lasting < config.steady then
-    f.why = f.missing .. "; stops if that lasts"
-    return {}
-  end
-  f.why = string.format("stops: %s since %s", f.missing, local_time.text(config.local_zone, state.memory.unread_since))
-  return stop_actions(f.why)
-end
-
 local words = { start = "started", stop = "stopped" }
-
--- Whether this site names the cars at its wall connectors: then one that it does not name is not plugged in.
-local function names_cars(state, live)
-  return state.memory.names_cars or live.wall_connectors ~= nil and #live.wall_connectors > 0
-end
 
 local function obstacle(config, state, m, live)
   local at_connector = names_cars(state, live)
   local charge = state.seen.charge_state
   if on_solar.at_work(charge) then return "the car charges by the sun itself (charge on solar)" end
-  if at_connector and not connector(live, vin_of(config)) then return "the car is not plugged in" end
+  if at_connector and live.wall_connectors and not connector(live, vin_of(config)) then return "the car is not plugged in" end
   if not at_connector and charge and not m.plugged then return "the car is not plugged in" end
   if m.manual then
     return string.format("the owner %s charging by hand at %s, which holds until it is unplugged or %s", words[m.manual.what],
@@ -305,7 +300,7 @@ local function car_looks(config, now, state, live)
   if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
     return poll_schedule.due(config, now, state, sections, now)
   end
-  if told or unread(config, now, live) or available(config, state, live) < watts(config, config.min_amps) then return {} end
+  if told or available(config, state, live) < watts(config, config.min_amps) then return {} end
   return poll_schedule.due(config, now, state, sections)
 end
 
@@ -315,10 +310,45 @@ local function unplugged(m)
   if m.session then m.session.plugged, m.session.manual = false, nil end
 end
 
+-- Without a reading nothing begins, and what charges by our doing is stopped after a while.
+local function without_reading(config, now, state, problem)
+  local m = state.memory
+  m.above, m.below = nil, nil
+  local charging, lasting = manual_override.is_charging(state.seen.charge_state), now - m.unread >= config.steady
+  local notice = { key = "unread " .. local_time.date(config.local_zone, now) .. " " .. string.gsub(problem, " since.*", ""),
+    severity = "warning", text = problem .. ": it charges by the sun no longer" }
+  local decision = { why = "waits: " .. problem, again_at = now + config.sample_every, notices = lasting and { notice } or nil }
+  if not charging then return decision end
+  decision.claims = claim(now, config)
+  if not lasting or since_did(state, "on", now) < config.min_on then
+    decision.why = "about to stop: " .. problem
+    return decision
+  end
+  decision.why = "stops: " .. problem
+  local look = poll_schedule.before_command(state, now)
+  decision.actions = look and { look } or stop_actions(decision.why)
+  return decision
+end
+
+-- A look that is due. While the site cannot be read and the car charges, every other attempt is left to the stop.
+local function is_look_due(config, now, state, live)
+  if not live then return true end
+  if now - state.at.live_status < config.sample_every * 0.9 then return false end
+  local failing = state.trouble and state.trouble.count % 2 == 1 and now - state.at.live_status > oldest
+  return not (failing and manual_override.is_charging(state.seen.charge_state))
+end
+
 function M.decide(config, now, state)
   local live = state.seen.live_status
-  if not live or now - state.at.live_status >= config.sample_every * 0.9 then return { actions = { { call = "live_status" } } } end
-  if state.memory.was_plugged and not connector(live, vin_of(config)) then unplugged(state.memory) end
+  if is_look_due(config, now, state, live) then return { actions = { { call = "live_status" } } } end
+  if state.memory.was_plugged and live.wall_connectors and not connector(live, vin_of(config)) then unplugged(state.memory) end
+  local problem = unread(config, now, state, live)
+  if problem then
+    local m = read_session(config, now, state)
+    local why = obstacle(config, state, m, live) or above(config, now, state)
+    if why then return { why = why, again_at = rest(config, live, now, idle_pause) } end
+    return without_reading(config, now, state, problem)
+  end
   local looks = car_looks(config, now, state, live)
   local again = rest(config, live, now)
   if #looks > 0 then return { actions = looks, again_at = again } end
@@ -329,13 +359,10 @@ function M.decide(config, now, state)
     local sentence = why or "nothing is known of the car yet: it is " .. state.seen.info.state
     return { why = sentence, again_at = rest(config, live, now, idle_pause) }
   end
+  local f = { power = available(config, state, live) }
   local on = manual_override.is_charging(state.seen.charge_state)
-  local f = { on = on, missing = unread(config, now, live) }
-  state.memory.unread_since = f.missing and (state.memory.unread_since or now)
-  f.power = not f.missing and available(config, state, live) or nil
   local actions, only_looks
-  if f.missing then actions = without_reading(config, now, state, f)
-  elseif on then actions = while_on(config, now, state, f) else actions, only_looks = while_off(config, now, state, f) end
+  if on then actions = while_on(config, now, state, f) else actions, only_looks = while_off(config, now, state, f) end
   local held = (on or #actions > 0) and claim(now, config) or nil
   if only_looks then return { actions = actions, again_at = again, claims = held } end
   if #actions > 0 and actions[1].call ~= "info" then

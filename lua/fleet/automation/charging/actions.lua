@@ -81,7 +81,7 @@ end
 function M.short_notice(config, f)
   return {
     key = "short " .. local_time.date(config.local_zone, f.deadline), severity = "warning",
-    text = string.format("the time until %s is too short for %d %%: the car has %d %%", M.at_text(config, f.deadline), config.level,
+    text = string.format("the time until %s is too short for %g %%: the car has %g %%", M.at_text(config, f.deadline), config.level,
       math.floor(f.level)),
   }
 end

@@ -36,7 +36,7 @@ local least_rest = 300 -- a level shows whole percents: what should be reached i
 local function why_it_charges(config, state, f)
   local said, at = state.memory.said, state.at.charge_state
   if said and said.at == at and said.charging == manual_override.is_charging(state.seen.charge_state) then return said.why end
-  local why = string.format("charges until %s: %d %% now, %d %% wanted by %s%s", actions.at_text(config, f.slots[1].to),
+  local why = string.format("charges until %s: %g %% now, %g %% wanted by %s%s", actions.at_text(config, f.slots[1].to),
     math.floor(f.level), config.level, actions.at_text(config, f.deadline), f.late and ", for which the time is short" or "")
   state.memory.said = { at = at, charging = manual_override.is_charging(state.seen.charge_state), why = why }
   return why
@@ -68,7 +68,7 @@ end
 -- Between now and the first stretch.
 local function wait(config, now, state, f)
   local first = f.slots[1]
-  local why = string.format("waits %suntil %s, when it is cheaper: %d %% now, %d %% wanted by %s",
+  local why = string.format("waits %suntil %s, when it is cheaper: %g %% now, %g %% wanted by %s",
     single.stands(config, state, first.from) and "by the schedule of the car " or "", actions.at_text(config, first.from),
     math.floor(f.level), config.level, actions.at_text(config, f.deadline))
   local again = math.min(first.from, actions.next_look(config, now, state))
@@ -79,14 +79,14 @@ end
 
 -- The limit ends charging by itself: before the end of the stretch nobody has to look.
 local function should_be_reached(config, now, state)
-  local why, slot_to = string.format("%d %% should be reached, and the limit ends it", config.level), state.memory.slot_to
+  local why, slot_to = string.format("%g %% should be reached, and the limit ends it", config.level), state.memory.slot_to
   state.memory.no_look_before = slot_to
   local again = math.min(slot_to, actions.next_look(config, now, state))
   return { why = why, actions = {}, again_at = again, claims = actions.hold(now, slot_to) }
 end
 
 local function enough(config, now, state, f)
-  local why = string.format("%d %% is reached, %d %% was wanted", math.floor(f.level), config.level)
+  local why = string.format("%g %% is reached, %g %% was wanted", math.floor(f.level), config.level)
   local own = runs_for_us(config, now, state)
   if f.bounded and own and now < (state.memory.slot_to or 0) then return should_be_reached(config, now, state) end
   return actions.decision(config, now, state, why, own and { actions.stop(why) } or {}, actions.next_look(config, now, state), {})
@@ -140,7 +140,7 @@ local function slept_over_it(config, now, state, f)
   if config.wake and f.missing > 1 and f.slots[1].from <= now then
     return { actions = { poll_schedule.live(config.sections) }, claims = {} }
   end
-  local why = f.missing <= 1 and string.format("%d %% should be reached, and the car sleeps", math.floor(f.level))
+  local why = f.missing <= 1 and string.format("%g %% should be reached, and the car sleeps", math.floor(f.level))
     or "charging has ended before it should, and the car sleeps"
   return actions.idle(config, now, state, why)
 end

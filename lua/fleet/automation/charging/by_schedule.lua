@@ -146,9 +146,9 @@ local function describe(config, now, f, state)
   if not f.known then return "the car is not plugged in; it has its plan, and is looked at when it begins" end
   local obstacle = session.obstacle(config, state, f.session)
   if obstacle then return obstacle end
-  if f.missing <= 0 then return string.format("%d %% is reached, %d %% was wanted", math.floor(f.level), config.level) end
+  if f.missing <= 0 then return string.format("%g %% is reached, %g %% was wanted", math.floor(f.level), config.level) end
   local slot = f.slots[1]
-  local wanted = string.format("%d %% now, %d %% wanted by %s", math.floor(f.level), config.level, actions.at_text(config, f.deadline))
+  local wanted = string.format("%g %% now, %g %% wanted by %s", math.floor(f.level), config.level, actions.at_text(config, f.deadline))
   if slot.from <= now then
     return string.format("charges until %s: %s%s", actions.at_text(config, slot.to), wanted,
       f.late and ", for which the time is short" or "")
