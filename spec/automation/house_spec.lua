@@ -57,7 +57,7 @@ describe("storm_ready", function()
       habits = { { "15:15", function(world) world.site.info.backup_reserve_percent = 80 end } } }
     assert.equal("backup backup", names(report))
     assert.equal(20, at.after[1])
-    assert.same({ "prepares for: wind", "prepares for: wind; the site keeps a reserve of 80 %" }, told)
+    assert.same({ "prepares for: wind", "the site keeps 80 %, 100 % was sent" }, told)
   end)
 
   it("rounds a reserve with a fraction, and leaves one alone that the site does not say", function()

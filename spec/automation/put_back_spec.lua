@@ -136,7 +136,7 @@ describe("the reserve of a house", function()
     it("that is " .. value .. " is not changed, and the reason is told", function()
       local sent, told, said = nights(nil, { reserve = value })
       assert.equal("", names(sent))
-      assert.matches("does not begin: the site tells no backup_reserve_percent", said, 1, true)
+      assert.matches("does not begin: the site does not say its backup reserve", said, 1, true)
       assert.matches("does not begin", told, 1, true)
       assert.equal(1, select(2, string.gsub(told, "does not begin", "")))
     end)
@@ -204,7 +204,7 @@ describe("the reserve of a house", function()
       it("that is " .. value .. " is left alone, which is told", function()
         local sent, told = storm { reserve = value }
         assert.same({}, percents(sent))
-        assert.matches("tells no backup_reserve_percent, so that it is left alone", told, 1, true)
+        assert.matches("does not say its backup reserve, which stays as it is", told, 1, true)
       end)
     end
 

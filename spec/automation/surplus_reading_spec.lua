@@ -88,7 +88,7 @@ describe("a reading of the site", function()
   it("is waited for as long as a lack of sun is: steady and min_on hold", function()
     local sent, why = decide({ solar_power = 500 }, charging, { steady = 300 })
     assert.equal("", sent)
-    assert.matches("^about to stop: no grid power", why)
+    assert.matches("^no grid power since Wed 10:00; stops if that lasts$", why)
   end)
 end)
 

@@ -10,6 +10,7 @@ local tariffs = require "fleet.tariff"
 local M = {}
 
 local gap = 900 -- seconds between two attempts
+local settles = 1800 -- seconds in which the site may still change what it has taken
 local most_tries = 3 -- after which what an accepted write left is taken for its result
 
 --- The look that shows the settings, with their JSON text.
@@ -85,18 +86,31 @@ local function send(setting, value, why)
   }
 end
 
+--- Whether what was sent may still change, or has not been read back.
+function M.is_settling(memory, now)
+  return memory.at ~= nil and (not memory.holds or now - memory.at <= settles)
+end
+
+local function note(setting, memory, info, value)
+  memory.holds, memory.keeps_other = setting.sign(info) or "", not setting.shows(info, value)
+end
+
 --- Brings a setting to a value. Returns the actions that are due; memory.holds is set once the site shows the value, or what it keeps of
 --- it.
 function M.bring(setting, memory, now, state, value, why)
   local info, did = state.seen.site_info, state.did[setting.name]
   if memory.to ~= value then memory.to, memory.at, memory.tries, memory.holds = value, nil, 0, nil end
-  if memory.holds then return {} end
   if info.is_unread then return { M.look } end
   local shown = setting.sign(info)
+  if memory.holds then
+    local late = shown ~= nil and shown ~= memory.holds and memory.at and state.at.site_info - memory.at <= settles
+    if late then note(setting, memory, info, value) end
+    return {}
+  end
   local accepted = did and did.sure and did.want == value and memory.at and did.at >= memory.at
   local kept = memory.at and shown ~= nil and shown ~= memory.had or accepted and memory.tries >= most_tries
   if setting.shows(info, value) or kept then
-    memory.holds, memory.keeps_other = shown or "", not setting.shows(info, value)
+    note(setting, memory, info, value)
     return {}
   end
   if memory.at and now - memory.at < gap then return {} end

@@ -25,7 +25,9 @@ local M = {
   options = tables.add({
     ready_by = { type = "string", needed = true, doc = "local time such as \"07:00\"" },
     level = { type = "number", min = 20, max = 100, default = 80, doc = "percent" },
-    tariff = { type = "table|function", doc = "a tariff object, or a function(now) that returns one; without it the last hours" },
+    tariff = {
+      type = "table|function", doc = "a tariff object, or a function(now) that returns one, or nil and why; without prices the last hours",
+    },
     recheck = { type = "number", min = 300, max = 14400, default = 14400, doc = "seconds between live looks while it charges by command" },
     schedules = { type = "boolean", default = true, doc = "write the plan into a car that keeps schedules" },
     place = { type = "table", doc = "{ lat =, lon = } of the plug; without it where the car stands when it is first seen there" },
@@ -47,11 +49,41 @@ function M.prepare(config)
   end
 end
 
---- Prices may come from anywhere: a function of the user is asked at every decision, and must be quick.
+-- The tariff that a function of the user gives, or nil and why there is none.
+local function asked(config, now)
+  local ok, found, why = pcall(config.tariff, now)
+  if not ok then return nil, tostring(found) end
+  if found == nil then return nil, why and tostring(why) or "it gave none" end
+  if not tariffs.is(found) then return nil, "it gave a " .. type(found) .. ", not a tariff object" end
+  if not found:time_zone() then return nil, "its tariff has no time_zone" end
+  return found
+end
+
+--- Prices may come from anywhere: a function of the user is asked at every decision, and must be quick. Where it gives none, the last
+--- ones hold until the day ends on which it gave them.
 function M.observe(config, now)
   if type(config.tariff) ~= "function" then return { tariff = config.tariff } end
-  local ok, found = pcall(config.tariff, now)
-  return { tariff = ok and tariffs.is(found) and found:time_zone() and found or nil }
+  local found, why = asked(config, now)
+  local date = local_time.date(config.local_zone, now)
+  if found then config.last = { tariff = found, date = date } end
+  if found or not config.last or config.last.date ~= date then return { tariff = found, problem = why } end
+  return { tariff = config.last.tariff, problem = why .. "; the last ones hold until midnight" }
+end
+
+-- Says that there are no prices, or that they are not new; what is wrong with the feed is told once a day.
+local function with_prices(config, now, state, decision)
+  local inputs = state.inputs or {}
+  if inputs.problem and decision.why then
+    local text = "no new prices: " .. inputs.problem
+    decision.why = decision.why .. "; " .. text
+    decision.notices = decision.notices or {}
+    table.insert(decision.notices, {
+      key = "prices " .. local_time.date(config.local_zone, now), severity = "warning", text = text,
+    })
+  elseif not inputs.tariff and decision.why and config.tariff == nil then
+    decision.why = decision.why .. "; there are no prices"
+  end
+  return decision
 end
 
 -- Whether the car was looked at a moment ago, so that something can be written into it.
@@ -59,7 +91,7 @@ local function is_at_hand(state, now)
   return poll_schedule.awake(state, now) and now - (state.at.charge_state or -math.huge) < 120
 end
 
-function M.decide(config, now, state)
+local function decide(config, now, state)
   local deadline = local_time.next(config.local_zone, now, config.ready_minutes)
   config.sections = capability.sections(config, state, now)
   capability.learn(config, state)
@@ -68,6 +100,10 @@ function M.decide(config, now, state)
   local decision = by_command.decide(config, now, state, deadline)
   if #decision.actions == 0 and by_schedules() then return by_schedule.decide(config, now, state, deadline) end
   return decision
+end
+
+function M.decide(config, now, state)
+  return with_prices(config, now, state, decide(config, now, state))
 end
 
 M.plan = night.of

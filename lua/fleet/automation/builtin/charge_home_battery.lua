@@ -57,7 +57,7 @@ end
 -- Notes what the site holds now. Returns why it cannot be noted, or nil.
 local function note(config, m, info, now)
   local percent, text = temporary.reserve.read(info), temporary.tariff.read(info)
-  if not percent then return "the site tells no backup_reserve_percent, which could not be put back" end
+  if not percent then return "the site does not say its backup reserve" end
   local tariff
   if config.cheap and text then
     local cheap, why = cheap_tariff(config, info)

@@ -39,7 +39,7 @@ end
 
 local function site_look(config, now, state)
   local at, reserve = state.at.site_info, (state.memory.before or {}).reserve
-  local pending = type(reserve) == "table" and reserve.to and not reserve.holds -- sent, and not read back yet
+  local pending = type(reserve) == "table" and temporary.is_settling(reserve, now)
   if not at or now - at >= (pending and config.every or config.every * 6) then return { temporary.look } end
   return {}
 end
@@ -82,11 +82,11 @@ local function prepare_house(config, now, state, why)
   local m, percent = state.memory, temporary.reserve.read(state.seen.site_info)
   m.before = m.before or {}
   if not m.before.reserve then
-    if not percent then return {}, "the site tells no backup_reserve_percent, so that it is left alone" end
+    if not percent then return {}, "the site does not say its backup reserve, which stays as it is" end
     m.before.reserve = { before = percent }
   end
   local reserve = m.before.reserve
-  if reserve.before >= config.reserve or reserve.to == config.reserve and reserve.holds then return {} end
+  if reserve.before >= config.reserve then return {} end
   return temporary.bring(temporary.reserve, reserve, now, state, config.reserve, why)
 end
 

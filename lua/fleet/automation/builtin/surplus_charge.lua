@@ -321,7 +321,7 @@ local function without_reading(config, now, state, problem)
   if not charging then return decision end
   decision.claims = claim(now, config)
   if not lasting or since_did(state, "on", now) < config.min_on then
-    decision.why = "about to stop: " .. problem
+    decision.why = problem .. "; stops if that lasts"
     return decision
   end
   decision.why = "stops: " .. problem

@@ -17,6 +17,11 @@ function M.at_text(config, at)
   return local_time.text(config.local_zone, at)
 end
 
+--- Why it waits.
+function M.reason(tariff)
+  return tariff and "when it is cheaper" or "for the last hours"
+end
+
 --- The limit that is too low, and the amps that were asked for: what must be so before it charges.
 function M.settings(config, charge, why)
   local list = {}

@@ -68,8 +68,9 @@ end
 -- Between now and the first stretch.
 local function wait(config, now, state, f)
   local first = f.slots[1]
-  local why = string.format("waits %suntil %s, when it is cheaper: %g %% now, %g %% wanted by %s",
+  local why = string.format("waits %suntil %s, %s: %g %% now, %g %% wanted by %s",
     single.stands(config, state, first.from) and "by the schedule of the car " or "", actions.at_text(config, first.from),
+    actions.reason(state.inputs and state.inputs.tariff),
     math.floor(f.level), config.level, actions.at_text(config, f.deadline))
   local again = math.min(first.from, actions.next_look(config, now, state))
   local list = single.set(config, now, state, first.from, why)
@@ -117,8 +118,9 @@ local function facts(config, now, state, deadline)
   f.level = battery.level(now, state, charge, f.rate)
   f.missing = config.level - f.level
   f.bounded = math.max(battery.limit(charge), config.level) <= config.level + 1
+  m.last_hours = m.last_hours or {}
   f.slots, f.late = plans.of(state.inputs and state.inputs.tariff, now, deadline, f.missing / f.rate, false,
-    not manual_override.is_charging(charge))
+    not manual_override.is_charging(charge), m.last_hours)
   if goes_on(config, now, state, f) then f.slots[1].from = now end
   keep_its_time(config, now, state, f)
   return f

@@ -52,7 +52,8 @@ local function facts(config, now, state, deadline)
   f.session, f.manual, f.known = s, s.manual ~= nil, s.plugged == true
   f.slots, f.late = {}, false
   if f.known and f.missing > 0 then
-    f.slots, f.late = plans.of(f.tariff, now, deadline, f.missing / f.rate, f.bounded)
+    m.last_hours = m.last_hours or {}
+    f.slots, f.late = plans.of(f.tariff, now, deadline, f.missing / f.rate, f.bounded, nil, m.last_hours)
     plans.few(f.slots)
   end
   return f
@@ -153,7 +154,8 @@ local function describe(config, now, f, state)
     return string.format("charges until %s: %s%s", actions.at_text(config, slot.to), wanted,
       f.late and ", for which the time is short" or "")
   end
-  return string.format("waits by a schedule in the car until %s, when it is cheaper: %s", actions.at_text(config, slot.from), wanted)
+  return string.format("waits by a schedule in the car until %s, %s: %s", actions.at_text(config, slot.from),
+    actions.reason(f.tariff), wanted)
 end
 
 -- ---- after a look ----

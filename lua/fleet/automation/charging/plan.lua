@@ -98,12 +98,25 @@ function M.few(slots)
   return slots
 end
 
+local steady_within = 1800 -- seconds by which the beginning of the last hours may be too early
+
+-- Without prices: one stretch before the deadline. What is missing lessens while it charges, so that the beginning would move on: it
+-- stays where it was, unless more is missing now.
+local function last_hours(kept, now, deadline, hours)
+  local from = deadline - hours * 3600
+  local same = kept and kept.deadline == deadline and kept.from <= from
+  if same and (kept.from <= now or from - kept.from < steady_within) then from = kept.from end
+  if kept then kept.deadline, kept.from = deadline, from end
+  return { { from = from, to = deadline } }
+end
+
 --- The stretches in which to charge for so many hours, and whether there is less time than it takes. room: seconds that may be
---- left out. waits: it does not charge yet, so that a part may be bought later at the same price.
-function M.slots(tariff, now, deadline, hours, room, waits)
+--- left out. waits: it does not charge yet, so that a part may be bought later at the same price. kept: a table that the automation keeps
+--- for a plan without prices.
+function M.slots(tariff, now, deadline, hours, room, waits, kept)
   local left = (deadline - now) / 3600
   if hours >= left then return { { from = now, to = deadline } }, true end
-  if not tariff then return { { from = deadline - hours * 3600, to = deadline } } end
+  if not tariff then return last_hours(kept, now, deadline, hours) end
   local parts = tariff:cheapest { hours = math.max(hours, 0.02), from = math.floor(now), to = math.floor(deadline) }
   if waits then parts = beside_the_next(tariff, parts) end
   return without_scraps(join(parts), room)
@@ -116,12 +129,13 @@ local function reserve(bare, tight)
 end
 
 --- The same for what is missing, with a reserve. steady: what the plan leaves over is charged after its last stretch.
-function M.of(tariff, now, deadline, bare, steady, waits)
-  local hours = reserve(bare, not steady)
-  local slots, late = M.slots(tariff, now, deadline, hours, (hours - bare) * 3600, waits)
+function M.of(tariff, now, deadline, bare, steady, waits, kept)
+  local hours = reserve(bare, not steady or not tariff)
+  local slots, late = M.slots(tariff, now, deadline, hours, (hours - bare) * 3600, waits, kept)
+  if not tariff then return slots, bare * 3600 > deadline - now end -- what begins with its reserve is not late
   local spare = (reserve(bare, true) - hours) * 3600
   local tight = spare > 0 and slots[#slots].to > deadline - spare
-  if steady and not late and tight then return M.of(tariff, now, deadline, bare, false, waits) end
+  if steady and not late and tight then return M.of(tariff, now, deadline, bare, false, waits, kept) end
   return slots, late
 end
 
