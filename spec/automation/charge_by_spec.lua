@@ -97,6 +97,32 @@ describe("the plug", function()
   end)
 end)
 
+describe("a car that comes too late for its time", function()
+  -- Plugged in at 06:50 for 07:00, and at the plug all day. Returns the level at 12:00 and the report.
+  local function day(options)
+    local level
+    local month = months.charge_by(options, { days = 2, habits = { { "06:50", "plug", start = false, date = "2026-03-02" },
+      { "12:00", function(world) level = world.car.sections.charge_state.battery_level end, date = "2026-03-02" } },
+      start = fleet.time("2026-03-01T12:00:00+01:00"),
+      vehicle = { charge_state = { battery_level = 60, charge_limit_soc = 80, charge_current_request_max = 16 } } })
+    return level, month
+  end
+
+  for _, schedules in ipairs { false, true } do
+    it("is charged on to its level after it, with schedules = " .. tostring(schedules), function()
+      local level, month = day { schedules = schedules }
+      assert.is_true(level >= 79, tostring(level))
+      assert.is_true(month:sent() <= 6, tostring(month:sent()))
+      assert.same({}, months.wasted(month))
+    end)
+
+    it("is not with go_on = false, and schedules = " .. tostring(schedules), function()
+      local level = day { schedules = schedules, go_on = false }
+      assert.is_true(level <= 63, tostring(level))
+    end)
+  end
+end)
+
 describe("prices that change", function()
   it("move the plan", function()
     local evening = assert(fleet.tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", rows = {

@@ -78,6 +78,31 @@ describe("the shell command for a notification", function()
   end)
 end)
 
+describe("what was decided", function()
+  it("is known after a restart, with the next look, and is said again", function()
+    local before, after, said = nil, nil, {}
+    months.of { days = 1, habits = { { "00:10", "plug" } }, automation = function(car)
+      local given = { car = car, ready_by = "07:00", tariff = months.tariff, schedules = false }
+      local first, second = fleet.automation.charge_by(given), fleet.automation.charge_by(given)
+      fleet.spawn(function()
+        fleet.sleep(3600)
+        assert(first:run { once = true })
+        before, after = first:status(), second:status()
+        fleet.spawn(function()
+          fleet.sleep(1)
+          second:stop()
+        end)
+        assert(second:run { progress = function(text) said[#said + 1] = text end })
+      end)
+      return {}
+    end }
+    assert.is_string(before.why)
+    assert.is_number(before.next_look)
+    for _, name in ipairs { "why", "why_at", "next_look", "why_text", "next_text" } do assert.equal(before[name], after[name]) end
+    assert.same({ before.why }, said)
+  end)
+end)
+
 describe("a run that happens once", function()
   it("does what is due and ends, and the next one goes on where it stood", function()
     local ended = {}

@@ -98,7 +98,8 @@ end)
 
 describe("a mistake in the options raises", function()
   for _, case in ipairs {
-    { "an unknown option", { redy_by = "07:00" }, "unknown option 'redy_by', did you mean 'ready_by'?" },
+    { "an unknown option", { redy_by = "07:00" }, "unknown option 'redy_by', did you mean 'ready_by'?; its options are amps, " },
+    { "one that is near to none", { horizon = 1 }, "charge_by: unknown option 'horizon'; its options are amps, capacity_kwh, car, " },
     { "a time that is none", { ready_by = "25:00" }, "'ready_by' must be a time such as" },
     { "a level out of range", { level = 120 }, "option 'level' must lie between 20 and 100" },
     { "a wrong type", { wake = "yes" }, "option 'wake' must be a boolean, got a string" },

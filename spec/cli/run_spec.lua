@@ -99,6 +99,8 @@ describe("a mistake in the file of fleet run", function()
     { "raised by Lua", "return function()\n  local x\n  return x.y\nend", ":3: attempt to index" },
     { "raised while it is read", "\nerror 'no'", ":2: no" },
     { "of syntax", "return function(", "expected" },
+    { "in an option of what is returned at once", "return function(client)\n\n  return require('fleet').automation.ensure { cra = 1 }\nend",
+      ":1: fleet.automation.ensure: unknown option 'cra'" },
     { "in an option", "return function(client)\n  local a = require('fleet').automation.ensure { cra = 1 }\n  return a\nend",
       ":2: fleet.automation.ensure: unknown option 'cra'" },
   } do

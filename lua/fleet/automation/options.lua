@@ -2,7 +2,7 @@
 
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
-local check_options = require "fleet.util.check_options"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -32,12 +32,26 @@ local function check_value(where, name, option, value)
 end
 
 local function rows_of(definition)
-  local rows, list = {}, { "car", "site" }
+  local rows, list = {}, {}
+  for _, handles in ipairs { definition.handles, definition.also or {} } do
+    for name in string.gmatch(table.concat(handles, " "), "%a+") do list[#list + 1] = name end
+  end
   for _, source in ipairs { M.common, definition.options } do
     for name, option in pairs(source) do rows[name] = option end
   end
   for name in pairs(rows) do list[#list + 1] = name end
   return rows, list
+end
+
+-- An automation has many options, and a name that is near to none of them is answered with all.
+local function check_names(where, given, known)
+  local is_known = tables.set(known)
+  table.sort(known)
+  for name in pairs(given) do
+    if not is_known[name] then
+      errors.usage("%s: %s; its options are %s", where, errors.unknown("option", tostring(name), known), table.concat(known, ", "))
+    end
+  end
 end
 
 local words = { car = "fleet.vehicle", site = "fleet.site" }
@@ -72,7 +86,7 @@ function M.read(name, definition, given)
   local where = "fleet.automation." .. name
   if type(given) ~= "table" then errors.usage("%s: the options must be a table, got a %s", where, type(given)) end
   local rows, known = rows_of(definition)
-  check_options.names(where, "option", given, known)
+  check_names(where, given, known)
   check_handles(where, definition, given)
   local config = { car = given.car, site = given.site }
   for option, row in pairs(rows) do

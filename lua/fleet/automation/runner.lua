@@ -307,6 +307,7 @@ function M.run(self, given)
   end
   self.running = true
   if self.dry then self.state.again_at = nil end
+  if (self.state.again_at or 0) > self:wall() then explain(self, self.state, self.state.why, self.state.why_at) end
   local unlisten = count_calls(self, function() return self.state end)
   local ok, value
   ok, value, err, kind = pcall(cycle, self)

@@ -18,11 +18,18 @@ local function line_of(source)
   end
 end
 
+-- Where the code that raised is no longer on the stack, as a function that returns a call of another one is not, the line of the function
+-- that was called.
+local function first_line(fn)
+  local line = debug.getinfo(fn, "S").linedefined
+  return line > 0 and line or nil
+end
+
 -- Calls code of the file. A failure of a call keeps its value; a text gets the line of the file.
 local function call(path, fn, client)
   local function place(raised)
     if type(raised) ~= "string" or string.find(raised, "interrupted!", 1, true) then return { raised = raised } end
-    return { text = raised, line = line_of("@" .. path) }
+    return { text = raised, line = line_of("@" .. path) or first_line(fn) }
   end
   local ok, value = xpcall(function() return fn(client) end, place)
   if ok then return value end

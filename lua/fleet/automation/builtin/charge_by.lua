@@ -29,6 +29,7 @@ local M = {
       type = "table|function", doc = "a tariff object, or a function(now) that returns one, or nil and why; without prices the last hours",
     },
     recheck = { type = "number", min = 300, max = 14400, default = 14400, doc = "seconds between live looks while it charges by command" },
+    go_on = { type = "boolean", default = true, doc = "go on to the level after 'ready_by' where the car came too late for it" },
     schedules = { type = "boolean", default = true, doc = "write the plan into a car that keeps schedules" },
     place = { type = "table", doc = "{ lat =, lon = } of the plug; without it where the car stands when it is first seen there" },
   }, battery.options),

@@ -23,6 +23,7 @@ local M = {
 
 local where = "fleet.automation.precondition_by: "
 local sections = { "charge_state", "climate_state", "drive_state" }
+local climate_first = { "climate_state", "charge_state", "drive_state" } -- where another automation has looked at the charge alone
 local days = { all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06" }
 
 function M.prepare(config)
@@ -70,8 +71,9 @@ end
 
 -- A look made for this time, or what stands in its way.
 local function look(config, now, state, begins)
-  if (state.at.charge_state or -1) >= begins then return nil end
-  local looks = poll_schedule.due(config, now, state, sections, begins)
+  local charge_is_known = (state.at.charge_state or -1) >= begins
+  if charge_is_known and (state.at.climate_state or -1) >= begins then return nil end
+  local looks = poll_schedule.due(config, now, state, charge_is_known and climate_first or sections, begins)
   if #looks > 0 then return { actions = looks } end
   if state.seen.info.state == "asleep" and config.wake and state.memory.woken_for ~= begins then
     state.memory.woken_for = begins
@@ -112,7 +114,7 @@ local function finish(config, now, state, at)
   local climate, drive = state.seen.climate_state, state.seen.drive_state
   local driving = drive and (drive.shift_state == "D" or drive.shift_state == "R" or drive.shift_state == "N")
   local following = next_time(config, ends + 61)
-  if not climate.is_climate_on or driving or poll_schedule.away(state, now) then
+  if not climate or not climate.is_climate_on or driving or poll_schedule.away(state, now) then
     return { why = "ends with the drive", again_at = following - config.lead }
   end
   local why = "nobody came: ends the conditioning"

@@ -121,6 +121,9 @@ local function facts(config, now, state, deadline)
   m.last_hours = m.last_hours or {}
   f.slots, f.late = plans.of(state.inputs and state.inputs.tariff, now, deadline, f.missing / f.rate, false,
     not manual_override.is_charging(charge), m.last_hours)
+  if config.go_on then plans.note_late(m, f) end
+  local seconds = f.missing / f.rate * 3600
+  if plans.goes_on_late(m, now, seconds) then f.slots, f.late = { { from = now, to = now + seconds } }, false end
   if goes_on(config, now, state, f) then f.slots[1].from = now end
   keep_its_time(config, now, state, f)
   return f

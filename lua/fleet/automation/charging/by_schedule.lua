@@ -20,11 +20,11 @@ local look_after = 60 -- seconds after which the car has begun
 local often = 600 -- seconds between free looks for a car that may come: it is awake for a quarter of an hour when it is plugged in
 local expected = 300 -- the same about the time at which it usually comes, while it would charge
 
--- Looks are far apart: a car that has less than its plan had given it has been away.
+-- Looks are far apart: a car that has less than its plan had given it has been away, unless the plan was too short for it.
 local function was_away(config, state)
   local m, plan = state.memory.session, state.memory.plan
   local last = plan and plan[#plan]
-  local over = m and last and last.to < state.at.charge_state
+  local over = m and last and last.to < state.at.charge_state and not plans.follows_late(state.memory, state.at.charge_state)
   if over and state.seen.charge_state.battery_level < config.level - 2 then m.plugged = false end
 end
 
@@ -55,6 +55,10 @@ local function facts(config, now, state, deadline)
     m.last_hours = m.last_hours or {}
     f.slots, f.late = plans.of(f.tariff, now, deadline, f.missing / f.rate, f.bounded, nil, m.last_hours)
     plans.few(f.slots)
+    if config.go_on then plans.note_late(m, f) end
+    local seconds = f.missing / f.rate * 3600
+    f.overdue = plans.goes_on_late(m, now, seconds)
+    if f.overdue then f.slots, f.late = { { from = now, to = now + seconds } }, false end
   end
   return f
 end
@@ -130,6 +134,11 @@ local function next_look(config, now, state, f)
     first = now + config.look_every -- a car that comes now begins at once
   end
   if f.manual then return { at = f.session.manual.ends + look_after, stage = "poll" } end
+  local overdue = f.known and state.memory.overdue
+  if overdue and overdue.deadline > now and overdue.deadline + look_after < look.at then
+    look = { at = overdue.deadline + look_after, stage = "poll" }
+  end
+  if f.overdue and f.slots[1].to < look.at then look = { at = math.max(f.slots[1].to, now + look_after), stage = "poll" } end
   local home = home_look(config, now, state, f)
   if home and home.at < look.at then look = home end
   if first and first > now and first + look_after < look.at then look = { at = first + look_after, stage = "start" } end

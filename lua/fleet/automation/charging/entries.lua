@@ -226,7 +226,7 @@ end
 local function stretch_entries(config, now, state, f)
   local usual, had = usual_entries(config, state, f), M.stretches(state)
   local noon = (config.ready_minutes + 300) % 1440
-  if f.known and f.missing > 0 and not is_running(config, now, state, f) then
+  if f.known and f.missing > 0 and not f.overdue and not is_running(config, now, state, f) then
     local planned, longer = false, false
     if #had > 0 and not M.in_check_in(config, now, state) then planned, longer = as_planned(config, now, f, had) end
     if planned and (not longer or f.bounded or in_last_stretch(f, now)) then return nil, longer and not f.bounded end

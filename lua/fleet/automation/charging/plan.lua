@@ -122,6 +122,33 @@ function M.slots(tariff, now, deadline, hours, room, waits, kept)
   return without_scraps(join(parts), room)
 end
 
+--- Notes that a stay at the plug began too late for its deadline, so that charging goes on after it. f: the facts of a look.
+function M.note_late(memory, f)
+  local since = memory.session and memory.session.since
+  if f.late and since then memory.overdue = { deadline = f.deadline, since = since } end
+end
+
+local seen_within = 300 -- seconds after the deadline in which the car must be seen: later it may have left and come back
+
+--- Whether a look at a moment is the one that follows a deadline for which the time was too short.
+function M.follows_late(memory, at)
+  local overdue = memory.overdue
+  return overdue ~= nil and at >= overdue.deadline and at - overdue.deadline <= seen_within
+end
+
+--- Whether charging goes on after the deadline of this stay at the plug, for what takes so many seconds.
+function M.goes_on_late(memory, now, seconds)
+  local overdue, session = memory.overdue, memory.session
+  if not overdue or now < overdue.deadline or seconds <= 0 then return false end
+  local same = session ~= nil and session.plugged == true and session.since == overdue.since
+  if not same or not M.follows_late(memory, now) and now >= (overdue.ends or 0) then
+    memory.overdue = nil
+    return false
+  end
+  overdue.ends = now + seconds * 1.25 + bridge -- by then it is looked at again
+  return true
+end
+
 -- The rate falls towards the end, and a plan that ends on the dot is late: both matter only near the deadline.
 local function reserve(bare, tight)
   if tight then return bare * 1.05 + 0.15 end
