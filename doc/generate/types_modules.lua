@@ -280,10 +280,24 @@ local automation = {}
 ---Runs until it is stopped; inside a task.
 function automation:run() end
 
----One decision: state in, actions out; changes nothing and calls nobody.
+---@class fleet.automation.action
+---@field call string the name of a row
+---@field params? table
+---@field why? string
+
+---@class fleet.automation.decision
+---@field actions fleet.automation.action[]
+---@field why? string nil where it only looks
+---@field again_at number UTC seconds
+---@field claims? table
+---@field notices? { key: string, severity: string, text: string }[]
+---@field problem? string what could not be decided
+---@field state table for the next step
+
+---One decision: state in, actions out; changes nothing, calls no service and never raises.
 ---@param now number UTC seconds
----@param state? table
----@return { actions: table[], why: string, again_at: number, state: table }
+---@param state? table as a decision returned it; nil knows nothing yet
+---@return fleet.automation.decision
 function automation:step(now, state) end
 
 ---Why it did or did not act.
@@ -294,8 +308,24 @@ function automation:explain() end
 ---@return { calls: table, usd: number, text: string }
 function automation:cost() end
 
----What it thinks, as data; asks nobody.
----@return { name: string, kind: string, subject: string, why: string, next_look: number, cost: table, plan: table }
+---@class fleet.automation.status
+---@field name string
+---@field kind string
+---@field subject string
+---@field running boolean
+---@field why? string the last decision, also of before a restart
+---@field why_at? number UTC seconds
+---@field next_look? number UTC seconds
+---@field cost { calls: table<string, integer>, usd: number, text: string }
+---@field commands_today integer
+---@field daily_cap integer
+---@field trouble? { message: string, ends: number }
+---@field plan? table
+
+---What it thinks, as data; calls no service.
+---@return fleet.automation.status? status nil where the store fails
+---@return fleet.err? err
+---@return fleet.kind? kind
 function automation:status() end
 
 ---The names of the automations that there are.
