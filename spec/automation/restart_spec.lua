@@ -143,3 +143,55 @@ describe("kill -9 while house and car are ready for a storm", function()
     end
   end
 end)
+
+describe("a wall clock that is set", function()
+  -- Looks at the list of products in the six hours after the clock was set by so many seconds, and what was told.
+  local function looks_after(jump, make)
+    local service, count, jumped, told = require "fleet.sim.rehearsal.service", 0, nil, {}
+    local serve = service.serve
+    service.serve = function(stage, request)
+      if jumped and string.find(request.url, "/products", 1, true) then count = count + 1 end
+      return serve(stage, request)
+    end
+    local ok, raised = pcall(months.of, { from = "2026-05-05", days = 1, habits = {}, vehicle = { state = "asleep" },
+      automation = function(car)
+        local one = make(car, function(event) told[#told + 1] = event.text end)
+        fleet.spawn(function()
+          fleet.sleep(6 * 3600)
+          local real = fleet.loop.clock
+          fleet.loop.clock = function()
+            local mono, wall = real()
+            return mono, wall + jump
+          end
+          jumped = true
+          fleet.sleep(6 * 3600)
+          jumped, fleet.loop.clock = nil, real
+        end)
+        return one
+      end })
+    service.serve = serve
+    assert(ok, raised)
+    return count, told
+  end
+
+  for _, jump in ipairs { -400 * 86400, -7200, 7200 } do
+    it("by " .. jump .. " seconds stops no automation", function()
+      local count, told = looks_after(jump, function(car, notify)
+        return fleet.automation.keep_limit { car = car, level = 80, notify = notify }
+      end)
+      assert.is_true(count >= 5 and count <= 9, tostring(count))
+      assert.same({}, told)
+    end)
+  end
+
+  it("back while nothing ran leaves no moment to come", function()
+    local states = require "fleet.automation.state"
+    local state = states.fresh()
+    state.at, state.again_at, state.memory = { info = 2e9, charge_state = 2e9 - 50 }, 2e9 + 600, { look = { at = 2e9 + 60 }, level = 80 }
+    states.not_ahead(state, 1.8e9)
+    assert.same({ info = 1.8e9, charge_state = 1.8e9 - 50 }, state.at)
+    assert.same({ 1.8e9 + 600, 1.8e9 + 60, 80 }, { state.again_at, state.memory.look.at, state.memory.level })
+    states.not_ahead(state, 1.9e9)
+    assert.equal(1.8e9, state.at.info)
+  end)
+end)

@@ -242,8 +242,24 @@ local function hold(self)
   return true
 end
 
+local least_jump = 60 -- seconds: what is smaller makes no difference
+
+-- While the process lives the monotonic clock counts the ages; the wall clock may be set meanwhile.
+local function follow_the_clock(self)
+  local mono, wall = self.context.clock()
+  local jump = self.offset and wall - mono - self.offset or 0
+  if math.abs(jump) >= least_jump then
+    states.shift(self.state, jump)
+    shared_looks.forget(self)
+  end
+  self.offset = wall - mono
+end
+
 local function cycle(self)
+  self.offset = nil
+  states.not_ahead(self.state, self:wall())
   while not self.stopped do
+    follow_the_clock(self)
     local now = self:wall()
     if now >= (self.state.again_at or 0) then
       rounds(self, self.state)

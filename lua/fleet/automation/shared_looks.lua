@@ -29,6 +29,11 @@ local function newer(from, to, needs)
   return any
 end
 
+--- Forgets what is shared of a car: its moments are those of a clock that was set since.
+function M.forget(self)
+  if common[self.context] then common[self.context][self.id] = nil end
+end
+
 --- A look that one automation has paid for serves the others, and nobody takes another's command for the owner's. Called after each
 --- action and before each decision: by then there is news only where another automation had some.
 function M.exchange(self, state, acted)

@@ -61,6 +61,31 @@ local function sound(given, needs)
   return state
 end
 
+local first_moment = 1e9 -- no other number that is remembered is so large
+
+local function shifted(value, seconds)
+  if type(value) == "number" and value >= first_moment then return value + seconds end
+  if type(value) ~= "table" then return value end
+  for name, part in pairs(value) do value[name] = shifted(part, seconds) end
+  return value
+end
+
+--- Moves all moments: the wall clock was set, and ages are those of before.
+function M.shift(state, seconds)
+  for _, name in ipairs { "at", "did", "refused", "told", "memory", "pending", "trouble", "awake_since", "again_at", "why_at" } do
+    state[name] = shifted(state[name], seconds)
+  end
+end
+
+local slack = 60 -- seconds by which clocks of two machines may differ
+
+--- Moves all moments of a state that was kept by a clock that was ahead.
+function M.not_ahead(state, now)
+  local last = 0
+  for _, at in pairs(state.at) do last = math.max(last, at) end
+  if last > now + slack then M.shift(state, now - last) end
+end
+
 --- Raises a failure of the store, which ends a run: without it a command might be sent twice.
 function M.raise(err)
   error({ store = err }, 0)
