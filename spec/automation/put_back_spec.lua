@@ -37,7 +37,7 @@ local function nights(text, more)
       return { status = 200, headers = {}, body = body }
     end
     if request.method ~= "POST" or not name then return serve(stage, request) end
-    sent[#sent + 1] = { name, request.body }
+    sent[#sent + 1] = { name, request.body, at = select(2, fleet.loop.clock()) }
     local reply = more.answer and more.answer(name, request.body, #sent)
     if reply then return reply end
     if name == "time_of_use_settings" then
@@ -153,6 +153,14 @@ describe("the reserve of a house", function()
     local sent, told = nights(nil, { reserve = "90", keeps = 80 })
     assert.same({ 100, 90, 90, 90 }, percents(sent)) -- three attempts
     assert.matches("the site keeps 80 %, ", told, 1, true)
+  end)
+
+  it("that never shows what was accepted is sent three times, a quarter of an hour apart", function()
+    local sent = nights(nil, { options = { every = 300 }, answer = function()
+      return { status = 200, headers = {}, body = '{"response":{"code":201,"message":"Updated"}}' }
+    end })
+    assert.same({ 100, 100, 100 }, percents(sent))
+    for i = 2, 3 do assert.is_true(sent[i].at - sent[i - 1].at >= 900) end
   end)
 
   it("that the site refuses to take back is told, and sent again until it is there", function()

@@ -117,6 +117,7 @@ describe("a day on which the site falls silent", function()
     ["leaves grid_power out"] = function(body) return damage.named(body, { grid_power = "absent" }) end,
     ["gives null for it"] = function(body) return damage.named(body, { grid_power = damage.null }) end,
     ["repeats its last reading"] = function(body) last = last or body return last end,
+    ["fails"] = function() return { status = 503, headers = {}, body = "" } end,
     ["gives no reply that can be read"] = function() return "{}" end,
   } do
     it("stops the car within half an hour and tells it once, where it " .. what, function()

@@ -10,7 +10,7 @@ return {
   { "lua/fleet/automation/readings.lua", "return #missing == 0 and read or nil, odd, missing", "return read, odd, missing", { damage } },
   { "lua/fleet/automation/runner.lua", "      if ends_the_run(more) then error(more, 0) end", "      error(more, 0)", { damage } },
   { "lua/fleet/automation/runner.lua", "if decision.problem then error(decision.problem, 0) end", "", { damage } },
-  { "lua/fleet/automation/runner.lua", "return raised.store ~= nil or", "return", { runner } },
+  { "lua/fleet/automation/runner.lua", "return raised.store ~= nil or", "return", { runner }, hangs = true },
   { "lua/fleet/automation/runner.lua", "state.unread[action.call] = nil", "state.unread = {}", { damage } },
   { "lua/fleet/automation/decision.lua", "    state.memory = memory\n", "", { damage } },
   { "lua/fleet/automation/state.lua", '"again_at", "why", "why_at" }', '"again_at" }', { notices } },
@@ -21,7 +21,7 @@ return {
   { "lua/fleet/automation/temporary.lua", "and memory.tries >= most_tries", "", { back } },
   { "lua/fleet/automation/temporary.lua", "if memory.at and now - memory.at < gap then return {} end", "", { back } },
   { "lua/fleet/automation/temporary.lua", "options = setting == tariff and { force = true } or nil", "options = nil", { back } },
-  { "lua/fleet/automation/builtin/charge_home_battery.lua", "inside and not m.putting_back", "inside", { back } },
+  { "lua/fleet/automation/builtin/charge_home_battery.lua", "now < ends and inputs.wanted", "inputs.wanted", { back } },
   { "lua/fleet/automation/builtin/ensure.lua", "m.kept[name] = shown end", "end", { ensure } },
   { "lua/fleet/automation/builtin/ensure.lua", "local known = seen and is_known(row, params, data)", "local known = seen", { ensure } },
   -- readings of the site
@@ -31,7 +31,7 @@ return {
   { "lua/fleet/automation/builtin/surplus_charge.lua", "now - m.unread >= config.steady", "true", { reading } },
   { "lua/fleet/automation/builtin/surplus_charge.lua", "state.trouble.count % 2 == 1", "false", { reading } },
   -- prices that are missing, and a time that came too soon
-  { "lua/fleet/automation/charging/plan.lua", "if same and (kept.from <= now or", "if same and (false or", { prices } },
+  { "lua/fleet/automation/charging/plan.lua", "if same and (kept.from <= now or", "if false and (kept.from <= now or", { prices } },
   { "lua/fleet/automation/charging/plan.lua", "return slots, bare * 3600 > deadline - now", "return slots, late", { prices } },
   { "lua/fleet/automation/builtin/charge_by.lua", "config.last.date ~= date", "true", { prices } },
   { "lua/fleet/automation/charging/by_command.lua", "if config.go_on then plans.note_late(m, f) end", "plans.note_late(m, f)", { late } },
