@@ -83,6 +83,7 @@ local statuses = {
   { 405, failure("vehicle is currently in service"), "refused", "refused" },
   { 406, failure("not_acceptable"), "unsupported", "refused" },
   { 408, failure("vehicle unavailable: vehicle is offline or asleep"), "asleep", "refused" },
+  { 503, failure("operation_timedout"), "timeout", "unknown" },
   { 408, failure("vehicle unavailable: vehicle is asleep"), "asleep", "refused", "wake" },
   { 408, failure("vehicle is offline"), "offline", "refused", "connection" },
   { 408, failure("vehicle unavailable: {:error=>\"timed out\"}"), "timeout", "unknown" },

@@ -52,6 +52,45 @@ describe("fleet explain", function()
     assert.matches("fleet explain key_not_paired", run("explain UNKNOWN_KEY_ID").out, 1, true)
   end)
 
+  it("finds the row's word in what another program prints, in whatever letters", function()
+    local function titles(text)
+      local list = {}
+      for i, entry in ipairs(cli.run({ "explain", text, "--json" }).json) do list[i] = entry.title end
+      return table.concat(list, "; ")
+    end
+    for text, wanted in pairs {
+      MESSAGEFAULT_ERROR_INSUFFICIENT_PRIVILEGES = "fault 7, INSUFFICIENT_PRIVILEGES",
+      insufficient_privileges = "fault 7, INSUFFICIENT_PRIVILEGES",
+      ["vehicle busy or finishing wake-up"] = "reason 'busy or finishing wake-up'",
+      ["car could not execute command: is_charging"] = "reason 'is_charging'",
+      ["Error: car could not execute command: IS_CHARGING."] = "reason 'is_charging'",
+      GENERICERROR_unauthorized = "reason 'GENERICERROR_UNAUTHORIZED'", ["HTTP 503"] = "HTTP status 503",
+      too_far_from_vehicle = "reason 'too_far_from_vehicle'", cloud_manager_error = "reason 'cloud_manager_error'",
+      ["config_manager_error (x509)"] = "reason 'config_manager_error'",
+    } do
+      assert.equal(wanted, titles(text))
+    end
+    assert.matches("^unregistered", titles "kind=unregistered")
+  end)
+
+  it("finds no word inside another word", function()
+    for _, text in ipairs { "discharging", "mis_chargings", "abc", "7", "INSUFFICIENTPRIVILEGES" } do
+      local result = cli.run { "explain", text }
+      local found = result.status == 0 and result.out or ""
+      assert.is_nil(string.find(found, "is_charging", 1, true), text)
+      assert.is_true(text == "7" or result.status == 2, text)
+    end
+  end)
+
+  it("gives operation_timedout the kind that the client gives it, whatever the status", function()
+    local kind = cli.run({ "explain", "operation_timedout", "--json" }).json[1].kind
+    for _, status in ipairs { 200, 408, 500, 503 } do
+      local result = cli.run({ "honk_horn", "5YJ3E1EA7KF000001", "--json" }, { env = { FLEET_TOKEN = "canary-token-4711" },
+        http = function() return { status = status, headers = {}, body = '{"response":null,"error":"operation_timedout"}' } end })
+      assert.equal(kind, result.json.kind, status)
+    end
+  end)
+
   it("tells what the service means by an HTTP status, and of each text that it comes with", function()
     local result = run "explain 412"
     assert.matches("HTTP status 412\n", result.out, 1, true)

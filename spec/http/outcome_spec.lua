@@ -62,6 +62,7 @@ local statuses = {
   { 500, "your public key has not been paired with the vehicle", "key_not_paired", "unknown" },
   { 502, "<html>Bad Gateway</html>", "service", "unknown" },
   { 503, "vehicle is not available", "service", "unknown" },
+  { 503, '{"error":"operation_timedout"}', "timeout", "unknown" },
   { 503, "vehicle is offline or asleep", "asleep", "unknown" },
   { 504, "", "service", "unknown" },
   { 540, "", "service", "unknown" },

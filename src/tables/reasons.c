@@ -157,6 +157,12 @@ const struct reason reason_rows[] = {
     SKIPPED(
         "unsupported_firmware", KIND_unsupported,
         "Needs firmware 2023.20, signed 2024.26, on Intel Atom based S and X 2025.20: update the vehicle."),
+    SKIPPED(
+        "cloud_manager_error", KIND_refused,
+        "The vehicle could not connect to the telemetry server: look at its host name, port and certificate, "
+        "and at ca in the configuration."),
+    SKIPPED("config_manager_error", KIND_refused,
+            "The vehicle could not use the telemetry configuration: look at its fields and at ca."),
     SKIPPED("max_configs", KIND_limit_exceeded,
             "The vehicle holds five configurations: remove one of another application."),
     {NULL, MATCH_WHOLE, KIND_none, OUTCOME_NONE, NULL, NULL}};

@@ -64,6 +64,7 @@ const struct status status_rows[] = {
     {429, NULL, NULL, KIND_rate_limited, REFUSED, TRAIT_NONE, NULL},
     {451, NULL, NULL, KIND_forbidden, REFUSED, TRAIT_NONE, "refused for legal or privacy reasons"},
     {501, NULL, NULL, KIND_unsupported, REFUSED, TRAIT_NONE, "the other side has no such call or command"},
+    {0, "operation_timedout", NULL, KIND_timeout, UNKNOWN, TRAIT_NONE, "the vehicle did not answer in time"},
     {0, "offline or asleep", NULL, KIND_asleep, REFUSED, TRAIT_PROXY, WAKE},
     {0, "not been paired", NULL, KIND_key_not_paired, REFUSED, TRAIT_PROXY, PAIR},
     {0, "not paired", NULL, KIND_key_not_paired, REFUSED, TRAIT_PROXY, PAIR},

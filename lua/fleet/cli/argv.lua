@@ -44,6 +44,8 @@ local function read_option(argv, i, options, found)
   local name, text = string.match(argv[i], "^%-%-([^=]+)=(.*)$")
   name = name or string.match(argv[i], "^%-%-(.+)$") or argv[i] == "-h" and "help"
   local option = name and options[option_name(name)]
+  local denied = not option and text == nil and string.match(option_name(name or ""), "^no_(.+)$")
+  if denied and options[denied] and options[denied].type == "boolean" then option, text = options[denied], "false" end -- --no-http2
   if not option then unknown(argv[i], options) end
   if text == nil and option.type == "boolean" then
     text = "true"

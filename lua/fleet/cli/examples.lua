@@ -1,7 +1,7 @@
 -- The sample call of a row as a command line. The row states it as Lua; here it is written the way a person types it.
 
 local core = require "fleet.core"
-local row_verb = require "fleet.cli.row_verb"
+local row_words = require "fleet.cli.row_words"
 
 local M = {}
 
@@ -22,7 +22,9 @@ local of_verbs = {
   region = "region --discover", keygen = "keygen fleet-key.pem", jws = "jws @claims.json", pair = "pair 000001 --wait 300",
   doctor = "doctor 000001", sim = "sim --port 0", ["sim.event"] = "sim event plug 000001", ["sim.fault"] = "sim fault asleep:2",
   ["sim.advance"] = "sim advance 3600", ["sim.set"] = "sim set 000001 charge_state.battery_level=20", ["sim.stop"] = "sim stop",
-  ["sim.list"] = "sim list", logout = "logout",
+  ["sim.list"] = "sim list", logout = "logout", locate = "locate 000001",
+  navigate = "navigate 000001 'Main Street 1, Springfield'", signed_data = "signed_data 000001 charge climate",
+  wait_until = "wait_until 000001 charge_state.charging_state=Complete",
   wake = "wake 000001 --timeout 90", ["tariff.check"] = "tariff check tariff.json", ["tariff.show"] = "tariff show tariff.json",
   ["tariff.plot"] = "tariff plot tariff.json --output tariff.svg", ["tariff.diff"] = "tariff diff old.json new.json",
   chart = "chart 1234567890 month=2026-10 --output october.svg", cost = "cost --month 2026-10", run = "run automations.lua",
@@ -69,7 +71,7 @@ end
 
 --- The words of the sample command line, "fleet" left out.
 function M.words(row)
-  local bare, named = row_verb.parameters(row)
+  local bare, named = row_words.parameters(row)
   local values, words = values_of(row, bare), {}
   for word in string.gmatch(row.name, "[^.]+") do words[#words + 1] = word end
   local function take(param)

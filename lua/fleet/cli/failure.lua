@@ -37,7 +37,9 @@ local hints = {
     return "Sign in with 'fleet login'."
   end,
   asleep = function(_, context)
-    return context.takes_wake and "With --wake it is woken first, which is priced." or nil
+    if not context.takes_wake then return nil end
+    local prices = require "fleet.budget.prices"
+    return "With --wake it is woken first: " .. prices.text(prices.of((context.given or {}).prices).wake) .. "."
   end,
   scope = function(err, context)
     local given = context.given or {}
@@ -72,31 +74,35 @@ local function seconds(value)
   return string.format("Try again in %.0f s.", math.ceil(value))
 end
 
-local function write_text(out, err, context)
+local function write_text(environment, err, context)
+  local out = environment.stderr
   out:write("fleet: ", clean(tostring(err.message)), "\n")
   local lines = {}
   local function add(line) lines[#lines + 1] = line end
   if err.reason and not string.find(err.message, err.reason, 1, true) then add("Reason: " .. clean(err.reason)) end
   add(outcomes[err.outcome])
   if err.retry_after then add(seconds(err.retry_after)) end
-  if context.unmade then
+  if (context.unmade or err.kind == "network") and environment.getenv and environment.getenv("FLEET_SIM_CONTROL") then
+    add("This shell points at a simulator. If that has ended, this leaves it: eval \"$(fleet sim stop --env)\"")
+  elseif context.unmade then
     add("The client cannot be made with these options: 'fleet doctor' looks at each.")
   else
     add(hints[err.kind] and hints[err.kind](err, context))
   end
   if type(err.help) == "table" then
     add(string.gsub("See 'fleet help " .. table.concat(err.help, " "), "%s*$", "'."))
-  elseif err.help then
+  elseif err.help and not context.explains_itself then
     add("More: " .. err.help)
   end
   if #lines > 0 then out:write(table.concat(lines, "\n"), "\n") end
 end
 
 --- Reports a failure: an err of a call, or whatever was raised. Returns the status to end with.
---- context: json, takes_wake (the verb knows --wake), given (the options of the client, once it is made).
+--- context: json, takes_wake (the verb knows --wake), explains_itself (its kinds are not those of a call), and given (the options of
+--- the client, once it is made).
 function M.report(environment, raised, context)
   local err, status = describe(raised)
-  if context.json then write_json(environment.stdout, err) else write_text(environment.stderr, err, context) end
+  if context.json then write_json(environment.stdout, err) else write_text(environment, err, context) end
   return status
 end
 

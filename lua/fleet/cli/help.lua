@@ -7,6 +7,7 @@ local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
 local examples = require "fleet.cli.examples"
+local prices = require "fleet.budget.prices"
 local verbs = require "fleet.cli.verbs"
 local argv = require "fleet.cli.argv"
 
@@ -168,10 +169,15 @@ local function parameters_section(row)
   return section("Parameters", pairs_of)
 end
 
-local prices = {
+local price_words = {
   free = "free of charge", data = "priced as data", command = "priced as a command", wake = "priced as a wake",
   specs = "priced as specifications, the dearest class",
 }
+
+local function price_of(row)
+  local usd = prices.published[row.billing]
+  return price_words[row.billing] .. (usd and usd > 0 and ": " .. prices.text(usd) or "")
+end
 
 local function scope_of(row)
   if not row.scope then return nil end
@@ -199,7 +205,7 @@ end
 local function facts_section(row)
   local facts = {
     { "request", row.verb .. " " .. row.path .. (row.query and "?" .. row.query or "") },
-    { "price", prices[row.billing] },
+    { "price", price_of(row) },
     { "token", table.concat(row.tokens, ", else ") .. (row.flags.third_party and "; not for open-source apps" or "") },
     { "scope", scope_of(row) },
     { "vehicle", row.flags.live and "must be awake: --wake wakes it first" or nil },

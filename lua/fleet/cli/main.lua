@@ -40,6 +40,14 @@ local function progress_on(environment)
   end
 end
 
+-- The core names a file by its last part; a person has several.
+local function with_whole_path(err, path)
+  local last = type(path) == "string" and string.match(path, "[^/]+$")
+  local from, to = string.find(err.message or "", "'" .. (last or "/") .. "'", 1, true)
+  if from then err.message = string.sub(err.message, 1, from) .. path .. string.sub(err.message, to) end
+  return err
+end
+
 local context_mt = {}
 context_mt.__index = context_mt
 
@@ -56,10 +64,32 @@ function context_mt:client(given)
     self.given = given
     local made, err = self:check(self.environment.new, given)
     self.unmade = not made
-    if not made then error(err, 0) end
+    if not made then error(with_whole_path(err, given.key), 0) end
     self.made = made
   end
   return self.made
+end
+
+local SILENCE = 2 -- seconds
+
+--- Calls a function as `check` does; when that takes more than a moment, a terminal shows the text and the seconds.
+function context_mt:waiting(text, fn, ...)
+  local fleet = require "fleet"
+  local begun = fleet.loop.clock()
+  local ticker = fleet.spawn(function()
+    fleet.sleep(SILENCE)
+    while true do
+      self.progress(string.format("%s: %s, %.0f s", self.name, text, fleet.loop.clock() - begun))
+      fleet.sleep(1)
+    end
+  end)
+  local function pass(ok, ...)
+    ticker:cancel()
+    self.progress()
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return pass(pcall(self.check, self, fn, ...))
 end
 
 --- Calls a function whose raised texts are the caller's mistakes.
@@ -100,6 +130,7 @@ local function perform(context, line)
     return verb and 0 or line.options.help and 0 or 2
   end
   context.name, context.takes_wake = verbs.spoken(verb.name), verb.options.wake ~= nil
+  context.explains_itself = verb.explains_itself or verb.local_only
   options.check(line.options, verb.options, context.name)
   verbs.check_words(verb, line)
   local value, err = verb.run(context, line)

@@ -3,39 +3,20 @@
 local argv = require "fleet.cli.argv"
 local bulk_options = require "fleet.cli.bulk.options"
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
 local values = require "fleet.cli.values"
 local options = require "fleet.cli.options"
 local show = require "fleet.cli.show"
+local row_words = require "fleet.cli.row_words"
 local vehicles = require "fleet.cli.vehicles"
 
 local M = {}
 
 -- ---- which arguments a row takes ----
 
--- How the words of the command line are called in help and messages.
-local called = { vin = "VIN", vins = "VIN…", energy_site_id = "SITE", tariff_content_v2 = "TARIFF", routable_message = "MESSAGE" }
-
---- What a parameter that stands as a bare word is called.
-function M.called(param)
-  return called[param.name] or string.upper(param.name)
-end
-
---- The parameters of a row that stand as bare words, in order: the handle's id, what else is in the path, and the one that
---- may stand alone. Then all others, which are written name=value.
-function M.parameters(row)
-  local ids, path, whole, named = {}, {}, {}, {}
-  for _, param in ipairs(row.params) do
-    local list = param.implied and ids or param.place == "path" and path or param.whole and whole or named
-    list[#list + 1] = param
-  end
-  local bare = {}
-  for _, list in ipairs { ids, path, whole } do
-    for _, param in ipairs(list) do bare[#bare + 1] = param end
-  end
-  return bare, named
-end
+M.called, M.parameters = row_words.called, row_words.parameters
 
 local function find(row, name)
   local names = {}
@@ -61,7 +42,14 @@ local function take_words(environment, param, words, i)
   return values.read(environment, param, table.concat(words, ",", i, last), M.called(param)), last
 end
 
-local function surplus(row, word, named)
+local function surplus(row, words, i, named)
+  local word = words[i]
+  for at = 1, #words do
+    local name, value = string.match(words[at], "^([%a_][%w_]*)$"), words[at + 2]
+    if name and words[at + 1] == "=" and value then
+      usage_error.raise(string.format("'%s': a parameter is one word, without blanks: %s=%s", row.name, name, value), { row.name })
+    end
+  end
   local sample = named[1] and string.format(": parameters are written name=value, such as %s=%s", named[1].name, word) or ""
   usage_error.raise(string.format("'%s' is one word too many for '%s'%s", word, row.name, sample), { row.name })
 end
@@ -103,7 +91,7 @@ local function bind_words(environment, row, words, args, many)
     i = last + 1
   end
   if row.flags.body_as_given and i == #words then return take_body(environment, row, words[i], args) end
-  if words[i] ~= nil then surplus(row, words[i], named) end
+  if words[i] ~= nil then surplus(row, words, i, named) end
 end
 
 local function bind_pairs(environment, row, pairs_given, args)
@@ -133,7 +121,8 @@ local function check_complete(environment, row, args)
       if not param.secret then
         local bare = param.implied or param.place == "path" or param.whole
         local text = bare and M.called(param) or param.name .. "="
-        usage_error.raise(string.format("'%s' needs %s: %s", row.name, text, param.doc), { row.name })
+        local sample = require("fleet.cli.examples").text(row)
+        usage_error.raise(string.format("'%s' needs %s (%s), as in: %s", row.name, text, param.doc, sample), { row.name })
       end
       args[param.name] = secrets.find(environment, param, param.name)
     end
@@ -182,6 +171,21 @@ local function find_handles(context, row, args, call_options)
   return true
 end
 
+-- A command that a vehicle without the key will refuse is not worth a wake: a sleeping one is looked up first, at a tenth of the
+-- price. --force wakes it all the same.
+local function check_before_wake(context, row, args, call_options)
+  local client = context:client()
+  local signs = row.flags.command and core.context(client).keys and core.context(client).config.commands ~= "plain"
+  if not signs or not call_options.wake or call_options.force or not core.is_vin(args.vin) then return true end
+  if vehicles.state(context, args.vin, call_options) == "online" then return true end
+  local status = client:fleet_status({ args.vin }, { auth = call_options.auth })
+  local paired, record = nil, nil
+  if status then paired, record = core.registration.paired(args.vin, status) end
+  if paired ~= "unpaired" or record.vehicle_command_protocol_required == false then return true end
+  local text = "%s: the application's key is not on this vehicle: it was not woken. --force wakes it all the same"
+  return errors.failure("key_not_paired", string.format(text, row.name), { vin = args.vin, outcome = "not_sent" })
+end
+
 local function check_stray(row, line)
   local name = bulk_options.stray(line.options)
   if not name then return end
@@ -199,8 +203,11 @@ function M.run(context, row, line)
   local client = context:client()
   local found, err, kind = find_handles(context, row, args, call_options)
   if not found then return nil, err, kind end
+  found, err, kind = check_before_wake(context, row, args, call_options)
+  if not found then return nil, err, kind end
   local value
-  value, err, kind = context:check(client.call, client, row.name, args, call_options)
+  value, err, kind = context:waiting(call_options.wake and "waking the vehicle if it sleeps" or "waiting for the answer", client.call,
+    client, row.name, args, call_options)
   if err then return nil, err, kind end
   if row.paging ~= "no" then return collect(value, context.progress) end
   if value == nil then value = core.null end

@@ -102,6 +102,13 @@ function M.find(context, text, options)
   return not_one("invalid", string.format("'%s' may be %s: give more of the VIN", text, described(found)))
 end
 
+--- The state of a vehicle by the list of products, or nil where that does not tell.
+function M.state(context, vin, options)
+  for _, record in ipairs(products(context, options) or {}) do
+    if record.vin == vin then return record.state end
+  end
+end
+
 -- ---- energy sites ----
 
 local function site_name(record)

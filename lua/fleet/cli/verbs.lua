@@ -2,9 +2,10 @@
 --
 -- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
 -- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details,
--- takes (its own options), local_only (needs no client), show (prints the value for a person), json (its text for
--- --json), row.
+-- takes (its own options), local_only (needs no client), explains_itself (`fleet explain` has no more to say of its failures),
+-- show (prints the value for a person), json (its text for --json), row.
 
+local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
@@ -15,7 +16,7 @@ local M = {}
 -- The files by task, in the order in which `fleet help` names them.
 local tasks = {
   { "Set up and sign in", { "setup", "login", "account", "keygen", "jws", "pair", "doctor" } },
-  { "Vehicles, energy and money", { "wake", "chart", "tariff", "cost" } },
+  { "Vehicles, energy and money", { "wake", "car", "chart", "tariff", "cost" } },
   { "Services that go on running", { "run", "proxy", "mqtt" } },
   { "Try without a car", { "sim" } },
   { "Look things up", { "help", "explain", "endpoints", "version", "completion" } },
@@ -24,6 +25,7 @@ local tasks = {
 -- The files whose verbs begin with another word than the file's name.
 local first_words = {
   account = { "token", "refresh", "keep_alive", "logout", "business_login", "region" }, endpoints = { "endpoints", "commands" },
+  car = { "locate", "navigate", "signed_data", "wait_until" },
 }
 
 -- ---- one verb: its file alone is read, because a command line needs no other ----
@@ -154,9 +156,15 @@ local function unknown(given)
   if #members > 0 and not given[2] then
     usage_error.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), { given[1] })
   end
-  local names = {}
+  local names, word = {}, #members > 0 and given[1] .. " " .. given[2] or M.spoken(given[1])
   for name in pairs(M.by_name) do names[#names + 1] = M.spoken(name) end
-  usage_error.unknown("verb", #members > 0 and given[1] .. " " .. given[2] or M.spoken(given[1]), names, {})
+  local suggestions = require "fleet.cli.suggestions"
+  local near = errors.unknown("verb", word, names)
+  local found = suggestions.called(word, M.by_name)
+  if not found[1] and not string.find(near, "did you mean", 1, true) then found = suggestions.search(word, M.by_name) end
+  if not found[1] then usage_error.raise(near, {}) end
+  for i, name in ipairs(found) do found[i] = M.spoken(name) end
+  usage_error.raise(string.format("unknown verb '%s': try %s", word, table.concat(found, ", ")), { string.match(found[1], "%S+") })
 end
 
 --- How a verb is used: "keygen PATH".

@@ -15,7 +15,7 @@ struct mistake {
 
 static const struct mistake of_transport[] = {
     {"resolve", "its name has no address", "set up the name, or mend its spelling"},
-    {"connect", "nothing answers at port 443", "serve it over https"},
+    {"connect", "nothing answers at this address", "serve it over https"},
     {"tls", "its certificate cannot be verified",
      "renew it, with the whole chain; a self-made one is refused"},
     {"timeout", "it did not answer in time", "look at the server"},

@@ -44,7 +44,7 @@ end
 
 return {
   {
-    name = "doctor", usage = "doctor [VIN …]", takes = takes, run = run,
+    name = "doctor", explains_itself = true, usage = "doctor [VIN …]", takes = takes, run = run,
     show = function(out, value) print_lines(out, value.checks) end,
     doc = "Looks at the configuration, certificates, store, network, clock, sign-in, scopes, key, hosting, registration and pairing: "
       .. "each line is ok or says what to do. Ends with status 0 only when nothing is to be mended.",

@@ -32,10 +32,63 @@ local function rows_named(word)
   return found
 end
 
+-- ---- words inside the text of another program ----
+
+-- Small letters, and one _ for whatever stands between words: "MESSAGEFAULT_ERROR_BUSY" holds "_busy_".
+local function squeezed(text)
+  return (string.gsub("_" .. string.gsub(string.lower(text), "[^%w]", "_") .. "_", "_+", "_"))
+end
+
+-- Every row whose word stands in the text, as { word =, title =, row = }.
+local function rows_inside(text)
+  local whole, found = squeezed(text), {}
+  local function look(word, title, row)
+    if #word > 2 and string.find(whole, word, 1, true) then found[#found + 1] = { word = word, title = title, row = row } end
+  end
+  for _, row in ipairs(core.reasons()) do look(squeezed(row.text), "reason '" .. row.text .. "'", row) end
+  for _, row in ipairs(core.faults()) do look(squeezed(row.name), string.format("fault %d, %s", row.number, row.name), row) end
+  for _, row in ipairs(core.statuses()) do
+    local both = not row.also or string.find(whole, squeezed(row.also), 1, true)
+    if row.text and both then
+      look(squeezed(row.text), status_title(row), row)
+    elseif not row.text and row.status ~= 0 then
+      look("_http_" .. row.status .. "_", status_title(row), row)
+      look("_http_status_" .. row.status .. "_", status_title(row), row)
+      look("_status_" .. row.status .. "_", status_title(row), row)
+    end
+  end
+  return found
+end
+
+-- A word inside a longer one that was found too says less: BUSY in "busy or finishing wake-up".
+local function without_parts(found)
+  local kept, seen = {}, {}
+  for _, one in ipairs(found) do
+    local is_part = seen[one.title]
+    for _, other in ipairs(found) do
+      is_part = is_part or #other.word > #one.word and string.find(other.word, one.word, 1, true) ~= nil
+    end
+    if not is_part then kept[#kept + 1], seen[one.title] = one, true end
+  end
+  return kept
+end
+
+local function kinds_inside(text)
+  local whole, found = squeezed(text), {}
+  for _, kind in ipairs(core.kinds()) do
+    if string.find(whole, squeezed(kind.name), 1, true) then
+      found[#found + 1] = { title = kind.name, row = kind, causes = cures[kind.name] }
+    end
+  end
+  return found
+end
+
 local function explained(word)
   local kind = kind_entry(word)
   if kind then return { { title = word, row = kind, causes = cures[word] } } end
-  return rows_named(word)
+  local found = rows_named(word)
+  if not found[1] then found = without_parts(rows_inside(word)) end
+  return found[1] and found or kinds_inside(word)
 end
 
 local function every_word()
@@ -71,10 +124,14 @@ end
 return {
   {
     name = "explain", usage = "explain KIND | REASON | FAULT | STATUS", local_only = true, show = show, json = as_json,
-    doc = "Tells cause and cure of a kind of error, a vehicle's reason, a fault by name or number, or an HTTP status.",
-    details = "fleet explain key_not_paired\nfleet explain could_not_wake_buses\nfleet explain 6\nfleet explain 412",
+    doc = "Tells cause and cure of a kind of error, a vehicle's reason, a fault by name or number, or an HTTP status; also "
+      .. "of those in the text of another program.",
+    details = "fleet explain key_not_paired\nfleet explain could_not_wake_buses\nfleet explain 6\nfleet explain 412\n"
+      .. "fleet explain 'car could not execute command: is_charging'",
     run = function(_, line)
-      local word = table.concat(line.words, " ")
+      local words = line.words
+      for _, pair in ipairs(line.pairs) do words[#words + 1] = pair.name .. "=" .. pair.text end
+      local word = table.concat(words, " ")
       if word == "" then usage_error.raise("'explain' needs a kind, a reason, a fault or an HTTP status", { "explain" }) end
       local found = explained(word)
       if #found == 0 then usage_error.unknown("kind, reason, fault or HTTP status", word, every_word(), { "explain" }) end

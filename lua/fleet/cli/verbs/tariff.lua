@@ -114,7 +114,8 @@ local details = "FILE is a file, - for standard input, or the id of an energy si
 
 return {
   {
-    name = "tariff.check", words = { "FILE" }, details = details, takes = { any_currency }, run = check, show = explained,
+    name = "tariff.check", explains_itself = true, words = { "FILE" }, details = details, takes = { any_currency }, run = check,
+    show = explained,
     doc = "Checks a tariff as the service will: gaps, overlaps, prices without periods and more. Sends nothing.",
   },
   {

@@ -1,0 +1,156 @@
+-- fleet locate | navigate | signed_data | wait_until: what a car's handle does beside the rows.
+
+local options = require "fleet.cli.options"
+local show = require "fleet.cli.show"
+local usage_error = require "fleet.cli.usage_error"
+local vehicles = require "fleet.cli.vehicles"
+
+local timeout = { name = "timeout", type = "number", doc = "seconds to wait" }
+
+local function refuse_pairs(line, name)
+  if line.pairs[1] then usage_error.raise(string.format("'%s' takes no '%s='", name, line.pairs[1].name), { name }) end
+end
+
+local function car_of(context, word)
+  local vin, err, kind = vehicles.find(context, word, { vin_only = true })
+  if not vin then return nil, err, kind end
+  return context:check(function() return context:client():vehicle(vin) end)
+end
+
+-- ---- locate ----
+
+local function locate(context, line)
+  refuse_pairs(line, "locate")
+  if line.words[2] then usage_error.raise("'locate' takes one vehicle", { "locate" }) end
+  local car, err, kind = car_of(context, line.words[1])
+  if not car then return nil, err, kind end
+  return context:waiting("asking the vehicle", car.locate, car, options.given(context.environment, { timeout }, line.options))
+end
+
+local function show_place(out, place)
+  out:write(string.format("%.6f, %.6f", place.lat, place.lon))
+  if place.heading then out:write(string.format(", heading %.0f degrees", place.heading)) end
+  if place.age then out:write(string.format(", %.0f s old", place.age)) end
+  out:write("\n")
+end
+
+-- ---- navigate ----
+
+-- The address is one word; where it stands alone, the account's only vehicle is meant.
+local function navigate(context, line)
+  refuse_pairs(line, "navigate")
+  local words = line.words
+  if not words[1] or words[3] then
+    usage_error.raise("'navigate' takes a vehicle and an address in quotes: fleet navigate 000001 'Main Street 1, Springfield'",
+      { "navigate" })
+  end
+  local car, err, kind = car_of(context, words[2] and words[1])
+  if not car then return nil, err, kind end
+  local given = options.given(context.environment, { timeout }, line.options)
+  return context:waiting("looking for the route", car.navigate, car, words[2] or words[1], given)
+end
+
+local function show_route(out, route)
+  out:write("going to ", show.clean(tostring(route.destination)))
+  if route.minutes then out:write(string.format(", %.0f minutes", route.minutes)) end
+  if route.miles then out:write(string.format(", %.1f miles", route.miles)) end
+  out:write("\n")
+end
+
+-- ---- signed_data ----
+
+local sections = "charge charge_schedule climate closures drive location media media_detail parental_controls "
+  .. "preconditioning_schedule software_update tire_pressure"
+
+local function is_section(word)
+  return string.find(" " .. sections .. " ", " " .. word .. " ", 1, true) ~= nil
+end
+
+-- A first word that is no section is the vehicle.
+local function signed_data(context, line)
+  refuse_pairs(line, "signed_data")
+  local wanted, vehicle = {}, nil
+  for i, word in ipairs(line.words) do
+    if i == 1 and not is_section(word) and not string.find(word, ",", 1, true) then
+      vehicle = word
+    else
+      for name in string.gmatch(word, "[^,]+") do wanted[#wanted + 1] = name end
+    end
+  end
+  if not wanted[1] then usage_error.raise("'signed_data' needs a section: " .. string.gsub(sections, " ", ", "), { "signed_data" }) end
+  for _, name in ipairs(wanted) do
+    if not is_section(name) then
+      local known = {}
+      for section in string.gmatch(sections, "%S+") do known[#known + 1] = section end
+      usage_error.unknown("section", name, known, { "signed_data" })
+    end
+  end
+  local car, err, kind = car_of(context, vehicle)
+  if not car then return nil, err, kind end
+  return context:waiting("asking the vehicle", car.signed_data, car, wanted, options.given(context.environment, { timeout }, line.options))
+end
+
+-- ---- wait_until ----
+
+local every = { name = "every", type = "number", doc = "seconds between looks, 60 when left out; they grow to twenty times that" }
+
+local compare = {
+  [">="] = function(a, b) return a >= b end, ["<="] = function(a, b) return a <= b end,
+  [">"] = function(a, b) return a > b end, ["<"] = function(a, b) return a < b end,
+}
+
+-- field=value, or 'field>=80' as one word: the field and what its value must be.
+local function condition_of(line)
+  local pair = line.pairs[1]
+  if pair and not line.pairs[2] then
+    local wanted = tonumber(pair.text)
+    return pair.name, function(value)
+      if type(value) == "number" then return value == wanted end
+      return value ~= nil and tostring(value) == pair.text
+    end
+  end
+  for i, word in ipairs(pair and {} or line.words) do
+    local field, sign, limit = string.match(word, "^([%a_][%w_.]*)([<>]=?)(.+)$")
+    if field and tonumber(limit) then
+      table.remove(line.words, i)
+      return field, function(value) return type(value) == "number" and compare[sign](value, tonumber(limit)) end
+    end
+  end
+  usage_error.raise("'wait_until' needs field=value, or 'field>=number' in quotes: fleet wait_until 000001 charge_state.charging_state="
+    .. "Complete", { "wait_until" })
+end
+
+local function wait_until(context, line)
+  local field, holds = condition_of(line)
+  if line.words[2] then usage_error.raise("'wait_until' takes one vehicle", { "wait_until" }) end
+  local given = options.given(context.environment, { timeout, every }, line.options)
+  local car, err, kind = car_of(context, line.words[1])
+  if not car then return nil, err, kind end
+  given.what, given.is = field, holds
+  local value
+  value, err, kind = context:waiting("waiting for " .. field, car.wait_until, car, given)
+  if err then return nil, err, kind end
+  return { what = field, value = value }
+end
+
+return {
+  {
+    name = "locate", usage = "locate [VIN]", takes = { timeout }, run = locate, show = show_place,
+    doc = "Tells where the car stands, by one live look, which is priced as data and never wakes.",
+  },
+  {
+    name = "navigate", usage = "navigate [VIN] ADDRESS", takes = { timeout }, run = navigate, show = show_route,
+    doc = "Sends an address to the car's navigation, and looks whether a route appears: for 30 s, or --timeout.",
+  },
+  {
+    name = "signed_data", usage = "signed_data [VIN] SECTION …", takes = { timeout }, run = signed_data,
+    doc = "Reads sections of the car's data over the signed protocol.", details = "Sections: " .. string.gsub(sections, " ", ", ") .. ".",
+  },
+  {
+    name = "wait_until", usage = "wait_until [VIN] FIELD=VALUE", takes = { timeout, every }, run = wait_until,
+    show = function(out, value) out:write(value.what, " is ", show.clean(tostring(value.value)), "\n") end,
+    doc = "Waits until a field of the car has a value, for an hour or --timeout. Never wakes; looks live only at a car that is awake.",
+    details = "fleet wait_until 000001 state=online\nfleet wait_until 000001 charge_state.charging_state=Complete\n"
+      .. "fleet wait_until 000001 'charge_state.battery_level>=80' --timeout 7200",
+  },
+}
