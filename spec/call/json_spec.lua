@@ -263,7 +263,9 @@ describe("what is written", function()
   local list_of_names = "periods daily_charges"
   local cases = {
     { { 1, 2, { 3 } }, "[1,2,[3]]" }, { { b = 1, a = { true, false } }, '{"a":[true,false],"b":1}' }, { {}, "{}" },
-    { { periods = {}, x = {} }, '{"periods":[],"x":{}}' }, { { periods = { {} } }, '{"periods":[[]]}' },
+    { { periods = {}, x = {} }, '{"periods":[],"x":{}}' }, { { periods = { {} } }, '{"periods":[{}]}' },
+    { { periods = { { periods = {} }, {} } }, '{"periods":[{"periods":[]},{}]}' },
+    { { x = { { periods = {} } } }, '{"x":[{"periods":[]}]}' },
     { { daily_charges = {}, daily_demand_charges = {} }, '{"daily_charges":[],"daily_demand_charges":{}}' },
     { core.null, "null" }, { { core.null, 1 }, "[null,1]" }, { { a = core.null }, '{"a":null}' },
     { 21, "21" }, { 21.0, "21" }, { 0.1, "0.1" }, { -0.0, "-0" }, { 1 / 3, "0.3333333333333333" }, { 1e300, "1e+300" },

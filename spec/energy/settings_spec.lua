@@ -85,4 +85,16 @@ describe("the reply to an energy setting", function()
     local _, err = site:time_of_use_settings(tariff, { strict = true })
     assert.same({ "refused", "not_sent" }, { err.kind, err.outcome })
   end)
+
+  it("sends a tariff that was read as the site wrote it: a period without members is a period", function()
+    local content = '{"daily_charges":[],"name":"x","seasons":{"Year":{"tou_periods":{"A":{"periods":[{}]}}}}}'
+    local sent
+    local site = seam.site(function(request)
+      if request.method == "GET" then return seam.answer('{"response":{"tariff_content_v2":' .. content .. "}}") end
+      sent = request.body
+      return seam.answer('{"response":{"code":201,"message":"Updated"}}')
+    end)
+    assert(site:time_of_use_settings(assert(site:site_info()).tariff_content_v2, { force = true }))
+    assert.equal('{"tou_settings":{"tariff_content_v2":' .. content .. "}}", sent)
+  end)
 end)

@@ -12,6 +12,7 @@ struct writer {
   struct buf *out;
   const char *lists;
   const char *name; /* of the member being written, for messages */
+  bool is_element;  /* of a list: the name is that of the list, not its own */
   int depth;
 };
 
@@ -35,6 +36,7 @@ static void write_list(struct writer *w, int index) {
   for (lua_Integer i = 1; i <= size; i++) {
     if (i > 1) buf_put(w->out, ',');
     lua_geti(w->L, index, i);
+    w->is_element = true;
     write_value(w, lua_gettop(w->L));
     lua_pop(w->L, 1);
   }
@@ -108,6 +110,7 @@ static void write_object(struct writer *w, int index) {
     buf_json_string(w->out, members[i].name);
     buf_put(w->out, ':');
     w->name = (const char *)members[i].name.data;
+    w->is_element = false;
     write_value(w, members[i].value);
   }
   w->name = outer;
@@ -128,14 +131,13 @@ static bool is_marked(lua_State *L, int index) {
 static void write_table(struct writer *w, int index) {
   if (++w->depth > JSON_DEPTH) refuse(w, "a table that deep");
   luaL_checkstack(w->L, 8, "JSON");
-  bool empty = true;
+  bool empty = true, named_list = !w->is_element && word_in(w->lists, w->name, strlen(w->name));
   lua_pushnil(w->L);
   if (lua_next(w->L, index)) {
     lua_pop(w->L, 2);
     empty = false;
   }
-  bool list = empty ? word_in(w->lists, w->name, strlen(w->name)) || is_marked(w->L, index)
-                    : luaL_len(w->L, index) > 0;
+  bool list = empty ? named_list || is_marked(w->L, index) : luaL_len(w->L, index) > 0;
   if (list)
     write_list(w, index);
   else
@@ -183,7 +185,7 @@ static void write_value(struct writer *w, int index) {
 }
 
 void json_encode(lua_State *L, int index, struct buf *out, const char *lists) {
-  struct writer w = {L, out, lists, "value", 0};
+  struct writer w = {.L = L, .out = out, .lists = lists, .name = "value"};
   write_value(&w, lua_absindex(L, index));
 }
 
