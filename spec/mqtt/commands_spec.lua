@@ -474,6 +474,19 @@ describe("a message that comes again", function()
     end)
   end)
 
+  it("is refused with an id, a value or a leave to wake of another kind: a copy of it could not be known", function()
+    with_house({ bridge = { wake = true } }, function(house)
+      for _, member in ipairs { '"id":true', '"id":false', '"id":{}', '"id":["a"]',
+        '"id":""', '"wake":"yes"', '"wake":1', '"value":{"a":1}' } do
+        local answer = house:ask(vin .. "/command/honk_horn", "{" .. member .. "}")
+        assert.equal("not_sent", answer.outcome, member)
+        assert.matches("'" .. string.match(member, "%a+") .. "' must be", answer.message, 1, true)
+      end
+      assert.equal(0, house:sent "honk_horn")
+      assert.equal("done", house:ask(vin .. "/command/honk_horn", '{"id":"a","wake":true,"value":7}').outcome)
+    end)
+  end)
+
   it("has an id that reads the same for all, or is refused", function()
     with_house({}, function(house)
       for _, id in ipairs { "12345678902345.5", "1e300", "0.1" } do

@@ -54,6 +54,14 @@ local function whole_text(number)
   return string.format("%d", number)
 end
 
+-- The id of a request that has one, or nil and why it is none: a sender who gave one relies on it.
+local function id_text(id)
+  if type(id) == "number" then id = whole_text(id) end
+  if type(id) ~= "string" or id == "" then return nil, "'id' must be a text that is not empty, or a whole number below 2^53" end
+  if #id > longest_id then return nil, "'id' has more than " .. longest_id .. " bytes" end
+  return id
+end
+
 -- The members that every request has: { id =, at =, bare =, wake =, value =, params = }, or nil and why not.
 local function envelope(topic, payload, size)
   local sound, wrong = check_payload(payload, size)
@@ -65,14 +73,16 @@ local function envelope(topic, payload, size)
       return nil, "unknown member '" .. values.cut(tostring(name)) .. "': there are id, at, params, value and wake"
     end
   end
-  local id = given.id
-  local named = type(id) == "string" and id ~= "" or type(id) == "number"
-  if type(id) == "number" then id = whole_text(id) end
-  if named and not id then return nil, "'id' must be a text, or a whole number below 2^53" end
-  if named and #id > longest_id then return nil, "'id' has more than " .. longest_id .. " bytes" end
+  if type(given.wake or false) ~= "boolean" then return nil, "'wake' must be true or false" end
+  if type(given.value) == "table" then return nil, "'value' must be a text, a number, true or false" end
+  local id, why
+  if given.id ~= nil then
+    id, why = id_text(given.id)
+    if not id then return nil, why end
+  end
   return {
-    id = named and id or bare_id(topic, payload), bare = not named or nil, at = given.at, params = given.params,
-    value = value_text(given.value), wake = given.wake,
+    id = id or bare_id(topic, payload), bare = not id or nil, at = given.at, params = given.params, value = value_text(given.value),
+    wake = given.wake,
   }
 end
 
