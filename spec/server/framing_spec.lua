@@ -44,6 +44,10 @@ describe("the server's reading of", function()
     ["NUL in a name"] = "POST /a HTTP/1.1\r\nHost: x\r\nX\0Y: z\r\n\r\n",
     ["a line that begins with NUL"] = "POST /a HTTP/1.1\r\nHost: x\r\n\0Content-Length: 2\r\n\r\n{}",
     ["a line of NUL alone"] = "POST /a HTTP/1.1\r\nHost: x\r\n\0\r\nContent-Length: 2\r\n\r\n{}",
+    ["CR alone in a value"] = "POST /a HTTP/1.1\r\nHost: x\r\nX: y\rContent-Length: " .. #smuggled .. "\r\n\r\n" .. smuggled,
+    ["CR alone at the end of a value"] = "POST /a HTTP/1.1\r\nHost: x\r\nX: y\r\r\n\r\n",
+    ["a control character in a value"] = "POST /a HTTP/1.1\r\nHost: x\r\nX: y\127\r\n\r\n",
+    ["two hosts"] = "POST /a HTTP/1.1\r\nHost: x\r\nhost: x\r\n\r\n",
     ["a folded line"] = "POST /a HTTP/1.1\r\nHost: x\r\nX: y\r\n z\r\n\r\n",
     ["a folded coding"] = "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n" .. chunks,
     ["a request line that ends without CR"] = "GET /a HTTP/1.1\nHost: x\r\n\r\n",
@@ -72,6 +76,7 @@ describe("the server's reading of", function()
 
   for name, bytes in pairs {
     ["blanks around a value"] = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length:  \t2\r\nX:  y  \r\n\r\n{}",
+    ["a tab and bytes above ASCII in a value"] = "POST /a HTTP/1.1\r\nHost: x\r\nX: y\tz\195\164\r\nContent-Length: 2\r\n\r\n{}",
     ["an empty value"] = "POST /a HTTP/1.1\r\nHost: x\r\nX:\r\nContent-Length: 2\r\n\r\n{}",
     ["any token"] = "POST /a HTTP/1.1\r\nHost: x\r\nx!#$%&'*+-.^_`|~9: y\r\nContent-Length: 2\r\n\r\n{}",
     ["HTTP/1.0 with a length"] = "POST /a HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}",

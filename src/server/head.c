@@ -8,6 +8,7 @@
 #include "server/internal.h"
 
 #include <string.h>
+#include <strings.h>
 
 bool is_token(struct bytes name) {
   for (size_t i = 0; i < name.size; i++) {
@@ -17,9 +18,16 @@ bool is_token(struct bytes name) {
   return name.size > 0;
 }
 
+/* RFC 9110 section 5.5. A carriage return alone ends the line for some servers. */
+static bool is_value(const char *text) {
+  for (; *text; text++)
+    if (((unsigned char)*text < ' ' && *text != '\t') || *text == 127) return false;
+  return true;
+}
+
 struct layout {
   const char *at; /* where the next text has to begin */
-  bool good;
+  bool good, has_host;
 };
 
 enum { COLON = 1, LINE_END = 2 };
@@ -28,14 +36,17 @@ static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind, const char *
   struct layout *l = cls;
   (void)kind;
   size_t size = strlen(name);
-  bool good = name == l->at && value && is_token((struct bytes){(const unsigned char *)name, size});
+  bool good = name == l->at && value && is_token((struct bytes){(const unsigned char *)name, size}) &&
+              is_value(value);
   if (good) {
     const char *at = name + size + COLON;
     while (at < value && (*at == ' ' || *at == '\t')) at++;
     good = at == value;
     l->at = value + strlen(value) + LINE_END;
   }
-  l->good = l->good && good;
+  bool host = strcasecmp(name, "Host") == 0;
+  l->good = l->good && good && !(host && l->has_host); /* RFC 9112 section 3.2 */
+  l->has_host = l->has_host || host;
   return l->good ? MHD_YES : MHD_NO;
 }
 
@@ -53,7 +64,7 @@ bool head_is_well_formed(const struct exchange *x, const char *method, const cha
 #else
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-  struct layout l = {version + strlen(version) + LINE_END, true};
+  struct layout l = {version + strlen(version) + LINE_END, true, false};
   if (!info || !is_target(x->raw_target) || x->raw_target != method + strlen(method) + 1 ||
       version != x->raw_target + x->target.size + 1)
     return false;
