@@ -58,6 +58,11 @@ describe("a week that is read back without its zeros", function()
       local content = stored(week)
       assert.is_true(tariff.check(content).valid)
       assert.is_true(tariff.stored_as(content, week))
+      local free, charged = stored(week), stored(week)
+      free.daily_charges = nil -- a charge of nothing a day is left out, too
+      assert.is_true(tariff.stored_as(free, week))
+      charged.daily_charges = { { name = "Charge", amount = 0.5 } }
+      assert.is_false(tariff.stored_as(charged, week))
       assert.is_true(assert(tariff.new(content)) == week)
     end)
   end

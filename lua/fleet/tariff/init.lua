@@ -244,13 +244,28 @@ end
 --- A report of check as lines of text for people, the same fault on several days in one line.
 M.explain = core.tariff_explain
 
+-- A site leaves zeros out, and with them a charge of nothing a day.
+local function without_free_charges(tariff)
+  local content = core.json_decode(tariff:encode())
+  for _, part in ipairs { content, content.sell_tariff } do
+    local kept = {}
+    for _, charge in ipairs(part.daily_charges or {}) do
+      if charge.amount ~= 0 then kept[#kept + 1] = charge end
+    end
+    part.daily_charges = kept
+  end
+  return M.new(content, { stored = true })
+end
+
 --- Whether the content that the service holds, or nil, is this tariff: as it was sent or as the service changes it on arrival,
 --- which of the two it stores is not known.
 function M.stored_as(content, wanted)
   if type(content) ~= "table" or next(content) == nil then return false end
   local stored = M.new(content, { stored = true })
   if not M.is(wanted) then wanted = M.new(wanted, { stored = true }) end
-  return stored ~= nil and wanted ~= nil and (wanted == stored or wanted:normalised() == stored)
+  if not stored or not wanted then return false end
+  return wanted == stored or wanted:normalised() == stored
+    or without_free_charges(wanted:normalised()) == without_free_charges(stored:normalised())
 end
 
 --- Whether value is a tariff object.
