@@ -1,8 +1,8 @@
 -- A setting of a site that an automation changes for a while and puts back as it was read.
 --
 -- What is sent is read back: a site may keep another value than the one that it accepted. That value then counts as ours, so that it is
--- put back too; a later change is somebody else's, and stays. memory: { before =, to =, at =, had =, tries =, holds = }, kept with the
--- automation.
+-- put back too; a later change is somebody else's, and stays. memory: { before =, since =, to =, at =, had =, tries =, holds = }, kept
+-- with the automation.
 
 local core = require "fleet.core"
 local tariffs = require "fleet.tariff"
@@ -12,6 +12,11 @@ local M = {}
 local gap = 900 -- seconds between two attempts
 local settles = 1800 -- seconds in which the site may still change what it has taken
 local most_tries = 3 -- after which what an accepted write left is taken for its result
+
+-- A reply without the reserve lacks it; one without a tariff may be of a site from which it was removed.
+local function is_unsaid(setting, info)
+  return setting == M.reserve and setting.sign(info) == nil
+end
 
 --- The look that shows the settings, with their JSON text.
 M.look = { call = "site_info", texts = { "backup_reserve_percent", "tariff_content_v2" } }
@@ -91,6 +96,12 @@ function M.is_settling(memory, now)
   return memory.at ~= nil and (not memory.holds or now - memory.at <= settles)
 end
 
+-- Whether something of ours may be there: not where each write was refused. What an earlier version kept does not say since when.
+local function may_be_ours(setting, memory, state)
+  local did = state.did[setting.name]
+  return not memory.since or did ~= nil and did.at >= memory.since
+end
+
 local function note(setting, memory, info, value)
   memory.holds, memory.keeps_other = setting.sign(info) or "", not setting.shows(info, value)
 end
@@ -99,8 +110,11 @@ end
 --- it.
 function M.bring(setting, memory, now, state, value, why)
   local info, did = state.seen.site_info, state.did[setting.name]
+  if memory.to == nil then memory.since = now end
   if memory.to ~= value then memory.to, memory.at, memory.tries, memory.holds = value, nil, 0, nil end
   if info.is_unread then return { M.look } end
+  if is_unsaid(setting, info) then return {} end
+  if not may_be_ours(setting, memory, state) then memory.before = setting.read(info) or memory.before end
   local shown = setting.sign(info)
   if memory.holds then
     local late = shown ~= nil and shown ~= memory.holds and memory.at and state.at.site_info - memory.at <= settles
@@ -108,7 +122,8 @@ function M.bring(setting, memory, now, state, value, why)
     return {}
   end
   local accepted = did and did.sure and did.want == value and memory.at and did.at >= memory.at
-  local kept = memory.at and shown ~= nil and shown ~= memory.had or accepted and memory.tries >= most_tries
+  local sent = memory.at and did and did.at >= memory.at
+  local kept = sent and shown ~= nil and shown ~= memory.had or accepted and memory.tries >= most_tries
   if setting.shows(info, value) or kept then
     note(setting, memory, info, value)
     return {}
@@ -123,7 +138,8 @@ end
 function M.put_back(setting, memory, now, state, why)
   local info = state.seen.site_info
   if info.is_unread then return { M.look }, false end
-  if memory.to == nil then return {}, true end
+  if memory.to == nil or not may_be_ours(setting, memory, state) then return {}, true end
+  if is_unsaid(setting, info) then return {}, false end
   local shown = setting.sign(info)
   if memory.to ~= memory.before and memory.holds and shown ~= nil and shown ~= memory.holds then return {}, true end
   local actions = M.bring(setting, memory, now, state, memory.before, why)

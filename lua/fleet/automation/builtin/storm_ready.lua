@@ -37,6 +37,8 @@ end
 
 -- ---- the house ----
 
+local fresh = 30 -- seconds: what goes back is decided by what the site shows now
+
 local function site_look(config, now, state)
   local at, reserve = state.at.site_info, (state.memory.before or {}).reserve
   local pending = type(reserve) == "table" and temporary.is_settling(reserve, now)
@@ -108,6 +110,7 @@ end
 local function in_storm(config, now, state, warning)
   local m = state.memory
   m.since, m.seen_at = m.since or now, now
+  if not (m.before and m.before.reserve) and state.at.site_info < m.since then return { actions = { temporary.look } } end
   local why = "prepares for: " .. warning.text
   local decision = { why = why, again_at = now + config.every, actions = {} }
   decision.notices = { { key = "storm " .. m.since .. " " .. warning.text, severity = "warning", text = why } }
@@ -172,7 +175,7 @@ function M.decide(config, now, state)
   if inputs.problem or now - m.seen_at < config.calm then
     return { why = quiet .. "; waits before everything goes back", again_at = now + config.every }
   end
-  if (state.at.site_info or 0) < m.seen_at then return { actions = { temporary.look } } end
+  if now - state.at.site_info >= fresh then return { actions = { temporary.look } } end
   local actions, why = put_back(config, now, state)
   local decision = { why = why, actions = actions, again_at = now + config.every, notices = {} }
   if m.before then tell_reserve(m, state, decision) end
