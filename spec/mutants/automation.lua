@@ -17,7 +17,7 @@ return {
   -- what is put back
   { "lua/fleet/automation/temporary.lua", "if info.texts and info.texts[name] then return info.texts[name] end", "", { back } },
   { "lua/fleet/automation/temporary.lua", "info.backup_reserve_percent + 0.5", "info.backup_reserve_percent", { back } },
-  { "lua/fleet/automation/temporary.lua", "memory.at and shown ~= nil and shown ~= memory.had or", "", { back } },
+  { "lua/fleet/automation/temporary.lua", "sent and shown ~= nil and shown ~= memory.had or", "", { back } },
   { "lua/fleet/automation/temporary.lua", "and memory.tries >= most_tries", "", { back } },
   { "lua/fleet/automation/temporary.lua", "if memory.at and now - memory.at < gap then return {} end", "", { back } },
   { "lua/fleet/automation/temporary.lua", "options = setting == tariff and { force = true } or nil", "options = nil", { back } },
