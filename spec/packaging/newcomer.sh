@@ -65,8 +65,8 @@ done_with "$(fleet vehicles)" "online"
 step "fleet honk_horn"
 done_with "$(fleet honk_horn 000001)" "done (signed)"
 
-step "fleet setup --yes"
-done_with "$(fleet setup --yes --paste --app third_party --domain app.example.com --regions na || true)" "configuration"
+step "fleet setup keeps no simulator"
+done_with "$(fleet setup --yes --paste --app third_party --domain app.example.com --regions na || true)" "points at a simulator"
 
 step "the first script of the README"
 sed -n '/^```lua$/,/^```$/p' README.md | sed '/^```/d' >"$directory/script.lua"
