@@ -315,7 +315,8 @@ end)
 local function targets()
   local found = {}
   local rules = "\n"
-  for _, path in ipairs { "Makefile", "spec/checks.mk", "spec/packaging/machines.mk", "doc/packaging/packaging.mk" } do
+  for _, path in ipairs { "Makefile", "spec/checks.mk", "spec/packaging/machines.mk", "doc/packaging/packaging.mk",
+    "doc/generate/pages/pages.mk" } do
     rules = rules .. content(path)
   end
   for list in string.gmatch(rules, "\n%.PHONY: ([^\n]*)") do
