@@ -2,6 +2,7 @@
 
 local fleet = require "fleet"
 local core = require "fleet.core"
+local expectation = require "fleet.confirm.expectation"
 local rows = require "fleet.call.rows"
 local seam = require "spec.support.fixtures.host_http"
 local virtual = require "spec.support.harness.virtual"
@@ -58,7 +59,7 @@ describe("settle", function()
       local result, requests = asked_again(case[1], case[2], case[3])
       assert.same({ case[4] }, result)
       assert.equal(2, #requests)
-      local section = core.expectation.sections(rows.by_name[case[1]])[1]
+      local section = expectation.sections(rows.by_name[case[1]])[1]
       assert.equal("/api/1/vehicles/" .. seam.vin .. "/vehicle_data?endpoints=" .. section, requests[2].path)
     end)
   end
@@ -120,7 +121,7 @@ end)
 describe("every row that can be settled", function()
   it("names sections that can be read, and parameters that it has", function()
     for _, row in ipairs(rows.all()) do
-      for _, section in ipairs(core.expectation.sections(row) or {}) do
+      for _, section in ipairs(expectation.sections(row) or {}) do
         assert.is_truthy(section == "site_info" or section:find("_state$") or section:find("schedule_data$"), row.name)
       end
       for name in (row.settle or ""):gmatch("%$([%w_]+)") do

@@ -4,10 +4,9 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local calls = require "fleet.call"
+local expectation = require "fleet.confirm.expectation"
 local failure = require "fleet.call.failure"
 local tasks = require "fleet.async"
-
-local expectation = core.expectation -- src/bind/confirm/expectation.c
 
 local M = {}
 
@@ -26,8 +25,8 @@ end
 local function read_vehicle(car, row, options)
   local data, err, kind = car:vehicle_data({ endpoints = expectation.sections(row) }, options)
   if err then return nil, err, kind end
-  local untold, why = expectation.untold(row, data)
-  if untold then return unread(car, row, untold, why) end
+  local inconclusive, why = expectation.inconclusive(row, data)
+  if inconclusive then return unread(car, row, inconclusive, why) end
   return data
 end
 
@@ -46,21 +45,11 @@ function M.current(handle, row, options)
   return expectation.current(row, data)
 end
 
-local function same_tariff(stored, wanted)
-  return require("fleet.tariff").stored_as(stored, wanted)
-end
-
---- Whether data (a table of sections) shows what the row with these parameters wanted: true, false, or nil and what is
---- missing in data to tell.
-function M.shows(row, params, data)
-  return expectation.holds(row, data, params, same_tariff)
-end
-
 -- Whether the present state is what the row with these parameters wanted: true, false, or nil, err, kind.
 local function look(handle, row, params, options)
   local data, err, kind = read(handle, row, options)
   if err then return nil, err, kind end
-  local shown, missing = M.shows(row, params, data)
+  local shown, missing = expectation.holds(row, params, data)
   if missing then return unread(handle, row, "protocol", "the reply holds no " .. missing) end
   return shown
 end
@@ -74,7 +63,7 @@ function M.settle(handle, failed, options)
   if not facts then errors.usage("settle: an err that a call of this client returned is needed") end
   local _, _, id = core.context(handle)
   if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
-  if not expectation.can_tell(facts.row, nil, facts.params) then
+  if not expectation.can_tell(facts.row, facts.params) then
     return unsupported(facts.row, "nothing that can be read tells whether it was done")
   end
   return look(handle, facts.row, facts.params, options)

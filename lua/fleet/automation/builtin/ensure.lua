@@ -7,7 +7,7 @@ local arbitration = require "fleet.automation.arbitration"
 local errors = require "fleet.util.errors"
 local local_time = require "fleet.automation.local_time"
 local rows = require "fleet.call.rows"
-local confirm = require "fleet.confirm"
+local expectation = require "fleet.confirm.expectation"
 local core = require "fleet.core"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
@@ -45,7 +45,7 @@ local function ordered(settings)
   for name in pairs(settings) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
-    for _, section in ipairs(core.expectation.sections(rows.by_name[name])) do
+    for _, section in ipairs(expectation.sections(rows.by_name[name])) do
       if not seen[section] then sections[#sections + 1] = section end
       seen[section] = true
     end
@@ -87,7 +87,7 @@ end
 -- Whether the data has a value for what is declared. A switch that a reply leaves out is off; anything else is not known.
 local function is_known(row, params, data)
   if string.find(row.settle, " when ", 1, true) or string.find(row.settle, " same ", 1, true) then return true end
-  local current = core.expectation.current(row, data)
+  local current = expectation.current(row, data)
   for name, wanted in pairs(params) do
     local compared = string.find(row.settle, "%$" .. name .. "%f[^%w_]")
     if compared and type(wanted) ~= "boolean" and (current[name] == nil or type(current[name]) == "table") then return false end
@@ -113,11 +113,11 @@ local function wrong(config, state)
   local list, left_alone, data = {}, {}, data_of(config, state)
   for _, name in ipairs(config.order) do
     local row, params = rows.by_name[name], config.settings[name]
-    local seen = data[core.expectation.sections(row)[1]]
+    local seen = data[expectation.sections(row)[1]]
     local known = seen and is_known(row, params, data)
     if seen and not known then left_alone[#left_alone + 1] = name .. ": the reply tells no value of it" end
-    if known and not confirm.shows(row, params, data) then
-      local shown = core.json_encode(core.expectation.current(row, data))
+    if known and not expectation.holds(row, params, data) then
+      local shown = core.json_encode(expectation.current(row, data))
       if keeps_other(config, state, name, shown) then
         left_alone[#left_alone + 1] = name .. ": the site keeps another value than it was sent: " .. shown
       else
