@@ -4,10 +4,29 @@
 local core = require "fleet.core"
 local confirm = require "fleet.confirm"
 local errors = require "fleet.util.errors"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
-local function completed(row, car, params, options)
+-- The parameters that the caller left out; nil where none was, and where all were: the command's own checks answer then.
+local function left_out(row, params)
+  if type(params) ~= "table" then return nil end
+  local missing, given = {}, false
+  for _, param in ipairs(row.params) do
+    if param.from_state and params[param.name] == nil then missing[#missing + 1] = param end
+    given = given or param.from_state and params[param.name] ~= nil
+  end
+  return given and missing[1] and missing or nil
+end
+
+-- The caller's mistakes raise before anything is read: checked with a good value for each parameter that was left out.
+local function check(row, car, params, missing, ...)
+  local trial = tables.copy(params)
+  for _, param in ipairs(missing) do trial[param.name] = param.min end
+  core.plan(row.pointer, car, trial, ...)
+end
+
+local function completed(row, car, params, missing, options)
   local given = type(options) == "table" and options or {}
   -- The read may take what a call may, and wakes the vehicle only where the command would.
   local current, err, kind = confirm.current(car, row, { timeout = given.timeout, wake = given.wake })
@@ -15,19 +34,25 @@ local function completed(row, car, params, options)
     err.outcome = "not_sent"
     return nil, err, kind
   end
-  local all, unknown = core.completed(row.pointer, params, current)
-  if all then return all end
-  local text = "%s: give '%s', too: the vehicle does not say what it is now"
-  return errors.failure("protocol", string.format(text, row.name, unknown), { outcome = "not_sent", vin = car.vin })
+  local all = tables.copy(params)
+  for _, param in ipairs(missing) do
+    local name = param.name
+    if type(current[name]) ~= "number" then
+      local text = "%s: give '%s', too: the vehicle does not say what it is now"
+      return errors.failure("protocol", string.format(text, row.name, name), { outcome = "not_sent", vin = car.vin })
+    end
+    all[name] = current[name]
+  end
+  return all
 end
 
 --- The method of a row; plain is the method that wants them all.
 function M.method(row, plain)
   return function(car, params, options, ...)
-    local trial = core.left_out(row.pointer, params)
-    if not trial then return plain(car, params, options, ...) end
-    core.plan(row.pointer, car, trial, options, ...) -- the caller's mistakes raise before anything is read
-    local all, err, kind = completed(row, car, params, options)
+    local missing = left_out(row, params)
+    if not missing then return plain(car, params, options, ...) end
+    check(row, car, params, missing, options, ...)
+    local all, err, kind = completed(row, car, params, missing, options)
     if not all then return nil, err, kind end
     return plain(car, all, options, ...)
   end

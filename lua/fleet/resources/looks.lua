@@ -10,12 +10,29 @@ local M = {}
 
 -- ---- where it stands ----
 
+local function section(data, name)
+  return type(data[name]) == "table" and data[name] or {}
+end
+
+-- The position in the data, or nil: it was withheld. It is in one section or in the other, by firmware.
+local function place_of(data, wall)
+  local drive, location = section(data, "drive_state"), section(data, "location_data")
+  local function member(name)
+    if drive[name] ~= nil then return drive[name] end
+    return location[name]
+  end
+  local latitude, longitude, at = member "latitude", member "longitude", member "gps_as_of"
+  if type(latitude) ~= "number" or type(longitude) ~= "number" then return nil end
+  at = type(at) == "number" and at or nil
+  return { lat = latitude, lon = longitude, heading = member "heading", at = at, age = at and math.max(0, wall - at) or nil }
+end
+
 --- Where the car stands, by one live look: { lat =, lon =, heading =, at = UTC seconds of the position, age = seconds }, or nil, err,
 --- kind. The position may be older than the look: age says how old.
 function M.locate(car, options)
   local data, err, kind = car:vehicle_data({ endpoints = { "location_data", "drive_state" } }, options)
   if not data then return nil, err, kind end
-  local place = core.car_place(data, select(2, core.context(car).clock()))
+  local place = place_of(data, select(2, core.context(car).clock()))
   if place then return place end
   if type(data.drive_state) ~= "table" and type(data.location_data) ~= "table" then
     local service = data.in_service == true and " (it is in service)" or " (as in service, or while it starts)"
@@ -30,7 +47,20 @@ end
 local function route(car, left)
   local data, err, kind = car:vehicle_data({ endpoints = { "drive_state", "location_data" } }, { timeout = left })
   if not data then return nil, err, kind end
-  return core.car_route(data)
+  local drive = section(data, "drive_state")
+  local name = drive.active_route_destination
+  return {
+    destination = type(name) == "string" and name or nil, minutes = drive.active_route_minutes_to_arrival,
+    miles = drive.active_route_miles_to_arrival,
+  }
+end
+
+-- The parameters of navigation_request that share an address.
+local function shared_address(address, wall)
+  return {
+    type = "share_ext_content_raw", value = { ["android.intent.extra.TEXT"] = address }, locale = "en-US",
+    timestamp_ms = string.format("%.0f", math.floor(wall * 1000)),
+  }
 end
 
 local no_route = "navigate: the service took the address, but no new route appeared within %g s: the car may not have found it"
@@ -44,7 +74,7 @@ function M.navigate(car, address, options)
   local before, err, kind = route(car, timeout)
   if not before then return nil, err, kind end
   local done
-  done, err, kind = car:navigation_request(core.shared_address(address, select(2, core.context(car).clock())))
+  done, err, kind = car:navigation_request(shared_address(address, select(2, core.context(car).clock())))
   if not done then return nil, err, kind end
   local pauses = tasks.pauses(timeout, 1, 8)
   while pauses:again() do
@@ -61,20 +91,29 @@ end
 
 local list_age = 10 -- seconds
 
+-- The value at a path such as "charge_state.battery_level", or nil.
+local function field(data, path)
+  for name in string.gmatch(path, "[^.]+") do
+    if type(data) ~= "table" then return nil end
+    data = data[name]
+  end
+  return data
+end
+
 -- The record where that tells, from the free list where that has the field; a live look only at a car that the record shows awake.
 local function look(car, path, left)
-  local section = string.match(path, "^([^.]+)%.")
+  local part = string.match(path, "^([^.]+)%.")
   local record, err = records.of(car, { timeout = left, age = list_age })
-  if record and not section and record[path] == nil then record, err = car:info { timeout = left } end
+  if record and not part and record[path] == nil then record, err = car:info { timeout = left } end
   if not record then return nil, err, err.kind end
-  if not section then return { value = record[path], state = record.state } end
+  if not part then return { value = record[path], state = record.state } end
   if record.state ~= "online" then return { state = record.state, unseen = true } end
-  local data, failure, kind = car:vehicle_data({ endpoints = { section } }, { timeout = left })
+  local data, failure, kind = car:vehicle_data({ endpoints = { part } }, { timeout = left })
   if not data then
     if kind == "asleep" or kind == "offline" then return { state = kind, unseen = true } end
     return nil, failure, kind
   end
-  return { value = core.field(data, path), state = record.state }
+  return { value = field(data, path), state = record.state }
 end
 
 local function checked(given)

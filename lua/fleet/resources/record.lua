@@ -12,6 +12,22 @@ local unlisted_for = 86400 -- seconds in which a car that was not in the list is
 -- What comes instead of a list where the account has none to give.
 local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true, auth = true }
 
+local longest_list = 100 -- cars; beyond it the records of single cars cost less than the list
+
+-- The cars among the products, by VIN and by id; empty for a list of too many, and for a value that is no list.
+local function by_id(list)
+  local records, count = {}, 0
+  for _, record in ipairs(type(list) == "table" and list or {}) do
+    if type(record) == "table" and record.vin and record.state then
+      count = count + 1
+      for _, id in ipairs { record.vin, record.id_s } do
+        if type(id) == "string" and id ~= "" then records[id] = record end
+      end
+    end
+  end
+  return count <= longest_list and records or {}
+end
+
 local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN and id, waiting =, not_before = by id }
 
 -- Asks for the list; whoever wants it meanwhile waits for the same answer.
@@ -21,7 +37,7 @@ local function ask(known, context, client, timeout)
   local waiting = known.waiting
   known.waiting = nil
   if ran and not err then
-    known.at, known.records = tasks.now(), core.car_records(list)
+    known.at, known.records = tasks.now(), by_id(list)
     for id, record in pairs(known.records) do context.states[id] = record.state end
   end
   for _, waiter in ipairs(waiting) do tasks.wake(waiter) end

@@ -13,9 +13,41 @@ local M = {}
 
 local row = rows.by_name.create_fleet_telemetry_config
 
+-- What to do about the reasons for which a vehicle is skipped, by reason.
+local function skip_advice()
+  local advice = {}
+  for _, reason in ipairs(core.reasons()) do
+    if reason.where == "telemetry" then advice[reason.text] = reason.doc end
+  end
+  return advice
+end
+
+-- The vehicles that a configuration was not sent to as a list of { vin =, reason =, advice = }. The service says it as an object
+-- from reason to VINs or from VIN to reason, or as a list of { vin, reason }.
+local function skipped_list(skipped)
+  local list, advice = {}, skip_advice()
+  local function add(vin, reason)
+    list[#list + 1] = { vin = vin, reason = reason, advice = advice[reason] }
+  end
+  for key, value in pairs(skipped) do
+    if type(value) == "table" and type(key) == "number" then
+      add(value.vin, value.reason)
+    elseif type(value) == "table" then
+      for _, vin in ipairs(value) do add(vin, key) end
+    else
+      add(key, value)
+    end
+  end
+  table.sort(list, function(a, b) return tostring(a.vin) .. tostring(a.reason) < tostring(b.vin) .. tostring(b.reason) end)
+  return list
+end
+
 local function with_skipped(plain, client, ...)
   local value, err, kind = plain(client, ...)
-  return core.with_skipped(value), err, kind
+  if type(value) == "table" and type(value.skipped_vehicles) == "table" then
+    value.skipped_vehicles = skipped_list(value.skipped_vehicles)
+  end
+  return value, err, kind
 end
 M.create_jws = with_skipped
 

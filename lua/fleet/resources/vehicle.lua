@@ -17,10 +17,22 @@ end
 M.around.info = with_state
 M.around.wake_up = with_state
 
+-- Whether the position was asked for and is missing in the data: it is in one section or in the other, by firmware.
+local function position_withheld(data, params)
+  local endpoints = type(data) == "table" and type(params) == "table" and params.endpoints
+  for _, section in ipairs(type(endpoints) == "table" and endpoints or {}) do
+    if section == "location_data" then
+      local drive, location = data.drive_state, data.location_data
+      return (type(drive) ~= "table" or drive.latitude == nil) and (type(location) ~= "table" or location.latitude == nil)
+    end
+  end
+  return false
+end
+
 --- location_hidden = true when location was asked for and withheld.
 function M.around.vehicle_data(plain, car, params, ...)
   local value, err, kind = with_state(plain, car, params, ...)
-  if core.position_withheld(value, params) then value.location_hidden = true end
+  if position_withheld(value, params) then value.location_hidden = true end
   return value, err, kind
 end
 
