@@ -139,13 +139,6 @@ describe("a telemetry configuration", function()
     assert.equal("hostname", telemetry.check(config { hostname = "server" }).warnings[1].where)
   end)
 
-  it("needs the firmware of its newest field", function()
-    assert.equal("2024.26", telemetry.since(config()))
-    assert.is_nil(telemetry.since { fields = {} })
-    local newest = telemetry.since { fields = { Soc = {}, SoftwareUpdateInProgress = {} } }
-    assert.equal("2026.32", newest)
-  end)
-
   it("raises when it is no table", function()
     assert.has_error(function() telemetry.check("config") end)
   end)

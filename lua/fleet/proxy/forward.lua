@@ -75,7 +75,8 @@ local jws_row = rows.by_name.create_fleet_telemetry_config_jws
 
 local function telemetry_problems(config, wall)
   if type(config) ~= "table" then return "'config' is missing" end
-  return core.telemetry_told(core.telemetry_check(config, wall))
+  local telemetry_check = require "fleet.resources.telemetry_check"
+  return telemetry_check.sentence(telemetry_check.check(config, wall))
 end
 
 --- Signs a telemetry configuration and sends it. body: the decoded body of the plain row.

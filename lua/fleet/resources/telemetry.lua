@@ -8,6 +8,7 @@ local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
 local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async"
+local telemetry_check = require "fleet.resources.telemetry_check"
 
 local M = {}
 
@@ -51,8 +52,8 @@ local function with_skipped(plain, client, ...)
 end
 M.create_jws = with_skipped
 
-local function refusal(told, report)
-  return errors.failure("invalid", string.format("%s: %s (force = true sends it all the same)", row.name, told), {
+local function refusal(problems, report)
+  return errors.failure("invalid", string.format("%s: %s (force = true sends it all the same)", row.name, problems), {
     outcome = "not_sent", request = row.verb .. " " .. row.path, problems = report.problems, warnings = report.warnings,
   })
 end
@@ -83,9 +84,9 @@ function M.create(plain, client, params, options, ...)
     errors.usage(row.method .. ": audience is said in a token that is signed here, with a key and without a proxy")
   end
   local _, wall = context.clock()
-  local report = core.telemetry_check(params.config, wall)
-  local told = core.telemetry_told(report)
-  if told and not (options and options.force) then return refusal(told, report) end
+  local report = telemetry_check.check(params.config, wall)
+  local problems = telemetry_check.sentence(report)
+  if problems and not (options and options.force) then return refusal(problems, report) end
   local value, err, kind
   if context.config.commands == "proxy" then
     value, err, kind = with_skipped(through_proxy, client, params, options)

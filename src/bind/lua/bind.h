@@ -58,7 +58,6 @@ void open_names(lua_State *L);
 void open_redact(lua_State *L);
 void open_secrets(lua_State *L);
 void open_hostname(lua_State *L);
-void open_telemetry(lua_State *L);
 void open_options(lua_State *L);
 void open_addresses(lua_State *L);
 void open_arguments(lua_State *L);

@@ -4,6 +4,7 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
+local telemetry_check = require "fleet.resources.telemetry_check"
 local values = require "fleet.cli.values"
 local vehicles = require "fleet.cli.vehicles"
 
@@ -21,10 +22,10 @@ local takes = {
 local function check_configuration(context, claims, force)
   if claims.hostname == nil or claims.fields == nil or force then return true end
   local _, wall = core.clock()
-  local report = context:check(core.telemetry_check, claims, wall)
-  local told = core.telemetry_told(report)
-  if not told then return true end
-  local text = "jws: " .. told .. " (--force signs it all the same)"
+  local report = context:check(telemetry_check.check, claims, wall)
+  local problems = telemetry_check.sentence(report)
+  if not problems then return true end
+  local text = "jws: " .. problems .. " (--force signs it all the same)"
   return errors.failure("invalid", text, { problems = report.problems, warnings = report.warnings })
 end
 
