@@ -66,6 +66,18 @@ describe("navigate", function()
     assert(ok, failure)
   end)
 
+  it("says that the route is withheld from a share that hides the place, by one look after sending", function()
+    local report = with_car(function(car, simulated)
+      simulated.record.granular_access = { hide_private = true }
+      local route, err, kind = car:navigate("Example Street 1, Example Town")
+      assert.is_nil(route)
+      assert.same({ "forbidden", "unknown" }, { kind, err.outcome })
+      assert.matches("vehicle_location, and the owner may hide it", err.message, 1, true)
+      assert.equal("Example Street 1, Example Town", simulated.sections.drive_state.active_route_destination)
+    end)
+    assert.equal(2, report.calls.data)
+  end)
+
   it("raises for an address that is none", function()
     with_car(function(car) assert.error_matches(function() car:navigate(7) end, "the address must be a text") end)
   end)

@@ -1,5 +1,8 @@
 -- Named faults and limits: what the reply is, and whether the call was carried out.
+local control = require("fleet.sim.control")
+local core = require("fleet.core")
 local faults = require("fleet.sim.faults")
+local signed_vehicle = require("spec.support.fixtures.signed_vehicle")
 local simulated = require("spec.support.fixtures.simulated")
 
 -- fault, options → status, carried out, what else must be true
@@ -67,6 +70,43 @@ describe("a named fault", function()
   it("with an unknown name or no count raises", function()
     assert.has_error(function() sim.service.faults:add("rain") end)
     assert.has_error(function() sim.service.faults:add("error_500", 0) end)
+  end)
+
+  it("raises for a row, a message, a vehicle or an option that does not exist, and names what was meant", function()
+    for _, case in ipairs({
+      { { row = "honk" }, "unknown row 'honk', did you mean 'honk_horn'?" }, { { row = "vehicle_dat" }, "'vehicle_data'" },
+      { { row = 7 }, "unknown row '7'" }, { { row = "Honk_Horn" }, "'honk_horn'" }, { { message = "comand" }, "'command'" },
+      { { vin = "5YJ3FLEE9RF999999" }, "no vehicle 5YJ3FLEE9RF999999" }, { { retry_afetr = 3 }, "'retry_after'" },
+    }) do
+      assert.error_matches(function() control.fault(sim.service, "rate_limit", 1, case[1]) end, case[2], 1, true)
+    end
+    assert.same({}, sim.service.faults.list)
+    for _, row in ipairs({ "token", "honk_horn", "signed_command", "user.me" }) do
+      control.fault(sim.service, "rate_limit", 1, { row = row, vin = "000002" })
+    end
+    assert.equal(simulated.OLD, sim.service.faults.list[1].options.vin)
+  end)
+
+  it("of a command meets its signed form, and no other message", function()
+    local v = signed_vehicle.new()
+    v:tell("infotainment", { ["vehicleControlFlashLightsAction"] = {} })
+    local function status(domain, members)
+      local paths = {}
+      for path, value in pairs(members) do paths[(domain == "infotainment" and "vehicleAction." or "") .. path] = value end
+      local type_of = domain == "infotainment" and "CarServer.Action" or "VCSEC.UnsignedMessage"
+      local bytes = v:session(domain):sign(core.encode_message(type_of, paths), { method = "hmac", encrypt_response = true })
+      return select(2, v:send(bytes)).status
+    end
+    control.fault(v.sim.service, "executed_503", 1, { row = "honk_horn" })
+    control.fault(v.sim.service, "rate_limit", 1, { row = "door_lock" })
+    control.fault(v.sim.service, "lost", 1, { row = "flash_lights" })
+    v:handshake("vehicle_security")
+    assert.equal(200, status("infotainment", { ["getVehicleData.getChargeState"] = {} }))
+    assert.same({ 503, 200 }, { status("infotainment", { vehicleControlHonkHornAction = {} }),
+      status("infotainment", { vehicleControlHonkHornAction = {} }) })
+    assert.same({ 429, 200 }, { status("vehicle_security", { RKEAction = 1 }), status("vehicle_security", { RKEAction = 1 }) })
+    assert.same({ 504, 200 }, { status("infotainment", { vehicleControlFlashLightsAction = {} }),
+      status("infotainment", { vehicleControlFlashLightsAction = {} }) })
   end)
 
   describe("at the token endpoint", function()

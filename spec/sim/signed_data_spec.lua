@@ -150,6 +150,28 @@ describe("signed vehicle data", function()
     assert.equal(2, count)
   end)
 
+  local PLACE = drive({ latitude = 48.5, active_route_destination = "Home", active_route_latitude = 1.5, active_route_minutes_to_arrival = 7 })
+
+  it("shows no place and no route to a share that hides them", function()
+    local v = signed_vehicle.new(PLACE)
+    assert.equal("Home", read(v, "getDriveState").drive_state.active_route_destination)
+    v.car.record.granular_access = { hide_private = true }
+    local data = read(v, "getLocationState", "getDriveState")
+    assert.same({ timestamp = data.location_state.timestamp }, data.location_state)
+    assert.same({}, { data.drive_state.active_route_destination, data.drive_state.active_route_coordinates })
+    assert.equal(7, data.drive_state.active_route_minutes_to_arrival)
+    assert.equal(48.5, v:section("drive_state").latitude)
+  end)
+
+  it("shows no place to a token without its scope", function()
+    local v = signed_vehicle.new(PLACE)
+    v.sim.access = v.sim:login({ scope = "openid vehicle_device_data vehicle_cmds" }).access_token
+    v.sim.access_until = math.huge
+    local data = read(v, "getLocationState", "getDriveState")
+    assert.same({ timestamp = data.location_state.timestamp }, data.location_state)
+    assert.is_nil(data.drive_state.active_route_destination)
+  end)
+
   it("gives every schedule", function()
     local v = signed_vehicle.new()
     for id = 1, 3 do

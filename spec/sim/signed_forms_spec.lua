@@ -36,6 +36,38 @@ describe("a simulated vehicle", function()
     assert.not_equal(infotainment, key_of("infotainment"))
   end)
 
+  describe("refuses, signed as plain,", function()
+    local ADMIN = { ["drivingClearSpeedLimitPinAdminAction"] = {} }
+
+    local function status(domain, members)
+      local paths = {}
+      for path, value in pairs(members) do paths[(domain == "infotainment" and "vehicleAction." or "") .. path] = value end
+      local message = core.encode_message(domain == "infotainment" and "CarServer.Action" or "VCSEC.UnsignedMessage", paths)
+      local signed = v:session(domain):sign(message, { method = "hmac", encrypt_response = true })
+      return select(2, v:send(signed)).status
+    end
+
+    it("what only the owner may do to a driver, though the key is an owner's", function()
+      assert.equal(200, status("infotainment", ADMIN))
+      v.car.owner, v.car.drivers = "else@example.com", { { email = v.sim.service.garage.accounts[1].email } }
+      v.car.pins.speed_limit = "1234"
+      assert.equal(403, status("infotainment", ADMIN))
+      assert.equal("1234", v.car.pins.speed_limit)
+      assert.equal(200, status("infotainment", { vehicleControlHonkHornAction = {} }))
+      assert.equal(200, status("vehicle_security", { RKEAction = 1 }))
+      v.car.record.access_type, v.car.owner = "DRIVER", v.sim.service.garage.accounts[1].email
+      assert.equal(403, status("infotainment", ADMIN))
+    end)
+
+    it("what is no charging command to a token for charging only", function()
+      v.sim.access, v.sim.access_until = v.sim:login({ scope = "openid vehicle_charging_cmds" }).access_token, math.huge
+      assert.equal(403, status("infotainment", { vehicleControlHonkHornAction = {} }))
+      assert.equal(403, status("vehicle_security", { RKEAction = 0 }))
+      assert.equal(200, status("infotainment", { ["chargingSetLimitAction.percent"] = 70 }))
+      assert.equal(70, v:section("charge_state").charge_limit_soc)
+    end)
+  end)
+
   -- ---- infotainment ----
 
   it("answers a ping with its number", function()

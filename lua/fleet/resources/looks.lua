@@ -8,6 +8,8 @@ local tasks = require "fleet.async"
 
 local M = {}
 
+local place_cure = "the token needs vehicle_location, and the owner may hide it"
+
 -- ---- where it stands ----
 
 local function section(data, name)
@@ -38,8 +40,7 @@ function M.locate(car, options)
     local service = data.in_service == true and " (it is in service)" or " (as in service, or while it starts)"
     return errors.failure("service", "locate: the vehicle sent no drive_state" .. service .. ": try again later", { vin = car.vin })
   end
-  return errors.failure("forbidden", "locate: the position was withheld: the token needs vehicle_location, and the owner may hide it",
-    { vin = car.vin })
+  return errors.failure("forbidden", "locate: the position was withheld: " .. place_cure, { vin = car.vin })
 end
 
 -- ---- navigate ----
@@ -52,7 +53,7 @@ local function route(car, left)
   return {
     destination = type(name) == "string" and name or nil, minutes = drive.active_route_minutes_to_arrival,
     miles = drive.active_route_miles_to_arrival,
-  }
+  }, data.location_hidden
 end
 
 -- The parameters of navigation_request that share an address.
@@ -64,9 +65,16 @@ local function shared_address(address, wall)
 end
 
 local no_route = "navigate: the service took the address, but no new route appeared within %g s: the car may not have found it"
+local hidden_route = "navigate: the service took the address, but whether a route appeared was withheld, as the position is: " .. place_cure
+
+-- The service took the address, and no look shows what the car made of it.
+local function unseen(car, kind, message)
+  return errors.failure(kind, message, { outcome = "unknown", vin = car.vin })
+end
 
 --- Sends an address to the navigation and looks whether a route appeared, which the service's answer does not say. options.timeout:
---- seconds to look for, 30. Returns { destination =, minutes =, miles = }, or nil, err, kind: conflict when none appeared.
+--- seconds to look for, 30. Returns { destination =, minutes =, miles = }, or nil, err, kind: conflict when none appeared,
+--- forbidden when the service withholds routes from this token or share.
 function M.navigate(car, address, options)
   check_options.names("navigate", "option", options, { "timeout" })
   if type(address) ~= "string" or address == "" then errors.usage("navigate: the address must be a text, got a %s", type(address)) end
@@ -78,13 +86,13 @@ function M.navigate(car, address, options)
   if not done then return nil, err, kind end
   local pauses = tasks.pauses(timeout, 1, 8)
   while pauses:again() do
-    local found
-    found, err, kind = route(car, math.max(1, pauses:left()))
-    if not found then return nil, err, kind end
+    local found, hidden, why = route(car, math.max(1, pauses:left()))
+    if not found then return nil, hidden, why end
     local new = found.destination and (found.destination ~= before.destination or before.destination == address)
     if new then return found end
+    if hidden and not found.destination then return unseen(car, "forbidden", hidden_route) end
   end
-  return errors.failure("conflict", string.format(no_route, timeout))
+  return unseen(car, "conflict", string.format(no_route, timeout))
 end
 
 -- ---- wait_until ----

@@ -42,7 +42,8 @@ end
 
 local OR_SCOPE = { products = "vehicle_device_data" } -- it lists both kinds, each for its scope
 
-local function check_scope(row, token)
+--- Raises what is missing when the scopes of the token do not reach for the row.
+function M.scope(row, token)
   if not row.scope or token.scopes[row.scope] or token.scopes[OR_SCOPE[row.name] or ""] then return end
   if row.charging_scope and token.scopes.vehicle_charging_cmds then return end
   reply.fail(403, "Unauthorized missing scopes", "the token lacks " .. row.scope)
@@ -90,7 +91,7 @@ function M.token(self, request, row)
   check_region(self, token, row)
   check_registered(self, token, row)
   check_kind(row, token)
-  check_scope(row, token)
+  M.scope(row, token)
   return token
 end
 

@@ -6,6 +6,7 @@ local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
 local schedules = require("fleet.sim.schedules")
 local telemetry = require("fleet.sim.api.telemetry")
+local tables = require("fleet.util.tables")
 local vehicles = require("fleet.sim.vehicle")
 
 local M = {}
@@ -274,17 +275,23 @@ end
 
 -- ---- one request ----
 
-local function rest(body)
-  local options = {}
-  for name, value in pairs(body) do
-    if name ~= "fault" and name ~= "times" and name ~= "event" then options[name] = value end
-  end
-  return options
-end
-
 local LONGEST = 10 * 366 * 86400 -- every minute of it is lived through
 
 local MEMBERS = { "advance", "fault", "event", "set", "clear" }
+
+-- The options of a fault or an event: all that is no order by itself.
+local function rest(body)
+  local options = tables.copy(body)
+  for _, name in ipairs(MEMBERS) do options[name] = nil end
+  return options
+end
+
+-- fault(service, name, times, options): see faults.lua; vin may be a name or the end of a VIN. Raises a sentence.
+function M.fault(service, name, times, options)
+  options = tables.copy(options or {})
+  if options.vin ~= nil then options.vin = vehicle_of(service, options.vin).vin end
+  service.faults:add(name, times, options)
+end
 
 -- run(service, body) does what it says; raises a sentence.
 function M.run(service, body)
@@ -294,7 +301,11 @@ function M.run(service, body)
   if body.clear then service.faults:clear() end
   for vin, changes in pairs(body.set or {}) do M.set(service, vin, changes) end
   if body.event then M.event(service, body.event, body.vin, rest(body)) end
-  if body.fault then service.faults:add(body.fault, body.times, rest(body)) end
+  if body.fault then
+    local options = rest(body)
+    options.times = nil
+    M.fault(service, body.fault, body.times, options)
+  end
   if body.advance then
     local seconds = body.advance
     if type(seconds) ~= "number" or not (seconds >= 0 and seconds <= LONGEST) then

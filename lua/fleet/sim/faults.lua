@@ -1,6 +1,8 @@
 -- Faults by name: what a bad day does to a call, so many times. A fault may be limited to one row or one vehicle.
+local errors = require "fleet.util.errors"
 local json = require("fleet.sim.json")
 local reply = require("fleet.sim.reply")
+local text = require("fleet.sim.text")
 
 local M = {}
 M.__index = M
@@ -31,19 +33,38 @@ function M.names()
   return list
 end
 
-function M.new()
-  return setmetatable({ list = {} }, M)
+-- rows: a table with the names of the rows as keys.
+function M.new(rows)
+  return setmetatable({ list = {}, rows = rows }, M)
 end
 
--- add(name, times = 1, options). options: row (name of a row, or "token" for the token endpoint), vin, message (of a signed
--- command: "handshake" or "command"), and what the fault itself takes. Raises for a name that is not known.
+local OPTIONS = text.set({
+  "row", "vin", "message", "retry_after", "base_url", "region", "seconds", "piece", "every", "cut", "status", "error", "of", "answer",
+})
+local MESSAGES = { "handshake", "command" }
+
+local function check_options(self, options)
+  for name in pairs(options) do
+    if not OPTIONS[name] then error(errors.unknown("option of a fault", tostring(name), OPTIONS), 0) end
+  end
+  local row, message = options.row, options.message
+  if row ~= nil and row ~= "token" and not self.rows[row] then error(errors.unknown("row", tostring(row), self.rows), 0) end
+  if message ~= nil and message ~= MESSAGES[1] and message ~= MESSAGES[2] then
+    error(errors.unknown("message", tostring(message), MESSAGES), 0)
+  end
+end
+
+-- add(name, times = 1, options). options: row (name of a row, whose signed form counts too, or "token" for the token endpoint),
+-- vin, message (of a signed command: "handshake" or "command"), and what the fault itself takes. Raises for what is not known.
 function M:add(name, times, options)
   if not known[name] then
     error(("unknown fault '%s'; known are %s"):format(tostring(name), table.concat(M.names(), ", ")), 0)
   end
   times = times or 1
   if type(times) ~= "number" or times < 1 or times % 1 ~= 0 then error("times must be a whole number above 0", 0) end
-  table.insert(self.list, { name = name, left = times, options = options or {} })
+  options = options or {}
+  check_options(self, options)
+  table.insert(self.list, { name = name, left = times, options = options })
 end
 
 function M:clear()
@@ -55,7 +76,7 @@ local function fits(fault, names, context)
   local wanted = false
   for _, name in ipairs(names) do wanted = wanted or fault.name == name end
   if not wanted then return false end
-  if options.row and options.row ~= context.row.name then return false end
+  if options.row and options.row ~= context.row.name and options.row ~= context.command then return false end
   if options.message and options.message ~= context.message then return false end
   return not options.vin or (context.vehicle ~= nil and context.vehicle.vin == options.vin) or
     (context.args ~= nil and context.args.vin == options.vin)

@@ -53,9 +53,11 @@ end
 local function add_faults(service, faults)
   for _, fault in ipairs(faults or {}) do
     if type(fault) == "string" then
-      service.faults:add(M.fault(fault))
+      control.fault(service, M.fault(fault))
     else
-      service.faults:add(fault.name or fault.fault, fault.times, fault)
+      local options = tables.copy(fault)
+      options.name, options.fault, options.times = nil, nil, nil
+      control.fault(service, fault.name or fault.fault, fault.times, options)
     end
   end
 end
@@ -238,7 +240,7 @@ end
 
 --- A named fault for the next calls. times: 1. options: row, vin, and what the fault takes (doc/manual/simulator.md).
 function Sim:fault(name, times, options)
-  self.service.faults:add(name, times, options)
+  control.fault(self.service, name, times, options)
 end
 
 --- Something that no call does: "unplug", "drive", "key_card", "password_reset" … Raises for an unknown or impossible one.

@@ -92,20 +92,19 @@ end
 -- ---- what a service knows of them ----
 
 local function made_of(endpoints, commands)
-  local list, params_of, since = {}, {}, {}
+  local list, by_name = {}, {}
   for _, source in ipairs { endpoints, commands } do
     for _, row in ipairs(source) do
       local own = normal(row)
-      list[#list + 1], params_of[own.name] = own, own.params
-      if own.command then since[own.name] = own.since end
+      list[#list + 1], by_name[own.name] = own, own
     end
   end
-  return { tree = tree_of(list), params_of = params_of, since = since }
+  return { tree = tree_of(list), by_name = by_name }
 end
 
 local made = setmetatable({}, { __mode = "k" }) -- list of endpoints -> list of commands -> what was made of both
 
---- of(endpoints, commands) → { tree =, params_of = by name, since = of commands by name }: made once, and only read.
+--- of(endpoints, commands) → { tree =, by_name = }: made once, and only read.
 function M.of(endpoints, commands)
   local by_commands = made[endpoints] or setmetatable({}, { __mode = "k" })
   made[endpoints] = by_commands

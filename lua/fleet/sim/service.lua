@@ -70,7 +70,7 @@ function M.new(options)
   for i, entry in ipairs(self.garage.vehicles or {}) do add_vehicle(self, entry, i) end
   for i, entry in ipairs(self.garage.energy_sites or {}) do add_site(self, entry, i) end
   self.charging = require("fleet.sim.charging").load(self)
-  self.oauth, self.faults, self.limits, self.billing = oauth.new(self), faults.new(), limits.new(self), billing.new()
+  self.oauth, self.faults, self.limits, self.billing = oauth.new(self), faults.new(self.rows.by_name), limits.new(self), billing.new()
   return self
 end
 
@@ -197,6 +197,7 @@ local function bind_vehicle(self, context)
     if context.row.tokens.partner and context.token.kind == "partner" then return end
     reply.fail(404, "not_found", "no such vehicle, or not yours")
   end
+  context.shows_place = context.token.scopes.vehicle_location == true and not context.hidden
   physics.advance(context.vehicle, context.now)
 end
 
@@ -223,8 +224,8 @@ end
 -- Runs a command on a vehicle, however it came. → nil or the reason. Older firmware does not know the newer commands; one that
 -- is not modelled is obeyed without a trace.
 function M:obey(vehicle, name, params, context)
-  local since = self.rows.since[name]
-  if since and not vehicle:firmware(since) then return "not_supported" end
+  local row = self.rows.by_name[name]
+  if row and row.since and not vehicle:firmware(row.since) then return "not_supported" end
   local run = commands[name]
   local reason = run and run(vehicle, params, self:command_context(context))
   physics.show(vehicle, context.now)
@@ -237,8 +238,9 @@ end
 
 local OWNERS = { owner = true, owners = true }
 
-local function check_role(context)
-  local who = context.row.who
+--- Refuses what the row keeps for owners and fleet managers, plain or signed.
+function M.check_role(context, row)
+  local who = row.who
   if not who or context.token.kind == "business" or context.role == "OWNER" then return end
   for word in who:lower():gmatch("%a+") do
     if OWNERS[word] then reply.fail(403, "forbidden", "owners or fleet managers only") end
@@ -246,7 +248,7 @@ local function check_role(context)
 end
 
 local function run_command(self, context)
-  check_role(context)
+  M.check_role(context, context.row)
   local must_sign = context.vehicle:requires_protocol() and not context.row.plain_first
   if context.row.needs_protocol or must_sign then reply.fail(403, needs_protocol(self)) end
   local reason = self:obey(context.vehicle, context.row.name, context.body, context)
@@ -270,7 +272,7 @@ local function prepare(self, request, row, args)
     account = token.account, fail = reply.fail, request = request,
   }
   context.body = admission.body(request, row)
-  if row.name == "signed_command" and #self.faults.list > 0 then context.message = signed.kind_of(context) end
+  if row.name == "signed_command" and #self.faults.list > 0 then context.message, context.command = signed.message_of(context) end
   return context
 end
 

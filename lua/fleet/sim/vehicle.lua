@@ -2,6 +2,7 @@
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
+local tables = require("fleet.util.tables")
 
 local M = { MOST_KEYS = 20 } -- doc/protocol.md#pairing
 M.__index = M
@@ -165,6 +166,15 @@ function M:access(email)
     if driver.email == email then return "DRIVER", driver.hide_private == true end
   end
   return nil
+end
+
+--- The driving state, without what tells the place unless that is shown. The caller does not change it.
+function M:drive_state(shows_place)
+  local state = self.sections.drive_state
+  if shows_place then return state end
+  local rest = tables.copy(state)
+  for _, name in ipairs(defaults.location_fields) do rest[name] = nil end
+  return rest
 end
 
 function M:has_key(public_key)

@@ -90,24 +90,15 @@ local function wanted(context)
   return set
 end
 
--- Location is shown when it was asked for, the scope was granted and the share does not hide it. Firmware before 2023.38
--- gave it with drive_state.
-local function may_show_location(context, set)
-  local asked = set.location_data or (set.drive_state and not context.vehicle:firmware("2023.38"))
-  return asked and context.token.scopes.vehicle_location and not context.hidden
-end
-
+-- Firmware before 2023.38 gave the place with drive_state.
 local function drive_state(context, set)
-  local shown, show_location = tables.copy(context.vehicle.sections.drive_state), may_show_location(context, set)
-  if not set.drive_state and not show_location then return nil end
-  if not show_location then
-    for _, name in ipairs(defaults.location_fields) do shown[name] = nil end
-  elseif not set.drive_state then
-    local only = { timestamp = shown.timestamp }
-    for _, name in ipairs(defaults.location_fields) do only[name] = shown[name] end
-    return only
-  end
-  return shown
+  local asked = set.location_data or (set.drive_state and not context.vehicle:firmware("2023.38"))
+  local shown = context.vehicle:drive_state(asked and context.shows_place)
+  if set.drive_state then return shown end
+  if not (asked and context.shows_place) then return nil end
+  local only = { timestamp = shown.timestamp }
+  for _, name in ipairs(defaults.location_fields) do only[name] = shown[name] end
+  return only
 end
 
 local function closures(vehicle)
@@ -132,13 +123,13 @@ end
 -- the vehicle is shown anew (physics.show), which every change ends with, or somebody asks otherwise.
 local function kept_text(context)
   local vehicle, kept = context.vehicle, context.vehicle.kept_text
-  local endpoints, location = context.query.endpoints, context.token.scopes.vehicle_location
-  if kept and kept.shown == vehicle.shown and kept.endpoints == endpoints and kept.location == location
+  local endpoints = context.query.endpoints
+  if kept and kept.shown == vehicle.shown and kept.endpoints == endpoints and kept.shows_place == context.shows_place
     and kept.role == context.role and kept.hidden == context.hidden then
     return kept.text
   end
   vehicle.kept_text = {
-    shown = vehicle.shown, endpoints = endpoints, location = location, role = context.role, hidden = context.hidden,
+    shown = vehicle.shown, endpoints = endpoints, shows_place = context.shows_place, role = context.role, hidden = context.hidden,
     text = json.encode({ response = vehicle_data(context) }),
   }
   return vehicle.kept_text.text

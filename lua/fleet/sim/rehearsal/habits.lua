@@ -37,7 +37,15 @@ function actions.service_down(stage) stage.down = true end
 function actions.service_up(stage) stage.down = false end
 function actions.offline(stage) stage.event("offline") end
 function actions.online(stage) stage.event("online") end
-function actions.fault(stage, habit) stage.service.faults:add(habit.fault, habit.times or 1, habit) end
+
+function actions.fault(stage, habit)
+  local options = {}
+  for name, value in pairs(habit) do
+    if type(name) == "string" and name ~= "fault" and name ~= "times" and name ~= "days" and name ~= "date" then options[name] = value end
+  end
+  require("fleet.sim.control").fault(stage.service, habit.fault, habit.times, options)
+end
+
 
 local day_sets = {
   all = "0123456", ["mon-fri"] = "12345", ["sat-sun"] = "06",

@@ -6,7 +6,7 @@ local vehicles = require("fleet.sim.vehicle")
 local M = {}
 
 function M.getVehicleData(x, wanted)
-  return vehicle_data.answer(x.service, x.vehicle, wanted)
+  return vehicle_data.answer(x.service, x.vehicle, wanted, x.shows_place)
 end
 
 local function put_time(out, path, seconds)

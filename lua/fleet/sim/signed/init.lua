@@ -1,6 +1,7 @@
 -- signed_command: the vehicle command protocol. The cryptography is fleet.receiver's, one per vehicle and domain, the very code
 -- that ships; here stands who may use it and what an accepted message does. Without it (service.core is nil) the simulator says
 -- so instead of pretending.
+local admission = require("fleet.sim.admission")
 local computers = require("fleet.sim.signed.computers")
 local faults = require("fleet.sim.faults")
 local json = require("fleet.sim.json")
@@ -11,6 +12,7 @@ local M = {}
 
 local UNSUPPORTED = "the vehicle does not support the vehicle command protocol: use the plain command"
 local NO_RECEIVER = "this simulator was started without fleet.receiver: signed commands cannot be verified"
+local DOMAIN = "infotainment" -- of a message that names none
 local UNKNOWN_ACTION = 9 -- a fault of the messages: invalid command
 
 -- ---- what an accepted message does ----
@@ -32,7 +34,8 @@ local ZERO = { boolean = false, integer = 0, number = 0, string = "" }
 
 -- A value that is zero leaves no trace in a message.
 local function complete(service, name, params)
-  for _, param in ipairs(service.rows.params_of[name] or {}) do
+  local row = service.rows.by_name[name]
+  for _, param in ipairs(row and row.params or {}) do
     if param.place == "body" and param.required and params[param.name] == nil then params[param.name] = ZERO[param.type] end
   end
   return params
@@ -79,7 +82,7 @@ end
 
 local function respond(service, vehicle, domain, payload, context)
   local x = {
-    service = service, vehicle = vehicle, signer = context.envelope.signer, pass = PASS,
+    service = service, vehicle = vehicle, signer = context.envelope.signer, pass = PASS, shows_place = context.shows_place,
     obey = function(name, params) return service:obey(vehicle, name, complete(service, name, params), context) end,
     named = function(name) context.signed_name = name end,
   }
@@ -110,11 +113,29 @@ local function read_message(context)
   return envelope, bytes
 end
 
--- Whether a request brings a handshake or a command; faults may be for one of them.
-function M.kind_of(context)
-  local read, envelope = pcall(read_message, context)
+-- The command that a message asks for, before its signature is looked at; nil where no row has it.
+local function command_of(core, envelope, bytes)
+  local message = core.message_json("UniversalMessage.RoutableMessage", bytes)
+  local payload = message and json.decode(message).protobuf_message_as_bytes
+  return payload and core.decode_command(envelope.domain or DOMAIN, text.unbase64(payload)) or nil
+end
+
+-- The vehicle knows the role of the key; the service knows the account and the token, and refuses what it refuses in plain form.
+local function check_rights(context, envelope, bytes)
+  if envelope.handshake or context.role == "OWNER" and context.token.scopes.vehicle_cmds then return end
+  local service = context.service
+  local row = service.rows.by_name[command_of(service.core, envelope, bytes)]
+  if not row then return end
+  admission.scope(row, context.token)
+  service.check_role(context, row)
+end
+
+-- "handshake", or "command" and the name of its row: faults may be for one of them.
+function M.message_of(context)
+  local read, envelope, bytes = pcall(read_message, context)
   if not read then return nil end
-  return envelope.handshake and "handshake" or "command"
+  if envelope.handshake then return "handshake" end
+  return "command", command_of(context.service.core, envelope, bytes)
 end
 
 local function deliver(context, domain, counter)
@@ -138,8 +159,9 @@ function handlers.signed_command(context)
   if not vehicle:speaks_protocol() or fault and fault.name == "no_protocol" then context.fail(422, UNSUPPORTED) end
   local envelope, bytes = read_message(context)
   check_signature(context, envelope)
+  check_rights(context, envelope, bytes)
   context.envelope, context.signed = envelope, true
-  local domain = envelope.domain or "infotainment"
+  local domain = envelope.domain or DOMAIN
   local answer = signed_faults.run({
     service = service, vehicle = vehicle, domain = domain, bytes = bytes, epoch = envelope.epoch, fault = fault,
     deliver = deliver(context, domain, envelope.counter),

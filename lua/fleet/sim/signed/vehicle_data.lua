@@ -141,8 +141,8 @@ end
 
 -- ---- driving ----
 
-function sections.drive_state(out, at, vehicle)
-  local d = vehicle.sections.drive_state
+function sections.drive_state(out, at, vehicle, shows_place)
+  local d = vehicle:drive_state(shows_place)
   put_word(out, at .. "shift_state", one_of("P R N D", value(d.shift_state), "Invalid"))
   copy(out, at, d, "whole", "speed power")
   copy(out, at, d, "number", "speed_float=speed active_route_minutes_to_arrival active_route_miles_to_arrival " ..
@@ -152,7 +152,8 @@ function sections.drive_state(out, at, vehicle)
   put(out, at .. "odometer_in_hundredths_of_a_mile", TAKES.whole(vehicle.sections.vehicle_state.odometer * 100))
 end
 
-function sections.location_state(out, at, vehicle)
+function sections.location_state(out, at, vehicle, shows_place)
+  if not shows_place then return end
   local d = vehicle.sections.drive_state
   copy(out, at, d, "number", "latitude longitude native_latitude native_longitude corrected_latitude=latitude " ..
     "corrected_longitude=longitude geo_latitude=latitude geo_longitude=longitude geo_heading=heading")
@@ -257,14 +258,15 @@ local NAMES = {
   getParentalControlsState = "parental_controls_state",
 }
 
---- A CarServer.Response with the sections that are wanted. wanted: what stands in CarServer.GetVehicleData.
-function M.answer(service, vehicle, wanted)
+--- A CarServer.Response with the sections that are wanted. wanted: what stands in CarServer.GetVehicleData; shows_place: whether the
+--- sender may see where the vehicle is.
+function M.answer(service, vehicle, wanted, shows_place)
   local out = { vehicleData = {} }
   for name in pairs(wanted == json.null and {} or wanted) do
     local section = NAMES[name]
     if section then
       local at = "vehicleData." .. section .. "."
-      sections[section](out, at, vehicle)
+      sections[section](out, at, vehicle, shows_place)
       stamp(out, at, service:now())
     end
   end
