@@ -1,4 +1,5 @@
 -- doc/protocol.md#tokens
+local control = require("fleet.sim.control")
 local simulated = require("spec.support.fixtures.simulated")
 local sha256 = require("fleet.core").sha256
 local text = require("fleet.sim.text")
@@ -292,6 +293,21 @@ describe("the authorization server", function()
       local reply = sim:token({ grant_type = "client_credentials", client_id = "c", client_secret = "x", audience = "http://base",
         auth_code = "other", scope = "openid" })
       assert.equal("invalid_auth_code", reply.json.error)
+    end)
+
+    it("use an auth_code up, but not where they are refused, and the business gives another one", function()
+      sim = simulated.new({ accounts = { { email = "f@x", business = true, auth_code = "B" }, { email = "a@x" } },
+        apps = { { client_id = "c1", client_secret = "x", scopes = { "vehicle_cmds" } } } })
+      local function ask(code, scope)
+        return sim:token({ grant_type = "client_credentials", client_id = "c1", client_secret = "x", audience = "http://base",
+          auth_code = code, scope = scope or "vehicle_cmds" }).json.error or "given"
+      end
+      assert.same({ "invalid_scope", "given", "invalid_auth_code" }, { ask("B", "user_data"), ask("B"), ask("B") })
+      control.event(sim.service, "new_auth_code", nil, { auth_code = "C" })
+      assert.same({ "invalid_auth_code", "given", "invalid_auth_code" }, { ask("B"), ask("C"), ask("C") })
+      for _, options in ipairs({ {}, { auth_code = "" }, { auth_code = "D", account = "a@x" } }) do
+        assert.has_error(function() control.event(sim.service, "new_auth_code", nil, options) end)
+      end
     end)
   end)
 

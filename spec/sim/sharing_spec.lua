@@ -30,6 +30,38 @@ describe("sharing a simulated vehicle", function()
     assert.equal(404, redeem(code, sim:login({ login_hint = "third@x" }).access_token).status)
   end)
 
+  it("the owner cannot use the own invitation, and another can then", function()
+    local code = invite().code
+    local reply = redeem(code, sim:own_token())
+    assert.same({ 400, "OWNER" }, { reply.status, sim:get(PATH).response.access_type })
+    assert.equal(200, redeem(code).status)
+  end)
+
+  describe("a guest", function()
+    before_each(function()
+      local control = require("fleet.sim.control")
+      sim:car(CAR).sections.vehicle_state.guest_mode = true
+      sim:car(CAR).guest_code = { code = "q", expires_at = math.huge }
+      control.event(sim.service, "qr_scan", CAR, { guest = "friend@x" })
+    end)
+
+    it("who has an account uses the vehicle and is among its drivers, until a driver removes or displaces the guest", function()
+      assert.equal("DRIVER", sim:get(PATH, friend).response.access_type)
+      assert.equal("friend", sim:get(PATH .. "/drivers").response[1].driver_first_name)
+      assert.equal(403, sim:get(PATH .. "/drivers", friend).status)
+      assert.equal("ok", sim:call("DELETE", PATH .. "/drivers?share_user_id=800002").response)
+      assert.equal(404, sim:get(PATH, friend).status)
+      assert.equal(0, #sim:get(PATH .. "/drivers").response)
+    end)
+
+    it("may end the own access, nobody else's", function()
+      assert.equal(403, sim:call("DELETE", PATH .. "/drivers?share_user_id=800001", nil, friend).status)
+      assert.equal("ok", sim:call("DELETE", PATH .. "/drivers", nil, friend).response)
+      assert.is_nil(sim:car(CAR).guest)
+      assert.equal("owner@x", sim:car(CAR).owner)
+    end)
+  end)
+
   it("a whole link is as good as its code", function()
     assert.equal(200, redeem(invite().share_link).status)
   end)
@@ -157,6 +189,19 @@ describe("telemetry configuration of a simulated vehicle", function()
       text.base64url(json.encode(claims)) .. ".c2ln"
     return sim:call("POST", "/api/1/vehicles/fleet_telemetry_config_jws", { vins = json.list({ CAR }), token = token })
   end
+
+  it("is refused unsigned with 412, but to an application with a CSR", function()
+    local function app(fields)
+      local sim = new()
+      sim.service.garage.apps = { { client_id = "c1", client_secret = "x", redirect_uris = { "http://app/cb" }, csr = fields.csr } }
+      return sim
+    end
+    local reply = create(app({}))
+    assert.same({ 412, "must be called through the signing proxy" }, { reply.status, reply.json.error })
+    assert.equal(412, create(app({ csr = false })).status)
+    assert.equal(1, create(app({ csr = true })).response.updated_vehicles)
+    assert.equal(1, jws(app({})).response.updated_vehicles)
+  end)
 
   it("is synced when the vehicle has connected, and removed", function()
     local sim = new()

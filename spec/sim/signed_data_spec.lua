@@ -150,7 +150,9 @@ describe("signed vehicle data", function()
     assert.equal(2, count)
   end)
 
-  local PLACE = drive({ latitude = 48.5, active_route_destination = "Home", active_route_latitude = 1.5, active_route_minutes_to_arrival = 7 })
+  local PLACE = drive({
+    latitude = 48.5, active_route_destination = "Home", active_route_latitude = 1.5, active_route_minutes_to_arrival = 7,
+  })
 
   it("shows no place and no route to a share that hides them", function()
     local v = signed_vehicle.new(PLACE)

@@ -158,6 +158,13 @@ function account_events.revoke(service, account, options)
   end
 end
 
+-- The business consents anew: another code, which is good for one token.
+function account_events.new_auth_code(_, account, options)
+  if not account.business then fail("%s is no business account", account.email) end
+  if type(options.auth_code) ~= "string" or options.auth_code == "" then fail("new_auth_code needs auth_code") end
+  account.auth_code = options.auth_code
+end
+
 function site_events.grid_down(site, now) energy.set_grid(site, false, now) end
 
 function site_events.grid_up(site, now) energy.set_grid(site, true, now) end

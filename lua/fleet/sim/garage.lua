@@ -76,7 +76,7 @@ M.rules = {
       each = {
         members = {
           client_id = "string", client_secret = "string", redirect_uris = TEXTS, domain = "string", public_key = KEY,
-          registered = "boolean", scopes = TEXTS, name = "string",
+          registered = "boolean", csr = "boolean", scopes = TEXTS, name = "string",
         },
         required = { "client_id" },
       },

@@ -272,7 +272,7 @@ local function prepare(self, request, row, args)
     account = token.account, fail = reply.fail, request = request,
   }
   context.body = admission.body(request, row)
-  if row.name == "signed_command" and #self.faults.list > 0 then context.message, context.command = signed.message_of(context) end
+  if row.name == "signed_command" and #self.faults.list > 0 then context.message, context.command = signed.kind_of(context) end
   return context
 end
 

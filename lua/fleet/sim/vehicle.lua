@@ -165,6 +165,7 @@ function M:access(email)
   for _, driver in ipairs(self.drivers) do
     if driver.email == email then return "DRIVER", driver.hide_private == true end
   end
+  if self.guest == email then return "DRIVER", false end
   return nil
 end
 

@@ -36,6 +36,7 @@ function handlers.drivers(context)
   owner_only(context)
   local list = json.list()
   for _, entry in ipairs(context.vehicle.drivers) do list[#list + 1] = driver(context, entry) end
+  if context.vehicle.guest then list[#list + 1] = driver(context, { email = context.vehicle.guest }) end
   return list, { count = #list }
 end
 
@@ -44,17 +45,21 @@ local function remove(list, at)
   return "ok"
 end
 
--- Share users remove their own access only; owners any, or their own.
+local function id_text(service, email)
+  return ("%d"):format(user_id(service, email))
+end
+
+-- Share users and guests remove their own access only; owners any, or their own.
 function handlers.remove_driver(context)
-  local vehicle, wanted = context.vehicle, context.query.share_user_id
-  local own = ("%d"):format(user_id(context.service, context.account.email))
+  local service, vehicle, wanted = context.service, context.vehicle, context.query.share_user_id
+  local own = id_text(service, context.account.email)
   if context.role ~= "OWNER" and wanted and wanted ~= own then
     context.fail(403, "forbidden", "a share user may only remove the own access")
   end
   for i, entry in ipairs(vehicle.drivers) do
-    if ("%d"):format(user_id(context.service, entry.email)) == (wanted or own) then return remove(vehicle.drivers, i) end
+    if id_text(service, entry.email) == (wanted or own) then return remove(vehicle.drivers, i) end
   end
-  if wanted == "guest" or (wanted and vehicle.guest == wanted) then
+  if vehicle.guest and (wanted == "guest" or wanted == vehicle.guest or id_text(service, vehicle.guest) == (wanted or own)) then
     vehicle.guest = nil
     return "ok"
   end
@@ -126,6 +131,7 @@ function handlers.redeem_invitation(context)
   local vehicle, at = find(context.service, code, context.now)
   if not vehicle then context.fail(404, "not_found", "the invitation is used, revoked, expired or unknown") end
   local email = context.account.email
+  if vehicle.owner == email then context.fail(400, "invalid_request", "the owner of the vehicle needs no invitation to it") end
   if not vehicle:access(email) then
     if #vehicle.drivers >= MOST_DRIVERS then context.fail(400, "invalid_request", "the vehicle has five drivers already") end
     table.insert(vehicle.drivers, { email = email, hide_private = false })

@@ -111,7 +111,16 @@ local function apply(context, config, signed, key)
   return { updated_vehicles = updated, skipped_vehicles = skipped }
 end
 
+-- Only an application whose key is a CSR at the vendor may send one unsigned. Without apps in the garage any may.
+local function check_unsigned(context)
+  local app = context.service.oauth:app(context.token.client_id)
+  if not app.any and not app.csr then
+    context.fail(412, "must be called through the signing proxy", "a telemetry configuration must be signed")
+  end
+end
+
 function handlers.create_fleet_telemetry_config(context)
+  check_unsigned(context)
   check_config(context, context.body.config)
   return apply(context, context.body.config, false, context.service:app_key(context.token))
 end

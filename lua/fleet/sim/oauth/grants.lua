@@ -117,7 +117,7 @@ function grants.client_credentials(self, app, form, host)
   local account
   if form.auth_code then
     account = self.service:business_account(form.auth_code)
-    if not account then return refuse(self, 400, "invalid_auth_code", "auth_code is not known") end
+    if not account then return refuse(self, 400, "invalid_auth_code", "auth_code is not known, or was used") end
   end
   local wanted = text.set(form.scope and text.words(form.scope) or app.scopes or scopes.ALL)
   for scope in pairs(wanted) do
@@ -125,6 +125,7 @@ function grants.client_credentials(self, app, form, host)
       return refuse(self, 400, "invalid_scope", "the app may not ask for " .. scope)
     end
   end
+  if account then account.auth_code = nil end -- good for one token
   local token = self:issue_access({
     kind = account and "business" or "partner", client_id = form.client_id, account = account, scopes = wanted, app = app,
   })

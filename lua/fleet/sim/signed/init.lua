@@ -131,7 +131,7 @@ local function check_rights(context, envelope, bytes)
 end
 
 -- "handshake", or "command" and the name of its row: faults may be for one of them.
-function M.message_of(context)
+function M.kind_of(context)
   local read, envelope, bytes = pcall(read_message, context)
   if not read then return nil end
   if envelope.handshake then return "handshake" end
