@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,7 +47,7 @@ static bool set_up(struct stream_client *c, const struct stream_client_options *
   }
   SSL_CTX_set_mode(c->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (o->certificate.size && !use_chain(c->context, o->certificate, o->key, e)) return false;
-  if (!believe(c->context, o->server_ca, e)) return false;
+  if (o->server_ca.size && !believe(c->context, o->server_ca, e)) return false;
   c->ssl = SSL_new(c->context);
   if (!c->ssl || SSL_set_fd(c->ssl, c->fd) != 1 || SSL_set1_host(c->ssl, o->name) != 1 ||
       SSL_set_tlsext_host_name(c->ssl, o->name) != 1)
@@ -137,6 +138,20 @@ bool stream_client_step(struct stream_client *c, struct err *e) {
 
 bool stream_client_wants_write(const struct stream_client *c) {
   return !c->connected || c->out.size > c->sent;
+}
+
+bool stream_client_chain(const struct stream_client *c, struct buf *pem) {
+  STACK_OF(X509) *chain = SSL_get_peer_cert_chain(c->ssl);
+  for (int i = 0; i < sk_X509_num(chain); i++) {
+    char piece[512];
+    int size;
+    BIO *out = BIO_new(BIO_s_mem());
+    bool good = out && PEM_write_bio_X509(out, sk_X509_value(chain, i)) == 1;
+    while (good && (size = BIO_read(out, piece, sizeof piece)) > 0) buf_add(pem, piece, (size_t)size);
+    BIO_free(out);
+    if (!good) return false;
+  }
+  return buf_ok(pem);
 }
 
 bool stream_client_forked(const struct stream_client *c) {

@@ -18,8 +18,8 @@ struct stream_client {
   size_t sent;
 };
 
-/* PEM texts; without a certificate the client shows none. server_ca: whom it believes. address: numeric;
- * name: of the server. */
+/* PEM texts; without a certificate the client shows none. server_ca: whom it believes; empty: it only looks,
+ * and verifies nothing. address: numeric; name: of the server. */
 struct stream_client_options {
   const char *address, *name;
   int port;
@@ -32,6 +32,7 @@ bool stream_client_open(struct stream_client *c, const struct stream_client_opti
  * before stays in `in`. */
 bool stream_client_step(struct stream_client *c, struct err *e);
 bool stream_client_wants_write(const struct stream_client *c);
+bool stream_client_chain(const struct stream_client *c, struct buf *pem); /* what the server showed */
 bool stream_client_forked(const struct stream_client *c);
 void stream_client_close(struct stream_client *c); /* idempotent */
 

@@ -1,10 +1,14 @@
 #include "bind/lua/bind.h"
+#include "stream/bind_certificates.h"
 #include "stream/client.h"
+#include "stream/compose.h"
 #include "stream/frames.h"
 #include "stream/push.h"
 #include "stream/server.h"
 #include "stream/trust.h"
 
+#include <arpa/inet.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -377,10 +381,13 @@ static int l_client_fd(lua_State *L);
 static int l_client_step(lua_State *L);
 static int l_client_send(lua_State *L);
 static int l_client_take(lua_State *L);
+static int l_client_chain(lua_State *L);
+static int l_client_connected(lua_State *L);
 
-static const luaL_Reg client_methods[] = {{"close", l_client_close}, {"fd", l_client_fd},
-                                          {"step", l_client_step},   {"send", l_client_send},
-                                          {"take", l_client_take},   {NULL, NULL}};
+static const luaL_Reg client_methods[] = {{"close", l_client_close},         {"fd", l_client_fd},
+                                          {"step", l_client_step},           {"send", l_client_send},
+                                          {"take", l_client_take},           {"chain", l_client_chain},
+                                          {"connected", l_client_connected}, {NULL, NULL}};
 static const luaL_Reg client_metamethods[] = {{"__close", l_client_close}, {NULL, NULL}};
 static const struct box_type client_type = {"fleet.stream.client", release_client, client_methods,
                                             client_metamethods};
@@ -413,7 +420,7 @@ static int l_client(lua_State *L) {
                                     .newest = (int)number_option(L, "newest", 13, 11, 13),
                                     .certificate = text_option(L, "certificate", false),
                                     .key = text_option(L, "certificate_key", false),
-                                    .server_ca = text_option(L, "server_ca", true)};
+                                    .server_ca = text_option(L, "server_ca", false)};
   struct stream_client *c = box_new(L, &client_type, sizeof *c, 0);
   if (!stream_client_open(c, &o, &e)) return push_failure(L, &e);
   box_open(L, -1);
@@ -460,6 +467,40 @@ static int l_client_take(lua_State *L) {
   return 1;
 }
 
+/* client:chain() -> the certificates that the server showed, PEM; "" before it showed any */
+static int l_client_chain(lua_State *L) {
+  const struct stream_client *c = check_client(L);
+  struct buf *pem = push_scratch(L);
+  if (!stream_client_chain(c, pem)) return luaL_error(L, "not enough memory");
+  push_buf(L, pem);
+  return 1;
+}
+
+/* client:connected() -> whether the handshake has ended well */
+static int l_client_connected(lua_State *L) {
+  lua_pushboolean(L, check_client(L)->connected);
+  return 1;
+}
+
+/* resolve(host) -> the first numeric address of the name, IPv4 before others | nil, err, kind. It waits. */
+static int l_resolve(lua_State *L) {
+  const char *host = luaL_checkstring(L, 1);
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+  char text[INET6_ADDRSTRLEN] = "";
+  struct err e;
+  err_clear(&e);
+  int failure = getaddrinfo(host, NULL, &hints, &list);
+  for (int family = 0; family < 2 && !failure; family++)
+    for (const struct addrinfo *a = list; a && !text[0]; a = a->ai_next)
+      if (a->ai_family == (family ? AF_INET6 : AF_INET))
+        getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
+  if (!failure) freeaddrinfo(list);
+  if (text[0]) return lua_pushstring(L, text), 1;
+  err_set(&e, KIND_network, "the name '%s' has no address: %s", host,
+          failure ? gai_strerror(failure) : "none was found");
+  return push_failure(L, &e);
+}
+
 /* frame(opcode, payload, mask) -> bytes of a client's frame; mask: four bytes */
 static int l_frame(lua_State *L) {
   lua_Integer opcode = luaL_checkinteger(L, 1);
@@ -486,8 +527,10 @@ int luaopen_fleet_stream(lua_State *L) {
                                        {"stream_message", l_stream_message},
                                        {"acknowledgement", l_acknowledgement},
                                        {"refusal", l_refusal},
+                                       {"data_payload", l_data_payload},
                                        {"verify", l_verify},
                                        {"client", l_client},
+                                       {"resolve", l_resolve},
                                        {"frame", l_frame},
                                        {"live_objects", l_live},
                                        {NULL, NULL}};
@@ -497,5 +540,6 @@ int luaopen_fleet_stream(lua_State *L) {
   box_define(L, &unpacked_type);
   box_define(L, &client_type);
   luaL_newlib(L, functions);
+  open_stream_certificates(L);
   return 1;
 }
