@@ -79,6 +79,24 @@ describe("an envelope", function()
   end)
 end)
 
+describe("numbers that do not fit into their member", function()
+  -- The bytes of a fault, a domain and a flag of the envelope, and of the session info's status: 2^32 is not 0.
+  it("make an envelope and a session info unreadable", function()
+    local long = "\128\128\128\128\16"
+    for _, bytes in ipairs { "\98\6\16" .. long, "\98\6\8" .. long, "\50\6\8" .. "\130\128\128\128\16", "\160\3" .. long } do
+      local read, err, kind = core.read_envelope(bytes)
+      assert.is_nil(read)
+      assert.equal("protocol", kind)
+      assert.match("not a message", err.message)
+    end
+    for _, bytes in ipairs { "\40" .. long, "\8" .. long } do
+      assert.is_nil((core.message_json("Signatures.SessionInfo", bytes)))
+    end
+    assert.truthy(core.read_envelope("\98\2\16\1"))
+    assert.truthy(core.message_json("Signatures.SessionInfo", "\8\255\255\255\255\15"))
+  end)
+end)
+
 describe("core.encode_message", function()
   it("writes members by path, and message_json reads them", function()
     local bytes = core.encode_message("CarServer.Response", { ["actionStatus.result"] = "OPERATIONSTATUS_ERROR",
@@ -161,11 +179,34 @@ describe("an application's answer", function()
     { "vehicle_security", vcsec { ["vehicleStatus.vehicleLockState"] = 1 }, true, nil, "protocol", nil, "unknown" },
   }
 
+  -- A number of more bits than its member has: protobuf-c keeps the low 32, which may read as OK.
+  local long = "\128\128\128\128\16" -- 2^32
+  local top = "\128\128\128\128\128\128\128\128\128\1" -- 2^63
+  for _, cut in ipairs { long, top, "\129\128\128\128\16", "\128\128\128\128\128\128\128\128\128\2" } do
+    local n = #cut
+    for _, row in ipairs {
+      { "infotainment", "\10" .. string.char(n + 1) .. "\8" .. cut }, -- actionStatus.result
+      { "infotainment", "\10\0\10" .. string.char(n + 1) .. "\8" .. cut }, -- of a second one, which is merged into the first
+      { "vehicle_security", "\34" .. string.char(n + 1) .. "\8" .. cut }, -- commandStatus.operationStatus
+      { "vehicle_security", "\34" .. string.char(n + 3) .. "\26" .. string.char(n + 1) .. "\8" .. cut }, -- its whitelistOperationStatus
+      { "vehicle_security", "\242\2" .. string.char(n + 1) .. "\8" .. cut }, -- nominalError.genericError
+    } do
+      for _, authenticated in ipairs { true, false } do
+        rows[#rows + 1] = { row[1], row[2], authenticated, nil, "protocol", nil, "unknown" }
+      end
+    end
+  end
+  -- The longer spellings of a number that fits are taken.
+  rows[#rows + 1] = { "infotainment", "\10\4\8\128\128\0", true }
+  rows[#rows + 1] = { "vehicle_security", "\34\4\8\128\128\0", true }
+  rows[#rows + 1] = { "vehicle_security", "\34\11\8\255\255\255\255\255\255\255\255\255\1", true, nil, "refused",
+    "GENERICERROR_UNKNOWN", "refused" } -- -1
+
   it("says done only where it says so", function()
     for i, row in ipairs(rows) do
       local done, err, kind = core.read_answer(row[1], row[2], row[3], row[4])
       assert.equal(row[5] == nil, done == true, "row " .. i)
-      assert.equal(row[5], kind, "row " .. i)
+      assert.equal(row[5], kind, "row " .. i .. ": " .. hex(row[2]))
       if row[6] then assert.equal(row[6], err.reason) end
       if row[7] then assert.equal(row[7], err.outcome, "row " .. i) end
     end

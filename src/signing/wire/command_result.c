@@ -86,8 +86,7 @@ static bool says_nothing(struct err *e) {
 }
 
 static bool read_vcsec(const struct answer_facts *f, struct arena *a, struct err *e) {
-  ProtobufCAllocator allocator = allocator_of(a);
-  FromVcsec *m = fleet__vcsec__from_vcsecmessage__unpack(&allocator, f->payload.size, f->payload.data);
+  FromVcsec *m = (FromVcsec *)message_unpack(&fleet__vcsec__from_vcsecmessage__descriptor, f->payload, a);
   if (!m) return unreadable(e);
   if (m->sub_message_case == FLEET__VCSEC__FROM_VCSECMESSAGE__SUB_MESSAGE_NOMINAL_ERROR && m->nominalerror)
     return refuse_by_error(e, (int)m->nominalerror->genericerror);
@@ -106,8 +105,7 @@ static const char *vehicle_words(const Fleet__CarServer__ActionStatus *s) {
 }
 
 static bool read_infotainment(const struct answer_facts *f, struct arena *a, struct err *e) {
-  ProtobufCAllocator allocator = allocator_of(a);
-  Response *r = fleet__car_server__response__unpack(&allocator, f->payload.size, f->payload.data);
+  Response *r = (Response *)message_unpack(&fleet__car_server__response__descriptor, f->payload, a);
   if (!r) return unreadable(e);
   if (r->actionstatus)
     return r->actionstatus->result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK ||

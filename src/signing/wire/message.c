@@ -86,11 +86,10 @@ static void read_signature(struct message *m, const Signature *s) {
 }
 
 bool message_read(struct message *m, struct bytes in, struct arena *a, struct err *e) {
-  ProtobufCAllocator allocator = allocator_of(a);
   memset(m, 0, sizeof *m);
   if (in.size > MESSAGE_LIMIT)
     return err_set(e, KIND_protocol, "the message is larger than %d bytes", MESSAGE_LIMIT);
-  Routable *r = fleet__universal_message__routable_message__unpack(&allocator, in.size, in.data);
+  Routable *r = (Routable *)message_unpack(&fleet__universal_message__routable_message__descriptor, in, a);
   if (!r) return err_set(e, KIND_protocol, "the bytes are not a message of the vehicles' protocol");
   read_destination(r->to_destination, &m->to_domain, &m->to_address);
   read_destination(r->from_destination, &m->from_domain, &m->from_address);
@@ -272,8 +271,7 @@ bool message_write(const struct message *m, struct buf *out) {
 /* ---- session info ---- */
 
 bool session_info_read(struct session_info *i, struct bytes in, struct arena *a, struct err *e) {
-  ProtobufCAllocator allocator = allocator_of(a);
-  Info *info = fleet__signatures__session_info__unpack(&allocator, in.size, in.data);
+  Info *info = (Info *)message_unpack(&fleet__signatures__session_info__descriptor, in, a);
   if (!info) return err_set(e, KIND_protocol, "the vehicle's session info cannot be read");
   i->counter = info->counter;
   i->clock_time = info->clock_time;

@@ -258,8 +258,107 @@ bool field_number(ProtobufCMessage *m, Field *f, double *out) {
   }
 }
 
+/* ---- reading a message ----
+ *
+ * protobuf-c keeps the low 32 bits of a number that is longer: 2^32 would read as 0, which is OK in most
+ * enums. A message that holds such a number cannot be read.
+ */
+
+static bool take_varint(struct bytes *in, uint64_t *out) {
+  *out = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (!in->size) return false;
+    unsigned byte = *in->data;
+    in->data++, in->size--;
+    if (shift == 63 && byte > 1) return false;
+    *out |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+static bool skip(struct bytes *in, uint64_t size) {
+  if (size > in->size) return false;
+  in->data += size, in->size -= size;
+  return true;
+}
+
+static bool fits_member(Field *f, uint64_t v) {
+  bool negative = v >= UINT64_MAX - INT32_MAX; /* sign-extended to 64 bits */
+  switch (f->type) {
+  case PROTOBUF_C_TYPE_UINT32:
+  case PROTOBUF_C_TYPE_SINT32:
+    return v <= UINT32_MAX;
+  case PROTOBUF_C_TYPE_INT32:
+  case PROTOBUF_C_TYPE_ENUM:
+    return v <= UINT32_MAX || negative;
+  default:
+    return true;
+  }
+}
+
+static bool is_varint(Field *f) {
+  switch (f->type) {
+  case PROTOBUF_C_TYPE_FLOAT:
+  case PROTOBUF_C_TYPE_DOUBLE:
+  case PROTOBUF_C_TYPE_FIXED32:
+  case PROTOBUF_C_TYPE_FIXED64:
+  case PROTOBUF_C_TYPE_SFIXED32:
+  case PROTOBUF_C_TYPE_SFIXED64:
+    return false;
+  default:
+    return true;
+  }
+}
+
+static bool fits_packed(Field *f, struct bytes list) {
+  uint64_t v;
+  while (list.size)
+    if (!take_varint(&list, &v) || !fits_member(f, v)) return false;
+  return true;
+}
+
+static bool all_fit(Type *type, struct bytes in);
+
+/* What is inside a member with a length: a message, a packed list, or text. */
+static bool fits_inside(Field *f, struct bytes content) {
+  if (field_is_message(f)) return all_fit(f->descriptor, content);
+  bool text = f->type == PROTOBUF_C_TYPE_STRING || f->type == PROTOBUF_C_TYPE_BYTES;
+  return text || !is_varint(f) || fits_packed(f, content);
+}
+
+/* f: NULL for a member without a description, which is passed over. */
+static bool next_fits(Field *f, unsigned wire, struct bytes *in) {
+  uint64_t v;
+  switch (wire) {
+  case PROTOBUF_C_WIRE_TYPE_VARINT:
+    return take_varint(in, &v) && (!f || fits_member(f, v));
+  case PROTOBUF_C_WIRE_TYPE_64BIT:
+    return skip(in, 8);
+  case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
+    if (!take_varint(in, &v) || v > in->size) return false;
+    if (f && !fits_inside(f, (struct bytes){in->data, (size_t)v})) return false;
+    return skip(in, v);
+  case PROTOBUF_C_WIRE_TYPE_32BIT:
+    return skip(in, 4);
+  default:
+    return false;
+  }
+}
+
+static bool all_fit(Type *type, struct bytes in) {
+  uint64_t key;
+  while (in.size) {
+    if (!take_varint(&in, &key) || key > UINT32_MAX) return false;
+    Field *f = protobuf_c_message_descriptor_get_field(type, (unsigned)(key >> 3));
+    if (!next_fits(f, key & 7, &in)) return false;
+  }
+  return true;
+}
+
 ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a) {
   ProtobufCAllocator allocator = allocator_of(a);
+  if (!all_fit(type, in)) return NULL;
   return protobuf_c_message_unpack(type, &allocator, in.size, in.data);
 }
 

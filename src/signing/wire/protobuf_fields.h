@@ -20,6 +20,7 @@ static inline ProtobufCAllocator allocator_of(struct arena *a) {
 }
 
 ProtobufCMessage *message_new(Type *type, struct arena *a); /* NULL: beyond the arena's limit */
+/* NULL: not of this type, a number that does not fit into its member, or beyond the arena's limit. */
 ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a);
 bool message_pack(ProtobufCMessage *m, struct buf *out); /* members ascending */
 Field *message_set_member(
