@@ -80,12 +80,12 @@ local function range_text(param)
 end
 
 local function notes(param)
-  local text = param.doc .. (param.pin and " (four digits)" or "")
+  local text = param.doc .. (param.pin and " (four digits)" or "") .. (param.former and "; older name: " .. code(param.former) or "")
   return param.place == "local" and text .. "; not sent" or text
 end
 
 local function needed(param)
-  if param.required_on then return "when switched on" end
+  if param.required_with then return "with " .. code((string.gsub(param.required_with, " ", "` or `"))) end
   return param.required and "yes" or ""
 end
 

@@ -882,7 +882,7 @@ function vehicle:set_scheduled_departure(params, options) end
 ---@field id? string|integer your number for it; without one every call adds a schedule with a fresh number
 ---@field name? string a name for people
 
----Adds a charging schedule, or replaces the one with this id.
+---Adds a charging schedule with a start, an end or both, or replaces the one with this id.
 ---@param params fleet.params.add_charge_schedule
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
@@ -1075,7 +1075,7 @@ function vehicle:remote_auto_seat_climate_request(params, options) end
 function vehicle:remote_steering_wheel_heater_request(params, options) end
 
 ---@class fleet.params.remote_steering_wheel_heat_level_request
----@field level "off"|"low"|"high"|0|1|3 how much; 2 is not in use
+---@field level "off"|"low"|"high"|0|1|3 how much; there is no level 2: it is refused
 
 ---Sets how much the steering wheel is heated. Needs preconditioning or climate keeper on.
 ---@param params fleet.params.remote_steering_wheel_heat_level_request
@@ -1323,7 +1323,7 @@ function vehicle:set_sentry_mode(params, options) end
 
 ---@class fleet.params.set_valet_mode
 ---@field on boolean true switches it on
----@field password? string needed to switch it on
+---@field password? string the PIN to switch it on; the plain form takes it to switch it off, too; signed, no PIN is sent then and none is checked
 
 ---Switches Valet Mode; the PIN switches it off in the vehicle.
 ---@param params fleet.params.set_valet_mode

@@ -304,6 +304,67 @@ describe("a switch", function()
   end)
 end)
 
+describe("a time of day", function()
+  local place = { days_of_week = "All", enabled = true, lat = 52.5, lon = 13.4 }
+  local function schedule(with)
+    local params = {}
+    for k, v in pairs(place) do params[k] = v end
+    for k, v in pairs(with) do params[k] = v end
+    return params
+  end
+
+  it("is needed where a flag says that it counts: without it the vehicle would take midnight", function()
+    for _, row in ipairs {
+      { "add_charge_schedule", schedule { start_enabled = true, end_enabled = false }, "start_time", "start_enabled" },
+      { "add_charge_schedule", schedule { start_enabled = true, start_time = 60, end_enabled = true }, "end_time", "end_enabled" },
+      { "add_charge_schedule", schedule { start_enabled = true, end_enabled = true, end_time = 5 }, "start_time", "start_enabled" },
+      { "set_scheduled_charging", { enable = true }, "time", "enable" },
+      { "set_scheduled_departure", { enable = true }, "departure_time", "enable" },
+      { "set_scheduled_departure", { enable = true, departure_time = 5, off_peak_charging_enabled = true }, "end_off_peak_time",
+        "off_peak_charging_enabled" },
+      { "set_scheduled_departure", { enable = true, departure_time = 5, off_peak_charging_weekdays_only = true },
+        "end_off_peak_time", "off_peak_charging_weekdays_only" },
+    } do
+      local sentence = string.format("'%s' is missing: '%s' is true", row[3], row[4])
+      refuses(sentence, "car", row[1], row[2])
+      refuses(sentence, "car", row[1], row[2], { force = true })
+    end
+    refuses("'precondition_time' is missing", "car", "add_precondition_schedule", place)
+  end)
+
+  it("may be missing where the flag is false", function()
+    assert.truthy(body("add_charge_schedule", schedule { start_enabled = true, start_time = 0, end_enabled = false }))
+    assert.truthy(body("add_charge_schedule", schedule { start_enabled = false, end_enabled = true, end_time = 1440 }))
+    assert.equal('{"enable":false}', body("set_scheduled_charging", { enable = false }, { force = true }))
+    assert.equal('{"enable":false}', body("set_scheduled_departure", { enable = false }, { force = true }))
+    assert.equal('{"enable":false,"off_peak_charging_enabled":true}',
+      body("set_scheduled_departure", { enable = false, off_peak_charging_enabled = true }, { force = true }))
+    assert.truthy(body("set_scheduled_departure", { enable = true, departure_time = 5, off_peak_charging_enabled = false },
+      { force = true }))
+  end)
+
+  it("is that of a start, an end or both: a schedule of neither is none", function()
+    refuses("one of these must be true: start_enabled end_enabled", "car", "add_charge_schedule",
+      schedule { start_enabled = false, end_enabled = false, start_time = 5 })
+    refuses("'end_enabled' is missing", "car", "add_charge_schedule", schedule { start_enabled = false })
+    assert.truthy(body("add_charge_schedule", schedule { enabled = false, start_enabled = false, end_enabled = false }))
+  end)
+end)
+
+describe("a parameter of another name in the past", function()
+  it("is taken under it as well, and under one of the two names only", function()
+    assert.equal('{"seat_position":0,"level":1}', body("remote_seat_heater_request", { heater = 0, level = 1 }))
+    assert.equal('{"seat_position":2,"level":3}', body("remote_seat_heater_request", { heater = "rear_left", level = "high" }))
+    assert.same(core.command("remote_seat_heater_request", { seat_position = 5, level = 1 }),
+      core.command("remote_seat_heater_request", { heater = 5, level = 1 }))
+    refuses("'heater' is the older name of 'seat_position': give one of them", "car", "remote_seat_heater_request",
+      { heater = 0, seat_position = 1, level = 1 })
+    refuses("'seat_position' cannot be '99'", "car", "remote_seat_heater_request", { heater = 99, level = 1 })
+    refuses("'seat_position' is missing", "car", "remote_seat_heater_request", { level = 1 })
+    refuses("unknown parameter 'heater'", "car", "remote_seat_cooler_request", { heater = 1, seat_cooler_level = 1 })
+  end)
+end)
+
 describe("a PIN", function()
   it("is four digits, as text: 0012 is not 12", function()
     assert.equal('{"pin":"0012"}', body("speed_limit_activate", { pin = "0012" }))

@@ -114,11 +114,10 @@ enum {
   PIN = 4,            /* exactly four ASCII digits, secret */
   NUMBER_AS_TEXT = 8, /* TYPE_STRING: a number is accepted too and written as text */
   SWITCH = 16,        /* a boolean; when false, its message carries none of the other parameters */
-  REQUIRED_ON = 32,   /* required when the row's SWITCH is true */
-  FRESH_ID = 64,      /* left out it becomes a number that no other call draws */
-  WHOLE = 128,        /* may stand alone in place of the table of parameters: a list, a tariff, bytes */
+  FRESH_ID = 32,      /* left out it becomes a number that no other call draws */
+  WHOLE = 64,         /* may stand alone in place of the table of parameters: a list, a tariff, bytes */
   FROM_STATE =
-      256 /* always sent; left out by the caller, it is read where the row's settle column finds it */
+      128 /* always sent; left out by the caller, it is read where the row's settle column finds it */
 };
 
 struct choice {
@@ -134,17 +133,20 @@ struct param {
   enum place place;
   enum type type;
   unsigned flags;
-  const char
-      *former;     /* an older wire name that clients still send: proxy and simulator take it; NULL: none */
-  double min, max; /* both 0: unbounded; of a list: how many elements one request may carry */
+  const char *former; /* an older wire name that clients still send, taken in its place; NULL: none */
+  double min, max;    /* both 0: unbounded; of a list: how many elements one request may carry */
   const struct choice
       *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
   const struct choice *forced; /* one more, unpublished: taken with force = true only */
-  const char *unit;            /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
-  const char *lists;           /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
-  double signed_max;  /* commands: the largest value of the signed form where it differs; 0: as max */
-  const char *field;  /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
-  const char *member; /* TYPE_OBJECT with a field: the member whose text the message carries */
+  const char *required_with;   /* flags of the row, words: required when one of them is true, and its SWITCH
+                                  is not false; NULL: none */
+  const char *one_true; /* flags of the row, words: where this one is true not all of them may be false; NULL:
+                           none */
+  const char *unit;     /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
+  const char *lists;    /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
+  double signed_max;    /* commands: the largest value of the signed form where it differs; 0: as max */
+  const char *field;    /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
+  const char *member;   /* TYPE_OBJECT with a field: the member whose text the message carries */
   const char *doc;
 };
 

@@ -124,8 +124,8 @@ local function joined(...)
 end
 
 local function param_text(param)
-  local needed = param.required and "required" or param.required_on and "required to switch on"
-  return joined(param.doc, kind_of(param), secret_note(param), needed)
+  local needed = param.required and "required" or param.required_with and "required with " .. string.gsub(param.required_with, " ", " or ")
+  return joined(param.doc, kind_of(param), secret_note(param), needed, param.former and "older name: " .. param.former)
 end
 
 local function option_text(option)

@@ -21,7 +21,7 @@ M.called, M.parameters = row_words.called, row_words.parameters
 local function find(row, name)
   local names = {}
   for _, param in ipairs(row.params) do
-    if param.name == name then return param end
+    if param.name == name or param.former == name then return param end
     names[#names + 1] = param.name
   end
   if not row.flags.body_as_given then usage_error.unknown("parameter", name, names, { row.name }) end
@@ -105,12 +105,14 @@ local function bind_pairs(environment, row, pairs_given, args)
   end
 end
 
--- Whether the row asks for this parameter with these arguments: some are wanted only while a switch is on.
+-- Whether the row asks for this parameter with these arguments: some are wanted only while a flag is true.
 local function wanted(row, param, args)
   if param.required then return true end
-  if not param.required_on then return false end
   for _, other in ipairs(row.params) do
-    if other.switch then return args[other.name] == true end
+    if other.switch and args[other.name] == false then return false end
+  end
+  for flag in string.gmatch(param.required_with or "", "%S+") do
+    if args[flag] == true then return true end
   end
   return false
 end

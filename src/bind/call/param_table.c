@@ -1,6 +1,7 @@
 #include "bind/call/handles.h"
 #include "bind/call/params.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The table of parameters as a whole: its names, what is missing, one value after the other. */
@@ -43,29 +44,81 @@ static void unknown_parameter(const struct plan *p, const char *given, const cha
   unknown_name(p, "parameter", given, names, count);
 }
 
-void check_names(const struct plan *p) {
+/* An older name of a parameter; both names at once are a mistake. */
+static bool is_former_name(const struct plan *p, const char *given) {
+  for (const struct param *q = p->row->params; q && q->name; q++) {
+    if (!q->former || strcmp(q->former, given) != 0) continue;
+    if (lua_getfield(p->L, p->params, q->name) != LUA_TNIL)
+      mistake(p, "'%s' is the older name of '%s': give one of them", q->former, q->name);
+    lua_pop(p->L, 1);
+    return true;
+  }
+  return false;
+}
+
+static void check_names(const struct plan *p) {
   const char *names[MOST_PARAMS];
   size_t count = param_names(p, names);
-  if (!p->params || p->row->flags & ROW_BODY_AS_GIVEN) return;
   for (lua_pushnil(p->L); lua_next(p->L, p->params); lua_pop(p->L, 1)) {
     if (lua_type(p->L, -2) != LUA_TSTRING)
       mistake(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
     const char *given = lua_tostring(p->L, -2);
     bool known = false;
     for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
-    if (!known) unknown_parameter(p, given, names, count);
+    if (!known && !is_former_name(p, given)) unknown_parameter(p, given, names, count);
   }
 }
 
-static bool switched_on(const struct plan *p) {
-  for (const struct param *q = p->row->params; q && q->name; q++) {
-    if (!(q->flags & SWITCH)) continue;
-    lua_getfield(p->L, p->params, q->name);
-    bool on = lua_toboolean(p->L, -1);
-    lua_pop(p->L, 1);
-    return on;
+/* Whether the parameter was given with just this boolean. */
+static bool is_boolean(const struct plan *p, const char *name, bool value) {
+  bool is = lua_getfield(p->L, p->params, name) == LUA_TBOOLEAN && lua_toboolean(p->L, -1) == value;
+  lua_pop(p->L, 1);
+  return is;
+}
+
+static const char *next_word(const char *words, char word[static 64]) {
+  size_t size = strcspn(words, " ");
+  snprintf(word, 64, "%.*s", (int)size, words);
+  return words + size + strspn(words + size, " ");
+}
+
+static bool all_false(const struct plan *p, const char *words) {
+  char word[64];
+  while (*words) {
+    words = next_word(words, word);
+    if (!is_boolean(p, word, false)) return false;
   }
+  return true;
+}
+
+static void check_one_true(const struct plan *p) {
+  for (const struct param *q = p->row->params; q && q->name; q++)
+    if (q->one_true && is_boolean(p, q->name, true) && all_false(p, q->one_true))
+      mistake(p, "one of these must be true: %s", q->one_true);
+}
+
+void check_table(const struct plan *p) {
+  if (!p->params || p->row->flags & ROW_BODY_AS_GIVEN) return;
+  check_names(p);
+  check_one_true(p);
+}
+
+static bool switched_off(const struct plan *p) {
+  for (const struct param *q = p->row->params; q->name; q++)
+    if (q->flags & SWITCH) return is_boolean(p, q->name, false);
   return false;
+}
+
+/* What another parameter switches on: a vehicle takes a missing time for midnight. fleet.command writes the
+ * message without a time, as the published tools do; it needs a PIN as well. */
+static void check_required_with(const struct plan *p, const struct param *q) {
+  char word[64];
+  if (!q->required_with || !p->params || switched_off(p)) return;
+  if (!p->request && !(q->flags & PIN)) return;
+  for (const char *at = q->required_with; *at;) {
+    at = next_word(at, word);
+    if (is_boolean(p, word, true)) mistake(p, "'%s' is missing: '%s' is true", q->name, word);
+  }
 }
 
 static void missing(const struct plan *p, const struct param *q) {
@@ -81,8 +134,10 @@ bool push_param(const struct plan *p, const struct param *q) {
   }
   if (p->params && lua_getfield(p->L, p->params, q->name) != LUA_TNIL) return true;
   if (p->params) lua_pop(p->L, 1);
-  if (q->flags & (REQUIRED | FROM_STATE) || (q->flags & REQUIRED_ON && p->params && switched_on(p)))
-    missing(p, q);
+  if (p->params && q->former && lua_getfield(p->L, p->params, q->former) != LUA_TNIL) return true;
+  if (p->params && q->former) lua_pop(p->L, 1);
+  if (q->flags & (REQUIRED | FROM_STATE)) missing(p, q);
+  check_required_with(p, q);
   return false;
 }
 

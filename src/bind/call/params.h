@@ -51,7 +51,7 @@ void write_content(struct plan *p);
 
 /* The table of parameters against the row (param_table.c): unknown names raise, and so does a parameter that
  * is missing. */
-void check_names(const struct plan *p);
+void check_table(const struct plan *p);
 bool push_param(const struct plan *p,
                 const struct param *q); /* pushes the value, true; pushes nothing, false */
 

@@ -170,7 +170,7 @@ const struct request *push_plan(lua_State *L, int first) {
   p.options = optional_table(&p, argument++, "the options");
   for (; argument < p.box; argument++)
     if (!lua_isnil(L, argument)) mistake(&p, "too many arguments");
-  check_names(&p);
+  check_table(&p);
   read_call_options(&p);
   if (p.row->message)
     put_off(&p);

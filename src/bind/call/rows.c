@@ -18,7 +18,6 @@ static const struct flag param_flags[] = {{REQUIRED, "required"},
                                           {PIN, "pin"},
                                           {NUMBER_AS_TEXT, "number_as_text"},
                                           {SWITCH, "switch"},
-                                          {REQUIRED_ON, "required_on"},
                                           {FRESH_ID, "fresh_id"},
                                           {WHOLE, "whole"},
                                           {FROM_STATE, "from_state"},
@@ -119,6 +118,7 @@ static void push_param(lua_State *L, const struct param *q) {
   if (q->signed_max != 0) set_number(L, "signed_max", q->signed_max);
   set_choices(L, q->choices);
   if (q->forced) set_text(L, "forced", q->forced->name);
+  set_text(L, "required_with", q->required_with);
   set_text(L, "unit", q->unit);
   set_words(L, "lists", q->lists);
   set_text(L, "field", q->field);

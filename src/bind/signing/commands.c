@@ -60,7 +60,7 @@ static bool encode(struct plan *p, struct buf *payload, struct err *e) {
 bool command_payload(lua_State *L, const struct row *row, int params, struct buf *payload, struct err *e) {
   struct plan p = {.L = L, .row = row, .params = params};
   if (!row->message) return codec_encode(row, NULL, 0, NULL, e);
-  check_names(&p);
+  check_table(&p);
   return encode(&p, payload, e);
 }
 
