@@ -4,7 +4,8 @@ local core = require "fleet.core"
 local domains = require "fleet.util.hostname"
 local fleet = require "fleet"
 local hosted_key = require "fleet.registration.well_known_key"
-local registration = core.registration
+local findings = require "fleet.registration.findings"
+local pairing = require "fleet.registration.pairing"
 local recorder = require "spec.support.servers.recorder"
 local seam = require "spec.support.fixtures.host_http"
 
@@ -80,7 +81,7 @@ describe("what is hosted", function()
   end
 
   it("is the public key, as 65 bytes", function()
-    assert.same({ bytes = key:public_bytes() }, registration.judge(answer(200, key:public_pem())))
+    assert.same({ bytes = key:public_bytes() }, hosted_key.judge(answer(200, key:public_pem())))
   end)
 
   local cases = {
@@ -102,7 +103,7 @@ describe("what is hosted", function()
   }
   for _, case in ipairs(cases) do
     it("is not " .. case[1], function()
-      local found = registration.judge(case[2])
+      local found = hosted_key.judge(case[2])
       assert.is_nil(found.bytes)
       assert.matches(case[3], found.problem)
       assert.matches(case[4], found.fix)
@@ -174,7 +175,7 @@ describe("the key's places", function()
     facts.domain, facts.region = facts.domain or "app.example.com", "region na"
     if facts.hosted then facts.hosted.url = "https://app.example.com/key" end
     local found = {}
-    for _, line in ipairs(registration.findings(facts)) do
+    for _, line in ipairs(findings.findings(facts)) do
       assert.is_string(line.message)
       if line.ok == false then
         found[#found + 1] = line.cause
@@ -206,7 +207,7 @@ describe("the key's places", function()
   end
 
   it("name the pair that differs by fingerprints", function()
-    local lines = registration.findings { domain = "app.example.com", region = "na", key = K, registered = O }
+    local lines = findings.findings { domain = "app.example.com", region = "na", key = K, registered = O }
     local text = lines[#lines].message
     assert.is_truthy(string.find(text, string.sub(key:fingerprint(), 1, 16), 1, true), text)
     assert.is_truthy(string.find(text, string.sub(other:fingerprint(), 1, 16), 1, true), text)
@@ -214,25 +215,25 @@ describe("the key's places", function()
 
   it("name six causes, and the lines no other", function()
     local names = {}
-    for i, cause in ipairs(registration.causes()) do names[i] = cause.name end
+    for i, cause in ipairs(findings.causes) do names[i] = cause.name end
     assert.same({ "no_key", "not_hosted", "not_registered", "replaced", "wrong_key", "not_accepted" }, names)
   end)
 
   it("read the registered key in the forms in which services write it", function()
     local hex = string.gsub(key:public_bytes(), ".", function(c) return string.format("%02x", string.byte(c)) end)
-    assert.same({ bytes = K.bytes }, registration.registered { public_key = hex })
-    assert.same({ bytes = K.bytes }, registration.registered { public_key = key:public_pem() })
-    assert.same({ missing = true }, registration.registered {})
-    assert.same({ missing = true }, registration.registered(nil, { kind = "not_found" }))
-    assert.same({ missing = true }, registration.registered(nil, { kind = "unregistered" }))
-    assert.equal("no way", registration.registered(nil, { kind = "network", message = "no way" }).problem)
-    assert.matches("no public key", registration.registered { public_key = "04ab" }.problem)
+    assert.same({ bytes = K.bytes }, findings.registered { public_key = hex })
+    assert.same({ bytes = K.bytes }, findings.registered { public_key = key:public_pem() })
+    assert.same({ missing = true }, findings.registered {})
+    assert.same({ missing = true }, findings.registered(nil, { kind = "not_found" }))
+    assert.same({ missing = true }, findings.registered(nil, { kind = "unregistered" }))
+    assert.equal("no way", findings.registered(nil, { kind = "network", message = "no way" }).problem)
+    assert.matches("no public key", findings.registered { public_key = "04ab" }.problem)
   end)
 end)
 
 describe("the pairing of a vehicle", function()
   local function line(status, lines, facts)
-    return registration.pairing(vin, status, lines or {}, facts or {})
+    return pairing.line(vin, status, lines or {}, facts or {})
   end
   local function info(more)
     return { [vin] = more }

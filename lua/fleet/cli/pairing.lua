@@ -1,7 +1,7 @@
 -- Whether the application's key is on a vehicle, for `pair`, `setup` and `doctor`.
 
 local errors = require "fleet.util.errors"
-local registration = require("fleet.core").registration
+local paired = require("fleet.registration.pairing").paired
 
 local M = {}
 
@@ -11,7 +11,7 @@ local first_pause, longest_pause = 3, 20 -- seconds between looks
 local function look(context, client, vin)
   local status, err, kind = context:check(client.fleet_status, client, { vin })
   if err then return nil, err, kind end
-  local state = registration.paired(vin, status)
+  local state = paired(vin, status)
   if state then return state end
   return errors.failure("protocol", "fleet_status does not say whether the key is on " .. vin, { vin = vin })
 end

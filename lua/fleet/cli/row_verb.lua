@@ -182,7 +182,7 @@ local function check_before_wake(context, row, args, call_options)
   if vehicles.state(context, args.vin, call_options) == "online" then return true end
   local status = client:fleet_status({ args.vin }, { auth = call_options.auth })
   local paired, record = nil, nil
-  if status then paired, record = core.registration.paired(args.vin, status) end
+  if status then paired, record = require("fleet.registration.pairing").paired(args.vin, status) end
   if paired ~= "unpaired" or record.vehicle_command_protocol_required == false then return true end
   local text = "%s: the application's key is not on this vehicle: it was not woken. --force wakes it all the same"
   return errors.failure("key_not_paired", string.format(text, row.name), { vin = args.vin, outcome = "not_sent" })

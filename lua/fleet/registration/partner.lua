@@ -1,10 +1,10 @@
--- The application's key in its four places: here, hosted, registered, on the vehicle. Fetching is apart from comparing, which the
--- core does (core.registration, src/bind/registration): `findings` and `pairing` take facts and give lines.
+-- client.partner:check: the application's key here, hosted and registered, fetched and compared.
 
 local core = require "fleet.core"
 local hostname = require "fleet.util.hostname"
 local well_known_key = require "fleet.registration.well_known_key"
 local check_options = require "fleet.util.check_options"
+local findings = require "fleet.registration.findings"
 local region = require "fleet.region"
 
 local M = {}
@@ -24,8 +24,8 @@ function M.check(partner, options)
   hostname.check("check", domain)
   local facts = { domain = domain, region = region.describe(context), key = own_key(context) }
   facts.hosted = well_known_key.fetch(context, domain, { url = options and options.key_url })
-  if context.config.client_secret then facts.registered = core.registration.registered(partner:public_key { domain = domain }) end
-  local lines, ok = core.registration.findings(facts), true
+  if context.config.client_secret then facts.registered = findings.registered(partner:public_key { domain = domain }) end
+  local lines, ok = findings.findings(facts), true
   for _, line in ipairs(lines) do ok = ok and line.ok ~= false end
   return { ok = ok, lines = lines }
 end

@@ -4,10 +4,10 @@ local core = require "fleet.core"
 local tables = require "fleet.util.tables"
 local meant = require "fleet.cli.vehicles"
 local lines = require "fleet.cli.doctor.lines"
+local findings = require "fleet.registration.findings"
+local pairing = require "fleet.registration.pairing"
 
 local M = {}
-
-local registration = core.registration
 
 local add, failed = lines.add, lines.failed
 
@@ -23,20 +23,20 @@ function M.key_places(report, context, key_url)
   if not domain then
     if report.key then
       local bytes = report.key.bytes
-      add(report, "key", bytes ~= nil, report.key.problem or "fingerprint " .. registration.fingerprint(bytes))
+      add(report, "key", bytes ~= nil, report.key.problem or "fingerprint " .. findings.fingerprint(bytes))
     end
     return add(report, "domain", nil, "none is set: hosting and registration are not looked at", "set it with --domain")
   end
   local facts = { domain = domain, region = require("fleet.region").describe(client_context), key = report.key }
   facts.hosted = require("fleet.registration.well_known_key").fetch(client_context, domain, { url = key_url })
   if client_context.config.client_secret and report.reached then
-    facts.registered = registration.registered(context:client().partner:public_key { domain = domain })
+    facts.registered = findings.registered(context:client().partner:public_key { domain = domain })
   end
-  report.key_lines = registration.findings(facts)
+  report.key_lines = findings.findings(facts)
   add_lines(report, report.key_lines)
 end
 
---- The registration in further regions: { name = region, registered = as core.registration.registered } each, into lines.
+--- The registration in further regions: { name = region, registered = as findings.registered } each, into lines.
 function M.registrations(report, domain, found)
   for _, one in ipairs(found) do
     local name, bytes = "registration " .. one.name, one.registered.bytes
@@ -59,7 +59,7 @@ function M.other_regions(report, context, names)
   local found = {}
   for _, name in ipairs(names) do
     local client = require("fleet.cli.regions").client(context, report.given, name)
-    local registered = registration.registered(client.partner:public_key { domain = config.domain })
+    local registered = findings.registered(client.partner:public_key { domain = config.domain })
     found[#found + 1] = { name = name, registered = registered }
     client:close()
   end
@@ -122,7 +122,7 @@ function M.vehicles(report, context, given)
   for _, vin in ipairs(vins) do
     local facts = { scopes = report.user.scopes, link = domain and client:pairing_url { domain = domain, vin = vin } }
     local found = status or single[vin]
-    if found then add_lines(report, { registration.pairing(vin, found, report.key_lines, facts) }) end
+    if found then add_lines(report, { pairing.line(vin, found, report.key_lines, facts) }) end
   end
 end
 

@@ -8,6 +8,7 @@ local application = require "fleet.cli.setup.application"
 local vehicles = require "fleet.cli.setup.vehicles"
 local config_file = require "fleet.cli.config_file"
 local core = require "fleet.core"
+local findings = require "fleet.registration.findings"
 local well_known_key = require "fleet.registration.well_known_key"
 local options = require "fleet.cli.options"
 local regions = require "fleet.cli.regions"
@@ -40,7 +41,7 @@ local function key(s)
   end
   s.options.key, s.key = core.real_path(path) or path, { bytes = loaded:public_bytes(), pem = loaded:public_pem() }
   loaded:close()
-  return state, s.options.key .. ", fingerprint " .. core.registration.fingerprint(s.key.bytes)
+  return state, s.options.key .. ", fingerprint " .. findings.fingerprint(s.key.bytes)
 end
 
 local not_kept = { token = true, log = true, http = true, metrics = true, audit = true }
@@ -79,11 +80,11 @@ end
 -- One region: is it there, is it this key, else register. Returns "done" or "skipped", or nil and what is wrong.
 local function register_in(s, client)
   local place = require("fleet.region").describe(core.context(client))
-  local known = core.registration.registered(client.partner:public_key { domain = s.options.domain })
+  local known = findings.registered(client.partner:public_key { domain = s.options.domain })
   if known.bytes == s.key.bytes then return "skipped", place end
   local done, err = client.partner:register { domain = s.options.domain }
   if not done then return nil, err.message end
-  known = core.registration.registered(client.partner:public_key { domain = s.options.domain })
+  known = findings.registered(client.partner:public_key { domain = s.options.domain })
   if known.bytes == s.key.bytes then return "done", place end
   return nil, known.problem or "in " .. place .. " another key is registered than the one here: host the one here, then run setup again"
 end

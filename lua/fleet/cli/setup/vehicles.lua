@@ -1,7 +1,8 @@
 -- The last steps of `fleet setup`: the first read, and the key on each vehicle.
 
 local pairing = require "fleet.cli.pairing"
-local registration = require("fleet.core").registration
+local findings = require("fleet.registration.findings").findings
+local pairing_line = require("fleet.registration.pairing").line
 
 local M = {}
 
@@ -27,7 +28,7 @@ local function unpaired(s, vins)
   local facts, lines = { domain = s.options.domain, region = "", key = s.key }, {}
   for _, vin in ipairs(vins) do
     local link = s.client:pairing_url { domain = s.options.domain, vin = vin }
-    local line = registration.pairing(vin, status, registration.findings(facts), { link = link })
+    local line = pairing_line(vin, status, findings(facts), { link = link })
     if line.ok == false then lines[#lines + 1] = { vin = vin, fix = line.fix, link = link } end
   end
   return lines
