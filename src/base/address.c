@@ -70,12 +70,6 @@ enum address address_check(struct bytes *text) {
   return plain && !is_near(host) ? ADDRESS_PLAIN : ADDRESS_SOUND;
 }
 
-struct bytes address_socket(struct bytes text) {
-  static const char scheme[] = "http+unix:";
-  bool socket = begins(text, "http+unix:/") && text.size > sizeof scheme;
-  return socket ? after(text, sizeof scheme - 1) : bytes_of(NULL);
-}
-
 void address_shown(struct buf *out, struct bytes t) {
   const unsigned char *at = t.size ? memrchr(t.data, '@', t.size) : NULL;
   if (at) t = after(t, (size_t)(at - t.data) + 1);

@@ -8,7 +8,37 @@ local M = {}
 local most_bytes = 1e6
 
 --- $XDG_CONFIG_HOME/fleet/config.json, or the same below ~/.config.
-M.path = core.config_path
+function M.path()
+  local base = os.getenv "XDG_CONFIG_HOME"
+  if not base or base == "" then base = (os.getenv "HOME" or ".") .. "/.config" end
+  return base .. "/fleet/config.json"
+end
+
+local function holds_secret(options)
+  for _, row in ipairs(core.options()) do
+    if row.secret and options[row.name] ~= nil then return true end
+  end
+  return false
+end
+
+-- A sentence where others may write the file, who would decide where tokens are sent, or may read the secrets in it.
+local function mode_fault(path, mode, options)
+  local others_write = math.floor(mode / 2) % 2 == 1 or math.floor(mode / 16) % 2 == 1
+  local others_have_access = mode % 64 ~= 0
+  if others_write then return string.format("%s can be written by others: chmod 600 %s", path, path) end
+  if others_have_access and holds_secret(options) then
+    return string.format("%s holds a secret and can be read by others: chmod 600 %s", path, path)
+  end
+end
+
+-- "path:line: this is not JSON: …"
+local function json_fault(path, text)
+  local fault = core.json_fault(text) or "it is not JSON"
+  local at = tonumber(string.match(fault, " at character (%d+)")) or 1
+  local _, lines_before = string.gsub(string.sub(text, 1, at - 1), "\n", "")
+  fault = string.gsub(string.gsub(fault, " at character .*$", ""), "^%u", string.lower)
+  return string.format("%s:%d: this is not JSON: %s", path, lines_before + 1, fault)
+end
 
 local function missing(path, err)
   return errors.failure("store", string.format("no configuration: %s: 'fleet setup' writes %s, the options of fleet.new as JSON",
@@ -21,9 +51,9 @@ function M.read(path)
   local text, facts = core.file_read(core.real_path(path) or path, most_bytes)
   if not text then return missing(path, facts) end
   local options, fault = core.json_decode(text)
-  if fault then return errors.failure("invalid", core.config_json_fault(path, text, core.json_fault(text))) end
+  if fault then return errors.failure("invalid", json_fault(path, text)) end
   if type(options) ~= "table" then return options end
-  local unsafe = core.config_mode_fault(path, facts.mode, options)
+  local unsafe = mode_fault(path, facts.mode, options)
   if unsafe then return errors.failure("store", unsafe) end
   return options
 end

@@ -4,7 +4,6 @@
 -- Every name and its labels are declared when the registry is made, and a name holds at most so many series: what a caller
 -- labels by mistake with VINs must not fill the memory. The series beyond that are counted together, as "other".
 
-local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 
 local M = {}
@@ -53,7 +52,10 @@ end
 
 local function new_series(family, text)
   local series = { text = text, value = 0 }
-  if family.kind == "histogram" then series.put, series.read = core.histogram(family.buckets) end
+  if family.kind == "histogram" then
+    series.count, series.inside, series.bounds = 0, {}, family.buckets
+    for i = 1, #family.buckets + 1 do series.inside[i] = 0 end
+  end
   family.series[text], family.count = series, family.count + 1
   family.order[#family.order + 1] = text
   return series
@@ -70,6 +72,14 @@ end
 
 -- ---- counting ----
 
+-- Counts a value in the narrowest bucket that holds it: the text adds them up. The last bucket has no bound.
+local function observe(series, value)
+  local bounds, i = series.bounds, 1
+  while bounds[i] and value > bounds[i] do i = i + 1 end
+  series.inside[i] = series.inside[i] + 1
+  series.count, series.value = series.count + 1, series.value + value
+end
+
 --- Adds to a counter. labels: { name = text }, those that were declared; amount: 1 when left out.
 function Registry.add(registry, name, labels, amount)
   local series = series_of(family_of(registry, name, "counter"), labels)
@@ -83,15 +93,16 @@ end
 
 --- Puts a value into a histogram.
 function Registry.observe(registry, name, labels, value)
-  series_of(family_of(registry, name, "histogram"), labels).put(value)
+  observe(series_of(family_of(registry, name, "histogram"), labels), value)
 end
 
---- For who counts often and finds its series once: put(value) of a histogram.
+--- put(value) of a histogram, for a caller that counts often and finds its series once.
 function Registry.putter(registry, name, labels)
-  return series_of(family_of(registry, name, "histogram"), labels).put
+  local series = series_of(family_of(registry, name, "histogram"), labels)
+  return function(value) observe(series, value) end
 end
 
---- The same of a counter: a table to whose `value` is added.
+--- The same of a counter: a table to whose `value` the caller adds.
 function Registry.counter(registry, name, labels)
   return series_of(family_of(registry, name, "counter"), labels)
 end
@@ -118,14 +129,14 @@ local function line(name, labels, more, value)
 end
 
 local function add_histogram(lines, family, series)
-  local within, count, sum, inside = 0, series.read()
+  local within = 0
   for i, bound in ipairs(family.buckets) do
-    within = within + inside[i]
+    within = within + series.inside[i]
     lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="' .. number(bound) .. '"', within)
   end
-  lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="+Inf"', count)
-  lines[#lines + 1] = line(family.name .. "_sum", series.text, nil, sum)
-  lines[#lines + 1] = line(family.name .. "_count", series.text, nil, count)
+  lines[#lines + 1] = line(family.name .. "_bucket", series.text, 'le="+Inf"', series.count)
+  lines[#lines + 1] = line(family.name .. "_sum", series.text, nil, series.value)
+  lines[#lines + 1] = line(family.name .. "_count", series.text, nil, series.count)
 end
 
 local function add_family(lines, family)

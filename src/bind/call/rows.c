@@ -49,6 +49,10 @@ static const struct flag value_flags[] = {
 
 static const struct flag option_flags[] = {{SECRET, "secret"}, {0, NULL}};
 
+/* Lua types that an option of fleet.new takes beside its own. */
+static const struct flag also_flags[] = {
+    {ALSO_FUNCTION, "function"}, {ALSO_TABLE, "table"}, {ALSO_OBJECT, "userdata"}, {0, NULL}};
+
 /* Names of the enumerations, in their order. */
 static const char *const type_names[] = {"string", "integer", "number", "boolean", "id",
                                          "vin",    "time",    "date",   "days",    "strings",
@@ -368,6 +372,10 @@ static int push_options(lua_State *L, const struct option *o) {
     set_text(L, "environment", o->environment);
     set_flags(L, option_flags, o->flags);
     set_boolean(L, "lua_only", o->lua_only);
+    lua_createtable(L, 0, 3);
+    set_flags(L, also_flags, o->also);
+    lua_setfield(L, -2, "also");
+    set_boolean(L, "lines", (o->also & ALSO_LINES) != 0);
     if (o->max != 0) set_number(L, "min", o->min), set_number(L, "max", o->max);
     set_text(L, "doc", o->doc);
     lua_seti(L, -2, i);

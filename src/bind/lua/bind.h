@@ -58,14 +58,12 @@ void open_names(lua_State *L);
 void open_redact(lua_State *L);
 void open_secrets(lua_State *L);
 void open_hostname(lua_State *L);
-void open_options(lua_State *L);
 void open_addresses(lua_State *L);
 void open_arguments(lua_State *L);
 void open_answers(lua_State *L);
 void open_text(lua_State *L);
 void open_pages(lua_State *L);
 void open_by_name(lua_State *L);
-void open_config_file(lua_State *L);
 void open_json(lua_State *L);
 void open_json_write(lua_State *L);
 void open_secret(lua_State *L);
@@ -97,6 +95,5 @@ void open_crypto(lua_State *L);
 void open_certificates(lua_State *L);
 void open_oauth(lua_State *L);
 void open_zone(lua_State *L);
-void open_figures(lua_State *L);
 
 #endif
