@@ -13,6 +13,7 @@ LUADIR   = $(PREFIX)/share/lua/$(LUA_ABI)
 LIBDIR   = $(PREFIX)/lib/lua/$(LUA_ABI)
 BINDIR   = $(PREFIX)/bin
 DATADIR  = $(PREFIX)/share
+DOCDIR   = $(DATADIR)/doc/fleet
 ROOT    := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
 # A folder of another Lua is refused: what is built here would not load there.
@@ -61,12 +62,14 @@ BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev 
 deps:
 	@sh spec/support/harness/deps.sh $(DEPS)
 
-# The files of an installation: doc/packaging/install.sh. LuaRocks has no DATADIR.
+# The files of an installation: doc/packaging/install.sh. LuaRocks has no DATADIR. The manual is HTML where pandoc is installed, else Markdown.
 INSTALL = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" LUADIR="$(LUADIR)" LIBDIR="$(LIBDIR)" BINDIR="$(BINDIR)" DATADIR="$(DATADIR)" \
+  DOCDIR="$(DOCDIR)" \
   LUA="$(LUA)" LUA_ABI=$(LUA_ABI) VERSION=$(VERSION) B="$(B)" PARTS="$(PART_NAMES)" sh doc/packaging/install.sh
 
 install: build $(B)/lib/libfleet.a
-	@$(ENV) RUN="$(LUA)" $(INSTALL) install
+	@if [ "$(DATADIR)" ] && command -v pandoc >/dev/null; then $(MAKE) --no-print-directory -s pages; fi
+	@$(ENV) RUN="$(LUA)" HTML="$$(command -v pandoc >/dev/null && echo build/manual)" $(INSTALL) install
 
 uninstall:
 	@$(INSTALL) uninstall

@@ -67,9 +67,9 @@ function M.files()
   put("doc/manual/automations.md", "|---|---|---|\n", "\n\n", table.concat(each(function(name, is)
     return string.format("| [%s](automation-%s.md) | %s | %d |", name, name, is.doc, is.precedence)
   end), "\n"))
-  put("doc/manual.md", "[Automations](manual/automations.md): ", " |", table.concat(each(function(name)
-    return string.format("[%s](manual/automation-%s.md)", name, name)
-  end), ", "))
+  put("doc/manual.md", "<!-- automations -->\n", "<!-- end -->", table.concat(each(function(name, is)
+    return string.format("- [%s](manual/automation-%s.md): %s\n", name, name, is.doc)
+  end)))
   local heads = "| Option | Default | Meaning |\n|---|---|---|\n"
   put("doc/manual/automations.md", heads, "\n\n", options_table(common))
   for _, one in ipairs(definitions()) do

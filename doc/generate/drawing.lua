@@ -247,9 +247,13 @@ rect { fill: #e3f1f1; stroke: #33626b }
 path { fill: none; stroke: #7d989e; stroke-width: 1.2; marker-end: url(#head) }
 path.both { marker-start: url(#head) }
 .page { fill: #ffffff; stroke: none }
+.tip { fill: #7d989e; stroke: none; marker-end: none }
+@media (prefers-color-scheme: dark) {
+text { fill: #e2ecee } .note { fill: #a3b6bb } rect { fill: #1f3539; stroke: #6fa3ac } path { stroke: #7d989e } .page { fill: #15191d }
+}
 </style>
 <defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
-<path d="M0 0L8 4L0 8z" style="fill:#7d989e;stroke:none;marker-end:none"/></marker></defs>]]
+<path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>]]
 
 --- The drawing of two graphs as SVG text: what `make doc` writes for the tree itself.
 function M.svg(lua, c)

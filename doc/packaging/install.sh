@@ -1,6 +1,7 @@
 #!/bin/sh
-# install.sh install | uninstall | list: the files of an installation. make gives the folders (LUADIR LIBDIR BINDIR DATADIR PREFIX), DESTDIR, the Lua
-# (LUA LUA_ABI), the folder of the build (B) and its optional parts (PARTS). What install writes, uninstall removes.
+# install.sh install | uninstall | list: the files of an installation. make gives the folders (LUADIR LIBDIR BINDIR DATADIR DOCDIR PREFIX), DESTDIR, the
+# Lua (LUA LUA_ABI), the folder of the build (B), its optional parts (PARTS) and the folder of the HTML manual (HTML, empty without pandoc).
+# What install writes, uninstall removes.
 set -eu
 made=$B/install
 
@@ -10,7 +11,7 @@ files() {
   for part in core $PARTS; do echo "755|$LIBDIR/fleet/$part.so|$B/lib/fleet/$part.so"; done
   if [ -n "$DATADIR" ]; then library_files; fi
   if [ "$1" = list ] || is_our_command "$1"; then echo "755|$BINDIR/fleet|$made/fleet"; fi
-  if [ -n "$DATADIR" ] && { [ "$1" != uninstall ] || is_last; }; then shared_files; fi
+  if [ -n "$DATADIR" ] && { [ "$1" != uninstall ] || is_last; }; then shared_files "$1"; fi
 }
 
 # What a folder of LuaRocks has no place for: of this Lua, and of all.
@@ -26,6 +27,22 @@ shared_files() {
   echo "644|$DATADIR/zsh/site-functions/_fleet|$made/fleet.zsh"
   echo "644|$DATADIR/fish/vendor_completions.d/fleet.fish|$made/fleet.fish"
   for unit in doc/packaging/systemd/*; do echo "644|$PREFIX/lib/systemd/user/${unit##*/}|$unit"; done
+  if [ "$1" = uninstall ] || [ "${HTML:-}" ]; then html_manual "${HTML:-build/manual}"; fi
+  if [ "$1" = uninstall ] || [ ! "${HTML:-}" ]; then markdown_manual; fi
+}
+
+html_manual() {
+  for page in README.md CHANGELOG.md doc/*.md doc/manual/*.md; do
+    page=${page#doc/}
+    echo "644|$DOCDIR/${page%.md}.html|$1/${page%.md}.html"
+  done
+  for file in doc/*.svg doc/manual/pictures/* doc/manual.css doc/search.js doc/index.js; do
+    echo "644|$DOCDIR/${file#doc/}|$1/${file#doc/}"
+  done
+}
+
+markdown_manual() {
+  for file in README.md CHANGELOG.md doc/*.md doc/*.svg doc/manual/*.md doc/manual/pictures/*; do echo "644|$DOCDIR/$file|$file"; done
 }
 
 # One prefix may hold fleet for several Luas. What serves all goes with the last of them.

@@ -33,6 +33,17 @@ describe("make install", function()
       assert.is_truthy(string.find(found .. "\n", "/a root/usr/" .. path .. "\n", 1, true), path)
     end
     assert.is_nil(string.find(found, "doc/generate", 1, true))
+    local page = needs.missing "pandoc" and "doc/manual/calls.md" or "manual/calls.html"
+    assert.is_truthy(string.find(found .. "\n", "/a root/usr/share/doc/fleet/" .. page .. "\n", 1, true), page)
+  end)
+
+  it("has the manual as Markdown where there is no pandoc, and links of that tree hold", function()
+    local list = shell('LUADIR=l LIBDIR=l BINDIR=b DATADIR=d DOCDIR=docs PREFIX=p PARTS= B=b LUA=lua5.4 LUA_ABI=5.4 HTML= '
+      .. "sh doc/packaging/install.sh list | grep '^docs/'")
+    for _, path in ipairs { "README.md", "doc/manual.md", "doc/manual/calls.md", "doc/manual/pictures/garage.png" } do
+      assert.is_truthy(string.find("\n" .. list .. "\n", "\ndocs/" .. path .. "\n", 1, true), path)
+    end
+    assert.is_nil(string.find(list, ".html", 1, true))
   end)
 
   it("installs a command that finds its module, and a version that others can read", function()

@@ -1,5 +1,6 @@
 -- The manual as HTML: plain pages whose links lead to pages, and a search that needs no server.
 
+local browsers = require "spec.support.harness.browser"
 local process = require "spec.support.harness.process"
 local quote = process.quote
 
@@ -46,7 +47,7 @@ describe("the manual as HTML", function()
     local sections = require("cjson").decode((string.gsub(content(directory .. "/index.js"), "^const sections = ", "")))
     local seen = {}
     for _, section in ipairs(sections) do seen[section.url] = section end
-    assert.matches("signatures, options, results", seen["manual.html#the-manual-of-fleet"].text, 1, true)
+    assert.matches("signatures, options, results", seen["manual.html#use"].text, 1, true)
     local page = content(directory .. "/manual/stores.html")
     local count = 0
     for url in pairs(seen) do
@@ -57,5 +58,46 @@ describe("the manual as HTML", function()
       end
     end
     assert.is_true(count > 2)
+  end)
+
+  it("has all pages at the side in five groups, the contents of the page, and the pages before and after it", function()
+    if select(2, shell "command -v pandoc") ~= 0 then return pending "pandoc is not installed" end
+    made(directory .. "/manual/calls.html")
+    local page = content(directory .. "/manual/calls.html")
+    local side = assert(string.match(page, '<nav id="pages".-</nav>'))
+    assert.equal(5, select(2, string.gsub(side, "<p>%u", "")))
+    assert.matches('<a href="../manual/calls.html" aria-current="page">Calls</a>', side, 1, true)
+    assert.equal(1, select(2, string.gsub(side, "aria%-current", "")))
+    for path in io.popen("ls " .. quote(process.root) .. "/doc/manual/*.md"):lines() do
+      local name = string.match(path, "([^/]+)%.md$")
+      assert.matches('href="../manual/' .. name .. '.html"', side, 1, true)
+    end
+    assert.matches('<a href="#outcomes"', assert(string.match(page, '<details class="contents".-</details>')), 1, true)
+    assert.matches('<a href="../manual/client.html" rel="prev">Clients</a>', page, 1, true)
+    assert.matches('<a href="../manual/vehicles.html" rel="next">Vehicles</a>', page, 1, true)
+  end)
+
+  it("finds by the words of users, guides before references", function()
+    if select(2, shell "command -v pandoc") ~= 0 then return pending "pandoc is not installed" end
+    local browser = browsers.start()
+    if not browser then return pending "no browser is installed" end
+    made(string.format("%s/manual.html %s/index.js %s/search.js %s/manual.css", directory, directory, directory, directory))
+    for words, wanted in pairs {
+      powerwall = "^manual/energy", ["raspberry pi"] = "^manual/install", price = "^manual/cost",
+      login = "^manual/quick%-start%-account", ["home assistant"] = "^manual/[hm][oq]",
+    } do
+      browser:open("file://" .. directory .. "/manual.html?q=" .. string.gsub(words, " ", "%%20"))
+      local found = {}
+      for i = 1, 3 do
+        local url = browser:evaluate("(document.querySelectorAll('#found a')[" .. i - 1 .. "] || { href: '' }).href")
+        found[i] = string.sub(url, #"file://" + #directory + 2)
+      end
+      local hit = false
+      for _, url in ipairs(found) do hit = hit or string.find(url, wanted) ~= nil end
+      assert.is_true(hit, words .. ": " .. table.concat(found, ", "))
+    end
+    browser:open("file://" .. directory .. "/manual.html?q=xylophone")
+    assert.matches("Nothing found", browser:text "#found", 1, true)
+    browser:close()
   end)
 end)

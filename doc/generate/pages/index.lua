@@ -11,7 +11,7 @@ local function anchor(heading)
 end
 
 local function plain(text)
-  text = string.gsub(text, "%[(.-)%]%b()", "%1")
+  text = string.gsub(string.gsub(text, "<!%-%-.-%-%->", ""), "%[(.-)%]%b()", "%1")
   return string.lower((string.gsub(text, "[`*|#]+", " ")))
 end
 
@@ -26,20 +26,30 @@ local function title_of(heading)
   return (string.gsub(string.gsub(heading, "[`*]", ""), "%[(.-)%]%b()", "%1"))
 end
 
+-- What one looks up stands behind what explains; the list of pages behind both.
+local references = assert(string.match(read "manual.md", "\n## Look up\n(.*)$"))
+
+local function weight_of(path)
+  if path == "manual.md" then return 0.2 end
+  return string.find(references, "(" .. path .. ")", 1, true) and 0.35 or 1
+end
+
 local function add_sections(sections, path)
   local url, page, current, in_code = string.gsub(path, "%.md$", ".html"), nil, nil, false
   local used = {}
   for line in string.gmatch(read(path) .. "\n", "(.-)\n") do
-    if string.find(line, "^```") then in_code = not in_code end
+    local fence = string.find(line, "^```") ~= nil
+    if fence then in_code = not in_code end
     local heading = not in_code and string.match(line, "^#+ +(.+)$")
     if heading then
       page = page or title_of(heading)
       local name = anchor(heading)
       local times = used[name]
       used[name] = (times or 0) + 1
-      current = { title = title_of(heading), page = page, url = url .. "#" .. name .. (times and "-" .. times or ""), text = {} }
+      local place = url .. "#" .. name .. (times and "-" .. times or "")
+      current = { title = title_of(heading), page = page, url = place, weight = weight_of(path), text = {} }
       sections[#sections + 1] = current
-    elseif current then
+    elseif current and not fence and not string.find(line, "^|[-|]+$") then
       table.insert(current.text, plain(line))
     end
   end
