@@ -363,6 +363,61 @@ describe("a command", function()
   end
 end)
 
+describe("a command that needs newer firmware", function()
+  local schedule = { days_of_week = "All", enabled = true, start_enabled = true, start_time = 60, end_enabled = false, lat = 52.5,
+    lon = 13.4 }
+
+  local function with_firmware(version, answer, options)
+    local client, requests = seam.client(function(request)
+      if not request.path:find("fleet_status") then return seam.answer(answer or seam.done) end
+      return seam.answer('{"response":{"vehicle_info":{"' .. seam.vin .. '":{"firmware_version":"' .. version .. '"}}}}')
+    end, options)
+    assert(client:fleet_status { seam.vin })
+    return client:vehicle(seam.vin), requests
+  end
+
+  for _, case in ipairs {
+    { "add_charge_schedule", "2024.26", "2024.20.1", schedule },
+    { "remove_charge_schedule", "2024.26", "2024.8.9", { id = 5 } },
+    { "speed_limit_clear_pin_admin", "2023.38", "2023.30" },
+    { "clear_pin_to_drive_admin", "2023.44", "2023.38.1" },
+  } do
+    it(("is not sent to an older one, and says both: %s on %s"):format(case[1], case[3]), function()
+      for _, options in ipairs { {}, { commands = "proxy", proxy_url = seam.host } } do
+        local car, requests = with_firmware(case[3], nil, options)
+        local call = car[case[1]]
+        local _, err, kind = call(car, case[4])
+        assert.same({ "unsupported", "not_sent", 1 }, { kind, err.outcome, #requests })
+        assert.matches(("%s: it needs firmware %s; this vehicle has %s"):format(case[1], case[2], case[3]), err.message, 1, true)
+        assert(call(car, case[4] or {}, { force = true }))
+        assert.equal(2, #requests)
+      end
+    end)
+  end
+
+  it("is sent where the firmware is new enough, or not known", function()
+    for _, version in ipairs { "2024.26", "2024.26.3", "2025.2", "Unknown", "" } do
+      local car, requests = with_firmware(version)
+      assert(car:add_charge_schedule(schedule))
+      assert.equal(2, #requests)
+    end
+    assert(seam.car(seam.done):add_charge_schedule(schedule))
+  end)
+
+  it("says which one where the vehicle refuses it and may be older", function()
+    local refused = seam.refused "not_supported"
+    local _, err = seam.car(refused):add_charge_schedule(schedule)
+    assert.same({ "not_supported", "refused" }, { err.reason, err.outcome })
+    assert.matches("add_charge_schedule needs firmware 2024.26", err.message, 1, true)
+    _, err = with_firmware("2024.30.1", refused):add_charge_schedule(schedule)
+    assert.not_matches("needs firmware", err.message)
+    _, err = seam.car(refused):honk_horn()
+    assert.not_matches("needs firmware", err.message)
+    _, err = seam.car(seam.refused "disconnected"):add_charge_schedule(schedule)
+    assert.not_matches("needs firmware", err.message)
+  end)
+end)
+
 describe("an energy setting", function()
   local cases = {
     { '{"response":{"code":201,"message":"Updated"}}', { changed = true, code = 201, message = "Updated" } },

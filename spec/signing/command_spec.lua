@@ -107,6 +107,31 @@ describe("a command travels", function()
     assert.equal(1, world:sent "plain")
   end)
 
+  it("with its bytes only where this client does not sign it, whatever the vehicle", function()
+    local key = fleet.key.generate()
+    for _, commands in ipairs { "auto", "signed" } do
+      local car, requests = seam.car(seam.done, { key = key, commands = commands })
+      for _, call in ipairs {
+        function() return car:honk_horn { raw = true } end,
+        function() return car:sun_roof_control({ state = "stop" }, { raw = true }) end,
+        function() return car:set_vehicle_name({ vehicle_name = "Blue" }, { raw = true }) end,
+        function()
+          return car:navigation_request({ type = "share_ext_content_raw", value = { ["android.intent.extra.TEXT"] = "Berlin" },
+            locale = "en-US", timestamp_ms = "1767225600000" }, { raw = true })
+        end,
+      } do
+        local ok, message = pcall(call)
+        assert.is_false(ok)
+        assert.matches("command_spec%.lua:%d+: [%w_]+: option 'raw' is not for commands that this client signs", message)
+      end
+      assert.equal(0, #requests)
+      if commands == "auto" then assert.equal(seam.done, car:take_drivenote({ note = "x" }, { raw = true })) end
+    end
+    for _, options in ipairs { {}, { key = key, commands = "plain" }, { commands = "proxy", proxy_url = seam.host } } do
+      assert.equal(seam.done, (seam.car(seam.done, options):honk_horn { raw = true }))
+    end
+  end)
+
   it("plain when it has no signed form, with a key and past a proxy too", function()
     local car, requests = seam.car(seam.done, { key = fleet.key.generate() })
     assert.equal("plain", assert(car:take_drivenote { note = "rattle" }).via)

@@ -84,6 +84,30 @@ describe("after a refusal", function()
     assert.equal("unsupported", advice({ commands = "proxy" })[1])
   end)
 
+  it("of the plain form the proxy follows, where the client has one and the command is published in plain form only", function()
+    local vent = { state = "vent" }
+    local function by_proxy(more)
+      local facts = plain { commands = "proxy", has_key = false }
+      for k, v in pairs(more or {}) do facts[k] = v end
+      return (follows("sun_roof_control", facts, vent))
+    end
+    assert.equal("proxy", by_proxy())
+    assert.is_nil(by_proxy { trait = "by_state" })
+    local again = { sent = "proxy", plain_refused = true, outcome = "refused", trait = false }
+    local function refused_by_it(more)
+      for k, v in pairs(again) do if more[k] == nil then more[k] = v end end
+      return by_proxy(more)
+    end
+    for _, kind in ipairs { "invalid", "not_found", "unsupported" } do
+      assert.equal("neither", refused_by_it { kind = kind })
+      assert.is_nil(refused_by_it { kind = kind, outcome = "unknown" })
+      assert.is_nil(refused_by_it { kind = kind, outcome_unknown = true })
+    end
+    assert.equal("neither", refused_by_it { kind = "forbidden", trait = "sign" })
+    assert.is_nil(refused_by_it { kind = "refused" })
+    assert.is_nil(refused_by_it { kind = "invalid", plain_refused = false })
+  end)
+
   it("of the signed form the plain one follows, where it certainly did nothing", function()
     assert.equal("plain", follows("honk_horn", signed()))
     assert.is_nil((follows("honk_horn", signed { outcome_unknown = true })))

@@ -153,6 +153,50 @@ describe("a command that is published in plain form only", function()
     assert.matches('commands = "auto"', err.message, 1, true)
   end)
 
+  -- answer: what the proxy says.
+  local function behind_proxy(answer)
+    return seam.car(function(request)
+      if request.url:find("^https://proxy%.example") then return seam.answer(answer) end
+      return must_sign()
+    end, { commands = "proxy", proxy_url = "https://proxy.example" })
+  end
+
+  for name, params in pairs(examples) do
+    it(name .. " goes to the proxy once, where the vehicle wants it signed: a proxy may know it", function()
+      local car, requests = behind_proxy(seam.done)
+      assert.equal("proxy", assert(car[name](car, params)).via)
+      assert.equal(2, #requests)
+      assert.matches("^" .. seam.host, requests[1].url)
+      assert.equal("https://proxy.example/api/1/vehicles/" .. seam.vin .. "/command/" .. name, requests[2].url)
+      assert.equal(requests[1].body, requests[2].body)
+    end)
+  end
+
+  it("says so where the proxy does not know it, and passes on what the vehicle says through it", function()
+    for status, body in pairs { [400] = '{"error":"invalid_command"}', [404] = '{"error":"not found"}', [501] = "{}" } do
+      local car, requests = behind_proxy { status = status, headers = {}, body = body }
+      local _, err = car:remote_boombox { sound = "random" }
+      assert.same({ "unsupported", "refused", 2 }, { err.kind, err.outcome, #requests })
+      assert.matches("the proxy does not sign this one", err.message, 1, true)
+    end
+    local _, err = behind_proxy(seam.refused "user_not_present"):remote_boombox { sound = "random" }
+    assert.same({ "refused", "user_not_present" }, { err.kind, err.reason })
+    _, err = behind_proxy { status = 500, headers = {}, body = "{}" }:remote_boombox { sound = "random" }
+    assert.same({ "service", "unknown" }, { err.kind, err.outcome })
+  end)
+
+  it("goes nowhere else after any other refusal of the plain way", function()
+    for _, answer in ipairs { seam.refused "not_supported", { status = 503, headers = {}, body = "{}" },
+      { status = 403, headers = {}, body = '{"error":"forbidden"}' } } do
+      local car, requests = seam.car(answer, { commands = "proxy", proxy_url = "https://proxy.example" })
+      assert.is_nil((car:remote_boombox { sound = "random" }))
+      for _, request in ipairs(requests) do assert.matches("^" .. seam.host, request.url) end
+    end
+    local car, requests = behind_proxy(seam.done)
+    assert.is_nil((car:sun_roof_control { state = "stop" })) -- has no signed form
+    assert.equal(1, #requests)
+  end)
+
   it("goes plain where this value has no signed form", function()
     local car = able_world(true):car()
     local _, err = car:sun_roof_control { state = "stop" }

@@ -50,7 +50,15 @@ static bool signed_may_follow(const struct transport_refusal *x) {
   return x->commands == COMMANDS_AUTO || (x->commands == COMMANDS_SIGNED && is(x->row, ROW_EITHER_FORM));
 }
 
+/* The vehicle wants it signed, and the proxy refused it as a request that it does not know. */
+static bool proxy_declines(const struct transport_refusal *x) {
+  if (!x->plain_refused || x->outcome_unknown || x->outcome == OUTCOME_UNKNOWN) return false;
+  return x->trait == TRAIT_SIGN || x->kind == KIND_invalid || x->kind == KIND_not_found ||
+         x->kind == KIND_unsupported;
+}
+
 enum transport_next transport_next(const struct transport_refusal *x) {
+  if (x->sent == TRANSPORT_PROXY) return proxy_declines(x) ? FOLLOW_NEITHER : FOLLOW_NOTHING;
   if (x->sent == TRANSPORT_SIGNED) {
     if (!plain_may_follow(x)) return FOLLOW_NOTHING;
     return x->plain_refused ? FOLLOW_NEITHER : FOLLOW_PLAIN;
@@ -58,6 +66,7 @@ enum transport_next transport_next(const struct transport_refusal *x) {
   if (x->sent != TRANSPORT_PLAIN || x->trait != TRAIT_SIGN) return FOLLOW_NOTHING;
   /* A vehicle that was taken for one without the protocol, and now wants it, gets it. */
   if (x->signed_refused && is(x->row, ROW_EITHER_FORM)) return FOLLOW_NEITHER;
+  if (x->commands == COMMANDS_PROXY && x->signable && is(x->row, ROW_EITHER_FORM)) return FOLLOW_PROXY;
   return signed_may_follow(x) ? FOLLOW_SIGNED : FOLLOW_ADVICE;
 }
 

@@ -1,8 +1,8 @@
 /* Which way a vehicle command travels, and which way may follow where one was refused: pure functions of the
  * row, of the client's options and of what happened (doc/protocol.md#plain-or-signed).
  *
- * A refusal is followed by the other form only where the first certainly did nothing. The proxy knows the
- * published forms only.
+ * A refusal is followed by the other form only where the first certainly did nothing. A proxy knows the
+ * published forms; ours knows the others as well, and is asked after the plain way.
  */
 #ifndef FLEET_SIGNING_TRANSPORT_H
 #define FLEET_SIGNING_TRANSPORT_H
@@ -31,6 +31,7 @@ struct transport_refusal {
   enum transport sent;                /* and refused */
   bool plain_refused, signed_refused; /* before it */
   enum trait trait;
+  enum kind kind;
   enum outcome outcome;
   int fault;            /* 0: none */
   bool outcome_unknown; /* of a message before this one, or of this one */
@@ -41,7 +42,8 @@ enum transport_next {
   FOLLOW_NOTHING,
   FOLLOW_SIGNED,
   FOLLOW_PLAIN,
-  FOLLOW_NEITHER, /* the vehicle takes it in neither form */
+  FOLLOW_PROXY,   /* which may know the command: the proxy of this project does */
+  FOLLOW_NEITHER, /* the vehicle takes it in neither form, or the proxy does not sign it */
   FOLLOW_ADVICE   /* it takes signed commands only, and this client sends none */
 };
 

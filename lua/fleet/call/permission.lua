@@ -32,8 +32,10 @@ end
 
 --- Whether `refusal` has something to look at in calls of the row.
 function M.is_questioned(row)
-  return row.flags.third_party or row.flags.needs_protocol or row.flags.deprecated
+  return row.flags.third_party or row.flags.needs_protocol or row.flags.deprecated or row.since
 end
+
+local updated = ", as the last fleet_status says. After an update call fleet_status again; force = true sends it"
 
 --- nil, err, kind for a call that cannot succeed: it is not sent.
 function M.refusal(call)
@@ -43,8 +45,12 @@ function M.refusal(call)
   if call.row.flags.needs_protocol and not call.signed then
     return failure.new(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  local by_others = call.context.serves_others or call.context.config.commands == "proxy" -- they have chosen, or will
-  if call.row.flags.deprecated and not call.request:flag("force") and not by_others then
+  if call.context.serves_others or call.request:flag("force") then return end -- others have chosen
+  if call.row.since then
+    local need, is_older = status_cache.firmware_need(call.context, call.row, call.id)
+    if is_older then return failure.new(call, "unsupported", need .. updated) end
+  end
+  if call.row.flags.deprecated and call.context.config.commands ~= "proxy" then
     local objection = status_cache.objection(call.context, call.row, call.id)
     if objection then return failure.new(call, "unsupported", objection) end
   end

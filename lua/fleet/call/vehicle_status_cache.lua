@@ -30,4 +30,10 @@ function M.objection(context, row, vin)
   return core.objection(row.pointer, info and info.firmware_version)
 end
 
+--- Which firmware a command of this row needs, and whether the vehicle's is too old for certain; nil where it will do.
+function M.firmware_need(context, row, vin)
+  local info = M.recall(context, vin)
+  return core.firmware_need(row.pointer, info and info.firmware_version)
+end
+
 return M

@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local calls = require "fleet.call"
+local errors = require "fleet.util.errors"
 local failure = require "fleet.call.failure"
 local retry = require "fleet.call.retry"
 local state = require "fleet.call.state"
@@ -57,7 +58,7 @@ local function after_refusal(call, sent, err, refused)
   local context, facts = call.context, call.facts
   return core.other_transport(call.request, {
     sent = sent, plain_refused = refused.plain ~= nil, signed_refused = refused.signed ~= nil, commands = context.config.commands,
-    has_key = context.keys ~= nil, trait = facts.trait, outcome = err.outcome, fault = err.fault,
+    has_key = context.keys ~= nil, trait = facts.trait, kind = err.kind, outcome = err.outcome, fault = err.fault,
     outcome_unknown = call.outcome_unknown, idempotent = facts.idempotent,
   })
 end
@@ -72,11 +73,22 @@ local function cannot_take(call, err)
 end
 
 local neither_form = "%s: the vehicle takes it in neither form. Plain: %s. Signed: %s"
+local proxy_declines = "%s: the vehicle takes signed commands only, and the proxy does not sign this one (%s); "
+  .. "with a key and commands = \"auto\" it is signed here"
 local must_be_signed = "%s: the vehicle takes signed commands only: %s"
 
 local function refusal(call, err, kind, text, ...)
   err.kind, err.message = kind, text:format(call.row.name, ...)
   return nil, err, kind
+end
+
+-- What the vehicle does not know may be newer than its firmware.
+local function name_firmware(call, value, err, kind)
+  if not err or not call.row.since or err.outcome ~= "refused" then return value, err, kind end
+  if kind ~= "unsupported" and err.reason ~= "not_supported" then return value, err, kind end
+  local need = status_cache.firmware_need(call.context, call.row, call.id)
+  if need then err.message = string.gsub(err.message, "%.$", "") .. ". " .. string.gsub(need, "^it", call.row.name) end
+  return value, err, kind
 end
 
 -- One certain refusal that the other way may mend is followed by the other way.
@@ -94,7 +106,9 @@ local function travel(call, transport)
     if not follows then return nil, err, kind end
     if follows == "advice" then return refusal(call, err, new_kind, must_be_signed, advice) end
     refused[transport] = err
-    if follows == "neither" then
+    if follows == "neither" and transport == "proxy" then
+      return refusal(call, err, "unsupported", proxy_declines, err.message)
+    elseif follows == "neither" then
       local plain, signed = refused.plain, refused.signed
       return refusal(call, plain, "unsupported", neither_form, plain.message, signed.message)
     end
@@ -121,12 +135,19 @@ local function choose(call, rule)
   return rule.transport, rule.why
 end
 
+local function signs(row, config, keys)
+  return row.message and keys and (config.commands == "auto" or config.commands == "signed")
+end
+
 local function perform(row, rules, handle, request, ...)
   local call = state.new(row, request, handle, ...)
+  if request:flag("raw") and signs(row, call.context.config, call.context.keys) then
+    errors.usage(row.name .. ": option 'raw' is not for commands that this client signs: their reply is a message of the vehicle")
+  end
   local transport, why = choose(call, rule_of(row, rules, call.context))
   if not transport then return calls.ended(call, failure.new(call, "unsupported", why)) end
   local id = row.flags.idempotent_with_id and request:params().id -- drawn where the caller gave none
-  local value, err, kind = calls.ended(call, travel(call, transport))
+  local value, err, kind = calls.ended(call, name_firmware(call, travel(call, transport)))
   if value and id then value.id = tonumber(id) end
   return value, err, kind
 end

@@ -1,4 +1,4 @@
-/* Commands that newer firmware takes differently: which vehicles may still be sent one. */
+/* Commands that not every firmware takes, or takes in the same way: which vehicles may be sent one. */
 #include "base/firmware.h"
 #include "bind/lua/bind.h"
 
@@ -25,7 +25,25 @@ static int l_objection(lua_State *L) {
   return 1;
 }
 
+/* core.firmware_need(row, version) -> which firmware the command needs, and whether the vehicle's is too old
+ * for certain; nil where the row needs none, or this one will do. version: as for objection */
+static int l_firmware_need(lua_State *L) {
+  const struct row *row = row_at(L, 1);
+  lua_settop(L, 2);
+  const char *version = text_at(L, 2);
+  bool known = firmware_known(version);
+  if (!row->since || (known && !firmware_older(version, row->since))) return 0;
+  if (known)
+    lua_pushfstring(L, "it needs firmware %s; this vehicle has %s", row->since, version);
+  else
+    lua_pushfstring(L, "it needs firmware %s", row->since);
+  lua_pushboolean(L, known);
+  return 2;
+}
+
 void open_deprecated(lua_State *L) {
   lua_pushcfunction(L, l_objection);
   lua_setfield(L, -2, "objection");
+  lua_pushcfunction(L, l_firmware_need);
+  lua_setfield(L, -2, "firmware_need");
 }

@@ -63,6 +63,14 @@ static enum outcome outcome_fact(lua_State *L, int index) {
   return outcome;
 }
 
+static enum kind kind_fact(lua_State *L, int index) {
+  lua_getfield(L, index, "kind");
+  const char *word = lua_tostring(L, -1);
+  enum kind kind = word ? kind_of(word) : KIND_none;
+  lua_pop(L, 1);
+  return kind;
+}
+
 /* ---- the other way ---- */
 
 static struct transport_refusal refusal_at(lua_State *L, int index, const struct row *row) {
@@ -75,6 +83,7 @@ static struct transport_refusal refusal_at(lua_State *L, int index, const struct
                                     .plain_refused = fact(L, index, "plain_refused"),
                                     .signed_refused = fact(L, index, "signed_refused"),
                                     .trait = (enum trait)fact_among(L, index, "trait", trait_names, 4),
+                                    .kind = kind_fact(L, index),
                                     .outcome = outcome_fact(L, index),
                                     .fault = (int)number_fact(L, index, "fault"),
                                     .outcome_unknown = fact(L, index, "outcome_unknown"),
@@ -90,11 +99,12 @@ static bool is_signable(lua_State *L, int index, const struct transport_refusal 
   return request_payload(L, index, payload, e);
 }
 
-/* core.other_transport(request, facts) -> nil, "signed", "plain" or "neither", then nil, nil and the form
- * that the vehicle was shown to take, or nil; or "advice", kind, text: src/signing/transport.h. facts: sent,
- * plain_refused, signed_refused, commands, has_key, trait, outcome, fault, outcome_unknown, idempotent. */
+/* core.other_transport(request, facts) -> nil, "signed", "plain", "proxy" or "neither", then nil, nil and the
+ * form that the vehicle was shown to take, or nil; or "advice", kind, text: src/signing/transport.h. facts:
+ * sent, plain_refused, signed_refused, commands, has_key, trait, kind, outcome, fault, outcome_unknown,
+ * idempotent. */
 static int l_other_transport(lua_State *L) {
-  static const char *const names[] = {NULL, "signed", "plain", "neither", "advice"};
+  static const char *const names[] = {NULL, "signed", "plain", "proxy", "neither", "advice"};
   struct err e;
   err_clear(&e);
   const struct request *request = box_check(L, 1, &request_type);
