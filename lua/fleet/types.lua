@@ -119,7 +119,7 @@
 ---@field auth? "user"|"partner"|"business" use this token in place of the first one of the row
 ---@field idempotent? boolean may be repeated after an unknown outcome
 ---@field strict? boolean changed = false is an error (false)
----@field raw? boolean return the bytes of the reply (false)
+---@field raw? boolean return the bytes of the reply; raises for a command that the client signs (false)
 ---@field force? boolean send what is refused here otherwise (false)
 ---@field read_back? boolean read an energy setting until it shows (false)
 
