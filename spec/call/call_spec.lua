@@ -385,11 +385,11 @@ describe("a command that needs newer firmware", function()
     it(("is not sent to an older one, and says both: %s on %s"):format(case[1], case[3]), function()
       for _, options in ipairs { {}, { commands = "proxy", proxy_url = seam.host } } do
         local car, requests = with_firmware(case[3], nil, options)
-        local call = car[case[1]]
-        local _, err, kind = call(car, case[4])
+        local method = car[case[1]]
+        local _, err, kind = method(car, case[4])
         assert.same({ "unsupported", "not_sent", 1 }, { kind, err.outcome, #requests })
         assert.matches(("%s: it needs firmware %s; this vehicle has %s"):format(case[1], case[2], case[3]), err.message, 1, true)
-        assert(call(car, case[4] or {}, { force = true }))
+        assert(method(car, case[4] or {}, { force = true }))
         assert.equal(2, #requests)
       end
     end)
