@@ -32,7 +32,7 @@ end
 
 --- Whether `refusal` has something to look at in calls of the row.
 function M.is_questioned(row)
-  return row.flags.third_party or row.flags.needs_protocol or row.flags.deprecated or row.since
+  return row.flags.third_party or row.flags.needs_protocol or row.flags.deprecated
 end
 
 local updated = ", as the last fleet_status says. After an update call fleet_status again; force = true sends it"
@@ -46,7 +46,7 @@ function M.refusal(call)
     return failure.new(call, "unsupported", "this command exists only in signed form: set a key")
   end
   if call.context.serves_others or call.request:flag("force") then return end -- others have chosen
-  if call.row.since then
+  if call.row.flags.command and call.row.since then
     local need, is_older = status_cache.firmware_need(call.context, call.row, call.id)
     if is_older then return failure.new(call, "unsupported", need .. updated) end
   end
