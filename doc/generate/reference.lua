@@ -86,11 +86,18 @@ end
 
 local function needed(param)
   if param.required_with then return "with " .. code((string.gsub(param.required_with, " ", "` or `"))) end
+  if param.fallback then return "default " .. code(param.fallback) end
+  if param.now then return "default now" end
   return param.required and "yes" or ""
 end
 
+local function type_text(param)
+  local also = param.joined and " or list of strings" or param.object_too and " or table" or param.member and " or string" or ""
+  return (type_texts[param.type] or param.type) .. also
+end
+
 local function param_cells(param)
-  return { code(param.name), type_texts[param.type] or param.type, range_text(param), param.unit or "", needed(param),
+  return { code(param.name), type_text(param), range_text(param), param.unit or "", needed(param),
     notes(param) }
 end
 

@@ -1199,10 +1199,10 @@ function vehicle:media_next_fav(options) end
 function vehicle:media_prev_fav(options) end
 
 ---@class fleet.params.navigation_request
----@field type string share_ext_content_raw
----@field value table the shared content: android.intent.extra.TEXT
----@field locale string such as en-US
----@field timestamp_ms string now, as Unix time; ms
+---@field type? string the one value that is published
+---@field value table|string the address; or the shared content, a table with android.intent.extra.TEXT
+---@field locale? string language of the address
+---@field timestamp_ms? string now, as Unix time; ms
 
 ---Sends a place to the navigation, as the share dialogue of a phone does.
 ---@param params fleet.params.navigation_request
@@ -1215,7 +1215,7 @@ function vehicle:navigation_request(params, options) end
 ---@class fleet.params.navigation_gps_request
 ---@field lat number latitude; degrees; -90 to 90
 ---@field lon number longitude; degrees; -180 to 180
----@field order "unspecified"|"replace"|"prepend"|"append"|0|1|2|3 where among several stops
+---@field order? "unspecified"|"replace"|"prepend"|"append"|0|1|2|3 where among several stops
 
 ---Navigates to coordinates.
 ---@param params fleet.params.navigation_gps_request
@@ -1227,7 +1227,7 @@ function vehicle:navigation_gps_request(params, options) end
 
 ---@class fleet.params.navigation_sc_request
 ---@field id string|integer the site, as in nearby_charging_sites
----@field order "unspecified"|"replace"|"prepend"|"append"|0|1|2|3 where among several stops
+---@field order? "unspecified"|"replace"|"prepend"|"append"|0|1|2|3 where among several stops
 
 ---Navigates to a charging site.
 ---@param params fleet.params.navigation_sc_request
@@ -1238,7 +1238,7 @@ function vehicle:navigation_gps_request(params, options) end
 function vehicle:navigation_sc_request(params, options) end
 
 ---@class fleet.params.navigation_waypoints_request
----@field waypoints string refId:<place id>, joined by commas
+---@field waypoints string|string[] refId:<place id>, a list of them or one text joined by commas
 
 ---Sends a list of waypoints to the navigation.
 ---@param params fleet.params.navigation_waypoints_request
@@ -1249,7 +1249,7 @@ function vehicle:navigation_sc_request(params, options) end
 function vehicle:navigation_waypoints_request(params, options) end
 
 ---@class fleet.params.upcoming_calendar_entries
----@field calendar_data string the entries, serialised
+---@field calendar_data string|table the entries. Their form is not published; clients send JSON text or an object
 
 ---Stores calendar entries in the vehicle.
 ---@param params fleet.params.upcoming_calendar_entries

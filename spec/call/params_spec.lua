@@ -365,6 +365,78 @@ describe("a parameter of another name in the past", function()
   end)
 end)
 
+describe("a text", function()
+  it("that names something is not empty", function()
+    for _, row in ipairs { { "take_drivenote", "note" }, { "navigation_waypoints_request", "waypoints" } } do
+      refuses("'" .. row[2] .. "' must not be empty", "car", row[1], { [row[2]] = "" })
+    end
+    assert.error_matches(function() core.command("set_vehicle_name", { vehicle_name = "" }) end, "'vehicle_name' must not be empty")
+  end)
+
+  it("is UTF-8, in every form, and holds no zero byte where a message may carry it", function()
+    local bad = { "\255", "a\128", "\192\128", "\237\160\128", "\244\144\128\128", "caf\233" }
+    for _, text in ipairs(bad) do
+      refuses("'note' must be UTF%-8 text", "car", "take_drivenote", { note = text })
+      refuses("'vehicle_name' must be UTF%-8 text", "car", "set_vehicle_name", { vehicle_name = text })
+      refuses("'waypoints' must be UTF%-8 text", "car", "navigation_waypoints_request", { waypoints = { "refId:a", text } })
+      refuses("'value' must be UTF%-8 text", "car", "navigation_request", { value = text })
+      refuses("'value' must be UTF%-8 text", "car", "navigation_request", { value = { ["android.intent.extra.TEXT"] = text } })
+      assert.has_error(function() core.command("set_vehicle_name", { vehicle_name = text }) end)
+    end
+    refuses("'vehicle_name' must not hold a zero byte", "car", "set_vehicle_name", { vehicle_name = "a\0b" })
+    refuses("'value' must not hold a zero byte", "car", "navigation_request", { value = "a\0b" })
+    assert.equal('{"note":"caf\195\169 \240\159\152\128"}', body("take_drivenote", { note = "caf\195\169 \240\159\152\128" }))
+    assert.truthy(core.command("set_vehicle_name", { vehicle_name = "caf\195\169" }))
+  end)
+end)
+
+describe("what a navigation takes", function()
+  local json = require("cjson").new()
+
+  it("is an address alone, with what the service wants beside it", function()
+    local before = os.time()
+    local sent_body = json.decode(body("navigation_request", { value = "Berlin" }))
+    local stamp = tonumber(sent_body.timestamp_ms)
+    assert.is_true(stamp >= before * 1000 and stamp <= (os.time() + 1) * 1000)
+    sent_body.timestamp_ms = nil
+    assert.same({ type = "share_ext_content_raw", locale = "en-US", value = { ["android.intent.extra.TEXT"] = "Berlin" } }, sent_body)
+    local given = json.decode(body("navigation_request", { type = "other", locale = "de-DE", timestamp_ms = 5, value = { x = "y" } }))
+    assert.same({ type = "other", locale = "de-DE", timestamp_ms = "5", value = { x = "y" } }, given)
+    refuses("'value' is missing", "car", "navigation_request", {})
+    refuses("'value' must be a table", "car", "navigation_request", { value = 5 })
+  end)
+
+  it("is one place without an order, or one of several with it", function()
+    assert.equal('{"lat":1,"lon":2,"order":0}', body("navigation_gps_request", { lat = 1, lon = 2 }))
+    assert.equal('{"lat":1,"lon":2,"order":1}', body("navigation_gps_request", { lat = 1, lon = 2, order = "replace" }))
+    assert.equal('{"id":5,"order":0}', body("navigation_sc_request", { id = 5 }))
+    assert.equal('{"id":5,"order":3}', body("navigation_sc_request", { id = 5, order = 3 }))
+    refuses("'order' cannot be", "car", "navigation_gps_request", { lat = 1, lon = 2, order = 9 })
+    local unpublished = { unpublished = true }
+    assert.same(core.command("navigation_gps_request", { lat = 1, lon = 2, order = 0 }, unpublished),
+      core.command("navigation_gps_request", { lat = 1, lon = 2 }, unpublished))
+  end)
+
+  it("is waypoints as a list or as one text", function()
+    assert.equal('{"waypoints":"refId:a,refId:b"}', body("navigation_waypoints_request", { waypoints = { "refId:a", "refId:b" } }))
+    assert.equal('{"waypoints":"refId:a"}', body("navigation_waypoints_request", { waypoints = "refId:a" }))
+    assert.same(core.command("navigation_waypoints_request", { waypoints = "a,b" }, { unpublished = true }),
+      core.command("navigation_waypoints_request", { waypoints = { "a", "b" } }, { unpublished = true }))
+    refuses("with at least one", "car", "navigation_waypoints_request", { waypoints = {} })
+    refuses("'waypoints' must be a string, got number", "car", "navigation_waypoints_request", { waypoints = { 5 } })
+    refuses("'note' must be a string, got table", "car", "take_drivenote", { note = { "a" } })
+  end)
+
+  it("is a calendar as a text or as a table", function()
+    assert.equal('{"calendar_data":"[]"}', body("upcoming_calendar_entries", { calendar_data = "[]" }))
+    assert.equal('{"calendar_data":{"events":[{"name":"x"}]}}',
+      body("upcoming_calendar_entries", { calendar_data = { events = { { name = "x" } } } }))
+    assert.same(core.command("upcoming_calendar_entries", { calendar_data = '{"a":1}' }, { unpublished = true }),
+      core.command("upcoming_calendar_entries", { calendar_data = { a = 1 } }, { unpublished = true }))
+    refuses("'calendar_data' must be a string, got boolean", "car", "upcoming_calendar_entries", { calendar_data = true })
+  end)
+end)
+
 describe("a PIN", function()
   it("is four digits, as text: 0012 is not 12", function()
     assert.equal('{"pin":"0012"}', body("speed_limit_activate", { pin = "0012" }))

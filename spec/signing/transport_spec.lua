@@ -221,6 +221,44 @@ describe("a command that is published in plain form only", function()
   end)
 end)
 
+describe("a value that the signed form does not take", function()
+  local loud = { volume = 11 }
+
+  local function media(required)
+    return new_world { vehicle = {
+      vehicle_command_protocol_required = required, vehicle_state = { is_user_present = true, media_info = { audio_volume_max = 11 } },
+    } }
+  end
+
+  it("goes plain where the vehicle may take that, without a handshake", function()
+    local car = media(false):car()
+    assert.equal("plain", assert(car:adjust_volume(loud)).via)
+    assert.same({ "plain" }, world.messages)
+  end)
+
+  it("is an error of kind invalid where the vehicle takes signed commands: which form it takes is the world's", function()
+    local car = media(true):car()
+    local value, err, kind = car:adjust_volume(loud)
+    assert.same({ nil, "invalid", "refused" }, { value, kind, err.outcome })
+    assert.matches("'volume' must be 0 to 10 in signed form", err.message, 1, true)
+    assert.same({ "plain" }, world.messages)
+    assert(car:adjust_volume { volume = 10 })
+    local sent = #world.messages
+    value, err, kind = car:adjust_volume(loud) -- it is known by now
+    assert.same({ nil, "invalid", "not_sent", sent }, { value, kind, err.outcome, #world.messages })
+    value, err, kind = world:car { commands = "signed" }:adjust_volume(loud)
+    assert.same({ nil, "invalid", "not_sent", sent }, { value, kind, err.outcome, #world.messages })
+  end)
+
+  it("raises where no form takes it, and in fleet.command", function()
+    local car = media(true):car()
+    assert.error_matches(function() car:adjust_volume { volume = 11.5 } end, "'volume' must be 0 to 11")
+    assert.error_matches(function() fleet.command("adjust_volume", loud) end, "'volume' must be 0 to 10 in signed form")
+    assert.truthy(fleet.command("adjust_volume", { volume = 10 }))
+    assert.equal(0, #world.messages)
+  end)
+end)
+
 describe("a command without any signed form", function()
   it("says that nothing can carry it, with a key and without one", function()
     for _, key in ipairs { fleet.key.generate(), false } do

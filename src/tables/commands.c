@@ -52,7 +52,8 @@
 #define CELSIUS(word, ...) NUMBER(word, FROM_STATE, .min = 15, .max = 30, .unit = "°C", __VA_ARGS__)
 #define ON FLAG("on", REQUIRED, .field = "on", .doc = "true switches it on")
 #define STOP_ORDER(place)                                                                                    \
-  INTEGER("order", REQUIRED, .choices = stops, .field = place, .doc = "where among several stops")
+  INTEGER("order", 0, .fallback = "unspecified", .choices = stops, .field = place,                           \
+          .doc = "where among several stops")
 #define PIN_CODE(word, flag, ...) TEXT(word, PIN | SECRET | (flag), __VA_ARGS__)
 
 static const struct param no_params[] = {VIN, END};
@@ -438,16 +439,13 @@ const struct row command_rows[] = {
     COMMAND(
         "navigation_request", ROW_EITHER_FORM | ROW_PLAIN_FIRST,
         "Sends a place to the navigation, as the share dialogue of a phone does.",
-        PARAMS(TEXT("type", REQUIRED, .doc = "share_ext_content_raw"),
+        PARAMS(TEXT("type", 0, .fallback = "share_ext_content_raw", .doc = "the one value that is published"),
                {"value", IN_BODY, TYPE_OBJECT, REQUIRED, .field = "destination",
                 .member = "android.intent.extra.TEXT",
-                .doc = "the shared content: android.intent.extra.TEXT"},
-               TEXT("locale", REQUIRED, .doc = "such as en-US"),
-               TEXT("timestamp_ms", REQUIRED | NUMBER_AS_TEXT, .unit = "ms", .doc = "now, as Unix time")),
-        INFO("navigationRequest"),
-        .example =
-            "{ type = \"share_ext_content_raw\", value = { [\"android.intent.extra.TEXT\"] = \"Berlin\" }, "
-            "locale = \"en-US\", timestamp_ms = \"1767225600000\" }"),
+                .doc = "the address; or the shared content, a table with android.intent.extra.TEXT"},
+               TEXT("locale", 0, .fallback = "en-US", .doc = "language of the address"),
+               TEXT("timestamp_ms", NUMBER_AS_TEXT | NOW, .unit = "ms", .doc = "now, as Unix time")),
+        INFO("navigationRequest"), .example = "{ value = \"Alexanderplatz 1, Berlin\" }"),
     COMMAND("navigation_gps_request", ROW_EITHER_FORM, "Navigates to coordinates.",
             PARAMS(LAT(REQUIRED, .field = "lat"), LON(REQUIRED, .field = "lon"), STOP_ORDER("order")),
             INFO("navigationGpsRequest"), .example = "{ lat = 52.52, lon = 13.405, order = \"replace\" }"),
@@ -457,16 +455,17 @@ const struct row command_rows[] = {
                    STOP_ORDER("remote_nav_trip_order")),
             INFO("navigationSuperchargerRequest"), .example = "{ id = 190, order = \"replace\" }"),
     COMMAND("navigation_waypoints_request", ROW_EITHER_FORM, "Sends a list of waypoints to the navigation.",
-            PARAMS(TEXT("waypoints", REQUIRED, .field = "waypoints",
-                        .doc = "refId:<place id>, joined by commas")),
+            PARAMS(TEXT("waypoints", REQUIRED | FILLED | JOINED, .field = "waypoints",
+                        .doc = "refId:<place id>, a list of them or one text joined by commas")),
             INFO("navigationWaypointsRequest"),
             .example = "{ waypoints = \"refId:ChIJAVkDPzdOqEcRcDteW0YgIQQ\" }"),
     COMMAND(
         "upcoming_calendar_entries", ROW_EITHER_FORM, "Stores calendar entries in the vehicle.",
-        PARAMS(TEXT("calendar_data", REQUIRED, .field = "calendar_data", .doc = "the entries, serialised")),
+        PARAMS(TEXT("calendar_data", REQUIRED | OBJECT_TOO, .field = "calendar_data",
+                    .doc = "the entries. Their form is not published; clients send JSON text or an object")),
         INFO("uiSetUpcomingCalendarEntries"), .example = "{ calendar_data = \"[]\" }"),
     COMMAND("take_drivenote", 0, "Records a note for the vehicle's maker.",
-            PARAMS(TEXT("note", REQUIRED, .doc = "the service cuts it at 80 characters")),
+            PARAMS(TEXT("note", REQUIRED | FILLED, .doc = "the service cuts it at 80 characters")),
             .example = "{ note = \"rattle at the front left\" }"),
 
     /* ---- software and power ---- */
@@ -560,7 +559,7 @@ const struct row command_rows[] = {
     COMMAND("erase_user_data", 0, "Erases the user's data in the vehicle. Needs park and Guest Mode.", BARE,
             INFO("eraseUserDataAction")),
     COMMAND("set_vehicle_name", SETS | ROW_NEEDS_PROTOCOL, "Names the vehicle; not in Guest Mode.",
-            PARAMS(TEXT("vehicle_name", REQUIRED, .field = "vehicleName", .doc = "the name")),
+            PARAMS(TEXT("vehicle_name", REQUIRED | FILLED, .field = "vehicleName", .doc = "the name")),
             INFO("setVehicleNameAction"), .settle = "vehicle_state.vehicle_name = $vehicle_name",
             .example = "{ vehicle_name = \"Blue\" }"),
     END};

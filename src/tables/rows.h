@@ -117,7 +117,12 @@ enum {
   FRESH_ID = 32,      /* left out it becomes a number that no other call draws */
   WHOLE = 64,         /* may stand alone in place of the table of parameters: a list, a tariff, bytes */
   FROM_STATE =
-      128 /* always sent; left out by the caller, it is read where the row's settle column finds it */
+      128,       /* always sent; left out by the caller, it is read where the row's settle column finds it */
+  NOW = 256,     /* TYPE_STRING: left out it is the present, in milliseconds of Unix time */
+  FILLED = 512,  /* TYPE_STRING: not empty */
+  JOINED = 1024, /* TYPE_STRING: a list of texts is accepted too and joined with commas */
+  OBJECT_TOO =
+      2048 /* TYPE_STRING: a table is accepted too; a body carries it as it is, a message as JSON text */
 };
 
 struct choice {
@@ -138,15 +143,17 @@ struct param {
   const struct choice
       *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
   const struct choice *forced; /* one more, unpublished: taken with force = true only */
-  const char *required_with;   /* flags of the row, words: required when one of them is true, and its SWITCH
-                                  is not false; NULL: none */
+  const char *fallback; /* what is sent where it is left out: a text or the name of a choice; NULL: none */
+  const char *required_with; /* flags of the row, words: required when one of them is true, and its SWITCH
+                                is not false; NULL: none */
   const char *one_true; /* flags of the row, words: where this one is true not all of them may be false; NULL:
                            none */
   const char *unit;     /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
   const char *lists;    /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
   double signed_max;    /* commands: the largest value of the signed form where it differs; 0: as max */
   const char *field;    /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
-  const char *member;   /* TYPE_OBJECT with a field: the member whose text the message carries */
+  const char *member;   /* TYPE_OBJECT with a field: the member whose text the message carries; a text alone
+                           stands for   a table of it */
   const char *doc;
 };
 

@@ -124,7 +124,7 @@ local function joined(...)
 end
 
 local function param_text(param)
-  local needed = param.required and "required" or param.required_with and "required with " .. string.gsub(param.required_with, " ", " or ")
+  local needed = param.required and "required" or param.fallback and "default " .. param.fallback or param.now and "default now" or param.required_with and "required with " .. string.gsub(param.required_with, " ", " or ")
   return joined(param.doc, kind_of(param), secret_note(param), needed, param.former and "older name: " .. param.former)
 end
 

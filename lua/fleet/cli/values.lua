@@ -46,7 +46,8 @@ local function list(label, text, _, environment)
   return found
 end
 
-local function json(label, text, _, environment)
+local function json(label, text, param, environment)
+  if param.member and not string.find(text, "^[{@]") and text ~= "-" then return text end
   local value, err = core.json_decode(input.read(environment, label, text) or text)
   if err then usage_error.raise(string.format("'%s' must be JSON text, @file or - (standard input)", label)) end
   return value

@@ -56,14 +56,6 @@ local function route(car, left)
   }, data.location_hidden
 end
 
--- The parameters of navigation_request that share an address.
-local function shared_address(address, wall)
-  return {
-    type = "share_ext_content_raw", value = { ["android.intent.extra.TEXT"] = address }, locale = "en-US",
-    timestamp_ms = string.format("%.0f", math.floor(wall * 1000)),
-  }
-end
-
 local no_route = "navigate: the service took the address, but no new route appeared within %g s: the car may not have found it"
 local hidden_route = "navigate: the service took the address, but whether a route appeared was withheld, as the position is: " .. place_cure
 
@@ -82,7 +74,7 @@ function M.navigate(car, address, options)
   local before, err, kind = route(car, timeout)
   if not before then return nil, err, kind end
   local done
-  done, err, kind = car:navigation_request(shared_address(address, select(2, core.context(car).clock())))
+  done, err, kind = car:navigation_request { value = address }
   if not done then return nil, err, kind end
   local pauses = tasks.pauses(timeout, 1, 8)
   while pauses:again() do

@@ -23,13 +23,15 @@ local function remember(context, vin, plain)
   context.store:put(store_key .. vin, plain and "1" or "0", { ttl = remembered })
 end
 
--- What the vehicle itself answered lately counts more than what fleet_status said.
-local function known_as_plain(context, vin)
-  if context.obedient[vin] then return false end
+-- The form that the vehicle takes, "signed" or "plain", or nil where it is not known. What the vehicle itself answered lately
+-- counts more than what fleet_status said.
+local function known_form(context, vin)
+  if context.obedient[vin] then return "signed" end
   local answered = context.store:get(store_key .. vin)
-  if answered then return answered == "1" end
+  if answered then return answered == "1" and "plain" or "signed" end
   local info = status_cache.recall(context, vin)
-  return info ~= nil and info.vehicle_command_protocol_required == false
+  local required = info and info.vehicle_command_protocol_required
+  return required == false and "plain" or required == true and "signed" or nil
 end
 
 -- ---- the ways ----
@@ -126,26 +128,39 @@ local function rule_of(row, rules, context)
   return known[commands]
 end
 
-local function choose(call, rule)
+-- Values that fit into the plain form alone: it goes first where the vehicle may take it.
+local function too_wide(call, rule, known)
+  local fits, err, kind = core.check_signed_form(call.request)
+  if fits then return nil end
+  if rule.recall and known ~= "signed" then return "plain" end
+  return nil, string.gsub(err.message, "^[%w_]+: ", ""), kind
+end
+
+-- narrowed: a parameter takes less in signed form.
+local function choose(call, rule, narrowed)
   if rule.by_value and not core.check_signed_form(call.request) then return "plain" end
-  if call.row.flags.needs_protocol and rule.transport == "signed" and known_as_plain(call.context, call.id) then
-    return nil, "this vehicle takes plain commands only, and the command has no plain form"
+  local asked = rule.recall or call.row.flags.needs_protocol and rule.transport == "signed"
+  local known = asked and known_form(call.context, call.id)
+  if narrowed and rule.transport == "signed" and known ~= "plain" then
+    local transport, why, kind = too_wide(call, rule, known)
+    if transport or why then return transport, why, kind end
   end
-  if rule.recall and known_as_plain(call.context, call.id) then return "plain" end
-  return rule.transport, rule.why
+  if known ~= "plain" then return rule.transport, rule.why end
+  if rule.recall then return "plain" end
+  return nil, "this vehicle takes plain commands only, and the command has no plain form"
 end
 
 local function signs(row, config, keys)
   return row.message and keys and (config.commands == "auto" or config.commands == "signed")
 end
 
-local function perform(row, rules, handle, request, ...)
+local function perform(row, rules, narrowed, handle, request, ...)
   local call = state.new(row, request, handle, ...)
   if request:flag("raw") and signs(row, call.context.config, call.context.keys) then
     errors.usage(row.name .. ": option 'raw' is not for commands that this client signs: their reply is a message of the vehicle")
   end
-  local transport, why = choose(call, rule_of(row, rules, call.context))
-  if not transport then return calls.ended(call, failure.new(call, "unsupported", why)) end
+  local transport, why, unfit = choose(call, rule_of(row, rules, call.context), narrowed)
+  if not transport then return calls.ended(call, failure.new(call, unfit or "unsupported", why)) end
   local id = row.flags.idempotent_with_id and request:params().id -- drawn where the caller gave none
   local value, err, kind = calls.ended(call, name_firmware(call, travel(call, transport)))
   if value and id then value.id = tonumber(id) end
@@ -154,9 +169,10 @@ end
 
 --- The method of a command row.
 function M.method(row)
-  local rules = { [true] = {}, [false] = {} }
+  local rules, narrowed = { [true] = {}, [false] = {} }, false
+  for _, param in ipairs(row.params) do narrowed = narrowed or param.signed_max ~= nil end
   return function(car, ...)
-    return perform(row, rules, car, core.plan(row.pointer, car, ...))
+    return perform(row, rules, narrowed, car, core.plan(row.pointer, car, ...))
   end
 end
 

@@ -46,7 +46,8 @@ local function body_params(params)
   for _, param in ipairs(params) do
     if param.place == "body" then
       list[#list + 1] = {
-        name = param.name, former = param.former, kind = KINDS[param.type], required = has(param, "required"),
+        name = param.name, former = param.former, kind = not has(param, "object_too") and KINDS[param.type] or nil,
+        required = has(param, "required") or param.fallback ~= nil or has(param, "now"), -- a client sends them always
         number_as_text = has(param, "number_as_text"),
       }
     end

@@ -1,6 +1,8 @@
 #include "bind/call/handles.h"
-#include "bind/call/params.h"
+#include "bind/call/param_values.h"
+#include "bind/signing/context.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -126,16 +128,59 @@ static void missing(const struct plan *p, const struct param *q) {
   mistake(p, "'%s' is missing%s%s%s", q->name, about ? " (" : "", about ? about : "", about ? ")" : "");
 }
 
-/* Pushes the value of a parameter and says whether one was given. */
+static bool push_given(const struct plan *p, const char *name) {
+  if (!p->params || !name) return false;
+  if (lua_getfield(p->L, p->params, name) != LUA_TNIL) return true;
+  lua_pop(p->L, 1);
+  return false;
+}
+
+static bool push_fallback(const struct plan *p, const struct param *q) {
+  char now[32];
+  snprintf(now, sizeof now, "%.0f", floor(system_wall_clock() * 1000));
+  const char *text = q->flags & NOW ? now : q->fallback;
+  if (text) lua_pushstring(p->L, text);
+  return text != NULL;
+}
+
+/* The list at the top becomes one text. */
+static void join(const struct plan *p, const struct param *q) {
+  int list = lua_gettop(p->L);
+  lua_Integer count = luaL_len(p->L, list);
+  struct buf *text = push_scratch(p->L);
+  if (count == 0) mistake(p, "'%s' must be a text, or a list with at least one", q->name);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_geti(p->L, list, i);
+    struct bytes one = string_value(p, q, lua_gettop(p->L));
+    if (i > 1) buf_put(text, ',');
+    buf_add(text, one.data, one.size);
+    lua_pop(p->L, 1);
+  }
+  push_buf(p->L, text);
+  lua_replace(p->L, list);
+  box_close(p->L, list + 1);
+  lua_settop(p->L, list);
+}
+
+/* The text at the top becomes a table of it. */
+static void wrap_member(const struct plan *p, const char *member) {
+  lua_createtable(p->L, 0, 1);
+  lua_insert(p->L, -2);
+  lua_setfield(p->L, -2, member);
+}
+
+/* Pushes the value of a parameter and says whether there is one. */
 bool push_param(const struct plan *p, const struct param *q) {
   if (handle_implies(p->row, q)) {
     handle_push_id(p->L, p->handle);
     return true;
   }
-  if (p->params && lua_getfield(p->L, p->params, q->name) != LUA_TNIL) return true;
-  if (p->params) lua_pop(p->L, 1);
-  if (p->params && q->former && lua_getfield(p->L, p->params, q->former) != LUA_TNIL) return true;
-  if (p->params && q->former) lua_pop(p->L, 1);
+  if (push_given(p, q->name) || push_given(p, q->former)) {
+    if (q->flags & JOINED && lua_istable(p->L, -1)) join(p, q);
+    if (q->member && lua_type(p->L, -1) == LUA_TSTRING) wrap_member(p, q->member);
+    return true;
+  }
+  if (push_fallback(p, q)) return true;
   if (q->flags & (REQUIRED | FROM_STATE)) missing(p, q);
   check_required_with(p, q);
   return false;

@@ -1,5 +1,6 @@
 #include "bind/call/param_values.h"
 
+#include "base/utf8.h"
 #include "base/vin.h"
 #include "time/calendar.h"
 #include "bind/lua/json.h"
@@ -265,10 +266,28 @@ static void time_value(const struct plan *p, const struct param *q, int index, s
 
 /* ---- text and JSON forms of a value ---- */
 
+static bool is_utf8(struct bytes text) {
+  for (size_t at = 0, n; at < text.size; at += n)
+    if (!(n = utf8_sequence((struct bytes){text.data + at, text.size - at}))) return false;
+  return true;
+}
+
+/* What a message cannot carry is refused in every form. */
 void check_text_param(const struct plan *p, const struct param *q, struct bytes text) {
   if (q->flags & PIN && !(text.size == 4 && digits_like("0000", text)))
     mistake(p, "'%s' must be four digits", q->name);
   if (q->place != IN_BODY && !clean_text(text)) mistake(p, "'%s' must not hold control characters", q->name);
+  if (q->flags & FILLED && text.size == 0) mistake(p, "'%s' must not be empty", q->name);
+  if (!is_utf8(text)) mistake(p, "'%s' must be UTF-8 text", q->name);
+  if (q->field && memchr(text.data, 0, text.size)) mistake(p, "'%s' must not hold a zero byte", q->name);
+}
+
+/* The member of an object that a message carries alone. */
+static void check_member(const struct plan *p, const struct param *q, int index) {
+  if (!q->member || !lua_istable(p->L, index)) return;
+  if (lua_getfield(p->L, index, q->member) == LUA_TSTRING)
+    check_text_param(p, q, check_bytes(p->L, lua_gettop(p->L)));
+  lua_pop(p->L, 1);
 }
 
 static void text_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
@@ -404,6 +423,7 @@ static void json_object(const struct plan *p, const struct param *q, int index, 
   }
   if (lua_type(p->L, index) != LUA_TTABLE)
     mistake(p, "'%s' must be a table, got %s", q->name, luaL_typename(p->L, index));
+  check_member(p, q, index);
   json_encode(p->L, index, out, q->lists);
 }
 
@@ -424,6 +444,12 @@ void json_value(const struct plan *p, const struct param *q, int index, struct b
     json_text(p, q, index, out, !bounded(q));
     return;
   case TYPE_STRING:
+    if (q->flags & OBJECT_TOO && lua_istable(p->L, index)) {
+      json_encode(p->L, index, out, NULL);
+      return;
+    }
+    json_text(p, q, index, out, true);
+    return;
   case TYPE_VIN:
   case TYPE_TIME:
   case TYPE_DATE:

@@ -21,6 +21,10 @@ static const struct flag param_flags[] = {{REQUIRED, "required"},
                                           {FRESH_ID, "fresh_id"},
                                           {WHOLE, "whole"},
                                           {FROM_STATE, "from_state"},
+                                          {NOW, "now"},
+                                          {FILLED, "filled"},
+                                          {JOINED, "joined"},
+                                          {OBJECT_TOO, "object_too"},
                                           {0, NULL}};
 
 static const struct flag row_flags[] = {{ROW_COMMAND, "command"},
@@ -122,10 +126,12 @@ static void push_param(lua_State *L, const struct param *q) {
   if (q->signed_max != 0) set_number(L, "signed_max", q->signed_max);
   set_choices(L, q->choices);
   if (q->forced) set_text(L, "forced", q->forced->name);
+  set_text(L, "fallback", q->fallback);
   set_text(L, "required_with", q->required_with);
   set_text(L, "unit", q->unit);
   set_words(L, "lists", q->lists);
   set_text(L, "field", q->field);
+  set_text(L, "member", q->member);
   set_text(L, "doc", q->doc);
 }
 

@@ -1,4 +1,5 @@
 #include "bind/call/param_values.h"
+#include "bind/lua/json.h"
 
 #include <string.h>
 
@@ -26,10 +27,15 @@ static uint64_t id_number(const struct plan *p, const struct param *q, int index
   return id;
 }
 
+/* JSON text of a table stays on the stack. */
 static struct bytes message_text(const struct plan *p, const struct param *q, int index) {
+  if (q->flags & OBJECT_TOO && lua_istable(p->L, index)) {
+    struct buf *json = push_scratch(p->L);
+    json_encode(p->L, index, json, NULL);
+    return buf_bytes(json);
+  }
   struct bytes text = string_value(p, q, index);
   check_text_param(p, q, text);
-  if (text.size && memchr(text.data, 0, text.size)) mistake(p, "'%s' must not hold a zero byte", q->name);
   return text;
 }
 
@@ -37,12 +43,12 @@ static struct bytes message_text(const struct plan *p, const struct param *q, in
 static void member_text(const struct plan *p, const struct param *q, int index, struct value *out) {
   luaL_checktype(p->L, index, LUA_TTABLE);
   out->given = lua_getfield(p->L, index, q->member) == LUA_TSTRING;
-  if (out->given) out->text = check_bytes(p->L, lua_gettop(p->L));
+  if (!out->given) return;
+  out->text = check_bytes(p->L, lua_gettop(p->L));
+  check_text_param(p, q, out->text);
 }
 
 void signed_value(const struct plan *p, const struct param *q, int index, struct value *out) {
-  struct param narrowed = *q;
-  if (q->signed_max != 0) narrowed.max = q->signed_max;
   out->given = true;
   if (q->choices) {
     out->choice = choice_value(p, q, index);
@@ -56,10 +62,10 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
     out->boolean = boolean_value(p, q, index);
     return;
   case TYPE_INTEGER:
-    out->number = (double)integer_value(p, &narrowed, index);
+    out->number = (double)integer_value(p, q, index);
     return;
   case TYPE_NUMBER:
-    out->number = number_value(p, &narrowed, index);
+    out->number = number_value(p, q, index);
     return;
   case TYPE_ID:
     out->integer = id_number(p, q, index);

@@ -141,6 +141,7 @@ static int l_sha1(lua_State *L) {
 
 /* fleet.base64(bytes) -> text */
 static int l_base64(lua_State *L) {
+  expect_type(L, 1, LUA_TSTRING, "base64: a string");
   struct bytes in = check_bytes(L, 1);
   struct buf *out = state_buffer(L);
   buf_base64(out, in);
@@ -150,6 +151,7 @@ static int l_base64(lua_State *L) {
 
 /* fleet.unbase64(text) -> bytes, or nil, err, kind */
 static int l_unbase64(lua_State *L) {
+  expect_type(L, 1, LUA_TSTRING, "unbase64: a string");
   struct err e;
   err_clear(&e);
   struct bytes in = check_bytes(L, 1);

@@ -149,6 +149,11 @@ int usage_error(lua_State *L, const char *format, ...) {
   return raise_text(L);
 }
 
+void expect_type(lua_State *L, int index, int type, const char *what) {
+  bool fits = lua_type(L, index) == type || (type == LUA_TSTRING && lua_type(L, index) == LUA_TNUMBER);
+  if (!fits) usage_error(L, "%s expected, got %s", what, luaL_typename(L, index));
+}
+
 /* core.usage(text): raises it with the caller's line */
 static int l_usage(lua_State *L) {
   luaL_checkstring(L, 1);

@@ -20,6 +20,10 @@ void push_err(lua_State *L, const struct err *e);
 /* Raises "file:line: …" with the line of the caller's own code. */
 int usage_error(lua_State *L, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Raises "what expected, got …" unless the argument is of this type; a number is text, too. For functions
+ * that users call by another name than Lua would find for them. */
+void expect_type(lua_State *L, int index, int type, const char *what);
+
 /* "unknown option 'x'", and what was probably meant or what there is. */
 void unknown_sentence(struct buf *out, const char *what, const char *name, const char *const *names,
                       size_t count);

@@ -13,7 +13,8 @@ enum { MOST_VALUES = 40 };
 static const char rows_key; /* of the table of rows by name, so that a call does not search them */
 
 const struct row *check_command(lua_State *L, int index) {
-  luaL_checktype(L, index, LUA_TSTRING);
+  if (lua_type(L, index) != LUA_TSTRING)
+    usage_error(L, "command: a name expected, got %s", luaL_typename(L, index));
   lua_rawgetp(L, LUA_REGISTRYINDEX, &rows_key);
   lua_pushvalue(L, index);
   lua_rawget(L, -2);
@@ -98,10 +99,12 @@ static int l_command(lua_State *L) {
   err_clear(&e);
   const struct row *row = check_command(L, 1);
   lua_settop(L, 3);
-  if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+  if (!lua_isnil(L, 2)) expect_type(L, 2, LUA_TTABLE, "command: a table of parameters");
+  if (!lua_isnil(L, 3)) expect_type(L, 3, LUA_TTABLE, "command: a table of options");
   if (!unpublished_option(L, 3) && !signed_form_published(row, &e)) return push_failure(L, &e);
   struct buf *payload = push_scratch(L);
-  if (!command_payload(L, row, lua_isnil(L, 2) ? 0 : 2, payload, &e)) return push_failure(L, &e);
+  if (!command_payload(L, row, lua_isnil(L, 2) ? 0 : 2, payload, &e))
+    return e.kind == KIND_invalid ? usage_error(L, "%s", e.message) : push_failure(L, &e);
   return push_command(L, row->domain, payload);
 }
 

@@ -90,13 +90,11 @@ static struct transport_refusal refusal_at(lua_State *L, int index, const struct
                                     .idempotent = fact(L, index, "idempotent")};
 }
 
-/* Only what is published in plain form is looked at: the message of any other command has a place for all of
- * its values, or says so to the caller when it is signed. */
 static bool is_signable(lua_State *L, int index, const struct transport_refusal *x, struct buf *payload,
                         struct err *e) {
-  if (!x->row->message || !(x->row->flags & ROW_EITHER_FORM)) return x->row->message != NULL;
-  if (x->sent != TRANSPORT_PLAIN || x->trait != TRAIT_SIGN) return false; /* nobody asks */
-  return request_payload(L, index, payload, e);
+  if (!x->row->message) return false;
+  bool matters = x->sent == TRANSPORT_PLAIN && x->trait == TRAIT_SIGN;
+  return !matters || request_payload(L, index, payload, e);
 }
 
 /* core.other_transport(request, facts) -> nil, "signed", "plain", "proxy" or "neither", then nil, nil and the
@@ -121,7 +119,7 @@ static int l_other_transport(lua_State *L) {
     return 4;
   }
   struct transport_advice advice = transport_advice(&x);
-  lua_pushstring(L, kind_name(advice.kind));
+  lua_pushstring(L, kind_name(advice.text ? advice.kind : e.kind));
   lua_pushstring(L, advice.text ? advice.text : e.message);
   return 3;
 }

@@ -221,6 +221,8 @@ static bool has_algorithm(lua_State *L, const struct jws *t, struct err *e) {
 
 /* fleet.jws_verify(token, public_bytes) -> claims, or nil, err, kind */
 static int l_jws_verify(lua_State *L) {
+  expect_type(L, 1, LUA_TSTRING, "jws_verify: a token");
+  expect_type(L, 2, LUA_TSTRING, "jws_verify: the bytes of a public key");
   struct err e;
   err_clear(&e);
   struct bytes token = check_bytes(L, 1), public = check_bytes(L, 2);

@@ -80,6 +80,7 @@ static int l_decode_command(lua_State *L) {
   struct err e;
   err_clear(&e);
   enum domain domain = check_domain(L, 1);
+  expect_type(L, 2, LUA_TSTRING, "decode_command: the bytes of a message");
   struct bytes payload = check_bytes(L, 2);
   struct decoding *d = box_new(L, &decoding_type, sizeof *d, 0);
   arena_start(&d->arena, 4 * (size_t)100000);

@@ -71,7 +71,7 @@ static int l_receiver(lua_State *L) {
   err_clear(&e);
   struct identity p;
   size_t count = 0;
-  luaL_checktype(L, 1, LUA_TTABLE);
+  expect_type(L, 1, LUA_TTABLE, "receiver: a table of options");
   lua_settop(L, 1);
   if (lua_getfield(L, 1, "keys") == LUA_TNIL) lua_newtable(L), lua_replace(L, 2);
   struct enrolled *keys = check_keys(L, 2, &count);

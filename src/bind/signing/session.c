@@ -9,7 +9,7 @@ static int l_session(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct identity p;
-  luaL_checktype(L, 1, LUA_TTABLE);
+  expect_type(L, 1, LUA_TTABLE, "session: a table of options");
   lua_settop(L, 1);
   int state = lua_getfield(L, 1, "state");
   if (state != LUA_TNIL && state != LUA_TSTRING)

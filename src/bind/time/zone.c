@@ -158,7 +158,7 @@ static int l_time(lua_State *L) {
     err_set(&e, KIND_invalid, "the number is not in the range of milliseconds since 1970");
     return push_failure(L, &e);
   }
-  luaL_argexpected(L, lua_type(L, 1) == LUA_TSTRING, 1, "RFC 3339 text or milliseconds");
+  expect_type(L, 1, LUA_TSTRING, "time: RFC 3339 text or milliseconds");
   int64_t utc;
   double fraction;
   if (!civil_parse_time(&utc, &fraction, check_bytes(L, 1), &e)) return push_failure(L, &e);

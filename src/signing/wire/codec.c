@@ -85,6 +85,9 @@ static bool put_parameter(ProtobufCMessage *base, const struct param *param, con
 
 /* Some of what the plain form takes has no place in the message. */
 static bool has_place(const struct row *row, const struct param *p, const struct value *v, struct err *e) {
+  if (p->signed_max > 0 && v->given && v->number > p->signed_max)
+    return err_set(e, KIND_invalid, "%s: '%s' must be %.14g to %.14g in signed form", row->name, p->name,
+                   p->min, p->signed_max);
   if (p->member && !v->given)
     return err_set(e, KIND_unsupported, "%s: the signed form carries %s of '%s', which is not there",
                    row->name, p->member, p->name);
