@@ -123,9 +123,16 @@ local function joined(...)
   return table.concat(parts, "; ")
 end
 
+-- Whether a parameter must be given, or what stands in its place.
+local function need_text(param)
+  if param.required then return "required" end
+  if param.now then return "default now" end
+  if param.fallback then return "default " .. param.fallback end
+  return param.required_with and "required with " .. string.gsub(param.required_with, " ", " or ")
+end
+
 local function param_text(param)
-  local needed = param.required and "required" or param.fallback and "default " .. param.fallback or param.now and "default now" or param.required_with and "required with " .. string.gsub(param.required_with, " ", " or ")
-  return joined(param.doc, kind_of(param), secret_note(param), needed, param.former and "older name: " .. param.former)
+  return joined(param.doc, kind_of(param), secret_note(param), need_text(param), param.former and "older name: " .. param.former)
 end
 
 local function option_text(option)
