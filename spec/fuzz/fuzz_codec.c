@@ -43,7 +43,7 @@ static void read_answer(enum domain domain, struct bytes in, bool authenticated)
 
 static void print(const char *type, struct bytes in) {
   struct buf json = BUF_INIT;
-  if (members_json(type, in, &json, NULL))
+  if (members_json(type, in, in.size & 1, &json, NULL))
     require(json.size >= 2 && json.data[0] == '{' && json.data[json.size - 1] == '}');
   buf_free(&json);
 }

@@ -818,6 +818,47 @@ describe("signed_data", function()
     assert.is_nil(data.drive_state)
   end)
 
+  it("has the sections' names and the values of vehicle_data: words, numbers, times", function()
+    new_world { vehicle = {
+      charge_state = { charging_state = "Disconnected", scheduled_departure_time = 1773140000, scheduled_charging_mode = "StartAt" },
+      climate_state = { climate_keeper_mode = "camp", defrost_mode = 2, cabin_overheat_protection = "FanOnly",
+        cop_activation_temperature = "Low", steering_wheel_heat_level = 3 },
+      vehicle_state = { tonneau_state = "open", sun_roof_state = "vent" },
+    } }
+    local car = world:car()
+    local wall = select(2, fleet.loop.clock())
+    local signed = assert(car:signed_data { "charge", "climate", "closures", "drive", "location", "charge_schedule",
+      "preconditioning_schedule" })
+    local read = assert(car:vehicle_data { endpoints = { "charge_state", "climate_state", "drive_state", "location_data" } })
+    for section, members in pairs {
+      charge_state = "charging_state conn_charge_cable scheduled_charging_mode scheduled_departure_time preconditioning_times "
+        .. "charge_port_latch battery_level",
+      climate_state = "climate_keeper_mode defrost_mode cabin_overheat_protection cop_activation_temperature steering_wheel_heat_level",
+      drive_state = "shift_state",
+    } do
+      for member in string.gmatch(members, "%S+") do
+        local plain = read[section][member]
+        assert.equal(plain ~= fleet.null and plain or nil, signed[section][member], member)
+      end
+    end
+    assert.equal("number", type(signed.location_state.gps_as_of))
+    assert.equal("wgs", signed.location_state.native_type)
+    assert.is_true(math.abs(signed.charge_state.timestamp - wall * 1000) < 60000)
+    assert.same({ "OPEN", "vent" }, { signed.closures_state.tonneau_state, signed.closures_state.sun_roof_state })
+    assert.is_table(signed.charge_schedule_data)
+    assert.is_table(signed.preconditioning_schedule_data)
+    assert.is_nil(signed.charge_schedule_state)
+  end)
+
+  it("keeps a text that looks like a number, and ids as numbers", function()
+    local car = world:car()
+    local schedule = { days_of_week = "All", enabled = true, start_enabled = true, start_time = 60, end_enabled = false, lat = 52.5,
+      lon = 13.25, name = "Name007", id = 123456789012345 }
+    assert(car:add_charge_schedule(schedule))
+    local entry = assert(car:signed_data { "charge_schedule" }).charge_schedule_data.charge_schedules[1]
+    assert.same({ "Name007", 123456789012345, 127 }, { entry.name, entry.id, entry.days_of_week })
+  end)
+
   it("raises for what it does not know", function()
     local car = world:car()
     assert.has_error(function() car:signed_data { "charg" } end, "signed_data: unknown section 'charg', did you mean 'charge'?")

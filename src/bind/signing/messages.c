@@ -157,7 +157,7 @@ static int l_message_json(lua_State *L) {
   const char *type = luaL_checkstring(L, 1);
   struct bytes payload = check_bytes(L, 2);
   struct buf *json = push_scratch(L);
-  if (!members_json(type, payload, json, &e)) return push_failure(L, &e);
+  if (!members_json(type, payload, false, json, &e)) return push_failure(L, &e);
   push_buf(L, json);
   return 1;
 }

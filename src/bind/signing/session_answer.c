@@ -95,7 +95,7 @@ static int push_refusal(lua_State *L, const struct request *command, bool authen
  * it is none. */
 static int push_data(lua_State *L, const struct answer_facts *f, struct err *e) {
   struct buf *json = push_scratch(L);
-  if (!members_json("CarServer.Response", f->payload, json, e)) return push_failure(L, e);
+  if (!members_json("CarServer.Response", f->payload, true, json, e)) return push_failure(L, e);
   if (!json_decode(L, buf_bytes(json), NULL, e)) return push_failure(L, e);
   if (lua_istable(L, -1) && lua_getfield(L, -1, "vehicleData") == LUA_TTABLE) {
     set_boolean(L, "authenticated", f->authenticated);

@@ -60,9 +60,18 @@ static void put_bytes(struct buf *out, const ProtobufCBinaryData *b) {
   buf_put(out, '"');
 }
 
-static void put_message(struct buf *out, ProtobufCMessage *m);
+static void put_message(struct buf *out, ProtobufCMessage *m, bool as_numbers);
 
-static void put_one(struct buf *out, Field *f, const void *at) {
+#define MOST_DIGITS UINT64_C(1000000000000000) /* 15 digits: a double holds all of them */
+
+/* Text, as JSON has it of numbers of 64 bits; as_numbers: where it is short, a number. */
+static void put_integer(struct buf *out, bool negative, uint64_t v, bool as_numbers) {
+  const char *quote = as_numbers && v < MOST_DIGITS ? "" : "\"";
+  buf_format(out, "%s%s%" PRIu64 "%s", quote, negative ? "-" : "", v, quote);
+}
+
+static void put_one(struct buf *out, Field *f, const void *at, bool as_numbers) {
+  int64_t wide;
   switch (f->type) {
   case PROTOBUF_C_TYPE_INT32:
   case PROTOBUF_C_TYPE_SINT32:
@@ -76,11 +85,12 @@ static void put_one(struct buf *out, Field *f, const void *at) {
   case PROTOBUF_C_TYPE_INT64:
   case PROTOBUF_C_TYPE_SINT64:
   case PROTOBUF_C_TYPE_SFIXED64:
-    buf_format(out, "\"%" PRId64 "\"", *(const int64_t *)at);
+    wide = *(const int64_t *)at;
+    put_integer(out, wide < 0, wide < 0 ? -(uint64_t)wide : (uint64_t)wide, as_numbers);
     return;
   case PROTOBUF_C_TYPE_UINT64:
   case PROTOBUF_C_TYPE_FIXED64:
-    buf_format(out, "\"%" PRIu64 "\"", *(const uint64_t *)at);
+    put_integer(out, false, *(const uint64_t *)at, as_numbers);
     return;
   case PROTOBUF_C_TYPE_FLOAT:
     put_double(out, isfinite(*(const float *)at) ? shortest(*(const float *)at) : NAN);
@@ -101,22 +111,22 @@ static void put_one(struct buf *out, Field *f, const void *at) {
     put_bytes(out, at);
     return;
   case PROTOBUF_C_TYPE_MESSAGE:
-    put_message(out, *(ProtobufCMessage *const *)at);
+    put_message(out, *(ProtobufCMessage *const *)at, as_numbers);
     return;
   }
 }
 
-static void put_list(struct buf *out, Field *f, ProtobufCMessage *m) {
+static void put_list(struct buf *out, Field *f, ProtobufCMessage *m, bool as_numbers) {
   const char *items = *(char **)field_place(m, f);
   buf_put(out, '[');
   for (size_t i = 0; i < *field_count(m, f); i++) {
     if (i) buf_put(out, ',');
-    put_one(out, f, items + i * field_size(f));
+    put_one(out, f, items + i * field_size(f), as_numbers);
   }
   buf_put(out, ']');
 }
 
-static void put_message(struct buf *out, ProtobufCMessage *m) {
+static void put_message(struct buf *out, ProtobufCMessage *m, bool as_numbers) {
   const char *separator = "";
   buf_put(out, '{');
   for (unsigned i = 0; m && i < m->descriptor->n_fields; i++) {
@@ -126,22 +136,22 @@ static void put_message(struct buf *out, ProtobufCMessage *m) {
     buf_json_string(out, bytes_of(f->name));
     buf_put(out, ':');
     if (field_is_repeated(f))
-      put_list(out, f, m);
+      put_list(out, f, m, as_numbers);
     else
-      put_one(out, f, field_place(m, f));
+      put_one(out, f, field_place(m, f), as_numbers);
     separator = ",";
   }
   buf_put(out, '}');
 }
 
-bool members_json(const char *type, struct bytes message, struct buf *json, struct err *e) {
+bool members_json(const char *type, struct bytes message, bool as_numbers, struct buf *json, struct err *e) {
   struct arena a;
   Type *t = find_type(type, e);
   if (!t) return false;
   arena_start(&a, 4 * MESSAGE_LIMIT);
   ProtobufCMessage *m = message.size <= MESSAGE_LIMIT ? message_unpack(t, message, &a) : NULL;
   if (m)
-    put_message(json, m);
+    put_message(json, m, as_numbers);
   else
     err_set(e, KIND_protocol, "the bytes are no %s", type);
   arena_end(&a);

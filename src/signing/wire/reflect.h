@@ -15,8 +15,8 @@
  * "VCSEC.UnsignedMessage", "UniversalMessage.RoutableMessage", "Signatures.SessionInfo". */
 
 /* Enums are names (an unknown one its number), 64-bit integers and bytes (base64) are strings; defaults are
- * left out. */
-bool members_json(const char *type, struct bytes message, struct buf *json, struct err *e);
+ * left out. as_numbers: a 64-bit integer of at most 15 digits is a number. */
+bool members_json(const char *type, struct bytes message, bool as_numbers, struct buf *json, struct err *e);
 
 struct members { /* a message being written */
   struct arena arena;
