@@ -32,7 +32,7 @@ local function union(choices)
 end
 
 local function value_type(column)
-  local also = column.joined and "|string[]" or column.object_too and "|table" or column.member and "|string" or ""
+  local also = column.word and '|"' .. column.word .. '"' or column.joined and "|string[]" or column.object_too and "|table" or column.member and "|string" or ""
   if not column.choices then return types[column.type] .. also end
   local text = union(column.choices)
   return column.type == "strings" and "(" .. text .. ")[]" or text

@@ -562,6 +562,36 @@ function user:feature_config(options) end
 ---@return fleet.kind? kind
 function user:backup_key(options) end
 
+---The notifications that the account has subscribed to.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:subscriptions(options) end
+
+---Subscribes to notifications. The body is not published and sent as given.
+---@param params table
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:set_subscriptions(params, options) end
+
+---The vehicles whose notifications the account has subscribed to.
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:vehicle_subscriptions(options) end
+
+---Subscribes to notifications of vehicles. The body is not published and sent as given.
+---@param params table
+---@param options? fleet.call_options
+---@return table? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function user:set_vehicle_subscriptions(params, options) end
+
 ---Subscriptions that the vehicle may have.
 ---@param options? fleet.call_options
 ---@return table? result
@@ -939,7 +969,7 @@ function vehicle:set_managed_charger_location(params, options) end
 function vehicle:set_managed_scheduled_charging_time(params, options) end
 
 ---@class fleet.params.auto_conditioning_start
----@field manual_override? boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
+---@field manual_override? boolean|"socdoors" forces it although the battery is low, a door is open or Dog Mode is on; ask the user first. The plain form takes the text socdoors, too
 
 ---Starts conditioning the cabin.
 ---@param params? fleet.params.auto_conditioning_start
@@ -970,7 +1000,7 @@ function vehicle:set_temps(params, options) end
 
 ---@class fleet.params.set_preconditioning_max
 ---@field on boolean true switches it on
----@field manual_override? boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
+---@field manual_override? boolean|"socdoors" forces it although the battery is low, a door is open or Dog Mode is on; ask the user first. The plain form takes the text socdoors, too
 
 ---Defrosts with everything at the maximum.
 ---@param params fleet.params.set_preconditioning_max
@@ -982,7 +1012,7 @@ function vehicle:set_preconditioning_max(params, options) end
 
 ---@class fleet.params.set_climate_keeper_mode
 ---@field climate_keeper_mode "off"|"keep"|"on"|"dog"|"camp"|0|1|2|3 what for
----@field manual_override? boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
+---@field manual_override? boolean|"socdoors" forces it although the battery is low, a door is open or Dog Mode is on; ask the user first. The plain form takes the text socdoors, too
 
 ---Keeps the climate while the vehicle is parked.
 ---@param params fleet.params.set_climate_keeper_mode
@@ -994,7 +1024,7 @@ function vehicle:set_climate_keeper_mode(params, options) end
 
 ---@class fleet.params.set_bioweapon_mode
 ---@field on boolean true switches it on
----@field manual_override boolean forces it although the battery is low, a door is open or Dog Mode is on; ask the user first
+---@field manual_override boolean|"socdoors" forces it although the battery is low, a door is open or Dog Mode is on; ask the user first. The plain form takes the text socdoors, too
 
 ---Switches the strongest air filtering.
 ---@param params fleet.params.set_bioweapon_mode

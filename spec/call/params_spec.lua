@@ -365,6 +365,26 @@ describe("a parameter of another name in the past", function()
   end)
 end)
 
+describe("manual_override", function()
+  it("is true, false, or the text that the plain form takes as well", function()
+    for _, row in ipairs { { "auto_conditioning_start", {} }, { "set_preconditioning_max", { on = true } },
+      { "set_climate_keeper_mode", { climate_keeper_mode = 1 } }, { "set_bioweapon_mode", { on = true } } } do
+      local params = row[2]
+      for value, text in pairs { [true] = "true", socdoors = '"socdoors"' } do
+        params.manual_override = value
+        assert.matches('"manual_override":' .. text, body(row[1], params), 1, true)
+      end
+      params.manual_override = "socdoors"
+      local _, err, kind = core.command(row[1], params)
+      assert.equal("unsupported", kind)
+      assert.matches("manual_override = 'socdoors' has no signed form", err.message, 1, true)
+      params.manual_override = "doors"
+      refuses("'manual_override' must be true, socdoors or false, got string", "car", row[1], params)
+    end
+    refuses("'on' must be true or false, got string", "car", "set_sentry_mode", { on = "socdoors" })
+  end)
+end)
+
 describe("a text", function()
   it("that names something is not empty", function()
     for _, row in ipairs { { "take_drivenote", "note" }, { "navigation_waypoints_request", "waypoints" } } do

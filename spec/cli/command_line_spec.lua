@@ -52,6 +52,7 @@ describe("words become arguments", function()
     { "remote_seat_heater_request VIN seat_position=0 level=3", { seat_position = 0, level = 3 } },
     { "remote_seat_heater_request VIN heater=front_right level=1", { seat_position = 1, level = 1 } },
     { "set_valet_mode VIN on=false", { on = false } },
+    { "set_preconditioning_max VIN on=yes manual_override=socdoors", { on = true, manual_override = "socdoors" } },
     { "navigation_gps_request VIN lat=1 lon=2", { lat = 1, lon = 2, order = 0 } },
     { "navigation_waypoints_request VIN waypoints=refId:a,refId:b", { waypoints = "refId:a,refId:b" } },
     { { "navigation_request", vin, "value=Unter den Linden", "timestamp_ms=5" }, { type = "share_ext_content_raw", locale = "en-US",
@@ -74,6 +75,24 @@ describe("words become arguments", function()
       assert.same(case[2], body_of(requests[1]))
     end)
   end
+
+  it("a telemetry configuration that every vehicle skipped ends as refused, with the reply as it came", function()
+    local config = '{"hostname":"t.example.com","port":443,"ca":"x","fields":{"Soc":{"interval_seconds":60}}}'
+    for updated, reply in pairs {
+      [0] = '{"response":{"updated_vehicles":0,"skipped_vehicles":{"missing_key":["' .. vin .. '"]}}}',
+      [1] = '{"response":{"updated_vehicles":1,"skipped_vehicles":{"missing_key":["' .. vin .. '"]}}}',
+    } do
+      for _, more in ipairs { false, "--json" } do
+        local line = { "create_fleet_telemetry_config", "vins=" .. vin, "config=" .. config, "--force" }
+        line[#line + 1] = more or nil
+        local result = run(line, reply)
+        assert.equal(updated == 0 and require("fleet.cli.failure").exit "refused" or 0, result.status, result.err)
+        assert.truthy(string.find(result.out, "missing_key", 1, true))
+        assert.equal(updated == 0 and not more, string.find(result.err, "no vehicle took it", 1, true) ~= nil)
+      end
+    end
+    assert.equal(0, run({ "delete_fleet_telemetry_config", vin }, '{"response":{"updated_vehicles":0}}').status)
+  end)
 
   it("a group of rows is written with a space or a dot", function()
     for _, line in ipairs { "user me", "user.me" } do

@@ -44,7 +44,10 @@ local function handles_of(client)
   }
 end
 
-local protocol_only = { set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true }
+local protocol_only = {
+  set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true, set_low_power_mode = true,
+  keep_accessory_power_mode = true,
+}
 local superseded = { set_scheduled_charging = true, set_scheduled_departure = true,
   create_fleet_telemetry_config = true }
 

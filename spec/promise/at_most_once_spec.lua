@@ -192,7 +192,10 @@ describe("every row", function()
     set_managed_charger_location set_managed_scheduled_charging_time upcoming_calendar_entries
     take_drivenote schedule_software_update cancel_software_update
   ]], "%S+") do moves[word] = true end
-  local protocol_only = { set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true }
+  local protocol_only = {
+    set_pin_to_drive = true, reset_pin_to_drive_pin = true, set_vehicle_name = true, set_low_power_mode = true,
+    keep_accessory_power_mode = true,
+  }
 
   it("arrives once, or at most three times where repeating does no harm", function()
     local checked = 0
@@ -224,7 +227,7 @@ describe("every row", function()
 
   it("that adds something is repeated only when the caller numbered it", function()
     for word, params in pairs {
-      add_charge_schedule = { days_of_week = "all", enabled = true, start_enabled = true, end_enabled = false,
+      add_charge_schedule = { days_of_week = "all", enabled = true, start_enabled = true, start_time = 60, end_enabled = false,
         lat = 1, lon = 1 },
       add_precondition_schedule = { days_of_week = "all", enabled = true, lat = 1, lon = 1,
         precondition_time = 60 },

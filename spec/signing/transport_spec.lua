@@ -250,6 +250,17 @@ describe("a value that the signed form does not take", function()
     assert.same({ nil, "invalid", "not_sent", sent }, { value, kind, err.outcome, #world.messages })
   end)
 
+  it("is a text, too, that the message has no place for", function()
+    local params = { manual_override = "socdoors" }
+    local car = new_world { vehicle = { vehicle_command_protocol_required = false } }:car()
+    assert.equal("plain", assert(car:auto_conditioning_start(params)).via)
+    car = new_world():car()
+    local value, err, kind = car:auto_conditioning_start(params)
+    assert.same({ nil, "unsupported", "refused" }, { value, kind, err.outcome })
+    assert.matches("has no signed form", err.message)
+    assert.equal("signed", assert(car:auto_conditioning_start { manual_override = true }).via)
+  end)
+
   it("raises where no form takes it, and in fleet.command", function()
     local car = media(true):car()
     assert.error_matches(function() car:adjust_volume { volume = 11.5 } end, "'volume' must be 0 to 11")

@@ -393,7 +393,7 @@ describe("commands", function()
   end)
 
   it("need the protocol exactly where doc/protocol.md#plain-or-signed says so", function()
-    assert.are.same(words "set_pin_to_drive reset_pin_to_drive_pin set_vehicle_name",
+    assert.are.same(words "set_pin_to_drive reset_pin_to_drive_pin set_vehicle_name set_low_power_mode keep_accessory_power_mode",
       names(rows, function(row) return row.flags.needs_protocol end))
   end)
 

@@ -149,7 +149,11 @@ static const struct choice stops[] = {{"unspecified", .number = 0},
   schedule ".enabled = $enabled; " schedule ".days_of_week = $days_of_week; " schedule                       \
            ".one_time = $one_time; " schedule ".latitude ~ $lat; " schedule ".longitude ~ $lon"
 
-#define OVERRIDE "forces it although the battery is low, a door is open or Dog Mode is on; ask the user first"
+#define MANUAL_OVERRIDE(flag)                                                                                \
+  FLAG("manual_override", flag, .word = "socdoors", .field = "manual_override",                              \
+       .doc =                                                                                                \
+           "forces it although the battery is low, a door is open or Dog Mode is on; ask the user first. "   \
+           "The plain form takes the text socdoors, too")
 #define MANAGERS "fleet manager or owner"
 #define CHARGES ROW_CHARGING_SCOPE
 #define SETS ROW_IDEMPOTENT
@@ -298,9 +302,9 @@ const struct row command_rows[] = {
             .params = no_params, .example = "{ time = 120 }"),
 
     /* ---- climate ---- */
-    COMMAND("auto_conditioning_start", SETS, "Starts conditioning the cabin.",
-            PARAMS(FLAG("manual_override", 0, .field = "manual_override", .doc = OVERRIDE)), .example = "",
-            INFO("hvacAutoAction; power_on=true"), .settle = "climate_state.is_climate_on = true"),
+    COMMAND("auto_conditioning_start", SETS, "Starts conditioning the cabin.", PARAMS(MANUAL_OVERRIDE(0)),
+            .example = "", INFO("hvacAutoAction; power_on=true"),
+            .settle = "climate_state.is_climate_on = true"),
     COMMAND("auto_conditioning_stop", SETS, "Stops conditioning the cabin.", BARE, INFO("hvacAutoAction"),
             .settle = "climate_state.is_climate_on = false"),
     COMMAND(
@@ -316,21 +320,20 @@ const struct row command_rows[] = {
                   "climate_state.passenger_temp_setting ~ $passenger_temp",
         .example = "{ driver_temp = 21.5, passenger_temp = 20 }"),
     COMMAND("set_preconditioning_max", SETS, "Defrosts with everything at the maximum.",
-            PARAMS(ON, FLAG("manual_override", 0, .field = "manual_override", .doc = OVERRIDE)),
-            INFO("hvacSetPreconditioningMaxAction"),
+            PARAMS(ON, MANUAL_OVERRIDE(0)), INFO("hvacSetPreconditioningMaxAction"),
             .settle =
                 "climate_state.defrost_mode = 2 when $on=true; climate_state.defrost_mode = 0 when $on=false",
             .example = "{ on = true }"),
     COMMAND("set_climate_keeper_mode", SETS, "Keeps the climate while the vehicle is parked.",
             PARAMS(INTEGER("climate_keeper_mode", REQUIRED, .choices = keeper_modes,
                            .field = "ClimateKeeperAction", .doc = "what for"),
-                   FLAG("manual_override", 0, .field = "manual_override", .doc = OVERRIDE)),
+                   MANUAL_OVERRIDE(0)),
             INFO("hvacClimateKeeperAction"),
             .settle = "climate_state.climate_keeper_mode = $climate_keeper_mode",
             .example = "{ climate_keeper_mode = \"dog\" }"),
     COMMAND("set_bioweapon_mode", SETS, "Switches the strongest air filtering.",
-            PARAMS(ON, FLAG("manual_override", REQUIRED, .field = "manual_override", .doc = OVERRIDE)),
-            INFO("hvacBioweaponModeAction"), .settle = "climate_state.bioweapon_mode = $on",
+            PARAMS(ON, MANUAL_OVERRIDE(REQUIRED)), INFO("hvacBioweaponModeAction"),
+            .settle = "climate_state.bioweapon_mode = $on",
             .example = "{ on = true, manual_override = false }"),
     COMMAND("set_cabin_overheat_protection", SETS, "Keeps the parked cabin from overheating.",
             PARAMS(ON, FLAG("fan_only", 0, .field = "fan_only", .doc = "with the fan only, without cooling")),
@@ -478,11 +481,11 @@ const struct row command_rows[] = {
     COMMAND("cancel_software_update", 0, "Cancels an update whose installation has not begun.", BARE,
             INFO("vehicleControlCancelSoftwareUpdateAction"),
             .settle = "vehicle_state.software_update.status = available"),
-    COMMAND("set_low_power_mode", SETS, "Saves energy while parked.",
+    COMMAND("set_low_power_mode", SETS | ROW_NEEDS_PROTOCOL, "Saves energy while parked.",
             PARAMS(FLAG("enable", REQUIRED, .field = "low_power_mode", .doc = "true switches it on")),
             INFO("setLowPowerModeAction"), .example = "{ enable = true }"),
     COMMAND(
-        "keep_accessory_power_mode", SETS, "Keeps the accessory power on while parked.",
+        "keep_accessory_power_mode", SETS | ROW_NEEDS_PROTOCOL, "Keeps the accessory power on while parked.",
         PARAMS(FLAG("enable", REQUIRED, .field = "keep_accessory_power_mode", .doc = "true switches it on")),
         INFO("setKeepAccessoryPowerModeAction"), .example = "{ enable = true }"),
 

@@ -143,6 +143,7 @@ struct param {
   const struct choice
       *choices; /* ends with a NULL name; NULL: any value. A choice is taken by name or value */
   const struct choice *forced; /* one more, unpublished: taken with force = true only */
+  const char *word;            /* TYPE_BOOLEAN: a text that the plain form takes as well; NULL: none */
   const char *fallback; /* what is sent where it is left out: a text or the name of a choice; NULL: none */
   const char *required_with; /* flags of the row, words: required when one of them is true, and its SWITCH
                                 is not false; NULL: none */

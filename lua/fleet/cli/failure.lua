@@ -53,6 +53,11 @@ local hints = {
   unregistered = function() return "Register the application: fleet setup" end,
 }
 
+--- The status of an error of this kind.
+function M.exit(kind)
+  return exits[kind]
+end
+
 -- What happened as { kind, message, … } and a status.
 local function describe(raised)
   if usage_error.is(raised) then return { kind = "usage", message = raised.message, help = raised.help }, 2 end

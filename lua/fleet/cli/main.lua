@@ -136,7 +136,7 @@ local function perform(context, line)
   local value, err = verb.run(context, line)
   if err then error(err, 0) end
   print_result(context, verb, value)
-  return 0
+  return verb.status and verb.status(context, value) or 0
 end
 
 local function asked_for_json(arguments)

@@ -216,6 +216,14 @@ function M.run(context, row, line)
   return value
 end
 
+--- The exit status after a good reply: that of `refused` where it says that nothing was done, every vehicle of a telemetry
+--- configuration was skipped.
+function M.status(context, row, value)
+  if row.verb ~= "POST" or type(value) ~= "table" or value.updated_vehicles ~= 0 then return 0 end
+  if not context.json then context.environment.stderr:write("fleet: ", row.name, ": no vehicle took it\n") end
+  return require("fleet.cli.failure").exit("refused")
+end
+
 --- Prints what the call returned for a person.
 function M.show(context, row, value)
   show.result(context.out, row, value)

@@ -22,7 +22,8 @@ end
 
 local booleans = { ["true"] = true, on = true, yes = true, ["false"] = false, off = false, no = false }
 
-local function boolean(label, text)
+local function boolean(label, text, param)
+  if text == param.word then return text end
   local value = booleans[string.lower(text)]
   if value == nil then refuse(label, "true or false", text) end
   return value

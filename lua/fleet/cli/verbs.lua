@@ -1,6 +1,6 @@
 -- Every verb of the command line: one entry per row of the service, one file below fleet.cli.verbs per verb that is not a row.
 --
--- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
+-- A verb is { name =, doc =, options = by name, status = function(context, value) → the exit status after its value or nil, run = function(context, line) → value or nil, err, kind }, and where it has
 -- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details,
 -- takes (its own options), local_only (needs no client), explains_itself (`fleet explain` has no more to say of its failures),
 -- show (prints the value for a person), json (its text for --json), row.
@@ -66,6 +66,7 @@ local function of_row(row)
     name = row.name, doc = row.doc, row = row, options = options_of_row(row),
     run = function(context, line) return require("fleet.cli.row_verb").run(context, row, line) end,
     show = function(out, value) require("fleet.cli.show").result(out, row, value) end,
+    status = function(context, value) return require("fleet.cli.row_verb").status(context, row, value) end,
   }
   verbs_of_rows[row.name] = verb
   return verb

@@ -170,7 +170,7 @@ end
 --- The method of a command row.
 function M.method(row)
   local rules, narrowed = { [true] = {}, [false] = {} }, false
-  for _, param in ipairs(row.params) do narrowed = narrowed or param.signed_max ~= nil end
+  for _, param in ipairs(row.params) do narrowed = narrowed or param.signed_max ~= nil or param.word ~= nil end
   return function(car, ...)
     return perform(row, rules, narrowed, car, core.plan(row.pointer, car, ...))
   end

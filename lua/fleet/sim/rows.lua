@@ -46,7 +46,7 @@ local function body_params(params)
   for _, param in ipairs(params) do
     if param.place == "body" then
       list[#list + 1] = {
-        name = param.name, former = param.former, kind = not has(param, "object_too") and KINDS[param.type] or nil,
+        name = param.name, former = param.former, kind = not has(param, "object_too") and not param.word and KINDS[param.type] or nil,
         required = has(param, "required") or param.fallback ~= nil or has(param, "now"), -- a client sends them always
         number_as_text = has(param, "number_as_text"),
       }

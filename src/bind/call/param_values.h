@@ -11,6 +11,8 @@ void id_value(const struct plan *p, const struct param *q, int index, struct buf
 struct bytes string_value(const struct plan *p, const struct param *q, int index);
 void check_text_param(const struct plan *p, const struct param *q, struct bytes text);
 const struct choice *choice_value(const struct plan *p, const struct param *q, int index);
+/* Whether the text is given that the plain form takes in place of true or false. */
+bool is_boolean_word(const struct plan *p, const struct param *q, int index);
 bool boolean_value(const struct plan *p, const struct param *q, int index);
 lua_Integer integer_value(const struct plan *p, const struct param *q, int index);
 double number_value(const struct plan *p, const struct param *q, int index);

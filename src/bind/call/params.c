@@ -300,9 +300,14 @@ static void text_value(const struct plan *p, const struct param *q, int index, s
   buf_add(out, text.data, text.size);
 }
 
+bool is_boolean_word(const struct plan *p, const struct param *q, int index) {
+  return q->word && lua_type(p->L, index) == LUA_TSTRING && strcmp(lua_tostring(p->L, index), q->word) == 0;
+}
+
 bool boolean_value(const struct plan *p, const struct param *q, int index) {
   if (!lua_isboolean(p->L, index))
-    mistake(p, "'%s' must be true or false, got %s", q->name, luaL_typename(p->L, index));
+    mistake(p, "'%s' must be true%s%s or false, got %s", q->name, q->word ? ", " : "", q->word ? q->word : "",
+            luaL_typename(p->L, index));
   return lua_toboolean(p->L, index);
 }
 
@@ -432,6 +437,10 @@ void json_value(const struct plan *p, const struct param *q, int index, struct b
   if (q->choices && q->type != TYPE_STRINGS) {
     const struct choice *c = choice_value(p, q, index);
     json_text(p, q, index, out, c->text != NULL);
+    return;
+  }
+  if (is_boolean_word(p, q, index)) {
+    buf_json_string(out, bytes_of(q->word));
     return;
   }
   switch (q->type) {

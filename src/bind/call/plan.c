@@ -19,7 +19,7 @@ static void check_value(const struct plan *p, const struct param *q) {
   if (q->choices && q->type != TYPE_STRINGS) {
     choice_value(p, q, index);
   } else if (q->type == TYPE_BOOLEAN) {
-    boolean_value(p, q, index);
+    if (!is_boolean_word(p, q, index)) boolean_value(p, q, index);
   } else if (q->type == TYPE_INTEGER) {
     integer_value(p, q, index);
   } else if (q->type == TYPE_NUMBER) {

@@ -126,6 +126,7 @@ static void push_param(lua_State *L, const struct param *q) {
   if (q->signed_max != 0) set_number(L, "signed_max", q->signed_max);
   set_choices(L, q->choices);
   if (q->forced) set_text(L, "forced", q->forced->name);
+  set_text(L, "word", q->word);
   set_text(L, "fallback", q->fallback);
   set_text(L, "required_with", q->required_with);
   set_text(L, "unit", q->unit);

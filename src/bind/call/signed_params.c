@@ -59,7 +59,10 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
     out->text = message_text(p, q, index);
     return;
   case TYPE_BOOLEAN:
-    out->boolean = boolean_value(p, q, index);
+    if (is_boolean_word(p, q, index))
+      out->text = bytes_of(q->word);
+    else
+      out->boolean = boolean_value(p, q, index);
     return;
   case TYPE_INTEGER:
     out->number = (double)integer_value(p, q, index);

@@ -88,6 +88,8 @@ static bool has_place(const struct row *row, const struct param *p, const struct
   if (p->signed_max > 0 && v->given && v->number > p->signed_max)
     return err_set(e, KIND_invalid, "%s: '%s' must be %.14g to %.14g in signed form", row->name, p->name,
                    p->min, p->signed_max);
+  if (p->word && v->text.data)
+    return err_set(e, KIND_unsupported, "%s: %s = '%s' has no signed form", row->name, p->name, p->word);
   if (p->member && !v->given)
     return err_set(e, KIND_unsupported, "%s: the signed form carries %s of '%s', which is not there",
                    row->name, p->member, p->name);
