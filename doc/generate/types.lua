@@ -31,9 +31,13 @@ local function union(choices)
   return table.concat(list, "|")
 end
 
+local function also_taken(column)
+  if column.word then return '|"' .. column.word .. '"' end
+  return column.joined and "|string[]" or column.object_too and "|table" or column.member and "|string" or ""
+end
+
 local function value_type(column)
-  local also = column.word and '|"' .. column.word .. '"' or column.joined and "|string[]" or column.object_too and "|table" or column.member and "|string" or ""
-  if not column.choices then return types[column.type] .. also end
+  if not column.choices then return types[column.type] .. also_taken(column) end
   local text = union(column.choices)
   return column.type == "strings" and "(" .. text .. ")[]" or text
 end

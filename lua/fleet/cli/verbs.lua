@@ -1,9 +1,10 @@
 -- Every verb of the command line: one entry per row of the service, one file below fleet.cli.verbs per verb that is not a row.
 --
--- A verb is { name =, doc =, options = by name, status = function(context, value) → the exit status after its value or nil, run = function(context, line) → value or nil, err, kind }, and where it has
+-- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
 -- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details,
 -- takes (its own options), local_only (needs no client), explains_itself (`fleet explain` has no more to say of its failures),
--- show (prints the value for a person), json (its text for --json), row.
+-- show (prints the value for a person), json (its text for --json), status (function(context, value) → the exit status after it),
+-- row.
 
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
