@@ -33,6 +33,19 @@ describe("a simulated energy site", function()
     assert.equal(0, live().solar_power)
   end)
 
+  it("says whether it serves the grid: by its power, or as the garage has it", function()
+    local function services(site)
+      site.energy_site_id = 2252147638651584
+      sim = simulated.new({ energy_sites = { site } }, { zone = BERLIN })
+      return { live().grid_services_active, live().grid_services_power }
+    end
+    assert.same({ false, 0 }, services({}))
+    assert.same({ true, 1500 }, services({ grid_services_power = 1500 }))
+    assert.same({ true, 0 }, services({ grid_services_active = true }))
+    assert.same({ false, 20 }, services({ grid_services_active = false, grid_services_power = 20 }))
+    assert.is_nil(sim:get(SITE .. "/site_info").response.grid_services_active)
+  end)
+
   describe("settings", function()
     it("answer 201, grid settings 204, and show in site_info", function()
       assert.equal(201, post("backup", { backup_reserve_percent = 35 }).response.code)
@@ -208,6 +221,35 @@ describe("a simulated energy site", function()
         assert.near(e.battery_energy_exported, e.consumer_energy_imported_from_battery, 0.01)
       end
       assert.equal("2026-03-01T00:00:00+01:00", list[1].timestamp)
+    end)
+
+    it("has totals that are the sums of their parts, in every period", function()
+      local function thousandths(x) return math.floor(x * 1000 + 0.5) end
+      local function same(total, ...)
+        local sum = 0
+        for _, part in ipairs({ ... }) do sum = sum + thousandths(part) end
+        assert.equal(sum, thousandths(total))
+        assert.equal(sum / 1000, total)
+      end
+      sim:advance(40000)
+      local seen = 0
+      for _, period in ipairs({ "day", "week", "month", "year", "lifetime" }) do
+        for _, e in ipairs(energy(range("2026-03-08T00:00:00+01:00", "2026-03-12T00:00:00+01:00", period)).time_series) do
+          same(e.total_home_usage, e.consumer_energy_imported_from_grid, e.consumer_energy_imported_from_solar,
+            e.consumer_energy_imported_from_battery, e.consumer_energy_imported_from_generator)
+          same(e.total_battery_charge, e.battery_energy_imported_from_grid, e.battery_energy_imported_from_solar,
+            e.battery_energy_imported_from_generator)
+          same(e.total_battery_discharge, e.battery_energy_exported)
+          same(e.total_solar_generation, e.solar_energy_exported)
+          same(e.solar_energy_exported, e.grid_energy_exported_from_solar, e.battery_energy_imported_from_solar,
+            e.consumer_energy_imported_from_solar)
+          same(e.total_grid_energy_exported, e.grid_energy_exported_from_solar, e.grid_energy_exported_from_battery,
+            e.grid_energy_exported_from_generator)
+          same(e.grid_energy_imported, e.consumer_energy_imported_from_grid, e.battery_energy_imported_from_grid)
+          seen = seen + (e.total_home_usage > 0 and 1 or 0)
+        end
+      end
+      assert.is_true(seen > 200, tostring(seen))
     end)
 
     it("sums to the same by day and by month", function()

@@ -41,7 +41,8 @@ end
 
 local LIVE = {
   "percentage_charged", "grid_status", "island_status", "storm_mode_active", "backup_capable", "generator_power",
-  "grid_services_power", "storm_mode_states", "wall_connectors", "total_pack_energy", "energy_left", "solar_power", "load_power",
+  "grid_services_power", "grid_services_active", "storm_mode_states", "wall_connectors", "total_pack_energy", "energy_left",
+  "solar_power", "load_power",
 }
 
 local PRODUCT = {

@@ -54,20 +54,28 @@ local function sum_of(site, from, to)
   return sum
 end
 
--- The published names (doc/protocol.md#energy-history); the sums on both sides of each balance are equal by construction.
+-- The published names (doc/protocol.md#energy-history). Each flow is rounded once, to a thousandth of a Wh, and all sums are made of
+-- the rounded flows: both sides of each balance and the totals are equal.
 local function shown(sum, from, offset)
-  local function wh(name) return math.floor(sum[name] * 1000 + 0.5) / 1000 end
-  local out = {
-    timestamp = calendar.text(from, offset), solar_energy_exported = wh("sun"), generator_energy_exported = 0,
+  local function wh(...)
+    local thousandths = 0
+    for _, flow in ipairs({ ... }) do thousandths = thousandths + math.floor(sum[flow] * 1000 + 0.5) end
+    return thousandths / 1000
+  end
+  local solar, charge, home = wh("sun_to_load", "sun_to_battery", "sun_to_grid"), wh("sun_to_battery", "grid_to_battery"),
+    wh("sun_to_load", "battery_to_load", "grid_to_load")
+  return {
+    timestamp = calendar.text(from, offset), solar_energy_exported = solar, generator_energy_exported = 0,
+    grid_energy_imported = wh("grid_to_load", "grid_to_battery"),
     grid_services_energy_imported = 0, grid_services_energy_exported = 0, grid_energy_exported_from_solar = wh("sun_to_grid"),
     grid_energy_exported_from_generator = 0, grid_energy_exported_from_battery = 0,
     battery_energy_exported = wh("battery_to_load"), battery_energy_imported_from_grid = wh("grid_to_battery"),
     battery_energy_imported_from_solar = wh("sun_to_battery"), battery_energy_imported_from_generator = 0,
     consumer_energy_imported_from_grid = wh("grid_to_load"), consumer_energy_imported_from_solar = wh("sun_to_load"),
     consumer_energy_imported_from_battery = wh("battery_to_load"), consumer_energy_imported_from_generator = 0,
+    total_home_usage = home, total_solar_generation = solar, total_battery_charge = charge,
+    total_battery_discharge = wh("battery_to_load"), total_grid_energy_exported = wh("sun_to_grid"),
   }
-  out.grid_energy_imported = out.consumer_energy_imported_from_grid + out.battery_energy_imported_from_grid
-  return out
 end
 
 -- ---- periods ----

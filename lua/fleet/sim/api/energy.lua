@@ -39,11 +39,13 @@ end
 function handlers.live_status(context)
   local site = context.site
   local watts, connectors = charging_now(context)
-  local f = energy.present(site, watts)
+  local f, services = energy.present(site, watts), site.live.grid_services_power or 0
+  local services_active = site.live.grid_services_active
+  if services_active == nil then services_active = services ~= 0 end
   local out = {
     solar_power = round(f.sun), load_power = round(f.load), generator_power = site.live.generator_power or 0,
     grid_power = round(f.grid_to_load + f.grid_to_battery - f.sun_to_grid), grid_status = site.grid_up and "Active" or "Inactive",
-    grid_services_power = site.live.grid_services_power or 0, island_status = island(site),
+    grid_services_power = services, grid_services_active = services_active, island_status = island(site),
     storm_mode_active = site.storm and site.info.user_settings.storm_mode_enabled == true,
     storm_mode_states = site.live.storm_mode_states or json.list(), wall_connectors = site.live.wall_connectors or connectors,
     timestamp = calendar.text(context.now, energy.offset(site, context.now)),
