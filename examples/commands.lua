@@ -1,20 +1,10 @@
 -- One vehicle takes signed commands only, the other plain ones: the same script for both, and what it does when an answer
--- is lost. A simulated service plays the vehicles.
-local fleet = require "fleet"
-local visitor = require "fleet.sim.test_browser"
-
+-- is lost. The simulator plays the vehicles.
 local pearl, ruby = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
-local key = fleet.key.generate()
 local sim = assert(require("fleet.sim").new { garage = { vehicles = {
-  { vin = pearl, keys = { key:public_pem() } }, { vin = ruby, vehicle_command_protocol_required = false },
+  { vin = pearl }, { vin = ruby, vehicle_command_protocol_required = false },
 } } })
-
-local client = fleet.new {
-  base_url = sim.base_url, auth_url = sim.auth_url, token_url = sim.token_url, client_id = "app", client_secret = "secret",
-  redirect_uri = "http://localhost:8000/callback", scopes = { "openid", "vehicle_cmds", "vehicle_device_data" }, key = key,
-}
-local address, pending = client:authorize_url()
-assert(client:authorize(assert(visitor.consent(address)), pending))
+local client = assert(sim:client())
 
 local function tell(what, done, err)
   if done then

@@ -85,15 +85,6 @@ end
 
 -- ---- what is needed to call it ----
 
--- The app of the garage that a command line can be; any name will do where it lists none.
-local function app_of(garage)
-  local app = garage and require("fleet.sim.garage").load(garage).apps
-  app = app and app[1] or { client_id = "simulator", client_secret = "simulator" }
-  return { client_id = app.client_id, client_secret = app.client_secret,
-    redirect_uri = app.redirect_uris and app.redirect_uris[1] or "http://localhost:8125/callback" }
-end
-
-
 local function pair(client, addresses, key)
   local browser = require "fleet.sim.test_browser"
   local public = key:public_pem()
@@ -106,14 +97,15 @@ local function pair(client, addresses, key)
 end
 
 local function prepare(environment, addresses, directory, garage)
-  local app, key_file = app_of(garage), directory .. "/key.pem"
+  local garages = require "fleet.sim.garage"
+  local app, key_file = garages.app(garages.load(garage)), directory .. "/key.pem"
   local key = require("fleet").key.generate()
   local saved, err, kind = key:save(key_file)
   if not saved then return nil, err, kind end
   local client = environment.new {
     base_url = addresses.base_url, auth_url = addresses.auth_url, token_url = addresses.token_url, client_id = app.client_id,
     client_secret = app.client_secret, redirect_uri = app.redirect_uri, store = directory .. "/store",
-    scopes = require("fleet.sim.oauth").OWNER_SCOPES,
+    scopes = app.scopes or require("fleet.sim.oauth").OWNER_SCOPES,
   }
   local done
   done, err, kind = require("fleet.sim.test_browser").sign_in(client)

@@ -237,4 +237,13 @@ function M.load(source)
   return garage
 end
 
+-- app(loaded garage) → the options of fleet.new of an application that may sign in: the garage's first, or any where it lists none.
+function M.app(garage)
+  local app = garage.apps and garage.apps[1] or { client_id = "simulator", client_secret = "simulator" }
+  return {
+    client_id = app.client_id, client_secret = app.client_secret, scopes = app.scopes,
+    redirect_uri = app.redirect_uris and app.redirect_uris[1] or "http://localhost:8125/callback",
+  }
+end
+
 return M

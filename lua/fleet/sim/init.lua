@@ -209,6 +209,7 @@ end
 --- or table), faults (list), speed (1), config_limit (5), log (path), clock (function → mono, wall).
 --- Returns a sim with base_url, auth_url, token_url, control_url, control_token, or nil, err, kind when it cannot listen.
 --- Raises for a wrong option or garage.
+---@return fleet.simulator?
 function M.new(options)
   options = options or {}
   check_options(options)
@@ -246,6 +247,13 @@ end
 --- Something that no call does: "unplug", "drive", "key_card", "password_reset" … Raises for an unknown or impossible one.
 function Sim:event(name, vin, options)
   control.event(self.service, name, vin, options)
+end
+
+--- A client of this simulator: signed in, its key paired with every vehicle that its account may use. options: those of fleet.new,
+--- over the simulator's; account: the email of an account of the garage, default the first; key = false: none. Close it as any
+--- other. Returns nil, err, kind when signing in fails.
+function Sim:client(options)
+  return require("fleet.sim.client").new(self, options)
 end
 
 --- Fields of a vehicle: { charge_state = { battery_level = 20 }, state = "asleep" }.

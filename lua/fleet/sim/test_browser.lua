@@ -79,9 +79,10 @@ function M.consent(address)
   return errors.failure("auth", "the page gave no way back (HTTP " .. tostring(status) .. ")", { status = status })
 end
 
---- Signs a client in: opens its authorize address, consents, and hands over what comes back. Returns true, or nil, err, kind.
-function M.sign_in(client)
-  local address, pending, kind = client:authorize_url()
+--- Signs a client in: opens its authorize address, consents, and hands over what comes back. options: of client:authorize_url.
+--- Returns true, or nil, err, kind.
+function M.sign_in(client, options)
+  local address, pending, kind = client:authorize_url(options)
   if not address then return nil, pending, kind end
   local callback, err, why = M.consent(address)
   if not callback then return nil, err, why end
