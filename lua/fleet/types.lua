@@ -2160,6 +2160,54 @@ function fleet.automation.sync_schedules(car, list, options) end
 ---@return table report
 function fleet.automation.rehearse(options) end
 
+---What require("fleet.sim").new { ... } returns: a simulated service on this machine.
+---@class fleet.simulator
+---@field base_url string
+---@field auth_url string
+---@field token_url string
+---@field control_url string
+---@field control_token string
+local sim = {}
+
+---A client of this simulator: signed in, its key paired with every vehicle that its account may use.
+---@param options? table those of fleet.new; account: the email of an account of the garage, default the first; key = false: none
+---@return fleet.client? client
+---@return fleet.err? err
+---@return fleet.kind? kind
+function sim:client(options) end
+
+---Lets simulated time pass at once.
+---@param seconds number
+function sim:advance(seconds) end
+
+---A named fault for the next calls; raises for a name that does not exist.
+---@param name string
+---@param times? integer default 1
+---@param options? table row, vin, message, and what the fault takes
+function sim:fault(name, times, options) end
+
+---Something that no call does, such as "unplug" or "drive"; raises where it cannot happen.
+---@param name string
+---@param vin? string a VIN, its end, or a name; default the only vehicle
+---@param options? table
+function sim:event(name, vin, options) end
+
+---Changes a vehicle: { charge_state = { battery_level = 20 }, state = "asleep" }.
+---@param vin string a VIN, its end, or a name
+---@param changes table
+function sim:set(vin, changes) end
+
+---Everything that the simulator knows.
+---@return table
+function sim:state() end
+
+---The addresses and the control token as one line of JSON.
+---@return string
+function sim:first_line() end
+
+---Stops listening; may be called twice.
+function sim:close() end
+
 ---"vehicle_security" (locks, trunks, keys) or "infotainment" (everything else).
 ---@alias fleet.domain "vehicle_security"|"infotainment"
 
