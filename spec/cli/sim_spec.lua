@@ -118,6 +118,35 @@ describe("fleet sim", function()
     assert.equal("", left_over())
   end)
 
+  it("is what a shell points at by each variable alone: setup refuses, and stop --env leaves it", function()
+    local out, status = shell [[
+      eval "$(fleet sim --env)" || exit 1
+      control=$FLEET_SIM_CONTROL directory=$FLEET_SIM_DIRECTORY token=$FLEET_SIM_TOKEN store=$FLEET_STORE
+      unset FLEET_SIM_CONTROL FLEET_SIM_TOKEN
+      fleet sim advance 1 && echo "found by its directory"
+      for name in FLEET_SIM_CONTROL=$control FLEET_SIM_DIRECTORY=$directory FLEET_SIM_TOKEN=$token FLEET_STORE=$store; do
+        (unset FLEET_SIM_DIRECTORY FLEET_STORE; export "$name"; fleet setup --yes --config "$XDG_CONFIG_HOME/c.json" 2>&1) |
+          grep -o 'points at a simulator (.* is set)'
+      done
+      eval "$(fleet sim stop --env)" || exit 2
+      echo "left: ${FLEET_STORE:-nothing}"
+      FLEET_SIM_DIRECTORY=$directory
+      export FLEET_SIM_DIRECTORY
+      fleet doctor | grep -o '^FIX simulator .*which has ended'
+      eval "$(fleet sim stop --env)" || exit 3
+      echo "then: ${FLEET_SIM_DIRECTORY:-nothing}"
+      fleet sim stop --env; echo "none $?"
+    ]]
+    assert.equal(0, status, out)
+    assert.matches("found by its directory\n", out)
+    for _, name in ipairs { "CONTROL", "DIRECTORY", "TOKEN" } do
+      assert.matches("points at a simulator (FLEET_SIM_" .. name .. " is set)\n", out, 1, true)
+    end
+    assert.matches("points at a simulator (FLEET_STORE is set)\nleft: nothing\n", out, 1, true)
+    assert.matches("FIX simulator [^\n]*which has ended\nthen: nothing\n", out)
+    assert.matches("no simulator: .*none 2\n", out)
+  end)
+
   it("is never what setup writes down; the doctor names it, and a configuration that holds one", function()
     local out, status = shell [[
       eval "$(fleet sim --env)" || exit 1

@@ -16,19 +16,48 @@ local function path_of(row)
   end))
 end
 
+local function garage()
+  return {
+    accounts = { { email = "owner@x" }, { email = "friend@x" }, { email = "fleet@x", business = true, auth_code = "B" } },
+    vehicles = { { vin = simulated.CAR, drivers = { { email = "friend@x", hide_private = true } } } },
+    energy_sites = { { energy_site_id = 1000001 } },
+    apps = { { client_id = "c1", client_secret = "x", redirect_uris = { "http://app/cb" }, domain = "example.com" },
+      { client_id = "open", redirect_uris = { "http://app/cb" } } },
+  }
+end
+
+-- The token of an application without a secret.
+local function open_source(sim)
+  local code = assert(sim:code({ client_id = "open", code_challenge = core.oauth_challenge(string.rep("v", 43)) }))
+  return assert(sim:token({ grant_type = "authorization_code", client_id = "open", code = code, audience = "http://base",
+    redirect_uri = "http://app/cb", code_verifier = string.rep("v", 43) }, "auth").json.access_token)
+end
+
+local tokens = {
+  ["a third party's"] = function(sim) return sim:login().access_token end,
+  ["a driver's"] = function(sim) return sim:login({ login_hint = "friend@x" }).access_token end,
+  ["a partner's"] = function(sim) return sim:partner() end,
+  ["a business's"] = function(sim) return sim:partner(nil, { auth_code = "B" }) end,
+  ["an open-source app's"] = open_source,
+  ["no"] = function() return "" end,
+}
+
 describe("an odd request", function()
   for _, rows in ipairs { core.endpoints(), core.commands() } do
     for _, row in ipairs(rows) do
       it("is answered by the service: " .. row.name, function()
-        local sim = simulated.new()
-        local function sent(verb, target, body)
-          local reply = sim:call(verb, target, body)
-          assert.is_nil(string.find(reply.body or "", "the simulator failed", 1, true), verb .. " " .. target .. " " .. body .. "\n"
-            .. tostring(reply.body))
-          assert.is_true(reply.status >= 200 and reply.status < 600)
+        for kind, token_of in pairs(tokens) do
+          local sim = simulated.new(garage())
+          local token = token_of(sim)
+          local function sent(verb, target, body)
+            local reply = sim:call(verb, target, body, token)
+            assert.is_nil(string.find(reply.body or "", "the simulator failed", 1, true), kind .. ": " .. verb .. " " .. target .. " "
+              .. body .. "\n" .. tostring(reply.body))
+            assert.is_true(reply.status >= 200 and reply.status < 600)
+          end
+          for _, body in ipairs(bodies) do sent(row.verb, path_of(row), row.verb == "GET" and "" or body) end
+          for _, query in ipairs(queries) do sent(row.verb, path_of(row) .. query, row.verb == "POST" and "{}" or "") end
         end
-        for _, body in ipairs(bodies) do sent(row.verb, path_of(row), row.verb == "GET" and "" or body) end
-        for _, query in ipairs(queries) do sent(row.verb, path_of(row) .. query, row.verb == "POST" and "{}" or "") end
       end)
     end
   end

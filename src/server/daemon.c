@@ -111,6 +111,8 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
   MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &x->headers);
   if (!head_is_well_formed(x, method, version, &x->body_from))
     return refuse(x, 400, "the head of the request is malformed: RFC 9112 sections 2 to 5\n");
+  if (!MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host") && strcmp(version, "HTTP/1.1") == 0)
+    return refuse(x, 400, "a request by HTTP/1.1 names its Host: RFC 9112 section 3.2\n");
   if (badly_framed(x, version))
     return refuse(x, 400, "the body has two lengths, or a coding other than chunked\n");
   return expect_body(x, announced(x));

@@ -3,6 +3,7 @@
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
 local scopes = require "fleet.cli.scopes"
+local simulator = require "fleet.cli.simulator"
 local clean = require("fleet.cli.show").clean
 
 local M = {}
@@ -87,7 +88,7 @@ local function write_text(environment, err, context)
   if err.reason and not string.find(err.message, err.reason, 1, true) then add("Reason: " .. clean(err.reason)) end
   add(outcomes[err.outcome])
   if err.retry_after then add(seconds(err.retry_after)) end
-  if (context.unmade or err.kind == "network") and environment.getenv and environment.getenv("FLEET_SIM_CONTROL") then
+  if (context.unmade or err.kind == "network") and environment.getenv and simulator.variable(environment) then
     add("This shell points at a simulator. If that has ended, this leaves it: eval \"$(fleet sim stop --env)\"")
   elseif context.unmade then
     add("The client cannot be made with these options: 'fleet doctor' looks at each.")

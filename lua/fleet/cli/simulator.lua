@@ -200,13 +200,31 @@ end
 
 -- ---- the one that the shell points at ----
 
---- { control_url =, control_token =, directory = }; raises when the shell points at none.
-function M.named(environment)
-  local named = {
-    control_url = environment.getenv("FLEET_SIM_CONTROL"), control_token = environment.getenv("FLEET_SIM_TOKEN"),
-    directory = environment.getenv("FLEET_SIM_DIRECTORY"),
+--- The variable that shows that the shell points at a simulator, also at one that has ended; nil where it does not.
+function M.variable(environment)
+  for _, name in ipairs { "FLEET_SIM_CONTROL", "FLEET_SIM_DIRECTORY", "FLEET_SIM_TOKEN" } do
+    if (environment.getenv(name) or "") ~= "" then return name end
+  end
+  local store = environment.getenv("FLEET_STORE")
+  return store and string.find(store, "/fleet%-sim%-%x+/store$") and "FLEET_STORE" or nil
+end
+
+--- { control_url =, control_token =, directory = } by the variables, or by what lies in the directory that they name; nil where
+--- they tell no control address.
+function M.known(environment)
+  local directory = environment.getenv("FLEET_SIM_DIRECTORY")
+  local written = is_directory_of_ours(directory) and addresses_in(directory) or {}
+  local known = {
+    control_url = environment.getenv("FLEET_SIM_CONTROL") or written.control_url,
+    control_token = environment.getenv("FLEET_SIM_TOKEN") or written.control_token, directory = directory,
   }
-  if not named.control_url or not named.control_token then
+  return known.control_url and known.control_token and known or nil
+end
+
+--- The same; raises when the shell points at none.
+function M.named(environment)
+  local named = M.known(environment)
+  if not named then
     usage_error.raise("no simulator: FLEET_SIM_CONTROL and FLEET_SIM_TOKEN say where it is; eval \"$(fleet sim --env)\" starts one",
       { "sim" })
   end

@@ -49,10 +49,11 @@ end
 
 --- The variables of `fleet sim --env` win over the configuration.
 function M.simulator(report, environment)
-  if not environment.getenv("FLEET_SIM_CONTROL") then return end
+  if not simulator.variable(environment) then return end
   local message = "this shell points at a simulator, " .. (environment.getenv("FLEET_BASE_URL") or "which has no address")
   local leave = "eval \"$(fleet sim stop --env)\" leaves it"
-  if simulator.order(simulator.named(environment), { advance = 0 }) then return add(report, "simulator", nil, message .. "; " .. leave) end
+  local named = simulator.known(environment)
+  if named and simulator.order(named, { advance = 0 }) then return add(report, "simulator", nil, message .. "; " .. leave) end
   add(report, "simulator", false, message .. ", which has ended", leave)
 end
 

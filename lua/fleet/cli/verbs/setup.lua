@@ -35,8 +35,9 @@ end
 
 -- What setup writes is for an account; a simulator and its key are gone tomorrow.
 local function refuse_simulator(environment, texts)
-  if environment.getenv("FLEET_SIM_CONTROL") then
-    usage_error.raise("this shell points at a simulator (FLEET_SIM_CONTROL is set), whose addresses and key setup would keep. Leave it "
+  local variable = simulator.variable(environment)
+  if variable then
+    usage_error.raise("this shell points at a simulator (" .. variable .. " is set), whose addresses and key setup would keep. Leave it "
       .. "first: eval \"$(fleet sim stop --env)\"", { "setup" })
   end
   local path = texts.config or options.config_path(environment)

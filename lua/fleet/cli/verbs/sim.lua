@@ -73,7 +73,7 @@ end
 local function run(context, line)
   local given = options.given(context.environment, takes, line.options)
   if not given.env then return in_foreground(context, given) end
-  local before = context.environment.getenv("FLEET_SIM_CONTROL")
+  local before = simulator.known(context.environment)
   local lines, err, kind = context:check(simulator.start, context.environment, words_of(given), given.garage)
   if not lines then return nil, err, kind end
   context.out:write(lines)
@@ -174,15 +174,17 @@ local function stop_all(context)
   return { stopped = stopped }
 end
 
-local function stop_one(context)
-  local done, err, kind = simulator.stop(simulator.named(context.environment))
+local function stop_one(context, line)
+  local environment = context.environment
+  if line.options.env and not simulator.known(environment) and simulator.variable(environment) then return { stopped = 0 } end
+  local done, err, kind = simulator.stop(simulator.named(environment))
   if not done then return nil, err, kind end
   return { stopped = 1 }
 end
 
 local function stop(context, line)
   local stopping = line.options.all and stop_all or stop_one
-  local result, err, kind = stopping(context)
+  local result, err, kind = stopping(context, line)
   if not result then return nil, err, kind end
   if not line.options.env then return result end
   context.out:write(simulator.unsets())
@@ -190,7 +192,7 @@ end
 
 local function show_stopped(out, value, context)
   out:write("stopped: ", string.format("%d", value.stopped), value.stopped == 1 and " simulator\n" or " simulators\n")
-  if not context.environment.getenv("FLEET_SIM_CONTROL") then return end
+  if not simulator.variable(context.environment) then return end
   out:write("This shell still points at one. To undo that: eval \"$(fleet sim stop --env)\"\n")
 end
 
