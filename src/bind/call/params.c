@@ -10,12 +10,22 @@
 #include <string.h>
 #include <strings.h>
 
+/* What is a field of the client is named with it: partner.register. */
+static const char *group_of(const struct row *row) {
+  static const char *const groups[] = {"partner", "user", "charging"};
+  for (size_t i = 0; row->handle && i < sizeof groups / sizeof *groups; i++)
+    if (strcmp(row->handle, groups[i]) == 0) return groups[i];
+  return NULL;
+}
+
 int mistake(const struct plan *p, const char *format, ...) {
+  const char *group = group_of(p->row);
   va_list args;
   va_start(args, format);
   lua_pushvfstring(p->L, format, args);
   va_end(args);
-  return usage_error(p->L, "%s: %s", p->row->method, lua_tostring(p->L, -1));
+  return usage_error(p->L, "%s%s%s: %s", group ? group : "", group ? "." : "", p->row->method,
+                     lua_tostring(p->L, -1));
 }
 
 int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,

@@ -58,10 +58,16 @@ static bool is_pem(struct bytes text) {
   return text.size && memmem(text.data, text.size, mark, sizeof mark - 1);
 }
 
+/* A number is no path: a file of that name would be read or made. */
+static void check_path(lua_State *L, int index, const char *what) {
+  if (lua_type(L, index) != LUA_TSTRING) usage_error(L, "%s expected, got %s", what, luaL_typename(L, index));
+}
+
 /* fleet.key.load(path or PEM text, passphrase, { insecure_key_mode = }) -> key, or nil, err, kind */
 static int l_load(lua_State *L) {
   struct err e;
   err_clear(&e);
+  check_path(L, 1, "key.load: a path or PEM text");
   struct bytes given = check_bytes(L, 1);
   struct bytes passphrase = lua_isnoneornil(L, 2) ? (struct bytes){NULL, 0} : check_bytes(L, 2);
   bool insecure = insecure_mode(L, 3), text = is_pem(given);
@@ -83,7 +89,8 @@ static int l_save(lua_State *L) {
   struct err e;
   err_clear(&e);
   check_key(L, 1);
-  const char *path = luaL_checkstring(L, 2);
+  check_path(L, 2, "key:save: a path");
+  const char *path = lua_tostring(L, 2);
   struct bytes passphrase = lua_isnoneornil(L, 3) ? (struct bytes){NULL, 0} : check_bytes(L, 3);
   struct buf *pem = push_scratch(L);
   struct key *k = check_key(L, 1);
