@@ -53,6 +53,7 @@ describe("a named fault", function()
     for _, case in ipairs(CASES) do seen[case[1]] = true end
     seen.token_error = true
     for _, name in ipairs(faults.PROTOCOL) do seen[name] = true end -- signed_spec
+    for _, name in ipairs(faults.TELEMETRY) do seen[name] = true end -- telemetry_spec
     for _, name in ipairs(faults.names()) do assert.is_true(seen[name], name) end
   end)
 

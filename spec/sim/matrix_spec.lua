@@ -69,9 +69,11 @@ local function result(fault, call)
   return err.outcome and ("%s, %s"):format(err.kind, err.outcome) or err.kind
 end
 
--- What happens between the service and a vehicle that verifies signatures is in signed_matrix_spec.
+-- What happens between the service and a vehicle that verifies signatures is in signed_matrix_spec, what happens to cars that stream
+-- in telemetry_spec.
 local function names()
   local list, others = {}, require("fleet.sim.text").set(faults.PROTOCOL)
+  for _, name in ipairs(faults.TELEMETRY) do others[name] = true end
   for _, name in ipairs(faults.names()) do
     if not others[name] then list[#list + 1] = name end
   end

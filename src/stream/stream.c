@@ -5,6 +5,7 @@
 #include "stream/frames.h"
 #include "stream/push.h"
 #include "stream/server.h"
+#include "stream/timer.h"
 #include "stream/trust.h"
 
 #include <arpa/inet.h>
@@ -541,5 +542,6 @@ int luaopen_fleet_stream(lua_State *L) {
   box_define(L, &client_type);
   luaL_newlib(L, functions);
   open_stream_certificates(L);
+  open_stream_timer(L);
   return 1;
 }

@@ -21,7 +21,7 @@ M.quote = quote
 
 local NAMES = {
   "FLEET_BASE_URL", "FLEET_AUTH_URL", "FLEET_TOKEN_URL", "FLEET_CLIENT_ID", "FLEET_CLIENT_SECRET", "FLEET_REDIRECT_URI",
-  "FLEET_STORE", "FLEET_KEY", "FLEET_SIM_CONTROL", "FLEET_SIM_TOKEN", "FLEET_SIM_DIRECTORY",
+  "FLEET_STORE", "FLEET_KEY", "FLEET_SIM_CONTROL", "FLEET_SIM_TOKEN", "FLEET_SIM_DIRECTORY", "FLEET_VEHICLE_CA",
 }
 
 -- What would win over the lines above.
@@ -61,7 +61,8 @@ local function base_directory(environment)
   return environment.getenv("XDG_RUNTIME_DIR") or environment.getenv("TMPDIR") or "/tmp"
 end
 
-local function new_directory(environment)
+--- A new directory for a simulator's files, which nobody else can read; or nil, err, kind.
+function M.new_directory(environment)
   local directory = base_directory(environment) .. "/fleet-sim-"
     .. string.gsub(core.sha256(core.random_text(24)), "^(" .. ("."):rep(16) .. ").*$", "%1")
   local made, err, kind = core.directory_make(directory)
@@ -118,6 +119,7 @@ local function prepare(environment, addresses, directory, garage)
     FLEET_CLIENT_ID = app.client_id, FLEET_CLIENT_SECRET = app.client_secret, FLEET_REDIRECT_URI = app.redirect_uri,
     FLEET_STORE = directory .. "/store", FLEET_KEY = key_file, FLEET_SIM_CONTROL = addresses.control_url,
     FLEET_SIM_TOKEN = addresses.control_token, FLEET_SIM_DIRECTORY = directory,
+    FLEET_VEHICLE_CA = addresses.telemetry_ca,
   }
 end
 
@@ -138,8 +140,12 @@ function M.start(environment, arguments, garage)
     arguments[#arguments + 1] = "--idle"
     arguments[#arguments + 1] = tostring(IDLE)
   end
-  local directory, err, kind = new_directory(environment)
+  local directory, err, kind = M.new_directory(environment)
   if not directory then return nil, err, kind end
+  if has_option(arguments, "--telemetry") and not has_option(arguments, "--telemetry-ca") then
+    arguments[#arguments + 1] = "--telemetry-ca"
+    arguments[#arguments + 1] = directory .. "/vehicle-ca.pem"
+  end
   local addresses, said = launch(environment, directory, arguments)
   if not addresses then
     remove(directory)

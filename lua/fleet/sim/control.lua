@@ -1,6 +1,7 @@
 -- The control address: everything that no call of the service can do. One JSON object per request, any of its members:
 --   {"advance": seconds}   {"fault": name, "times": n, …}   {"event": name, "vin": …, …}   {"set": {vin: {section: {…}}}}
 local computers = require("fleet.sim.signed.computers")
+local driving = require("fleet.sim.driving")
 local energy = require("fleet.sim.energy")
 local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
@@ -69,9 +70,9 @@ function events.power_back(vehicle)
 end
 
 -- A guest is removed when a key card is used to drive (doc/protocol.md#states-and-moves).
-function events.key_card(vehicle)
+function events.key_card(vehicle, _, service)
   vehicle.guest = nil
-  events.drive(vehicle, {})
+  events.drive(vehicle, {}, service)
 end
 
 -- A new code displaces the guest: one at a time. A code works once, for ten minutes.
@@ -82,10 +83,11 @@ function events.qr_scan(vehicle, options)
   vehicle.guest, vehicle.guest_code = options.guest or "guest", nil
 end
 
-function events.drive(vehicle, options)
+function events.drive(vehicle, options, service)
   if vehicle:cable() then fail("a car with a cable does not drive: unplug first") end
   local drive, miles = vehicle.sections.drive_state, options.miles or 0
   drive.shift_state, drive.speed = "D", options.speed or 30
+  if not options.miles then driving.begin(vehicle, service:now(), options.speed) end
   vehicle.sections.vehicle_state.is_user_present = true
   vehicle.sections.vehicle_state.odometer = vehicle.sections.vehicle_state.odometer + miles
   vehicle.energy_percent = math.max(0, vehicle.energy_percent - miles / physics.PACK_MILES * 100)

@@ -20,8 +20,14 @@ M.PROTOCOL = {
   "vehicle_key_change",
 }
 
+-- Of cars that stream: see telemetry/init.lua.
+M.TELEMETRY = {
+  "drop_connection", "flood", "future_clock", "garbage", "huge", "invalid_fields", "late_disconnect", "lost_last_value", "no_ack_wait",
+  "slow_reader", "text_values", "two_sockets", "unknown_fields", "wrong_authority",
+}
+
 local known = {}
-for _, group in ipairs({ M.BEFORE, M.AFTER, M.VEHICLE, M.TOKEN, M.PROTOCOL }) do
+for _, group in ipairs({ M.BEFORE, M.AFTER, M.VEHICLE, M.TOKEN, M.PROTOCOL, M.TELEMETRY }) do
   for _, name in ipairs(group) do known[name] = true end
 end
 

@@ -28,7 +28,7 @@ local SILENT = { [CONTROL_PATH] = true, ["/"] = true, ["/garage.json"] = true, [
 local OPTIONS = {
   loop = "table", port = "number", garage = "any", faults = "any", speed = "number", config_limit = "number", log = "string",
   clock = "function", zone = "function", random = "function", max_connections = "number", vendor = "table",
-  endpoints = "table", commands = "table", on_stop = "function",
+  endpoints = "table", commands = "table", on_stop = "function", telemetry = "boolean",
 }
 
 local function check_options(options)
@@ -197,16 +197,30 @@ local function open_servers(self, options)
   return true
 end
 
+-- Cars that stream are turned by a timer of their own, so that any loop that watches descriptors serves.
+local function stream_cars(self, loop)
+  local stream = require("fleet.util.part").need "stream"
+  local cars = require("fleet.sim.telemetry").new(self.service, loop, stream, core.telemetry_fields())
+  self.cars, self.timer = cars, assert(stream.timer())
+  self.timer_watch = loop.watch(self.timer:fd(), "r", function()
+    self.timer:set(cars:pause())
+    cars:turn()
+  end)
+  self.timer:set(0)
+end
+
 local function fill(self, options)
   self.service = services.new(service_options(self, options))
   self.service.log = self.log
   self.control_url = self.base_url .. CONTROL_PATH
   self.control_token = self.service.random(24)
   add_faults(self.service, options.faults)
+  if options.telemetry then stream_cars(self, options.loop) end
 end
 
 --- A simulated service on loopback. options: loop (watch(fd, mode, fn); default fleet's own), port (0), garage (nil, path
---- or table), faults (list), speed (1), config_limit (5), log (path), clock (function → mono, wall).
+--- or table), faults (list), speed (1), config_limit (5), log (path), clock (function → mono, wall),
+--- telemetry (true: its cars stream to receivers on this machine).
 --- Returns a sim with base_url, auth_url, token_url, control_url, control_token, or nil, err, kind when it cannot listen.
 --- Raises for a wrong option or garage.
 ---@return fleet.simulator?
@@ -226,11 +240,17 @@ function M.new(options)
   error(message, 0)
 end
 
+--- The certificates of the authorities of its cars, PEM: what a receiver of these cars is given as client_ca. nil where none streams.
+function Sim:vehicle_ca()
+  return self.cars and self.cars.authority.pem
+end
+
 --- The line that the command prints first: addresses and the control token, as JSON.
 function Sim:first_line()
   return json.encode({
     base_url = self.base_url, auth_url = self.auth_url, token_url = self.token_url, control_url = self.control_url,
-    control_token = self.control_token,
+    control_token = self.control_token, telemetry_hostname = self.cars and self.cars:state().hostname,
+    telemetry_ca = self.telemetry_ca,
   })
 end
 
@@ -268,6 +288,12 @@ end
 
 --- Stops listening; may be called twice.
 function Sim:close()
+  if self.cars then
+    self.timer_watch:close()
+    self.timer:close()
+    self.cars:close()
+    self.cars = nil
+  end
   for _, server in ipairs(self.servers) do server:close() end
   self.servers = {}
   if self.log then self.log:close() end

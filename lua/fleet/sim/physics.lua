@@ -4,8 +4,10 @@
 --   climate   inside temperature moves towards the target with a time constant of 10 minutes, towards the outside one with
 --             two hours; heating or cooling takes 1.5 kW, from the cable where there is one
 --   waking    takes wake_seconds (12 unless the garage says otherwise, 10 to 60 in reality)
+--   driving   see driving.lua
 --   sleep     after sleep_after seconds without use, where the garage gives it
 -- Time passes when somebody looks: by minutes where something begins or ends, else in one step.
+local driving = require("fleet.sim.driving")
 local schedules = require("fleet.sim.schedules")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -214,6 +216,7 @@ local function step(vehicle, from, to, due)
     state.charging_state = "Charging"
   end
   charge(vehicle, from, to)
+  driving.advance(vehicle, to, M.PACK_MILES)
   warm(vehicle, to - from)
   if due <= to then schedules.run(vehicle, from, to, M) end -- what begins at the end of a step was not under way in it
   update_software(vehicle, to)

@@ -99,6 +99,7 @@ end
 
 function M:advance(seconds)
   self.clock:advance(seconds)
+  if self.telemetry then self.telemetry:turn() end -- cars that stream live through the time in steps
   self:catch_up()
 end
 

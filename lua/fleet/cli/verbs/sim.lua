@@ -20,6 +20,11 @@ local takes = {
   { name = "log", type = "string", placeholder = "FILE", doc = "a line of JSON for every call" },
   { name = "idle", type = "integer", doc = "seconds without a call after which it ends; left out, it goes on" },
   {
+    name = "telemetry", type = "boolean",
+    doc = "its cars stream to receivers on this machine; the first line tells the file of their authorities",
+  },
+  { name = "telemetry_ca", type = "string", placeholder = "FILE", doc = "that file; left out, one in a directory of its own" },
+  {
     name = "env", type = "boolean",
     doc = "start it in the background, signed in and with a paired key, and print the shell lines that point at it; "
       .. "'fleet sim stop' ends it, and a day without a call",
@@ -42,18 +47,45 @@ local function serve(loop, signals, sim, state)
   watch:close()
 end
 
+-- Writes the authorities of its cars to a file. Returns what removes it, or nil, err, kind.
+local function write_authorities(context, sim, path)
+  local directory, err, kind
+  if not path then
+    directory, err, kind = simulator.new_directory(context.environment)
+    if not directory then return nil, err, kind end
+    path = directory .. "/vehicle-ca.pem"
+  end
+  sim.telemetry_ca, err, kind = input.write(path, sim:vehicle_ca())
+  if not sim.telemetry_ca then return nil, err, kind end
+  sim.telemetry_ca = path
+  return function()
+    os.remove(path)
+    if directory then os.remove(directory) end
+  end
+end
+
 local function in_foreground(context, given)
+  local path, remove = given.telemetry_ca, nil
+  given.telemetry, given.telemetry_ca = given.telemetry or path ~= nil or nil, nil
   local state = { idle = given.idle }
   given.faults, given.fault, given.idle, given.env = given.fault, nil, nil, nil
   given.on_stop = function() state.ends_at = core.clock() + LAST_WORDS end
   local sim, err, kind = context:check(require("fleet.sim").new, given)
   if not sim then return nil, err, kind end
+  if given.telemetry then
+    remove, err, kind = write_authorities(context, sim, path)
+    if not remove then
+      sim:close()
+      return nil, err, kind
+    end
+  end
   local signals = assert(core.signals())
   context.out:write(sim:first_line(), "\n")
   context.out:flush()
   local ok, why = pcall(serve, require("fleet").loop, signals, sim, state)
   sim:close()
   signals:close()
+  if remove then remove() end
   if not ok then error(why, 0) end
 end
 
@@ -64,7 +96,7 @@ local function words_of(given)
     local value = given[option.name]
     for _, one in ipairs(option.name == "env" and {} or type(value) == "table" and value or { value }) do
       words[#words + 1] = "--" .. string.gsub(option.name, "_", "-")
-      words[#words + 1] = tostring(one)
+      if option.type ~= "boolean" then words[#words + 1] = tostring(one) end
     end
   end
   return words

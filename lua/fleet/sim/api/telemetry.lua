@@ -6,7 +6,7 @@ local text = require("fleet.sim.text")
 
 local handlers = {}
 
-local SYNC_SECONDS = 30 -- of an online vehicle
+local SYNC_SECONDS = 30 -- of an online vehicle; where cars stream, vehicle.sync_seconds
 
 local LOCATION = text.set({
   "Location", "OriginLocation", "DestinationLocation", "DestinationName", "RouteLine", "GpsState", "GpsHeading",
@@ -165,7 +165,7 @@ end
 -- A vehicle adopts the configuration when it next connects: an online one soon, a sleeping one after waking.
 local function synced(vehicle, entry, now)
   if entry.synced then return true end
-  if vehicle.record.state == "online" and now - entry.at >= SYNC_SECONDS then entry.synced = true end
+  if vehicle.record.state == "online" and now - entry.at >= (vehicle.sync_seconds or SYNC_SECONDS) then entry.synced = true end
   return entry.synced == true
 end
 
@@ -204,4 +204,4 @@ local function report(service, vehicle, options, now)
   if #list > 100 then table.remove(list, 1) end
 end
 
-return { handlers = handlers, report = report }
+return { handlers = handlers, report = report, synced = synced }

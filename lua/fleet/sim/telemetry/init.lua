@@ -1,0 +1,298 @@
+-- The cars of a simulator that stream: each that is awake and holds an adopted configuration connects to its receiver on this machine
+-- and sends what the configuration says, in the simulator's time.
+
+local authority = require "fleet.sim.telemetry.authority"
+local connections = require "fleet.sim.telemetry.connection"
+local physics = require "fleet.sim.physics"
+local streams = require "fleet.sim.telemetry.stream"
+local api = require "fleet.sim.api.telemetry"
+
+local M = {}
+M.__index = M
+
+M.ADDRESS = "localhost" -- what a configuration names for these cars
+
+local SYNC_SECONDS = 5 -- until a car that is awake adopts a configuration
+local GRID = 0.5 -- seconds of virtual time: no message leaves earlier after another
+local MOST_STEPS = 5000 -- of a jump in time
+local FIRST_PAUSE, LONGEST_PAUSE = 2, 60 -- virtual seconds until a car connects again
+local FAULTS = { row = { name = "telemetry" } }
+
+--- service: of the simulator. loop: on which connections are watched. stream: fleet.stream. rows: fleet.core.telemetry_fields().
+function M.new(service, loop, stream, rows)
+  local self = setmetatable({
+    service = service, loop = loop, stream = stream, rows = rows, authority = authority.new(stream), links = {}, at = service:now(),
+    index = {},
+  }, M)
+  for i, vehicle in ipairs(service.vehicles) do
+    self.index[vehicle], vehicle.sync_seconds = i, SYNC_SECONDS
+  end
+  service.telemetry = self
+  return self
+end
+
+-- ---- where a car connects ----
+
+-- The address of a host name that is this machine; nil for any other.
+local function loopback(hostname)
+  local name = string.lower(hostname)
+  if name == "localhost" or string.find(name, "%.localhost$") then return "127.0.0.1" end
+  if string.find(name, "^127%.%d+%.%d+%.%d+$") or name == "::1" then return name end
+  return nil
+end
+
+-- ---- one configuration of one car ----
+
+local Link = {}
+Link.__index = Link
+
+local function fault(self, names)
+  if not self.owner.service.faults.list[1] then return nil end
+  FAULTS.vehicle = self.vehicle
+  local found = self.owner.service.faults:take(names, FAULTS)
+  return found and found.name, found and found.options
+end
+
+-- Listed once until something else happens.
+local function report(self, error_name, text)
+  if self.said == text then return end
+  self.said = text
+  api.report(self.owner.service, self.vehicle, { client_id = self.client_id, error_name = error_name, error = text },
+    self.owner.service:now())
+end
+
+local function new_link(owner, vehicle, client_id, entry)
+  local self = setmetatable({
+    owner = owner, vehicle = vehicle, client_id = client_id, entry = entry, count = 0, pause = FIRST_PAUSE, next_at = 0, held = {},
+    late = {},
+  }, Link)
+  self.stream = streams.new(vehicle, entry.config, owner.rows, function(name, field)
+    report(self, name, "field " .. field .. " is not supported")
+  end)
+  self.run = owner.service.random(11)
+  return self
+end
+
+function Link:is_open() return self.connection ~= nil and self.connection.state == "open" end
+
+function Link:close()
+  for _, connection in ipairs(self.late) do connection:close() end
+  self.late = {}
+  if self.connection then self.connection:close() end
+  self.connection = nil
+  self.stream:disconnected()
+end
+
+local ENDINGS = { "wrong_authority", "slow_reader", "two_sockets", "late_disconnect" }
+
+-- What the car says of a connection that did not come about, in the words of real cars where these are known.
+local function told(reason)
+  if string.find(reason, "self%-signed") or string.find(reason, "unable to get") or string.find(reason, "certificate verify failed") then
+    return "certificate signed by unknown authority: the receiver's chain does not lead to a root in ca"
+  end
+  if string.find(reason, "[Hh]ostname mismatch") then return "the receiver's certificate is not for this hostname" end
+  return reason
+end
+
+function Link:connect(now)
+  local owner, config = self.owner, self.entry.config
+  local address = loopback(config.hostname)
+  if not address then
+    self.next_at = math.huge
+    return report(self, "config_manager_error", "simulated cars connect to this machine only: hostname " .. M.ADDRESS .. ", not "
+      .. config.hostname)
+  end
+  local way = fault(self, ENDINGS)
+  local mine = owner.authority:car(self.vehicle.vin, owner.index[self.vehicle], way == "wrong_authority")
+  local connection, err = connections.open {
+    stream = owner.stream, loop = owner.loop, address = address, hostname = config.hostname, port = config.port or 443, ca = config.ca,
+    certificate = mine.certificate, key = mine.key, version = self.vehicle.status.fleet_telemetry_version or "1.3.0",
+    interface = "wifi", random_key = "AQIDBAUGBwgJCgsMDQ4PEA==",
+    on_open = function(one) self:opened(one) end,
+    on_acknowledged = function(_, id) self.stream:acknowledged(id) end,
+    on_refused = function(_, _, text) report(self, "config_manager_error", "the receiver refused a message: " .. text) end,
+    on_end = function(one, reason) self:ended(one, reason) end,
+  }
+  if not connection then return self:ended(nil, err.message) end
+  connection.deaf = way == "slow_reader"
+  if way == "late_disconnect" then connection.leaves_late = true end
+  if way == "two_sockets" then connection.second = true end
+  if self.connection then self.late[#self.late + 1] = self.connection end
+  self.connection, self.tried_at = connection, now
+end
+
+function Link:opened(connection)
+  self.pause, self.said, connection.upgraded = FIRST_PAUSE, nil, true
+  local now = self.owner.service:now()
+  for _, message in ipairs(self.held) do self:transmit(message, now) end
+  self.held, self.began = {}, true
+  if connection == self.connection then self:step(now) end
+  if connection.second or connection.leaves_late then -- a further socket beside it; the first leaves later, or stays
+    connection.ends_at = connection.leaves_late and now + 5 or nil
+    connection.second, connection.leaves_late = nil, nil
+    self:connect(now)
+  end
+end
+
+function Link:ended(connection, reason)
+  for i, one in ipairs(self.late) do
+    if one == connection then return table.remove(self.late, i) end
+  end
+  local now = self.owner.service:now()
+  local was_open = self.connection and self.connection.upgraded
+  self.connection = nil
+  self.stream:disconnected()
+  self.next_at, self.pause = now + self.pause, math.min(self.pause * 2, LONGEST_PAUSE)
+  if not was_open then report(self, "config_manager_error", told(reason)) end
+end
+
+-- ---- messages ----
+
+local MESSAGES = {
+  "future_clock", "text_values", "invalid_fields", "lost_last_value", "unknown_fields", "no_ack_wait", "flood", "garbage", "huge",
+  "drop_connection",
+}
+
+local function text_of(value)
+  if type(value) ~= "table" then return tostring(value) end
+  if not value.latitude then return "true" end
+  return string.format("(%.6f %s, %.6f %s)", math.abs(value.latitude), value.latitude < 0 and "S" or "N", math.abs(value.longitude),
+    value.longitude < 0 and "W" or "E")
+end
+
+-- A signal as fleet.stream.data_payload takes it.
+local function written(signal, as_text)
+  if signal.value == streams.INVALID then return { field = signal.field, member = "invalid", value = true } end
+  if signal.field == "DoorState" and not as_text then return { field = signal.field, member = "door_value", value = signal.value } end
+  if as_text then return { field = signal.field, member = "string_value", value = text_of(signal.value) } end
+  return signal
+end
+
+local function envelope(self, payload, now)
+  self.count = self.count + 1
+  local id = string.format("%s-%09d", self.run, self.count)
+  return self.owner.stream.stream_message {
+    topic = "V", txid = id, created_at = math.floor(now), sender_id = "vehicle_device." .. self.vehicle.vin,
+    device_type = "vehicle_device", device_id = self.vehicle.vin, payload = payload,
+  }, id
+end
+
+function Link:transmit(signals, now, resend)
+  local way, options = fault(self, MESSAGES)
+  local list, at = {}, now
+  for i, signal in ipairs(signals) do
+    local one = way == "invalid_fields" and { field = signal.field, value = streams.INVALID } or signal
+    list[i] = written(one, way == "text_values")
+  end
+  if way == "unknown_fields" then list[#list + 1] = { field = 9001, member = "string_value", value = "new" } end
+  if way == "future_clock" then at = now + (options.seconds or 300) end
+  if way == "lost_last_value" then
+    self.held[#self.held + 1] = signals
+    return
+  end
+  local bytes, id = envelope(self, self.owner.stream.data_payload { vin = self.vehicle.vin, at = at, resend = resend, signals = list }, at)
+  if way == "garbage" then return self.connection:send(string.rep("\255\0", 40)) end
+  if way == "huge" then return self.connection:send((envelope(self, string.rep("x", 1000001), now))) end
+  for _ = 1, way == "flood" and 500 or 1 do self.connection:send(bytes) end
+  if way ~= "no_ack_wait" then self.stream:sent(id, signals, now) end
+  if way == "drop_connection" and self.connection then
+    self.connection:close()
+    self:ended(self.connection, "dropped")
+  end
+end
+
+-- At this moment of the car: what is due leaves, or is lost while it is not connected.
+function Link:step(now)
+  local again = self:is_open() and self.stream:again(now)
+  if again then self:transmit(again, now, true) end
+  local signals = self.stream:step(now)
+  if not signals then return end
+  if self:is_open() then self:transmit(signals, now) else self.stream:sent(nil, signals, now) end
+end
+
+function Link:keep_connected(now)
+  for i = #self.late, 1, -1 do
+    local one = self.late[i]
+    if one.ends_at and one.ends_at <= now then table.remove(self.late, i):close() end
+  end
+  if not self.connection and now >= self.next_at then self:connect(now) end
+end
+
+-- ---- all of them ----
+
+local function is_streaming(vehicle, entry, now)
+  if vehicle.record.state ~= "online" or not api.synced(vehicle, entry, now) then return false end
+  return type(entry.config.exp) ~= "number" or entry.config.exp > now
+end
+
+local function turn_link(self, vehicle, client_id, entry, now, connecting)
+  local link = self.links[entry]
+  if not is_streaming(vehicle, entry, now) then
+    if link then link:close() end
+    return
+  end
+  if not link then
+    link = new_link(self, vehicle, client_id, entry)
+    self.links[entry] = link
+  end
+  if connecting then link:keep_connected(now) end
+  if link.began then link:step(now) end -- the first values wait for the first connection
+end
+
+local function forget(self)
+  local held = {}
+  for _, vehicle in ipairs(self.service.vehicles) do
+    for _, entry in pairs(vehicle.configs) do held[entry] = true end
+  end
+  for entry, link in pairs(self.links) do
+    if not held[entry] then
+      link:close()
+      self.links[entry] = nil
+    end
+  end
+end
+
+local function step_of(self, span)
+  local smallest = math.huge
+  for _, link in pairs(self.links) do smallest = math.min(smallest, link.stream.smallest) end
+  return math.max(GRID, math.min(smallest, 3600), span / MOST_STEPS)
+end
+
+--- Brings all cars that stream to the service's time, in steps in which their values change.
+function M:turn()
+  local now = self.service:now()
+  local step = step_of(self, now - self.at)
+  forget(self)
+  while now - self.at >= GRID do
+    self.at = math.min(now, self.at + step)
+    local last = now - self.at < GRID
+    for _, vehicle in ipairs(self.service.vehicles) do
+      if next(vehicle.configs) then
+        physics.advance(vehicle, self.at)
+        for client_id, entry in pairs(vehicle.configs) do turn_link(self, vehicle, client_id, entry, self.at, last) end
+      end
+    end
+  end
+end
+
+--- Seconds of real time until the next turn.
+function M:pause()
+  local speed = self.service.clock.speed
+  return speed > 0 and math.min(GRID, math.max(0.05, GRID / speed)) or GRID
+end
+
+--- What a person has to know: { hostname =, connected = }.
+function M:state()
+  local connected = 0
+  for _, link in pairs(self.links) do
+    if link:is_open() then connected = connected + 1 end
+  end
+  return { hostname = M.ADDRESS, connected = connected }
+end
+
+function M:close()
+  for _, link in pairs(self.links) do link:close() end
+  self.links = {}
+end
+
+return M
