@@ -23,7 +23,7 @@ describe("a finaliser of the host's that reads a vehicle", function()
     end }), {}
     for i = 1, 2 do
       clients[i] = fleet.new { token = "t0ken", base_url = "http://127.0.0.1:" .. opened:port() }
-      core.context(clients[i]).config.log = nil -- the suite listens, and then no read is a usual one
+      core.context(clients[i]).config.log = nil -- the suite listens
     end
   end
 

@@ -118,7 +118,7 @@ describe("the descriptor", function()
 
   -- Seconds are a limit, but where they are what the loop itself has just told.
   it("is waited for no longer than asked, whatever was told before an earlier step", function()
-    local engine = core.loop(1)
+    local engine = core.loop()
     local waiter = { token = false, transfer = false, done = false }
     assert(engine:submit_raw(waiter, { method = "GET", url = server.url .. "/silent" }, core.settings {}, 5))
     assert.equal(0, engine:timeout()) -- a new request begins with a timer

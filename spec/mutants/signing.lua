@@ -34,7 +34,7 @@ return {
   { "lua/fleet/signing/transport.lua", "local asked = rule.recall or call.row.flags.needs_protocol and rule.transport == \"signed\"",
     "local asked = rule.recall", { commands } },
   { "src/bind/call/result.c", "wants_signature(request, &x, &e) ? TRAIT_SIGN", "false ? TRAIT_SIGN", { commands } },
-  { "lua/fleet/call/attempt.lua", "if not err and call.id and is_of_another(call, value) then", "if false then", { commands } },
+  { "lua/fleet/call/init.lua", "if not err and call.id and is_of_another(call, value) then", "if false then", { commands } },
   { "src/signing/session_answer.c", "if (!fresh) return", "if (false) return", { session, api } },
   { "src/signing/receiver.c", "m->epoch.data && !bytes_equal(m->epoch, epoch)", "false", { receiver } },
   { "src/signing/receiver.c", "m->expires_at != 0 && m->expires_at < clock", "m->expires_at != 0 && m->expires_at <= clock", { receiver } },
@@ -51,5 +51,5 @@ return {
   { "src/signing/wire/protobuf_fields.c", "if (shift == 63 && byte > 1) return false;", "", { "spec/signing/message_spec.lua" } },
   { "src/signing/transport.c", "if (!x->plain_refused || x->outcome_unknown", "if (x->outcome_unknown", { decisions } },
   { "src/bind/call/param_table.c", "if (is_boolean(p, word, true)) mistake", "if (false) mistake", { "spec/call/params_spec.lua" } },
-  { "lua/fleet/call/permission.lua", "if is_older then", "if false then", { "spec/call/call_spec.lua" } },
+  { "lua/fleet/call/init.lua", "if is_older then", "if false then", { "spec/call/call_spec.lua" } },
 }

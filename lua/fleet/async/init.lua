@@ -11,7 +11,6 @@ local width = require "fleet.async.width"
 local M = {
   loop = turns.loop, now = turns.now, real = turns.real, times = turns.times, waiter = turns.waiter, wake = turns.wake,
   await = task.await, await_for = task.await_for, sleep = task.sleep, exchange = task.exchange,
-  tasks = task.tasks, spare_waiter = task.spare_waiter, read_on = turns.read_on, engine = turns.engine, reply = task.reply,
   current = task.current, spawn = task.spawn, iterate = task.iterate, ended_within = task.ended_within,
   within = task.within, run = task.run,
   pauses = poll.pauses, line = line.new, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,
@@ -42,11 +41,6 @@ end
 --- Which engine clients of today use: after a fork the child must not touch the parent's connections.
 function M.generation()
   return turns.generation
-end
-
---- How many turns of the loop were begun: while it stays the same nobody has waited, and a time that was read is the time.
-function M.turns()
-  return turns.turns
 end
 
 --- Whether clients of this generation can still be used.

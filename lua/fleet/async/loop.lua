@@ -16,16 +16,14 @@ M.loop = loop
 local engine -- opened by whatever first needs it: loading opens nothing
 local queue_first, queue_last
 local asleep = false -- somebody may be due at a time
-local turning, may_wait = 0, true -- turns that are under way; false in one that a host has begun by step
+local turning = 0 -- turns that are under way
 local exported = false -- a host waits on the descriptor
 local replies_per_turn, tasks_per_turn = 8, 16
 
 local function open()
-  engine = engine or assert(core.loop(M.generation))
+  engine = engine or assert(core.loop())
   return engine
 end
-
-M.engine = open
 
 function M.now()
   return (loop.clock())
@@ -106,11 +104,6 @@ function M.submit(method, request, ...)
   if type(request) == "table" and request.waiter == false then request.waiter = waiter end
   local begun, err, kind = opened[method](opened, waiter, request, ...)
   return begun and waiter, err, kind
-end
-
---- Starts what the engine's `read` has only planned, with the arguments of its submit.
-function M.read_on(waiter, ...)
-  return (engine or open()):submit(waiter, ...)
 end
 
 --- Ends the request of a waiter; it comes back as cancelled.
@@ -203,10 +196,10 @@ end
 
 -- It may run inside itself: a coroutine that is no task waits in the middle of one. step: the name of the engine's method.
 local function turn(step, seconds, number)
-  local before, could_wait = turning, may_wait
-  M.turns, may_wait = M.turns + 1, step == "turn"
+  local before = turning
+  M.turns = M.turns + 1
   local ok, failure = pcall(turn_once, (engine or open())[step], seconds, number)
-  turning, may_wait = before, could_wait
+  turning = before
   if ok then return end
   put_back()
   if turning == 0 and exported then loop.timeout() end
@@ -227,20 +220,6 @@ function M.wait_and_turn()
   end
   loop.wait(loop.timeout())
   turn("step")
-end
-
-local function alone_once(number)
-  if M.turns == number then return engine:alone() end
-end
-
---- Waits once, where nothing can happen meanwhile but the reply to the only request on the wire, the waiter's. Returns true, and
---- the reply if it is there; or false, what was raised. A finaliser may have taken it, and left another's.
-function M.alone(waiter)
-  if queue_first or asleep or exported or not may_wait or loop.wait ~= own_wait then return true end
-  M.turns = M.turns + 1
-  local ran, whose, reply = pcall(alone_once, M.turns)
-  if ran and whose and whose ~= waiter then return true, M.wake(whose, reply) end
-  return ran, reply or whose
 end
 
 --- For a coroutine that is no task: turns the loop until the waiter is woken.

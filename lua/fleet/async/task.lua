@@ -14,7 +14,6 @@ local unpack, close_coroutine, running = compat.unpack, compat.close_coroutine, 
 local coroutine = compat.coroutine
 local yield, resume, yieldable = coroutine.yield, coroutine.resume, coroutine.isyieldable or function() return true end
 local task_of = setmetatable({}, { __mode = "k" }) -- coroutine -> task
-M.tasks = task_of
 local alive = 0 -- tasks that have not ended
 
 -- ---- waiting ----
@@ -84,29 +83,6 @@ function M.exchange(method, ...)
   local waiter, err, kind = turns.submit(method, ...)
   if not waiter then return nil, err, kind end
   return await(waiter)
-end
-
-local spare = { waiter = false } -- nobody knows it
-
---- A waiter for the engine's `read`, which is given M.tasks, too. A finaliser that reads before it begins gets another one.
-function M.spare_waiter()
-  local waiter = spare.waiter or turns.waiter(false)
-  spare.waiter = false
-  return waiter
-end
-
---- Waits for what the engine's `read` started: true, reply; or false, what was raised meanwhile. The waiter is used again.
-function M.reply(waiter, task)
-  local ran, reply = turns.alone(waiter)
-  if ran and not reply and task and yieldable() then
-    yield_until_woken(task, waiter)
-  elseif ran and not reply then
-    ran, reply = compat.pcall(turns.wait_outside, waiter)
-  end
-  if not ran then return false, reply end
-  reply = reply or waiter.value
-  waiter.token, waiter.done, waiter.value, spare.waiter = false, false, false, waiter
-  return true, reply
 end
 
 -- ---- an error that nobody waits for ----

@@ -2,7 +2,6 @@
 
 local count = require "fleet.budget.count"
 local prices = require "fleet.budget.prices"
-local tasks = require "fleet.async"
 
 local M = {}
 
@@ -31,13 +30,6 @@ function M.settle(call, entry, reply, err, value, wall)
     count.billed(meter, call.row.billing, vin_of(call), wall)
   end
   return billed
-end
-
---- Counts the good reply to a read of which nobody else is told.
-function M.count(context, row, id, value)
-  if not is_billed_reply(row, value) then return end
-  local _, wall = tasks.loop.clock()
-  count.billed(context.meter, row.billing, row.handle == "vehicle" and id or nil, wall)
 end
 
 return M

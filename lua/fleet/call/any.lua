@@ -38,7 +38,7 @@ function M.request(client, method, path, body, options)
   if type(path) ~= "string" then errors.usage("request: the path must be a text, got %s", type(path)) end
   if options ~= nil and type(options) ~= "table" then errors.usage("request: the options must be a table, got %s", type(options)) end
   local request = core.any_request(method, path, text_of(body), options or {})
-  return calls.perform(row_of(method, path), client, nil, request)
+  return calls.perform(row_of(method, path), client, request)
 end
 
 return M

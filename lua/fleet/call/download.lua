@@ -25,7 +25,7 @@ function M.to_file(row, request, handle, path, overwrite)
   local draft, err, kind = core.file_draft(atomic_file.parts(path)) -- first: what cannot be written need not be asked for
   if not draft then return nil, err, kind end
   local body, _
-  body, err, kind = calls.perform(row, handle, nil, request)
+  body, err, kind = calls.perform(row, handle, request)
   if not err then _, err, kind = draft:write(body, false) end
   if not err then _, err, kind = draft:keep(false) end
   draft:close()

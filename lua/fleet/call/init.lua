@@ -1,109 +1,343 @@
--- One call from its arguments to its result. What is decided (what a status means, whether a repeat is allowed, which token to
--- use) is decided by C functions of facts; the files of this folder perform it in sequence and wait where waiting is needed:
---   state       what the call knows about itself        permission  what can be refused before anything is sent
---   turn        what rate limits and budgets are asked before
---   usual       reads of which nobody is asked or told, and that go well
---   retry       attempts one after the other            attempt     one of them: counted, sent, understood, reported
---   send        how bytes leave (host_http: the host's own HTTP)
---   failure     what a failed call says of itself       observers, vehicle_status_cache: who is told, what is remembered
---   lifetime    what keeps the client's store open, and what follows a call
+-- One call from its arguments to its result: reads, plain and signed commands, pages, downloads, and what the proxy passes on all
+-- take this path. `run` at the end is the whole of it, `attempts` what is sent until it succeeds, `attempt` one request.
+--
+-- The core decides from facts: core.result says what a reply means, core.next whether another attempt follows. This file carries that
+-- out and waits where it has to. Its helpers:
+--   send, host_http        how bytes leave                       failure    what an err says about its call
+--   vehicle_status_cache   what fleet_status said lately         observers  log, metrics, listeners, audit
+--   lifetime               keeps the client's store open         fleet.budget.gate  budgets and rate limits
 
+local billed_calls = require "fleet.budget.billed"
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
 local lifetime = require "fleet.call.lifetime"
 local observers = require "fleet.call.observers"
-local permission = require "fleet.call.permission"
-local retry = require "fleet.call.retry"
-local state = require "fleet.call.state"
+local on_demand = require "fleet.util.on_demand"
+local region = require "fleet.region"
+local reply_details = require "fleet.util.reply_details"
+local send = require "fleet.call.send"
+local status_cache = require "fleet.call.vehicle_status_cache"
 local tasks = require "fleet.async"
-local turn = require "fleet.call.turn"
-local usual = require "fleet.call.usual"
+local tokens = require "fleet.oauth.tokens"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
--- What a later attempt says does not undo what an earlier one may have done.
-local function keep_unknown(call, err)
-  if call.outcome_unknown and type(err) == "table" then err.outcome = "unknown" end
+-- ---- what a call knows ----
+
+--- A call of a row on a handle. request: of core.plan. The timeout counts from here.
+function M.new(row, request, handle)
+  local timeout, idempotent, wanted_token, context, id = request:settings(handle)
+  return {
+    row = row, request = request, handle = handle, context = context, id = id, write = row.write, wanted_token = wanted_token,
+    deadline = tasks.real() + (timeout or context.config.timeout), -- in real seconds
+    proxied = false, -- sent to the signing proxy
+    outcome_unknown = false, -- an earlier attempt may have been carried out
+    facts = {
+      write = row.write, idempotent = idempotent, own_token = not context.config.token, refreshes = 0, regions = 0, repeats = 0,
+    },
+  }
 end
 
--- A repeat that finds the wanted state may find what an attempt without an answer did.
-local function mark_uncertain(call, value)
-  if call.outcome_unknown and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
+--- The call that carries a signed message of another one: it has the deadline and the token of that one, and an outcome of its own.
+--- What may change something is sent once: fleet.signing.command decides about another message.
+function M.envelope(call, row, request, write)
+  return {
+    row = row, request = request, handle = call.handle, context = call.context, id = call.id, write = write, deadline = call.deadline,
+    token_kind = call.token_kind, proxied = false, outcome_unknown = false, envelope = true, outer = call,
+    facts = {
+      write = write, idempotent = not write, own_token = call.facts.own_token, refreshes = 0, regions = 0, repeats = 0,
+    },
+  }
 end
 
-local function restored(task, before, ...)
-  task.call_deadline = before
-  return ...
+-- ---- before anything is sent ----
+
+local updated = ", as the last fleet_status says. After an update call fleet_status again; force = true sends it"
+
+-- nil, err, kind for a call that this client cannot make or that the vehicle cannot take; nothing for any other.
+local function refusal(call)
+  local context, row = call.context, call.row
+  local config, flags = context.config, row.flags
+  if not tasks.usable(context.generation) then return failure.new(call, "closed", "created before fork: make a new client") end
+  if context.closed then return failure.new(call, "closed", failure.closed_text .. ": make a new one") end
+  if flags.third_party and config.client_id and not config.client_secret and not config.token then
+    return failure.new(call, "unsupported", "an open-source app has no partner token and cannot make this call")
+  end
+  if flags.needs_protocol and not call.signed then
+    return failure.new(call, "unsupported", "this command exists only in signed form: set a key")
+  end
+  if context.serves_others or call.request:flag("force") then return end -- others have chosen
+  if flags.command and row.since then
+    local need, is_older = status_cache.firmware_need(context, row, call.id)
+    if is_older then return failure.new(call, "unsupported", need .. updated) end
+  end
+  if flags.deprecated and config.commands ~= "proxy" then
+    local objection = status_cache.objection(context, row, call.id)
+    if objection then return failure.new(call, "unsupported", objection) end
+  end
 end
 
--- A store of files that another process keeps locked is waited for no longer than the call has time.
-local function within_its_time(call, act, ...)
-  local task = tasks.current()
-  if not task then return pcall(act, call, ...) end
-  local before = task.call_deadline
-  task.call_deadline = call.deadline
-  return restored(task, before, pcall(act, call, ...))
+-- The kind of token that the call is made with: the one that the caller asks for, else the first of the row that the account has.
+-- nil, err, kind where it cannot be made with it.
+local function choose_token_kind(call)
+  local context, row, wanted = call.context, call.row, call.wanted_token
+  for _, kind in ipairs(row.tokens) do
+    if wanted and kind == wanted or not wanted and tokens.holds(context, kind) then return kind end
+  end
+  if wanted then return failure.new(call, "unsupported", "it cannot be made with the " .. wanted .. " token") end
+  if row.tokens[1] == "user" and not row.tokens[2] and tokens.holds(context, "business") then
+    return failure.new(call, "unsupported", "a business token has no user and cannot make this call: a person must sign in")
+  end
+  return row.tokens[1]
 end
 
--- What follows a call that was entered, whatever became of it.
-local function concluded(call, ran, value, err, kind)
-  if not ran then err = failure.interrupted(call, value) end
-  if err then keep_unknown(call, err) else mark_uncertain(call, value) end
-  tasks.leave(err)
-  local kept, raised = pcall(lifetime.after_call, call.context)
-  lifetime.let_go(call.context)
-  if not (ran and kept) then error(ran and raised or err, 0) end
+local ask_limits = on_demand.call("fleet.budget.gate", "ask")
+local limits_answer = on_demand.call("fleet.budget.gate", "cleared")
+local take_back = on_demand.call("fleet.budget.gate", "unused")
+local admit_attempt = on_demand.call("fleet.budget.gate", "admit")
+local rest_after_429 = on_demand.call("fleet.budget.gate", "rest")
+
+--- Waits until the rate limit lets the call go, where `admitted` has set call.pause.
+M.wait_for_limit = on_demand.call("fleet.budget.gate", "wait")
+
+--- What budgets and rate limits answer to a call: true, with call.pause where it must wait first; or nil, err, kind.
+function M.admitted(call)
+  if not call.asked then return true end
+  local clear, kind, message, facts = limits_answer(call)
+  if not clear then return failure.new(call, kind, message, facts) end
+  return true
+end
+
+-- act(call), once budgets and rate limits allow it. A signed command asks for the answer itself: it waits for the vehicle's session
+-- first, because a signed message must not grow old, and the store is asked for both in one round trip.
+local function within_limits(call, act)
+  if not call.context.has_limits then return act(call) end
+  ask_limits(call)
+  if not call.domain then
+    local admitted, err, kind = M.admitted(call)
+    if not admitted then return nil, err, kind end
+    if call.pause then M.wait_for_limit(call) end
+  end
+  return act(call)
+end
+
+-- Takes back what was counted for a call that has sent nothing. ran: false where the task was cancelled and must not wait.
+local function take_back_unsent(call, ran)
+  if not call.asked and not call.admitted then return end
+  if ran then return take_back(call) end
+  call.context.spawn(function() take_back(call) end)
+end
+
+-- ---- one attempt ----
+
+local closed_interface = "; base_url names the closed owner interface: use region, or a base address of the Fleet API"
+
+-- Adds to the err of a reply what the reply and the call know.
+local function explain(call, reply, err, kind)
+  local context = call.context
+  if call.id and (kind == "asleep" or kind == "offline") then context.states[call.id] = kind end
+  reply_details.add(err, reply)
+  failure.annotate(call, err)
+  if err.status and region.is_closed(context) and not string.find(err.message, "closed owner interface", 1, true) then
+    err.message = err.message .. closed_interface
+  end
+  call.other_host = err.kind == "region" and region.named(context, reply) or nil
+  if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(context) .. ")" end
+  err.raw = core.redact(reply:body(), core.call_secrets(call))
+  if kind == "protocol" and call.row.begins and err.raw ~= "" then -- after redaction: a part of a secret is not recognised
+    err.message = err.message .. ": '" .. string.gsub(string.sub(err.raw, 1, 32), "[^!-~]", " ") .. "'"
+  end
+end
+
+-- Whether a record names a vehicle other than the call's.
+local function is_of_another(call, value)
+  if call.row.handle ~= "vehicle" or type(value) ~= "table" or type(value.vin) ~= "string" then return false end
+  return value.vin ~= call.id and core.is_vin(value.vin) and core.is_vin(call.id)
+end
+
+-- The token of the next attempt: the stored one, or a refreshed one where that has been rejected.
+local function access_token(call)
+  if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
+  local token, err, kind = tokens.access(call.context, call.token_kind, call)
+  if err == "stored" and not call.reread then -- another process has exchanged the rejected one: our own refresh is still to come
+    call.reread, call.facts.refreshes = true, call.facts.refreshes - 1
+  end
+  if not token then
+    if kind == "auth" then observers.sign_in_needed(call, err) end
+    return failure.no_token(call, err, kind)
+  end
+  call.token = token -- for redaction
+  return token
+end
+
+-- Sends the request once. Returns the value, or nil, err, kind.
+local function attempt(call, token, number)
+  local context, row = call.context, call.row
+
+  -- Is there time for it?
+  if context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
+  local real, now = tasks.times()
+  local left = call.deadline - real
+  if left <= 0 then return failure.new(call, "timeout", "no time was left to send it") end
+  if call.expires and now >= call.expires then
+    call.expired = true
+    return failure.new(call, "timeout", "the signed message waited longer than its lifetime and was not sent")
+  end
+
+  -- Each attempt counts against the budgets.
+  local entry
+  if row.billing ~= "free" and context.config.budgets then
+    local kind, message, facts
+    entry, kind, message, facts = admit_attempt(call)
+    if not entry then return failure.new(call, kind, message, facts) end
+  end
+
+  local reply, err, kind = send.request(call, call.proxied and context.proxy_url or context.base_url, token, left)
+  local wall
+  call.answered, wall = tasks.loop.clock()
+  if not reply then
+    if entry then billed_calls.settle(call, entry, nil, err, nil, wall) end
+    return nil, failure.annotate(call, err), kind
+  end
+
+  -- What does the reply mean?
+  local value, transient, trait
+  local known_state = call.id and context.states[call.id]
+  value, err, kind, transient, trait = core.result(call.request, reply, wall, known_state, call.proxied)
+  local billed = row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
+  if not err and call.id and is_of_another(call, value) then
+    value, err, kind = failure.new(call, "protocol", "the reply is about another vehicle than the one that was asked for")
+    err.outcome = call.write and "unknown" or nil
+  end
+  if err then
+    call.facts.transient, call.facts.trait = transient, trait
+    if kind == "rate_limited" and context.pacer then rest_after_429(call, reply, err) end
+    explain(call, reply, err, kind)
+  end
+  if observers.are_there(context) then observers.report(call, reply, err, number, billed) end
+  if call.on_reply then call.on_reply(reply) end
+  reply:close()
   return value, err, kind
 end
 
-local function given_back(call, ran, ...)
-  turn.give_back(call, ran)
-  return ran, ...
+-- ---- after a failed attempt ----
+
+--- Wakes a sleeping vehicle once, where the caller asked for it (wake = true); true when it is awake. The call is repeated then, so
+--- that a write must not be in doubt (doc/protocol.md#outcomes). An envelope is not sent again: its message would have expired.
+function M.wake_first(call, err)
+  if call.envelope or call.woken or not call.request:flag("wake") then return false end
+  -- "offline or asleep" is read by the last known state, which may be out of date.
+  if err.kind ~= "asleep" and not (err.kind == "offline" and call.facts.trait == "by_state") then return false end
+  local left = call.deadline - tasks.real()
+  if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
+  call.woken = true
+  local woken, why = call.context.wake(call.handle, { timeout = left })
+  if woken or not why then return woken end
+  err.message = call.row.name .. ": " .. string.gsub(why.message, "^wake: ", "the vehicle was asked to wake, and did not: ")
+  err.state = why.state
+  return false
 end
 
---- Runs act(call) with what every call needs before it: a usable client, permission, a token.
-function M.guarded(call, act)
-  if not tasks.usable(call.context.generation) then return failure.new(call, "closed", "created before fork: make a new client") end
-  if call.context.closed then return failure.new(call, "closed", failure.closed_text .. ": make a new one") end
-  local refused, err, kind = permission.refusal(call)
-  if err then return refused, err, kind end
-  call.token_kind, err, kind = permission.token_kind(call)
+-- Does what core.next wants before the next attempt, which may be to wait: as long as a 429 or a 503 says, or a pause that grows.
+-- False where no further attempt may follow.
+local function prepare_next(call, err, token)
+  local facts = call.facts
+  facts.left, facts.other_host, facts.retry_after = call.deadline - tasks.real(), call.other_host ~= nil, err.retry_after
+  local action, seconds = core.next(err.kind, err.outcome, facts)
+  if action == "refresh" then
+    facts.refreshes, call.rejected = facts.refreshes + 1, token
+  elseif action == "region" then
+    facts.regions = facts.regions + 1
+    region.remember(call.context, call.other_host)
+  elseif action == "repeat" then
+    facts.repeats = facts.repeats + 1
+  else
+    return M.wake_first(call, err)
+  end
+  if seconds > 0 then tasks.sleep(seconds) end
+  return true
+end
+
+--- Sends the call's request until it succeeds or nothing more may be tried. Returns the value, or nil, err, kind.
+function M.attempts(call)
+  local number = 0
+  while true do
+    number = number + 1
+    local token, err, kind = access_token(call)
+    if not token then return nil, err, kind end
+    local value
+    value, err, kind = attempt(call, token, number)
+    if not err then
+      if call.context.alarmed then observers.signed_in(call.context) end
+      return value
+    end
+    call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
+    if not prepare_next(call, err, token) then
+      if kind == "auth" then observers.sign_in_needed(call, err) end
+      return nil, err, kind
+    end
+  end
+end
+
+-- ---- the whole call ----
+
+--- Runs act(call), which sends what the call needs (M.attempts where it is left out), between what every call begins and ends with.
+--- Returns the value, or nil, err, kind.
+function M.run(call, act)
+  -- 1. Can it be made, and with which token?
+  local context = call.context
+  local value, err, kind = refusal(call)
+  if err then return value, err, kind end
+  call.token_kind, err, kind = choose_token_kind(call)
   if not call.token_kind then return nil, err, kind end
+
+  -- 2. It begins: drain and close wait for its end. A store that another process has locked is waited for until the deadline.
   tasks.enter()
-  lifetime.hold(call.context)
-  if call.context.is_regulated then return concluded(call, given_back(call, within_its_time(call, turn.act, act))) end
-  return concluded(call, within_its_time(call, act))
+  lifetime.hold(context)
+  local task = tasks.current()
+  local outer_deadline = task and task.call_deadline
+  if task then task.call_deadline = call.deadline end
+
+  -- 3. Limits, and then the attempts.
+  local ran
+  ran, value, err, kind = pcall(within_limits, call, act or M.attempts)
+  if task then task.call_deadline = outer_deadline end
+
+  -- 4. How did it end? A later attempt does not undo what an earlier one may have done; after an unknown outcome, "already so" may
+  -- be the result of our own earlier attempt.
+  if not ran then err = failure.interrupted(call, value) end
+  if call.outcome_unknown then
+    if err and type(err) == "table" then err.outcome = "unknown" end
+    if not err and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
+  end
+
+  -- 5. It ends: for the budgets, for drain, for the store, for a client that was closed meanwhile.
+  local undone, undo_failure = pcall(take_back_unsent, call, ran)
+  tasks.leave(err)
+  local kept, keep_failure = pcall(lifetime.after_call, context)
+  lifetime.let_go(context)
+  if not ran then error(err, 0) end
+  if not undone or not kept then error(undo_failure or keep_failure, 0) end
+  return value, err, kind
 end
 
---- Performs a planned request of a row for a handle. sink: a descriptor that takes the body of a good reply, or nil. What follows
---- the request is what core.plan gives beside it, if that is at hand. Returns the value or nil, err, kind.
-function M.perform(row, handle, sink, request, ...)
-  local call = state.new(row, request, handle, ...)
-  call.sink = sink
-  return M.ended(call, M.guarded(call, retry.perform))
-end
-
---- Goes on with a call that was entered and sent before it was looked at (fleet.call.usual). ran, reply: what came of it.
-function M.answered(row, request, handle, token, ran, reply)
-  local call = state.new(row, request, handle)
-  call.token_kind, call.token = row.tokens[1], token
-  if not ran then return concluded(call, false, reply) end
-  call.deadline = call.deadline - reply:seconds()
-  return concluded(call, pcall(retry.perform, call, reply))
-end
-
---- Passes on the result of a whole call, of which the audit is told.
+--- Passes the result of a call on, and reports it to the audit.
 function M.ended(call, value, err, kind)
   if call.write and call.context.config.audit then observers.audit(call, value, err) end
   return value, err, kind
 end
 
+--- Performs a planned request of a row for a handle. Returns the value, or nil, err, kind.
+function M.perform(row, handle, request)
+  local call = M.new(row, request, handle)
+  return M.ended(call, M.run(call))
+end
+
 --- The method of a row: function(handle, ...).
 function M.method(row)
-  if usual.may_be(row) then return usual.method(row, M.perform, M.answered) end
   return function(handle, ...)
-    return M.perform(row, handle, nil, core.plan(row.pointer, handle, ...))
+    return M.perform(row, handle, core.plan(row.pointer, handle, ...))
   end
 end
 

@@ -17,7 +17,6 @@ M.signed_in = on_demand.call("fleet.metrics.alarm", "signed_in") -- where contex
 function M.listen(context, fn)
   local list = context.listeners or {} -- not in a weak table: the functions know the context
   context.listeners, list[fn] = list, true
-  context.way = nil
   return function() list[fn] = nil end
 end
 

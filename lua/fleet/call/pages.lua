@@ -18,7 +18,7 @@ local function walk(row, handle, request)
     if not query then return nil, err, kind end
     request:query(query)
     local page
-    page, err, kind = calls.perform(row, handle, nil, request)
+    page, err, kind = calls.perform(row, handle, request)
     if err then return nil, err, kind end
     return core.take_page(row.pointer, pages, page)
   end

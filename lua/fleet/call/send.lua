@@ -58,12 +58,6 @@ function M.fetch(context, url, seconds, limit)
   return answer
 end
 
---- The connection settings for reads of the service; nil where a host's own HTTP carries them.
-function M.settings(context)
-  if context.config.http then return nil end
-  return settings(context, false)
-end
-
 --- Sends a planned request to the service, or to the proxy. Returns the reply box, or nil, err, kind.
 function M.request(call, base, token, seconds)
   local context = call.context
@@ -77,7 +71,7 @@ function M.request(call, base, token, seconds)
     call.outcome_unknown = before
     return reply
   end
-  return tasks.exchange("submit", call.request, base, line, settings(context, call.proxied), seconds, call.sink)
+  return tasks.exchange("submit", call.request, base, line, settings(context, call.proxied), seconds)
 end
 
 return M

@@ -32,7 +32,7 @@ function M.close(client)
   if not core.is_open(client) then return end
   local context = core.context(client)
   core.close(client)
-  context.closed, context.way = true, nil
+  context.closed = true
   if context.under_way == 0 then return M.finish(context) end
   if rawget(context, "store") then context.store:flush() end
 end

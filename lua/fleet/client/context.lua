@@ -10,7 +10,6 @@ local pacing = require "fleet.budget.pacing"
 local send = require "fleet.call.send"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
-local usual = require "fleet.call.usual"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -58,11 +57,9 @@ function parts.pacer(context)
 end
 
 --- Whether calls ask budgets or rate limits before they are sent.
-function parts.is_regulated(context)
+function parts.has_limits(context)
   return context.config.budgets ~= nil or context.config.pacing ~= nil
 end
-
-parts.way = usual.way
 
 -- slots: of lua/fleet/oauth/token_cache.lua; flights: the exchanges under way, each a task by what it exchanges.
 function parts.tokens()

@@ -101,7 +101,7 @@ function M.set(row, request, handle)
     return unsupported(row, "it cannot be read back: nothing was sent", { outcome = "not_sent" })
   end
   local deadline = tasks.now() + (request:settings() or core.context(handle).config.timeout)
-  local value, err, kind = calls.perform(row, handle, nil, request)
+  local value, err, kind = calls.perform(row, handle, request)
   if err or not back then return value, err, kind end
   return read_back(row, request, handle, value, deadline)
 end

@@ -5,8 +5,6 @@ local core = require "fleet.core"
 local replies = require "fleet.proxy.replies"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
-local retry = require "fleet.call.retry"
-local state = require "fleet.call.state"
 local tokens = require "fleet.oauth.tokens"
 
 local M = {}
@@ -58,10 +56,10 @@ function M.call(client, row, values, query, body, seconds)
   local planned, request = pcall(core.forward, row.pointer, values, query, body, seconds)
   if not planned then return replies.error(400, "invalid_request", request) end
   local last
-  local call = state.new(row, request, client)
+  local call = calls.new(row, request, client)
   call.id = values.vin or values.energy_site_id
   call.on_reply = function(reply) last = taken(reply) end
-  local _, err = calls.guarded(call, retry.perform)
+  local _, err = calls.run(call)
   if not last or ended_later(call, err, last) then
     local status, headers, text = replies.failure(err)
     return status, headers, text, err

@@ -32,7 +32,7 @@ local function sites_walk(row, client, request)
   return function()
     if asked then return nil end
     asked = true
-    local list, err, kind = require("fleet.call").perform(row, client, nil, request)
+    local list, err, kind = require("fleet.call").perform(row, client, request)
     if err then return nil, err, kind end
     local sites = {}
     for _, record in ipairs(list) do

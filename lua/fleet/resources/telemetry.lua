@@ -4,8 +4,6 @@ local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
-local retry = require "fleet.call.retry"
-local state = require "fleet.call.state"
 local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async"
 local telemetry_check = require "fleet.resources.telemetry_check"
@@ -67,9 +65,9 @@ end
 
 -- The proxy takes the plain form and signs it with its own key.
 local function through_proxy(client, params, options)
-  local call = state.new(row, core.plan(row.pointer, client, params, options), client)
+  local call = calls.new(row, core.plan(row.pointer, client, params, options), client)
   call.proxied = true
-  return calls.guarded(call, retry.perform)
+  return calls.run(call)
 end
 
 --- Creates or replaces the configuration of vehicles. plain makes the row's own request; with a key the jws row carries a

@@ -4,14 +4,12 @@
 -- message, that it has taken no copy of it so far (in the same epoch with the same counter, once); when it certainly never left;
 -- or, for a command that sets a named state, after an unknown outcome.
 
+local calls = require "fleet.call"
 local core = require "fleet.core"
 local failure = require "fleet.call.failure"
-local retry = require "fleet.call.retry"
 local rows = require "fleet.call.rows"
 local session_pool = require "fleet.signing.session_pool"
-local state = require "fleet.call.state"
 local tasks = require "fleet.async"
-local turn = require "fleet.call.turn"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -24,7 +22,7 @@ local envelope_row = rows.by_name.signed_command
 
 -- What may change something is never sent twice as it is: whether it may be repeated is decided here, not by its status.
 local function envelope_call(call, request, harmless)
-  return state.nested(call, envelope_row, request, not harmless)
+  return calls.envelope(call, envelope_row, request, not harmless)
 end
 
 -- The planned command, or the bytes of a message that is no command.
@@ -37,7 +35,7 @@ local function one_handshake(call, slot)
   if not request then return nil, err, kind end
   local sub = envelope_call(call, request, true)
   local reply
-  reply, err, kind = retry.perform(sub)
+  reply, err, kind = calls.attempts(sub)
   call.facts.trait = sub.facts.trait
   if err then return nil, err, kind end
   return slot.session:accept(reply, (tasks.now()))
@@ -81,8 +79,9 @@ end
 local all_used = "the vehicle says that all counters of this key are used: restart the vehicle's computer, or pair another key"
 
 -- Returns the envelope's call, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
-local function sign(call, slot, now, wall)
+local function sign(call, slot)
   local context, repeatable = call.context, call.facts.idempotent
+  local now, wall = context.clock()
   local ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall)
   if ok == false then
     ok, err, kind = handshake(call, slot, err)
@@ -117,13 +116,12 @@ end
 
 -- Sends a signed message and reads its answer.
 local function deliver(call, slot, session, sub, id)
-  call.counter_drawn, call.envelope_call = true, sub
-  local bytes, err, kind = retry.perform(sub)
+  call.envelope_call = sub
+  local bytes, err, kind = calls.attempts(sub)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
-  call.answered, call.answered_wall = sub.answered, sub.answered_wall
-  return answered(call, slot, session, session:read(bytes, id, call.answered, not call.payload and call.request or nil))
+  return answered(call, slot, session, session:read(bytes, id, sub.answered, not call.payload and call.request or nil))
 end
 
 -- A message in the place of the first one, with its counter; nil where that takes a new counter: its epoch is over.
@@ -135,13 +133,13 @@ local function sign_in_place(call, session, id)
   return sub, again_id
 end
 
-local function exchange(call, slot, now, wall)
-  local clear, refused, why = turn.cleared(call)
-  if not clear then return not_sent(refused, why) end
+local function exchange(call, slot, hold)
+  local admitted, refused, why = calls.admitted(call)
+  if not admitted then return not_sent(refused, why) end
   if call.pause then return nil end
-  local sub, id, session = sign(call, slot, now, wall)
+  local sub, id, session = sign(call, slot)
   if not sub then return not_sent(id, session) end
-  session_pool.signed(slot, call.visit)
+  session_pool.signed(slot, hold)
   local value, err, kind = deliver(call, slot, session, sub, id)
   if not err or not err.resynced or err.outcome ~= "refused" or call.signed_again then return value, err, kind end
   -- The vehicle has taken no copy so far, but a relay may still deliver the first message. The vehicle takes one of two with the
@@ -152,38 +150,27 @@ local function exchange(call, slot, now, wall)
   return deliver(call, slot, session, sub, id)
 end
 
--- act with the time: read again where the loop turned while the slot was waited for.
-local function at_the_time(act, call, slot, turns, now, wall)
-  if tasks.turns() ~= turns then now, wall = call.context.clock() end
-  return act(call, slot, now, wall)
-end
-
--- act(call, slot, now, wall) inside the slot of the vehicle's domain, which is left whatever happens in there: nothing that
--- may raise stands between entering and the protected call.
-local function visit(call, act)
-  call.counter_drawn, call.envelope_call, call.unfit, call.expired, call.facts.trait = false, nil, nil, nil, nil
-  call.answered, call.answered_wall = nil, nil
-  call.visit = false -- there is room for it before there is something to lose
-  local turns, real, now, wall = call.turns, call.real, call.now, call.wall
-  if tasks.turns() ~= turns then turns, real, now, wall = tasks.turns(), tasks.times() end
+-- act(call, slot, hold) while the slot of the vehicle's domain is held. It is left whatever happens in there: nothing that may raise
+-- stands between entering and the protected call.
+local function in_slot(call, act)
+  call.envelope_call, call.unfit, call.expired, call.facts.trait = nil, nil, nil, nil
+  local real, now = tasks.times()
   local deadline = now + math.max(call.deadline - real, 0)
-  local slot, inside, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
-  if not slot then return not_sent(inside, kind) end
-  call.visit = inside
-  local ran, value, err, why = pcall(at_the_time, act, call, slot, turns, now, wall)
-  if call.answered then now, wall = call.answered, call.answered_wall end
-  session_pool.leave(call.context, slot, call.visit, now, wall)
+  local slot, hold, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
+  if not slot then return not_sent(hold, kind) end
+  local ran, value, err, why = pcall(act, call, slot, hold)
+  session_pool.leave(call.context, slot, hold)
   if ran then return value, err, why end
-  call.outcome_unknown = call.outcome_unknown or call.envelope_call and call.envelope_call.outcome_unknown
+  call.outcome_unknown = call.outcome_unknown or call.envelope_call ~= nil and call.envelope_call.outcome_unknown
   error(value, 0)
 end
 
--- Others may have the session until the turn comes that the rate limit leaves.
-local function visit_in_turn(call)
-  local value, err, kind = visit(call, exchange)
+-- Others may have the session while the rate limit lets this command wait.
+local function exchange_within_limits(call)
+  local value, err, kind = in_slot(call, exchange)
   if not call.pause then return value, err, kind end
-  turn.wait(call)
-  return visit(call, exchange)
+  calls.wait_for_limit(call)
+  return in_slot(call, exchange)
 end
 
 -- ---- recovery ----
@@ -192,7 +179,7 @@ end
 -- failures (doc/protocol.md#session-handshake), and the next command finds it done.
 local function tell_why(call, err)
   local trait = call.facts.trait
-  local ok, why, kind = visit(call, fresh_session)
+  local ok, why, kind = in_slot(call, fresh_session)
   call.facts.trait = trait
   if ok then return end
   err.message = err.message .. "; a fresh handshake failed: " .. why.message
@@ -201,7 +188,7 @@ end
 
 -- Whether another message for the same command may be made after this failure: core.recovery decides; true after its pause.
 local function again(call, err)
-  if retry.wake_first(call, err) then return true end
+  if calls.wake_first(call, err) then return true end
   local facts = call.facts
   local action, seconds = core.recovery(err.kind, err.outcome, {
     fault = err.fault, final = err.final, resynced = err.resynced, stale = err.stale, expired = call.expired,
@@ -230,7 +217,7 @@ end
 --- does not speak the protocol.
 function M.perform(call)
   while true do
-    local value, err, kind = visit_in_turn(call)
+    local value, err, kind = exchange_within_limits(call)
     if not err then return value end
     call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
     if call.unfit and err.fault and err.kind ~= "key_not_paired" then tell_why(call, err) end

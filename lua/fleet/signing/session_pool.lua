@@ -163,9 +163,9 @@ local function save_last(context, slot, now, wall)
 end
 
 -- What a store does wrong, or a cancelled task that yields in it, must not keep the vehicle locked.
-local function give_back(context, slot, now, wall)
+local function give_back(context, slot)
   local lease = slot.lease
-  if not now then now, wall = context.clock() end
+  local now, wall = context.clock()
   if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
   slot.lease, slot.reserved, slot.used = false, 0, now
   release(slot, lease)
@@ -260,17 +260,17 @@ function M.unfit(slot, session)
   if slot.session == session then slot.unfit = session end
 end
 
-local function put_down(context, slot, now, wall)
-  if slot.users == 0 and slot.lease then give_back(context, slot, now, wall) end
+local function put_down(context, slot)
+  if slot.users == 0 and slot.lease then give_back(context, slot) end
   local watcher = slot.watcher
   slot.watcher = nil
   if watcher then tasks.wake(watcher, true) end
 end
 
---- Leaves the slot; the last one gives the lease back. now, wall: the clock, where it was just read.
-function M.leave(context, slot, visit, now, wall)
+--- Leaves the slot; the last one gives the lease back.
+function M.leave(context, slot, visit)
   slot.users = slot.users - 1
-  local ran, message = pcall(put_down, context, slot, now, wall)
+  local ran, message = pcall(put_down, context, slot)
   unlock(slot, visit)
   if not ran then error(message, 0) end
 end

@@ -4,8 +4,6 @@ local core = require "fleet.core"
 local calls = require "fleet.call"
 local errors = require "fleet.util.errors"
 local failure = require "fleet.call.failure"
-local retry = require "fleet.call.retry"
-local state = require "fleet.call.state"
 local command = require "fleet.signing.command"
 local status_cache = require "fleet.call.vehicle_status_cache"
 
@@ -38,7 +36,7 @@ end
 
 local function perform_plain(call, transport)
   call.proxied, call.signed = transport == "proxy", transport == "proxy"
-  local value, err, kind = calls.guarded(call, retry.perform)
+  local value, err, kind = calls.run(call)
   if value and type(value) == "table" then value.via = transport end
   return value, err, kind
 end
@@ -48,7 +46,7 @@ local function perform_signed(call)
   if not call.context.obedient[call.id] and not core.is_vin(call.id) then
     return failure.new(call, "unsupported", "a signed command needs the VIN, not an id")
   end
-  local value, err, kind = calls.guarded(call, command.perform)
+  local value, err, kind = calls.run(call, command.perform)
   if not err then call.context.obedient[call.id] = true end
   return value, err, kind
 end
@@ -154,8 +152,8 @@ local function signs(row, config, keys)
   return row.message and keys and (config.commands == "auto" or config.commands == "signed")
 end
 
-local function perform(row, rules, narrowed, handle, request, ...)
-  local call = state.new(row, request, handle, ...)
+local function perform(row, rules, narrowed, handle, request)
+  local call = calls.new(row, request, handle)
   if request:flag("raw") and signs(row, call.context.config, call.context.keys) then
     errors.usage(row.name .. ": option 'raw' is not for commands that this client signs: their reply is a message of the vehicle")
   end

@@ -7,7 +7,6 @@ local core = require "fleet.core"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local failure = require "fleet.call.failure"
-local state = require "fleet.call.state"
 local command = require "fleet.signing.command"
 
 local M = {}
@@ -93,12 +92,12 @@ local row = setmetatable({ name = "signed_data", method = "signed_data", write =
 --- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
 function M.method(car, wanted, options)
   local payload = core.sections_message(wanted)
-  local call = state.new(row, core.plan(row.pointer, car, "", options), car)
+  local call = calls.new(row, core.plan(row.pointer, car, "", options), car)
   call.payload, call.domain, call.signed = payload, "infotainment", true
   call.facts.idempotent, call.facts.write = true, false
   if not call.context.keys then return failure.new(call, "unsupported", "it needs a key") end
   if not core.is_vin(call.id) then return failure.new(call, "unsupported", "signing needs the VIN, not an id") end
-  local data, err, kind = calls.guarded(call, command.perform)
+  local data, err, kind = calls.run(call, command.perform)
   if not data then return nil, err, kind end
   return as_vehicle_data(data)
 end

@@ -25,7 +25,7 @@ end
 
 -- ---- every client's log ----
 
--- Every other client without a log stays so: reads of which nobody is told go a shorter way (lua/fleet/call/usual.lua).
+-- Every other client without a log stays so: both kinds are tried.
 local spared = false
 
 local function with_log(options)

@@ -44,8 +44,10 @@ const char *handle_kind(lua_State *L, int index) {
   return kind_of_type(type);
 }
 
-static void push_both(lua_State *L, int index, bool client) {
-  if (client) {
+void handle_push_both(lua_State *L, int index) {
+  const struct box_type *type = type_at(L, index);
+  if (!type) luaL_typeerror(L, index, "fleet handle");
+  if (type == &client_type) {
     lua_getiuservalue(L, index, CLIENT_CONTEXT);
     lua_pushnil(L);
     return;
@@ -54,16 +56,6 @@ static void push_both(lua_State *L, int index, bool client) {
   lua_getiuservalue(L, -1, CLIENT_CONTEXT);
   lua_replace(L, -2);
   lua_getiuservalue(L, index, HANDLE_ID);
-}
-
-void handle_push_both(lua_State *L, int index) {
-  const struct box_type *type = type_at(L, index);
-  if (!type) luaL_typeerror(L, index, "fleet handle");
-  push_both(L, index, type == &client_type);
-}
-
-void handle_push_of(lua_State *L, int index, const struct row *row) {
-  push_both(L, index, strcmp(row->handle, "client") == 0);
 }
 
 void handle_push_context(lua_State *L, int index) {

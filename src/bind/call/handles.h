@@ -20,8 +20,6 @@ void handle_push_context(lua_State *L, int index);
 void handle_push_id(lua_State *L, int index);
 /* Both: the context, then the id. */
 void handle_push_both(lua_State *L, int index);
-/* The same, of a handle that was found to be the row's. */
-void handle_push_of(lua_State *L, int index, const struct row *row);
 /* Whether the handle of a row knows this parameter: it then stands neither in the signature nor in the table.
  */
 bool handle_implies(const struct row *row, const struct param *q);

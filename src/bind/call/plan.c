@@ -64,7 +64,7 @@ static void check_locals(const struct plan *p) {
   }
 }
 
-/* ---- core.plan(row, handle, ...) -> request, and what request:settings gives ---- */
+/* ---- core.plan(row, handle, ...) -> request ---- */
 
 static bool stands_in(const void *given, const struct row *rows, size_t count) {
   uintptr_t offset = (uintptr_t)given - (uintptr_t)rows;
@@ -155,7 +155,9 @@ static bool stands_for_none(const struct plan *p, int index) {
   return false;
 }
 
-const struct request *push_plan(lua_State *L, int first) {
+/* Plans a call and pushes its request alone; mistakes of the caller raise. */
+static void plan_request(lua_State *L) {
+  const int first = 1;
   struct plan p = {.L = L, .row = row_at(L, first), .handle = first + 1, .separator = ""};
   const char *kind = handle_kind(L, p.handle);
   if (!kind || strcmp(kind, p.row->handle) != 0) mistake(&p, "call it with a colon, on a %s", p.row->handle);
@@ -177,11 +179,11 @@ const struct request *push_plan(lua_State *L, int first) {
   else
     write_now(&p);
   lua_settop(L, p.box);
-  return p.request;
 }
 
 static int l_plan(lua_State *L) {
-  return 1 + push_settings(L, push_plan(L, 1), 2);
+  plan_request(L);
+  return 1;
 }
 
 /* core.check_id(what, value) -> the id as a string; raises for what cannot be one (an id becomes part of an

@@ -1,3 +1,4 @@
+#include "bind/call/handles.h"
 #include "bind/call/request.h"
 
 #include <string.h>
@@ -20,7 +21,15 @@ static int l_flag(lua_State *L) {
 static int l_settings(lua_State *L) {
   const struct request *r = check_request(L);
   lua_settop(L, 2);
-  return push_settings(L, r, lua_isnil(L, 2) ? 0 : 2);
+  if (r->timeout > 0)
+    lua_pushnumber(L, r->timeout);
+  else
+    lua_pushnil(L);
+  lua_pushboolean(L, r->idempotent);
+  lua_pushstring(L, token_kind_names[r->token_kind]);
+  if (lua_isnil(L, 2)) return 3;
+  handle_push_both(L, 2);
+  return 5;
 }
 
 static int l_params(lua_State *L) {

@@ -38,14 +38,6 @@ struct request *request_new(lua_State *L, const struct row *row);
 /* Gives back the request at an index, of which nobody else knows: request_new hands it out again. */
 void request_spare(lua_State *L, int index);
 
-/* Plans a call: a row, a handle and the caller's arguments from first on, to the top of the stack. Pushes the
- * request alone; the caller's mistakes raise. */
-const struct request *push_plan(lua_State *L, int first);
-
-/* Pushes what the call needs to know of the request: request:settings. handle: 0 without one. Returns how
- * many. */
-int push_settings(lua_State *L, const struct request *r, int handle);
-
 /* The request at index with target and body: write.c. */
 const struct request *check_written(lua_State *L, int index);
 

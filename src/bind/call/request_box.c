@@ -1,8 +1,6 @@
 /* What every file that makes or reads a request stands on; its methods are hung on it in request.c. */
 #include "bind/call/request.h"
 
-#include "bind/call/handles.h"
-
 const char *const token_kind_names[] = {NULL, "user", "partner", "business"};
 
 static void release_request(void *object) {
@@ -33,16 +31,4 @@ void request_spare(lua_State *L, int index) {
     lua_setiuservalue(L, index, i);
   }
   box_spare(L, index);
-}
-
-int push_settings(lua_State *L, const struct request *r, int handle) {
-  if (r->timeout > 0)
-    lua_pushnumber(L, r->timeout);
-  else
-    lua_pushnil(L);
-  lua_pushboolean(L, r->idempotent);
-  lua_pushstring(L, token_kind_names[r->token_kind]);
-  if (!handle) return 3;
-  handle_push_both(L, handle);
-  return 5;
 }

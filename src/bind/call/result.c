@@ -215,7 +215,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   return true;
 }
 
-/* ---- core.result(request, reply, wall, state, proxied, ending) -> value ----
+/* ---- core.result(request, reply, wall, state, proxied) -> value ----
  * or nil, err, kind, transient, trait */
 
 static enum vehicle_state state_named(const char *name) {
@@ -277,50 +277,6 @@ static bool vehicle_answer(lua_State *L, const struct request *request, const st
   return true;
 }
 
-/* The boxes of a call that has ended well go to another one: a box that is collected costs more than one that
- * is made. */
-static void give_back(lua_State *L) {
-  request_spare(L, 1);
-  box_spare(L, 2);
-}
-
-/* Pushes the value of a good reply to a request. False: the reply is not good; the stack may hold anything.
- */
-static bool push_good_value(lua_State *L, const struct request *request, const struct http_response *r) {
-  struct exchange x = exchange_of(request, r);
-  struct err e;
-  err_clear(&e);
-  return outcome_judge(&x).kind == KIND_none && good_result(L, request, r, &e);
-}
-
-/* core.value(request, reply) -> true, value of a good reply; or false: core.result says what it is instead.
- * After a good one nobody may know of the two any more. */
-static int l_value(lua_State *L) {
-  const struct request *request = box_check(L, 1, &request_type);
-  const struct http_response *r = ((struct reply *)box_check(L, 2, &reply_type))->response;
-  bool good = push_good_value(L, request, r);
-  lua_pushboolean(L, good);
-  if (!good) return 1;
-  lua_insert(L, -2);
-  give_back(L);
-  return 2;
-}
-
-/* What becomes of a good reply: by the last argument of core.result, of which the latter two say that nobody
- * knows of the reply, or of both, any more. */
-static const char *const endings[] = {"close", "give back", "give back both", NULL};
-
-static void end_well(lua_State *L, int ending) {
-  switch (ending) {
-  case 0:
-    return box_close(L, 2);
-  case 1:
-    return box_spare(L, 2);
-  default:
-    return give_back(L);
-  }
-}
-
 /* The vehicle refused a plain command because it takes signed ones only. */
 static bool wants_signature(const struct request *request, const struct exchange *x, const struct err *e) {
   return request->row->flags & ROW_COMMAND && !x->proxied && e->outcome == OUTCOME_REFUSED &&
@@ -336,18 +292,13 @@ static int l_result(lua_State *L) {
   x.wall = luaL_checknumber(L, 3);
   x.state = state_named(luaL_optstring(L, 4, ""));
   x.proxied = lua_toboolean(L, 5);
-  bool ends = lua_toboolean(L, 6);
-  int ending = ends ? luaL_checkoption(L, 6, NULL, endings) : 0;
   struct said s = {NULL, NULL, NULL, false};
   if (r->failure != HTTP_OK || r->status / 100 != 2) s = read_failure(L, r, &x);
   struct verdict v = outcome_judge(&x);
   bool answered = is_vehicle_answer(request, &x, &s);
   if (answered) v = (struct verdict){.kind = KIND_none};
   if (v.kind == KIND_none) {
-    if (answered ? vehicle_answer(L, request, &s, &e) : good_result(L, request, r, &e)) {
-      if (ends) end_well(L, ending);
-      return 1;
-    }
+    if (answered ? vehicle_answer(L, request, &s, &e) : good_result(L, request, r, &e)) return 1;
     e.status = r->status;
   } else {
     failed_result(request, r, &s, &v, &e);
@@ -405,10 +356,7 @@ static int l_accepted_host(lua_State *L) {
 }
 
 void open_result(lua_State *L) {
-  static const luaL_Reg functions[] = {{"result", l_result},
-                                       {"value", l_value},
-                                       {"other_host", l_other_host},
-                                       {"accepted_host", l_accepted_host},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"result", l_result}, {"other_host", l_other_host}, {"accepted_host", l_accepted_host}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -6,17 +6,15 @@
 #include <string.h>
 #include <time.h>
 
-/* core.loop(generation): for the clients of this generation */
+/* core.loop() -> loop */
 static int l_loop(lua_State *L) {
   struct err e;
   err_clear(&e);
-  lua_Integer generation = luaL_checkinteger(L, 1);
   struct loop *l = box_new(L, &loop_type, sizeof *l, 3);
   for (int i = LOOP_WAITERS; i <= LOOP_WATCHES; i++) {
     lua_newtable(L);
     lua_setiuservalue(L, -2, i);
   }
-  l->generation = generation;
   l->interrupts = host_interrupts(L);
   l->shared = calloc(1, sizeof *l->shared);
   if (!l->shared) return luaL_error(L, "out of memory");
@@ -122,18 +120,6 @@ static int l_turn(lua_State *L) {
   return step(L, l);
 }
 
-/* loop:alone() -> waiter, reply of the only request in flight; nothing where others are, where something else
- * is ready, or where it has not come after one wait */
-static int l_alone(lua_State *L) {
-  struct loop *l = check_loop(L);
-  if (l->interrupts) refuse_interruptions(L);
-  if (http_in_flight(l->shared->http) != 1 || l->untaken.count > 0) return 0;
-  wait_for(l, -1);
-  if (l->next < l->count) return 0;
-  push_finished(L, l);
-  return 2;
-}
-
 /* loop:take_number(loop of the parent), in a forked child: see poller.h */
 static int l_take_number(lua_State *L) {
   struct loop *l = check_loop(L), *from = box_check(L, 2, &loop_type);
@@ -188,7 +174,6 @@ static int l_forked(lua_State *L) {
 static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"step", l_step},
                                         {"turn", l_turn},
-                                        {"alone", l_alone},
                                         {"ready", loop_l_ready},
                                         {"fd", l_fd},
                                         {"take_number", l_take_number},
@@ -196,7 +181,6 @@ static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"watch", loop_l_watch},
                                         {"unwatch", loop_l_unwatch},
                                         {"submit", loop_l_submit},
-                                        {"read", loop_l_read},
                                         {"submit_raw", loop_l_submit_raw},
                                         {"cancel", l_cancel},
                                         {"take", l_take},

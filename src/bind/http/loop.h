@@ -29,7 +29,6 @@ struct loop {
   struct timers sleepers;
   struct untaken untaken;
   lua_Integer last_token;
-  lua_Integer generation; /* of the clients that it serves */
   double own, told;       /* seconds that loop:timeout was last given, and what it answered; negative: none */
   bool stepped;           /* by loop:wait, since when nothing was looked at */
   bool exported;          /* a host waits on the descriptor: its timer must be armed */
@@ -46,7 +45,7 @@ void refuse_interruptions(lua_State *L); /* raises where it may interrupt the ru
 double untaken_seconds(const struct untaken *u);
 void untaken_told(struct untaken *u); /* a turn has begun */
 
-int loop_l_submit(lua_State *L), loop_l_read(lua_State *L), loop_l_submit_raw(lua_State *L);
+int loop_l_submit(lua_State *L), loop_l_submit_raw(lua_State *L);
 int loop_l_sleep(lua_State *L), loop_l_next_at(lua_State *L), loop_l_due(lua_State *L);
 int loop_l_untaken(lua_State *L), loop_l_taken(lua_State *L);
 int loop_l_watch(lua_State *L), loop_l_unwatch(lua_State *L), loop_l_ready(lua_State *L);

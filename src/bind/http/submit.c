@@ -1,4 +1,3 @@
-#include "bind/call/handles.h"
 #include "bind/call/request.h"
 #include "bind/http/loop.h"
 #include "bind/lua/secret.h"
@@ -109,32 +108,27 @@ static const struct settings *take_settings(lua_State *L, int index, struct outg
 
 /* Its waiter's place in the table is made first: once the request is on its way nothing may fail. The names
  * are members that every waiter has. */
-static bool start_for(lua_State *L, int loop, int waiter, struct outgoing *o, struct err *e) {
-  struct loop *l = box_check(L, loop, &loop_type);
+static int submit(lua_State *L, struct outgoing *o) {
+  struct loop *l = check_loop(L);
+  struct err e;
+  err_clear(&e);
   lua_Integer token = l->last_token + 1;
   o->headers[o->count] = NULL;
-  lua_getiuservalue(L, loop, LOOP_WAITERS);
-  lua_pushvalue(L, waiter);
+  lua_getiuservalue(L, 1, LOOP_WAITERS);
+  lua_pushvalue(L, 2);
   lua_rawseti(L, -2, token);
-  struct http_transfer *t = http_submit(l->shared->http, &o->r, e);
+  struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
   if (!t) {
     lua_pushnil(L);
     lua_rawseti(L, -2, token);
-    return false;
+    return push_failure(L, &e);
   }
   l->last_token = token;
   transfer_set_user(t, (void *)(intptr_t)token);
   lua_pushlightuserdata(L, t);
-  lua_setfield(L, waiter, "transfer");
+  lua_setfield(L, 2, "transfer");
   lua_pushinteger(L, token);
-  lua_setfield(L, waiter, "token");
-  return true;
-}
-
-static int submit(lua_State *L, struct outgoing *o) {
-  struct err e;
-  err_clear(&e);
-  if (!start_for(L, 1, 2, o, &e)) return push_failure(L, &e);
+  lua_setfield(L, 2, "token");
   lua_pushboolean(L, true);
   return 1;
 }
@@ -148,104 +142,24 @@ static const char *address(lua_State *L, struct outgoing *o, const char *base, c
   return o->url;
 }
 
-/* Of a planned request: base, authorization line or NULL, the settings at an index. */
-static void fill(lua_State *L, struct outgoing *o, const struct request *request, const char *base,
-                 const char *authorization, int settings) {
-  o->r = (struct http_request){0};
-  o->count = 0;
-  o->r.method = request->row->verb;
-  o->r.http2 = take_settings(L, settings, o)->http2 && !request_is_write(request);
-  if (request_is_write(request) && !request->idempotent) o->r.idle_limit = ONCE_IDLE_SECONDS;
-  if (authorization) add_header(L, o, authorization);
-  if (request->row->verb[0] != 'G') add_header(L, o, "Content-Type: application/json");
-  if (request->has_body) o->r.body = buf_bytes(&request->body);
-  o->r.url = address(L, o, base, &request->target);
-}
-
-/* loop:submit(waiter, request, base, authorization line or nil, settings, timeout, sink or nil) -> true, or
- * nil, err, kind */
+/* loop:submit(waiter, request, base, authorization line or nil, settings, timeout) -> true, or nil, err,
+ * kind */
 int loop_l_submit(lua_State *L) {
   check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);
-  struct outgoing o;
+  struct outgoing o = {0};
   const struct request *request = check_written(L, 3);
-  lua_settop(L, 8); /* what is left out is nil, not what is pushed below */
-  fill(L, &o, request, luaL_checkstring(L, 4), luaL_optstring(L, 5, NULL), 6);
+  lua_settop(L, 7); /* what is left out is nil, not what is pushed below */
+  o.r.method = request->row->verb;
+  o.r.http2 = take_settings(L, 6, &o)->http2 && !request_is_write(request);
+  if (request_is_write(request) && !request->idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
+  const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
+  if (authorization) add_header(L, &o, authorization);
+  if (request->row->verb[0] != 'G') add_header(L, &o, "Content-Type: application/json");
+  if (request->has_body) o.r.body = buf_bytes(&request->body);
+  o.r.url = address(L, &o, base, &request->target);
   o.r.timeout = luaL_checknumber(L, 7);
-  o.r.sink = (int)luaL_optinteger(L, 8, 0);
   return submit(L, &o);
-}
-
-/* ---- usual reads: planned and started in one call ---- */
-
-/* What a client's context has as `way`, where its reads are usual ones: a list of the settings, the seconds
- * that a call may take, and the line of a token that was given once for all, or false. */
-enum { WAY_SETTINGS = 1, WAY_SECONDS, WAY_LINE };
-
-/* Pushes the three at the top of the stack; false, where the way was not looked for yet, there is none, or it
- * says less. */
-static bool push_way(lua_State *L, int context) {
-  lua_pushliteral(L, "way");
-  lua_rawget(L, context);
-  int way = lua_gettop(L);
-  if (!lua_istable(L, way)) return false;
-  for (int i = WAY_SETTINGS; i <= WAY_LINE; i++) lua_rawgeti(L, way, i);
-  return lua_isstring(L, -1);
-}
-
-enum { READ_TASKS = 2, READ_WAITER, READ_ROW, READ_HANDLE }; /* arguments of loop:read */
-
-static bool start_usual(lua_State *L, const struct request *request, int context) {
-  struct err e;
-  err_clear(&e);
-  struct outgoing o;
-  if (request->token_kind != TOKEN_END || !request->written) return false;
-  if (!push_way(L, context)) return false;
-  int line = lua_gettop(L);
-  lua_getfield(L, context, "base_url");
-  fill(L, &o, request, luaL_checkstring(L, -1), lua_tostring(L, line), line - WAY_LINE + WAY_SETTINGS);
-  o.r.timeout = request->timeout > 0 ? request->timeout : luaL_checknumber(L, line - WAY_LINE + WAY_SECONDS);
-  return start_for(L, 1, READ_WAITER, &o, &e);
-}
-
-static bool serves(lua_State *L, struct loop *l, int context) {
-  lua_getfield(L, context, "generation");
-  return lua_tointeger(L, -1) == l->generation && !poller_forked(&l->shared->poller);
-}
-
-/* Pushes the task that runs, or nil. A cancelled one may not begin anything. */
-static bool push_task(lua_State *L) {
-  lua_pushthread(L);
-  if (lua_rawget(L, READ_TASKS) != LUA_TTABLE) return true;
-  lua_getfield(L, -1, "cancelled");
-  bool cancelled = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return !cancelled;
-}
-
-/* loop:read(tasks by their coroutines, waiter, row, handle, ...) -> request, whether it is on its way,
- * context, id, the task that runs or nil, the kind of token that was asked for, timeout. core.plan, and where
- * the client's way says how, loop:submit; in place of whether, nil for a client of another generation and in
- * a task that was cancelled. */
-int loop_l_read(lua_State *L) {
-  struct loop *l = box_check(L, 1, &loop_type);
-  luaL_checktype(L, READ_TASKS, LUA_TTABLE);
-  luaL_checktype(L, READ_WAITER, LUA_TTABLE);
-  const struct request *request = push_plan(L, READ_ROW);
-  int box = lua_gettop(L), context = box + 1, last = box + 3;
-  luaL_checkstack(L, 20, "request");
-  handle_push_of(L, READ_HANDLE, request->row);
-  bool may = push_task(L) && serves(L, l, context), sent = may && start_usual(L, request, context);
-  lua_settop(L, last);
-  if (may)
-    lua_pushboolean(L, sent);
-  else
-    lua_pushnil(L);
-  lua_insert(L, context);
-  if (sent) return 5;
-  lua_pushstring(L, token_kind_names[request->token_kind]);
-  lua_pushnumber(L, request->timeout);
-  return 7;
 }
 
 static void read_headers(lua_State *L, int index, struct outgoing *o) {
