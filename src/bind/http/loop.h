@@ -29,10 +29,10 @@ struct loop {
   struct timers sleepers;
   struct untaken untaken;
   lua_Integer last_token;
-  double own, told;       /* seconds that loop:timeout was last given, and what it answered; negative: none */
-  bool stepped;           /* by loop:wait, since when nothing was looked at */
-  bool exported;          /* a host waits on the descriptor: its timer must be armed */
-  bool interrupts;        /* host_interrupts */
+  double own, told; /* seconds that loop:timeout was last given, and what it answered; negative: none */
+  bool stepped;     /* by loop:wait, since when nothing was looked at */
+  bool exported;    /* a host waits on the descriptor: its timer must be armed */
+  bool interrupts;  /* host_interrupts */
 };
 
 extern const struct box_type loop_type;
