@@ -153,8 +153,8 @@ struct param {
   const char *lists;    /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
   double signed_max;    /* commands: the largest value of the signed form where it differs; 0: as max */
   const char *field;    /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
-  const char *member;   /* TYPE_OBJECT with a field: the member whose text the message carries; a text alone
-                           stands for   a table of it */
+  const char *member; /* TYPE_OBJECT with a field: the member whose text the message carries; a text alone is
+                         taken as a table of it */
   const char *doc;
 };
 

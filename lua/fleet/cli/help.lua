@@ -103,6 +103,8 @@ local function kind_of(param)
   if param.choices and param.type ~= "strings" then return "one of " .. range(param) end
   local text = types[param.type]
   if param.pin then text = "four digits" end
+  if param.member then text = "text, or " .. text end
+  if param.word then text = text .. " or " .. param.word end
   local more = range(param)
   if more then text = text .. (param.choices and " of " or ", ") .. more end
   return text .. (param.unit and " " .. param.unit or "")

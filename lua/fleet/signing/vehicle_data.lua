@@ -24,7 +24,7 @@ local words = {
   sun_roof_state = { Closed = "closed", Open = "open", Vent = "vent", Moving = "moving", Calibrating = "calibrating", Unknown = "unknown" },
 }
 
--- What stands before the words of an enumeration: the member's own name in CamelCase, or another one.
+-- The prefix of an enumeration's words: the member's own name in CamelCase, or another one.
 local prefixes = {
   cop_activation_temperature = "CopActivationTemp", cop_not_running_reason = "COPNotRunningReason",
   now_playing_source = "MediaSourceType_", tonneau_state = "CLOSURESTATE_",
