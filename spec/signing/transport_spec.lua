@@ -242,9 +242,11 @@ describe("a value that the signed form does not take", function()
     assert.same({ nil, "invalid", "refused" }, { value, kind, err.outcome })
     assert.matches("'volume' must be 0 to 10 in signed form", err.message, 1, true)
     assert.same({ "plain" }, world.messages)
+    value, err, kind = car:adjust_volume(loud) -- its refusal says which form it takes
+    assert.same({ nil, "invalid", "not_sent", 1 }, { value, kind, err.outcome, #world.messages })
     assert(car:adjust_volume { volume = 10 })
     local sent = #world.messages
-    value, err, kind = car:adjust_volume(loud) -- it is known by now
+    value, err, kind = car:adjust_volume(loud)
     assert.same({ nil, "invalid", "not_sent", sent }, { value, kind, err.outcome, #world.messages })
     value, err, kind = world:car { commands = "signed" }:adjust_volume(loud)
     assert.same({ nil, "invalid", "not_sent", sent }, { value, kind, err.outcome, #world.messages })

@@ -75,7 +75,10 @@ enum transport transport_shown(const struct transport_refusal *x, enum transport
     bool plain = x->trait == TRAIT_PLAIN && x->commands == COMMANDS_AUTO && !x->plain_refused;
     return plain ? TRANSPORT_PLAIN : TRANSPORT_NONE;
   }
-  return next == FOLLOW_SIGNED && !is(x->row, ROW_PLAIN_FIRST) ? TRANSPORT_SIGNED : TRANSPORT_NONE;
+  /* These values have no signed form, but others of this client will. */
+  bool will_sign = next == FOLLOW_ADVICE && x->has_key && x->commands == COMMANDS_AUTO;
+  bool shown = (next == FOLLOW_SIGNED || will_sign) && !is(x->row, ROW_PLAIN_FIRST);
+  return shown ? TRANSPORT_SIGNED : TRANSPORT_NONE;
 }
 
 struct transport_advice transport_advice(const struct transport_refusal *x) {

@@ -98,9 +98,9 @@ static bool is_signable(lua_State *L, int index, const struct transport_refusal 
 }
 
 /* core.other_transport(request, facts) -> nil, "signed", "plain", "proxy" or "neither", then nil, nil and the
- * form that the vehicle was shown to take, or nil; or "advice", kind, text: src/signing/transport.h. facts:
- * sent, plain_refused, signed_refused, commands, has_key, trait, kind, outcome, fault, outcome_unknown,
- * idempotent. */
+ * form that the vehicle was shown to take, or nil; or "advice", kind, text and that form:
+ * src/signing/transport.h. facts: sent, plain_refused, signed_refused, commands, has_key, trait, kind,
+ * outcome, fault, outcome_unknown, idempotent. */
 static int l_other_transport(lua_State *L) {
   static const char *const names[] = {NULL, "signed", "plain", "proxy", "neither", "advice"};
   struct err e;
@@ -121,7 +121,8 @@ static int l_other_transport(lua_State *L) {
   struct transport_advice advice = transport_advice(&x);
   lua_pushstring(L, kind_name(advice.text ? advice.kind : e.kind));
   lua_pushstring(L, advice.text ? advice.text : e.message);
-  return 3;
+  lua_pushstring(L, transport_names[transport_shown(&x, next)]);
+  return 4;
 }
 
 /* ---- another message ---- */
