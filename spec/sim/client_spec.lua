@@ -53,6 +53,9 @@ describe("sim:client", function()
     for i = 1, 25 do assert(assert(client()):vehicle(RED):set_charge_limit { percent = 50 + i }) end
     assert(first:vehicle(RED):honk_horn())
     assert.equal(1, #sim:state().vehicles[RED].keys)
+    local sign_ins = 0
+    for _, list in pairs(sim.service.oauth.families) do sign_ins = sign_ins + #list end
+    assert.equal(1, sign_ins)
   end)
 
   it("is another account's where that is named: its vehicles, its key, its rights", function()

@@ -223,6 +223,16 @@ describe("a simulated energy site", function()
       assert.equal("2026-03-01T00:00:00+01:00", list[1].timestamp)
     end)
 
+    it("has whole quarter hours, that in which the simulator began, too", function()
+      local at = simulated.START + 437
+      local garage = { energy_sites = { { energy_site_id = 2252147638651584 } } }
+      sim = simulated.new(garage, { zone = BERLIN, clock = function() return 0, at end })
+      sim:advance(3600)
+      local list = energy(range("2026-03-10T10:00:00+01:00", "2026-03-10T12:00:00+01:00", "day")).time_series
+      assert.equal(8, #list)
+      for _, e in ipairs(list) do assert.near(100, e.total_home_usage, 0.01) end -- 400 W at this time of the day
+    end)
+
     it("has totals that are the sums of their parts, in every period", function()
       local function thousandths(x) return math.floor(x * 1000 + 0.5) end
       local function same(total, ...)

@@ -295,6 +295,16 @@ describe("the authorization server", function()
       assert.equal("invalid_auth_code", reply.json.error)
     end)
 
+    it("are good for eight hours", function()
+      local token = sim:login().access_token
+      sim:advance(8 * 3600 - 1)
+      assert.equal(200, sim:get("/api/1/vehicles", token).status)
+      sim:advance(1)
+      local reply = sim:get("/api/1/vehicles", token)
+      assert.equal(401, reply.status)
+      assert.matches("expired", reply.json.error, 1, true)
+    end)
+
     it("use an auth_code up, but not where they are refused, and the business gives another one", function()
       sim = simulated.new({ accounts = { { email = "f@x", business = true, auth_code = "B" }, { email = "a@x" } },
         apps = { { client_id = "c1", client_secret = "x", scopes = { "vehicle_cmds" } } } })

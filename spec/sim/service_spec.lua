@@ -1,3 +1,4 @@
+local control = require("fleet.sim.control")
 local core = require("fleet.core")
 local json = require("fleet.sim.json")
 local simulated = require("spec.support.fixtures.simulated")
@@ -263,6 +264,25 @@ describe("the simulated service", function()
     assert.equal("energy", kinds("openid energy_device_data"))
     assert.equal("vehicle vehicle energy", kinds("openid energy_device_data vehicle_device_data"))
     assert.equal(403, kinds("openid vehicle_cmds energy_cmds"))
+  end)
+
+  it("refuses calls that would reach a vehicle without mobile access", function()
+    control.set(sim.service, OLD, { mobile_enabled = false })
+    local reply = sim:get("/api/1/vehicles/" .. OLD .. "/vehicle_data")
+    assert.same({ 401, "mobile_access_disabled" }, { reply.status, reply.json.error })
+    assert.equal(401, (sim:command("honk_horn")))
+    assert.equal(200, sim:get("/api/1/vehicles/" .. OLD).status)
+    control.set(sim.service, OLD, { mobile_enabled = true })
+    assert.equal("", (sim:command("honk_horn")))
+  end)
+
+  it("bills what it answers, not where it fails", function()
+    local function billed() return sim.service.billing:state().data end
+    local path = "/api/1/vehicles/" .. OLD .. "/vehicle_data"
+    local before = billed()
+    sim.service.faults:add("executed_503")
+    assert.same({ 503, before }, { sim:get(path).status, billed() })
+    assert.same({ 200, before + 1 }, { sim:get(path).status, billed() })
   end)
 
   describe("charging", function()

@@ -163,7 +163,6 @@ function M.flows(site, at, vehicle_power, seconds)
   local surplus, need = sun - f.sun_to_load, load - f.sun_to_load
   f.battery_to_load = discharge_power(site, need, at, seconds)
   f.sun_to_battery, f.grid_to_battery = charge_power(site, surplus, seconds)
-  if f.battery_to_load > 0 then f.grid_to_battery = 0 end
   f.grid_to_load = site.grid_up and need - f.battery_to_load or 0
   f.load = f.sun_to_load + f.battery_to_load + f.grid_to_load
   f.sun_to_grid = may_export(site) and surplus - f.sun_to_battery or 0

@@ -16,9 +16,9 @@ local function lines_of(path)
   if not file then return {} end
   local lines = {}
   for line in file:lines() do
-    local entry, fault = core.json_decode(line)
+    local entry = core.json_decode(line)
     -- the last line of a killed process may be cut: it says nothing
-    if not fault and type(entry) == "table" then lines[#lines + 1] = entry end
+    if type(entry) == "table" then lines[#lines + 1] = entry end
   end
   file:close()
   return lines
