@@ -24,6 +24,17 @@ describe("the command line", function()
     assert.same({ "a", "a", "a \n", "a\t", "", " a" }, { read "a\n", read "a\r\n", read "a \n\n", read "a\t\n", read "\n", read " a" })
   end)
 
+  it("takes up to seven digits for the end of a VIN, and more for the id of a record", function()
+    local context = { vehicles = { { vin = VIN }, { vin = "5YJ3FLEE9RF100001" }, { vin = "5YJ3FLEE9R1234567" } } }
+    local function found(text) return vehicles.find(context, text) end
+    assert.equal(VIN, found "000001")
+    assert.equal("5YJ3FLEE9R1234567", found "1234567")
+    assert.equal("12345678", found "12345678")
+    assert.same({ "invalid", "not_found", "not_found" }, {
+      (select(3, found "00001")), (select(3, found "01")), (select(3, found "999999")),
+    })
+  end)
+
   it("takes no name and no VIN from a record where they are something else", function()
     local listed = { { vin = VIN, display_name = "Red" }, { vin = 5, display_name = {} }, { vin = "short", display_name = false } }
     local client = { vehicles = function() return { collect = function() return listed end } end }

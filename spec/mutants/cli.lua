@@ -1,6 +1,6 @@
 local words, bulk, account = "spec/cli/words_spec.lua", "spec/cli/bulk_spec.lua", "spec/cli/account_spec.lua"
 local parts = "spec/cli/parts_spec.lua"
-local line, rows, car = "spec/cli/command_line_spec.lua", "spec/cli/rows_spec.lua", "spec/cli/car_spec.lua"
+local line, rows = "spec/cli/command_line_spec.lua", "spec/cli/rows_spec.lua"
 
 return {
   { "lua/fleet/cli/argv.lua", "elseif found[option.name] ~= nil then", "elseif false then", { line, words } },
@@ -21,5 +21,5 @@ return {
   { "lua/fleet/cli/failure.lua", "raised, exits[raised.kind] or 1 end", "raised, 1 end", { line, rows } },
   { "lua/fleet/cli/simulator.lua", "if named.directory then remove(named.directory) end", "", { "spec/cli/sim_spec.lua" } },
   { "lua/fleet/cli/simulator.lua", " or written.control_url,", ",", { "spec/cli/sim_spec.lua" } },
-  { "lua/fleet/cli/vehicles.lua", "return #text > longest_serial end", "return true end", { line, rows, car } },
+  { "lua/fleet/cli/vehicles.lua", "return #text > longest_serial end", "return true end", { parts } },
 }
