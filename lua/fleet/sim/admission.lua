@@ -11,7 +11,7 @@ local function check_token(self, request)
   return token
 end
 
--- Where an account belongs is told to it everywhere.
+-- The service of another region refuses, and names the address of the account's own.
 local function check_region(self, token, row)
   local account = token.account
   if account and account.region ~= self.region and row.name ~= "user.region" then

@@ -1,4 +1,4 @@
--- The paths of the authorization server: authorize, token, consent. The rules stand in oauth.lua, the pages in pages.lua.
+-- The paths of the authorization server: authorize, token, consent. The rules are in oauth/, the pages in pages.lua.
 local oauth = require("fleet.sim.oauth")
 local pages = require("fleet.sim.pages")
 local reply = require("fleet.sim.reply")

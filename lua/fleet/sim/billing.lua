@@ -9,7 +9,7 @@ function M.new()
   return setmetatable({ calls = {} }, M)
 end
 
--- body: of the reply; specifications of a vehicle that nobody knows are an empty object.
+-- body: of the reply; specifications of an unknown vehicle are an empty object.
 function M:add(row, status, body)
   local class = row.billing
   if not USD[class] or status == 0 or status >= 500 then return end

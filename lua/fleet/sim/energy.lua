@@ -166,7 +166,7 @@ function M.flows(site, at, vehicle_power, seconds)
   f.grid_to_load = site.grid_up and need - f.battery_to_load or 0
   f.load = f.sun_to_load + f.battery_to_load + f.grid_to_load
   f.sun_to_grid = may_export(site) and surplus - f.sun_to_battery or 0
-  f.sun = f.sun_to_load + f.sun_to_battery + f.sun_to_grid -- what nobody takes is not made
+  f.sun = f.sun_to_load + f.sun_to_battery + f.sun_to_grid -- the roof does not make what has no use
   return f
 end
 

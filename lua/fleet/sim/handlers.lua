@@ -1,4 +1,4 @@
--- Every endpoint: name of the row → function(context) → what stands under `response`, and what stands beside it.
+-- Every endpoint: name of the row → function(context) → the value of `response`, and the members beside it.
 -- context: service, row, token, account, args, query, body, vehicle, role, hidden, site, now, fail(status, error, description).
 local M = {}
 

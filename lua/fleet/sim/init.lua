@@ -1,5 +1,5 @@
 -- fleet.sim: the whole service on loopback, in any loop. This file joins the service to its servers; what the service does
--- stands in service.lua and needs no socket.
+-- is in service.lua and needs no socket.
 local errors = require "fleet.util.errors"
 local auth = require("fleet.sim.auth")
 local control = require("fleet.sim.control")

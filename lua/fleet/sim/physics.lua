@@ -6,7 +6,7 @@
 --   waking    takes wake_seconds (12 unless the garage says otherwise, 10 to 60 in reality)
 --   driving   see driving.lua
 --   sleep     after sleep_after seconds without use, where the garage gives it
--- Time passes when somebody looks: by minutes where something begins or ends, else in one step.
+-- Time passes when a call looks: by minutes where something begins or ends, else in one step.
 local driving = require("fleet.sim.driving")
 local schedules = require("fleet.sim.schedules")
 local vehicles = require("fleet.sim.vehicle")
@@ -83,7 +83,7 @@ function M.start_charging(vehicle)
     return "complete"
   end
   charge.charging_state, charge.charge_enable_request = "Charging", true
-  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end -- nobody charges asleep
+  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end -- a car does not charge asleep
   charge.charge_energy_added, charge.charge_miles_added_rated, charge.charge_miles_added_ideal = 0, 0, 0
   show_charging(vehicle)
   return nil
@@ -106,7 +106,7 @@ function M.limit_changed(vehicle)
   show_charging(vehicle)
 end
 
--- What was charged, in pieces of five minutes, for the energy site of the owner. Where nobody collects it, a week is kept.
+-- What was charged, in pieces of five minutes, for the energy site of the owner. Where no site collects it, a week is kept.
 local function meter(vehicle, from, to, kwh)
   local list = vehicle.meter or {}
   vehicle.meter = list
@@ -243,7 +243,7 @@ local function full_at(vehicle, at, kw)
   return at + math.max(0, percent) / 100 * M.PACK_KWH / kw * 3600
 end
 
--- What cannot be told ahead: it is looked at every minute.
+-- What cannot be computed ahead: it is looked at every minute.
 local function unsteady(vehicle)
   local climate, update = vehicle.sections.climate_state, vehicle.sections.vehicle_state.software_update
   return vehicle.wake_at or update.status ~= "" or vehicle.sections.charge_state.charging_state == "Starting"

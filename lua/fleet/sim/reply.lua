@@ -78,7 +78,7 @@ function M.text_of_json(text)
   return M.bytes(text, JSON)
 end
 
--- A handler's result as a reply. A list may bring members to stand beside `response`.
+-- A handler's result as a reply. A list may bring members for beside `response`.
 function M.of(result, beside)
   if getmetatable(result) == raw then
     if result.bytes then return 200, { ["Content-Type"] = result.content_type }, result.bytes end

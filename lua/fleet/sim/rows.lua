@@ -25,7 +25,7 @@ local function segments(path)
   return list
 end
 
--- Where its placeholders stand: { at =, name = }.
+-- The places of its placeholders: { at =, name = }.
 local function arguments(parts)
   local list = {}
   for i, part in ipairs(parts) do

@@ -1,5 +1,5 @@
 -- The service itself, without a socket: a request and a moment go in, a reply comes out. Routes, checks and billing classes
--- come from the rows; what each endpoint does stands in the handlers.
+-- come from the rows; what each endpoint does is in the handlers.
 local admission = require("fleet.sim.admission")
 local billing = require("fleet.sim.billing")
 local clock = require("fleet.sim.clock")
@@ -160,14 +160,14 @@ end
 
 -- ---- vehicles ----
 
-local function anybody(row)
+local function takes_partner(row)
   return row.tokens.partner == true
 end
 
 local function find_vehicle(self, context, id)
   local vehicle = self.by_vin[id]
   if not vehicle then return nil end
-  if context.token.kind == "partner" and anybody(context.row) then return vehicle, "PARTNER", false end
+  if context.token.kind == "partner" and takes_partner(context.row) then return vehicle, "PARTNER", false end
   local account = context.token.account
   local role, hidden = vehicle:access(account and account.email)
   if not role then return nil end

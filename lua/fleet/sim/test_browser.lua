@@ -1,5 +1,5 @@
 -- The world around a script that is tried out: a person at a browser, who opens an authorize address, consents, and says where the
--- browser went; and whoever lets time pass, plugs in or drives.
+-- browser went; and the orders to the simulator: time that passes, plugging in, driving.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"

@@ -155,7 +155,7 @@ function M:speaks_protocol()
   return self:requires_protocol() or self.protocol == true
 end
 
--- How an account stands to the vehicle: "OWNER", "DRIVER" or nil, and whether the place is hidden from it.
+-- The access of an account to the vehicle: "OWNER", "DRIVER" or nil, and whether the place is hidden from it.
 function M:access(email)
   if email == nil then return nil end
   if self.owner == email then

@@ -33,7 +33,7 @@ local takes = {
 
 local LAST_WORDS = 0.2 -- seconds for the answer to the order that ends it
 
--- Serves until SIGTERM or SIGINT arrives, somebody orders it to stop, or nobody has called it for so long.
+-- Serves until SIGTERM or SIGINT arrives, an order stops it, or no call has come for so long.
 local function serve(loop, signals, sim, state)
   local watch = loop.watch(signals:fd(), "r", function() state.ends_at = signals:take() and 0 or state.ends_at end)
   while true do

@@ -29,7 +29,7 @@ local function needed_firmware(vehicle, signed)
   return signed and "2024.26" or "2023.20"
 end
 
--- key: hex of the signer, or of the application; nil when nobody knows it.
+-- key: hex of the signer, or of the application; nil when it is unknown.
 local function skip_reason(context, vehicle, signed, key)
   local client = context.token.client_id
   local paired = vehicle.intel_atom or (key and vehicle:has_key(key) ~= nil) or (not key and #vehicle.keys > 0)

@@ -120,7 +120,7 @@ local function vehicle_data(context)
 end
 
 -- A program reads the same again and again, and to write all of it costs more than the rest of the call: the text is kept until
--- the vehicle is shown anew (physics.show), which every change ends with, or somebody asks otherwise.
+-- the vehicle is shown anew (physics.show), which every change ends with, or a call asks for something else.
 local function kept_text(context)
   local vehicle, kept = context.vehicle, context.vehicle.kept_text
   local endpoints = context.query.endpoints

@@ -1,5 +1,5 @@
 -- The authorization server: applications, consents, and what users do elsewhere. doc/protocol.md#tokens
--- Its steps stand in authorize.lua (consent and codes), tokens.lua and grants.lua (the token endpoint).
+-- Its steps are in authorize.lua (consent and codes), tokens.lua and grants.lua (the token endpoint).
 local scopes = require("fleet.sim.oauth.scopes")
 local text = require("fleet.sim.text")
 

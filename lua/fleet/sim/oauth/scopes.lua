@@ -35,7 +35,7 @@ function M.both(a, b)
   return set
 end
 
--- One without a secret, whose tokens stand in its users' hands.
+-- An application without a secret: its users hold its tokens themselves.
 function M.is_open_source(app)
   return not app.any and not app.client_secret
 end

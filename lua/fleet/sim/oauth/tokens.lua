@@ -60,7 +60,7 @@ function M:issue_access(grant)
   return token
 end
 
--- What stands after "Bearer "; nearly everybody writes it so, and a pattern costs by the length of the token.
+-- The token of an Authorization header. Nearly every client writes "Bearer "; a pattern costs by the length of the token.
 local function token_of(header)
   if header:sub(1, 7) == "Bearer " then return header:sub(8) end
   return header:match("^[Bb]earer%s+(%S+)$") or ""

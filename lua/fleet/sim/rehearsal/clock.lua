@@ -1,4 +1,4 @@
--- The loop's clock while a rehearsal runs: it stands still while somebody works and passes when everybody waits.
+-- The loop's clock while a rehearsal runs: it stops while a task works and passes while all tasks wait.
 
 local tasks = require "fleet.async"
 
@@ -21,7 +21,7 @@ end
 
 local sleeper -- what the people's task waits on
 
---- Waits in a task, at most so long. While nobody else has anything to do the time passes at once, without a turn of the loop.
+--- Waits in a task, at most so long. While no other task has work the time passes at once, without a turn of the loop.
 function M.sleep(seconds)
   local until_others = tasks.loop.timeout()
   if until_others and until_others <= seconds then

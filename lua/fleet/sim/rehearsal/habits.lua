@@ -82,7 +82,7 @@ function M.agenda(stage, given)
   return list
 end
 
---- Does what stands in an entry of the agenda.
+--- Carries out an entry of the agenda.
 function M.act(stage, entry)
   local action = entry.habit[2]
   if type(action) == "function" then action(stage, entry.habit) else actions[action](stage, entry.habit) end

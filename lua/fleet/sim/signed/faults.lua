@@ -71,8 +71,8 @@ function ways.vehicle_key_change(x)
   return straight(x)
 end
 
--- The signature is refused by a vehicle that has forgotten every counter of this epoch, not its clock; whoever takes the lower
--- counter for his own is refused from then on.
+-- The signature is refused by a vehicle that has forgotten every counter of this epoch, not its clock; a client that takes the lower
+-- counter for its own is refused from then on.
 function ways.counter_lowered(x)
   local message = damaged(x.bytes, REQUEST_TAG)
   if not message or not x.vehicle.keys[1] then return straight(x) end

@@ -20,7 +20,7 @@ function M.ping(x, asked)
   return x.service.core.encode_message("CarServer.Response", out)
 end
 
--- Has no name among the plain commands: whoever knows the PIN clears it.
+-- Has no name among the plain commands: a sender that knows the PIN clears it.
 function M.parentalControlsClearPinAction(x, asked)
   if asked.pin ~= x.vehicle.pins.parental then return nil, "invalid_pin" end
   return nil, x.obey("parental_controls_clear_pin_admin", {})

@@ -1,5 +1,5 @@
 -- signed_command: the vehicle command protocol. The cryptography is fleet.receiver's, one per vehicle and domain, the very code
--- that ships; here stands who may use it and what an accepted message does. Without it (service.core is nil) the simulator says
+-- that ships; here is who may use it and what an accepted message does. Without it (service.core is nil) the simulator says
 -- so instead of pretending.
 local admission = require("fleet.sim.admission")
 local computers = require("fleet.sim.signed.computers")
@@ -43,14 +43,14 @@ end
 
 -- ---- an accepted message ----
 
--- inside: the member in which the action stands
+-- inside: the member that holds the action
 local OWN = {
   infotainment = { type = "CarServer.Action", inside = "vehicleAction", actions = require("fleet.sim.signed.infotainment") },
   vehicle_security = { type = "VCSEC.UnsignedMessage", actions = require("fleet.sim.signed.security") },
 }
 local PASS = {} -- an action whose handler leaves it to the rows
 
--- What stands in the action of a message.
+-- The members of the action of a message.
 local function members_of(core, own, name, payload)
   local message = json.decode(assert(core.message_json(own.type, payload)))
   return (own.inside and message[own.inside] or message)[name]

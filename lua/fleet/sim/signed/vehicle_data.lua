@@ -258,7 +258,7 @@ local NAMES = {
   getParentalControlsState = "parental_controls_state",
 }
 
---- A CarServer.Response with the sections that are wanted. wanted: what stands in CarServer.GetVehicleData; shows_place: whether the
+--- A CarServer.Response with the sections that are wanted. wanted: the members of CarServer.GetVehicleData; shows_place: whether the
 --- sender may see where the vehicle is.
 function M.answer(service, vehicle, wanted, shows_place)
   local out = { vehicleData = {} }
