@@ -492,50 +492,6 @@ describe("a request through a proxy", function()
   end)
 end)
 
-describe("a sink", function()
-  it("takes the body of a good reply", function()
-    local path = process.temporary("sink") .. "/file"
-    local fd = probe.open(path)
-    local response = exchange { "/large/100000", sink = fd }
-    probe.close(fd)
-    assert.equal("ok", response.failure)
-    assert.equal("", response.body)
-    local file = io.open(path)
-    assert.equal(("x"):rep(100000), file:read("a"))
-    file:close()
-    process.execute("rm -r " .. process.quote((path:gsub("/file$", ""))))
-  end)
-
-  it("does not take the text of a refusal", function()
-    local read_end, write_end = probe.pipe()
-    assert.equal("status 404", exchange { "/status/404", sink = write_end }.body)
-    probe.close(read_end)
-    probe.close(write_end)
-  end)
-
-  spared("that takes no more ends the request, and the host never sees SIGPIPE", function()
-    local read_end, write_end = probe.pipe()
-    probe.close(read_end)
-    local response = exchange { "/ok", sink = write_end }
-    probe.close(write_end)
-    assert.equal("sink", response.failure)
-    assert.equal("default", probe.sigpipe())
-  end)
-
-  spared("leaves the host's own mask and its waiting SIGPIPE as they were", function()
-    local read_end, write_end = probe.pipe()
-    probe.close(read_end)
-    probe.block_sigpipe(true)
-    exchange { "/ok", sink = write_end }
-    assert.equal("default blocked", probe.sigpipe())
-    probe.block_sigpipe(true, true)
-    exchange { "/ok", sink = write_end }
-    assert.equal("default blocked waiting", probe.sigpipe())
-    probe.block_sigpipe(false)
-    probe.close(write_end)
-  end)
-end)
-
 describe("the environment's proxy", function()
   local names = { "http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY" }
   before_each(function() for _, name in ipairs(names) do probe.setenv(name, server.refused_url) end end)

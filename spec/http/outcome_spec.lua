@@ -177,7 +177,7 @@ end)
 describe("a failure without a status", function()
   for failure, kind in pairs {
     resolve = "network", connect = "network", tls = "tls", timeout = "timeout", empty = "network",
-    cut = "protocol", too_large = "protocol", cancelled = "cancelled", sink = "store", ["local"] = "network",
+    cut = "protocol", too_large = "protocol", cancelled = "cancelled", ["local"] = "network",
   } do
     it(failure .. " is " .. kind, function()
       local before = judge { failure = failure, write = true }
@@ -317,7 +317,6 @@ describe("what follows", function()
     ["a false certificate"] = { { failure = "tls", sent = false }, "fail", "fail", "fail" },
     ["cancelled before it was sent"] = { { failure = "cancelled", sent = false }, "fail", "fail", "fail" },
     ["cancelled"] = { { failure = "cancelled" }, "fail", "fail", "fail" },
-    ["a full disk"] = { { failure = "sink" }, "fail", "fail", "fail" },
     ["400"] = { { status = 400 }, "fail", "fail", "fail" },
     ["404"] = { { status = 404 }, "fail", "fail", "fail" },
     ["408 asleep"] = { { status = 408, text = "asleep" }, "fail", "fail", "fail" },
@@ -396,7 +395,7 @@ describe("what follows", function()
       local verdict, action = judge(exchange), probe.next(nil, exchange)
       if action ~= "fail" then assert.equal("refused", verdict.outcome) end
     end
-    for _, failure in ipairs { "timeout", "empty", "cut", "too_large", "cancelled", "sink", "local" } do
+    for _, failure in ipairs { "timeout", "empty", "cut", "too_large", "cancelled", "local" } do
       check { failure = failure }
     end
     for status = 200, 599 do

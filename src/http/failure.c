@@ -57,7 +57,6 @@ static const char *const sentences[] = {
     [HTTP_CUT] = "the reply ended early or cannot be read",
     [HTTP_TOO_LARGE] = "the reply is larger than allowed",
     [HTTP_CANCELLED] = "the request was cancelled",
-    [HTTP_SINK] = "the body of the reply could not be written to its file; is the disk full?",
     [HTTP_LOCAL] = "the request could not be started",
 };
 

@@ -23,7 +23,6 @@ static const struct failure_row {
     [HTTP_CUT] = {KIND_protocol, true},
     [HTTP_TOO_LARGE] = {KIND_protocol, false},
     [HTTP_CANCELLED] = {KIND_cancelled, false},
-    [HTTP_SINK] = {KIND_store, false},
     [HTTP_LOCAL] = {KIND_network, false},
 };
 

@@ -38,7 +38,6 @@ struct http_transfer {
   void *user;
   const struct method *method;
   size_t max_response, header_bytes, body_size;
-  int sink;
   double started, timeout, idle_limit;
   bool has_lines, headers_done;
   bool stale;                /* the connection it was given was not fit for use; nothing has been written */

@@ -11,8 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS_PER_WAIT = 256, LEAST_PAUSE = 4, MOST_PAUSE = 256 };
-static const double LOOK_SECONDS = 80e-6, NEAR_SECONDS = 200e-6;
+enum { EVENTS_PER_WAIT = 256 };
 
 double poller_now(void) {
   struct timespec t;
@@ -86,41 +85,10 @@ static unsigned meaning(uint32_t events) {
          (events & (EPOLLERR | EPOLLHUP) ? (unsigned)POLLER_ERROR : 0);
 }
 
-/* What answers on the same machine answers sooner than a process falls asleep and wakes up. */
-static int look(const struct poller *p, struct epoll_event *ready, int limit) {
-  double until = poller_now() + LOOK_SECONDS;
-  int found;
-  do found = epoll_wait(p->fd, ready, limit, 0);
-  while (found == 0 && poller_now() < until);
-  return found;
-}
-
-static int sleep_until_ready(struct poller *p, struct epoll_event *ready, int limit, double seconds) {
-  double before = poller_now();
-  int found = epoll_wait(p->fd, ready, limit, milliseconds(seconds));
-  if (p->rests > 0) p->rests--;
-  p->near = p->rests == 0 && found > 0 && poller_now() - before < NEAR_SECONDS;
-  return found;
-}
-
-/* What looking found nothing of is not looked for again for some waits, each time for twice as many. */
-static void look_later(struct poller *p) {
-  p->rests = p->pause < LEAST_PAUSE ? LEAST_PAUSE : p->pause;
-  p->pause = p->rests < MOST_PAUSE ? 2 * p->rests : MOST_PAUSE;
-}
-
-static int look_or_sleep(struct poller *p, struct epoll_event *ready, int limit, double seconds) {
-  int found = p->near ? look(p, ready, limit) : 0;
-  if (found != 0) return p->pause = 0, found;
-  if (p->near) look_later(p);
-  return sleep_until_ready(p, ready, limit, seconds);
-}
-
 int poller_wait(struct poller *p, struct poller_event *events, int capacity, double seconds) {
   struct epoll_event ready[EVENTS_PER_WAIT];
   int limit = capacity < EVENTS_PER_WAIT ? capacity : EVENTS_PER_WAIT, count = 0;
-  int found = p->looks && seconds != 0 ? look_or_sleep(p, ready, limit, seconds)
-                                       : epoll_wait(p->fd, ready, limit, milliseconds(seconds));
+  int found = epoll_wait(p->fd, ready, limit, milliseconds(seconds));
   for (int i = 0; i < found; i++) {
     int fd = (int)(uint32_t)ready[i].data.u64;
     if (fd == p->timer_fd)

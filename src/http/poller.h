@@ -23,9 +23,6 @@ struct poller { /* must stay where it is while others point to it */
   int fd, timer_fd;
   unsigned generation; /* of the process that made it: base/fork.h */
   double armed;        /* when the timer fires, CLOCK_MONOTONIC seconds, 0: not set */
-  bool looks;       /* poller_wait may look for a moment before it sleeps: set where one reply is awaited */
-  bool near;        /* the last sleep was so short that looking would have spared it */
-  int rests, pause; /* sleeps until looking is tried again, and how many they were last */
 };
 
 bool poller_open(struct poller *p, struct err *e);

@@ -100,33 +100,11 @@ size_t receive_header(char *line, size_t one, size_t length, void *user) {
   return buf_ok(&r->headers) ? size : stop(t, HTTP_LOCAL);
 }
 
-static bool write_all(int fd, const char *data, size_t size) {
-  while (size) {
-    ssize_t n = write(fd, data, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n;
-    size -= (size_t)n;
-  }
-  return true;
-}
-
-/* It may be a pipe that nobody reads. */
-static bool write_sink(int fd, const char *data, size_t size) {
-  struct sigpipe held;
-  sigpipe_hold(&held);
-  bool written = write_all(fd, data, size);
-  sigpipe_release(&held);
-  return written;
-}
-
 size_t receive_body(char *data, size_t one, size_t length, void *user) {
   struct http_transfer *t = ((struct easy *)user)->transfer;
   size_t size = one * length;
   if (size > t->max_response) return stop(t, HTTP_TOO_LARGE);
   t->max_response -= size;
-  if (t->sink > 0 && t->response.status / 100 == 2)
-    return write_sink(t->sink, data, size) ? size : stop(t, HTTP_SINK);
   buf_add(&t->response.body, data, size);
   return buf_ok(&t->response.body) ? size : stop(t, HTTP_LOCAL);
 }

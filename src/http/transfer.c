@@ -112,7 +112,6 @@ static bool copy_request(struct http_transfer *t, const struct http_request *r, 
   buf_add(&t->copy, r->body.data, r->body.size);
   t->has_lines = count > 0;
   t->max_response = r->max_response;
-  t->sink = r->sink;
   t->timeout = r->timeout;
   t->idle_limit = r->idle_limit;
   t->started = poller_now();

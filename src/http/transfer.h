@@ -18,7 +18,6 @@
   X(CUT, cut)             /* the reply ended early or cannot be read as HTTP */                              \
   X(TOO_LARGE, too_large) /* more than max_response decompressed bytes, or 64 KiB of headers */              \
   X(CANCELLED, cancelled) /* http_cancel */                                                                  \
-  X(SINK, sink)           /* the sink took no more: a full disk */                                           \
   X(LOCAL, local)         /* could not be started: memory, descriptors, an unusable address */
 
 #define X(NAME, name) HTTP_##NAME,
@@ -38,7 +37,6 @@ struct http_request { /* everything is copied by http_submit */
   const char *proxy;          /* an http://host:port, or NULL: none */
   bool environment_proxy;     /* without proxy: honour http_proxy and no_proxy of the environment */
   double idle_limit;          /* seconds for which a connection may have been idle to be used again; 0: any */
-  int sink;                   /* above 0: a descriptor that takes the body of a 2xx reply */
   bool http2;                 /* over TLS, HTTP/2 is offered for a method that changes nothing */
 };
 

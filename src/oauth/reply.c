@@ -64,7 +64,6 @@ static const char *const what_happened[] = {
     [HTTP_CUT] = "the answer ended early",
     [HTTP_TOO_LARGE] = "the answer was too large",
     [HTTP_CANCELLED] = "the exchange was cancelled",
-    [HTTP_SINK] = "the answer could not be kept",
     [HTTP_LOCAL] = "the request could not be started",
 };
 

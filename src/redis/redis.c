@@ -148,16 +148,16 @@ static const struct box_type taken_type = {"fleet.redis.reply", release_taken, N
 /* Pushes the box of the next reply; NULL where there is none. made: here, so that nobody else looks at it
  * when it is given back. */
 static struct taken *push_next(lua_State *L, struct connection *c, bool *made, struct err *e) {
-  struct taken *t = c->current ? NULL : push_spare(L, &taken_type, sizeof *t, 0);
+  struct taken *t = c->current ? NULL : box_new(L, &taken_type, sizeof *t, 0);
   *made = t && box_is_open(L, 1) && !c->current;
-  if (t && !*made) box_spare(L, 2);
+  if (t && !*made) box_close(L, 2);
   if (!*made) {
     lua_settop(L, 1);
     lua_getiuservalue(L, 1, USER_TAKEN);
     return c->current;
   }
   box_open(L, 2);
-  if (!replies_next(&c->replies, &t->reply, e) || !t->reply) return box_spare(L, 2), NULL;
+  if (!replies_next(&c->replies, &t->reply, e) || !t->reply) return box_close(L, 2), NULL;
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 1, USER_TAKEN);
   return c->current = t;
@@ -172,7 +172,7 @@ static bool push_taken(lua_State *L, struct connection *c, const struct taken *t
     lua_pushnil(L);
     lua_setiuservalue(L, 1, USER_TAKEN);
   }
-  if (made) box_spare(L, 2);
+  if (made) box_close(L, 2);
   return ours;
 }
 

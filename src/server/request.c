@@ -55,10 +55,10 @@ static void push_fields(lua_State *L, const struct exchange *x) {
 /* The box comes first: making it may run a finaliser of the host's that takes the last request, or closes the
  * server. */
 struct request *request_push(lua_State *L, struct server *s) {
-  struct request *r = push_spare(L, &server_request_type, sizeof *r, REQUEST_VALUES);
+  struct request *r = box_new(L, &server_request_type, sizeof *r, REQUEST_VALUES);
   int box = lua_gettop(L);
   r->exchange = box_is_open(L, 1) ? daemon_take(&s->daemon) : NULL;
-  if (!r->exchange) return box_spare(L, box), NULL;
+  if (!r->exchange) return box_close(L, box), NULL;
   box_open(L, box);
   r->server = s;
   lua_pushvalue(L, 1);

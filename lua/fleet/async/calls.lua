@@ -29,8 +29,8 @@ end
 --- nil, err, kind when a store could not save.
 function M.drain()
   while under_way > 0 do
-    idle = idle and not idle.done and idle or turns.waiter() -- making it may run a finaliser, in which the last call ends
-    if under_way > 0 then task.await(idle) end
+    idle = idle and not idle.done and idle or turns.waiter()
+    task.await(idle)
   end
   local ok, err, kind = M.save()
   if not ok then return nil, err, kind end

@@ -11,6 +11,7 @@ local width = require "fleet.async.width"
 local M = {
   loop = turns.loop, now = turns.now, real = turns.real, times = turns.times, waiter = turns.waiter, wake = turns.wake,
   await = task.await, await_for = task.await_for, sleep = task.sleep, exchange = task.exchange,
+  refuse_finaliser = turns.refuse_finaliser,
   current = task.current, spawn = task.spawn, iterate = task.iterate, ended_within = task.ended_within,
   within = task.within, run = task.run,
   pauses = poll.pauses, line = line.new, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,

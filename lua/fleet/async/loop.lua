@@ -4,11 +4,12 @@
 -- which sets M.resume. Queueing and waking take no memory, so that an allocation that fails loses no wake-up. Decisions,
 -- sleeps and ages read loop.clock; transport deadlines stay on real time.
 
+local compat = require "fleet.util.compat"
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 
 local M = {
   generation = 1, -- grows when a forked child makes its own engine
-  turns = 0, -- so many were begun: while it stays the same nobody has waited
 }
 local loop = { speed = 1, clock = core.clock } -- fleet.loop
 M.loop = loop
@@ -184,21 +185,17 @@ local function put_back()
   entered = false
 end
 
--- number: of the turn that somebody wanted, or nil. Where a finaliser that ran since has turned the loop, what he waits for may have
--- come.
-local function turn_once(step, seconds, number)
+local function turn_once(step, seconds)
   turning = turning + 1
-  if number and M.turns ~= number then seconds = 0 end
   if deliver_replies(step, seconds) then call_watches() end
   if asleep then wake_due() end
   if queue_first then run_runnable() end
 end
 
 -- It may run inside itself: a coroutine that is no task waits in the middle of one. step: the name of the engine's method.
-local function turn(step, seconds, number)
+local function turn(step, seconds)
   local before = turning
-  M.turns = M.turns + 1
-  local ok, failure = pcall(turn_once, (engine or open())[step], seconds, number)
+  local ok, failure = pcall(turn_once, (engine or open())[step], seconds)
   turning = before
   if ok then return end
   put_back()
@@ -212,11 +209,17 @@ function loop.wait(seconds)
 end
 local own_wait = loop.wait
 
+--- Raises in a finaliser: it runs in the middle of what the loop or a call is doing. Lua says so from 5.4.4 on.
+function M.refuse_finaliser()
+  if not compat.in_finaliser() then return end
+  errors.usage("called from a finaliser (__gc), which must not wait: leave the work to a task")
+end
+
 --- Waits for what comes next and does it.
 function M.wait_and_turn()
-  local number = M.turns + 1
+  M.refuse_finaliser()
   if loop.wait == own_wait and not exported then
-    return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil, number)
+    return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil)
   end
   loop.wait(loop.timeout())
   turn("step")

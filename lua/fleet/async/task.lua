@@ -1,7 +1,7 @@
 -- Tasks: coroutines that the loop runs, and waiting, inside a task and outside.
 --
 -- A task yields until its waiter is woken. Any other coroutine (the main one, a host's, a generator inside a task) calls
--- loop.wait and turns the loop itself, so that a host replaces only the waiting; so does a finaliser that runs in a task.
+-- loop.wait and turns the loop itself, so that a host replaces only the waiting. A finaliser must not wait.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -216,7 +216,6 @@ end
 -- A waiter that is woken when the task ends.
 local function ending(task)
   local waiter = turns.waiter()
-  waiter.done = task.state ~= "running" -- making it may run a finaliser that waits, and the task ends meanwhile
   waiter.following, task.waiters = task.waiters, waiter
   return waiter
 end

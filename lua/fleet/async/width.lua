@@ -23,10 +23,10 @@ end
 --- Waits for a place and takes it for the task that runs.
 function width:take()
   local runner = task.current()
-  local waiter = not is_open(self) and turns.waiter() -- making it may run a finaliser, in which a place is given back
   if is_open(self) then
     self.free = self.free - 1
   else
+    local waiter = turns.waiter()
     self.line:join(waiter)
     local ran, failure = pcall(task.await, waiter)
     if not ran then

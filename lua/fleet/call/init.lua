@@ -286,6 +286,7 @@ end
 --- Returns the value, or nil, err, kind.
 function M.run(call, act)
   -- 1. Can it be made, and with which token?
+  tasks.refuse_finaliser()
   local context = call.context
   local value, err, kind = refusal(call)
   if err then return value, err, kind end

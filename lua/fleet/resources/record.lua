@@ -51,9 +51,10 @@ local function listed(known, context, client, options)
     local age = known.at and tasks.now() - known.at
     return age and age >= 0 and age < options.age
   end
-  local waiter, err = known.waiting and tasks.waiter(), nil -- making it may run a finaliser, in which the list comes
   if is_young() then return known.records end
+  local err
   if known.waiting then
+    local waiter = tasks.waiter()
     known.waiting[#known.waiting + 1] = waiter
     tasks.await_for(waiter, options.timeout or 60)
   else

@@ -101,7 +101,6 @@ end
 
 -- A failed answer says something about the session itself.
 local function answered(call, slot, session, value, err, kind)
-  call.request = err and call.request -- where the command was done it may be another call's by now
   if not err then return value end
   if err.resynced then session_pool.moved(slot) end
   call.unfit = err.stale or err.kind == "key_not_paired"

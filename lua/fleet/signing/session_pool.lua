@@ -51,8 +51,8 @@ end
 local function wait_for_fewer(slot, most, deadline)
   while slot.users > most do
     local waiter = tasks.waiter()
-    slot.watcher = slot.users > most and waiter or nil -- making it may run a finaliser, in which the last of them leaves
-    if slot.watcher and not tasks.await_for(waiter, deadline - tasks.now()) then
+    slot.watcher = waiter
+    if not tasks.await_for(waiter, deadline - tasks.now()) then
       return failure("timeout", "commands under way for this vehicle took all the time")
     end
   end

@@ -31,6 +31,16 @@ if newproxy then
   end
 end
 
+-- ---- whether a finaliser runs: Lua 5.4.4 and later stop the collector meanwhile, and say so ----
+
+local collectgarbage = collectgarbage
+
+function M.in_finaliser() return collectgarbage "isrunning" == nil end
+
+if _VERSION == "Lua 5.1" then
+  function M.in_finaliser() return false end
+end
+
 -- ---- yields across pcall: 5.1 has none, nor across a generic for ----
 
 --- Whether a function that waits may be called by pcall, by the for statement and as a metamethod.

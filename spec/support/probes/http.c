@@ -180,7 +180,6 @@ static struct http_request check_request(lua_State *L) {
       .unix_path = text_field(L, "unix_path", NULL),
       .proxy = text_field(L, "proxy", NULL),
       .idle_limit = number_field(L, "idle_limit", 0),
-      .sink = (int)number_field(L, "sink", 0),
   };
   lua_getfield(L, 2, "environment_proxy");
   r.environment_proxy = lua_toboolean(L, -1);

@@ -132,7 +132,7 @@ static int l_reply(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   double most = luaL_optnumber(L, 2, HUGE_VAL);
   lua_settop(L, 1);
-  struct reply *r = push_spare(L, &reply_type, sizeof *r, 0);
+  struct reply *r = box_new(L, &reply_type, sizeof *r, 0);
   r->response = &r->own;
   box_open(L, -1);
   lua_getfield(L, 1, "status");

@@ -35,9 +35,6 @@ extern const char *const token_kind_names[]; /* by enum token_kind; the first is
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);
 
-/* Gives back the request at an index, of which nobody else knows: request_new hands it out again. */
-void request_spare(lua_State *L, int index);
-
 /* The request at index with target and body: write.c. */
 const struct request *check_written(lua_State *L, int index);
 

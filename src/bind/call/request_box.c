@@ -19,16 +19,8 @@ static const luaL_Reg request_metamethods[] = {{"__tostring", l_request_tostring
 const struct box_type request_type = {"fleet.request", release_request, NULL, request_metamethods};
 
 struct request *request_new(lua_State *L, const struct row *row) {
-  struct request *r = push_spare(L, &request_type, sizeof *r, 2);
+  struct request *r = box_new(L, &request_type, sizeof *r, 2);
   box_open(L, -1);
   r->row = row;
   return r;
-}
-
-void request_spare(lua_State *L, int index) {
-  for (int i = REQUEST_PARAMS; i <= REQUEST_HANDLE; i++) {
-    lua_pushnil(L);
-    lua_setiuservalue(L, index, i);
-  }
-  box_spare(L, index);
 }

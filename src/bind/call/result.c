@@ -147,7 +147,7 @@ static bool only_bytes(lua_State *L, struct bytes text) {
   int box = lua_gettop(L);
   bool good = buf_unbase64(bytes, (struct bytes){text.data + before, text.size - around});
   if (good) push_buf(L, bytes);
-  box_spare(L, box);
+  box_close(L, box);
   return good;
 }
 

@@ -41,7 +41,6 @@ static double earlier(double a, double b) {
  * reason for a turn in Lua. */
 static void wait_for(struct loop *l, double seconds) {
   if (l->next < l->count) return;
-  l->shared->poller.looks = http_in_flight(l->shared->http) == 1;
   take_events(l, seconds);
   l->stepped = true;
 }
@@ -63,15 +62,14 @@ static void push_none(lua_State *L) {
 }
 
 /* The next finished request as its waiter and its reply, or two nils. The box comes first: where there is no
- * memory for it the request stays to be taken. Making it may run a finaliser of the host's that waits, and
- * takes the last one. */
+ * memory for it the request stays to be taken. */
 static void push_finished(lua_State *L, struct loop *l) {
   if (!http_finished(l->shared->http)) return push_none(L);
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, LOOP_WAITERS);
-  struct reply *reply = push_spare(L, &reply_type, sizeof *reply, 0);
+  struct reply *reply = box_new(L, &reply_type, sizeof *reply, 0);
   struct http_transfer *t = http_take(l->shared->http);
-  if (!t) return box_spare(L, 3), push_none(L);
+  if (!t) return push_none(L);
   lua_Integer token = (lua_Integer)(intptr_t)transfer_user(t);
   lua_rawgeti(L, 2, token);
   lua_pushnil(L);

@@ -137,60 +137,6 @@ void box_close(lua_State *L, int index) {
   release(lua_touserdata(L, index));
 }
 
-/* ---- boxes that are used again ---- */
-
-enum { MOST_SPARES = 64 };
-
-struct spares { /* of one type; the boxes stand in the user value, a list */
-  lua_Integer count;
-};
-
-/* By the address behind that of the type, which is the key of its metatable. */
-static struct spares *push_spares(lua_State *L, const struct box_type *type) {
-  const void *key = (const char *)type + 1;
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) != LUA_TUSERDATA) {
-    lua_pop(L, 1);
-    struct spares *s = lua_newuserdatauv(L, sizeof *s, 1);
-    s->count = 0;
-    lua_createtable(L, MOST_SPARES, 0);
-    lua_setiuservalue(L, -2, 1);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, key);
-    return s;
-  }
-  return lua_touserdata(L, -1);
-}
-
-void *push_spare(lua_State *L, const struct box_type *type, size_t size, int user_values) {
-  struct spares *s = push_spares(L, type);
-  if (s->count == 0) {
-    lua_pop(L, 1);
-    return box_new(L, type, size, user_values);
-  }
-  lua_getiuservalue(L, -1, 1);
-  lua_rawgeti(L, -1, s->count);
-  lua_replace(L, -3);
-  lua_pushnil(L);
-  lua_rawseti(L, -2, s->count--);
-  lua_pop(L, 1);
-  struct box *box = lua_touserdata(L, -1);
-  memset(box->object, 0, size);
-  return box->object;
-}
-
-void box_spare(lua_State *L, int index) {
-  struct box *box = lua_touserdata(L, index);
-  release(box);
-  struct spares *s = push_spares(L, box->type);
-  if (s->count < MOST_SPARES) {
-    lua_getiuservalue(L, -1, 1);
-    lua_pushvalue(L, index);
-    lua_rawseti(L, -2, ++s->count);
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-}
-
 /* ---- bytes ---- */
 
 struct bytes check_bytes(lua_State *L, int index) {
@@ -213,7 +159,7 @@ struct buf *push_scratch(lua_State *L) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  struct buf *b = push_spare(L, &scratch_type, sizeof *b, 0);
+  struct buf *b = box_new(L, &scratch_type, sizeof *b, 0);
   box_open(L, -1);
   return b;
 }
@@ -232,5 +178,5 @@ void push_from(lua_State *L, int aside, struct bytes text) {
   struct buf *own = box_test(L, aside, &scratch_type);
   buf_add(own, text.data, text.size);
   push_buf(L, own);
-  box_spare(L, aside);
+  box_close(L, aside);
 }

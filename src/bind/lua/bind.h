@@ -25,11 +25,6 @@ void box_define(lua_State *L, const struct box_type *type);
 /* A zeroed object of so many bytes, marked closed; box_open marks it live once it holds its resource. */
 void *box_new(lua_State *L, const struct box_type *type, size_t size, int user_values);
 void box_open(lua_State *L, int index);
-/* As box_new, but takes one that was given back, if there is one: a box costs a finaliser. */
-void *push_spare(lua_State *L, const struct box_type *type, size_t size, int user_values);
-/* Closes a box of which nobody else knows and that push_spare may hand out again; its user values are kept.
- */
-void box_spare(lua_State *L, int index);
 void *box_check(lua_State *L, int index,
                 const struct box_type *type); /* raises for another type or a closed one */
 void *box_test(lua_State *L, int index,

@@ -139,15 +139,12 @@ static int push_read(lua_State *L, struct bytes in, struct bytes id, double now,
   return push_done(L, true, "", a.authenticated);
 }
 
-/* session:read(bytes, id, now, command) -> the result of the command, of which nobody may know any more, or
- * the vehicle's data where command is nil; or nil, err, kind, as open gives them, for the message with this
- * id */
+/* session:read(bytes, id, now, command) -> the result of the command, or the vehicle's data where command is
+ * nil; or nil, err, kind, as open gives them, for the message with this id */
 int session_l_read(lua_State *L) {
   check_session(L);
   struct bytes in = check_bytes(L, 2), id = check_bytes(L, 3);
   double now = luaL_checknumber(L, 4);
   const struct request *command = lua_isnoneornil(L, 5) ? NULL : box_check(L, 5, &request_type);
-  int values = push_read(L, in, id, now, command);
-  if (command && values == 1) request_spare(L, 5);
-  return values;
+  return push_read(L, in, id, now, command);
 }

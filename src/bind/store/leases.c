@@ -18,14 +18,14 @@ int records_l_lease(lua_State *L) {
   err_clear(&e);
   check_records(L);
   struct bytes key = check_bytes(L, 2);
-  struct lease *lease = push_spare(L, &lease_type, sizeof *lease, 0);
+  struct lease *lease = box_new(L, &lease_type, sizeof *lease, 0);
   *lease = (struct lease)LEASE_INIT;
   struct records *r = check_records(L);
   enum store_result result = store_lease(&r->store, key, lease, &e);
   if (result == STORE_DONE)
     box_open(L, -1);
   else
-    box_spare(L, lua_gettop(L));
+    box_close(L, lua_gettop(L));
   give_notice(L, r, RECORDS);
   if (result != STORE_DONE) return push_result(L, result, &e);
   lua_pushinteger(L, (lua_Integer)lease->fence);
@@ -61,7 +61,7 @@ int records_l_release(lua_State *L) {
     store_release(&r->store, check_bytes(L, KEY), lease);
   else
     lease_close(lease);
-  box_spare(L, 3);
+  box_close(L, 3);
   return 0;
 }
 

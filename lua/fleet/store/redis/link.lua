@@ -259,11 +259,10 @@ local function give_up(self, entry)
   return failure("store", string.format("%s does not answer: %s", label, why))
 end
 
--- A waiter is woken by the answer, by a broken connection, and when it is time to connect again. Making it may run a finaliser that
--- turns the loop: what comes then wakes nobody.
+-- A waiter is woken by the answer, by a broken connection, and when it is time to connect again.
 local function wait_once(self, entry, left)
   entry.waiter = async.waiter(false)
-  if entry.done then return end
+  if entry.done then return end -- making the waiter may run a finaliser of the host's that closes the store
   local pause = self.state == "down" and math.max(self.retry_at - async.real(), 0) or left
   local ran, raised = pcall(async.await_for, entry.waiter, math.min(pause, left))
   entry.waiter = nil
