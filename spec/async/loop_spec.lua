@@ -119,14 +119,14 @@ describe("the descriptor", function()
   -- Seconds are a limit, but where they are what the loop itself has just told.
   it("is waited for no longer than asked, whatever was told before an earlier step", function()
     local engine = core.loop()
-    local waiter = { token = false, transfer = false, done = false }
-    assert(engine:submit_raw(waiter, { method = "GET", url = server.url .. "/silent" }, core.settings {}, 5))
+    local promise = { token = false, transfer = false, done = false }
+    assert(engine:submit_raw(promise, { method = "GET", url = server.url .. "/silent" }, core.settings {}, 5))
     assert.equal(0, engine:timeout()) -- a new request begins with a timer
     assert.is_nil((engine:step()))
     for _ = 1, 5 do engine:wait(0) end
     assert.is_nil((engine:step())) -- else its time is over
-    engine:cancel(waiter)
-    assert.equal(waiter, (engine:step()))
+    engine:cancel(promise)
+    assert.equal(promise, (engine:step()))
     engine:close()
   end)
 
@@ -273,11 +273,11 @@ describe("the descriptor, once a host waits on it,", function()
   it("calms down when the owner of a result never takes it", function()
     local wait = loop.wait
     function loop.wait() coroutine.yield("waits") end
-    local waiter = require("fleet.async").waiter()
-    local abandoned = coroutine.wrap(function() require("fleet.async").await(waiter) end)
+    local promise = require("fleet.async").promise()
+    local abandoned = coroutine.wrap(function() require("fleet.async").await(promise) end)
     abandoned()
     loop.wait = wait
-    require("fleet.async").wake(waiter)
+    require("fleet.async").wake(promise)
     local turns, stop = 0, core.clock() + 20
     repeat
       assert(core.clock() < stop, "it never calmed down")

@@ -12,7 +12,7 @@ local function asleep(count)
   repeat
     fleet.loop.step()
     local all = true
-    for i = 1, count do all = all and tasks[i].waiter ~= nil end
+    for i = 1, count do all = all and tasks[i].promise ~= nil end
   until all
   return tasks
 end

@@ -35,12 +35,12 @@ local await_for = async.await_for
 local function counted(store)
   local link, calls = store.acts.link, { waited = 0, beside = 0, posted = 0 }
   local post = link.post
-  function async.await_for(waiter, ...)
+  function async.await_for(promise, ...)
     local name = rounds.tasks[async.current()] and "waited" or "beside"
     for i = link.first, link.last do
-      if link.queue[i].waiter == waiter then calls[name] = calls[name] + 1 end
+      if link.queue[i].promise == promise then calls[name] = calls[name] + 1 end
     end
-    return await_for(waiter, ...)
+    return await_for(promise, ...)
   end
   function link.post(...)
     calls.posted = calls.posted + 1

@@ -25,11 +25,11 @@ describe("waits for a Redis store", function()
     store = assert(fleet.store.redis { address = server.address, settle = 0, prefix = "trips/" })
     assert(store:put("x", "y"))
     local link = store.acts.link
-    function async.await_for(waiter, ...)
+    function async.await_for(promise, ...)
       for i = link.first, link.last do
-        if link.queue[i].waiter == waiter then waits = waits + 1 end
+        if link.queue[i].promise == promise then waits = waits + 1 end
       end
-      return await_for(waiter, ...)
+      return await_for(promise, ...)
     end
   end)
   lazy_teardown(function()

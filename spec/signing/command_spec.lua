@@ -514,7 +514,7 @@ describe("a signed message", function()
     for _, entry in ipairs(world.logs) do assert.is_nil(entry.message and entry.message:find("fault", 1, true)) end
   end)
 
-  it("of several waiters wakes the vehicle once", function()
+  it("of several promises wakes the vehicle once", function()
     event "sleep"
     local car, list = world:car(), {}
     for i = 1, 5 do list[i] = function() return car:honk_horn { wake = true } end end

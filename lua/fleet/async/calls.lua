@@ -1,26 +1,26 @@
--- Calls under way in this process: what drain waits for, and what has stayed in doubt.
+-- Calls in flight in this process, for which drain waits, and the errs of those that ended in doubt.
 
 local task = require "fleet.async.task"
-local turns = require "fleet.async.loop"
+local scheduler = require "fleet.async.loop"
 
 local M = {}
 
-local under_way, unknown, idle = 0, {}, nil
+local in_flight, unknown, idle = 0, {}, nil
 local most_reported = 1000 -- a program that never drains must not grow
 
---- A call begins; fork and drain are told.
+--- A call begins.
 function M.enter()
-  under_way = under_way + 1
+  in_flight = in_flight + 1
 end
 
 --- A call has ended, with err or without.
 function M.leave(err)
-  if under_way > 0 then under_way = under_way - 1 end -- a call in which the process forked counts in the parent
-  if under_way == 0 and idle then turns.wake(idle) end
+  if in_flight > 0 then in_flight = in_flight - 1 end -- a call in which the process forked counts in the parent
+  if in_flight == 0 and idle then scheduler.wake(idle) end
   if err and err.outcome == "unknown" and #unknown < most_reported then unknown[#unknown + 1] = err end
 end
 
---- Writes what stores hold back; whoever makes clients sets it. Returns true, or nil, err, kind.
+--- Writes what stores have deferred; fleet.client.closing sets it. Returns true, or nil, err, kind.
 function M.save()
   return true
 end
@@ -28,8 +28,8 @@ end
 --- Finishes what is in flight, saves, and reports: returns the list of errs with outcome unknown since the last drain, or
 --- nil, err, kind when a store could not save.
 function M.drain()
-  while under_way > 0 do
-    idle = idle and not idle.done and idle or turns.waiter()
+  while in_flight > 0 do
+    idle = idle and not idle.done and idle or scheduler.promise()
     task.await(idle)
   end
   local ok, err, kind = M.save()
@@ -40,7 +40,7 @@ function M.drain()
 end
 
 function M.forget_all()
-  under_way, idle = 0, nil
+  in_flight, idle = 0, nil
 end
 
 return M

@@ -1,20 +1,22 @@
--- Waiting, and many things at once: what the other rooms see of it. See task.lua, loop.lua, poll.lua, map.lua.
+-- The event loop, tasks, promises, semaphores and queues, as the other rooms see them.
 
 local ages = require "fleet.util.ages"
 local calls = require "fleet.async.calls"
-local line = require "fleet.async.line"
+local fifo = require "fleet.async.fifo"
 local poll = require "fleet.async.poll"
 local task = require "fleet.async.task"
-local turns = require "fleet.async.loop"
-local width = require "fleet.async.width"
+local scheduler = require "fleet.async.loop"
+local semaphore = require "fleet.async.semaphore"
 
 local M = {
-  loop = turns.loop, now = turns.now, real = turns.real, times = turns.times, waiter = turns.waiter, wake = turns.wake,
+  loop = scheduler.loop, now = scheduler.now, real = scheduler.real, times = scheduler.times,
+  promise = scheduler.promise, wake = scheduler.wake,
   await = task.await, await_for = task.await_for, sleep = task.sleep, exchange = task.exchange,
-  refuse_finaliser = turns.refuse_finaliser,
+  refuse_finaliser = scheduler.refuse_finaliser,
   current = task.current, spawn = task.spawn, iterate = task.iterate, ended_within = task.ended_within,
   within = task.within, run = task.run,
-  pauses = poll.pauses, line = line.new, map = require "fleet.async.map", aside = width.aside, inside = width.inside, width = width.current,
+  pauses = poll.pauses, fifo = fifo.new, map = require "fleet.async.map",
+  semaphore = semaphore.current, with_permit = semaphore.with_permit, without_permit = semaphore.without_permit,
   enter = calls.enter, leave = calls.leave, drain = calls.drain,
 }
 
@@ -22,7 +24,7 @@ local known_clock, known_ages
 
 -- A host may give the loop another clock.
 local function ages_of_loop()
-  local clock = turns.loop.clock
+  local clock = scheduler.loop.clock
   if known_clock ~= clock then known_clock, known_ages = clock, ages.new(clock) end
   return known_ages
 end
@@ -41,17 +43,17 @@ end
 
 --- Which engine clients of today use: after a fork the child must not touch the parent's connections.
 function M.generation()
-  return turns.generation
+  return scheduler.generation
 end
 
 --- Whether clients of this generation can still be used.
 function M.usable(generation)
-  return generation == turns.generation and not turns.forked()
+  return generation == scheduler.generation and not scheduler.forked()
 end
 
 --- In a forked child, a new engine; what the parent waits for is forgotten.
 function M.reopen_after_fork()
-  if not turns.forked() then return end
+  if not scheduler.forked() then return end
   task.reopen()
   calls.forget_all()
 end

@@ -1,8 +1,8 @@
--- The loop: the engine in C, what is runnable, and one turn of everything. What a host sees of it is fleet.loop.
+-- The event loop: it takes replies from the engine in C, wakes promises and resumes tasks. Hosts see it as fleet.loop.
 --
--- Whoever waits does so on a waiter, a table that is woken once. What is runnable is a task; how it goes on says task.lua,
--- which sets M.resume. Queueing and waking take no memory, so that an allocation that fails loses no wake-up. Decisions,
--- sleeps and ages read loop.clock; transport deadlines stay on real time.
+-- A task that waits has a promise, a table that is resolved once. task.lua sets M.resume, which continues a task. Queueing and waking
+-- take no memory, so that a failed allocation loses no wake-up. Decisions, sleeps and ages read loop.clock; deadlines of the transport
+-- use real time.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -14,9 +14,9 @@ local M = {
 local loop = { speed = 1, clock = core.clock } -- fleet.loop
 M.loop = loop
 
-local engine -- opened by whatever first needs it: loading opens nothing
-local queue_first, queue_last
-local asleep = false -- somebody may be due at a time
+local engine -- opened when it is first needed: loading opens nothing
+local queue_first, queue_last -- the tasks that can run
+local asleep = false -- promises wait for a time
 local turning = 0 -- turns that are under way
 local exported = false -- a host waits on the descriptor
 local replies_per_turn, tasks_per_turn = 8, 16
@@ -42,54 +42,53 @@ function M.times()
   return real, loop.clock()
 end
 
--- ---- what has become runnable must be seen by a host that waits on the descriptor ----
+-- ---- the queue of tasks that can run ----
 
--- Outside a turn nobody else would arm it.
-local function tell_host()
+-- Wakes a host that waits on the descriptor. Within a turn that happens at its end.
+local function notify_host()
   if exported and turning == 0 and engine then engine:timeout(0) end
 end
 
---- Puts an entry behind those that are runnable.
+--- Queues a task that can run.
 function M.enqueue(entry)
   entry.following = nil
   if queue_last then queue_last.following = entry else queue_first = entry end
   queue_last = entry
-  if exported then tell_host() end
+  if exported then notify_host() end
 end
 
--- ---- waiters ----
+-- ---- promises ----
 
---- A waiter has room for all that will be known of it: waking takes no memory, nor does what the engine notes there of a request.
-function M.waiter(token)
+--- A new promise. All its fields are preallocated: setting them later cannot fail. token: false where it is for a request.
+function M.promise(token)
   return { token = token, transfer = false, done = false, value = nil, task = nil, cancelled = nil, outside = false, following = nil }
 end
 
---- Wakes a waiter; later wakes are ignored. It is woken and its task queued without a call, which may need memory: one
---- that fails has done nothing, or all.
-function M.wake(waiter, value)
-  if waiter.done then return end
-  local task = waiter.task
-  waiter.done, waiter.value = true, value
-  waiter.task = nil -- its timer may stand for long, and must not keep the task alive
+--- Resolves a promise and queues its task; later calls do nothing. No function is called meanwhile, because a call may need memory.
+function M.wake(promise, value)
+  if promise.done then return end
+  local task = promise.task
+  promise.done, promise.value = true, value
+  promise.task = nil -- the timer may keep the promise for long, and must not keep the task alive
   if task then
     task.following = nil
     if queue_last then queue_last.following = task else queue_first = task end
     queue_last = task
-    if exported then tell_host() end
+    if exported then notify_host() end
   end
-  if waiter.outside and exported then
+  if promise.outside and exported then
     engine:untaken()
-    tell_host()
+    notify_host()
   end
 end
 
---- Wakes the waiter after so many seconds of the loop's clock.
-function M.wake_after(waiter, seconds)
-  open():sleep(waiter, M.now() + math.max(seconds, 0))
+--- Wakes the promise after so many seconds of the loop's clock.
+function M.wake_after(promise, seconds)
+  open():sleep(promise, M.now() + math.max(seconds, 0))
   asleep = true
 end
 
--- Real seconds until somebody is due, or nil.
+-- Real seconds until the first sleeping promise is due, or nil.
 local function seconds_asleep()
   local at = engine:next_at()
   return at and math.max(at - M.now(), 0) / loop.speed or nil
@@ -97,20 +96,19 @@ end
 
 -- ---- requests on the wire ----
 
---- Starts a request with the engine's method (submit or submit_raw). Returns its waiter, or nil, err, kind. Who must not
---- lose the reply, whatever raises, passes a table with waiter = false: the waiter is put there first, and has a token from
---- the moment when the request is on its way.
+--- Starts a request with the engine's method (submit or submit_raw). Returns its promise, or nil, err, kind. A caller that must not
+--- lose the reply passes a request with promise = false: the promise is put there first, and has a token once the request is sent.
 function M.submit(method, request, ...)
-  local opened, waiter = open(), M.waiter(false)
-  if type(request) == "table" and request.waiter == false then request.waiter = waiter end
-  local begun, err, kind = opened[method](opened, waiter, request, ...)
-  return begun and waiter, err, kind
+  local opened, promise = open(), M.promise(false)
+  if type(request) == "table" and request.promise == false then request.promise = promise end
+  local begun, err, kind = opened[method](opened, promise, request, ...)
+  return begun and promise, err, kind
 end
 
---- Ends the request of a waiter; it comes back as cancelled.
-function M.cancel(waiter)
-  engine:cancel(waiter)
-  tell_host()
+--- Ends the request of a promise; it comes back as cancelled.
+function M.cancel(promise)
+  engine:cancel(promise)
+  notify_host()
 end
 
 -- ---- one turn ----
@@ -120,28 +118,28 @@ end
 -- engine makes the box of a reply before it gives the reply away, and one that is taken is delivered.
 -- step: the engine's method (step or turn). Returns whether watched descriptors are ready.
 local function deliver_replies(step, seconds)
-  local waiter, reply, more, ready, task
-  waiter, reply, more, ready, asleep = step(engine, seconds)
+  local promise, reply, more, ready, task
+  promise, reply, more, ready, asleep = step(engine, seconds)
   for i = 1, replies_per_turn do
-    if not waiter then break end
-    task = waiter.task
-    waiter.done, waiter.value = true, reply
+    if not promise then break end
+    task = promise.task
+    promise.done, promise.value = true, reply
     if task then
-      waiter.task, task.following = nil, nil
+      promise.task, task.following = nil, nil
       if queue_last then queue_last.following = task else queue_first = task end
       queue_last = task
     end
     if exported then
-      if waiter.outside then engine:untaken() end
-      tell_host()
+      if promise.outside then engine:untaken() end
+      notify_host()
     end
     if not more or i == replies_per_turn then break end
-    waiter, reply, more = engine:take()
+    promise, reply, more = engine:take()
   end
   return ready
 end
 
--- Whoever happens to turn the loop has no part in what a watch does wrong.
+-- Errors of watch callbacks are reported, not raised: the code that turns the loop did not cause them.
 local function call_watches()
   local watch, events = engine:ready()
   while watch do
@@ -154,16 +152,16 @@ end
 local function wake_due()
   local time = M.now()
   repeat
-    local waiter = engine:due(time)
-    if waiter then M.wake(waiter) end
-  until not waiter
+    local promise = engine:due(time)
+    if promise then M.wake(promise) end
+  until not promise
 end
 
--- The task that is about to run: until its coroutine does it can be put back.
+-- The task that left the queue and does not run yet: put back when an error comes in between.
 local entered = false
 
--- Only what is runnable now, and a few of those: a task that keeps itself runnable must not starve the descriptors, and a
--- hundred that begin at once must not hold up the host. In a forked child the rest is the parent's.
+-- Runs a few of the tasks that can run now: a task that queues itself again must not starve the descriptors, and a hundred that begin
+-- at once must not block the host. In a forked child the rest of the queue belongs to the parent.
 local function run_runnable()
   local stop, generation, outer = queue_last, M.generation, entered
   for _ = 1, tasks_per_turn do
@@ -178,7 +176,7 @@ local function run_runnable()
   end
 end
 
--- After a failure a task may have left the queue without having run. One that is woken once more than needed waits on.
+-- After an error. A task that is resumed once more than needed goes on waiting.
 local function put_back()
   if not entered then return end
   M.enqueue(entered)
@@ -192,7 +190,7 @@ local function turn_once(step, seconds)
   if queue_first then run_runnable() end
 end
 
--- It may run inside itself: a coroutine that is no task waits in the middle of one. step: the name of the engine's method.
+-- Turns may nest: a coroutine that is no task waits inside one. step: the name of the engine's method.
 local function turn(step, seconds)
   local before = turning
   local ok, failure = pcall(turn_once, (engine or open())[step], seconds)
@@ -225,17 +223,17 @@ function M.wait_and_turn()
   turn("step")
 end
 
---- For a coroutine that is no task: turns the loop until the waiter is woken.
-function M.wait_outside(waiter)
-  if waiter.done then return waiter.value end
-  waiter.outside = true
-  while not waiter.done do M.wait_and_turn() end
-  waiter.outside = false
+--- For a coroutine that is no task: turns the loop until the promise is woken.
+function M.wait_outside(promise)
+  if promise.done then return promise.value end
+  promise.outside = true
+  while not promise.done do M.wait_and_turn() end
+  promise.outside = false
   if exported then
     engine:taken()
     if turning == 0 then loop.timeout() end
   end
-  return waiter.value
+  return promise.value
 end
 
 -- ---- what a host sees ----

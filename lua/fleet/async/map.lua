@@ -3,8 +3,8 @@
 local check_options = require "fleet.util.check_options"
 local errors = require "fleet.util.errors"
 local task = require "fleet.async.task"
-local turns = require "fleet.async.loop"
-local widths = require "fleet.async.width"
+local scheduler = require "fleet.async.loop"
+local semaphores = require "fleet.async.semaphore"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local map_options = { "concurrency", "progress", "skip", "longest_pause" }
@@ -35,12 +35,12 @@ local function heed(work, err)
   if err.paced then return end -- the limit of one vehicle, which a client with pacing keeps by itself
   local pause = err.retry_after or 0
   if pause > work.longest_pause then work.refused = err end
-  work.paused_until = math.max(work.paused_until, turns.now() + pause)
+  work.paused_until = math.max(work.paused_until, scheduler.now() + pause)
 end
 
 local function result_of(work, item)
   if work.skip and work.skip(item) then return { item = item, ok = false, skipped = true } end
-  while not work.refused and turns.now() < work.paused_until do task.sleep(work.paused_until - turns.now()) end
+  while not work.refused and scheduler.now() < work.paused_until do task.sleep(work.paused_until - scheduler.now()) end
   if work.refused then return { item = item, ok = false, err = work.refused } end
   local result = record(item, pcall(work.fn, item))
   heed(work, result.err)
@@ -58,11 +58,11 @@ local function take_items(work)
 end
 
 local function start_workers(work)
-  while work.width.free > work.starting and work.following + work.starting <= work.total do
+  while work.semaphore.free > work.starting and work.following + work.starting <= work.total do
     work.starting = work.starting + 1
     work.workers[#work.workers + 1] = task.spawn(function()
       work.starting = work.starting - 1
-      widths.inside(work.width, take_items, work)
+      semaphores.with_permit(work.semaphore, take_items, work)
     end)
   end
 end
@@ -88,7 +88,7 @@ return function(list, fn, options)
     list = list, fn = fn, total = #list, progress = options.progress, skip = options.skip, following = 1, done = 0, starting = 0,
     longest_pause = options.longest_pause or default_longest_pause, paused_until = -math.huge, results = {}, workers = {},
   }
-  work.width = widths.new(math.floor(options.concurrency or 16), function() start_workers(work) end)
+  work.semaphore = semaphores.new(math.floor(options.concurrency or 16), function() start_workers(work) end)
   start_workers(work)
   local ok, failure = pcall(wait_for_all, work)
   if not ok then

@@ -1,7 +1,7 @@
 -- Again after a pause that doubles: how everything here waits for what it can only ask for.
 
 local task = require "fleet.async.task"
-local turns = require "fleet.async.loop"
+local scheduler = require "fleet.async.loop"
 
 local M = {}
 
@@ -11,7 +11,7 @@ local pauses_mt = { __index = pauses }
 --- Pauses for at most so many seconds from now on: the first, then twice as long each, none longer than the longest.
 --- clock and sleep are the loop's where they are left out. `deadline` may be moved later.
 function M.pauses(seconds, first, longest, clock, sleep)
-  clock = clock or turns.now
+  clock = clock or scheduler.now
   return setmetatable({
     deadline = clock() + seconds, following = first, longest = longest, clock = clock, sleep = sleep or task.sleep,
   }, pauses_mt)

@@ -1,12 +1,12 @@
 -- Tasks: coroutines that the loop runs, and waiting, inside a task and outside.
 --
--- A task yields until its waiter is woken. Any other coroutine (the main one, a host's, a generator inside a task) calls
+-- A task yields until its promise is woken. Any other coroutine (the main one, a host's, a generator inside a task) calls
 -- loop.wait and turns the loop itself, so that a host replaces only the waiting. A finaliser must not wait.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local turns = require "fleet.async.loop"
+local scheduler = require "fleet.async.loop"
 
 local M = {}
 
@@ -29,25 +29,25 @@ local function raise_if_cancelled(task)
   if task and task.cancelled then error(cancelled_error(), 0) end
 end
 
--- A task yields until the waiter is woken.
-local function yield_until_woken(task, waiter)
-  waiter.task, task.waiter = task, waiter
-  while not waiter.done do yield() end
-  task.waiter, waiter.task = nil, nil
+-- A task yields until the promise is woken.
+local function yield_until_woken(task, promise)
+  promise.task, task.promise = task, promise
+  while not promise.done do yield() end
+  task.promise, promise.task = nil, nil
 end
 
---- Suspends the caller until the waiter is woken and returns the waiter's value. In a task it yields, elsewhere it turns
---- the loop. Cancelling the task raises here, unless the waiter is a request on the wire, which then ends as cancelled.
-function M.await(waiter)
+--- Suspends the caller until the promise is woken and returns the promise's value. In a task it yields, elsewhere it turns
+--- the loop. Cancelling the task raises here, unless the promise is a request on the wire, which then ends as cancelled.
+function M.await(promise)
   local task = current()
-  if not waiter.token then raise_if_cancelled(task) end
-  if not (task and yieldable()) then return turns.wait_outside(waiter) end
-  local limit = not waiter.token and task.limit
-  if limit then turns.wake_after(waiter, limit - turns.now()) end
-  yield_until_woken(task, waiter)
-  if waiter.cancelled then error(cancelled_error(), 0) end
-  if limit and turns.now() >= limit then error(errors.new("timeout", "the time for it has passed"), 0) end
-  return waiter.value
+  if not promise.token then raise_if_cancelled(task) end
+  if not (task and yieldable()) then return scheduler.wait_outside(promise) end
+  local limit = not promise.token and task.limit
+  if limit then scheduler.wake_after(promise, limit - scheduler.now()) end
+  yield_until_woken(task, promise)
+  if promise.cancelled then error(cancelled_error(), 0) end
+  if limit and scheduler.now() >= limit then error(errors.new("timeout", "the time for it has passed"), 0) end
+  return promise.value
 end
 local await = M.await
 
@@ -57,7 +57,7 @@ function M.within(seconds, fn, ...)
   local task = current()
   if not task then return fn(...) end
   local before = task.limit
-  task.limit = math.min(turns.now() + seconds * turns.loop.speed, before or math.huge)
+  task.limit = math.min(scheduler.now() + seconds * scheduler.loop.speed, before or math.huge)
   local ran, a, b, c = compat.pcall(fn, ...)
   task.limit = before
   if not ran then error(a, 0) end
@@ -65,24 +65,24 @@ function M.within(seconds, fn, ...)
 end
 
 --- await, for at most so many seconds of the loop's clock: nil when they have passed.
-function M.await_for(waiter, seconds)
-  turns.wake_after(waiter, seconds)
-  return await(waiter)
+function M.await_for(promise, seconds)
+  scheduler.wake_after(promise, seconds)
+  return await(promise)
 end
 
 --- Sleeps by the loop's clock. seconds: number.
 function M.sleep(seconds)
   if type(seconds) ~= "number" or seconds ~= seconds then errors.usage("sleep: seconds must be a number") end
-  M.await_for(turns.waiter(), seconds)
+  M.await_for(scheduler.promise(), seconds)
 end
 
 --- Starts a request with the engine's method (submit or submit_raw) and waits for it. Returns the reply, which the caller
 --- closes, or nil, err, kind.
 function M.exchange(method, ...)
   raise_if_cancelled(current())
-  local waiter, err, kind = turns.submit(method, ...)
-  if not waiter then return nil, err, kind end
-  return await(waiter)
+  local promise, err, kind = scheduler.submit(method, ...)
+  if not promise then return nil, err, kind end
+  return await(promise)
 end
 
 -- ---- an error that nobody waits for ----
@@ -138,17 +138,17 @@ end
 
 -- Takes no memory that is not there: whoever waits for the task is woken whatever happens.
 local function finish(task, ok, failure)
-  if task.generation == turns.generation then alive = alive - 1 end
+  if task.generation == scheduler.generation then alive = alive - 1 end
   task.state, task.failure = ok and "done" or "failed", failure
   if not ok and not was_cancelled(task) then pcall(make_report, task) end
   if not ok then close_coroutine(task.coroutine) end -- its to-be-closed variables
-  local waiter = task.waiters
-  while waiter do
-    local following = waiter.following
-    turns.wake(waiter)
-    waiter = following
+  local promise = task.promises
+  while promise do
+    local following = promise.following
+    scheduler.wake(promise)
+    promise = following
   end
-  task.waiters = nil
+  task.promises = nil
   task_of[task.coroutine] = nil -- before 5.2 a weak key that its value knows is not weak
 end
 
@@ -172,19 +172,19 @@ local function unwind(task)
   if not task.lost then task.lost = traceback_of(task) end
   for _ = 1, unwinds do
     ok, failure = resume(task.coroutine)
-    if not ok or task.results or task.waiter then return ok, failure end
+    if not ok or task.results or task.promise then return ok, failure end
   end
   return ok, failure
 end
 
-function turns.resume(task)
+function scheduler.resume(task)
   if task.state ~= "running" then return end
   if task.cancelled and not task.started then return finish(task, false, cancelled_error()) end
   task.started = true
   local ok, failure = resume(task.coroutine, task)
-  local lost = ok and not task.results and not task.waiter
+  local lost = ok and not task.results and not task.promise
   if lost and core.is_inside(task.coroutine, "async") then ok, failure = unwind(task) end
-  if ok and not task.results and task.waiter then return end
+  if ok and not task.results and task.promise then return end
   if lost or task.lost then return finish(task, false, foreign_yield) end
   finish(task, ok, failure)
 end
@@ -193,13 +193,13 @@ end
 function M.spawn(fn, ...)
   if type(fn) ~= "function" then errors.usage("spawn: a function is needed, got " .. type(fn)) end
   local task = setmetatable({ -- 16 members: one more, and Lua takes twice the memory, which is cold when the task is woken
-    state = "running", call = { fn = fn, n = select("#", ...), ... }, generation = turns.generation,
-    coroutine = coroutine.create(body), started = false, cancelled = false, waiter = nil, waiters = nil, following = nil,
-    results = nil, failure = nil, report = nil, width = nil, label = nil, limit = nil, lost = nil,
+    state = "running", call = { fn = fn, n = select("#", ...), ... }, generation = scheduler.generation,
+    coroutine = coroutine.create(body), started = false, cancelled = false, promise = nil, promises = nil, following = nil,
+    results = nil, failure = nil, report = nil, semaphore = nil, label = nil, limit = nil, lost = nil,
   }, task_mt)
   task_of[task.coroutine] = task
   alive = alive + 1
-  turns.enqueue(task)
+  scheduler.enqueue(task)
   return task
 end
 
@@ -213,11 +213,11 @@ function task_methods:name(...)
   return self
 end
 
--- A waiter that is woken when the task ends.
+-- A promise that is woken when the task ends.
 local function ending(task)
-  local waiter = turns.waiter()
-  waiter.following, task.waiters = task.waiters, waiter
-  return waiter
+  local promise = scheduler.promise()
+  promise.following, task.promises = task.promises, promise
+  return promise
 end
 
 --- Waits for the end of the task and returns what its function returned; its error is raised again.
@@ -240,11 +240,11 @@ end
 function task_methods:cancel()
   if self.state ~= "running" or self.cancelled then return end
   self.cancelled = true
-  local waiter = self.waiter
-  if not waiter or waiter.done then return end
-  if waiter.token then return turns.cancel(waiter) end
-  waiter.cancelled = true
-  turns.wake(waiter)
+  local promise = self.promise
+  if not promise or promise.done then return end
+  if promise.token then return scheduler.cancel(promise) end
+  promise.cancelled = true
+  scheduler.wake(promise)
 end
 
 task_methods.close = task_methods.cancel
@@ -256,7 +256,7 @@ local too_many = "more than %d tasks stand in a for loop over pages at once, whi
 local function turn_until_ended(task, caller)
   while task.state == "running" do
     if caller.cancelled then task:cancel() end
-    turns.wait_and_turn()
+    scheduler.wait_and_turn()
   end
 end
 
@@ -278,16 +278,16 @@ end
 function M.run(fn, ...)
   local task = M.spawn(fn, ...)
   if current() then return task:wait() end
-  while alive > 0 do turns.wait_and_turn() end
+  while alive > 0 do scheduler.wait_and_turn() end
   return task:wait()
 end
 
 --- In a forked child: only the task that forked goes on there.
 function M.reopen()
   local task = current()
-  turns.reopen()
+  scheduler.reopen()
   alive = task and 1 or 0
-  if task then task.generation = turns.generation end
+  if task then task.generation = scheduler.generation end
 end
 
 return M

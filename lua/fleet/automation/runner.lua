@@ -198,9 +198,9 @@ end
 -- ---- running ----
 
 local function rest(self, seconds)
-  self.waiter = tasks.waiter()
-  if not self.stopped then tasks.await_for(self.waiter, seconds) end
-  self.waiter = nil
+  self.promise = tasks.promise()
+  if not self.stopped then tasks.await_for(self.promise, seconds) end
+  self.promise = nil
 end
 
 -- A wake runs in a task of its own, for all who wait for it: it is counted for the one who asked first.
@@ -336,7 +336,7 @@ end
 --- Ends run() at its next rest, also one that is about to begin; what was sent stays sent.
 function M.stop(self)
   self.stopped = true
-  if self.waiter then tasks.wake(self.waiter) end
+  if self.promise then tasks.wake(self.promise) end
 end
 
 --- Looks once, decides, and sends nothing. Looking is billed. Returns { why =, actions = what it would send, cost = of

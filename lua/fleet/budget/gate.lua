@@ -104,7 +104,7 @@ function M.wait(call)
   local seconds = call.pause
   call.pause = nil
   call.context.measure { name = "pace", class = call.row.billing, result = "waited", seconds = seconds }
-  tasks.aside(tasks.sleep, seconds)
+  tasks.without_permit(tasks.sleep, seconds)
 end
 
 --- Takes back what was counted for a call that sent nothing.

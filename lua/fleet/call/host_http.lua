@@ -14,9 +14,9 @@ local out_of_memory = "not enough memory" -- the words of Lua
 -- waits any more.
 local later_mt = {}
 function later_mt.__call(later, answer, err, sent)
-  if later.waiter.done then return end
+  if later.promise.done then return end
   later.answer, later.err, later.sent = answer, err, sent
-  tasks.wake(later.waiter, true)
+  tasks.wake(later.promise, true)
 end
 
 local function abandon(later)
@@ -24,9 +24,9 @@ local function abandon(later)
 end
 
 local function wait_for(later, seconds)
-  local ran, answered = pcall(tasks.await_for, later.waiter, seconds * tasks.loop.speed)
+  local ran, answered = pcall(tasks.await_for, later.promise, seconds * tasks.loop.speed)
   if ran and answered then return later.answer, later.err, later.sent end
-  later.waiter.done = true -- what comes now is too late
+  later.promise.done = true -- what comes now is too late
   abandon(later)
   if not ran then error(answered, 0) end
   return nil, "timeout", true
@@ -47,7 +47,7 @@ local function read_body(source, most)
 end
 
 local function ask(context, request, opened)
-  local later = setmetatable({ waiter = tasks.waiter() }, later_mt)
+  local later = setmetatable({ promise = tasks.promise() }, later_mt)
   local answer, err, sent = context.config.http(request, later)
   if answer == later then answer, err, sent = wait_for(later, request.timeout) end
   if type(answer) ~= "table" or type(answer.body) ~= "function" then return answer, err, sent end

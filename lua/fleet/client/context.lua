@@ -84,7 +84,7 @@ end
 local function fresh_table()
   return {}
 end
-for _, name in ipairs { "states", "wakes", "sessions", "obedient", "zones" } do parts[name] = fresh_table end
+for _, name in ipairs { "states", "wakes", "sessions", "accepts_signed", "zones" } do parts[name] = fresh_table end
 
 local metatable = {}
 

@@ -80,7 +80,7 @@ local function new_session(self, progress)
     session.told_once[text] = true
   end
   function session.rest(name, seconds)
-    session.rests[name] = tasks.waiter()
+    session.rests[name] = tasks.promise()
     if not session.stopped then tasks.await_for(session.rests[name], seconds) end
     session.rests[name] = nil
   end
@@ -317,9 +317,9 @@ local function lease_key(self)
 end
 
 local function rest(self, seconds)
-  self.waiter = tasks.waiter()
-  if not self.stopping then tasks.await_for(self.waiter, seconds) end
-  self.waiter = nil
+  self.promise = tasks.promise()
+  if not self.stopping then tasks.await_for(self.promise, seconds) end
+  self.promise = nil
 end
 
 local function wait_for_lease(self, progress)
@@ -362,7 +362,7 @@ end
 --- Ends run() when the commands that are under way have been answered.
 function Bridge:stop()
   self.stopping = true
-  if self.waiter then tasks.wake(self.waiter) end
+  if self.promise then tasks.wake(self.promise) end
   if self.session then self.session.rouse "end" end
 end
 

@@ -188,7 +188,7 @@ end
 
 local function serve(self, connection, opened)
   while not self.err and not self.stopped do
-    self.ending = tasks.waiter()
+    self.ending = tasks.promise()
     if not self.stopped then tasks.await_for(self.ending, tick_every) end
     self.ending = nil
     if self.err or self.stopped or not tick(self, connection, opened) then return end
@@ -237,7 +237,7 @@ function Link:run()
     if self.stopped then break end
     self.on_state("lost", self.err)
     if self.was_connected then pause = first_pause end
-    self.resting = tasks.waiter()
+    self.resting = tasks.promise()
     if not self.stopped then tasks.await_for(self.resting, pause) end
     self.resting = nil
     pause = math.min(pause * 2, longest_pause)
@@ -304,8 +304,8 @@ end
 --- Ends run() soon.
 function Link:stop()
   self.stopped = true
-  for _, waiter in ipairs { self.ending or false, self.resting or false } do
-    if waiter then tasks.wake(waiter) end
+  for _, promise in ipairs { self.ending or false, self.resting or false } do
+    if promise then tasks.wake(promise) end
   end
 end
 

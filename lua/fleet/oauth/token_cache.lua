@@ -128,10 +128,10 @@ function Slot.interrupted(slot)
   if slot.exchange then slot.exchange.running = false end
 end
 
--- What came, or still comes, of a request whose waiter was left; nil where it never was on its way.
-local function reply_on_the_wire(waiter)
-  if not waiter or not waiter.token then return nil end
-  return tasks.await(waiter)
+-- What came, or still comes, of a request whose promise was left; nil where it never was on its way.
+local function reply_on_the_wire(promise)
+  if not promise or not promise.token then return nil end
+  return tasks.await(promise)
 end
 
 -- A host's own HTTP may have given an answer that nobody made a reply of.
@@ -147,7 +147,7 @@ end
 local function reply_of(exchange)
   local request = exchange.request
   if not exchange.reply and request then
-    exchange.reply = reply_on_the_wire(request.waiter) or reply_of_host(request) or false
+    exchange.reply = reply_on_the_wire(request.promise) or reply_of_host(request) or false
   end
   return exchange.reply
 end

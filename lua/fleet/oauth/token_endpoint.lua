@@ -34,7 +34,7 @@ end
 function M.send(context, exchange, seconds)
   local host = M.open_source(context) and context.auth_url or context.token_url -- the other apps have a host of their own
   local request = {
-    method = "POST", url = host .. context.vendor.token_path, body = exchange.form, headers = headers, answer = false, waiter = false,
+    method = "POST", url = host .. context.vendor.token_path, body = exchange.form, headers = headers, answer = false, promise = false,
   }
   exchange.request, exchange.reply = request, false
   local reply, err, kind = context.send(request, seconds)

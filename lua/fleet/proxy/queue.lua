@@ -17,7 +17,7 @@ function M.new(limits)
   }, M)
 end
 
--- ---- those who wait at one vehicle: a ring of sources, each a ring of callers, each a list of waiters ----
+-- ---- those who wait at one vehicle: a ring of sources, each a ring of callers, each a list of promises ----
 
 local function new_ring(name)
   return { name = name, count = 0, by_name = {} }
@@ -49,9 +49,9 @@ local function take_first(ring, depth)
   while forget_empty(ring, 1) do end
   local member = table.remove(ring, 1)
   ring[#ring + 1] = member
-  local waiter = take_first(member, depth - 1)
+  local promise = take_first(member, depth - 1)
   forget_empty(ring, #ring)
-  return waiter
+  return promise
 end
 
 local function largest(ring)
@@ -66,9 +66,9 @@ local function take_newest(ring, depth)
   ring.count = ring.count - 1
   if depth == 0 then return table.remove(ring) end
   local at = largest(ring)
-  local waiter = take_newest(ring[at], depth - 1)
+  local promise = take_newest(ring[at], depth - 1)
   forget_empty(ring, at)
-  return waiter
+  return promise
 end
 
 local rings = 2 -- sources, callers
@@ -89,39 +89,39 @@ local function waiting_at(place)
 end
 
 -- Needs memory: what a finaliser turns the loop for meanwhile may take away what is empty, so that it is filled again.
-local function add(place, waiter, source, caller)
+local function add(place, promise, source, caller)
   local ring, list
   repeat
     place.sources = place.sources or new_ring()
     ring = member_of(place.sources, source)
     list = member_of(ring, caller)
-    list[#list + 1] = waiter
+    list[#list + 1] = promise
   until place.sources.by_name[source] == ring and ring.by_name[caller] == list
   place.sources.count, ring.count, list.count = place.sources.count + 1, ring.count + 1, list.count + 1
 end
 
 local function join(self, vin, source, caller)
-  local waiter = tasks.waiter()
+  local promise = tasks.promise()
   local place
   repeat
     place = place_of(self, vin)
-    add(place, waiter, source, caller)
+    add(place, promise, source, caller)
   until self.places[vin] == place
-  return waiter, place
+  return promise, place
 end
 
-local function wake(waiter, comes)
-  if waiter.done then return false end
-  tasks.wake(waiter, comes)
+local function wake(promise, comes)
+  if promise.done then return false end
+  tasks.wake(promise, comes)
   return true
 end
 
--- A waiter that gave up is skipped when it is first; until then it counts, so that the tables stay bounded.
+-- A promise that gave up is skipped when it is first; until then it counts, so that the tables stay bounded.
 local function pass_on(self, vin, place)
   while place.busy < self.per_vin and waiting_at(place) > 0 do
-    local waiter = take_first(place.sources, rings)
+    local promise = take_first(place.sources, rings)
     self.waiting = self.waiting - 1
-    if wake(waiter, true) then place.busy = place.busy + 1 end
+    if wake(promise, true) then place.busy = place.busy + 1 end
   end
   if place.busy == 0 and waiting_at(place) == 0 then self.places[vin] = nil end
 end
@@ -146,9 +146,9 @@ end
 
 local function make_room(self, place)
   if is_free(self, place) then return end
-  local waiter = take_newest(place.sources, rings)
+  local promise = take_newest(place.sources, rings)
   self.waiting = self.waiting - 1
-  wake(waiter, false)
+  wake(promise, false)
 end
 
 --- Whether a command for this vehicle would have to wait.
@@ -168,14 +168,14 @@ function M:enter(vin, caller, seconds, source)
     return true
   end
   make_room(self, place)
-  local waiter
-  waiter, place = join(self, vin, source, caller)
+  local promise
+  promise, place = join(self, vin, source, caller)
   self.waiting = self.waiting + 1
-  pass_on(self, vin, place) -- the vehicle may have become free while this waiter joined
-  local ran, woken = pcall(tasks.await_for, waiter, seconds)
+  pass_on(self, vin, place) -- the vehicle may have become free while this promise joined
+  local ran, woken = pcall(tasks.await_for, promise, seconds)
   if ran and woken then return true end
-  if waiter.value then self:leave(vin) end -- it came together with the end
-  waiter.done = true -- it is skipped
+  if promise.value then self:leave(vin) end -- it came together with the end
+  promise.done = true -- it is skipped
   if not ran then error(woken, 0) end -- the task was cancelled
   return false
 end

@@ -40,7 +40,7 @@ local function ask(known, context, client, timeout)
     known.at, known.records = tasks.now(), by_id(list)
     for id, record in pairs(known.records) do context.states[id] = record.state end
   end
-  for _, waiter in ipairs(waiting) do tasks.wake(waiter) end
+  for _, promise in ipairs(waiting) do tasks.wake(promise) end
   if not ran then error(list, 0) end
   return err
 end
@@ -54,9 +54,9 @@ local function listed(known, context, client, options)
   if is_young() then return known.records end
   local err
   if known.waiting then
-    local waiter = tasks.waiter()
-    known.waiting[#known.waiting + 1] = waiter
-    tasks.await_for(waiter, options.timeout or 60)
+    local promise = tasks.promise()
+    known.waiting[#known.waiting + 1] = promise
+    tasks.await_for(promise, options.timeout or 60)
   else
     err = ask(known, context, client, options.timeout)
   end

@@ -32,13 +32,13 @@ local transient = { timeout = true, network = true, service = true }
 -- One wake-up call, then looking. The deadline moves on when somebody joins who waits longer. Among many vehicles only the
 -- requests take a place of fleet.map's width, not the pauses.
 local function wake(car, shared)
-  local record, err, kind = tasks.inside(shared.width, car.wake_up, car, { timeout = shared.pauses:left(), idempotent = true })
+  local record, err, kind = tasks.with_permit(shared.semaphore, car.wake_up, car, { timeout = shared.pauses:left(), idempotent = true })
   if err and not transient_at_start[kind] then return nil, err, kind end
   shared.state = record and record.state
   while shared.state ~= "online" do
     if not shared.pauses:again() or shared.pauses:left() <= 0 then return false end -- a look is billed: none beyond the time
     local seen
-    seen, err, kind = tasks.inside(shared.width, look, car, shared.pauses:left())
+    seen, err, kind = tasks.with_permit(shared.semaphore, look, car, shared.pauses:left())
     if err and not transient[kind] then return nil, err, kind end
     shared.state = seen or shared.state
   end
@@ -53,7 +53,7 @@ local function join(context, car, id, deadline)
     return shared
   end
   shared = {
-    pauses = tasks.pauses(deadline - tasks.now(), first_look, longest_pause), waiting = 0, width = tasks.width(),
+    pauses = tasks.pauses(deadline - tasks.now(), first_look, longest_pause), waiting = 0, semaphore = tasks.semaphore(),
     asked_by = tasks.current(), -- whoever counts calls counts these for one
   }
   context.wakes[id] = shared
@@ -66,7 +66,7 @@ local function join(context, car, id, deadline)
   return shared
 end
 
---- Wakes the vehicle and waits. All waiters of one vehicle share one wake. options.timeout: seconds, 90; options.force: call
+--- Wakes the vehicle and waits. All promises of one vehicle share one wake. options.timeout: seconds, 90; options.force: call
 --- wake_up even if the vehicle is known to be online. Returns true, or nil, err, kind with err.state, the last state seen.
 function M.wake(car, options)
   check_options.names("wake", "option", options, { "timeout", "force" })
@@ -76,7 +76,7 @@ function M.wake(car, options)
   if context.states[id] == "online" and not (options and options.force) and look(car, timeout) == "online" then return true end
   local shared = join(context, car, id, deadline)
   shared.waiting = shared.waiting + 1
-  local ended = tasks.aside(tasks.ended_within, shared.task, deadline - tasks.now())
+  local ended = tasks.without_permit(tasks.ended_within, shared.task, deadline - tasks.now())
   shared.waiting = shared.waiting - 1
   if not ended then return timed_out(id, shared.state, timeout) end
   local woken, err, kind = shared.task:wait()

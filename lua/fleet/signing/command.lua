@@ -18,12 +18,7 @@ local lifetime = 15 -- seconds in which a vehicle takes a command
 
 local envelope_row = rows.by_name.signed_command
 
--- ---- one exchange ----
-
--- What may change something is never sent twice as it is: whether it may be repeated is decided here, not by its status.
-local function envelope_call(call, request, harmless)
-  return calls.envelope(call, envelope_row, request, not harmless)
-end
+-- ---- the handshake ----
 
 -- The planned command, or the bytes of a message that is no command.
 local function content(call)
@@ -33,7 +28,7 @@ end
 local function one_handshake(call, slot)
   local request, err, kind = slot.session:handshake_request(content(call), envelope_row.pointer, tasks.now())
   if not request then return nil, err, kind end
-  local sub = envelope_call(call, request, true)
+  local sub = calls.envelope(call, envelope_row, request, false)
   local reply
   reply, err, kind = calls.attempts(sub)
   call.facts.trait = sub.facts.trait
@@ -76,74 +71,81 @@ local function fresh_session(call, slot)
   return true
 end
 
-local all_used = "the vehicle says that all counters of this key are used: restart the vehicle's computer, or pair another key"
-
--- Returns the envelope's call, the message's id and the session that signed it; or nil, err, kind and nothing was sent.
-local function sign(call, slot)
-  local context, repeatable = call.context, call.facts.idempotent
-  local now, wall = context.clock()
-  local ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall)
-  if ok == false then
-    ok, err, kind = handshake(call, slot, err)
-    now, wall = context.clock()
-    if ok then ok, err, kind = session_pool.prepare(context, slot, repeatable, now, wall) end
-    if ok == false then return failure.new(call, "protocol", all_used) end
-  end
-  if not ok then return nil, err, kind end
-  local session = slot.session
-  local request, id
-  request, id, kind = session:sign_request(content(call), envelope_row.pointer, now)
-  if not request then return nil, id, kind end
-  local sub = envelope_call(call, request, not call.write)
-  sub.expires = now + lifetime - 1 -- the vehicle counts whole seconds
-  return sub, id, session
-end
-
--- A failed answer says something about the session itself.
-local function answered(call, slot, session, value, err, kind)
-  if not err then return value end
-  if err.resynced then session_pool.moved(slot) end
-  call.unfit = err.stale or err.kind == "key_not_paired"
-  if call.unfit then session_pool.unfit(slot, session) end
-  return value, err, kind
-end
+-- ---- one exchange ----
 
 local function not_sent(err, kind)
   err.outcome = "not_sent"
   return nil, err, kind
 end
 
--- Sends a signed message and reads its answer.
+local all_used = "the vehicle says that all counters of this key are used: restart the vehicle's computer, or pair another key"
+
+-- Whether the session can sign and its next counter is reserved in the store, after a handshake where one is due: true; or nil, err,
+-- kind.
+local function ready_to_sign(call, slot)
+  local context, repeatable = call.context, call.facts.idempotent
+  local ok, err, kind = session_pool.prepare(context, slot, repeatable, context.clock())
+  if ok == false then
+    ok, err, kind = handshake(call, slot, err)
+    if ok then ok, err, kind = session_pool.prepare(context, slot, repeatable, context.clock()) end
+    if ok == false then return failure.new(call, "protocol", all_used) end
+  end
+  return ok, err, kind
+end
+
+-- Draws a counter and signs the command. place: the id of an earlier message, whose counter it takes instead; nil then where the epoch of
+-- that one is over. Returns the call that carries the message, and the message's id; or nil, err, kind.
+local function sign(call, session, place)
+  local now = tasks.now()
+  local request, id, kind = session:sign_request(content(call), envelope_row.pointer, now, place)
+  if not request then return nil, id, kind end
+  local sub = calls.envelope(call, envelope_row, request, call.write)
+  sub.expires = now + lifetime - 1 -- the vehicle counts whole seconds
+  return sub, id
+end
+
+-- Sends a signed message and reads its answer, which may say something about the session itself.
 local function deliver(call, slot, session, sub, id)
   call.envelope_call = sub
   local bytes, err, kind = calls.attempts(sub)
   call.facts.trait, call.expired = sub.facts.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
-  return answered(call, slot, session, session:read(bytes, id, sub.answered, not call.payload and call.request or nil))
+  local value
+  value, err, kind = session:read(bytes, id, sub.answered, not call.payload and call.request or nil)
+  if not err then return value end
+  if err.resynced then session_pool.moved(slot) end
+  call.session_invalid = err.stale or err.kind == "key_not_paired"
+  if call.session_invalid then session_pool.invalidate(slot, session) end
+  return value, err, kind
 end
 
--- A message in the place of the first one, with its counter; nil where that takes a new counter: its epoch is over.
-local function sign_in_place(call, session, id)
-  local request, again_id = session:sign_request(content(call), envelope_row.pointer, tasks.now(), id)
-  if not request then return nil end
-  local sub = envelope_call(call, request, not call.write)
-  sub.expires = tasks.now() + lifetime - 1
-  return sub, again_id
-end
-
+-- One command in the vehicle's slot: its result, or nil, err, kind. nil alone: the rate limit lets it wait first (call.pause).
 local function exchange(call, slot, hold)
-  local admitted, refused, why = calls.admitted(call)
-  if not admitted then return not_sent(refused, why) end
+  -- 1. May it be sent?
+  local admitted, err, kind = calls.admitted(call)
+  if not admitted then return not_sent(err, kind) end
   if call.pause then return nil end
-  local sub, id, session = sign(call, slot)
-  if not sub then return not_sent(id, session) end
+
+  -- 2. Can the session sign?
+  local ok
+  ok, err, kind = ready_to_sign(call, slot)
+  if not ok then return not_sent(err, kind) end
+
+  -- 3. Sign. Outside of the security domain other commands may sign from now on.
+  local session = slot.session
+  local sub, id, why = sign(call, session)
+  if not sub then return not_sent(id, why) end
   session_pool.signed(slot, hold)
-  local value, err, kind = deliver(call, slot, session, sub, id)
+
+  -- 4. Send it, and read the answer.
+  local value
+  value, err, kind = deliver(call, slot, session, sub, id)
   if not err or not err.resynced or err.outcome ~= "refused" or call.signed_again then return value, err, kind end
-  -- The vehicle has taken no copy so far, but a relay may still deliver the first message. The vehicle takes one of two with the
-  -- same counter at most, and in the security domain only while no higher one came in between (doc/protocol.md#recovery).
-  sub, id = sign_in_place(call, session, id)
+
+  -- 5. The vehicle has taken no copy so far, but a relay may still deliver the first message. The vehicle takes one of two with the same
+  -- counter at most, and in the security domain only while no higher one came in between (doc/protocol.md#recovery).
+  sub, id = sign(call, session, id)
   if not sub then return value, err, kind end
   call.signed_again = true
   return deliver(call, slot, session, sub, id)
@@ -152,7 +154,7 @@ end
 -- act(call, slot, hold) while the slot of the vehicle's domain is held. It is left whatever happens in there: nothing that may raise
 -- stands between entering and the protected call.
 local function in_slot(call, act)
-  call.envelope_call, call.unfit, call.expired, call.facts.trait = nil, nil, nil, nil
+  call.envelope_call, call.session_invalid, call.expired, call.facts.trait = nil, nil, nil, nil
   local real, now = tasks.times()
   local deadline = now + math.max(call.deadline - real, 0)
   local slot, hold, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
@@ -164,7 +166,7 @@ local function in_slot(call, act)
   error(value, 0)
 end
 
--- Others may have the session while the rate limit lets this command wait.
+-- While this command waits for the rate limit, other commands may use the session.
 local function exchange_within_limits(call)
   local value, err, kind = in_slot(call, exchange)
   if not call.pause then return value, err, kind end
@@ -174,9 +176,9 @@ end
 
 -- ---- recovery ----
 
--- The session was no good, as after a repair of the vehicle: one fresh handshake tells why, at once and not after days of
--- failures (doc/protocol.md#session-handshake), and the next command finds it done.
-local function tell_why(call, err)
+-- The vehicle rejected the session, as after a repair. A fresh handshake finds the cause at once and not after days of failures
+-- (doc/protocol.md#session-handshake), and the next command finds it done.
+local function add_cause(call, err)
   local trait = call.facts.trait
   local ok, why, kind = in_slot(call, fresh_session)
   call.facts.trait = trait
@@ -203,7 +205,7 @@ local function again(call, err)
   return action ~= nil
 end
 
--- What carried the command is no concern of the caller.
+-- The caller asked for the command, not for the envelope that carried it: its name is taken out.
 local function annotate(call, err)
   local name = call.row.name .. ": "
   local message = string.gsub(err.message, "^" .. envelope_row.name .. ": ", "")
@@ -219,7 +221,7 @@ function M.perform(call)
     local value, err, kind = exchange_within_limits(call)
     if not err then return value end
     call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
-    if call.unfit and err.fault and err.kind ~= "key_not_paired" then tell_why(call, err) end
+    if call.session_invalid and err.fault and err.kind ~= "key_not_paired" then add_cause(call, err) end
     if call.facts.trait == "plain" then
       err.message = err.message .. " (the vehicle does not speak the command protocol)"
       return nil, annotate(call, err), kind

@@ -1,11 +1,10 @@
--- The sessions of an account with its vehicles: who may draw a counter, and which session signs.
+-- The sessions of an account with its vehicles: which task may draw a counter, and which session signs.
 --
--- One slot per vehicle and domain. Its mutex is fair; in the security domain it is held from the counter to the answer,
--- because vehicles want those commands strictly in order, elsewhere only while a message is signed. The store's lease
--- keeps other processes out while the slot is in use; counters are reserved in the store before the first of them is
--- used, and the true one is written back when the lease is given back (doc/manual/stores.md). A store of this machine that
--- fails is told, not obeyed: what a stale counter costs is one more exchange. Where machines share a store that cannot be
--- reached, each would go on from the same counter: nobody signs until it is back.
+-- There is one slot per vehicle and domain. Its mutex is fair. In the security domain a task holds it from the counter to the answer,
+-- because vehicles take those commands strictly in order; elsewhere only while it signs. The store's lease keeps other processes out
+-- while the slot is in use. Counters are reserved in the store before the first of them is used, and the true one is written back when
+-- the lease is released (doc/manual/stores.md). When a store of this machine fails, that is logged and the command continues: a stale
+-- counter costs one more exchange. When a store that machines share fails, no process signs: each would continue from the same counter.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -14,8 +13,8 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
--- A lease outlasts the call that takes it. Whose holder died is free no later, and one that ends too early costs an exchange: what was
--- reserved in the store is nobody else's, and a save without the lease fails.
+-- A lease outlasts the call that takes it. After the death of its holder it ends by itself. One that ends too early costs an exchange:
+-- no other process uses the counters reserved in the store, and a save without the lease fails.
 local shortest_lease, beyond_call = 15, 5 -- seconds
 local block = 32 -- counters per reservation: what a vehicle tolerates (doc/protocol.md#counters-and-time)
 M.most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
@@ -29,30 +28,30 @@ end
 
 -- ---- the mutex ----
 
--- A visit holds the slot, waits in its line, or has left. What says so is set before anything that may raise, memory that
--- ends included, so that a visit which raises can always be undone.
-local function lock(slot, visit, deadline)
+-- A hold is the slot's owner, queued, or released. The fields that say so are set before anything that may raise, so that a hold that
+-- raises can be undone, also when memory runs out.
+local function lock(slot, hold, deadline)
   if not slot.holder then
-    slot.holder = visit
+    slot.holder = hold
     return true
   end
-  slot.line:join(visit)
-  if tasks.await_for(visit, deadline - tasks.now()) then return true end
+  slot.queue:join(hold)
+  if tasks.await_for(hold, deadline - tasks.now()) then return true end
   return failure("timeout", "other commands for this vehicle took all the time")
 end
 
-local function unlock(slot, visit)
-  if slot.holder ~= visit then return end
-  slot.holder = slot.line:next() or false
+local function unlock(slot, hold)
+  if slot.holder ~= hold then return end
+  slot.holder = slot.queue:next() or false
   if slot.holder then tasks.wake(slot.holder, true) end
 end
 
--- Only the holder of the mutex waits here, so that there is one watcher at most.
+-- Only the owner of the mutex waits here, so that there is at most one watcher.
 local function wait_for_fewer(slot, most, deadline)
   while slot.users > most do
-    local waiter = tasks.waiter()
-    slot.watcher = waiter
-    if not tasks.await_for(waiter, deadline - tasks.now()) then
+    local promise = tasks.promise()
+    slot.watcher = promise
+    if not tasks.await_for(promise, deadline - tasks.now()) then
       return failure("timeout", "commands under way for this vehicle took all the time")
     end
   end
@@ -61,24 +60,23 @@ end
 
 -- ---- the lease ----
 
--- Nobody else can reach a store that the client made for itself.
+-- A store that the client made for itself: no other process sees it.
 local function is_private(context)
   return context.config.store == nil
 end
 
--- In place of a lease where there is nobody to keep out, or no way to.
+-- Stands for a lease where there is no other process to keep out, or no store to do it with.
 local no_lease = { release = function() return true end }
 
-local function tell(context, slot, message)
-  if slot.told ~= message then context.report { kind = "store", vin = string.sub(slot.vin, -4), message = message } end
-  slot.told = message
+local function report(context, slot, message)
+  if slot.reported ~= message then context.report { kind = "store", vin = string.sub(slot.vin, -4), message = message } end
+  slot.reported = message
 end
 
--- A lease that could not be given back, for want of memory or because the task was cancelled in there, would keep this process
--- out as well.
+-- A lease that could not be released (out of memory, or the task was cancelled) would lock this process out as well: it is tried again.
 local function release(slot, lease)
-  slot.kept = lease
-  if pcall(lease.release, lease) then slot.kept = false end
+  slot.unreleased = lease
+  if pcall(lease.release, lease) then slot.unreleased = false end
 end
 
 local function take_lease(context, slot, deadline, now)
@@ -86,11 +84,11 @@ local function take_lease(context, slot, deadline, now)
     slot.lease = no_lease
     return true
   end
-  if slot.kept then release(slot, slot.kept) end
+  if slot.unreleased then release(slot, slot.unreleased) end
   local left, pauses = deadline - now, nil
   while true do
     local lease, err, kind = context.store:lease(slot.key, math.max(shortest_lease, left + beyond_call))
-    if not lease and kind ~= "busy" then tell(context, slot, err.message) end
+    if not lease and kind ~= "busy" then report(context, slot, err.message) end
     if not lease and kind ~= "busy" and context.store:shared() then return failure(kind, err.message) end
     if lease or kind ~= "busy" then
       slot.lease = lease or no_lease
@@ -101,35 +99,35 @@ local function take_lease(context, slot, deadline, now)
   end
 end
 
--- Under steady load from this process the others would wait for ever.
+-- Under steady load of this process the others would starve.
 local function let_others_in(context, slot, deadline, now)
   if is_private(context) then return true end
-  if not slot.turn or (slot.users == 0 and now - (slot.used or -math.huge) >= lease_gap) then slot.turn = now end
-  if now - slot.turn < longest_turn then return true end
+  if not slot.taken_at or (slot.users == 0 and now - (slot.used or -math.huge) >= lease_gap) then slot.taken_at = now end
+  if now - slot.taken_at < longest_turn then return true end
   local ok, err, kind = wait_for_fewer(slot, 0, deadline)
   if not ok then return nil, err, kind end
   tasks.sleep(math.max(math.min(lease_gap, deadline - tasks.now()), 0))
-  slot.turn = tasks.now()
+  slot.taken_at = tasks.now()
   return true
 end
 
 -- ---- the session and its state in the store ----
 
--- behind: others may see it later. What was reserved they must see before the first of it is used.
+-- behind: the write may be deferred. A reservation must be in the store before its first counter is used.
 local function save(context, slot, state, behind)
   local generation, err, kind = context.store:put(slot.key, state, { lease = slot.lease, behind = behind })
-  if generation then slot.generation, slot.told = generation, nil end
+  if generation then slot.generation, slot.reported = generation, nil end
   return generation, err, kind
 end
 
 local function use_session(slot, session, which)
   local old = slot.session
-  slot.session, slot.which, slot.reserved, slot.unfit = session, which, 0, nil
+  slot.session, slot.which, slot.reserved, slot.invalidated = session, which, 0, nil
   if old and slot.users == 0 then old:close() end -- others still read their answers with it
   return true
 end
 
---- Begins anew with a key of the account: nothing is known of the vehicle, a handshake is due. The mutex is held.
+--- Replaces the session by a fresh one with a key of the account; a handshake is due. The caller owns the mutex.
 function M.renew(context, slot, which)
   local session, err, kind = core.session { key = context.keys[which], vin = slot.vin, domain = slot.domain, clock = context.clock }
   if not session then return nil, err, kind end
@@ -141,11 +139,11 @@ end
 local function resume(context, slot, state)
   local session, which = core.resume(context.keys, { vin = slot.vin, domain = slot.domain, state = state, clock = context.clock })
   if session then return use_session(slot, session, which) end
-  tell(context, slot, "the stored session is damaged or another key's and is not used")
+  report(context, slot, "the stored session is damaged or another key's and is not used")
   return M.renew(context, slot, 1)
 end
 
--- What another process wrote since we last held the lease is newer than what is in memory.
+-- Another process may have written a newer state since we last had the lease.
 local function refresh(context, slot)
   if slot.session and slot.lease == no_lease then return true end
   local state, generation
@@ -162,11 +160,11 @@ local function save_last(context, slot, now, wall)
   if state then save(context, slot, state, true) end
 end
 
--- What a store does wrong, or a cancelled task that yields in it, must not keep the vehicle locked.
+-- A failing store, or a cancelled task that waits in it, must not keep the vehicle locked.
 local function give_back(context, slot)
   local lease = slot.lease
   local now, wall = context.clock()
-  if slot.session and slot.session ~= slot.unfit and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
+  if slot.session and slot.session ~= slot.invalidated and lease ~= no_lease then pcall(save_last, context, slot, now, wall) end
   slot.lease, slot.reserved, slot.used = false, 0, now
   release(slot, lease)
 end
@@ -181,7 +179,7 @@ local function slot_for(context, vin, domain)
     local key = "session/" .. context.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
     slot = {
       key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0,
-      line = tasks.line(), kept = false, holder = false, lease = false, -- there is room for what is held before it is
+      queue = tasks.fifo(), unreleased = false, holder = false, lease = false, -- there is room for what is held before it is
     }
     slots[vin] = slot
   end
@@ -196,37 +194,37 @@ local function take(context, slot, deadline, now)
     ok, err, kind = take_lease(context, slot, deadline, now)
     if ok then ok, err, kind = refresh(context, slot) end
   end
-  if ok and slot.session == slot.unfit then ok, err, kind = M.renew(context, slot, 1) end
+  if ok and slot.session == slot.invalidated then ok, err, kind = M.renew(context, slot, 1) end
   return ok, err, kind
 end
 
-local function lock_and_take(context, slot, visit, deadline, now)
+local function lock_and_take(context, slot, hold, deadline, now)
   local waits = slot.holder
-  local ok, err, kind = lock(slot, visit, deadline)
+  local ok, err, kind = lock(slot, hold, deadline)
   if ok then ok, err, kind = take(context, slot, deadline, waits and tasks.now() or now) end
   if ok then slot.users = slot.users + 1 end
   return ok, err, kind
 end
 
---- Enters the slot of a vehicle's domain at the time now: the mutex and the lease are held. Returns the slot and the visit,
---- which M.leave takes; or nil, err, kind.
+--- Acquires the slot of a vehicle's domain: the mutex and the lease. Returns the slot and the hold, which M.leave takes; or nil, err,
+--- kind.
 function M.enter(context, vin, domain, deadline, now)
-  local slot, visit = slot_for(context, vin, domain), tasks.waiter()
-  local ran, ok, err, kind = pcall(lock_and_take, context, slot, visit, deadline, now)
-  if ran and ok then return slot, visit end
-  visit.done = true -- also when the task was cancelled before it began to wait
-  if slot.holder == visit and slot.lease and slot.users == 0 then give_back(context, slot) end
-  unlock(slot, visit)
+  local slot, hold = slot_for(context, vin, domain), tasks.promise()
+  local ran, ok, err, kind = pcall(lock_and_take, context, slot, hold, deadline, now)
+  if ran and ok then return slot, hold end
+  hold.done = true -- also when the task was cancelled before it began to wait
+  if slot.holder == hold and slot.lease and slot.users == 0 then give_back(context, slot) end
+  unlock(slot, hold)
   if not ran then error(ok, 0) end -- the task was cancelled
   return nil, err, kind
 end
 
--- What was reserved is in the store before the first of it is used.
+-- Writes a reservation before its first counter is used.
 local function keep_reserved(context, slot, state, beyond)
   local ok, err, kind = save(context, slot, state)
   if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
   if not ok and context.store:shared() then return failure(kind, err.message) end
-  if not ok then tell(context, slot, err.message) end
+  if not ok then report(context, slot, err.message) end
   slot.reserved = beyond
   return true
 end
@@ -245,19 +243,19 @@ function M.prepare(context, slot, repeatable, now, wall)
   return beyond == nil or nil, beyond, kind
 end
 
---- The vehicle's session info moved the counter: what was reserved is not what will be used.
+--- The vehicle's session info moved the counter: the reservation no longer covers the next one.
 function M.moved(slot)
   slot.reserved = 0
 end
 
---- A message was signed: where order does not matter others may sign now.
-function M.signed(slot, visit)
-  if not slot.in_order then unlock(slot, visit) end
+--- A message was signed: outside of the security domain other tasks may sign now.
+function M.signed(slot, hold)
+  if not slot.in_order then unlock(slot, hold) end
 end
 
---- The vehicle does not speak as this session expects: whoever enters next begins anew, unless that has happened.
-function M.unfit(slot, session)
-  if slot.session == session then slot.unfit = session end
+--- The vehicle no longer accepts this session: the next task that enters makes a fresh one.
+function M.invalidate(slot, session)
+  if slot.session == session then slot.invalidated = session end
 end
 
 local function put_down(context, slot)
@@ -267,11 +265,11 @@ local function put_down(context, slot)
   if watcher then tasks.wake(watcher, true) end
 end
 
---- Leaves the slot; the last one gives the lease back.
-function M.leave(context, slot, visit)
+--- Leaves the slot; the last task in it releases the lease.
+function M.leave(context, slot, hold)
   slot.users = slot.users - 1
   local ran, message = pcall(put_down, context, slot)
-  unlock(slot, visit)
+  unlock(slot, hold)
   if not ran then error(message, 0) end
 end
 
@@ -279,7 +277,7 @@ end
 
 local sharers = setmetatable({}, { __mode = "k" }) -- sessions -> how many use them besides the first
 
--- Whether nobody else uses its sessions.
+-- Whether no other client uses its sessions.
 local function used_alone(context)
   local others = sharers[context.sessions]
   if others then sharers[context.sessions] = others > 1 and others - 1 or nil end
@@ -293,13 +291,13 @@ function M.share(first, other)
   other.sessions, sharers[first.sessions] = first.sessions, (sharers[first.sessions] or 0) + 1
 end
 
---- The client is closed: nobody enters any more; who is inside leaves as usual.
+--- The client is closed: no task enters any more; those inside leave as before.
 function M.close(context)
   context.sessions_closed = true
   for _, slots in pairs(used_alone(context) and context.sessions or {}) do
     for _, slot in pairs(slots) do
       if slot.users == 0 and slot.session then slot.session:close() end
-      if slot.kept then release(slot, slot.kept) end
+      if slot.unreleased then release(slot, slot.unreleased) end
     end
   end
   context.sessions = {}

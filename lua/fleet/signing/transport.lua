@@ -14,17 +14,17 @@ local store_key = "plain/" -- and the VIN
 
 -- ---- what is known of a vehicle ----
 
--- context.obedient has the vehicles that obeyed a signed command of this client: the store need not be asked again.
+-- context.accepts_signed has the vehicles that obeyed a signed command of this client: the store need not be asked again.
 
 local function remember(context, vin, plain)
-  if plain then context.obedient[vin] = nil end
+  if plain then context.accepts_signed[vin] = nil end
   context.store:put(store_key .. vin, plain and "1" or "0", { ttl = remembered })
 end
 
 -- The form that the vehicle takes, "signed" or "plain", or nil where it is not known. What the vehicle itself answered lately
 -- counts more than what fleet_status said.
 local function known_form(context, vin)
-  if context.obedient[vin] then return "signed" end
+  if context.accepts_signed[vin] then return "signed" end
   local answered = context.store:get(store_key .. vin)
   if answered then return answered == "1" and "plain" or "signed" end
   local info = status_cache.recall(context, vin)
@@ -43,11 +43,11 @@ end
 
 local function perform_signed(call)
   call.signed, call.domain = true, call.row.domain
-  if not call.context.obedient[call.id] and not core.is_vin(call.id) then
+  if not call.context.accepts_signed[call.id] and not core.is_vin(call.id) then
     return failure.new(call, "unsupported", "a signed command needs the VIN, not an id")
   end
   local value, err, kind = calls.run(call, command.perform)
-  if not err then call.context.obedient[call.id] = true end
+  if not err then call.context.accepts_signed[call.id] = true end
   return value, err, kind
 end
 

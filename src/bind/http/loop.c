@@ -11,7 +11,7 @@ static int l_loop(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct loop *l = box_new(L, &loop_type, sizeof *l, 3);
-  for (int i = LOOP_WAITERS; i <= LOOP_WATCHES; i++) {
+  for (int i = LOOP_PROMISES; i <= LOOP_WATCHES; i++) {
     lua_newtable(L);
     lua_setiuservalue(L, -2, i);
   }
@@ -61,12 +61,12 @@ static void push_none(lua_State *L) {
   lua_settop(L, 3);
 }
 
-/* The next finished request as its waiter and its reply, or two nils. The box comes first: where there is no
+/* The next finished request as its promise and its reply, or two nils. The box comes first: where there is no
  * memory for it the request stays to be taken. */
 static void push_finished(lua_State *L, struct loop *l) {
   if (!http_finished(l->shared->http)) return push_none(L);
   lua_settop(L, 1);
-  lua_getiuservalue(L, 1, LOOP_WAITERS);
+  lua_getiuservalue(L, 1, LOOP_PROMISES);
   struct reply *reply = box_new(L, &reply_type, sizeof *reply, 0);
   struct http_transfer *t = http_take(l->shared->http);
   if (!t) return push_none(L);
@@ -82,7 +82,7 @@ static void push_finished(lua_State *L, struct loop *l) {
   box_open(L, 3);
 }
 
-/* loop:take() -> waiter, reply, whether there are more: the next finished request, or nothing */
+/* loop:take() -> promise, reply, whether there are more: the next finished request, or nothing */
 static int l_take(lua_State *L) {
   struct loop *l = check_loop(L);
   push_finished(L, l);
@@ -101,7 +101,7 @@ static int step(lua_State *L, struct loop *l) {
   return 5;
 }
 
-/* loop:step() -> waiter, reply, whether there are more, whether watched descriptors are ready, whether
+/* loop:step() -> promise, reply, whether there are more, whether watched descriptors are ready, whether
  * anybody sleeps: handles what is ready without waiting, and takes the first finished request. */
 static int l_step(lua_State *L) {
   struct loop *l = check_loop(L);
@@ -149,14 +149,14 @@ static int l_timeout(lua_State *L) {
   return 1;
 }
 
-/* loop:cancel(waiter): its request finishes as cancelled and is taken as usual. */
+/* loop:cancel(promise): its request finishes as cancelled and is taken as usual. */
 static int l_cancel(lua_State *L) {
   struct loop *l = check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_getfield(L, 2, "token");
-  lua_getiuservalue(L, 1, LOOP_WAITERS);
+  lua_getiuservalue(L, 1, LOOP_PROMISES);
   lua_rawgeti(L, -1, lua_tointeger(L, -2));
-  if (!lua_rawequal(L, -1, 2)) return luaL_argerror(L, 2, "waiter of a request in flight expected");
+  if (!lua_rawequal(L, -1, 2)) return luaL_argerror(L, 2, "promise of a request in flight expected");
   lua_getfield(L, 2, "transfer");
   http_cancel(l->shared->http, lua_touserdata(L, -1));
   return 0;

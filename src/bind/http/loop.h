@@ -1,8 +1,8 @@
 /* The loop in Lua, and what its files share: its box, waiting and stepping (loop.c), requests on their way
- * out (submit.c), waiters that a time wakes (sleepers.c), results that wait for their owner (untaken.c),
+ * out (submit.c), promises that a time wakes (sleepers.c), results that wait for their owner (untaken.c),
  * watched descriptors (watches.c), hosts that interrupt it (interrupts.c).
  *
- * A waiter is a table of Lua's: for its request `token` and `transfer` are set here, `done` is read.
+ * A promise is a table of Lua's: for its request `token` and `transfer` are set here, `done` is read.
  */
 #ifndef FLEET_BIND_HTTP_LOOP_H
 #define FLEET_BIND_HTTP_LOOP_H
@@ -12,9 +12,9 @@
 #include "bind/lua/bind.h"
 
 enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
-/* User values of a loop: token of a request in flight -> its waiter; key of a timer -> its waiter;
+/* User values of a loop: token of a request in flight -> its promise; key of a timer -> its promise;
  * descriptor -> its watch. */
-enum { LOOP_WAITERS = 1, LOOP_SLEEPERS = 2, LOOP_WATCHES = 3 };
+enum { LOOP_PROMISES = 1, LOOP_SLEEPERS = 2, LOOP_WATCHES = 3 };
 
 struct untaken {
   int count;

@@ -1,8 +1,8 @@
-/* Waiters that a time wakes. The heap knows them by a key; they stand in a user value of the loop. What the
+/* Promises that a time wakes. The heap knows them by a key; they stand in a user value of the loop. What the
  * time is says Lua: a simulator's may run faster. */
 #include "bind/http/loop.h"
 
-/* loop:sleep(waiter, at) */
+/* loop:sleep(promise, at) */
 int loop_l_sleep(lua_State *L) {
   struct loop *l = check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -22,7 +22,7 @@ static void pop(lua_State *L, struct loop *l, int table) {
   lua_rawseti(L, table, (lua_Integer)key);
 }
 
-/* The first that something else has not woken yet, its waiter at the top; NULL and nothing pushed where all
+/* The first that something else has not woken yet, its promise at the top; NULL and nothing pushed where all
  * have been. The others are forgotten. */
 static const struct timer *push_first(lua_State *L, struct loop *l, int table) {
   const struct timer *first;
@@ -48,7 +48,7 @@ int loop_l_next_at(lua_State *L) {
   return 1;
 }
 
-/* loop:due(time) -> the waiter that is due at that time, taken; or nothing */
+/* loop:due(time) -> the promise that is due at that time, taken; or nothing */
 int loop_l_due(lua_State *L) {
   struct loop *l = check_loop(L);
   double time = luaL_checknumber(L, 2);

@@ -106,15 +106,15 @@ static const struct settings *take_settings(lua_State *L, int index, struct outg
 
 /* ---- requests ---- */
 
-/* Its waiter's place in the table is made first: once the request is on its way nothing may fail. The names
- * are members that every waiter has. */
+/* Its promise's place in the table is made first: once the request is on its way nothing may fail. The names
+ * are members that every promise has. */
 static int submit(lua_State *L, struct outgoing *o) {
   struct loop *l = check_loop(L);
   struct err e;
   err_clear(&e);
   lua_Integer token = l->last_token + 1;
   o->headers[o->count] = NULL;
-  lua_getiuservalue(L, 1, LOOP_WAITERS);
+  lua_getiuservalue(L, 1, LOOP_PROMISES);
   lua_pushvalue(L, 2);
   lua_rawseti(L, -2, token);
   struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
@@ -142,7 +142,7 @@ static const char *address(lua_State *L, struct outgoing *o, const char *base, c
   return o->url;
 }
 
-/* loop:submit(waiter, request, base, authorization line or nil, settings, timeout) -> true, or nil, err,
+/* loop:submit(promise, request, base, authorization line or nil, settings, timeout) -> true, or nil, err,
  * kind */
 int loop_l_submit(lua_State *L) {
   check_loop(L);
@@ -173,7 +173,7 @@ static void read_headers(lua_State *L, int index, struct outgoing *o) {
   }
 }
 
-/* loop:submit_raw(waiter, { method, url, headers, body }, settings, timeout) -> true, or nil, err, kind */
+/* loop:submit_raw(promise, { method, url, headers, body }, settings, timeout) -> true, or nil, err, kind */
 int loop_l_submit_raw(lua_State *L) {
   check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);

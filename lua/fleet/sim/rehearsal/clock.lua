@@ -25,7 +25,7 @@ local sleeper -- what the people's task waits on
 function M.sleep(seconds)
   local until_others = tasks.loop.timeout()
   if until_others and until_others <= seconds then
-    sleeper = tasks.waiter()
+    sleeper = tasks.promise()
     tasks.await_for(sleeper, seconds)
     sleeper = nil
   else

@@ -37,7 +37,7 @@ end
 
 local function finish(entry, value, err)
   entry.done, entry.value, entry.err = true, value, err
-  if entry.waiter then async.wake(entry.waiter, true) end
+  if entry.promise then async.wake(entry.promise, true) end
 end
 
 -- What nobody waits for any more must not be done later; what nobody ever waited for is done in its time.
@@ -78,8 +78,8 @@ local function lost(self, err)
   self.pause = math.min(self.pause * 2, longest_pause)
   drop_abandoned(self)
   for i = self.first, self.last do
-    local waiter = self.queue[i].waiter
-    if waiter then async.wake(waiter, true) end
+    local promise = self.queue[i].promise
+    if promise then async.wake(promise, true) end
   end
   if self.began then come_back(self) end
 end
@@ -259,13 +259,13 @@ local function give_up(self, entry)
   return failure("store", string.format("%s does not answer: %s", label, why))
 end
 
--- A waiter is woken by the answer, by a broken connection, and when it is time to connect again.
+-- A promise is woken by the answer, by a broken connection, and when it is time to connect again.
 local function wait_once(self, entry, left)
-  entry.waiter = async.waiter(false)
-  if entry.done then return end -- making the waiter may run a finaliser of the host's that closes the store
+  entry.promise = async.promise(false)
+  if entry.done then return end -- making the promise may run a finaliser of the host's that closes the store
   local pause = self.state == "down" and math.max(self.retry_at - async.real(), 0) or left
-  local ran, raised = pcall(async.await_for, entry.waiter, math.min(pause, left))
-  entry.waiter = nil
+  local ran, raised = pcall(async.await_for, entry.promise, math.min(pause, left))
+  entry.promise = nil
   if ran then return end
   entry.abandoned = true
   error(raised, 0)
