@@ -60,10 +60,19 @@ function M.warner(warn)
   end
 end
 
+-- The name of the store and where it is. The address of a Redis is given whole.
+local function place_of(text)
+  if text == "memory" then return text end
+  if string.find(text, "^rediss?:") or string.find(text, "^redis%+unix:") then return "redis", text end
+  local name, place = string.match(text, "^([a-z]+):(.+)$")
+  if name then return name, place end
+  return "file", text
+end
+
 --- Opens by text, as the command line and FLEET_STORE say it: "memory", "file:/path", a path, or the address of a Redis.
 function M.open(text, options)
   if type(text) ~= "string" then errors.usage("fleet.store.open: a text is needed, got %s", type(text)) end
-  local name, place = core.store_place(text)
+  local name, place = place_of(text)
   if not place then return M[name](options) end
   return M[name](place, options)
 end

@@ -1,7 +1,7 @@
 -- What every store is from outside: an object whose arguments are checked in one place, before what it does.
 
+local arguments = require "fleet.store.arguments"
 local bucket = require "fleet.util.bucket"
-local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 
 local M = {}
@@ -41,7 +41,7 @@ local no_options = {}
 -- What a store need not do itself.
 local stand_in = { turn = bucket.step }
 
-for method, check in pairs(core.store_checks) do
+for method, check in pairs(arguments) do
   Store[method] = function(store, key, value, options)
     local acts, err, kind = acts_of(store, method)
     check(key, value, options)
@@ -61,7 +61,7 @@ function Store.begin(store, method, key, value, options, more)
   local acts, err, kind = acts_of(store, "begin")
   if not acts then return known(nil, err, kind) end
   if not acts.begin then return known(Store[method](store, key, value, options)) end
-  core.store_checks[method](key, value, options)
+  arguments[method](key, value, options)
   return acts:begin(method, key, value, options or no_options, more)
 end
 

@@ -54,8 +54,6 @@ void open_redact(lua_State *L);
 void open_secrets(lua_State *L);
 void open_hostname(lua_State *L);
 void open_addresses(lua_State *L);
-void open_arguments(lua_State *L);
-void open_answers(lua_State *L);
 void open_text(lua_State *L);
 void open_pages(lua_State *L);
 void open_by_name(lua_State *L);
