@@ -243,8 +243,8 @@ describe("the Lua modules", function()
   it("keep stores free of everything but the core, the kit and their contract", function()
     for name, module in pairs(modules) do
       for _, needed in ipairs(module.needs) do
-        local good = needed == "fleet.core" or needed == "fleet.store" or needed == "fleet.store.object" or needed == "fleet.store.arguments"
-          or string.find(needed, "^fleet%.util%.") ~= nil
+        local good = needed == "fleet.core" or needed == "fleet.store" or needed == "fleet.store.object"
+          or needed == "fleet.store.arguments" or string.find(needed, "^fleet%.util%.") ~= nil
         -- A network and other processes are waited for in the loop.
         if string.find(name, "^fleet%.store%.redis") or name == "fleet.store.file" then
           good = good or needed == "fleet.async" or string.find(needed, "^fleet%.store%.redis%.") ~= nil

@@ -35,7 +35,7 @@ describe("the page on tariffs", function()
 
   it("names every kind of finding", function()
     for _, kind in ipairs(core.tariff_kinds()) do
-      assert.is_truthy(string.find(page, "| " .. kind .. " |", 1, true), kind)
+      assert.is_truthy(string.find(page, "| " .. kind.name .. " |", 1, true), kind.name)
     end
   end)
 

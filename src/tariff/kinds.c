@@ -45,9 +45,3 @@ const struct tariff_kind_row tariff_kind_rows[] = {
     {NULL, TARIFF_PROBLEMS, 0, NULL},
 };
 /* clang-format on */
-
-const struct tariff_kind_row *find_kind(struct bytes name) {
-  for (const struct tariff_kind_row *row = tariff_kind_rows; row->name; row++)
-    if (bytes_equal(bytes_of(row->name), name)) return row;
-  return NULL;
-}

@@ -1,6 +1,7 @@
 /* The kinds of finding, a row each: the list of a report it stands in, the members it has, and its sentence.
  *
- * In a sentence $name stands for a member of the finding, or for what the binding makes of one.
+ * In a sentence $name stands for a member of the finding, or for what lua/fleet/tariff/explain.lua makes of
+ * one.
  */
 #ifndef FLEET_TARIFF_KINDS_H
 #define FLEET_TARIFF_KINDS_H
@@ -24,7 +25,5 @@ struct tariff_kind_row {
 
 /* By enum tariff_kind; behind them those that only reading a table finds. Ends with a NULL name. */
 extern const struct tariff_kind_row tariff_kind_rows[];
-
-const struct tariff_kind_row *find_kind(struct bytes name); /* NULL: there is none */
 
 #endif

@@ -6,7 +6,9 @@
 
 local core = require "fleet.core"
 local check_names = require("fleet.util.check_options").names
+local diff = require "fleet.tariff.diff"
 local errors = require "fleet.util.errors"
+local explain = require "fleet.tariff.explain"
 local draw_text = require "fleet.tariff.text"
 local draw_svg = require "fleet.tariff.svg"
 
@@ -49,7 +51,7 @@ local function read(t, options)
   local content, was_read = M.content_of(t)
   local stored = options.stored or was_read
   local plan, report = core.tariff(content, options.any_currency or stored, stored)
-  return plan, report, content
+  return plan, explain.annotate(report), content
 end
 
 --- What is wrong with a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has
@@ -71,7 +73,7 @@ function metatable.__tostring(self)
 end
 
 local function refuse(report)
-  return errors.failure("invalid", core.tariff_summary(report), {
+  return errors.failure("invalid", explain.summary(report), {
     problems = report.problems, normalisations = report.normalisations, warnings = report.warnings,
   })
 end
@@ -158,7 +160,7 @@ end
 function methods:normalised()
   local own = inside(self, "normalised")
   local plan, report = own.plan:normalised()
-  return make { plan = plan, zone = own.zone, time_zone = own.time_zone, report = report }
+  return make { plan = plan, zone = own.zone, time_zone = own.time_zone, report = explain.annotate(report) }
 end
 
 --- The JSON text of tariff_content_v2 with every member written out, the zeros too, sorted. A tariff that was read from a site with
@@ -174,7 +176,7 @@ function methods:diff(other)
   local own = inside(self, "diff")
   local second, err, kind = object("diff", other)
   if not second then return nil, err, kind end
-  return own.plan:diff(state[second].plan)
+  return diff.of(own.plan:content(), state[second].plan:content())
 end
 
 --- The check's report of this tariff: { valid = true, problems = {}, normalisations =, warnings = }.
@@ -218,7 +220,7 @@ local flat_options = { "price", "sell", "currency", "any_currency", "name", "uti
 function M.flat(options)
   check_options("flat", options, flat_options)
   local plan, report = core.tariff_flat(options)
-  return accept(plan, report, options.time_zone)
+  return accept(plan, explain.annotate(report), options.time_zone)
 end
 
 local row_options = {
@@ -236,13 +238,13 @@ function M.from_rows(options)
   local plan, report, groups = core.tariff_rows(options, zone)
   if not plan then return nil, report, groups end
   local self
-  self, err, kind = accept(plan, report, options.time_zone, zone)
+  self, err, kind = accept(plan, explain.annotate(report), options.time_zone, zone)
   if not self then return nil, err, kind end
   return self, groups
 end
 
 --- A report of check as lines of text for people, the same fault on several days in one line.
-M.explain = core.tariff_explain
+M.explain = explain.text
 
 -- A site leaves zeros out, and with them a charge of nothing a day.
 local function without_free_charges(tariff)

@@ -1,6 +1,7 @@
 /* core.tariff: a checked tariff in a box, which owns its content and answers for it. */
 #include "bind/lua/json.h"
 #include "bind/tariff/build.h"
+#include "tariff/kinds.h"
 
 struct plan_box {
   struct tariff *tariff;
@@ -78,17 +79,6 @@ static int l_content(lua_State *L) {
   return push_content(L, check_tariff(L));
 }
 
-/* plan:diff(other) -> list of { path =, from =, to = } */
-static int l_diff(lua_State *L) {
-  const struct plan_box *plan = box_check(L, 1, &plan_type), *other = box_check(L, 2, &plan_type);
-  lua_settop(L, 2);
-  if (push_content(L, plan->tariff) != 1) return 3;
-  lua_replace(L, 1), lua_settop(L, 2);
-  if (push_content(L, other->tariff) != 1) return 3;
-  push_differences(L, 1, lua_gettop(L));
-  return 1;
-}
-
 /* plan:equals(other) -> whether both mean the same */
 static int l_equals(lua_State *L) {
   const struct plan_box *plan = box_check(L, 1, &plan_type), *other = box_check(L, 2, &plan_type);
@@ -134,11 +124,16 @@ static int l_cheapest(lua_State *L) {
   return push_cheapest(L, check_tariff(L));
 }
 
-static const luaL_Reg plan_methods[] = {
-    {"price", l_price},           {"weeks", l_weeks},   {"json", l_json},
-    {"content", l_content},       {"equals", l_equals}, {"diff", l_diff},
-    {"normalised", l_normalised}, {"at", l_at},         {"segments", l_segments},
-    {"cheapest", l_cheapest},     {NULL, NULL}};
+static const luaL_Reg plan_methods[] = {{"price", l_price},
+                                        {"weeks", l_weeks},
+                                        {"json", l_json},
+                                        {"content", l_content},
+                                        {"equals", l_equals},
+                                        {"normalised", l_normalised},
+                                        {"at", l_at},
+                                        {"segments", l_segments},
+                                        {"cheapest", l_cheapest},
+                                        {NULL, NULL}};
 static const struct box_type plan_type = {"fleet.tariff_plan", release_plan, plan_methods, NULL};
 
 /* core.tariff(table, any_currency, stored) -> plan, report; any_currency: an unknown one is a warning;
@@ -203,14 +198,29 @@ static int l_rows(lua_State *L) {
   return push_built(L, build_rows);
 }
 
+/* core.tariff_kinds() -> list of { name =, sentence = }: the kinds of finding */
+static int l_kinds(lua_State *L) {
+  lua_newtable(L);
+  lua_Integer i = 1;
+  for (const struct tariff_kind_row *row = tariff_kind_rows; row->name; row++, i++) {
+    lua_createtable(L, 0, 2);
+    set_text(L, "name", row->name);
+    set_text(L, "sentence", row->sentence);
+    lua_rawseti(L, -2, i);
+  }
+  return 1;
+}
+
 void open_tariffs(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"tariff", l_tariff}, {"tariff_flat", l_flat}, {"tariff_rows", l_rows}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"tariff", l_tariff},
+                                       {"tariff_flat", l_flat},
+                                       {"tariff_rows", l_rows},
+                                       {"tariff_kinds", l_kinds},
+                                       {NULL, NULL}};
   box_define(L, &plan_type);
   define_segments(L);
   lua_pop(L, 2);
   define_build(L);
   define_weeks(L);
-  open_explain(L);
   luaL_setfuncs(L, functions, 0);
 }

@@ -1,11 +1,12 @@
 /* What the core found in a tariff, as the tables that callers see. */
 #include "bind/tariff/tariffs.h"
-#include "tariff/day_text.h"
 #include "tariff/kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *const day_names[7] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
 
 /* ---- fields ---- */
 
@@ -172,10 +173,7 @@ void push_tariff_report(lua_State *L, const struct tariff_report *report, int pr
     lua_rawseti(L, at[list], ++counts[list]);
   }
   if (allowed) allow(L, allowed, at, counts);
-  for (int i = 0; i < TARIFF_LISTS; i++) {
-    give_sentences(L, at[i]);
-    lua_pushvalue(L, at[i]), lua_setfield(L, out, tariff_lists[i]);
-  }
+  for (int i = 0; i < TARIFF_LISTS; i++) lua_pushvalue(L, at[i]), lua_setfield(L, out, tariff_lists[i]);
   lua_pushboolean(L, counts[TARIFF_PROBLEMS] == 0);
   lua_setfield(L, out, "valid");
   lua_settop(L, out);

@@ -24,13 +24,6 @@ enum { ALLOW_CURRENCY = 1, ALLOW_UNKNOWN = 2 };
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
                         unsigned allowed);
 
-/* Every entry of the list at that index gets its sentence. */
-void give_sentences(lua_State *L, int list);
-void open_explain(lua_State *L);
-
-/* Pushes how the tables at two indexes of the stack differ. */
-void push_differences(lua_State *L, int one, int other);
-
 /* Methods of a plan that ask its tariff along time, and the box that they work in. */
 int push_at(lua_State *L, const struct tariff *t);
 int push_segments(lua_State *L, const struct tariff *t);
