@@ -2,6 +2,7 @@
 
 local fleet = require "fleet"
 local core = require "fleet.core"
+local check_options = require "fleet.util.check_options"
 local errors = require "fleet.util.errors"
 local seam = require "spec.support.fixtures.host_http"
 local garbage = require "spec.support.harness.garbage"
@@ -141,12 +142,12 @@ describe("an unknown name", function()
 
   it("seconds are a finite number above 0, or the default", function()
     for _, wrong in ipairs { 0, -1, 0 / 0, math.huge, "5", true } do
-      assert.error_matches(function() core.check_seconds("wake", "timeout", wrong, 9) end,
+      assert.error_matches(function() check_options.seconds("wake", "timeout", wrong, 9) end,
         "wake: option 'timeout' must be seconds above 0")
     end
-    assert.equal(0.5, core.check_seconds("wake", "timeout", 0.5, 9))
-    assert.equal(9, core.check_seconds("wake", "timeout", nil, 9))
-    assert.is_nil(core.check_seconds("wake", "timeout"))
+    assert.equal(0.5, check_options.seconds("wake", "timeout", 0.5, 9))
+    assert.equal(9, check_options.seconds("wake", "timeout", nil, 9))
+    assert.is_nil(check_options.seconds("wake", "timeout"))
   end)
 
   it("comes with what there is, where that is little", function()

@@ -6,12 +6,6 @@ const struct region *region_at(const struct vendor *v, struct bytes base_url) {
   return NULL;
 }
 
-const struct region *region_named(const struct vendor *v, struct bytes name) {
-  for (const struct region *r = v->regions; r->name; r++)
-    if (bytes_equal(bytes_of(r->name), name)) return r;
-  return NULL;
-}
-
 static bool is_upper(unsigned char c) {
   return c >= 'A' && c <= 'Z';
 }

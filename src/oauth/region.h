@@ -7,9 +7,8 @@
 #include "base/buf.h"
 #include "tables/rows.h"
 
-/* The region of this base address, or of this name; NULL when no row has it. */
+/* The region of this base address; NULL when no row has it. */
 const struct region *region_at(const struct vendor *v, struct bytes base_url);
-const struct region *region_named(const struct vendor *v, struct bytes name);
 
 struct region_claims {
   struct bytes code;  /* ou_code of the access token; data NULL: none */

@@ -24,6 +24,10 @@ local function named_by(context, value)
   return type(value) == "table" and region.accepted(context, value.fleet_api_base_url) or nil
 end
 
+local function name_of(context, base_url)
+  return core.region_at(context.vendor.name, base_url) or base_url
+end
+
 -- ---- the search: what was asked, and what it said ----
 
 local function new_search(context, info)
@@ -54,9 +58,25 @@ local function found_at(context, base_url, value)
   return { region = named, base_url = base_url }
 end
 
+-- Where the account lives: the name of a region, or nil where no reply and no token says it.
+local function home_of(search)
+  if search.home then return name_of(search.context, search.home) end
+  for _, base_url in ipairs(search.unregistered) do
+    if name_of(search.context, base_url) == search.hinted then return search.hinted end
+  end
+end
+
+local function not_registered(search)
+  local names, home = {}, home_of(search)
+  for i, base_url in ipairs(search.unregistered) do names[i] = name_of(search.context, base_url) end
+  local where = home and "region " .. home .. ", where the account lives" or "the account's region, one of " .. table.concat(names, ", ")
+  local text = "the application is not registered in %s: register it there, with 'fleet setup' or client.partner:register"
+  return errors.failure("unregistered", string.format(text, where), { status = 412 })
+end
+
 -- The refusals that asked for a registration say most.
 local function nowhere(search)
-  if search.unregistered[1] then return core.region_unregistered(search.context.vendor.name, search) end
+  if search.unregistered[1] then return not_registered(search) end
   local err = search.first or errors.new("region", "the regions send this account to each other")
   return nil, err, err.kind
 end

@@ -21,11 +21,33 @@ local function state_key(state)
   return "state/" .. state
 end
 
+local option_types = {
+  scopes = "string", locale = "string", login_hint = "string", nonce = "string", prompt = "string",
+  prompt_missing_scopes = "boolean", require_requested_scopes = "boolean", show_keypair_step = "boolean", -- of third-party apps
+}
+
+local function check(name, options, config)
+  for option, value in pairs(options) do
+    local wanted = option_types[option]
+    if not wanted then errors.unknown_name(name, "option", option, option_types) end
+    if wanted == "boolean" and config.client_secret == nil then
+      errors.usage("%s: '%s' is for third-party apps; an open-source app has none (set client_secret)", name, option)
+    end
+    if type(value) ~= wanted then
+      errors.usage("%s: '%s' must be %s", name, option, wanted == "boolean" and "true or false" or "a string")
+    end
+  end
+  for _, needed in ipairs { "client_id", "redirect_uri" } do
+    if config[needed] == nil then errors.usage("%s: set %s in fleet.new", name, needed) end
+  end
+end
+
 -- wanted: list of scopes.
 local function address_for(context, name, options, wanted)
   options = tables.copy(options, { scopes = table.concat(wanted, " ") })
+  check(name, options, context.config)
   local page = context.auth_url .. context.vendor.authorize_path
-  local address, pending, kind = core.authorize_address(options, context.config, page, name)
+  local address, pending, kind = core.authorize_address(options, context.config, page)
   if not address then return nil, pending, kind end
   local kept, err
   kept, err, kind = context.store:put(state_key(pending.state), "1", { ttl = state_lives, generation = 0 })

@@ -54,7 +54,20 @@ end
 --- vendor's others with the same sign-in. With a custom base_url only that one.
 function M.candidates(context, info)
   if context.config.base_url then return { context.base_url } end
-  return core.region_addresses(context.vendor.name, context.auth_url, context.base_url, info and info.region)
+  local list, seen = {}, {}
+  local function add(base_url)
+    if not seen[base_url] then list[#list + 1], seen[base_url] = base_url, true end
+  end
+  local regions = {} -- with the same sign-in
+  for _, region in ipairs(context.vendor.regions) do
+    if region.auth_url == context.auth_url then regions[#regions + 1] = region end
+  end
+  for _, region in ipairs(regions) do
+    if info and region.name == info.region then add(region.base_url) end
+  end
+  add(context.base_url)
+  for _, region in ipairs(regions) do add(region.base_url) end
+  return list
 end
 
 --- After a sign-in: starts in the region that the tokens hint at, unless the caller chose one. A 421 corrects it.

@@ -31,7 +31,12 @@ end
 
 local function forget_ended(self, mono)
   self.last = mono
-  for _, key in ipairs(core.take_ended(self.ends_of, mono)) do
+  local ended = {}
+  for key, ends in pairs(self.ends_of) do
+    if ends <= mono then ended[#ended + 1] = key end
+  end
+  for _, key in ipairs(ended) do
+    self.ends_of[key] = nil
     self.forget(key)
     self.offset_of[key] = nil
   end

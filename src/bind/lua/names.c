@@ -1,7 +1,6 @@
 /* Names that the caller wrote: an unknown one raises and says which was probably meant. */
 #include "bind/lua/bind.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,51 +158,8 @@ void check_options(lua_State *L, int index, const char *const *names, size_t cou
   }
 }
 
-static bool is_among(lua_State *L, int name, const char *const *names, size_t count) {
-  bool found = false;
-  for (size_t i = 0; lua_type(L, name) == LUA_TSTRING && i < count && !found; i++)
-    found = strcmp(lua_tostring(L, name), names[i]) == 0;
-  return found;
-}
-
-/* core.check_names(where, what, given, known): raises unless every name in the table given (or nil) stands in
- * the list known */
-static int l_check_names(lua_State *L) {
-  const char *where = luaL_checkstring(L, 1), *what = luaL_checkstring(L, 2);
-  size_t count;
-  lua_settop(L, 4);
-  if (lua_isnil(L, 3)) return 0;
-  if (!lua_istable(L, 3))
-    return usage_error(L, "%s: the %ss must be a table, got %s", where, what, luaL_typename(L, 3));
-  const char **names = push_names(L, 4, &count);
-  int name = lua_gettop(L) + 1;
-  for (lua_pushnil(L); lua_next(L, 3); lua_settop(L, name)) {
-    if (is_among(L, name, names, count)) continue;
-    struct buf *sentence = push_scratch(L);
-    unknown_sentence(sentence, what, luaL_tolstring(L, name, NULL), names, count);
-    return usage_error(L, "%s: %s", where, buf_text(sentence));
-  }
-  return 0;
-}
-
-/* core.check_seconds(where, name, value, default) -> the value, or the default for nil; raises unless it is a
- * finite number above 0 */
-static int l_check_seconds(lua_State *L) {
-  const char *where = luaL_checkstring(L, 1), *name = luaL_checkstring(L, 2);
-  lua_settop(L, 4);
-  if (lua_isnil(L, 3)) return 1;
-  double seconds = lua_type(L, 3) == LUA_TNUMBER ? lua_tonumber(L, 3) : 0;
-  if (!(seconds > 0) || isinf(seconds))
-    return usage_error(L, "%s: option '%s' must be seconds above 0", where, name);
-  lua_settop(L, 3);
-  return 1;
-}
-
 void open_names(lua_State *L) {
-  static const luaL_Reg functions[] = {{"unknown", l_unknown},
-                                       {"unknown_choice", l_unknown_choice},
-                                       {"check_names", l_check_names},
-                                       {"check_seconds", l_check_seconds},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"unknown", l_unknown}, {"unknown_choice", l_unknown_choice}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -24,7 +24,7 @@ static struct pending *new_pending(lua_State *L) {
 
 /* ---- addresses ---- */
 
-enum { OPTIONS = 1, CONFIG, PAGE, CALL, SCOPES, PENDING }; /* places on the stack */
+enum { OPTIONS = 1, CONFIG, PAGE, SCOPES, PENDING }; /* places on the stack */
 
 static struct bytes choice_member(lua_State *L, const char *name) {
   lua_getfield(L, OPTIONS, name);
@@ -54,16 +54,13 @@ static bool has_secret(lua_State *L) {
   return given;
 }
 
-/* core.authorize_address(options, config, page, name of the call) -> address, { state, redirect_uri, nonce,
- * code_verifier }; raises for a wrong option */
+/* core.authorize_address(options, config, page) -> address, { state, redirect_uri, nonce, code_verifier } */
 static int l_authorize_address(lua_State *L) {
   struct err e;
   err_clear(&e);
   luaL_checktype(L, OPTIONS, LUA_TTABLE);
   luaL_checktype(L, CONFIG, LUA_TTABLE);
-  luaL_checkstring(L, CALL);
-  lua_settop(L, CALL);
-  check_authorize(L);
+  lua_settop(L, PAGE);
   lua_getfield(L, OPTIONS, "scopes");
   struct pending *p = new_pending(L);
   struct buf *address = push_scratch(L);

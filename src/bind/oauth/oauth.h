@@ -13,10 +13,6 @@ const struct token *check_token(lua_State *L, int index);
 /* A member that is a fleet.oauth_token; NULL: nil or false. */
 const struct token *token_member(lua_State *L, int index, const char *name);
 
-/* Raises for a wrong option of a sign-in's address, and for what the configuration lacks. On the stack are
- * the two tables, the address of the page and the name of the call. */
-void check_authorize(lua_State *L);
-
 void open_authorize(lua_State *L);
 void open_grant(lua_State *L);
 void open_token(lua_State *L);

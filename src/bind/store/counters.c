@@ -85,29 +85,8 @@ static int l_counters(lua_State *L) {
   return push_counters(L, check_bytes(L, 1));
 }
 
-/* ---- keys by the time they end ---- */
-
-/* core.take_ended(ends by key, now) -> list of the keys whose time has passed, which the table has no more */
-static int l_take_ended(lua_State *L) {
-  enum { ENDS = 1, ENDED = 3 }; /* places on the stack */
-  luaL_checktype(L, ENDS, LUA_TTABLE);
-  lua_Number now = luaL_checknumber(L, 2);
-  lua_Integer count = 0;
-  lua_settop(L, 2);
-  lua_newtable(L);
-  for (lua_pushnil(L); lua_next(L, ENDS); lua_pop(L, 1)) {
-    if (lua_tonumber(L, -1) > now) continue;
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, ENDED, ++count);
-    lua_pushvalue(L, -2);
-    lua_pushnil(L);
-    lua_rawset(L, ENDS);
-  }
-  return 1;
-}
-
 void open_counters(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"counters_add", l_counters_add}, {"counters", l_counters}, {"take_ended", l_take_ended}, {NULL, NULL}};
+      {"counters_add", l_counters_add}, {"counters", l_counters}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
