@@ -335,6 +335,8 @@ doc: build
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.drawing").svg())' >$(B)/architecture.svg
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.mqtt").page())' >$(B)/mqtt.md
 	mv $(B)/mqtt.md doc/manual/mqtt.md
+	$(ENV) $(LUA) -e 'io.write(require("doc.generate.telemetry").page())' >$(B)/telemetry.md
+	mv $(B)/telemetry.md doc/manual/telemetry.md
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.troubleshooting").markdown())' >$(B)/troubleshooting.md
 	mv $(B)/troubleshooting.md doc/manual/troubleshooting.md
 	mv $(B)/architecture.svg doc/architecture.svg

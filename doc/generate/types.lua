@@ -495,6 +495,7 @@ function M.definitions()
   list[#list + 1] = tail
   list[#list + 1] = require "doc.generate.types_modules"
   list[#list + 1] = require "doc.generate.types_signing"
+  list[#list + 1] = require "doc.generate.types_telemetry"
   list[#list + 1] = "return fleet"
   return table.concat(list, "\n\n") .. "\n"
 end

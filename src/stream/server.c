@@ -21,12 +21,13 @@
 #include <unistd.h>
 
 enum {
-  EVENTS = 64,         /* looked at in a step */
-  ACCEPTED = 64,       /* connections taken in a step: the others wait in the kernel */
-  PIECE = 16384,       /* bytes read at once, a TLS record */
-  PIECES = 4,          /* of one connection in a step */
-  UNSENT = 262144,     /* bytes of answers that a connection does not read */
-  LONGEST_ECHO = 1024, /* of txid and topic in an acknowledgement */
+  EVENTS = 64,                 /* looked at in a step */
+  ACCEPTED = 64,               /* connections taken in a step: the others wait in the kernel */
+  PIECE = 16384,               /* bytes read at once, a TLS record */
+  PIECES = 4,                  /* of one connection in a step */
+  UNSENT = 262144,             /* bytes of answers that a connection does not read */
+  LONGEST_ECHO = 1024,         /* of txid and topic in an acknowledgement */
+  UNACKNOWLEDGED_MESSAGES = 4, /* of the greatest size: so many bytes wait for their acknowledgement */
 };
 static const double turn = 0.005; /* seconds that a step works */
 
@@ -39,6 +40,7 @@ struct connection {
   enum state state;
   unsigned events; /* that epoll looks for */
   unsigned references, unacknowledged;
+  size_t unacknowledged_bytes;
   bool admitted, paused, resuming, orphaned; /* orphaned: the receiver has closed */
   double deadline;                           /* CLOCK_MONOTONIC, 0: none */
   SSL *ssl;
@@ -278,6 +280,7 @@ static void take_message(struct stream_server *r, struct connection *c, struct b
       return;
     }
     c->unacknowledged++;
+    c->unacknowledged_bytes += message.size;
   }
 }
 
@@ -428,6 +431,12 @@ static void read_upgrade(struct stream_server *r, struct connection *c, const un
     judge_upgrade(r, c, &u);
 }
 
+/* Whether more messages wait for their acknowledgement than a part of what may. */
+static bool is_behind(const struct stream_server *r, const struct connection *c, unsigned part) {
+  return c->unacknowledged >= (r->limits.unacknowledged + part - 1) / part ||
+         c->unacknowledged_bytes > UNACKNOWLEDGED_MESSAGES * r->limits.message / part;
+}
+
 static void read_some(struct stream_server *r, struct connection *c) {
   for (int i = 0; i < PIECES && (c->state == READS_UPGRADE || c->state == OPEN); i++) {
     size_t got = 0;
@@ -447,7 +456,7 @@ static void read_some(struct stream_server *r, struct connection *c) {
     } else if (take_bytes(r, c, r->room, got) && c->out.size) {
       flush(r, c);
     }
-    if (c->state == OPEN && c->unacknowledged >= r->limits.unacknowledged) {
+    if (c->state == OPEN && is_behind(r, c, 1)) {
       c->paused = true;
       watch(r, c);
       return;
@@ -476,7 +485,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   struct connection *c = calloc(1, sizeof *c);
   SSL *ssl = c ? SSL_new(r->context) : NULL;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
-  const int on = 1;
+  const int on = 1, idle = 120, interval = 30, count = 4;
   if (!ssl || SSL_set_fd(ssl, fd) != 1 || epoll_ctl(r->fd, EPOLL_CTL_ADD, fd, &event)) {
     ERR_clear_error();
     SSL_free(ssl);
@@ -485,7 +494,11 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   }
   SSL_set_accept_state(ssl);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
+             sizeof on); /* a vehicle that drove out of its network: 4 minutes */
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
   *c = (struct connection){.next = r->connections,
                            .fd = fd,
                            .events = EPOLLIN,
@@ -607,10 +620,10 @@ struct arrival *stream_server_take(struct stream_server *r) {
   return a;
 }
 
-static void answered(struct stream_server *r, struct connection *c) {
-  if (c->unacknowledged) c->unacknowledged--;
-  if (!flush(r, c) || c->state != OPEN || !c->paused || c->unacknowledged > r->limits.unacknowledged / 2)
-    return;
+static void answered(struct stream_server *r, struct connection *c, size_t size) {
+  c->unacknowledged--;
+  c->unacknowledged_bytes -= size;
+  if (!flush(r, c) || c->state != OPEN || !c->paused || (c->unacknowledged && is_behind(r, c, 2))) return;
   c->paused = false;
   watch(r, c);
   resume(r, c);
@@ -628,7 +641,17 @@ void arrival_acknowledge(struct stream_server *r, struct arrival *a, bool good) 
   else
     refuse_message(c, a->envelope.txid);
   if (good) r->acknowledged++;
-  answered(r, c);
+  answered(r, c, a->message.size);
+  sigpipe_release(&held);
+}
+
+void arrival_leave(struct stream_server *r, struct arrival *a) {
+  struct sigpipe held;
+  if (a->type != ARRIVAL_MESSAGE || a->answered) return;
+  a->answered = true;
+  if (a->connection->state != OPEN) return;
+  sigpipe_hold(&held);
+  answered(r, a->connection, a->message.size);
   sigpipe_release(&held);
 }
 

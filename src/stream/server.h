@@ -79,6 +79,7 @@ void connection_admit(struct stream_server *r, struct connection *c, bool admitt
 /* Answers a message: acknowledged, or refused because its payload cannot be read. Only the first answer
  * counts. */
 void arrival_acknowledge(struct stream_server *r, struct arrival *a, bool good);
+void arrival_leave(struct stream_server *r, struct arrival *a); /* no answer: it could not be stored */
 void arrival_free(struct arrival *a);
 
 const struct identity *

@@ -7,6 +7,7 @@
 #include "stream/server.h"
 #include "stream/timer.h"
 #include "stream/trust.h"
+#include "tables/rows.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -39,6 +40,7 @@ static int l_renew(lua_State *L);
 static int l_port(lua_State *L);
 static int l_stats(lua_State *L);
 static int l_acknowledge(lua_State *L);
+static int l_leave(lua_State *L);
 static int l_admit(lua_State *L);
 static int l_end(lua_State *L);
 
@@ -48,8 +50,11 @@ static const luaL_Reg receiver_methods[] = {{"close", l_close}, {"fd", l_fd},   
 static const luaL_Reg receiver_metamethods[] = {{"__close", l_close}, {NULL, NULL}};
 static const struct box_type receiver_type = {"fleet.stream.receiver", release_receiver, receiver_methods,
                                               receiver_metamethods};
-static const luaL_Reg handle_methods[] = {
-    {"acknowledge", l_acknowledge}, {"admit", l_admit}, {"end_connection", l_end}, {NULL, NULL}};
+static const luaL_Reg handle_methods[] = {{"acknowledge", l_acknowledge},
+                                          {"leave", l_leave},
+                                          {"admit", l_admit},
+                                          {"end_connection", l_end},
+                                          {NULL, NULL}};
 static const struct box_type handle_type = {"fleet.stream.arrival", release_handle, handle_methods, NULL};
 
 enum { HOLDS_RECEIVER = 1 };
@@ -257,6 +262,13 @@ static int l_acknowledge(lua_State *L) {
   return 0;
 }
 
+/* arrival:leave(): the message gets no answer, and no longer counts as one that waits for it */
+static int l_leave(lua_State *L) {
+  struct handle *h = check_handle(L);
+  if (h) arrival_leave(h->receiver, h->arrival);
+  return 0;
+}
+
 static int l_admit(lua_State *L) {
   struct handle *h = check_handle(L);
   if (h) connection_admit(h->receiver, h->arrival->connection, lua_toboolean(L, 2));
@@ -368,6 +380,56 @@ static int l_verify(lua_State *L) {
   lua_createtable(L, 0, 2);
   set_text(L, "id", who.id);
   set_text(L, "kind", who.kind);
+  return 1;
+}
+
+static const struct vehicle_authority *authority_of(const char *fingerprint) {
+  for (const struct vehicle_authority *a = vehicle_authorities; a->name; a++)
+    if (strcmp(a->sha256, fingerprint) == 0) return a;
+  return NULL;
+}
+
+/* authorities(client_ca) -> { given = { { name =, fingerprint =, known =, ended = }, ... }, missing = names
+ * of the maker's authorities that the text lacks } | nil, err, kind */
+static int l_authorities(lua_State *L) {
+  struct err e;
+  bool found[64] = {false};
+  err_clear(&e);
+  STACK_OF(X509) *list = certificates_of(check_bytes(L, 1), &e);
+  if (!list) return push_failure(L, &e);
+  int count = sk_X509_num(list);
+  lua_settop(L, 1);
+  struct authority {
+    char name[128], fingerprint[FINGERPRINT + 1];
+    bool ended;
+  } *given = lua_newuserdatauv(L, (size_t)count * sizeof *given, 0);
+  for (int i = 0; i < count; i++) {
+    const X509 *one = sk_X509_value(list, i);
+    common_name_of(one, given[i].name, sizeof given[i].name);
+    if (!fingerprint_of(one, given[i].fingerprint)) given[i].fingerprint[0] = 0;
+    given[i].ended = X509_cmp_current_time(X509_get0_notAfter(one)) < 0;
+  }
+  sk_X509_pop_free(list, X509_free);
+  lua_createtable(L, 0, 2);
+  lua_createtable(L, count, 0);
+  for (int i = 0; i < count; i++) {
+    const struct vehicle_authority *known = authority_of(given[i].fingerprint);
+    if (known) found[known - vehicle_authorities] = true;
+    lua_createtable(L, 0, 4);
+    set_text(L, "name", given[i].name[0] ? given[i].name : NULL);
+    set_text(L, "fingerprint", given[i].fingerprint);
+    set_boolean(L, "known", known != NULL);
+    set_boolean(L, "ended", given[i].ended);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "given");
+  lua_newtable(L);
+  for (int i = 0, at = 0; vehicle_authorities[i].name; i++) {
+    if (found[i]) continue;
+    lua_pushstring(L, vehicle_authorities[i].name);
+    lua_rawseti(L, -2, ++at);
+  }
+  lua_setfield(L, -2, "missing");
   return 1;
 }
 
@@ -530,6 +592,7 @@ int luaopen_fleet_stream(lua_State *L) {
                                        {"refusal", l_refusal},
                                        {"data_payload", l_data_payload},
                                        {"verify", l_verify},
+                                       {"authorities", l_authorities},
                                        {"client", l_client},
                                        {"resolve", l_resolve},
                                        {"frame", l_frame},

@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 
 static bool library_failure(const char *what, struct err *e) {
   char text[160];
@@ -34,6 +35,20 @@ STACK_OF(X509) * certificates_of(struct bytes pem, struct err *e) {
   if (good) return list;
   sk_X509_pop_free(list, X509_free);
   return NULL;
+}
+
+bool fingerprint_of(const X509 *certificate, char out[FINGERPRINT + 1]) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1 || size * 2 != FINGERPRINT) return false;
+  for (unsigned i = 0; i < size; i++) snprintf(out + (size_t)2 * i, 3, "%02x", digest[i]);
+  return true;
+}
+
+void common_name_of(const X509 *certificate, char *out, size_t size) {
+  out[0] = 0;
+  if (X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, out, (int)size) < 0)
+    out[0] = 0;
 }
 
 bool use_chain(SSL_CTX *context, struct bytes certificate, struct bytes key, struct err *e) {

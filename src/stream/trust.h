@@ -12,6 +12,12 @@
 /* Each CERTIFICATE block of a PEM text, in its order; at least one. The caller frees the stack. NULL: e says
  * which one failed. */
 STACK_OF(X509) * certificates_of(struct bytes pem, struct err *e);
+enum { FINGERPRINT = 64 }; /* lower-case hex digits of a SHA-256 */
+
+/* of the whole certificate; false: OpenSSL failed */
+bool fingerprint_of(const X509 *certificate, char out[FINGERPRINT + 1]);
+/* The common name, or "" where it has none. */
+void common_name_of(const X509 *certificate, char *out, size_t size);
 /* Our own chain, the leaf first, and its key: PEM texts. */
 bool use_chain(SSL_CTX *context, struct bytes certificate, struct bytes key, struct err *e);
 /* Verifies clients by these authorities, whose names the certificate request carries. Takes its own

@@ -379,4 +379,12 @@ struct telemetry_field {
 
 extern const struct telemetry_field telemetry_fields[];
 
+/* One row per authority of vehicles' certificates; ends with a NULL name. */
+struct vehicle_authority {
+  const char *name;   /* common name */
+  const char *sha256; /* of the certificate, lower-case hex */
+};
+
+extern const struct vehicle_authority vehicle_authorities[];
+
 #endif

@@ -1,7 +1,9 @@
 -- Optional parts are shared objects of their own (fleet.server, fleet.redis, fleet.mosquitto); a build leaves out those whose
 -- library it does not find. What needs one says so in one sentence, in the place of a list of searched paths.
 
-local libraries = { server = "libmicrohttpd", redis = "hiredis", mosquitto = "libmosquitto" }
+local libraries = {
+  server = "libmicrohttpd", redis = "hiredis", mosquitto = "libmosquitto", stream = "libssl and libprotobuf-c",
+}
 
 local M = {}
 

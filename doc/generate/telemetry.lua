@@ -1,0 +1,31 @@
+-- The tables of doc/manual/telemetry.md, made from the rows of the receiver. Written by `make doc`.
+
+local options = require "fleet.telemetry.options"
+
+local M = {}
+
+local path = "doc/manual/telemetry.md"
+
+local function table_of(word, list)
+  local lines = { "| " .. word .. " | Default | |", "|---|---|---|" }
+  for _, row in ipairs(list) do
+    lines[#lines + 1] = string.format("| %s | %s | %s |", row.name, row.default ~= nil and tostring(row.default) or "", row.doc)
+  end
+  return table.concat(lines, "\n")
+end
+
+--- The text of the page with its tables as they are now.
+function M.page()
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("*a")
+  file:close()
+  for name, content in pairs { options = table_of("Option", options.list), limits = table_of("Limit", options.limits) } do
+    local first, last = "<!-- " .. name .. " -->\n", "<!-- end -->"
+    local from = assert(select(2, string.find(text, first, 1, true)), "the page has no " .. first)
+    local to = assert(string.find(text, last, from, true))
+    text = string.sub(text, 1, from) .. content .. "\n" .. string.sub(text, to)
+  end
+  return text
+end
+
+return M

@@ -1,0 +1,419 @@
+-- A receiver of vehicles' telemetry on the loop: new{ … } listens, vehicles connect with their certificates, and records come in.
+-- TLS, frames, envelopes and acknowledgements are src/stream; what a vehicle is known by is vehicle.lua. doc/manual/telemetry.md.
+
+local certificates = require "fleet.telemetry.certificates"
+local check_options = require "fleet.util.check_options"
+local compat = require "fleet.util.compat"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local fields = require "fleet.telemetry.fields"
+local fifos = require "fleet.telemetry.fifo"
+local options = require "fleet.telemetry.options"
+local records = require "fleet.telemetry.records"
+local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
+local vehicles = require "fleet.telemetry.vehicle"
+
+local M = {}
+
+local Receiver = {}
+local receiver_mt = { __index = Receiver, __name = "fleet.telemetry" }
+
+local turn = 0.004 -- seconds for what has arrived
+local certificates_every, save_every = 1, 30 -- seconds, while something happens
+local waiting_records = 256 -- of a reader
+local topics = { V = true, alerts = true, errors = true }
+
+function receiver_mt.__tostring(self)
+  return self.raw and "fleet.telemetry (port " .. self.port .. ")" or "fleet.telemetry (closed)"
+end
+
+-- ---- what is reported ----
+
+local function wall() return (select(2, tasks.loop.clock())) end
+
+-- Failures of the functions that it calls, certificates, limits: once each while nothing else of its kind is said.
+local function notice(self, kind, text)
+  if self.said[kind] == text then return end
+  self.said[kind] = text
+  if not self.options.on_notice then return io.stderr:write("fleet: telemetry: ", text, "\n") end
+  self.calls:push(function() self.options.on_notice(text) end)
+end
+
+local function event(self, vehicle, what, record, reason)
+  self.counts[what] = (self.counts[what] or 0) + 1
+  local on_connection = self.options.on_connection
+  if not on_connection then return end
+  local told = {
+    type = what, vin = record.kind == "vehicle_device" and record.id or nil, kind = record.kind, at = record.arrived,
+    address = record.address, interface = record.network_interface, client_version = record.client_version,
+    connection = record.connection, reason = reason or record.reason, online = vehicle and vehicle.online or false,
+  }
+  local calls = vehicle and vehicle.calls or self.calls
+  if calls:size() < self.options.limits.unacknowledged then calls:push(function() on_connection(told) end) end
+end
+
+-- ---- vehicles ----
+
+local function calls_of(self, vin)
+  return fifos.new(function(call) call() end, function(failure)
+    notice(self, "function", "a function that was given failed" .. (vin and " for …" .. string.sub(vin, -4) or "") .. ": "
+      .. tostring(failure))
+  end)
+end
+
+local function key_of(vin) return "telemetry/" .. vin end
+
+-- The state of a vehicle; with a store it may wait.
+local function known(self, vin)
+  local vehicle = self.vehicles[vin]
+  if vehicle then return vehicle end
+  local text = self.options.store and self.options.store:get(key_of(vin))
+  vehicle = self.vehicles[vin]
+  if vehicle then return vehicle end
+  vehicle = vehicles.new(vin)
+  vehicle.calls, vehicle.tokens, vehicle.tokens_at = calls_of(self, vin), self.options.limits.per_minute, tasks.now()
+  if text then vehicles.restore(vehicle, text) end
+  self.vehicles[vin] = vehicle
+  return vehicle
+end
+
+local function save(self)
+  for vin, vehicle in pairs(self.vehicles) do
+    if vehicle.dirty then
+      vehicle.dirty = false
+      local done, err = self.options.store:put(key_of(vin), vehicles.text(vehicle), {})
+      if not done then
+        vehicle.dirty = true
+        return notice(self, "store", "newest values are not kept: " .. tostring(err))
+      end
+    end
+  end
+end
+
+-- ---- connections ----
+
+local function refused(self, record, handle, reason)
+  handle:admit(false)
+  event(self, nil, "refused", record, reason)
+end
+
+local function admission(self, record, handle)
+  local vin = record.id
+  if record.kind ~= "vehicle_device" then return refused(self, record, handle, "it is a " .. record.kind .. ", not a vehicle") end
+  if not core.is_vin(vin) then return refused(self, record, handle, "its certificate's name is not a VIN") end
+  if self.options.allowed(vin) ~= true then return refused(self, record, handle, "it is not among 'vehicles'") end
+  local vehicle = known(self, vin)
+  if self.raw == nil then return end
+  if vehicle.sockets >= self.options.limits.vehicle_connections then
+    vehicles.oldest(vehicle):end_connection(1008, "the vehicle has connected again")
+  end
+  vehicles.joins(vehicle, record, handle)
+  handle:admit(true)
+  event(self, vehicle, "connected", record)
+end
+
+-- It may wait: for the store, and for a function of the caller's.
+local function connected(self, record, handle)
+  tasks.spawn(function()
+    local ran, failure = compat.pcall(admission, self, record, handle)
+    if ran then return end
+    refused(self, record, handle, "'vehicles' or 'store' failed")
+    notice(self, "function", "a vehicle could not be admitted: " .. tostring(failure))
+  end)
+end
+
+local function disconnected(self, record)
+  local vehicle = self.vehicles[record.id]
+  if not vehicle then return end
+  vehicles.leaves(vehicle, record)
+  if vehicle.sockets == 0 then self.saved_at = -math.huge end
+  event(self, vehicle, "disconnected", record)
+end
+
+-- ---- records ----
+
+-- The record as the caller sees it.
+local function completed(record)
+  record.vin, record.id, record.kind = record.id, nil, nil
+  if record.values then fields.complete(record) end
+  record.at = record.at or record.arrived
+  record.signals = record.signals or record.alerts and #record.alerts or 0
+end
+
+local function wake_waits(self, vehicle, record)
+  local waits = self.waits[vehicle.vin]
+  if not waits then return end
+  for wait in pairs(tables.copy(waits)) do
+    if record.values[wait.name] ~= nil then wait.look() end
+  end
+end
+
+local function hand_over(self, record, handle, answered)
+  local stored = self.options.on_record(record)
+  if answered then return end
+  if self.options.ack == "at_once" or stored == true then return handle:acknowledge() end
+  self.counts.unstored = self.counts.unstored + 1
+  handle:leave()
+end
+
+-- Acknowledged when it was stored; at_once as soon as it is taken, but while the function is behind when it has been called, so that
+-- the vehicle waits and nothing grows.
+local function deliver(self, vehicle, record, handle)
+  if not self.options.on_record then return handle:acknowledge() end
+  local answered = self.options.ack == "at_once" and vehicle.calls:size() < self.options.limits.unacknowledged / 2
+  if answered then handle:acknowledge() end
+  vehicle.calls:push(function()
+    local ran, failure = compat.pcall(hand_over, self, record, handle, answered)
+    if ran then return end
+    if not answered then handle:leave() end
+    error(failure, 0)
+  end)
+end
+
+local function take(self, vehicle, record, handle)
+  vehicle.signals = vehicle.signals + record.signals
+  self.counts.signals = self.counts.signals + record.signals
+  if record.topic == "V" then
+    vehicles.learn(vehicle, record)
+    wake_waits(self, vehicle, record)
+  end
+  for reader in pairs(self.readers) do
+    if not reader.vin or reader.vin == record.vin then reader:push(record) end
+  end
+  deliver(self, vehicle, record, handle)
+end
+
+-- Seconds until the vehicle may send another message: 0 takes one.
+local function take_token(self, vehicle)
+  local most, now = self.options.limits.per_minute, tasks.now()
+  vehicle.tokens = math.min(most, vehicle.tokens + (now - vehicle.tokens_at) * most / 60)
+  vehicle.tokens_at = now
+  if vehicle.tokens < 1 then return (1 - vehicle.tokens) * 60 / most end
+  vehicle.tokens = vehicle.tokens - 1
+  return 0
+end
+
+-- A vehicle that sends too much waits: its messages are taken later, and meanwhile no more of its bytes are read.
+local function hold_back(self, vehicle, record, handle)
+  if not vehicle.held then
+    vehicle.held = fifos.new(function(entry)
+      while self.raw do
+        local seconds = take_token(self, vehicle)
+        if seconds == 0 then return take(self, vehicle, entry.record, entry.handle) end
+        tasks.sleep(seconds)
+      end
+    end, function(failure) notice(self, "function", tostring(failure)) end)
+  end
+  vehicle.held:push { record = record, handle = handle }
+  self.counts.limited = self.counts.limited + 1
+  notice(self, "limit", string.format("…%s sends more than %d messages a minute (limit per_minute): they are taken later",
+    string.sub(vehicle.vin, -4), self.options.limits.per_minute))
+end
+
+local function message(self, record, handle)
+  local vehicle = self.vehicles[record.id]
+  if not vehicle then return handle:leave() end
+  record.arrived = wall()
+  if not topics[record.topic] then -- the topic connectivity is the receiver's own, and not believed from a vehicle
+    self.counts.ignored = self.counts.ignored + 1
+    return handle:acknowledge()
+  end
+  completed(record)
+  local is_behind = vehicle.held and vehicle.held.running
+  if is_behind or take_token(self, vehicle) > 0 then return hold_back(self, vehicle, record, handle) end
+  take(self, vehicle, record, handle)
+end
+
+local arrivals = {
+  connected = connected, message = message, disconnected = disconnected,
+  refused = function(self, record) event(self, nil, "refused", record) end,
+  damaged = function(self, record) event(self, self.vehicles[record.id], "damaged", record) end,
+}
+
+-- Some milliseconds; what is left is taken in the next turn of the loop.
+local function drain(self)
+  local until_ = tasks.real() + turn
+  while self.raw do
+    local what, record, handle = self.raw:take()
+    if not what then return end
+    arrivals[what](self, record, handle)
+    if tasks.real() > until_ then return tasks.spawn(drain, self) end
+  end
+end
+
+-- ---- certificates that change ----
+
+--- Reads the certificate files anew, for connections to come. Returns true, or nil, err, kind and the earlier ones stay.
+function Receiver:reload()
+  if not self.raw then return errors.failure("closed", "the receiver is closed") end
+  local pem, err, kind = certificates.read(options.where, self.options)
+  if not pem then return nil, err, kind end
+  if certificates.equal(pem, self.pem) then return true end
+  local done
+  done, err, kind = self.raw:renew(pem)
+  if not done then return nil, err, kind end
+  self.pem = pem
+  self:remarks()
+  notice(self, "certificate", "the certificates were read again")
+  return true
+end
+
+-- Before connections are accepted, so that a new one gets the new certificate.
+local function keep_certificates(self)
+  if not self.has_files or tasks.now() - self.certificates_at < certificates_every then return end
+  self.certificates_at = tasks.now()
+  local done, err = self:reload()
+  if not done then notice(self, "certificate", "the certificates that are in use stay: " .. tostring(err)) end
+end
+
+local function keep_values(self)
+  if not self.options.store or self.saving or tasks.now() - self.saved_at < save_every then return end
+  self.saved_at, self.saving = tasks.now(), true
+  tasks.spawn(function()
+    local ran, failure = compat.pcall(save, self)
+    self.saving = false
+    if not ran then notice(self, "store", "newest values are not kept: " .. tostring(failure)) end
+  end)
+end
+
+--- What is to be known of the vehicles' authorities, as sentences; said in on_notice, too.
+function Receiver:remarks()
+  local authorities = self.library.authorities(self.pem.client_ca)
+  local remarks = authorities and certificates.remarks(authorities) or {}
+  for i, text in ipairs(remarks) do notice(self, "authorities" .. i, text) end
+  return remarks
+end
+
+-- ---- making one ----
+
+--- The options and limits as rows, for the command line and the manual.
+M.options, M.limits = options.list, options.limits
+
+--- A receiver that listens, or nil, err, kind. Raises for a wrong option. See doc/manual/telemetry.md.
+function M.new(given)
+  local read = options.read(given)
+  local pem, err, kind = certificates.read(options.where, read)
+  if not pem then return nil, err, kind end
+  local library, why = require("fleet.util.part").find "stream"
+  if not library then return errors.failure("unsupported", why) end
+  tasks.reopen_after_fork()
+  local limits = read.limits
+  local raw
+  raw, err, kind = library.receiver {
+    host = read.host, port = read.port, certificate = pem.certificate, certificate_key = pem.certificate_key, client_ca = pem.client_ca,
+    message = limits.message, connections = limits.connections, unacknowledged = limits.unacknowledged,
+  }
+  if not raw then return nil, err, kind end
+  local self = setmetatable({
+    options = read, pem = pem, raw = raw, port = raw:port(), library = library, vehicles = {}, waits = {}, said = {},
+    has_files = certificates.are_files(read), certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
+    readers = setmetatable({}, { __mode = "k" }), -- those that a loop has left are forgotten
+    counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, damaged = 0, refused = 0 },
+  }, receiver_mt)
+  self.calls = calls_of(self)
+  self.watch = tasks.loop.watch(raw:fd(), "r", function()
+    if not self.raw then return end
+    keep_certificates(self)
+    self.raw:step()
+    drain(self)
+    keep_values(self)
+  end)
+  self:remarks()
+  return self
+end
+
+-- ---- what a caller asks ----
+
+local function check_vin(self, name, vin)
+  if not core.is_vin(vin) then errors.usage("%s: '%s' is not a VIN", name, tostring(vin)) end
+  if self.options.allowed(vin) ~= true then errors.usage("%s: …%s is not among 'vehicles'", name, string.sub(vin, -4)) end
+end
+
+--- What is known of a vehicle: { online, since, interface, client_version, values, at, age(name) }. It stays up to date.
+function Receiver:vehicle(vin)
+  check_vin(self, "vehicle", vin)
+  return known(self, vin)
+end
+
+--- Waits until a field is a value, or what a function of the value says; without either, until the vehicle sends it. A value that is
+--- known already counts. Returns the value and its time, or nil, err, "timeout".
+function Receiver:wait(vin, name, wanted, given)
+  check_vin(self, "wait", vin)
+  if type(name) ~= "string" or name == "" then errors.usage("wait: the field's name must be a text") end
+  check_options.names("wait", "option", given, { "timeout" })
+  local timeout = check_options.seconds("wait", "timeout", given and given.timeout, 300)
+  local vehicle = known(self, vin)
+  local waiter, found, at, failure = tasks.waiter(), nil, nil, nil
+  local holds = type(wanted) == "function" and wanted or function(value) return wanted == nil or value == wanted end
+  local function look()
+    local value = vehicle.values[name]
+    if value == nil or found ~= nil then return end
+    local ran, yes = pcall(holds, value)
+    if not ran then failure = yes end
+    if ran and not yes then return end
+    found, at = value, vehicle.at[name]
+    tasks.wake(waiter)
+  end
+  if wanted ~= nil then look() end
+  if found == nil and self.raw then
+    local waits = self.waits[vin] or {}
+    local wait = { name = name, look = look, waiter = waiter }
+    self.waits[vin], waits[wait] = waits, true
+    local ran, raised = compat.pcall(tasks.await_for, waiter, timeout)
+    waits[wait] = nil
+    if not next(waits) then self.waits[vin] = nil end
+    if not ran then error(raised, 0) end
+  end
+  if failure then error(failure, 0) end
+  if found ~= nil then return found, at end
+  if not self.raw then return errors.failure("closed", "wait: the receiver is closed") end
+  local last = vehicle.values[name]
+  return errors.failure("timeout", string.format("wait: %s has not become so within %g s; the vehicle is %s, and the newest value is %s",
+    name, timeout, vehicle.online and "connected" or "not connected", last == nil and "not known" or tostring(last)))
+end
+
+--- An iterator over the records of a vehicle, or of all, for a task: `for record in receiver:records(vin) do`. A reader that is slow
+--- loses the oldest of more than 256 that wait; its member `lost` counts them. close() ends it.
+function Receiver:records(vin)
+  if vin ~= nil then check_vin(self, "records", vin) end
+  local reader = records.new(vin, waiting_records)
+  if self.raw then self.readers[reader] = true else reader:close() end
+  return reader
+end
+
+--- Figures since it was made: connections, accepted, handshakes_failed, messages, acknowledged, signals, online, vehicles, limited,
+--- ignored, unstored, damaged, refused.
+function Receiver:stats()
+  local stats = tables.copy(self.counts, self.raw and self.raw:stats() or self.last_stats)
+  stats.online, stats.vehicles = 0, 0
+  for _, vehicle in pairs(self.vehicles) do
+    stats.vehicles = stats.vehicles + 1
+    if vehicle.online then stats.online = stats.online + 1 end
+  end
+  return stats
+end
+
+--- Ends all connections; what waits for records ends. May be called twice.
+function Receiver:close()
+  local raw = self.raw
+  if not raw then return end
+  if self.options.store then save(self) end
+  self.last_stats = raw:stats()
+  self.last_stats.connections = 0
+  self.raw = nil
+  self.watch:close()
+  raw:close()
+  for _, vehicle in pairs(self.vehicles) do
+    vehicle.sockets, vehicle.connections, vehicle.left = 0, {}, nil
+    if vehicle.held then vehicle.held:clear() end
+  end
+  for _, waits in pairs(self.waits) do
+    for wait in pairs(waits) do tasks.wake(wait.waiter) end
+  end
+  for reader in pairs(self.readers) do reader:close() end
+end
+
+receiver_mt.__close = Receiver.close
+
+return M

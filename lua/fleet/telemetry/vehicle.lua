@@ -1,0 +1,127 @@
+-- What a receiver knows of one vehicle: its connections and the newest value of each field with its time.
+
+local core = require "fleet.core"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local grace = 5 -- seconds without a connection in which the vehicle still counts as online: it connects anew within a second
+
+local methods, computed = {}, {}
+
+--- Whether it is connected.
+function computed.online(self)
+  return self.sockets > 0 or self.left ~= nil and tasks.steady() - self.left < grace
+end
+
+--- UTC seconds: since when it is connected, or since when it is not; nil: it never was.
+function computed.since(self)
+  if computed.online(self) then return self.connected_at end
+  return self.left_at
+end
+
+--- Seconds since the vehicle sent the field's newest value; nil where the value is not known.
+function methods.age(self, name)
+  local at = self.at[name]
+  return at and tasks.age(at) or nil
+end
+
+--- Methods work with a dot, too: vehicle.age "Soc".
+local function bound(self, name)
+  return function(first, ...)
+    if first == self then return methods[name](self, ...) end
+    return methods[name](self, first, ...)
+  end
+end
+
+local vehicle_mt = { __name = "fleet.telemetry.vehicle" }
+function vehicle_mt.__index(self, name)
+  if methods[name] then return bound(self, name) end
+  if computed[name] then return computed[name](self) end
+  return nil
+end
+function vehicle_mt.__tostring(self)
+  return "fleet.telemetry.vehicle …" .. string.sub(self.vin, -4) .. (self.online and " (online)" or "")
+end
+
+function M.new(vin)
+  return setmetatable({ vin = vin, values = {}, at = {}, signals = 0, sockets = 0, connections = {}, dirty = false }, vehicle_mt)
+end
+
+-- ---- connections ----
+
+--- A connection begins. handle: its arrival, by which it can be ended.
+function M.joins(self, record, handle)
+  if not computed.online(self) then self.connected_at = record.arrived end
+  self.sockets = self.sockets + 1
+  self.connections[record.connection] = handle
+  self.interface, self.client_version = record.network_interface or self.interface, record.client_version or self.client_version
+end
+
+function M.leaves(self, record)
+  if not self.connections[record.connection] then return end
+  self.connections[record.connection] = nil
+  self.sockets = self.sockets - 1
+  if self.sockets == 0 then self.left, self.left_at = tasks.steady(), record.arrived end
+end
+
+--- The connection that has lasted longest: its number and handle.
+function M.oldest(self)
+  local number = math.huge
+  for one in pairs(self.connections) do number = math.min(number, one) end
+  return self.connections[number]
+end
+
+-- ---- values ----
+
+-- Within a connection the order of arrival counts: a vehicle's clock may be minutes ahead after a wake-up. What is sent again, and what
+-- comes by another connection, counts by its time.
+local function is_news(self, record, name, at)
+  local known = self.at[name] or self.ended and self.ended[name]
+  if not known or at >= known then return true end
+  return not record.resend and self.source == record.connection
+end
+
+--- Takes the newest values of a record. The time of a value is the vehicle's, but never later than its arrival.
+function M.learn(self, record)
+  local at = math.min(record.at or record.arrived, record.arrived)
+  local changed = false
+  local function set(name, value)
+    if not is_news(self, record, name, at) then return end
+    self.values[name], changed = value, true
+    if value ~= nil then
+      self.at[name] = at
+      if self.ended then self.ended[name] = nil end
+    else -- no longer known; an older value that comes later must not bring it back
+      self.at[name] = nil
+      self.ended = self.ended or {}
+      self.ended[name] = at
+    end
+  end
+  for name, value in pairs(record.values) do set(name, value) end
+  for _, name in ipairs(record.invalid) do set(name, nil) end
+  for name in pairs(record.texts or {}) do set(name, nil) end
+  self.source = record.connection
+  self.dirty = self.dirty or changed
+end
+
+-- ---- kept in a store ----
+
+--- As JSON; M.restore reads it.
+function M.text(self)
+  return core.json_encode { values = self.values, at = self.at, interface = self.interface, client_version = self.client_version }
+end
+
+--- Takes what was kept by an earlier process, but for what has come since.
+function M.restore(self, text)
+  local kept = text and core.json_decode(text)
+  if type(kept) ~= "table" or type(kept.values) ~= "table" or type(kept.at) ~= "table" then return end
+  for name, value in pairs(kept.values) do
+    if self.at[name] == nil and type(kept.at[name]) == "number" then
+      self.values[name], self.at[name] = value, kept.at[name]
+    end
+  end
+  self.interface, self.client_version = self.interface or kept.interface, self.client_version or kept.client_version
+end
+
+return M
