@@ -27,6 +27,10 @@ local night = require("fleet.chart.night").svg(evening.plan, evening.zone)
 picture("night", night)
 require("spec.support.harness.files").write("doc/manual/pictures/night.svg", night)
 
+local drive = assert(require("fleet.chart.drive").svg(require("spec.support.fixtures.streamed_drive")()))
+picture("drive", drive)
+require("spec.support.harness.files").write("doc/manual/pictures/drive.svg", drive)
+
 for _, name in ipairs { "01-flat-all", "02-two-season-tou", "03-four-season-weekday-weekend", "04-solar-export-sell-tariff",
   "05-demand-charges", "06-as-read-back-zero-fields-omitted" } do
   local file = assert(io.open("spec/vectors/tariffs/" .. name .. ".json", "rb"))

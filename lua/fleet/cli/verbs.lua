@@ -18,7 +18,7 @@ local M = {}
 local tasks = {
   { "Set up and sign in", { "setup", "login", "account", "keygen", "jws", "pair", "doctor" } },
   { "Vehicles, energy and money", { "wake", "car", "chart", "tariff", "cost" } },
-  { "Services that go on running", { "run", "proxy", "mqtt" } },
+  { "Services that go on running", { "run", "proxy", "mqtt", "telemetry" } },
   { "Try without a car", { "sim" } },
   { "Look things up", { "help", "explain", "endpoints", "version", "completion" } },
 }

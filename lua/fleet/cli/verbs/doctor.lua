@@ -4,29 +4,12 @@ local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local regions = require "fleet.cli.regions"
-local show = require "fleet.cli.show"
+local report_lines = require "fleet.cli.report_lines"
 
 local takes = {
   { name = "key_url", type = "string", placeholder = "URL", doc = "where this machine reaches the hosted key, in place of its domain" },
   { name = "regions", type = "strings", placeholder = "NAMES", doc = "further regions in which the application should be registered" },
 }
-
-local signs = { [true] = "ok  ", [false] = "FIX " }
-
-local function print_lines(out, lines)
-  local columns = 0
-  for _, line in ipairs(lines) do columns = math.max(columns, #line.name) end
-  for _, line in ipairs(lines) do
-    out:write(signs[line.ok] or "-   ", string.format("%-" .. columns .. "s  ", show.clean(line.name)), show.clean(line.message), "\n")
-    if line.fix and line.ok ~= true then out:write("    ", string.rep(" ", columns), "  -> ", show.clean(line.fix), "\n") end
-  end
-end
-
-local function count_of(lines)
-  local count = 0
-  for _, line in ipairs(lines) do count = count + (line.ok == false and 1 or 0) end
-  return count
-end
 
 local function run(context, line)
   local given = options.given(context.environment, takes, line.options)
@@ -35,9 +18,9 @@ local function run(context, line)
   local wrong = given.regions and regions.unknown(given.regions)
   if wrong then usage_error.raise(wrong, { "doctor" }) end
   local lines = require("fleet.cli.doctor").examine(context, line.options, given)
-  local count = count_of(lines)
+  local count = report_lines.count(lines)
   if count == 0 then return { ok = true, checks = lines } end
-  if not context.json then print_lines(context.out, lines) end
+  if not context.json then report_lines.print(context.out, lines) end
   local text = string.format("doctor: %d thing%s to mend", count, count == 1 and "" or "s")
   return errors.failure("invalid", text, { ok = false, checks = lines })
 end
@@ -45,7 +28,7 @@ end
 return {
   {
     name = "doctor", explains_itself = true, usage = "doctor [VIN …]", takes = takes, run = run,
-    show = function(out, value) print_lines(out, value.checks) end,
+    show = function(out, value) report_lines.print(out, value.checks) end,
     doc = "Looks at the configuration, certificates, store, network, clock, sign-in, scopes, key, hosting, registration and pairing: "
       .. "each line is ok or says what to do. Ends with status 0 only when nothing is to be mended.",
     details = "Vehicles are asked for with fleet_status, which is priced as data; nothing is woken and nothing is changed.",

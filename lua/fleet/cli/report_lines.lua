@@ -1,0 +1,26 @@
+-- A report of lines { name =, ok = true, false or nil (could not be looked at, or not certain), message =, fix = }, for a terminal.
+
+local show = require "fleet.cli.show"
+
+local M = {}
+
+local signs = { [true] = "ok  ", [false] = "FIX " }
+
+--- Prints them, one below the other, with what to do below those that are not well.
+function M.print(out, lines)
+  local columns = 0
+  for _, line in ipairs(lines) do columns = math.max(columns, #line.name) end
+  for _, line in ipairs(lines) do
+    out:write(signs[line.ok] or "-   ", string.format("%-" .. columns .. "s  ", show.clean(line.name)), show.clean(line.message), "\n")
+    if line.fix and line.ok ~= true then out:write("    ", string.rep(" ", columns), "  -> ", show.clean(line.fix), "\n") end
+  end
+end
+
+--- How many are to be mended.
+function M.count(lines)
+  local count = 0
+  for _, line in ipairs(lines) do count = count + (line.ok == false and 1 or 0) end
+  return count
+end
+
+return M

@@ -1,0 +1,80 @@
+-- Which files the verbs of `fleet telemetry` use: those that are named, else those of one directory.
+
+local core = require "fleet.core"
+local options = require "fleet.cli.options"
+local private_authority = require "fleet.telemetry.private_authority"
+local usage_error = require "fleet.cli.usage_error"
+
+local M = {}
+
+M.directory_option = {
+  name = "directory", type = "string", placeholder = "DIR", doc = "of authority.pem, chain.pem, key.pem and vehicle-ca.pem; left out, "
+    .. "'telemetry' beside the configuration file",
+}
+
+M.options = {
+  M.directory_option,
+  { name = "certificate", type = "string", placeholder = "FILE", doc = "the chain that vehicles see; left out, the directory's chain.pem" },
+  { name = "certificate_key", type = "string", placeholder = "FILE", doc = "its key; left out, key.pem" },
+  { name = "ca", type = "string", placeholder = "FILE",
+    doc = "what the configuration gives vehicles to verify the chain; left out, authority.pem" },
+  { name = "client_ca", type = "string", placeholder = "FILE", environment = "FLEET_VEHICLE_CA",
+    doc = "the maker's file with the authorities of vehicles; left out, vehicle-ca.pem" },
+  { name = "host", type = "string", placeholder = "NAME", doc = "the name that vehicles connect to; left out, the certificate's" },
+  { name = "port", type = "integer", doc = "the port, 8443 when left out" },
+}
+
+M.PORT = 8443
+
+--- Where the files are. A shell that points at a simulator has a directory of the simulator's.
+function M.directory(environment, given)
+  if given.directory then return given.directory end
+  local simulator = environment.getenv("FLEET_SIM_DIRECTORY")
+  if simulator then return simulator .. "/telemetry" end
+  local path = options.config_path(environment)
+  if not path then usage_error.raise("there is no home directory: give --directory", { "telemetry" }) end
+  return (string.gsub(path, "/[^/]*$", "")) .. "/telemetry"
+end
+
+--- Whether the shell points at a simulator.
+function M.simulated(environment) return environment.getenv("FLEET_SIM_CONTROL") ~= nil end
+
+local function advice(name, directory)
+  if name == "client_ca" then
+    return "the maker publishes it with its telemetry server; give it as --client-ca, or put it at " .. directory .. "/vehicle-ca.pem"
+  end
+  return "'fleet telemetry certificate HOST' makes it"
+end
+
+--- The texts and paths of the files: { certificate =, certificate_key =, ca =, client_ca = texts, paths = by name, host =, port = }.
+--- wanted: names of files. Raises where one is missing.
+function M.read(environment, given, wanted)
+  local directory = M.directory(environment, given)
+  local kept = private_authority.paths(directory)
+  local paths = {
+    certificate = given.certificate or kept.certificate, certificate_key = given.certificate_key or kept.key,
+    ca = given.ca or kept.authority,
+    client_ca = given.client_ca or environment.getenv("FLEET_VEHICLE_CA") or directory .. "/vehicle-ca.pem",
+  }
+  local found = { paths = paths, port = given.port or M.PORT, directory = directory }
+  for _, name in ipairs(wanted) do
+    found[name] = private_authority.read(paths[name])
+    if not found[name] then
+      usage_error.raise(string.format("--%s: cannot read %s: %s", (string.gsub(name, "_", "-")), paths[name], advice(name, directory)),
+        { "telemetry certificate" })
+    end
+  end
+  found.host = given.host or M.host_of(found.certificate)
+  return found
+end
+
+--- The first name that a certificate is for; nil where it has none.
+function M.host_of(pem)
+  local list = pem and require("fleet.util.part").need("stream").certificates(pem)
+  return list and list[1].hosts[1] or nil
+end
+
+--- UTC seconds.
+function M.now() return math.floor((select(2, core.clock()))) end
+
+return M

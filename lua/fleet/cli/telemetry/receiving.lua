@@ -1,0 +1,122 @@
+-- A receiver of `fleet telemetry serve`, `watch` and `setup`: whose vehicles it admits, and how it prints what comes.
+
+local core = require "fleet.core"
+local files = require "fleet.cli.telemetry.files"
+local show = require "fleet.cli.show"
+local vehicles = require "fleet.cli.vehicles"
+
+local M = {}
+
+M.options = {
+  { name = "listen", type = "string", placeholder = "ADDRESS", doc = "the address to listen on; 0.0.0.0 when left out" },
+  { name = "any_vehicle", type = "boolean", doc = "admit every vehicle with a valid certificate, not only the account's" },
+}
+
+--- The VINs that are meant: the words, or all vehicles of the account, whose list is free. Or nil, err, kind.
+function M.vins(context, words)
+  if words[1] then return vehicles.find_all(context, words, { vin_only = true }) end
+  local list, err, kind = context:client():products()
+  if not list then return nil, err, kind end
+  local vins = {}
+  for _, record in ipairs(list) do
+    if type(record) == "table" and core.is_vin(record.vin) then vins[#vins + 1] = record.vin end
+  end
+  if vins[1] then return vins end
+  err = core.err { kind = "not_found", message = "the account has no vehicle: name VINs, or give --any-vehicle" }
+  return nil, err, "not_found"
+end
+
+--- A receiver that listens, or nil, err, kind. given: options of the command line; found: of files.read; vins: nil admits all;
+--- handlers: on_record, on_connection.
+function M.open(context, given, found, vins, handlers)
+  local stderr = context.environment.stderr
+  return context:check(require("fleet.telemetry").new, {
+    host = given.listen or files.simulated(context.environment) and "127.0.0.1" or "0.0.0.0", port = found.port,
+    certificate = "@" .. found.paths.certificate, certificate_key = "@" .. found.paths.certificate_key,
+    client_ca = files.simulated(context.environment) and found.client_ca or "@" .. found.paths.client_ca,
+    vehicles = vins or function() return true end, on_record = handlers.on_record, on_connection = handlers.on_connection,
+    on_notice = function(text)
+      if files.simulated(context.environment) and string.find(text, "^client_ca: not the maker's") then return end
+      stderr:write("fleet: ", show.clean(text), "\n")
+    end,
+  })
+end
+
+-- ---- as JSON lines ----
+
+local kept = { "vin", "topic", "at", "arrived", "resend", "values", "invalid", "texts", "alerts", "errors", "signals" }
+local lists = "invalid alerts errors"
+
+function M.record_line(record)
+  local line = {}
+  for _, name in ipairs(kept) do line[name] = record[name] end
+  return core.json_encode(line, lists)
+end
+
+function M.connection_line(event)
+  return core.json_encode {
+    topic = "connectivity", vin = event.vin, type = event.type, at = event.at, address = event.address, interface = event.interface,
+    reason = event.reason, online = event.online,
+  }
+end
+
+-- ---- for a person ----
+
+local units = core.telemetry_fields()
+
+local function value_text(name, value)
+  if type(value) == "table" and value.latitude then return string.format("%.5f, %.5f", value.latitude, value.longitude) end
+  if type(value) == "table" then
+    local open = {}
+    for member, is in pairs(value) do
+      if is then open[#open + 1] = member end
+    end
+    table.sort(open)
+    return open[1] and table.concat(open, " ") or "none"
+  end
+  if type(value) == "boolean" then return value and "yes" or "no" end
+  if type(value) == "number" then value = string.format("%.6g", value) end
+  local unit = units[name] and units[name].unit
+  return show.clean(tostring(value)) .. (unit and " " .. unit or "")
+end
+
+local function clock(at) return os.date("%H:%M:%S", math.floor(at)) end
+
+local function short(vin) return vin and string.sub(vin, -6) or "?" end
+
+--- Lines of a record: the time, the end of the VIN, and what has changed.
+function M.record_text(record)
+  local parts = {}
+  for name, value in pairs(record.values or {}) do parts[#parts + 1] = name .. " " .. value_text(name, value) end
+  for _, name in ipairs(record.invalid or {}) do parts[#parts + 1] = name .. " not known now" end
+  for name, text in pairs(record.texts or {}) do parts[#parts + 1] = name .. " " .. show.clean(text) end
+  for _, alert in ipairs(record.alerts or {}) do parts[#parts + 1] = "alert " .. show.clean(tostring(alert.name)) end
+  for _, one in ipairs(record.errors or {}) do
+    parts[#parts + 1] = "error " .. show.clean(tostring(one.name) .. " " .. tostring(one.body or ""))
+  end
+  table.sort(parts)
+  return string.format("%s %s  %s", clock(record.at), short(record.vin), table.concat(parts, "   "))
+end
+
+function M.connection_text(event)
+  local reason = event.reason and ": " .. show.clean(event.reason) or ""
+  local from = event.address and " from " .. show.clean(event.address) or ""
+  return string.format("%s %s  %s%s%s", clock(event.at), short(event.vin), event.type, from, reason)
+end
+
+-- ---- until it is ended ----
+
+--- Turns the loop until SIGTERM or an interrupt arrives.
+function M.until_ended()
+  local loop, signals, ended = require("fleet").loop, assert(core.signals()), false
+  local watch = loop.watch(signals:fd(), "r", function()
+    local name = signals:take()
+    ended = ended or name ~= nil and name ~= "hangup"
+  end)
+  local turn = require("fleet.async.loop").wait_and_turn
+  while not ended do turn() end
+  watch:close()
+  signals:close()
+end
+
+return M

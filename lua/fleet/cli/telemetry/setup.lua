@@ -1,0 +1,219 @@
+-- `fleet telemetry setup`: from nothing to the first record of each vehicle. Each step says what it found; the first that cannot go on
+-- says what to do. Nothing is sent before its price was shown and confirmed.
+
+local check = require "fleet.telemetry.check"
+local cost = require "fleet.telemetry.cost"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local files = require "fleet.cli.telemetry.files"
+local part = require "fleet.util.part"
+local private_authority = require "fleet.telemetry.private_authority"
+local receiving = require "fleet.cli.telemetry.receiving"
+local report_lines = require "fleet.cli.report_lines"
+local show = require "fleet.cli.show"
+local tasks = require "fleet.async"
+local templates = require "fleet.telemetry.templates"
+local usage_error = require "fleet.cli.usage_error"
+
+local M = {}
+
+local function short(vin) return "…" .. string.sub(vin, -6) end
+
+-- Seconds until the first record is missed: an adopted configuration is used at once by a vehicle that is awake.
+local FIRST_RECORD = 60
+
+local function stop(text, more) return errors.failure("refused", "setup: " .. text, more) end
+
+-- ---- what is sent ----
+
+--- The fields and the policy of a configuration: of a template, or a file.
+function M.wanted(given, name)
+  if not given.fields then return templates.config(name or given.template or "charging") end
+  local text, why = private_authority.read(given.fields)
+  local config = text and core.json_decode(text)
+  if type(config) == "table" and type(config.config) == "table" then config = config.config end
+  if type(config) ~= "table" or type(config.fields) ~= "table" then
+    usage_error.raise("--fields: " .. given.fields .. " is no JSON object with the member fields" .. (why and ": " .. tostring(why) or ""),
+      { "telemetry setup" })
+  end
+  return config
+end
+
+--- One line of prices: what a configuration costs at most.
+function M.price_text(ceiling)
+  local text = string.format("at most %.0f signals an hour awake; %g hours a day of %d vehicle%s: %.0f signals, %.2f USD a month at most",
+    ceiling.an_hour, ceiling.hours, ceiling.cars, ceiling.cars == 1 and "" or "s", ceiling.a_month, ceiling.usd_a_month)
+  return text .. (ceiling.covered and ", which the vendor's discount of 10 USD a month covers" or
+    ", of which the vendor's discount covers 10 USD")
+end
+
+-- ---- the steps ----
+
+local function certificate(s)
+  local paths = private_authority.paths(s.directory)
+  if s.given.certificate or private_authority.read(paths.certificate) then return true end
+  local host = s.given.host or files.simulated(s.environment) and "localhost"
+  if not host then
+    usage_error.raise("'telemetry setup' needs --host: the name by which vehicles reach this machine", { "telemetry setup" })
+  end
+  local made, err, kind = private_authority.issue(s.directory, host)
+  if not made then return nil, err, kind end
+  s.say("made a private authority and a certificate for " .. host .. " in " .. s.directory)
+  return true
+end
+
+local function checked(s)
+  local lines = check.files { stream = s.stream, certificate = s.found.certificate, key = s.found.certificate_key, ca = s.found.ca,
+    host = s.found.host, now = files.now() }
+  for _, line in ipairs(check.authorities(s.stream, s.found.client_ca, files.simulated(s.environment))) do lines[#lines + 1] = line end
+  local bad = report_lines.count(lines)
+  if bad > 0 or not s.quiet then report_lines.print(s.out, lines) end
+  if bad > 0 then return stop("the certificates have to be mended first", { checks = lines }) end
+  return true
+end
+
+local function receiver(s)
+  s.seen, s.refused = {}, {}
+  local opened, err, kind = receiving.open(s.context, s.given, s.found, s.vins, {
+    on_record = function(record)
+      if not s.seen[record.vin] then
+        s.seen[record.vin] = record
+        s.say("first record of " .. short(record.vin) .. ": " .. receiving.record_text(record))
+      end
+    end,
+    on_connection = function(event)
+      local is_a_look = string.find(event.reason or "", "did not return a certificate", 1, true) -- our own, at the port
+      if event.type == "refused" and not is_a_look then s.refused[#s.refused + 1] = event.reason or "no reason" end
+    end,
+  })
+  if opened then
+    s.receiver = opened
+    s.say(string.format("listening on port %d", s.found.port))
+    return true
+  end
+  if kind ~= "network" or not string.find(err.message, "in use", 1, true) then return nil, err, kind end
+  s.say(string.format("port %d is in use: a receiver runs already, and its output shows the records", s.found.port))
+  return true
+end
+
+local function way(s)
+  local lines = check.way { stream = s.stream, certificate = s.found.certificate, ca = s.found.ca, host = s.found.host,
+    port = s.given.public_port or s.found.port }
+  if not s.quiet then report_lines.print(s.out, lines) end
+  if report_lines.count(lines) > 0 and not s.given.force then
+    return stop("vehicles would not reach the receiver by " .. s.found.host .. "; some routers do not lead back to themselves: when it is "
+      .. "reached from outside, go on with --force", { checks = lines })
+  end
+  return true
+end
+
+local function confirmed(s)
+  s.say("configuration: " .. s.name .. ", " .. #s.ceiling.fields .. " fields, " .. M.price_text(s.ceiling))
+  if s.given.yes then return true end
+  if s.environment.terminal(0) then
+    local answer = s.environment.line("send it to " .. #s.vins .. " vehicle" .. (#s.vins == 1 and "" or "s") .. " (yes or no)")
+    if answer == "yes" or answer == "y" then return true end
+  end
+  return stop("nothing was sent; --yes sends it")
+end
+
+local function send(s)
+  local config = s.config
+  config.hostname, config.port, config.ca = s.found.host, s.given.public_port or s.found.port, s.found.ca
+  local result, err, kind = s.client:create_fleet_telemetry_config { vins = s.vins, config = config }
+  if not result then return nil, err, kind end
+  local skipped = {}
+  for _, one in ipairs(result.skipped_vehicles or {}) do
+    skipped[one.vin] = true
+    s.say(string.format("%s was skipped: %s%s", short(one.vin), one.reason, one.advice and ": " .. one.advice or ""))
+  end
+  s.left = {}
+  for _, vin in ipairs(s.vins) do
+    if not skipped[vin] then s.left[#s.left + 1] = vin end
+  end
+  if not s.left[1] then return stop("every vehicle was skipped", { skipped = result.skipped_vehicles }) end
+  s.say("sent to " .. #s.left .. " vehicle" .. (#s.left == 1 and "" or "s"))
+  return true
+end
+
+local function errors_text(car)
+  local reply = car:fleet_telemetry_errors()
+  local list = type(reply) == "table" and reply.fleet_telemetry_errors
+  local newest = type(list) == "table" and list[#list]
+  if type(newest) ~= "table" then return nil end
+  return string.format("%s: %s", tostring(newest.error_name or newest.name), tostring(newest.error))
+end
+
+-- Why no record of a vehicle has come, as a sentence.
+local function why_nothing(s, car)
+  local told = errors_text(car)
+  if told then return "the vehicle reports " .. told end
+  if s.refused[1] then return "a connection was refused: " .. s.refused[#s.refused] end
+  local state = require("fleet.cli.vehicles").state(s.context, car.vin)
+  if state and state ~= "online" then return "it is " .. state .. ": it connects when it wakes" end
+  return "it has not connected: look from outside whether port " .. (s.given.public_port or s.found.port) .. " of " .. s.found.host
+    .. " leads here (`fleet telemetry check`)"
+end
+
+local function wait_one(s, vin)
+  local car = s.client:vehicle(vin)
+  s.say("waiting until " .. short(vin) .. " has adopted it")
+  local synced, err, kind = car:wait_telemetry_synced { timeout = s.given.wait or 600 }
+  if not synced then
+    local told = kind == "timeout" and (errors_text(car) or why_nothing(s, car))
+    s.say(short(vin) .. ": " .. err.message .. (told and "; " .. told or ""))
+    return false
+  end
+  s.say(short(vin) .. " has adopted it")
+  if not s.receiver then return true end
+  local until_ = tasks.now() + math.min(s.given.wait or FIRST_RECORD, FIRST_RECORD)
+  while not s.seen[vin] and tasks.now() < until_ do tasks.sleep(0.1) end
+  if s.seen[vin] then return true end
+  s.say("no record of " .. short(vin) .. " within a minute: " .. why_nothing(s, car))
+  return false
+end
+
+local function wait(s)
+  local done, missing = {}, {}
+  for _, vin in ipairs(s.left) do
+    local list = wait_one(s, vin) and done or missing
+    list[#list + 1] = vin
+  end
+  s.result = { vins = s.vins, streaming = done, missing = missing }
+  if not done[1] then return stop("no vehicle streams yet: " .. table.concat(missing, ", "), s.result) end
+  return true
+end
+
+--- Runs the steps. Returns { vins =, streaming =, missing = }, or nil, err, kind.
+function M.run(context, given, words)
+  local environment = context.environment
+  local s = {
+    context = context, environment = environment, given = given, directory = files.directory(environment, given),
+    out = context.json and environment.stderr or context.out, quiet = context.json, stream = part.need "stream",
+    name = given.fields or given.template or "charging",
+  }
+  function s.say(text)
+    s.out:write(show.clean(text), "\n")
+    s.out:flush()
+  end
+  s.config = M.wanted(given)
+  local good, err, kind = certificate(s)
+  if not good then return nil, err, kind end
+  s.found = files.read(environment, given, { "certificate", "certificate_key", "ca", "client_ca" })
+  if not s.found.host then usage_error.raise("the certificate names no host: give --host", { "telemetry setup" }) end
+  good, err, kind = checked(s)
+  if not good then return nil, err, kind end
+  s.client = context:client()
+  s.vins, err, kind = receiving.vins(context, words)
+  if not s.vins then return nil, err, kind end
+  s.ceiling = cost.ceiling(s.config, given.hours, #s.vins)
+  for _, step in ipairs { receiver, way, confirmed, send, wait } do
+    good, err, kind = step(s)
+    if not good then break end
+  end
+  if s.receiver then s.receiver:close() end
+  if not good then return nil, err, kind end
+  return s.result
+end
+
+return M

@@ -1,0 +1,342 @@
+-- fleet telemetry serve | watch | setup | check | certificate | cost | errors | decode: vehicles stream to this machine.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local files = require "fleet.cli.telemetry.files"
+local input = require "fleet.cli.input"
+local options = require "fleet.cli.options"
+local part = require "fleet.util.part"
+local receiving = require "fleet.cli.telemetry.receiving"
+local report_lines = require "fleet.cli.report_lines"
+local show = require "fleet.cli.show"
+local usage_error = require "fleet.cli.usage_error"
+
+local function joined(...)
+  local list = {}
+  for _, one in ipairs { ... } do
+    for _, option in ipairs(one) do list[#list + 1] = option end
+  end
+  return list
+end
+
+local function need_stream()
+  local stream, why = part.find "stream"
+  if not stream then return errors.failure("unsupported", why) end
+  return stream
+end
+
+local function no_pairs(name, line)
+  if line.pairs[1] then usage_error.raise(string.format("'%s' takes no '%s='", name, line.pairs[1].name), { name }) end
+end
+
+-- ---- serve and watch ----
+
+local output = {
+  name = "output", type = "string", placeholder = "HOW", doc = "lines: a JSON object per record and per connection (this is what comes "
+    .. "when it is left out); text: for a person",
+}
+local serve_takes = joined(files.options, receiving.options, { output })
+local watch_takes = joined(files.options, receiving.options)
+
+local function serve(context, given, words, as_text)
+  local stream, err, kind = need_stream()
+  if not stream then return nil, err, kind end
+  local found = files.read(context.environment, given, { "certificate", "certificate_key", "client_ca" })
+  local vins
+  if not given.any_vehicle then
+    vins, err, kind = receiving.vins(context, words)
+    if not vins then return nil, err, kind end
+  end
+  local function write(text)
+    context.out:write(text, "\n")
+    context.out:flush()
+  end
+  local record_line = as_text and receiving.record_text or receiving.record_line
+  local connection_line = as_text and receiving.connection_text or receiving.connection_line
+  local receiver
+  receiver, err, kind = receiving.open(context, given, found, vins, {
+    on_record = function(record) write(record_line(record)) end,
+    on_connection = function(event) write(connection_line(event)) end,
+  })
+  if not receiver then return nil, err, kind end
+  context.environment.stderr:write(string.format("fleet: receives on port %d for %s, until Ctrl-C\n", receiver.port or found.port,
+    vins and #vins .. " vehicle" .. (#vins == 1 and "" or "s") or "every vehicle"))
+  local ok, why = pcall(receiving.until_ended)
+  receiver:close()
+  if not ok then error(why, 0) end
+end
+
+local function run_serve(context, line)
+  no_pairs("telemetry serve", line)
+  local given = options.given(context.environment, serve_takes, line.options)
+  local how = given.output or "lines"
+  if how ~= "lines" and how ~= "text" then usage_error.raise("--output is lines or text, not '" .. how .. "'", { "telemetry serve" }) end
+  return serve(context, given, line.words, how == "text")
+end
+
+local function run_watch(context, line)
+  no_pairs("telemetry watch", line)
+  return serve(context, options.given(context.environment, watch_takes, line.options), line.words, not context.json)
+end
+
+-- ---- setup ----
+
+local fields_options = {
+  { name = "template", type = "string", placeholder = "NAME",
+    doc = "what to stream: charging (when left out), solar, presence or everything" },
+  { name = "fields", type = "string", placeholder = "FILE", doc = "a JSON file with the member fields, in place of a template" },
+  { name = "hours", type = "number", doc = "hours a day that a vehicle is awake, for the price; 3 when left out" },
+}
+
+local setup_takes = joined(files.options, receiving.options, fields_options, {
+  { name = "public_port", type = "integer", doc = "the port that vehicles connect to, where the router forwards another one" },
+  { name = "wait", type = "number", placeholder = "SECONDS",
+    doc = "for each vehicle until it has adopted the configuration, 600 when left out" },
+  { name = "yes", type = "boolean", doc = "send without asking" },
+  { name = "force", type = "boolean", doc = "go on although this machine does not reach the receiver by its name" },
+})
+
+local function run_setup(context, line)
+  no_pairs("telemetry setup", line)
+  local stream, err, kind = need_stream()
+  if not stream then return nil, err, kind end
+  local given = options.given(context.environment, setup_takes, line.options)
+  local result
+  require("fleet").run(function()
+    result, err, kind = context:check(require("fleet.cli.telemetry.setup").run, context, given, line.words)
+  end)
+  return result, err, kind
+end
+
+local function show_setup(out, value)
+  out:write("streaming: ", table.concat(value.streaming, ", "), "\n")
+  if value.missing[1] then out:write("not yet: ", table.concat(value.missing, ", "), "\n") end
+end
+
+-- ---- check ----
+
+local check_takes = joined(files.options, {
+  { name = "no_connection", type = "boolean", doc = "look at the files only" },
+})
+
+local function run_check(context, line)
+  local stream, err, kind = need_stream()
+  if not stream then return nil, err, kind end
+  local check = require "fleet.telemetry.check"
+  local given = options.given(context.environment, check_takes, line.options)
+  local found = files.read(context.environment, given, { "certificate", "certificate_key", "ca" })
+  if not found.host then usage_error.raise("the certificate names no host: give --host", { "telemetry check" }) end
+  local about = { stream = stream, certificate = found.certificate, key = found.certificate_key, ca = found.ca, host = found.host,
+    port = found.port, now = files.now() }
+  local lines = check.files(about)
+  local function add(more)
+    for _, one in ipairs(more) do lines[#lines + 1] = one end
+  end
+  local client_ca = require("fleet.telemetry.private_authority").read(found.paths.client_ca)
+  if client_ca then
+    add(check.authorities(stream, client_ca, files.simulated(context.environment)))
+  else
+    add { { name = "vehicles' authorities", ok = false, message = "there is no " .. found.paths.client_ca,
+      fix = "take the maker's file, which stands beside its telemetry server, and give it as --client-ca" } }
+  end
+  if not given.no_connection then add(check.way(about)) end
+  local count = report_lines.count(lines)
+  if count == 0 then return { ok = true, checks = lines } end
+  if not context.json then report_lines.print(context.out, lines) end
+  return errors.failure("invalid", string.format("telemetry check: %d thing%s to mend", count, count == 1 and "" or "s"),
+    { ok = false, checks = lines })
+end
+
+-- ---- certificate ----
+
+local certificate_takes = {
+  files.directory_option,
+  { name = "days", type = "integer", doc = "how long the certificate lasts, 730 when left out; the authority lasts ten years" },
+}
+
+local function run_certificate(context, line)
+  local given = options.given(context.environment, certificate_takes, line.options)
+  if given.days and (given.days < 1 or given.days > 3650) then
+    usage_error.raise("--days is 1 to 3650, the life of the authority", { "telemetry certificate" })
+  end
+  return context:check(require("fleet.telemetry.private_authority").issue, files.directory(context.environment, given), line.words[1],
+    given.days)
+end
+
+local function show_certificate(out, value)
+  out:write(value.new_authority and "made a private authority of ten years and " or "kept the authority and made ", "a certificate for ",
+    show.clean(value.host), ", good until ", os.date("!%Y-%m-%d", value.until_utc), "\n")
+  for _, name in ipairs { "authority", "certificate", "key", "authority_key" } do out:write("  ", value[name], "\n") end
+  out:write(value.new_authority
+    and "Vehicles are given authority.pem as ca; keep authority-key.pem safe: with it the certificate is renewed.\n" or
+    "Vehicles that were given authority.pem notice nothing; a receiver that runs reads the new certificate by itself.\n")
+end
+
+-- ---- cost ----
+
+local cost_takes = joined(fields_options, { { name = "vehicles", type = "integer", doc = "how many, 1 when left out" } })
+
+local function run_cost(context, line)
+  local given = options.given(context.environment, cost_takes, line.options)
+  local name, templates, cost = line.words[1], require "fleet.telemetry.templates", require "fleet.telemetry.cost"
+  if line.words[2] or line.pairs[1] then usage_error.raise("'telemetry cost' takes one configuration", { "telemetry cost" }) end
+  if not name and not given.fields and not given.template then
+    local list = {}
+    for i, one in ipairs(templates.names) do
+      list[i] = cost.ceiling(templates.config(one), given.hours, given.vehicles)
+      list[i].name, list[i].doc = one, templates.doc(one)
+    end
+    return { templates = list }
+  end
+  if name and not templates.doc(name) then given.fields, name = name, nil end
+  return cost.ceiling(context:check(require("fleet.cli.telemetry.setup").wanted, given, name), given.hours, given.vehicles)
+end
+
+local function show_cost(out, value)
+  local price_text = require("fleet.cli.telemetry.setup").price_text
+  for _, one in ipairs(value.templates or {}) do
+    out:write(string.format("%-11s %s\n            %s\n", one.name, one.doc, price_text(one)))
+  end
+  if value.templates then return end
+  for _, field in ipairs(value.fields) do
+    out:write(string.format("%-42s every %6g s  %8.0f signals an hour\n", show.clean(field.name), field.interval, field.an_hour))
+  end
+  out:write(price_text(value), ".\nA field is sent only when it has changed: what really comes is far less.\n")
+end
+
+-- ---- errors ----
+
+local function run_errors(context, line)
+  no_pairs("telemetry errors", line)
+  local vins, err, kind = receiving.vins(context, line.words)
+  if not vins then return nil, err, kind end
+  local list = {}
+  for _, vin in ipairs(vins) do
+    local reply, failure, why = context:client():vehicle(vin):fleet_telemetry_errors()
+    if not reply then return nil, failure, why end
+    for _, one in ipairs(reply.fleet_telemetry_errors or reply) do
+      if type(one) == "table" then
+        one.vin = one.vin or vin
+        list[#list + 1] = one
+      end
+    end
+  end
+  return list
+end
+
+local meanings = {
+  { "unknown authority", "the receiver's chain does not lead to a root in ca: 'fleet telemetry check'" },
+  { "unsupported_field", "the vehicle's firmware or hardware does not know the field: leave it out" },
+  { "ported_interval", "the interval is shorter than the vehicle allows" }, -- vehicles spell it unsuported
+  { "EOF", "something without TLS answers at that port, or a proxy ended the connection" },
+  { "ecdsa", "the configuration was signed with another key than the vehicle knows: pair the key, and send it again" },
+  { "InvalidSignature", "the configuration was signed with a key that the vehicle does not know" },
+  { "refused", "nothing listens at that port: 'fleet telemetry serve'" },
+}
+
+local function show_errors(out, list)
+  if not list[1] then return out:write("no vehicle reports an error of telemetry\n") end
+  for _, one in ipairs(list) do
+    local text = string.format("%s  %s: %s", tostring(one.created_at or ""), tostring(one.error_name or one.name or ""),
+      tostring(one.error or ""))
+    out:write(show.clean(one.vin), "  ", show.clean(text), "\n")
+    for _, meaning in ipairs(meanings) do
+      if string.find(text, meaning[1], 1, true) then
+        out:write("    -> ", meaning[2], "\n")
+        break
+      end
+    end
+  end
+end
+
+-- ---- decode ----
+
+local function run_decode(context, line)
+  local stream, err, kind = need_stream()
+  if not stream then return nil, err, kind end
+  local word = line.words[1]
+  local text = input.bytes(context.environment, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
+  return require("fleet.cli.telemetry.decode").decode(stream, text)
+end
+
+-- ---- plot ----
+
+local plot_takes = {
+  { name = "output", type = "string", placeholder = "FILE", doc = "the picture's file; left out, it is printed" },
+  { name = "vin", type = "string", placeholder = "VIN", doc = "whose records, where there are several vehicles" },
+}
+
+-- The records of one vehicle in what `serve` printed. Raises where several are meant.
+local function records_in(text, vin)
+  local list, seen = {}, nil
+  for line in string.gmatch(text, "[^\r\n]+") do
+    local record = core.json_decode(line)
+    if type(record) ~= "table" then usage_error.raise("'telemetry plot' takes what 'telemetry serve' printed", { "telemetry plot" }) end
+    if record.topic == "V" and type(record.at) == "number" and (not vin or record.vin == vin) then
+      if seen and seen ~= record.vin then usage_error.raise("there are several vehicles: name one with --vin", { "telemetry plot" }) end
+      seen = record.vin
+      list[#list + 1] = record
+    end
+  end
+  return list
+end
+
+local function run_plot(context, line)
+  local given = options.given(context.environment, plot_takes, line.options)
+  local word = line.words[1]
+  local text = input.bytes(context.environment, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
+  local picture, err, kind = require("fleet.chart.drive").svg(records_in(text, given.vin))
+  if not picture then return nil, err, kind end
+  if given.output then return input.write(given.output, picture) end
+  return picture
+end
+
+local function show_plot(out, value)
+  if type(value) == "table" then out:write("written to ", value.path, "\n") else out:write(value) end
+end
+
+return {
+  {
+    name = "telemetry.serve", usage = "telemetry serve [VIN …]", takes = serve_takes, run = run_serve,
+    doc = "Receives what vehicles stream, and prints it, until Ctrl-C or SIGTERM. Without VINs those of the account are admitted.",
+    details = "See doc/manual/telemetry.md.",
+  },
+  {
+    name = "telemetry.watch", usage = "telemetry watch [VIN …]", takes = watch_takes, run = run_watch,
+    doc = "The same for a person: a line for each record, with units.",
+  },
+  {
+    name = "telemetry.setup", usage = "telemetry setup [VIN …]", takes = setup_takes, run = run_setup, show = show_setup,
+    doc = "Takes vehicles from nothing to their first record: certificate, receiver, port, price, configuration, adoption, record. "
+      .. "Each step says what is wrong.",
+  },
+  {
+    name = "telemetry.check", words = {}, explains_itself = true, local_only = true, takes = check_takes, run = run_check,
+    show = function(out, value) report_lines.print(out, value.checks) end,
+    doc = "Looks at the receiver's certificate, chain and port as a vehicle does, and at the vehicles' authorities.",
+  },
+  {
+    name = "telemetry.certificate", words = { "HOST" }, local_only = true, takes = certificate_takes, run = run_certificate,
+    show = show_certificate,
+    doc = "Makes a private authority of ten years and a receiver's certificate below it, or renews the certificate: vehicles notice "
+      .. "nothing.",
+  },
+  {
+    name = "telemetry.cost", usage = "telemetry cost [TEMPLATE | FILE]", local_only = true, takes = cost_takes, run = run_cost,
+    show = show_cost,
+    doc = "Tells what a configuration costs at most; without one, what the templates do. Sends nothing.",
+  },
+  {
+    name = "telemetry.errors", usage = "telemetry errors [VIN …]", takes = {}, run = run_errors, show = show_errors,
+    json = function(list) return list[1] and core.json_encode(list) or "[]" end,
+    doc = "Shows what vehicles report of their streams, and what it means. Each vehicle is a read, priced as data.",
+  },
+  {
+    name = "telemetry.plot", words = { "FILE" }, local_only = true, takes = plot_takes, run = run_plot, show = show_plot,
+    doc = "Draws the drive that 'telemetry serve' printed: the way, speed and charge, as an SVG picture.",
+  },
+  {
+    name = "telemetry.decode", words = { "FILE" }, local_only = true, run = run_decode,
+    doc = "Tells what a vehicle's message says: an envelope or a payload, as bytes, hex or base64; - is standard input.",
+  },
+}

@@ -1,0 +1,61 @@
+-- A drive drawn from streamed records, and the verb that draws it.
+
+local cli = require "spec.support.harness.cli"
+local core = require "fleet.core"
+local drive = require "fleet.chart.drive"
+local read = require("spec.support.harness.files").read
+local streamed_drive = require "spec.support.fixtures.streamed_drive"
+
+local function record(at, values, invalid)
+  return { vin = "5YJ3FLEE9RF000001", topic = "V", at = at, values = values, invalid = invalid }
+end
+
+local function place(latitude, longitude) return { latitude = latitude, longitude = longitude } end
+
+describe("the picture of a drive", function()
+  it("stands in the manual as it is drawn", function()
+    assert.is_true(read "doc/manual/pictures/drive.svg" == drive.svg(streamed_drive()), "make look")
+  end)
+
+  it("leaves a gap where the car could not tell, and does not draw 0", function()
+    local picture = assert(drive.svg {
+      record(0, { Location = place(52, 13), VehicleSpeed = 30 }), record(60, { VehicleSpeed = 40 }), record(120, {}, { "VehicleSpeed" }),
+      record(180, { VehicleSpeed = 20, Location = place(52.01, 13) }), record(240, { VehicleSpeed = 30 }),
+    })
+    local path = string.match(picture, '<path class="speed" d="([^"]*)"')
+    assert.equal(2, select(2, string.gsub(path, "M", "")))
+    assert.equal(2, select(2, string.gsub(path, "L", "")))
+    assert.matches("not streamed", picture) -- Soc
+    assert.matches("A drive of 4 minutes", picture, 1, true)
+  end)
+
+  it("needs two places, and no number", function()
+    assert.equal("invalid", (select(3, drive.svg { record(0, { Location = place(52, 13) }) })))
+    assert.equal("invalid", (select(3, drive.svg {})))
+    assert.equal("invalid", (select(3, drive.svg { record(0, { Location = "x" }), record(1, { Location = { latitude = "a" } }) })))
+  end)
+end)
+
+describe("fleet telemetry plot", function()
+  local function plot(records, ...)
+    local lines = {}
+    for i, one in ipairs(records) do lines[i] = type(one) == "table" and core.json_encode(one) or one end
+    return cli.run({ "telemetry", "plot", "-", ... }, { stdin = table.concat(lines, "\n"), env = {} })
+  end
+
+  it("draws what serve printed, of one car", function()
+    local records = { { topic = "connectivity", type = "connected", vin = "5YJ3FLEE9RF000001" },
+      record(0, { Location = place(52, 13) }), record(60, { Location = place(52.1, 13) }) }
+    local result = plot(records)
+    assert.equal(0, result.status, result.err)
+    assert.matches("^<svg", result.out)
+    records[4] = { vin = "5YJSFLEE9KF000002", topic = "V", at = 70, values = {} }
+    assert.matches("several vehicles", plot(records).err)
+    assert.equal(0, plot(records, "--vin=5YJ3FLEE9RF000001").status)
+  end)
+
+  it("refuses what is none", function()
+    assert.equal(2, plot({ "drive" }).status)
+    assert.matches("fewer than two places", plot({ record(0, {}) }).err)
+  end)
+end)

@@ -1,0 +1,87 @@
+-- The way of the manual as processes: a simulator whose cars stream, a receiver, and a driving car's values.
+
+local core = require "fleet.core"
+local files = require "spec.support.harness.files"
+local process = require "spec.support.harness.process"
+local sim_process = require "spec.support.servers.sim_process"
+
+local BLUE = "5YJ3FLEE9RF000001"
+local directory
+
+setup(function() directory = process.temporary "stream" end)
+teardown(function() process.execute("rm -rf " .. process.quote(directory)) end)
+
+-- A port that is free now.
+local function free_port()
+  local loop = require("fleet").loop
+  local server = assert(require("fleet.server").new { loop = loop, host = "127.0.0.1", port = 0, on_request = function() end })
+  local port = server:port()
+  server:close()
+  return port
+end
+
+local function shell(lines)
+  local preface = string.format("fleet() { %s \"$@\"; }\nexport HOME=%s XDG_CONFIG_HOME=%s XDG_STATE_HOME=%s TMPDIR=%s PORT=%d\n"
+    .. "unset XDG_RUNTIME_DIR\ncd %s\n", sim_process.fleet, process.quote(directory), process.quote(directory), process.quote(directory),
+    process.quote(directory), free_port(), process.quote(directory))
+  return sim_process.shell("{\n" .. preface .. lines .. "\n} 2>&1")
+end
+
+local function json_lines(path)
+  local list = {}
+  for line in string.gmatch(files.read(path), "[^\n]+") do list[#list + 1] = assert(core.json_decode(line)) end
+  return list
+end
+
+describe("fleet telemetry", function()
+  it("shows a driving car's values after five commands", function()
+    local out, status = shell [[
+      eval "$(fleet sim --env --telemetry)" || exit 1
+      trap 'kill $pid; fleet sim stop >/dev/null' EXIT
+      fleet telemetry certificate localhost >/dev/null || exit 2
+      fleet telemetry serve --port $PORT >records 2>said & pid=$!
+      tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
+      fleet telemetry setup Blue --template everything --port $PORT --yes --wait 60 || exit 3
+      fleet sim event unplug Blue >/dev/null || exit 4
+      fleet sim event drive Blue >/dev/null || exit 5
+      tries=0; until grep -q '"VehicleSpeed":[1-9]' records || [ $tries -gt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
+      fleet telemetry check --port $PORT || exit 6
+      fleet telemetry setup Red --port $PORT --yes --wait 5; echo "Red $?"
+    ]]
+    assert.equal(0, status, out)
+    assert.matches("is in use: a receiver runs already", out)
+    assert.matches("%.%.%. ?000001 has adopted it", (string.gsub(out, "…", "... ")))
+    assert.matches("000002 was skipped: unsupported_hardware", out)
+    assert.matches("every vehicle was skipped", out)
+    assert.matches("Red [1-9]", out)
+    local speed, location, connected
+    for _, record in ipairs(json_lines(directory .. "/records")) do
+      if record.topic == "connectivity" then connected = connected or record.type == "connected" and record.vin end
+      speed = record.values and record.values.VehicleSpeed or speed
+      location = record.values and record.values.Location or location
+    end
+    assert.equal(BLUE, connected)
+    assert.is_true(speed > 5)
+    assert.near(52.52, location.latitude, 0.2)
+  end)
+
+  it("setup is a receiver itself where none runs, and says why no record comes", function()
+    local out, status = shell [[
+      eval "$(fleet sim --env --telemetry)" || exit 1
+      trap 'fleet sim stop >/dev/null' EXIT
+      fleet telemetry setup Blue --port $PORT --yes --wait 60 || exit 2
+      fleet telemetry setup Blue --port $PORT; echo "asked $?"
+      fleet sim event sleep Blue
+      fleet telemetry setup Blue --port $PORT --yes --wait 3; echo "asleep $?"
+      fleet sim set Blue telemetry_configs=5 state=online
+      fleet delete_fleet_telemetry_config Blue >/dev/null
+      fleet telemetry setup Blue --port $PORT --yes --wait 3; echo "full $?"
+    ]]
+    assert.equal(0, status, out)
+    assert.matches("made a private authority and a certificate for localhost", out)
+    assert.matches("first record of …000001: ", out)
+    assert.matches("nothing was sent; %-%-yes sends it.-asked [1-9]", out)
+    assert.matches("it is asleep: it connects when it wakes.-asleep [1-9]", out)
+    assert.matches("was skipped: max_configs.-full [1-9]", out)
+  end)
+end)

@@ -1,0 +1,207 @@
+-- fleet telemetry certificate | check | cost | decode | errors in this process, and a whole way from nothing to a driving car's values.
+
+local cli = require "spec.support.harness.cli"
+local core = require "fleet.core"
+local files = require "spec.support.harness.files"
+local process = require "spec.support.harness.process"
+local stream = require "fleet.stream"
+
+local BLUE = "5YJ3FLEE9RF000001"
+local directory, env
+
+before_each(function()
+  directory = process.temporary "telemetry"
+  env = { XDG_CONFIG_HOME = directory, HOME = directory, FLEET_TOKEN = "canary-token-4711" }
+end)
+after_each(function() process.execute("rm -rf " .. process.quote(directory)) end)
+
+local function run(...) return cli.run({ "telemetry", ... }, { env = env }) end
+
+local function path(name) return directory .. "/fleet/telemetry/" .. name end
+
+local function issue(options)
+  options.days = options.days or 30
+  local certificate, key = assert(stream.issue(options))
+  return { certificate = certificate, key = key }
+end
+
+describe("fleet telemetry certificate", function()
+  it("makes an authority of ten years and a certificate that vehicles believe, with keys for their owner only", function()
+    local result = run("certificate", "car.example.com", "--json")
+    assert.equal(0, result.status, result.err)
+    assert.is_true(result.json.new_authority)
+    local ca, chain = files.read(path "authority.pem"), files.read(path "chain.pem")
+    assert.is_true(stream.verify_server(chain, ca, "car.example.com"))
+    local _, now = core.clock()
+    assert.near(10 * 365.25 * 86400, stream.certificates(ca)[1].until_utc - now, 2 * 86400)
+    for _, name in ipairs { "key.pem", "authority-key.pem" } do
+      local _, facts = core.file_read(path(name), 10000)
+      assert.equal(0, facts.mode % 64)
+    end
+  end)
+
+  it("renews the certificate below the same authority", function()
+    run("certificate", "car.example.com")
+    local ca, first = files.read(path "authority.pem"), files.read(path "chain.pem")
+    local result = run("certificate", "car.example.com")
+    assert.matches("kept the authority", result.out)
+    assert.equal(ca, files.read(path "authority.pem"))
+    assert.is_not.equal(first, files.read(path "chain.pem"))
+    assert.is_true(stream.verify_server(files.read(path "chain.pem"), ca, "car.example.com"))
+  end)
+
+  it("refuses a host with a scheme, an authority without its key, and a life beyond the authority's", function()
+    assert.matches("https://car.example.com", run("certificate", "https://car.example.com").err, 1, true)
+    run("certificate", "192.0.2.7")
+    assert.same({ "192.0.2.7" }, stream.certificates(files.read(path "chain.pem"))[1].hosts)
+    os.remove(path "authority-key.pem")
+    assert.matches("belong together", run("certificate", "192.0.2.7").err)
+    assert.equal(2, run("certificate", "192.0.2.7", "--days=9999").status)
+    assert.equal(2, run("certificate").status)
+  end)
+end)
+
+describe("fleet telemetry check", function()
+  local function checked(...)
+    local result = run("check", "--no-connection", "--json", ...)
+    local lines = {}
+    for _, line in ipairs(result.json.checks or {}) do lines[line.name] = line end
+    return lines, result
+  end
+
+  -- A chain of three below a root, in the directory.
+  local function put(given)
+    local root = issue { subject = "Root CA", authority = true }
+    local middle = issue { subject = "Middle CA", authority = true, issuer = root.certificate, issuer_key = root.key }
+    local leaf = issue { subject = "leaf", host = "car.example.com", days = given.days, issuer = middle.certificate, issuer_key = middle.key }
+    process.execute("mkdir -p " .. process.quote(directory .. "/fleet/telemetry"))
+    files.write(path "chain.pem", given.chain and given.chain(root, middle, leaf) or leaf.certificate .. middle.certificate)
+    files.write(path "key.pem", given.key and given.key(root, leaf) or leaf.key)
+    files.write(path "authority.pem", given.ca and given.ca(root, middle) or root.certificate)
+    files.write(path "vehicle-ca.pem", root.certificate)
+  end
+
+  it("says that the maker's script calls a chain invalid that vehicles believe", function()
+    put {}
+    local lines = checked()
+    assert.is_true(lines.chain.ok)
+    assert.matches("check_server_cert.sh", lines.chain.message, 1, true)
+    assert.is_true(lines.key.ok and lines.order.ok and lines.root.ok)
+  end)
+
+  for name, given in pairs {
+    ["the key of another certificate"] = { { key = function(root) return root.key end }, "key", "" },
+    ["a chain without its intermediate"] = { { chain = function(_, _, leaf) return leaf.certificate end }, "chain", "issuer" },
+    ["a chain in the wrong order"] = { { chain = function(root, middle, leaf)
+      return leaf.certificate .. root.certificate .. middle.certificate
+    end }, "order", "follows it" },
+    ["a ca without a root"] = { { ca = function(_, middle) return middle.certificate end }, "root", "no root" },
+    ["a certificate that has ended"] = { { days = -1 }, "days", "has ended" },
+  } do
+    it("finds " .. name, function()
+      put(given[1])
+      local lines, result = checked()
+      assert.is_false(lines[given[2]].ok)
+      assert.matches(given[3], lines[given[2]].message)
+      assert.is_not.equal(0, result.status)
+    end)
+  end
+
+  it("finds another host name, and authorities that are not the maker's", function()
+    put {}
+    local lines = checked "--host=other.example.com"
+    assert.matches("mismatch", lines.chain.message)
+    assert.matches("names must include other.example.com", lines.chain.fix)
+    assert.is_false(lines["vehicles' authorities"].ok)
+    assert.matches("not the maker's: Root CA", lines["vehicles' authorities"].message)
+  end)
+
+  it("says which verb makes a file that is missing, and where the maker's file comes from", function()
+    local result = run "check"
+    assert.equal(2, result.status)
+    assert.matches("fleet telemetry certificate HOST", result.err)
+    put {}
+    os.remove(path "vehicle-ca.pem")
+    assert.matches("--client-ca", checked()["vehicles' authorities"].fix, 1, true)
+  end)
+
+  it("finds that nothing listens at the port", function()
+    run("certificate", "localhost")
+    local result = run("check", "--port=1")
+    assert.matches("FIX port .*localhost:1", result.out)
+    assert.matches("fleet telemetry serve", result.out)
+  end)
+end)
+
+describe("fleet telemetry cost", function()
+  it("tells the ceiling of a file: every field at its interval while the car is awake", function()
+    local file = directory .. "/config.json"
+    files.write(file, [[{"fields": {"Soc": {"interval_seconds": 60}, "Location": {"interval_seconds": 1}}}]])
+    local result = run("cost", file, "--hours=1", "--json")
+    assert.equal(3660, result.json.an_hour)
+    assert.near(3660 * 365.25 / 12, result.json.a_month, 1)
+    assert.near(0.74, result.json.usd_a_month, 0.01)
+    assert.equal("Location", result.json.fields[1].name)
+    assert.is_true(result.json.covered)
+    local many = run("cost", file, "--hours=24", "--vehicles=10", "--json").json
+    assert.is_false(many.covered)
+    assert.near(many.a_month, result.json.a_month * 240, 100)
+    assert.matches("Location.- 3600 signals an hour", run("cost", file).out)
+  end)
+
+  it("knows the templates, and refuses what is none", function()
+    local list = run("cost", "--json").json.templates
+    assert.same({ "charging", "solar", "presence", "everything" }, { list[1].name, list[2].name, list[3].name, list[4].name })
+    for _, one in ipairs(list) do
+      assert.equal(0, run("cost", one.name).status)
+      local report = require("fleet.resources.telemetry_check").check(
+        require("fleet.telemetry.templates").config(one.name, { hostname = "car.example.com", port = 443, ca = "x" }), 1773136800)
+      for _, problem in ipairs(report.problems) do assert.matches("^ca", problem.where, 1) end
+    end
+    assert.matches("no JSON object with the member fields", run("cost", "chargin").err)
+  end)
+end)
+
+describe("fleet telemetry decode", function()
+  local payload = stream.data_payload { at = 1773136800, signals = { { field = "Soc", value = 71.5 }, { field = "Gear", value = "D" } } }
+  local message = stream.stream_message { topic = "V", txid = "tx-1", created_at = 1773136800, sender_id = "vehicle_device." .. BLUE,
+    payload = payload }
+
+  local function decoded(text)
+    return cli.run({ "telemetry", "decode", "-", "--json" }, { env = env, stdin = text })
+  end
+
+  it("reads an envelope and a payload, as bytes, hex and base64", function()
+    local hex = string.gsub(message, ".", function(c) return string.format("%02x", string.byte(c)) end)
+    for _, text in ipairs { message, hex, hex .. "\n", core.base64(message), payload, core.base64(payload) } do
+      local result = decoded(text)
+      assert.equal(0, result.status, result.err)
+      assert.same({ Soc = 71.5, Gear = "D" }, result.json.values)
+    end
+    assert.equal("tx-1", decoded(message).json.txid)
+    assert.equal("tx-1", decoded(stream.acknowledgement("tx-1", "V")).json.acknowledged)
+  end)
+
+  it("refuses what is neither", function()
+    local result = decoded "something else"
+    assert.is_not.equal(0, result.status)
+    assert.matches("neither a message", result.json.message)
+  end)
+end)
+
+describe("fleet telemetry errors", function()
+  it("shows what vehicles report, and what it means", function()
+    local replies = { fleet_telemetry_errors = { fleet_telemetry_errors = {
+      { name = "app", error = "x509: certificate signed by unknown authority", error_name = "config_manager_error", vin = BLUE,
+        created_at = "2026-03-10T10:00:00Z" },
+    } } }
+    local function http(request)
+      return { status = 200, headers = {}, body = core.json_encode { response = replies[string.match(request.url, "[^/]+$")] } }
+    end
+    local result = cli.run({ "telemetry", "errors", BLUE }, { env = env, http = http })
+    assert.equal(0, result.status, result.err)
+    assert.matches("config_manager_error: x509: certificate signed by unknown authority\n    %-> the receiver's chain", result.out)
+    replies.fleet_telemetry_errors.fleet_telemetry_errors = {}
+    assert.matches("no vehicle reports", cli.run({ "telemetry", "errors", BLUE }, { env = env, http = http }).out)
+  end)
+end)
