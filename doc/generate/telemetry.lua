@@ -1,6 +1,8 @@
 -- The tables of doc/manual/telemetry.md, made from the rows of the receiver. Written by `make doc`.
 
+local cost = require "fleet.telemetry.cost"
 local options = require "fleet.telemetry.options"
+local templates = require "fleet.telemetry.templates"
 
 local M = {}
 
@@ -14,12 +16,23 @@ local function table_of(word, list)
   return table.concat(lines, "\n")
 end
 
+local function template_table()
+  local lines = { "| Template | For | Fields | Signals an hour awake, at most | USD a month, at most |", "|---|---|---|---|---|" }
+  for _, name in ipairs(templates.names) do
+    local ceiling = cost.ceiling(templates.config(name))
+    lines[#lines + 1] = string.format("| %s | %s | %d | %.0f | %.2f |", name, templates.doc(name), #ceiling.fields, ceiling.an_hour,
+      ceiling.usd_a_month)
+  end
+  return table.concat(lines, "\n")
+end
+
 --- The text of the page with its tables as they are now.
 function M.page()
   local file = assert(io.open(path, "rb"))
   local text = file:read("*a")
   file:close()
-  for name, content in pairs { options = table_of("Option", options.list), limits = table_of("Limit", options.limits) } do
+  for name, content in pairs { options = table_of("Option", options.list), limits = table_of("Limit", options.limits),
+    templates = template_table() } do
     local first, last = "<!-- " .. name .. " -->\n", "<!-- end -->"
     local from = assert(select(2, string.find(text, first, 1, true)), "the page has no " .. first)
     local to = assert(string.find(text, last, from, true))

@@ -2392,4 +2392,119 @@ function receiver:restart() end
 
 function receiver:close() end
 
+---@class fleet.telemetry.options
+---@field host? string the address to listen on; "::" for IPv6 as well
+---@field port integer the port, as the vehicles' configuration names it; 0: any free one, which `receiver.port` says
+---@field certificate string the chain that vehicles see, the leaf first: PEM text or "@file"
+---@field certificate_key string its key: PEM text, or "@file" that only its owner may read
+---@field client_ca string the authorities that sign vehicles' certificates: PEM text or "@file"
+---@field vehicles string[]|fun(vin: string): boolean the VINs that may connect: a list, or a function(vin) that returns true; it may wait
+---@field ack? "at_once"|"when_stored" when a message is acknowledged: as soon as it is taken, or after `on_record` returned true
+---@field on_record? fun(record: fleet.telemetry.record): boolean? is called with each record; it may wait
+---@field on_connection? fun(event: fleet.telemetry.event) is called with each event of a connection; it may wait
+---@field on_notice? fun(text: string) is called with a sentence about certificates, limits and failures; left out: standard error
+---@field store? fleet.store a store that keeps the newest values for the next process
+---@field limits? fleet.telemetry.limits see Limits
+---@field loop? table `fleet.loop`
+
+---@class fleet.telemetry.limits
+---@field message? integer bytes of a message; a longer one is refused, and the connection goes on
+---@field per_minute? integer messages of a vehicle in a minute; beyond, they are taken later
+---@field connections? integer at the same time; further ones wait in the system's queue
+---@field vehicle_connections? integer of one vehicle; a further one ends the oldest
+---@field unacknowledged? integer messages of a connection that wait for their acknowledgement; beyond, nothing is read from it
+
+---A message of a vehicle.
+---@class fleet.telemetry.record
+---@field vin string from the vehicle's certificate
+---@field topic "V"|"alerts"|"errors"
+---@field txid string
+---@field at number UTC seconds, as the vehicle says it
+---@field arrived number UTC seconds
+---@field resend? boolean the vehicle sends again what was not acknowledged
+---@field values? { [string]: any } of topic V, by the field's name
+---@field invalid? string[] fields that the vehicle cannot tell now
+---@field texts? { [string]: string } texts that are no value of their field
+---@field alerts? { name: string, audiences: string[], started_at?: number, ended_at?: number }[]
+---@field errors? { name: string, body: string, at?: number, tags: { [string]: string } }[]
+---@field signals integer how many are billed
+---@field raw string the payload's bytes
+---@field address string where the vehicle connected from
+---@field connection integer
+
+---@class fleet.telemetry.event
+---@field type "connected"|"disconnected"|"refused"|"damaged"
+---@field vin? string
+---@field kind? string of device, by its certificate
+---@field at number UTC seconds
+---@field address string
+---@field interface? string "wifi", "cellular"
+---@field client_version? string
+---@field connection integer
+---@field reason? string of what was refused, damaged or has ended
+---@field online boolean whether the vehicle counts as connected now
+
+---What is known of a vehicle; stays up to date.
+---@class fleet.telemetry.vehicle
+---@field vin string
+---@field online boolean
+---@field since? number UTC seconds: connected, or not connected, since then
+---@field interface? string
+---@field client_version? string
+---@field values { [string]: any } newest values by the field's name; what is not known is absent
+---@field at { [string]: number } their times, UTC seconds
+---@field signals integer received since the receiver was made
+local vehicle = {}
+
+---Seconds since the newest value of a field was sent; nil where it is not known.
+---@param name string
+---@return number?
+function vehicle:age(name) end
+
+---@class fleet.telemetry
+---@field port integer
+local telemetry = {}
+
+---A receiver that listens: require("fleet.telemetry").new{ … }.
+---@param options fleet.telemetry.options
+---@return fleet.telemetry? receiver
+---@return fleet.err? err
+---@return fleet.kind? kind
+function telemetry.new(options) end
+
+---What is known of a vehicle.
+---@param vin string
+---@return fleet.telemetry.vehicle
+function telemetry:vehicle(vin) end
+
+---Waits until a field is a value, or what a function says; without either until the vehicle sends it.
+---@param vin string
+---@param name string
+---@param wanted? any
+---@param options? { timeout?: number }
+---@return any value
+---@return number|fleet.err at
+---@return fleet.kind? kind
+function telemetry:wait(vin, name, wanted, options) end
+
+---An iterator over records for a task; a slow reader loses the oldest, which its member `lost` counts.
+---@param vin? string
+---@return fun(): fleet.telemetry.record?
+function telemetry:records(vin) end
+
+---@return { [string]: integer }
+function telemetry:stats() end
+
+---What is to be known of the authorities in client_ca, as sentences.
+---@return string[]
+function telemetry:remarks() end
+
+---Reads the certificate files now.
+---@return boolean? done
+---@return fleet.err? err
+---@return fleet.kind? kind
+function telemetry:reload() end
+
+function telemetry:close() end
+
 return fleet

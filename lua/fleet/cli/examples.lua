@@ -28,6 +28,11 @@ local of_verbs = {
   wake = "wake 000001 --timeout 90", ["tariff.check"] = "tariff check tariff.json", ["tariff.show"] = "tariff show tariff.json",
   ["tariff.plot"] = "tariff plot tariff.json --output tariff.svg", ["tariff.diff"] = "tariff diff old.json new.json",
   chart = "chart 1234567890 month=2026-10 --output october.svg", cost = "cost --month 2026-10", run = "run automations.lua",
+  ["telemetry.serve"] = "telemetry serve", ["telemetry.watch"] = "telemetry watch 000001",
+  ["telemetry.setup"] = "telemetry setup 000001 --host car.example.com --template charging",
+  ["telemetry.check"] = "telemetry check", ["telemetry.certificate"] = "telemetry certificate car.example.com",
+  ["telemetry.cost"] = "telemetry cost charging", ["telemetry.errors"] = "telemetry errors 000001",
+  ["telemetry.decode"] = "telemetry decode message.bin", ["telemetry.plot"] = "telemetry plot records.jsonl --output drive.svg",
   mqtt = "mqtt --broker mqtt://localhost", proxy = "proxy", completion = "completion zsh",
 }
 
