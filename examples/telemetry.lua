@@ -30,9 +30,11 @@ local function authority(name, subject)
 end
 
 local function issue(name, subject, issuer, extension)
-  run("printf '" .. extension .. "\\n' >" .. name .. ".ext && openssl ecparam -name prime256v1 -genkey -noout -out " .. name
-    .. ".key && openssl req -new -key " .. name .. ".key -subj '/CN=" .. subject .. "' -out " .. name .. ".csr && openssl x509 -req -days 2 -in "
-    .. name .. ".csr -CA " .. issuer .. ".pem -CAkey " .. issuer .. ".key -CAcreateserial -extfile " .. name .. ".ext -out " .. name .. ".pem")
+  run("printf '" .. extension .. "\\n' >" .. name .. ".ext")
+  run("openssl ecparam -name prime256v1 -genkey -noout -out " .. name .. ".key")
+  run("openssl req -new -key " .. name .. ".key -subj '/CN=" .. subject .. "' -out " .. name .. ".csr")
+  run("openssl x509 -req -days 2 -in " .. name .. ".csr -CA " .. issuer .. ".pem -CAkey " .. issuer .. ".key -CAcreateserial -extfile "
+    .. name .. ".ext -out " .. name .. ".pem")
 end
 
 run "umask 077"
@@ -46,7 +48,8 @@ run "chmod 600 chain.key"
 
 local receiver = assert(require("fleet.telemetry").new {
   host = "127.0.0.1", port = 0, vehicles = { vin },
-  certificate = "@" .. folder .. "/chain.pem", certificate_key = "@" .. folder .. "/chain.key", client_ca = "@" .. folder .. "/vehicles.pem",
+  certificate = "@" .. folder .. "/chain.pem", certificate_key = "@" .. folder .. "/chain.key",
+  client_ca = "@" .. folder .. "/vehicles.pem",
   on_record = function(record) print("record", record.topic, record.values.Soc .. " %") end,
   on_connection = function(event) print(event.type, event.vin, event.interface) end,
   on_notice = print,

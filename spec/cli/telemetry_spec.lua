@@ -73,7 +73,9 @@ describe("fleet telemetry check", function()
   local function put(given)
     local root = issue { subject = "Root CA", authority = true }
     local middle = issue { subject = "Middle CA", authority = true, issuer = root.certificate, issuer_key = root.key }
-    local leaf = issue { subject = "leaf", host = "car.example.com", days = given.days, issuer = middle.certificate, issuer_key = middle.key }
+    local leaf = issue {
+      subject = "leaf", host = "car.example.com", days = given.days, issuer = middle.certificate, issuer_key = middle.key,
+    }
     process.execute("mkdir -p " .. process.quote(directory .. "/fleet/telemetry"))
     files.write(path "chain.pem", given.chain and given.chain(root, middle, leaf) or leaf.certificate .. middle.certificate)
     files.write(path "key.pem", given.key and given.key(root, leaf) or leaf.key)
