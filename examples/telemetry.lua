@@ -30,7 +30,7 @@ local function authority(name, subject)
 end
 
 local function issue(name, subject, issuer, extension)
-  run("printf '" .. extension .. "\\n' >" .. name .. ".ext")
+  run("{ printf '" .. extension .. "\\n' >" .. name .. ".ext; }")
   run("openssl ecparam -name prime256v1 -genkey -noout -out " .. name .. ".key")
   run("openssl req -new -key " .. name .. ".key -subj '/CN=" .. subject .. "' -out " .. name .. ".csr")
   run("openssl x509 -req -days 2 -in " .. name .. ".csr -CA " .. issuer .. ".pem -CAkey " .. issuer .. ".key -CAcreateserial -extfile "
