@@ -344,7 +344,7 @@ function Receiver:wait(vin, name, wanted, given)
   check_options.names("wait", "option", given, { "timeout" })
   local timeout = check_options.seconds("wait", "timeout", given and given.timeout, 300)
   local vehicle = known(self, vin)
-  local waiter, found, at, failure = tasks.waiter(), nil, nil, nil
+  local promise, found, at, failure = tasks.promise(), nil, nil, nil
   local holds = type(wanted) == "function" and wanted or function(value) return wanted == nil or value == wanted end
   local function look()
     local value = vehicle.values[name]
@@ -353,14 +353,14 @@ function Receiver:wait(vin, name, wanted, given)
     if not ran then failure = yes end
     if ran and not yes then return end
     found, at = value, vehicle.at[name]
-    tasks.wake(waiter)
+    tasks.wake(promise)
   end
   if wanted ~= nil then look() end
   if found == nil and self.raw then
     local waits = self.waits[vin] or {}
-    local wait = { name = name, look = look, waiter = waiter }
+    local wait = { name = name, look = look, promise = promise }
     self.waits[vin], waits[wait] = waits, true
-    local ran, raised = compat.pcall(tasks.await_for, waiter, timeout)
+    local ran, raised = compat.pcall(tasks.await_for, promise, timeout)
     waits[wait] = nil
     if not next(waits) then self.waits[vin] = nil end
     if not ran then error(raised, 0) end
@@ -409,7 +409,7 @@ function Receiver:close()
     if vehicle.held then vehicle.held:clear() end
   end
   for _, waits in pairs(self.waits) do
-    for wait in pairs(waits) do tasks.wake(wait.waiter) end
+    for wait in pairs(waits) do tasks.wake(wait.promise) end
   end
   for reader in pairs(self.readers) do reader:close() end
 end

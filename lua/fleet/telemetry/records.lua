@@ -21,14 +21,14 @@ function Reader:push(record)
     self.first = self.first + 1
     self.lost = self.lost + 1
   end
-  if self.waiter then tasks.wake(self.waiter) end
+  if self.promise then tasks.wake(self.promise) end
 end
 
 local function next_record(self)
   while self.first > self.last and not self.closed do
-    self.waiter = tasks.waiter()
-    tasks.await(self.waiter)
-    self.waiter = nil
+    self.promise = tasks.promise()
+    tasks.await(self.promise)
+    self.promise = nil
   end
   local record = self[self.first]
   if record == nil then return nil end
@@ -45,7 +45,7 @@ end
 --- No further records; those that wait can still be read.
 function Reader:close()
   self.closed = true
-  if self.waiter then tasks.wake(self.waiter) end
+  if self.promise then tasks.wake(self.promise) end
 end
 
 Reader.__close = Reader.close
