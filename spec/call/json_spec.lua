@@ -191,7 +191,7 @@ describe("any text", function()
     return kind == 3 and "[" .. text .. "]" or "{" .. text .. "}"
   end
 
-  it("is read as if every number and null had been looked at where it came to stand", function()
+  it("has each number and null as Lua shall see it", function()
     local good = 0
     for _ = 1, 4000 do good = good + (agrees(blank() .. value_text(4) .. blank()) and 1 or 0) end
     assert.is_true(good > 3900, good)
@@ -213,7 +213,15 @@ describe("any text", function()
     assert.is_true(refused > 5000, refused)
   end)
 
-  it("is read whole where it holds more numbers than are told one by one", function()
+  it("is refused where quotes around a long integer would make it JSON", function()
+    for _, text in ipairs { '{12345678901234567:1}', '{12345678901234567 :1}', '[012345678901234567]', '[-012345678901234567]' } do
+      assert.is_nil((core.json_decode(text)), text)
+    end
+    assert.same({ "12345678901234567", "-12345678901234567" }, core.json_decode "[12345678901234567,-12345678901234567 ]")
+    assert.same({ ["a:1"] = "12345678901234567" }, core.json_decode '{"a:1":12345678901234567}')
+  end)
+
+  it("is read whole, however many numbers it holds", function()
     for _, count in ipairs { 255, 256, 257, 1000 } do
       local members = {}
       for i = 1, count do members[i] = string.format('"m%d":{"id":%d,"n":%d.0,"none":null}', i, i, i) end

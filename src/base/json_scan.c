@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { ESCAPE = 6 /* \uXXXX */ };
+enum { ESCAPE = 6 /* \uXXXX */, EXACT_DIGITS = 15 };
 
 /* ---- plain text, eight bytes together ---- */
 
@@ -105,6 +105,71 @@ void json_mend(struct bytes text, struct bytes lone, struct buf *out) {
     copied = lone.data + lone.size;
     buf_text_add(out, "\\ufffd");
     lone = next_in_string(copied, end);
+  }
+  buf_add(out, copied, (size_t)(end - copied));
+}
+
+/* ---- integers that a double cannot hold ---- */
+
+static bool is_digit(unsigned char c) {
+  return c >= '0' && c <= '9';
+}
+
+static const unsigned char *number_end(const unsigned char *at, const unsigned char *end) {
+  while (at < end && (is_digit(*at) || (*at && strchr("+-.eE", *at)))) at++;
+  return at;
+}
+
+/* An integer as JSON writes it: the reader refuses what begins with a zero. */
+static bool is_long_integer(const unsigned char *at, const unsigned char *end) {
+  at += *at == '-';
+  if (end - at <= EXACT_DIGITS || *at == '0') return false;
+  while (at < end && is_digit(*at)) at++;
+  return at == end;
+}
+
+static const unsigned char *skip_blanks(const unsigned char *at, const unsigned char *end) {
+  while (at < end && *at && strchr(" \t\r\n", *at)) at++;
+  return at;
+}
+
+/* Whether more than 15 digits stand side by side: of 16 places that follow each other one is looked at. */
+static bool has_long_run(const unsigned char *at, const unsigned char *end) {
+  for (const unsigned char *place = at + EXACT_DIGITS; place < end; place += EXACT_DIGITS + 1) {
+    const unsigned char *first = place, *behind = place;
+    while (first > at && is_digit(first[-1])) first--;
+    while (behind < end && is_digit(*behind)) behind++;
+    if (behind - first > EXACT_DIGITS) return true;
+  }
+  return false;
+}
+
+struct bytes json_next_long(const unsigned char *at, const unsigned char *end) {
+  if (end - at <= EXACT_DIGITS || !has_long_run(at, end)) return (struct bytes){end, 0};
+  while (at < end) {
+    if (*at == '"') {
+      at = skip_string(at, end, NULL);
+    } else if (is_digit(*at) || *at == '-') {
+      const unsigned char *stop = number_end(at, end), *next = skip_blanks(stop, end);
+      bool is_name = next < end && *next == ':'; /* no JSON, and none with quotes either */
+      if (!is_name && is_long_integer(at, stop)) return (struct bytes){at, (size_t)(stop - at)};
+      at = stop;
+    } else {
+      at++;
+    }
+  }
+  return (struct bytes){end, 0};
+}
+
+void json_quote_long(struct bytes text, struct bytes number, struct buf *out) {
+  const unsigned char *copied = text.data, *end = text.data + text.size;
+  while (number.size) {
+    buf_add(out, copied, (size_t)(number.data - copied));
+    buf_put(out, '"');
+    buf_add(out, number.data, number.size);
+    buf_put(out, '"');
+    copied = number.data + number.size;
+    number = json_next_long(copied, end);
   }
   buf_add(out, copied, (size_t)(end - copied));
 }

@@ -33,8 +33,13 @@ function M.new(row, request, handle)
     deadline = tasks.real() + (timeout or context.config.timeout), -- in real seconds
     proxied = false, -- sent to the signing proxy
     outcome_unknown = false, -- an earlier attempt may have been carried out
-    facts = {
+    token_kind = nil, token = nil, rejected = nil, reread = nil, -- of the last attempt; the token that was rejected; see access_token
+    other_host = nil, woken = nil, -- the host that a 421 names; whether the vehicle was woken for it
+    asked = nil, admitted = nil, pause = nil, -- of fleet.budget.gate
+    signed = nil, domain = nil, answered = nil, -- goes in signed form; the domain of the session; when the last reply came
+    facts = { -- for core.next
       write = row.write, idempotent = idempotent, own_token = not context.config.token, refreshes = 0, regions = 0, repeats = 0,
+      left = nil, retry_after = nil, other_host = nil, transient = nil, trait = nil,
     },
   }
 end

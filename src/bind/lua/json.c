@@ -1,6 +1,5 @@
 #include "bind/lua/json.h"
 
-#include "base/json_prepare.h"
 #include "base/json_scan.h"
 
 #include <locale.h>
@@ -9,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_KEPT = 65536 };
 
 bool word_in(const char *words, const char *name, size_t size) {
   for (const char *at = words; at && *at; at++) {
@@ -27,14 +24,12 @@ bool word_in(const char *words, const char *name, size_t size) {
 
 struct reader {
   locale_t c_numeric;
-  struct buf prepared; /* used again */
 };
 
 static void reader_release(void *object) {
   struct reader *r = object;
   if (r->c_numeric) freelocale(r->c_numeric);
   r->c_numeric = (locale_t)0;
-  buf_free(&r->prepared);
 }
 
 static const struct box_type reader_type = {"fleet.json", reader_release, NULL, NULL};
@@ -112,9 +107,11 @@ static void tidy_member(struct tidier *t, int table, bool named) {
   int type = lua_type(L, -1);
   if (type == LUA_TNUMBER) {
     if (push_tidy_number(t, lua_tonumber(L, -1), named && t->ids && is_id(t, -2))) {
-      lua_pushvalue(L, -3);
+      lua_replace(L, -2);
+      lua_pushvalue(L, -2);
       lua_insert(L, -2);
       lua_rawset(L, table);
+      return;
     }
   } else if (type == LUA_TTABLE) {
     tidy(t, lua_gettop(L));
@@ -135,60 +132,6 @@ static void tidy(struct tidier *t, int table) {
   bool named = lua_type(L, -2) == LUA_TSTRING;
   do tidy_member(t, table, named);
   while (lua_next(L, table));
-}
-
-/* Pushes the key of the step and what stands there in the table at the top. */
-static void push_place(lua_State *L, const struct json_step *step) {
-  if (step->name)
-    lua_pushlstring(L, (const char *)step->name, step->place);
-  else
-    lua_pushinteger(L, step->place);
-  lua_pushvalue(L, -1);
-  lua_rawget(L, -3);
-}
-
-/* The number or null, if it is there still: another member of its name may have come behind it. */
-static void tidy_place(struct tidier *t, const struct json_step *step) {
-  lua_State *L = t->L;
-  push_place(L, step);
-  int type = lua_type(L, -1);
-  bool changed = step->kind == JSON_NULL ? type == LUA_TLIGHTUSERDATA : type == LUA_TNUMBER;
-  if (changed && step->kind == JSON_NULL)
-    lua_pushnil(L);
-  else if (changed)
-    changed = push_tidy_number(t, lua_tonumber(L, -1), step->kind == JSON_ID);
-  if (!changed) return lua_pop(L, 2);
-  lua_replace(L, -2);
-  lua_rawset(L, -3);
-}
-
-/* Behind the steps inside of the table that this one would enter. */
-static size_t passed_over(const struct json_steps *steps, size_t at) {
-  for (int depth = 0; at < steps->count; at++) {
-    depth += (steps->list[at].kind == JSON_INTO) - (steps->list[at].kind == JSON_OUT);
-    if (depth == 0) break;
-  }
-  return at;
-}
-
-/* The table at the top, where the text has told what is to be looked at in it. */
-static void follow(struct tidier *t, const struct json_steps *steps) {
-  lua_State *L = t->L;
-  for (size_t i = 0; i < steps->count; i++) {
-    const struct json_step *step = &steps->list[i];
-    if (step->kind == JSON_OUT) {
-      lua_pop(L, 1);
-    } else if (step->kind == JSON_INTO) {
-      luaL_checkstack(L, 8, "JSON");
-      push_place(L, step);
-      lua_remove(L, -2);
-      if (lua_istable(L, -1)) continue;
-      lua_pop(L, 1);
-      i = passed_over(steps, i);
-    } else {
-      tidy_place(t, step);
-    }
-  }
 }
 
 /* Of the text at the top, which stays. Between the two switches nothing may raise: the locale would stay, and
@@ -224,74 +167,47 @@ static bool decode(lua_State *L, const struct reader *r) {
   return done;
 }
 
-static void push_text(lua_State *L, struct bytes text) {
-  lua_pushlstring(L, (const char *)text.data, text.size);
-}
-
-/* The copy is wiped before anything else may run that reads JSON, such as a finaliser of the host's. */
-static bool push_prepared(lua_State *L, struct reader *r, struct bytes text, const char *ids,
-                          struct json_steps *steps) {
-  buf_clear(&r->prepared);
-  struct bytes prepared = json_prepare(text, ids, &r->prepared, steps);
-  bool good = buf_ok(&r->prepared);
-  if (good) push_text(L, prepared);
-  buf_clear(&r->prepared);
-  if (r->prepared.capacity > MOST_KEPT) buf_free(&r->prepared);
+/* Pushes the text as lua-cjson can read it: lone surrogates are replaced, long integers in quotes. False: out
+ * of memory, and nothing is pushed. */
+static bool push_readable(lua_State *L, struct bytes text) {
+  int top = lua_gettop(L);
+  const unsigned char *end = text.data + text.size;
+  struct bytes lone = {NULL, 0}, number = json_next_long(text.data, end);
+  if (memchr(text.data, '\\', text.size)) lone = json_next_lone(text.data, end);
+  if (!lone.size && !number.size) return lua_pushlstring(L, (const char *)text.data, text.size), true;
+  struct buf *mended = push_scratch(L), *quoted = push_scratch(L);
+  if (lone.size) {
+    json_mend(text, lone, mended);
+    text = buf_bytes(mended);
+    number = json_next_long(text.data, text.data + text.size);
+  }
+  if (number.size) {
+    json_quote_long(text, number, quoted);
+    text = buf_bytes(quoted);
+  }
+  bool good = buf_ok(mended) && buf_ok(quoted);
+  lua_pushlstring(L, (const char *)text.data, good ? text.size : 0);
+  box_close(L, top + 1);
+  box_close(L, top + 2);
+  lua_replace(L, top + 1);
+  lua_settop(L, top + good);
   return good;
-}
-
-/* The same where Lua runs finalisers before it copies a text: what they read comes to stand in another
- * buffer. */
-static bool push_prepared_aside(lua_State *L, struct bytes text, const char *ids, struct json_steps *steps) {
-  struct buf *own = push_scratch(L);
-  int holder = lua_gettop(L);
-  struct bytes prepared = json_prepare(text, ids, own, steps);
-  bool good = buf_ok(own);
-  if (good) push_text(L, prepared);
-  box_close(L, holder);
-  lua_remove(L, holder);
-  return good;
-}
-
-/* The text that is to be read, mended where that is needed; holder is a box for it, which stays on the stack
- * as long as the steps are followed. */
-static struct bytes mended(lua_State *L, struct bytes text) {
-  struct bytes lone = {NULL, 0};
-  if (memchr(text.data, '\\', text.size)) lone = json_next_lone(text.data, text.data + text.size);
-  if (!lone.size) return lua_pushnil(L), text;
-  struct buf *out = push_scratch(L);
-  json_mend(text, lone, out);
-  return buf_ok(out) ? buf_bytes(out) : (struct bytes){NULL, 0};
-}
-
-static bool decode_and_tidy(lua_State *L, struct bytes text, struct tidier *t) {
-  struct json_steps steps;
-  struct reader *r = the_reader(L);
-  bool prepared =
-      COPIES_LATE ? push_prepared_aside(L, text, t->ids, &steps) : push_prepared(L, r, text, t->ids, &steps);
-  if (!prepared || !decode(L, r)) return false;
-  luaL_checkstack(L, 8, "JSON");
-  if (lua_istable(L, -1) && steps.untold)
-    tidy(t, lua_gettop(L));
-  else if (lua_istable(L, -1))
-    follow(t, &steps);
-  else if (lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(t, lua_tonumber(L, -1), false))
-    lua_remove(L, -2);
-  if (t->overflow) lua_pop(L, 1);
-  return !t->overflow;
 }
 
 bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
+  static const char unreadable[] = "the reply is not JSON that can be read";
   struct tidier t = {.L = L, .ids = ids};
-  bool done = text.size && !memchr(text.data, 0, text.size); /* lua-cjson takes a zero byte for the end */
-  if (done) {
-    text = mended(L, text);
-    int holder = lua_gettop(L);
-    done = text.data && decode_and_tidy(L, text, &t);
-    if (!lua_isnil(L, holder)) box_close(L, holder);
-    lua_remove(L, holder);
-  }
-  return done || err_set(e, KIND_protocol, "the reply is not JSON that can be read");
+  bool whole = text.size && !memchr(text.data, 0, text.size); /* lua-cjson takes a zero byte for the end */
+  if (!whole || !push_readable(L, text) || !decode(L, the_reader(L)))
+    return err_set(e, KIND_protocol, unreadable);
+  luaL_checkstack(L, 8, "JSON");
+  if (lua_istable(L, -1))
+    tidy(&t, lua_gettop(L));
+  else if (lua_type(L, -1) == LUA_TNUMBER && push_tidy_number(&t, lua_tonumber(L, -1), false))
+    lua_remove(L, -2);
+  if (!t.overflow) return true;
+  lua_pop(L, 1);
+  return err_set(e, KIND_protocol, unreadable);
 }
 
 static int l_json_decode(lua_State *L) {

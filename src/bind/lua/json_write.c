@@ -1,6 +1,6 @@
 #include "bind/lua/json.h"
 
-#include "base/json_prepare.h"
+#include "base/json_scan.h"
 
 #include <endian.h>
 #include <stdint.h>
