@@ -9,6 +9,10 @@ local sealing = require "fleet.store.sealed"
 local services = require "fleet.proxy.service"
 local signed_world = require "spec.support.fixtures.signed_world"
 
+local function is_sealed(value)
+  return value:sub(1, #core.seal_mark) == core.seal_mark
+end
+
 describe("an Idempotency-Key", function()
   local world, store, opened, audited, first, second
 
@@ -75,7 +79,7 @@ describe("an Idempotency-Key", function()
     local first_answer = invite()
     assert.equal(200, first_answer[1])
     assert.same(first_answer, invite())
-    assert.is_true(core.is_sealed(seen))
+    assert.is_true(is_sealed(seen))
     assert.not_matches("answer", seen, 1, true)
   end)
 

@@ -1,6 +1,7 @@
 #include "bind/call/handles.h"
 #include "bind/call/request.h"
-#include "bind/call/rows.h"
+#include "bind/lua/bind.h"
+#include "tables/rows.h"
 
 #include <string.h>
 
@@ -200,7 +201,7 @@ static bool takes_from_state(const struct param *q) {
 }
 
 /* pointer: what core.row gives; write: a failure has an outcome; from_state: a parameter has that flag. */
-void push_row(lua_State *L, const struct row *r) {
+static void push_row(lua_State *L, const struct row *r) {
   lua_createtable(L, 0, 48);
   lua_pushlightuserdata(L, (void *)(uintptr_t)r);
   lua_setfield(L, -2, "pointer");
@@ -237,6 +238,31 @@ static int l_endpoints(lua_State *L) {
 
 static int l_commands(lua_State *L) {
   return push_rows(L, command_rows);
+}
+
+/* handle: NULL for a row by its own name, else name is the method's. */
+static const struct row *find(const struct row *rows, const char *name, const char *handle) {
+  for (; rows->name; rows++) {
+    bool found = handle ? strcmp(rows->method, name) == 0 && strcmp(rows->handle, handle) == 0
+                        : strcmp(rows->name, name) == 0;
+    if (found) return rows;
+  }
+  return NULL;
+}
+
+/* core.row_table(name) or core.row_table(method, handle) -> the row as a fresh table, as core.endpoints has
+ * it; nil where there is none, as for a name that is no text */
+static int l_row_table(lua_State *L) {
+  const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
+  const char *handle = luaL_optstring(L, 2, NULL);
+  const struct row *row = find(endpoint_rows, name, handle);
+  if (!row) row = find(command_rows, name, handle);
+  if (!row) {
+    lua_pushnil(L);
+    return 1;
+  }
+  push_row(L, row);
+  return 1;
 }
 
 /* ---- failures ---- */
@@ -341,7 +367,7 @@ static void set_regions(lua_State *L, const struct region *r) {
   lua_setfield(L, -2, "regions");
 }
 
-void push_vendor(lua_State *L, const struct vendor *v) {
+static void push_vendor(lua_State *L, const struct vendor *v) {
   lua_createtable(L, 0, 12);
   set_text(L, "name", v->name);
   set_regions(L, v->regions);
@@ -424,6 +450,7 @@ static int l_telemetry_fields(lua_State *L) {
 void open_rows(lua_State *L) {
   static const luaL_Reg functions[] = {{"endpoints", l_endpoints},
                                        {"commands", l_commands},
+                                       {"row_table", l_row_table},
                                        {"reasons", l_reasons},
                                        {"billing", l_billing},
                                        {"statuses", l_statuses},

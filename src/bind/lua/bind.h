@@ -68,7 +68,6 @@ void open_result(lua_State *L);
 void open_next(lua_State *L);
 void open_deprecated(lua_State *L);
 void open_rows(lua_State *L);
-void open_row_table(lua_State *L);
 void open_handle(lua_State *L);
 void open_loop(lua_State *L);
 void open_signals(lua_State *L);

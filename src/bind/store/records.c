@@ -1,9 +1,259 @@
+/* fleet.records: the store of files in Lua. Its box, the records whose writing is put off, what a writer
+ * holds beside a record (the lease by which it writes alone, the ticket by which its write finds room), and
+ * the methods.
+ */
 #include "bind/crypto/context.h"
 #include "bind/store/counters.h"
-#include "bind/store/records.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
+
+struct records {
+  struct store store;
+  size_t held; /* how many */
+};
+
+enum { RECORDS = 1, KEY = 2, USER_WARN = 1, USER_HELD = 2, USER_VALUES = 2 }; /* places */
+
+struct held {
+  struct bytes value;
+  uint64_t generation;
+  double ends; /* UTC seconds; 0: never */
+  bool may_wait;
+};
+
+static void release_records(void *object) {
+  store_close(&((struct records *)object)->store);
+}
+
+static const struct box_type lease_type;
+
+static const struct box_type records_type = {"fleet.records", release_records, NULL, NULL};
+
+/* Again behind whatever makes something: that may run a finaliser of the host's, which may close the store,
+ * or read another record, which stands where this one stood. */
+static struct records *check_records(lua_State *L) {
+  return box_check(L, RECORDS, &records_type);
+}
+
+/* What the store has to say goes to the host's function, in the box at this index. */
+static void give_notice(lua_State *L, struct records *r, int box) {
+  struct store *s = &r->store;
+  char text[sizeof s->notice];
+  if (!s->notice[0]) return;
+  memcpy(text, s->notice, sizeof text);
+  s->notice[0] = '\0';
+  if (lua_getiuservalue(L, box, USER_WARN) != LUA_TFUNCTION) return lua_pop(L, 1);
+  lua_pushstring(L, text);
+  lua_call(L, 1, 0);
+}
+
+/* false: another process writes at this moment; call again. */
+static int push_result(lua_State *L, enum store_result result, const struct err *e) {
+  if (result == STORE_FAILED) return push_failure(L, e);
+  lua_pushboolean(L, result == STORE_DONE);
+  return 1;
+}
+
+/* ---- records whose writing is put off ----
+ *
+ * They are in a table of the box of the records, so that a collection sees them, by key: { value, generation,
+ * end in seconds, whether they may wait while their lease is released }. */
+
+enum { VALUE = 1, GENERATION, ENDS, MAY_WAIT }; /* places in a record that is held back */
+
+static double number_at(lua_State *L, int place) {
+  lua_rawgeti(L, -1, place);
+  double number = lua_tonumber(L, -1);
+  lua_pop(L, 1);
+  return number;
+}
+
+/* The table keeps the value. */
+static struct held read_held(lua_State *L) {
+  lua_rawgeti(L, -1, VALUE);
+  struct bytes value = check_bytes(L, -1);
+  lua_pop(L, 1);
+  lua_rawgeti(L, -1, MAY_WAIT);
+  bool may_wait = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return (struct held){value, (uint64_t)number_at(L, GENERATION), number_at(L, ENDS), may_wait};
+}
+
+/* The record of the key on the stack at KEY. True leaves one value on the stack, which keeps h. */
+static bool held_find(lua_State *L, struct held *h) {
+  lua_getiuservalue(L, RECORDS, USER_HELD);
+  lua_pushvalue(L, KEY);
+  lua_rawget(L, -2);
+  lua_remove(L, -2);
+  if (!lua_istable(L, -1)) return lua_pop(L, 1), false;
+  *h = read_held(L);
+  return true;
+}
+
+/* Of the value on the stack at this index. */
+static void held_keep(lua_State *L, struct records *r, int value, const struct held *h) {
+  struct held before;
+  value = lua_absindex(L, value);
+  lua_createtable(L, MAY_WAIT, 0);
+  lua_pushvalue(L, value);
+  lua_rawseti(L, -2, VALUE);
+  lua_pushinteger(L, (lua_Integer)h->generation);
+  lua_rawseti(L, -2, GENERATION);
+  lua_pushnumber(L, h->ends);
+  lua_rawseti(L, -2, ENDS);
+  lua_pushboolean(L, h->may_wait);
+  lua_rawseti(L, -2, MAY_WAIT);
+  bool replaces = held_find(L, &before);
+  if (replaces) lua_pop(L, 1);
+  lua_getiuservalue(L, RECORDS, USER_HELD);
+  lua_pushvalue(L, KEY);
+  lua_pushvalue(L, -3);
+  lua_rawset(L, -3);
+  lua_pop(L, 2);
+  if (!replaces) r->held++;
+}
+
+static void held_drop(lua_State *L, struct records *r) {
+  lua_getiuservalue(L, RECORDS, USER_HELD);
+  lua_pushvalue(L, KEY);
+  lua_pushnil(L);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  r->held--;
+}
+
+/* Pushes a list of the keys, at most so many, and returns how many. */
+static size_t held_push_keys(lua_State *L, double most) {
+  lua_Integer count = 0;
+  lua_newtable(L);
+  int list = lua_gettop(L);
+  lua_getiuservalue(L, RECORDS, USER_HELD);
+  for (lua_pushnil(L); (double)count < most && lua_next(L, list + 1); lua_pop(L, 1)) {
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, list, ++count);
+  }
+  lua_settop(L, list);
+  return (size_t)count;
+}
+
+/* 0 for what is no time. */
+static uint64_t milliseconds_of(double seconds) {
+  if (!(seconds > 0)) return 0;
+  return seconds > (double)NUMBER_LIMIT / 1000 ? NUMBER_LIMIT : (uint64_t)(seconds * 1000);
+}
+
+/* Writes the record of the key at KEY: STORE_DONE also where none is held back. What another process wrote
+ * since its generation was drawn is newer and stays. */
+static enum store_result held_write(lua_State *L, struct records *r, double wall, struct err *e) {
+  struct held h;
+  uint64_t generation;
+  if (!held_find(L, &h)) return STORE_DONE;
+  struct put p = {.value = h.value,
+                  .wall = milliseconds_of(wall),
+                  .ends = milliseconds_of(h.ends),
+                  .drawn = h.generation};
+  enum store_result result = store_put(&r->store, check_bytes(L, KEY), &p, &generation, e);
+  lua_pop(L, 1);
+  if (result == STORE_DONE) held_drop(L, r);
+  return result;
+}
+
+static bool say_forked(struct err *e) {
+  return !err_set(e, KIND_closed, "it was opened before a fork: open the store again");
+}
+
+/* ---- leases ---- */
+
+/* A lease that was opened before a fork belongs to the parent: true with e filled in the child. */
+static bool lease_is_childs(const struct lease *lease, struct err *e) {
+  return lock_is_childs(&lease->lock) && say_forked(e);
+}
+
+/* records:lease(key) -> lease, fence; false: again; nil, err, kind */
+static int l_lease(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_records(L);
+  struct bytes key = check_bytes(L, 2);
+  struct lease *lease = box_new(L, &lease_type, sizeof *lease, 0);
+  *lease = (struct lease)LEASE_INIT;
+  struct records *r = check_records(L);
+  enum store_result result = store_lease(&r->store, key, lease, &e);
+  if (result == STORE_DONE)
+    box_open(L, -1);
+  else
+    box_close(L, lua_gettop(L));
+  give_notice(L, r, RECORDS);
+  if (result != STORE_DONE) return push_result(L, result, &e);
+  lua_pushinteger(L, (lua_Integer)lease->fence);
+  return 2;
+}
+
+/* lease:renew() -> true while nobody else can have it; nil, err, kind */
+static int l_renew(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  const struct lease *lease = box_check(L, 1, &lease_type);
+  if (lease_is_childs(lease, &e)) return push_failure(L, &e);
+  if (!lock_is_ours(&lease->lock)) {
+    err_set(&e, KIND_conflict, "the lease was lost: its file was removed");
+    return push_failure(L, &e);
+  }
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+static void release_lease(void *object) {
+  lease_close(object);
+}
+
+static const luaL_Reg lease_methods[] = {{"renew", l_renew}, {NULL, NULL}};
+static const struct box_type lease_type = {"fleet.lease", release_lease, lease_methods, NULL};
+
+/* records:release(key, lease): of a lease that the caller forgets. Closed records take part, too. */
+static int l_release(lua_State *L) {
+  struct records *r = box_any(L, RECORDS, &records_type);
+  struct lease *lease = box_check(L, 3, &lease_type);
+  if (box_is_open(L, RECORDS))
+    store_release(&r->store, check_bytes(L, KEY), lease);
+  else
+    lease_close(lease);
+  box_close(L, 3);
+  return 0;
+}
+
+/* ---- tickets ---- */
+
+static bool ticket_is_childs(const struct file_draft *draft, struct err *e) {
+  return draft->pid != (long)getpid() && say_forked(e);
+}
+
+static void release_ticket(void *object) {
+  file_draft_close(object);
+}
+
+static const struct box_type ticket_type = {"fleet.ticket", release_ticket, NULL, NULL};
+
+/* records:reserve(key, bytes) -> ticket; false: again; nil, err, kind */
+static int l_reserve(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_records(L);
+  struct bytes key = check_bytes(L, 2);
+  lua_Number size = luaL_checknumber(L, 3);
+  luaL_argcheck(L, size >= 0 && size <= RECORD_VALUE_LIMIT, 3, "a number of bytes, at most 1 MiB, expected");
+  struct file_draft *draft = box_new(L, &ticket_type, sizeof *draft, 0);
+  *draft = (struct file_draft)FILE_DRAFT_INIT;
+  struct records *r = check_records(L);
+  enum store_result result = store_reserve(&r->store, key, (size_t)size, draft, &e);
+  if (result == STORE_DONE) box_open(L, -1);
+  give_notice(L, r, RECORDS);
+  if (result != STORE_DONE) return push_result(L, result, &e);
+  return 1;
+}
 
 /* ---- arguments ---- */
 
@@ -275,20 +525,13 @@ static int l_directory(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg records_methods[] = {{"get", l_get},
-                                           {"put", l_put},
-                                           {"remove", l_remove},
-                                           {"hold", l_hold},
-                                           {"held", l_held},
-                                           {"settle", l_settle},
-                                           {"flush", l_flush},
-                                           {"lease", records_l_lease},
-                                           {"reserve", records_l_reserve},
-                                           {"directory", l_directory},
-                                           {"add", l_add},
-                                           {"sweep", l_sweep},
-                                           {"release", records_l_release},
-                                           {NULL, NULL}};
+static const luaL_Reg records_methods[] = {{"get", l_get},         {"put", l_put},
+                                           {"remove", l_remove},   {"hold", l_hold},
+                                           {"held", l_held},       {"settle", l_settle},
+                                           {"flush", l_flush},     {"lease", l_lease},
+                                           {"reserve", l_reserve}, {"directory", l_directory},
+                                           {"add", l_add},         {"sweep", l_sweep},
+                                           {"release", l_release}, {NULL, NULL}};
 
 /* core.records(directory [, warn]) -> records; nil, err, kind */
 static int l_records(lua_State *L) {

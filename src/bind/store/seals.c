@@ -99,15 +99,8 @@ static int l_store_key(lua_State *L) {
   return 1;
 }
 
-/* core.is_sealed(value) -> whether it was sealed with a store_key */
-static int l_is_sealed(lua_State *L) {
-  lua_pushboolean(L, is_sealed(check_bytes(L, 1)));
-  return 1;
-}
-
 void open_seals(lua_State *L) {
   static const luaL_Reg functions[] = {{"store_key", l_store_key},
-                                       {"is_sealed", l_is_sealed},
                                        {"is_secret_record", l_is_secret_record},
                                        {"seal_record", l_seal_record},
                                        {"unseal_record", l_unseal_record},
