@@ -180,6 +180,7 @@ torture:
 	$(ENV) $(LUA) spec/torture/redis.lua $(SECONDS)
 	$(ENV) $(LUA) spec/torture/proxy.lua $(SECONDS)
 	$(ENV) $(LUA) spec/torture/mqtt.lua 1000
+	$(ENV) $(LUA) spec/torture/stream.lua 4000 200
 	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
 	$(ENV) FLEET_ALL=1 $(BUSTED) spec/promise/signed_at_most_once_spec.lua spec/promise/memory_spec.lua spec/signing/session_spec.lua
 	@$(MAKE) --no-print-directory -s threads
@@ -282,6 +283,10 @@ $(B)/bench/proxy: spec/bench/proxy.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ $(LIBS) -lmicrohttpd
 
+$(B)/bench/stream: spec/bench/stream.c $(B)/obj/stream/envelope.o $(B)/obj/base/buf.o $(B)/obj/base/err.o $(B)/obj/base/text.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INCLUDES) -o $@ $^ -lssl -lcrypto -lm
+
 $(B)/bench/request: spec/bench/request.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(INCLUDES) $(LUA_CFLAGS) -o $@ $< -lcurl $(shell pkg-config --libs lua5.4)
@@ -295,7 +300,7 @@ PEER_DEPS = lua-http lua-curl lua-socket python3-requests
 
 bench:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(if $(PEERS),$(PEER_DEPS))"
-	@$(MAKE) --no-print-directory -s build probes $(addprefix $(B)/bench/,sign request proxy reads)
+	@$(MAKE) --no-print-directory -s build probes $(addprefix $(B)/bench/,sign request proxy reads stream)
 	@$(ENV) $(LUA) spec/bench/run.lua
 	@$(if $(PEERS),$(ENV) $(LUA) spec/bench/peers.lua,:)
 

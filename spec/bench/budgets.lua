@@ -14,6 +14,7 @@ M.groups = {
   { script = "store_turn.lua", "store-turn", "store-cpu" },
   { script = "redis.lua", "redis-trips" },
   { script = "proxy.lua", "proxy-cpu", "proxy-p99", "proxy-memory" },
+  { script = "stream.lua", "stream-memory", "stream-cpu", "stream-turn" },
   { script = "sim_reads.lua", "sim-reads" },
   { script = "many_vehicles.lua", "many-vehicles" },
   { script = "growth.lua", "growth-vehicles", "growth-clients", "growth-tasks", "growth-accounts", "growth-sessions", "growth-pages",

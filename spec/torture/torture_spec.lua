@@ -18,6 +18,26 @@ describe("some thousands of requests", function()
   end)
 end)
 
+describe("some hundred cars that stream", function()
+  local stream = require "spec.torture.stream"
+
+  it("lose nothing while one reads nothing, the certificate is renewed, and some come back", function()
+    local options = { cars = 200, messages = 20 }
+    stream.check(stream.run(options), options)
+  end)
+
+  it("whose messages are lost, doubled or answered wrongly are noticed", function()
+    local options = { cars = 3, messages = 2 }
+    local good = { received = 9, deaf = 5, lost = 0, doubled = 0, wrong = 0, ended = 0 }
+    stream.check(good, options)
+    for name, value in pairs { received = 8, lost = 1, doubled = 1, wrong = 1, ended = 1, deaf = 20000 } do
+      local bad = { received = 9, deaf = 5, lost = 0, doubled = 0, wrong = 0, ended = 0 }
+      bad[name] = value
+      assert.has_error(function() stream.check(bad, options) end)
+    end
+  end)
+end)
+
 -- A day in which little was done because the machine stood still shows nothing: a longer one is tried. What must never happen is
 -- checked in each of them. Returns the figures, and what has not come in the longest.
 local function long_enough(run, options, lacking)

@@ -1,0 +1,41 @@
+-- The receiver that is measured, in a process of its own: stream_receiver.lua DIRECTORY CARS. Prints its port. Each line of its input is
+-- answered with a number: "cpu" seconds, "resident" kilobytes, "turn" the longest turn of the loop in seconds of CPU time.
+
+local fleet = require "fleet"
+local files = require "spec.support.harness.files"
+
+local directory, cars = arg[1], tonumber(arg[2])
+local records, longest, done = 0, 0, false
+local receiver = assert(require("fleet.telemetry").new {
+  host = "127.0.0.1", port = 0, certificate = files.read(directory .. "/leaf.pem"),
+  certificate_key = files.read(directory .. "/leaf-key.pem"), client_ca = files.read(directory .. "/vehicle-ca.pem"),
+  vehicles = function() return true end, on_notice = function() end,
+  limits = { vehicle_connections = cars + 1, per_minute = 100000000 }, on_record = function() records = records + 1 end,
+})
+
+local answers = { cpu = os.clock, turn = function() return longest end }
+
+function answers.resident()
+  collectgarbage()
+  collectgarbage()
+  local file = assert(io.open "/proc/self/statm")
+  local pages = select(2, string.match(file:read "a", "(%d+) (%d+)"))
+  file:close()
+  return tonumber(pages) * 4
+end
+
+fleet.loop.watch(0, "r", function()
+  local answer = answers[io.read "l" or ""]
+  done = answer == nil
+  if answer then io.write(answer(), "\n") end
+  io.flush()
+end)
+io.write(receiver.port, "\n")
+io.flush()
+while not done do
+  fleet.loop.wait(fleet.loop.timeout())
+  local began = os.clock()
+  fleet.loop.step()
+  longest = math.max(longest, os.clock() - began)
+end
+receiver:close()
