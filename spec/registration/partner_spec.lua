@@ -1,7 +1,7 @@
 -- The application's domain, its hosted key, and the comparison of the key's four places.
 
 local core = require "fleet.core"
-local domains = require "fleet.util.hostname"
+local domains = core.hostname
 local fleet = require "fleet"
 local hosted_key = require "fleet.registration.well_known_key"
 local findings = require "fleet.registration.findings"

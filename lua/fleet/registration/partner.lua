@@ -1,7 +1,7 @@
 -- client.partner:check: the application's key here, hosted and registered, fetched and compared.
 
 local core = require "fleet.core"
-local hostname = require "fleet.util.hostname"
+local hostname = core.hostname
 local well_known_key = require "fleet.registration.well_known_key"
 local check_options = require "fleet.util.check_options"
 local findings = require "fleet.registration.findings"

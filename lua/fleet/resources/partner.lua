@@ -17,7 +17,7 @@ end
 function M.around.register(plain, partner, params, ...)
   params = with_domain(partner, params)
   if type(params) == "table" and type(params.domain) == "string" then
-    require("fleet.util.hostname").check("partner.register", params.domain)
+    core.hostname.check("partner.register", params.domain)
   end
   return plain(partner, params, ...)
 end

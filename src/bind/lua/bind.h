@@ -85,7 +85,11 @@ void open_counters(lua_State *L);
 void open_seals(lua_State *L);
 void open_crypto(lua_State *L);
 void open_certificates(lua_State *L);
-void open_oauth(lua_State *L);
+void open_authorize(lua_State *L);
+void open_grant(lua_State *L);
+void open_token(lua_State *L);
+void open_region(lua_State *L);
+void open_token_need(lua_State *L);
 void open_zone(lua_State *L);
 
 #endif

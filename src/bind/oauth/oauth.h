@@ -1,4 +1,4 @@
-/* What the bindings of OAuth share: reading a table's members as views, and their openers. */
+/* What the bindings of OAuth share: reading a table's members as views, and tokens among them. */
 #ifndef FLEET_BIND_OAUTH_H
 #define FLEET_BIND_OAUTH_H
 
@@ -12,11 +12,5 @@ double number_member(lua_State *L, int index, const char *name);
 const struct token *check_token(lua_State *L, int index);
 /* A member that is a fleet.oauth_token; NULL: nil or false. */
 const struct token *token_member(lua_State *L, int index, const char *name);
-
-void open_authorize(lua_State *L);
-void open_grant(lua_State *L);
-void open_token(lua_State *L);
-void open_region(lua_State *L);
-void open_token_need(lua_State *L);
 
 #endif

@@ -24,16 +24,6 @@ enum { ALLOW_CURRENCY = 1, ALLOW_UNKNOWN = 2 };
 void push_tariff_report(lua_State *L, const struct tariff_report *report, int problems, lua_Integer count,
                         unsigned allowed);
 
-/* Methods of a plan that ask its tariff along time, and the box that they work in. */
-int push_at(lua_State *L, const struct tariff *t);
-int push_segments(lua_State *L, const struct tariff *t);
-int push_cheapest(lua_State *L, const struct tariff *t);
-void define_segments(lua_State *L);
-
-/* The weeks of a side, and the box that their rows are in meanwhile. */
-int push_weeks(lua_State *L, const struct tariff *t, enum tariff_side side);
-void define_weeks(lua_State *L);
-
 const char *side_name(enum tariff_side side);
 
 #endif

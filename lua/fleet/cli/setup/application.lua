@@ -2,7 +2,7 @@
 -- taken from options and environment.
 
 local core = require "fleet.core"
-local hostname = require "fleet.util.hostname"
+local hostname = core.hostname
 local prompts = require "fleet.cli.prompts"
 local regions = require "fleet.cli.regions"
 local scopes = require "fleet.cli.scopes"
