@@ -9,7 +9,7 @@ return {
   { "lua/fleet/resources/telemetry_check.lua", "elseif takes == false then", "elseif false then", { check } },
   { "lua/fleet/resources/telemetry_check.lua", "elseif takes == \"metres\" and", "elseif false and", { check } },
   { "lua/fleet/resources/telemetry_check.lua", "elseif value >= far_future then", "elseif false then", { check } },
-  { "src/bind/crypto/certificates.c", "chain.servers && !chain.named", "!chain.named", { check } },
+  { "src/bind/crypto/context.c", "chain.servers && !chain.named", "!chain.named", { check } },
   { "lua/fleet/resources/telemetry_check.lua", "if wall and one.until_utc < wall then", "if false then", { check } },
   { "lua/fleet/resources/telemetry_check.lua", "if not one.has_issuer then", "if false then", { check } },
   { "lua/fleet/resources/telemetry_check.lua", "or next(fields) == nil then", "then", { check } },

@@ -67,7 +67,7 @@ function File.get(self, key)
   return run(self, "get", key, wall_of(self, key))
 end
 
--- ---- writes that were put off (src/bind/store/held.c) ----
+-- ---- writes that were put off (src/bind/store/records.c) ----
 
 function File.flush(self, most)
   self.written = self.clock()

@@ -1,5 +1,6 @@
 #include "bind/lua/bind.h"
 
+#include "base/address.h"
 #include "base/hostname.h"
 
 static struct bytes text_at(lua_State *L, int index) {
@@ -45,6 +46,24 @@ static int l_check(lua_State *L) {
   return usage_error(L, "%s: %s", who, lua_tostring(L, -1));
 }
 
+/* core.address(text) -> the address without the slashes at its end, and "plain" for http beyond this machine;
+ * or nil, and the text as it may be shown, for one that is malformed */
+static int l_address(lua_State *L) {
+  struct bytes text = check_bytes(L, 1), cut = text;
+  enum address found = address_check(&cut);
+  if (found == ADDRESS_MALFORMED) {
+    lua_pushnil(L);
+    struct buf *shown = push_scratch(L);
+    address_shown(shown, text);
+    push_buf(L, shown);
+    lua_remove(L, -2);
+    return 2;
+  }
+  lua_pushlstring(L, (const char *)cut.data, cut.size);
+  lua_pushstring(L, found == ADDRESS_PLAIN ? "plain" : NULL);
+  return 2;
+}
+
 void open_hostname(lua_State *L) {
   static const luaL_Reg functions[] = {{"host_problem", l_host_problem},
                                        {"problem", l_problem},
@@ -53,4 +72,6 @@ void open_hostname(lua_State *L) {
                                        {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_setfield(L, -2, "hostname");
+  lua_pushcfunction(L, l_address);
+  lua_setfield(L, -2, "address");
 }

@@ -1,7 +1,5 @@
-#include "bind/tariff/build.h"
-
-#include "bind/tariff/reader.h"
 #include "bind/tariff/rows.h"
+#include "bind/tariff/table_reader.h"
 #include "tariff/row_text.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* core.tariff: a checked tariff in a box, which owns its content and answers for it. */
 #include "bind/lua/json.h"
-#include "bind/tariff/build.h"
+#include "bind/tariff/tariffs.h"
 #include "bind/time/zone.h"
 #include "tariff/kinds.h"
 #include "tariff/timeline.h"

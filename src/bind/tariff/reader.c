@@ -2,7 +2,7 @@
  * refused.
  */
 #include "bind/lua/json.h"
-#include "bind/tariff/reader.h"
+#include "bind/tariff/table_reader.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -50,4 +50,13 @@ void read_map(struct reader *r, void (*each)(struct reader *, const char *name))
 /* Calls each for every element of the list on top, in order; then for what else stands in the table. */
 void read_list(struct reader *r, const char *expected, void (*each)(struct reader *));
 
+/* A tariff that is built is checked by the rules of one that is read, as if its table were somewhere. */
+
+/* Adds the season; dates are month, day, month, day as somebody wrote them. Its labels follow. */
+void build_season(struct reader *r, enum tariff_side side, const char *name, const int dates[4],
+                  bool has_periods);
+/* Adds the value on top of the stack, which stays, to the rates of energy that were added last, those of
+ * season. */
+void build_rate(struct reader *r, enum tariff_side side, const char *season, const char *label);
+
 #endif
