@@ -61,7 +61,7 @@ function M.read(environment, given, wanted)
     found[name] = private_authority.read(paths[name])
     if not found[name] then
       usage_error.raise(string.format("--%s: cannot read %s: %s", (string.gsub(name, "_", "-")), paths[name], advice(name, directory)),
-        { "telemetry certificate" })
+        { name == "client_ca" and "telemetry check" or "telemetry certificate" })
     end
   end
   found.host = given.host or M.host_of(found.certificate)
