@@ -215,7 +215,6 @@ end
 
 --- Waits for what comes next and does it.
 function M.wait_and_turn()
-  M.refuse_finaliser()
   if loop.wait == own_wait and not exported then
     return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil)
   end
@@ -226,6 +225,7 @@ end
 --- For a coroutine that is no task: turns the loop until the promise is woken.
 function M.wait_outside(promise)
   if promise.done then return promise.value end
+  M.refuse_finaliser()
   promise.outside = true
   while not promise.done do M.wait_and_turn() end
   promise.outside = false

@@ -25,22 +25,17 @@ local M = {}
 
 -- ---- what a call knows ----
 
---- A call of a row on a handle. request: of core.plan. The timeout counts from here.
+--- A call of a row on a handle. request: of core.plan. The timeout counts from here. What only some calls come to know is set where it
+--- becomes known: how often they were refreshed, sent to another host and repeated, the token that was rejected, a doubtful outcome.
 function M.new(row, request, handle)
   local timeout, idempotent, wanted_token, context, id = request:settings(handle)
   return {
-    row = row, request = request, handle = handle, context = context, id = id, write = row.write, wanted_token = wanted_token,
+    row = row, request = request, handle = handle, context = context, id = id, write = row.write, idempotent = idempotent,
     deadline = tasks.real() + (timeout or context.config.timeout), -- in real seconds
+    wanted_token = wanted_token, token_kind = nil, token = nil, -- of the last attempt
+    answered = nil, -- when the last reply came
     proxied = false, -- sent to the signing proxy
     outcome_unknown = false, -- an earlier attempt may have been carried out
-    token_kind = nil, token = nil, rejected = nil, reread = nil, -- of the last attempt; the token that was rejected; see access_token
-    other_host = nil, woken = nil, -- the host that a 421 names; whether the vehicle was woken for it
-    asked = nil, admitted = nil, pause = nil, -- of fleet.budget.gate
-    signed = nil, domain = nil, answered = nil, -- goes in signed form; the domain of the session; when the last reply came
-    facts = { -- for core.next
-      write = row.write, idempotent = idempotent, own_token = not context.config.token, refreshes = 0, regions = 0, repeats = 0,
-      left = nil, retry_after = nil, other_host = nil, transient = nil, trait = nil,
-    },
   }
 end
 
@@ -48,11 +43,9 @@ end
 --- What may change something is sent once: fleet.signing.command decides about another message.
 function M.envelope(call, row, request, write)
   return {
-    row = row, request = request, handle = call.handle, context = call.context, id = call.id, write = write, deadline = call.deadline,
-    token_kind = call.token_kind, proxied = false, outcome_unknown = false, envelope = true, outer = call,
-    facts = {
-      write = write, idempotent = not write, own_token = call.facts.own_token, refreshes = 0, regions = 0, repeats = 0,
-    },
+    row = row, request = request, handle = call.handle, context = call.context, id = call.id, write = write, idempotent = not write,
+    deadline = call.deadline, token_kind = call.token_kind, token = nil, answered = nil, proxied = false, outcome_unknown = false,
+    envelope = true, outer = call,
   }
 end
 
@@ -129,7 +122,6 @@ end
 
 -- Takes back what was counted for a call that has sent nothing. ran: false where the task was cancelled and must not wait.
 local function take_back_unsent(call, ran)
-  if not call.asked and not call.admitted then return end
   if ran then return take_back(call) end
   call.context.spawn(function() take_back(call) end)
 end
@@ -166,7 +158,7 @@ local function access_token(call)
   if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
   local token, err, kind = tokens.access(call.context, call.token_kind, call)
   if err == "stored" and not call.reread then -- another process has exchanged the rejected one: our own refresh is still to come
-    call.reread, call.facts.refreshes = true, call.facts.refreshes - 1
+    call.reread, call.refreshes = true, call.refreshes - 1
   end
   if not token then
     if kind == "auth" then observers.sign_in_needed(call, err) end
@@ -216,7 +208,7 @@ local function attempt(call, token, number)
     err.outcome = call.write and "unknown" or nil
   end
   if err then
-    call.facts.transient, call.facts.trait = transient, trait
+    call.transient, call.trait = transient, trait
     if kind == "rate_limited" and context.pacer then rest_after_429(call, reply, err) end
     explain(call, reply, err, kind)
   end
@@ -233,9 +225,9 @@ end
 function M.wake_first(call, err)
   if call.envelope or call.woken or not call.request:flag("wake") then return false end
   -- "offline or asleep" is read by the last known state, which may be out of date.
-  if err.kind ~= "asleep" and not (err.kind == "offline" and call.facts.trait == "by_state") then return false end
+  if err.kind ~= "asleep" and not (err.kind == "offline" and call.trait == "by_state") then return false end
   local left = call.deadline - tasks.real()
-  if left <= 0 or (err.outcome == "unknown" and not call.facts.idempotent) then return false end
+  if left <= 0 or (err.outcome == "unknown" and not call.idempotent) then return false end
   call.woken = true
   local woken, why = call.context.wake(call.handle, { timeout = left })
   if woken or not why then return woken end
@@ -247,16 +239,15 @@ end
 -- Does what core.next wants before the next attempt, which may be to wait: as long as a 429 or a 503 says, or a pause that grows.
 -- False where no further attempt may follow.
 local function prepare_next(call, err, token)
-  local facts = call.facts
-  facts.left, facts.other_host, facts.retry_after = call.deadline - tasks.real(), call.other_host ~= nil, err.retry_after
-  local action, seconds = core.next(err.kind, err.outcome, facts)
+  call.left, call.retry_after, call.own_token = call.deadline - tasks.real(), err.retry_after, not call.context.config.token
+  local action, seconds = core.next(err.kind, err.outcome, call)
   if action == "refresh" then
-    facts.refreshes, call.rejected = facts.refreshes + 1, token
+    call.refreshes, call.rejected = (call.refreshes or 0) + 1, token
   elseif action == "region" then
-    facts.regions = facts.regions + 1
+    call.regions = (call.regions or 0) + 1
     region.remember(call.context, call.other_host)
   elseif action == "repeat" then
-    facts.repeats = facts.repeats + 1
+    call.repeats = (call.repeats or 0) + 1
   else
     return M.wake_first(call, err)
   end
@@ -319,7 +310,8 @@ function M.run(call, act)
   end
 
   -- 5. It ends: for the budgets, for drain, for the store, for a client that was closed meanwhile.
-  local undone, undo_failure = pcall(take_back_unsent, call, ran)
+  local undone, undo_failure = true, nil
+  if call.asked or call.admitted then undone, undo_failure = pcall(take_back_unsent, call, ran) end
   tasks.leave(err)
   local kept, keep_failure = pcall(lifetime.after_call, context)
   lifetime.let_go(context)

@@ -31,7 +31,7 @@ local function one_handshake(call, slot)
   local sub = calls.envelope(call, envelope_row, request, false)
   local reply
   reply, err, kind = calls.attempts(sub)
-  call.facts.trait = sub.facts.trait
+  call.trait = sub.trait
   if err then return nil, err, kind end
   return slot.session:accept(reply, (tasks.now()))
 end
@@ -66,7 +66,7 @@ local function handshake(call, slot, due)
 end
 
 local function fresh_session(call, slot)
-  local due = slot.session:due(call.facts.idempotent, tasks.now())
+  local due = slot.session:due(call.idempotent, tasks.now())
   if due then return handshake(call, slot, due) end
   return true
 end
@@ -83,7 +83,7 @@ local all_used = "the vehicle says that all counters of this key are used: resta
 -- Whether the session can sign and its next counter is reserved in the store, after a handshake where one is due: true; or nil, err,
 -- kind.
 local function ready_to_sign(call, slot)
-  local context, repeatable = call.context, call.facts.idempotent
+  local context, repeatable = call.context, call.idempotent
   local ok, err, kind = session_pool.prepare(context, slot, repeatable, context.clock())
   if ok == false then
     ok, err, kind = handshake(call, slot, err)
@@ -108,7 +108,7 @@ end
 local function deliver(call, slot, session, sub, id)
   call.envelope_call = sub
   local bytes, err, kind = calls.attempts(sub)
-  call.facts.trait, call.expired = sub.facts.trait, sub.expired
+  call.trait, call.expired = sub.trait, sub.expired
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
   local value
@@ -154,7 +154,7 @@ end
 -- act(call, slot, hold) while the slot of the vehicle's domain is held. It is left whatever happens in there: nothing that may raise
 -- stands between entering and the protected call.
 local function in_slot(call, act)
-  call.envelope_call, call.session_invalid, call.expired, call.facts.trait = nil, nil, nil, nil
+  call.envelope_call, call.session_invalid, call.expired, call.trait = nil, nil, nil, nil
   local real, now = tasks.times()
   local deadline = now + math.max(call.deadline - real, 0)
   local slot, hold, kind = session_pool.enter(call.context, call.id, call.domain, deadline, now)
@@ -179,9 +179,9 @@ end
 -- The vehicle rejected the session, as after a repair. A fresh handshake finds the cause at once and not after days of failures
 -- (doc/protocol.md#session-handshake), and the next command finds it done.
 local function add_cause(call, err)
-  local trait = call.facts.trait
+  local trait = call.trait
   local ok, why, kind = in_slot(call, fresh_session)
-  call.facts.trait = trait
+  call.trait = trait
   if ok then return end
   err.message = err.message .. "; a fresh handshake failed: " .. why.message
   if kind == "key_not_paired" then err.kind = kind end
@@ -190,16 +190,15 @@ end
 -- Whether another message for the same command may be made after this failure: core.recovery decides; true after its pause.
 local function again(call, err)
   if calls.wake_first(call, err) then return true end
-  local facts = call.facts
   local action, seconds = core.recovery(err.kind, err.outcome, {
     fault = err.fault, final = err.final, resynced = err.resynced, stale = err.stale, expired = call.expired,
-    signed_again = call.signed_again, idempotent = facts.idempotent, other_keys = #call.context.keys > 1, repeats = facts.repeats,
+    signed_again = call.signed_again, idempotent = call.idempotent, other_keys = #call.context.keys > 1, repeats = call.repeats or 0,
     retry_after = err.retry_after, left = call.deadline - tasks.real(),
   })
   if action == "sign" then
     call.signed_again = true
   elseif action == "repeat" then
-    facts.repeats = facts.repeats + 1
+    call.repeats = (call.repeats or 0) + 1
     tasks.sleep(seconds)
   end
   return action ~= nil
@@ -214,7 +213,7 @@ local function annotate(call, err)
   return failure.annotate(call, err)
 end
 
---- Performs a command in signed form. Returns its result, or nil, err, kind; call.facts.trait is "plain" when the vehicle
+--- Performs a command in signed form. Returns its result, or nil, err, kind; call.trait is "plain" when the vehicle
 --- does not speak the protocol.
 function M.perform(call)
   while true do
@@ -222,7 +221,7 @@ function M.perform(call)
     if not err then return value end
     call.outcome_unknown = call.outcome_unknown or err.outcome == "unknown"
     if call.session_invalid and err.fault and err.kind ~= "key_not_paired" then add_cause(call, err) end
-    if call.facts.trait == "plain" then
+    if call.trait == "plain" then
       err.message = err.message .. " (the vehicle does not speak the command protocol)"
       return nil, annotate(call, err), kind
     end

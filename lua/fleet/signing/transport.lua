@@ -55,11 +55,11 @@ end
 
 -- refused: the failures before this one, by transport.
 local function after_refusal(call, sent, err, refused)
-  local context, facts = call.context, call.facts
+  local context = call.context
   return core.other_transport(call.request, {
     sent = sent, plain_refused = refused.plain ~= nil, signed_refused = refused.signed ~= nil, commands = context.config.commands,
-    has_key = context.keys ~= nil, trait = facts.trait, kind = err.kind, outcome = err.outcome, fault = err.fault,
-    outcome_unknown = call.outcome_unknown, idempotent = facts.idempotent,
+    has_key = context.keys ~= nil, trait = call.trait, kind = err.kind, outcome = err.outcome, fault = err.fault,
+    outcome_unknown = call.outcome_unknown, idempotent = call.idempotent,
   })
 end
 
@@ -100,7 +100,7 @@ local function travel(call, transport)
     refused = refused or {}
     local follows, new_kind, advice, shown = after_refusal(call, transport, err, refused)
     if shown then remember(call.context, call.id, shown == "plain") end
-    if not follows and transport == "signed" and call.facts.trait == "plain" and err.outcome ~= "unknown" then
+    if not follows and transport == "signed" and call.trait == "plain" and err.outcome ~= "unknown" then
       return cannot_take(call, err)
     end
     if not follows then return nil, err, kind end

@@ -94,7 +94,7 @@ function M.method(car, wanted, options)
   local payload = core.sections_message(wanted)
   local call = calls.new(row, core.plan(row.pointer, car, "", options), car)
   call.payload, call.domain, call.signed = payload, "infotainment", true
-  call.facts.idempotent, call.facts.write = true, false
+  call.idempotent = true
   if not call.context.keys then return failure.new(call, "unsupported", "it needs a key") end
   if not core.is_vin(call.id) then return failure.new(call, "unsupported", "signing needs the VIN, not an id") end
   local data, err, kind = calls.run(call, command.perform)
