@@ -375,6 +375,7 @@ struct telemetry_field {
   enum field_kind kind;     /* older firmware sends text for any of them */
   const char *prefix;       /* of FIELD_ENUM: what the names of its values begin with */
   const char *unit;         /* NULL: none, or not known */
+  const char *counterpart;  /* paths in vehicle_data with spaces between them; NULL: none */
 };
 
 extern const struct telemetry_field telemetry_fields[];

@@ -31,6 +31,7 @@ end
 function M.close(client)
   if not core.is_open(client) then return end
   local context = core.context(client)
+  if context.receiver then context.receiver:close() end
   core.close(client)
   context.closed = true
   if context.under_way == 0 then return M.finish(context) end

@@ -133,6 +133,7 @@ M.methods.logout = with_context("fleet.oauth.tokens", "logout")
 M.methods.scopes = with_context("fleet.oauth.tokens", "scopes")
 M.methods.token_info = with_context("fleet.oauth.tokens", "info")
 M.methods.discover_region = with_context("fleet.client.discovery", "discover")
+M.methods.telemetry = on_demand.call("fleet.resources.stream", "telemetry")
 M.methods.cost = on_demand.call("fleet.resources.cost", "report")
 M.methods.close = on_demand.call("fleet.client.closing", "close")
 

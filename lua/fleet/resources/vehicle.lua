@@ -1,6 +1,7 @@
 -- What a vehicle's methods do beyond their rows.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
 local on_demand = require "fleet.util.on_demand"
 
 local M = { around = {}, methods = {} }
@@ -29,8 +30,14 @@ local function position_withheld(data, params)
   return false
 end
 
---- location_hidden = true when location was asked for and withheld.
+local from_stream = on_demand.call("fleet.resources.stream", "vehicle_data")
+
+--- location_hidden = true when location was asked for and withheld. from = "stream": what the client's receiver knows, without a call.
 function M.around.vehicle_data(plain, car, params, ...)
+  if type(params) == "table" and params.from ~= nil then
+    if params.from ~= "stream" then errors.unknown_choice("vehicle_data", "from", tostring(params.from), { "stream" }) end
+    return from_stream(car, params)
+  end
   local value, err, kind = with_state(plain, car, params, ...)
   if position_withheld(value, params) then value.location_hidden = true end
   return value, err, kind

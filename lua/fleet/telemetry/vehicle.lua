@@ -26,6 +26,11 @@ function methods.age(self, name)
   return at and tasks.age(at) or nil
 end
 
+--- The newest values in the shape of vehicle_data: see view.lua.
+function methods.vehicle_data(self, given)
+  return (require("fleet.telemetry.view").of(self, given))
+end
+
 --- Methods work with a dot, too: vehicle.age "Soc".
 local function bound(self, name)
   return function(first, ...)
@@ -45,14 +50,14 @@ function vehicle_mt.__tostring(self)
 end
 
 function M.new(vin)
-  return setmetatable({ vin = vin, values = {}, at = {}, signals = 0, sockets = 0, connections = {}, dirty = false }, vehicle_mt)
+  return setmetatable({ vin = vin, values = {}, at = {}, signals = 0, sockets = 0, connections = {}, dirty = false, current = {} }, vehicle_mt)
 end
 
 -- ---- connections ----
 
 --- A connection begins. handle: its arrival, by which it can be ended.
 function M.joins(self, record, handle)
-  if not computed.online(self) then self.connected_at = record.arrived end
+  if not computed.online(self) then self.connected_at, self.current = record.arrived, {} end
   self.sockets = self.sockets + 1
   self.connections[record.connection] = handle
   self.interface, self.client_version = record.network_interface or self.interface, record.client_version or self.client_version
@@ -90,10 +95,10 @@ function M.learn(self, record)
     if not is_news(self, record, name, at) then return end
     self.values[name], changed = value, true
     if value ~= nil then
-      self.at[name] = at
+      self.at[name], self.current[name] = at, true
       if self.ended then self.ended[name] = nil end
     else -- no longer known; an older value that comes later must not bring it back
-      self.at[name] = nil
+      self.at[name], self.current[name] = nil, nil
       self.ended = self.ended or {}
       self.ended[name] = at
     end

@@ -425,7 +425,7 @@ static int l_call_options(lua_State *L) {
 }
 
 /* telemetry_fields() -> { name = { since =, minimum_delta = true, false, "metres" or nil, number =, kind =,
- * prefix =, unit = } } */
+ * prefix =, unit =, counterpart = } } */
 static int l_telemetry_fields(lua_State *L) {
   static const char *const kinds[] = {NULL,   "number", "integer",  "boolean", "text",
                                       "time", "enum",   "location", "object"};
@@ -437,6 +437,7 @@ static int l_telemetry_fields(lua_State *L) {
     set_text(L, "kind", kinds[f->kind]);
     set_text(L, "prefix", f->prefix);
     set_text(L, "unit", f->unit);
+    set_text(L, "counterpart", f->counterpart);
     if (f->minimum_delta == DELTA_METRES) {
       set_text(L, "minimum_delta", "metres");
     } else if (f->minimum_delta != DELTA_UNKNOWN) {

@@ -1,0 +1,77 @@
+-- A client's receiver of telemetry, and reads that it answers: client:telemetry{ … }, car:vehicle_data{ from = "stream" }.
+
+local check_options = require "fleet.util.check_options"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local tables = require "fleet.util.tables"
+
+local M = {}
+
+-- The VINs of the account.
+local function vins_of(client)
+  local records, err, kind = client:vehicles():collect()
+  if not records then return nil, err, kind end
+  local vins = {}
+  for i, record in ipairs(records) do vins[i] = record.vin end
+  return vins
+end
+
+--- A receiver tied to the client: reads with from = "stream", automations and the MQTT bridge use it. Options as for
+--- require("fleet.telemetry").new; without `vehicles` those of the account are asked for once, without `store` the client's is used.
+--- Without options, the receiver that is tied, or nil.
+function M.telemetry(client, given)
+  local context = core.context(client)
+  if given == nil then return context.receiver or nil end
+  if type(given) ~= "table" then errors.usage("telemetry: the options must be a table, got a %s", type(given)) end
+  if context.receiver and context.receiver.raw then errors.usage("telemetry: the client has a receiver: close it first") end
+  local options = tables.copy(given, { store = given.store or context.store })
+  if options.vehicles == nil then
+    local vins, err, kind = vins_of(client)
+    if not vins then return nil, err, kind end
+    options.vehicles = vins
+  end
+  local receiver, err, kind = require("fleet.telemetry").new(options)
+  if not receiver then return nil, err, kind end
+  context.receiver = receiver
+  return receiver
+end
+
+local function failed(car, kind, text)
+  return errors.failure(kind, "vehicle_data: " .. text .. ". Without from = \"stream\" it is a live look, which is billed",
+    { vin = car.vin, outcome = "not_sent" })
+end
+
+local function newest(vehicle)
+  local at
+  for _, one in pairs(vehicle.at) do at = math.max(at or one, one) end
+  return at
+end
+
+--- vehicle_data from the stream: params.age in seconds (60), endpoints as for the service. What was last known to hold earlier is left
+--- out. Makes no call: nil, err, kind where nothing is known; err.kind "unsupported" without a receiver, "offline" where it is too old.
+function M.vehicle_data(car, params)
+  check_options.names("vehicle_data", "parameter", params, { "from", "age", "endpoints" })
+  local age = check_options.seconds("vehicle_data", "age", params.age, 60)
+  local sections
+  if params.endpoints ~= nil then
+    if type(params.endpoints) ~= "table" then errors.usage("vehicle_data: 'endpoints' must be a list") end
+    sections = tables.set(params.endpoints)
+    if sections.location_data then sections.drive_state = true end
+  end
+  local receiver = core.context(car).receiver
+  if not receiver or not receiver.raw then
+    return failed(car, "unsupported", "the client has no receiver of telemetry: client:telemetry{ … } makes one")
+  end
+  if not core.is_vin(car.vin) or receiver.options.allowed(car.vin) ~= true then
+    return failed(car, "unsupported", "the vehicle is not among the receiver's 'vehicles'")
+  end
+  local vehicle = receiver:vehicle(car.vin)
+  local data, count = require("fleet.telemetry.view").of(vehicle, { age = age, sections = sections })
+  if count > 0 then return data end
+  local at = newest(vehicle)
+  if not at then return failed(car, "offline", "the vehicle has streamed nothing yet") end
+  return failed(car, "offline", string.format("the vehicle is %s, and what it streamed is older than %g s",
+    vehicle.online and "connected" or "not connected", age))
+end
+
+return M

@@ -1,0 +1,136 @@
+-- The newest values in the shape of vehicle_data. Where a field has its place there is a column of src/tables/telemetry.c; how its value
+-- is written there, where it differs, is said here. What is not known is absent.
+
+local fields = require "fleet.telemetry.fields"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local function whole(value) return type(value) == "number" and math.floor(value + 0.5) or nil end
+
+local function times(factor)
+  return function(value) return type(value) == "number" and value * factor or nil end
+end
+
+local function one_of(words)
+  return function(value) return words[value] end
+end
+
+local function window(value) return ({ Closed = 0, PartiallyOpen = 1, Opened = 1 })[value] end
+
+local function place(value) return value.latitude, value.longitude end
+
+local function flag(value)
+  if type(value) ~= "boolean" then return nil end
+  return value and 1 or 0
+end
+
+local function doors(value)
+  return flag(value.DriverFront), flag(value.DriverRear), flag(value.PassengerFront), flag(value.PassengerRear), flag(value.TrunkFront),
+    flag(value.TrunkRear)
+end
+
+local function tyres(value) return value.front_left, value.front_right, value.rear_left, value.rear_right end
+
+local not_off = { Off = false, Idle = true, Armed = true, Aware = true, Panic = true, Quiet = true }
+local climate = { Off = false, On = true, Precondition = true, OverheatProtect = true }
+local display = { Off = 0, Dim = 1, Accessory = 2, On = 3, Driving = 4, Charging = 5, Lock = 6, Sentry = 7, Dog = 8, Entertainment = 9 }
+
+-- By field: a function from its value to those of its places, in their order.
+local conversions = {
+  BatteryLevel = whole, Soc = whole, ChargeAmps = whole, ChargerVoltage = whole, DoorState = doors, Location = place,
+  DestinationLocation = place, TpmsHardWarnings = tyres, TpmsSoftWarnings = tyres, FdWindow = window, FpWindow = window, RdWindow = window,
+  RpWindow = window, SentryMode = one_of(not_off), CenterDisplay = one_of(display),
+  TimeToFullCharge = function(value) return value, type(value) == "number" and whole(value * 60) or nil end,
+  EstimatedHoursToChargeTermination = function(value) return type(value) == "number" and whole(value * 60) or nil end,
+  ChargingCableType = function(value) return (value == "SNA" or value == "Unknown") and "<invalid>" or value end,
+  Gear = one_of { P = "P", R = "R", N = "N", D = "D" },
+  SpeedLimitMode = function(value) if type(value) == "boolean" then return value end end,
+  SoftwareUpdateExpectedDurationMinutes = times(60), SoftwareUpdateScheduledStartTime = times(1000),
+  HvacPower = function(value)
+    if climate[value] == nil then return nil end
+    return climate[value], value == "Precondition"
+  end,
+  HvacAutoMode = one_of { On = true, Override = false }, DefrostMode = one_of { Off = 0, Normal = 1, Max = 2 },
+  ClimateKeeperMode = one_of { Off = "off", On = "on", Dog = "dog", Party = "camp" },
+  CarType = function(value) return type(value) == "string" and string.lower(value) or nil end,
+  SunroofInstalled = one_of { NotInstalled = 0, Gen1Installed = 1, Gen2Installed = 2 },
+  SettingDistanceUnit = one_of { Miles = "mi/hr", Kilometers = "km/hr" },
+  SettingTemperatureUnit = one_of { Fahrenheit = "F", Celsius = "C" },
+}
+
+local function same(value)
+  if value == "Unknown" then return nil end
+  return value
+end
+
+-- Of two fields with one place the first is taken where the condition holds.
+local function takes_part(name, values)
+  local function number(field) return type(values[field]) == "number" and values[field] or nil end
+  local ac, dc = number "ACChargingPower", number "DCChargingPower"
+  local fast = values.FastChargerPresent == true or dc ~= nil and dc > 0
+  if name == "ACChargingPower" then return not dc or ac ~= nil and ac >= dc end
+  if name == "DCChargingPower" then return dc ~= nil and (not ac or dc > ac) end
+  if name == "ACChargingEnergyIn" then return not fast or values.DCChargingEnergyIn == nil end
+  if name == "DCChargingEnergyIn" then return fast or values.ACChargingEnergyIn == nil end
+  if name == "EstimatedHoursToChargeTermination" then return values.TimeToFullCharge == nil end
+  return true
+end
+
+local places = {} -- by field: a list of paths, each a list of names
+for name, row in pairs(fields.rows) do
+  if row.counterpart then
+    local list = {}
+    for path in string.gmatch(row.counterpart, "%S+") do
+      local names = {}
+      for word in string.gmatch(path, "[^.]+") do names[#names + 1] = word end
+      list[#list + 1] = names
+    end
+    places[name] = list
+  end
+end
+
+local function set(data, path, value)
+  for i = 1, #path - 1 do
+    data[path[i]] = data[path[i]] or {}
+    data = data[path[i]]
+  end
+  data[path[#path]] = value
+end
+
+--- When a value was last known to hold: a vehicle that is connected without a break since it sent the value would have sent a change.
+function M.known_at(vehicle, name)
+  if vehicle.online and vehicle.current[name] then return (select(2, tasks.loop.clock())) end
+  return vehicle.at[name]
+end
+
+--- The view of a vehicle. given.age: seconds; what was last known to hold earlier is left out. given.sections: a set of names; left out,
+--- all. Each section has a timestamp in ms, its oldest value's; `at` has the time of each field in the same shape.
+function M.of(vehicle, given)
+  local data = { vin = vehicle.vin, state = vehicle.online and "online" or nil, at = {} }
+  local oldest, count = {}, 0
+  local function put(path, value, at)
+    local section = path[1]
+    if value == nil or given and given.sections and not given.sections[section] then return end
+    local age = given and given.age
+    if age and tasks.age(at) > age then return end
+    set(data, path, value)
+    set(data.at, path, at)
+    oldest[section] = math.min(oldest[section] or at, at)
+    count = count + 1
+  end
+  for name, value in pairs(vehicle.values) do
+    local list = places[name]
+    if list and takes_part(name, vehicle.values) then
+      local at = M.known_at(vehicle, name)
+      local converted = { (conversions[name] or same)(value) }
+      for i, path in ipairs(list) do put(path, converted[i], at) end
+    end
+  end
+  local unplugged = vehicle.ended and vehicle.ended.ChargingCableType
+  if unplugged then put({ "charge_state", "conn_charge_cable" }, "<invalid>", unplugged) end
+  for section, at in pairs(oldest) do data[section].timestamp = math.floor(at * 1000) end
+  return data, count
+end
+
+return M

@@ -1,0 +1,154 @@
+-- Newest values in the shape of vehicle_data, and reads that are answered from the stream.
+
+local fleet = require "fleet"
+local core = require "fleet.core"
+local streams = require "spec.support.servers.vehicle_stream"
+local vehicle_pki = require "spec.support.servers.vehicle_pki"
+local vehicles = require "fleet.telemetry.vehicle"
+local view = require "fleet.telemetry.view"
+
+local VIN = "5YJ3000TEST000001"
+
+local function vehicle_with(values, invalid, at)
+  local _, now = core.clock()
+  local vehicle = vehicles.new(VIN)
+  vehicles.learn(vehicle, { values = values, invalid = invalid or {}, at = at or now, arrived = now, connection = 1 })
+  return vehicle
+end
+
+local function data_of(values, invalid)
+  local data = view.of(vehicle_with(values, invalid))
+  data.at = nil
+  for _, section in pairs(data) do
+    if type(section) == "table" then section.timestamp = nil end
+  end
+  return data
+end
+
+describe("the view", function()
+  for name, one in pairs {
+    DetailedChargeState = { "Charging", { charge_state = { charging_state = "Charging" } } },
+    BatteryLevel = { 71.6, { charge_state = { battery_level = 72 } } },
+    TimeToFullCharge = { 1.5, { charge_state = { time_to_full_charge = 1.5, minutes_to_full_charge = 90 } } },
+    ChargingCableType = { "SNA", { charge_state = { conn_charge_cable = "<invalid>" } } },
+    Location = { { latitude = 1.5, longitude = -2 }, { drive_state = { latitude = 1.5, longitude = -2 } } },
+    Gear = { "SNA", {} },
+    DoorState = { { DriverFront = true, TrunkRear = false }, { vehicle_state = { df = 1, rt = 0 } } },
+    FdWindow = { "PartiallyOpen", { vehicle_state = { fd_window = 1 } } },
+    RpWindow = { "Closed", { vehicle_state = { rp_window = 0 } } },
+    FpWindow = { "Unknown", {} },
+    SentryMode = { "Off", { vehicle_state = { sentry_mode = false } } },
+    SpeedLimitMode = { true, { vehicle_state = { speed_limit_mode = { active = true } } } },
+    TpmsHardWarnings = { { front_left = true, rear_right = false },
+      { vehicle_state = { tpms_hard_warning_fl = true, tpms_hard_warning_rr = false } } },
+    SoftwareUpdateExpectedDurationMinutes = { 25, { vehicle_state = { software_update = { expected_duration_sec = 1500 } } } },
+    HvacPower = { "Precondition", { climate_state = { is_climate_on = true, is_preconditioning = true } } },
+    ClimateKeeperMode = { "Party", { climate_state = { climate_keeper_mode = "camp" } } },
+    CabinOverheatProtectionMode = { "FanOnly", { climate_state = { cabin_overheat_protection = "FanOnly" } } },
+    CenterDisplay = { "Driving", { vehicle_state = { center_display_state = 4 } } },
+    CarType = { "Model3", { vehicle_config = { car_type = "model3" } } },
+    SeatHeaterRearCenter = { 2, { climate_state = { seat_heater_rear_center = 2 } } },
+    Locked = { false, { vehicle_state = { locked = false } } },
+    ChargeState = { "Idle", {} },
+    HvacAutoMode = { "Unknown", {} },
+  } do
+    it("has " .. name .. " in its place", function()
+      local wanted = one[2]
+      wanted.vin = VIN
+      assert.same(wanted, data_of { [name] = one[1] })
+    end)
+  end
+
+  it("takes the larger charging power, and the energy of the kind that charges", function()
+    assert.equal(7, data_of { ACChargingPower = 7, DCChargingPower = 0 }.charge_state.charger_power)
+    assert.equal(90, data_of { ACChargingPower = 0, DCChargingPower = 90 }.charge_state.charger_power)
+    for fast, energy in pairs { [false] = 3, [true] = 40 } do
+      local data = data_of { ACChargingEnergyIn = 3, DCChargingEnergyIn = 40, FastChargerPresent = fast }
+      assert.equal(energy, data.charge_state.charge_energy_added)
+    end
+  end)
+
+  it("leaves out what is invalid, but a cable that is none", function()
+    assert.same({ vin = VIN, charge_state = { conn_charge_cable = "<invalid>" } }, data_of({}, { "VehicleSpeed", "ChargingCableType" }))
+  end)
+
+  it("has the time of each value, and a section that of its oldest", function()
+    local vehicle = vehicle_with({ Soc = 50 }, nil, 1000)
+    vehicles.learn(vehicle, { values = { ChargeLimitSoc = 80 }, invalid = {}, at = 2000, arrived = 5000, connection = 1 })
+    local data = vehicle.vehicle_data()
+    assert.same({ 1000, 2000 }, { data.at.charge_state.usable_battery_level, data.at.charge_state.charge_limit_soc })
+    assert.equal(1000000, data.charge_state.timestamp)
+    assert.is_nil(data.state)
+  end)
+end)
+
+describe("vehicle_data from the stream", function()
+  local pki, client, receiver, car, stream
+  setup(function() pki = vehicle_pki.new() end)
+  teardown(function() pki.close() end)
+  before_each(function()
+    client = fleet.new { base_url = "http://127.0.0.1:9", token = "none" }
+    car = client:vehicle(VIN)
+  end)
+  after_each(function()
+    if stream then stream:close() end
+    if receiver then receiver:close() end
+    stream, receiver = nil, nil
+    client:close()
+  end)
+
+  local function start()
+    receiver = assert(client:telemetry { host = "127.0.0.1", port = 0, certificate = pki.server.certificate,
+      certificate_key = pki.server.key, client_ca = pki.authorities, vehicles = { VIN }, on_notice = function() end })
+  end
+
+  it("ends with the client", function()
+    start()
+    client:close()
+    assert.is_nil(receiver.raw)
+  end)
+
+  local function sent(values, at)
+    stream = stream or streams.connect { pki = pki, port = receiver.port, vin = VIN }
+    local before = #stream.acknowledged
+    stream:send { values = values, at = at }
+    for _ = 1, 20000 do
+      stream:step()
+      fleet.loop.step()
+      if #stream.acknowledged > before then return end
+      core.pause(0.0005)
+    end
+    error "no acknowledgement"
+  end
+
+  it("makes no call, and holds while the vehicle is connected", function()
+    start()
+    sent({ BatteryLevel = 60, Location = { latitude = 1.5, longitude = 2.5 } }, 1767225600)
+    local data = assert(car:vehicle_data { from = "stream", age = 60 })
+    assert.same({ 60, 1.5, "online" }, { data.charge_state.battery_level, data.drive_state.latitude, data.state })
+    data = assert(car:vehicle_data { from = "stream", endpoints = { "charge_state" } })
+    assert.is_nil(data.drive_state)
+    assert.equal(receiver, client:telemetry())
+  end)
+
+  it("fails with a reason where there is no receiver, no value, or an old one", function()
+    local data, err, kind = car:vehicle_data { from = "stream" }
+    assert.same({ nil, "unsupported" }, { data, kind })
+    assert.matches("client:telemetry", err.message)
+    start()
+    data, err, kind = car:vehicle_data { from = "stream" }
+    assert.same({ nil, "offline" }, { data, kind })
+    assert.matches("streamed nothing yet", err.message)
+    local vehicle = receiver:vehicle(VIN)
+    vehicles.learn(vehicle, { values = { Soc = 1 }, invalid = {}, at = 1000, arrived = 2000, connection = 1 })
+    data, err, kind = car:vehicle_data { from = "stream", age = 60 }
+    assert.same({ nil, "offline" }, { data, kind })
+    assert.matches("older than 60 s", err.message)
+    data, err, kind = client:vehicle("5YJ3000TEST000002"):vehicle_data { from = "stream" }
+    assert.same({ nil, "unsupported" }, { data, kind })
+    assert.matches("not among", err.message)
+    assert.error_matches(function() car:vehicle_data { from = "river" } end, "river")
+    assert.error_matches(function() car:vehicle_data { from = "stream", ages = 1 } end, "ages")
+    assert.error_matches(function() client:telemetry { port = 0 } end, "close it first")
+  end)
+end)
