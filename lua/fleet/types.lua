@@ -2461,6 +2461,18 @@ local vehicle = {}
 ---@return number?
 function vehicle:age(name) end
 
+---The newest values in the shape of vehicle_data, with `at` in the same shape; what is not known is absent.
+---@param options? { age?: number, sections?: { [string]: boolean } }
+---@return table
+function vehicle:vehicle_data(options) end
+
+---A receiver tied to the client: car:vehicle_data{ from = "stream" } reads from it. Without options: the receiver that is tied.
+---@param options? fleet.telemetry.options
+---@return fleet.telemetry? receiver
+---@return fleet.err? err
+---@return fleet.kind? kind
+function client:telemetry(options) end
+
 ---@class fleet.telemetry
 ---@field port integer
 local telemetry = {}
