@@ -50,7 +50,10 @@ function vehicle_mt.__tostring(self)
 end
 
 function M.new(vin)
-  return setmetatable({ vin = vin, values = {}, at = {}, signals = 0, sockets = 0, connections = {}, dirty = false, current = {} }, vehicle_mt)
+  return setmetatable({
+    vin = vin, values = {}, at = {}, current = {}, -- those that were sent since it connected
+    signals = 0, sockets = 0, connections = {}, dirty = false,
+  }, vehicle_mt)
 end
 
 -- ---- connections ----
