@@ -6,7 +6,8 @@ local types = {
   host = "string", port = "integer", certificate = "string", certificate_key = "string", client_ca = "string",
   vehicles = "string[]|fun(vin: string): boolean", ack = '"at_once"|"when_stored"',
   on_record = "fun(record: fleet.telemetry.record): boolean?", on_connection = "fun(event: fleet.telemetry.event)",
-  on_notice = "fun(text: string)", store = "fleet.store", limits = "fleet.telemetry.limits", loop = "table",
+  on_notice = "fun(text: string)",
+  outputs = "fleet.telemetry.output[]", store = "fleet.store", limits = "fleet.telemetry.limits", loop = "table",
 }
 local required = { port = true, certificate = true, certificate_key = true, client_ca = true, vehicles = true }
 
@@ -78,6 +79,12 @@ function vehicle:vehicle_data(options) end
 ---@return fleet.err? err
 ---@return fleet.kind? kind
 function client:telemetry(options) end
+
+---@class fleet.telemetry.output
+---@field store fun(self: any, record: fleet.telemetry.record): boolean?, fleet.err?, fleet.kind? may wait
+---@field connection? fun(self: any, event: fleet.telemetry.event)
+---@field refresh? fun(self: any, vehicle: fleet.telemetry.vehicle): boolean?, fleet.err?
+---@field close? fun(self: any)
 
 ---@class fleet.telemetry
 ---@field port integer

@@ -2399,8 +2399,9 @@ function receiver:close() end
 ---@field certificate_key string its key: PEM text, or "@file" that only its owner may read
 ---@field client_ca string the authorities that sign vehicles' certificates: PEM text or "@file"
 ---@field vehicles string[]|fun(vin: string): boolean the VINs that may connect: a list, or a function(vin) that returns true; it may wait
----@field ack? "at_once"|"when_stored" when a message is acknowledged: as soon as it is taken, or after `on_record` returned true
+---@field ack? "at_once"|"when_stored" when a message is acknowledged: as soon as it is taken, or once `on_record` returned true and every output has stored it
 ---@field on_record? fun(record: fleet.telemetry.record): boolean? is called with each record; it may wait
+---@field outputs? fleet.telemetry.output[] where records go besides: a list of outputs, see Outputs; they end with the receiver
 ---@field on_connection? fun(event: fleet.telemetry.event) is called with each event of a connection; it may wait
 ---@field on_notice? fun(text: string) is called with a sentence about certificates, limits and failures; left out: standard error
 ---@field store? fleet.store a store that keeps the newest values for the next process
@@ -2472,6 +2473,12 @@ function vehicle:vehicle_data(options) end
 ---@return fleet.err? err
 ---@return fleet.kind? kind
 function client:telemetry(options) end
+
+---@class fleet.telemetry.output
+---@field store fun(self: any, record: fleet.telemetry.record): boolean?, fleet.err?, fleet.kind? may wait
+---@field connection? fun(self: any, event: fleet.telemetry.event)
+---@field refresh? fun(self: any, vehicle: fleet.telemetry.vehicle): boolean?, fleet.err?
+---@field close? fun(self: any)
 
 ---@class fleet.telemetry
 ---@field port integer

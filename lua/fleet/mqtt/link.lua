@@ -62,7 +62,7 @@ local function pump(self)
   if not self.connected or not connection then return end
   while self.answers[1] do
     local answer = self.answers[1]
-    local id = connection:publish(answer.topic, answer.payload, false)
+    local id = connection:publish(answer.topic, answer.payload, answer.retain or false)
     if not id then return end
     self.in_flight[id] = { answer = table.remove(self.answers, 1) }
     self.sent = self.sent + 1
@@ -83,6 +83,11 @@ end
 local function confirmed(self, id)
   local message = self.in_flight[id]
   self.in_flight[id] = nil
+  local promise = message and message.answer and message.answer.promise
+  if promise then
+    message.answer.confirmed = true
+    tasks.wake(promise)
+  end
   if message and message.payload == "" and self.wanted[message.topic] == "" then self.wanted[message.topic] = nil end
 end
 
@@ -280,6 +285,26 @@ function Link:say(topic, payload)
   self.answers[#self.answers + 1] = { topic = topic, payload = core.utf8_repaired(payload) }
   pump(self)
   rewatch(self)
+end
+
+--- Publishes once. Returns an entry whose promise is woken with entry.confirmed once the broker has confirmed, or without where too
+--- many messages wait already. What is not waited for any longer is left out by forget(entry).
+function Link:publish(topic, payload, retain)
+  local entry = { topic = topic, payload = core.utf8_repaired(payload), retain = retain, promise = tasks.promise() }
+  if #self.answers >= most_answers then
+    tasks.wake(entry.promise)
+    return entry
+  end
+  self.answers[#self.answers + 1] = entry
+  pump(self)
+  rewatch(self)
+  return entry
+end
+
+function Link:forget(entry)
+  for i, one in ipairs(self.answers) do
+    if one == entry then return table.remove(self.answers, i) end
+  end
 end
 
 --- How many messages wait or are unconfirmed.

@@ -42,15 +42,22 @@ end
 
 local function event(self, vehicle, what, record, reason)
   self.counts[what] = (self.counts[what] or 0) + 1
-  local on_connection = self.options.on_connection
-  if not on_connection then return end
+  local on_connection, outputs = self.options.on_connection, self.options.outputs
+  if not on_connection and not outputs[1] then return end
   local told = {
     type = what, vin = record.kind == "vehicle_device" and record.id or nil, kind = record.kind, at = record.arrived,
     address = record.address, interface = record.network_interface, client_version = record.client_version,
     connection = record.connection, reason = reason or record.reason, online = vehicle and vehicle.online or false,
   }
   local calls = vehicle and vehicle.calls or self.calls
-  if calls:size() < self.options.limits.unacknowledged then calls:push(function() on_connection(told) end) end
+  if calls:size() < self.options.limits.unacknowledged then
+    calls:push(function()
+      for _, output in ipairs(outputs) do
+        if output.connection then output:connection(told) end
+      end
+      if on_connection then on_connection(told) end
+    end)
+  end
 end
 
 -- ---- vehicles ----
@@ -149,8 +156,23 @@ local function wake_waits(self, vehicle, record)
   end
 end
 
+-- An output that is away makes the vehicle wait.
+local function store_in(self, output, record)
+  local pause = 1
+  while true do
+    local done, err = output:store(record)
+    if done or not self.raw then return done end
+    notice(self, "output", "records wait for an output: " .. tostring(err))
+    tasks.sleep(pause)
+    if not self.raw then return false end
+    pause = math.min(pause * 2, 30)
+  end
+end
+
 local function hand_over(self, record, handle, answered)
-  local stored = self.options.on_record(record)
+  local on_record, stored = self.options.on_record, true
+  if on_record then stored = on_record(record) end
+  for _, output in ipairs(self.options.outputs) do stored = store_in(self, output, record) and stored end
   if answered then return end
   if self.options.ack == "at_once" or stored == true then return handle:acknowledge() end
   self.counts.unstored = self.counts.unstored + 1
@@ -160,7 +182,7 @@ end
 -- Acknowledged when it was stored; at_once as soon as it is taken, but while the function is behind when it has been called, so that
 -- the vehicle waits and nothing grows.
 local function deliver(self, vehicle, record, handle)
-  if not self.options.on_record then return handle:acknowledge() end
+  if not self.options.on_record and not self.options.outputs[1] then return handle:acknowledge() end
   local answered = self.options.ack == "at_once" and vehicle.calls:size() < self.options.limits.unacknowledged / 2
   if answered then handle:acknowledge() end
   vehicle.calls:push(function()
@@ -331,9 +353,17 @@ local function check_vin(self, name, vin)
 end
 
 --- What is known of a vehicle: { online, since, interface, client_version, values, at, age(name) }. It stays up to date.
+--- A vehicle that is not connected here may be connected to another receiver that writes to the same Redis: that is asked.
 function Receiver:vehicle(vin)
   check_vin(self, "vehicle", vin)
-  return known(self, vin)
+  local vehicle = known(self, vin)
+  if vehicle.sockets > 0 then return vehicle end
+  for _, output in ipairs(self.options.outputs) do
+    local done, err = true, nil
+    if output.refresh then done, err = output:refresh(vehicle) end
+    if not done then notice(self, "output", "newest values were not read: " .. tostring(err)) end
+  end
+  return vehicle
 end
 
 --- Waits until a field is a value, or what a function of the value says; without either, until the vehicle sends it. A value that is
@@ -412,6 +442,9 @@ function Receiver:close()
     for wait in pairs(waits) do tasks.wake(wait.promise) end
   end
   for reader in pairs(self.readers) do reader:close() end
+  for _, output in ipairs(self.options.outputs) do
+    if output.close then output:close() end
+  end
 end
 
 receiver_mt.__close = Receiver.close

@@ -19,8 +19,9 @@ M.list = {
   { name = "client_ca", doc = "the authorities that sign vehicles' certificates: PEM text or \"@file\"" },
   { name = "vehicles", doc = "the VINs that may connect: a list, or a function(vin) that returns true; it may wait" },
   { name = "ack", default = "at_once", choices = { "at_once", "when_stored" },
-    doc = "when a message is acknowledged: as soon as it is taken, or after `on_record` returned true" },
+    doc = "when a message is acknowledged: as soon as it is taken, or once `on_record` returned true and every output has stored it" },
   { name = "on_record", type = "function", doc = "is called with each record; it may wait" },
+  { name = "outputs", type = "table", doc = "where records go besides: a list of outputs, see Outputs; they end with the receiver" },
   { name = "on_connection", type = "function", doc = "is called with each event of a connection; it may wait" },
   { name = "on_notice", type = "function",
     doc = "is called with a sentence about certificates, limits and failures; left out: standard error" },
@@ -91,8 +92,14 @@ function M.read(given)
   if type(read.port) ~= "number" or read.port % 1 ~= 0 or read.port < 0 or read.port > 65535 then
     errors.usage("%s: option 'port' must be a number from 0 to 65535", where)
   end
-  if read.ack == "when_stored" and not read.on_record then
-    errors.usage("%s: ack = \"when_stored\" needs 'on_record', which returns true once the record is stored", where)
+  read.outputs = read.outputs or {}
+  for _, output in ipairs(read.outputs) do
+    if type(output) ~= "table" or type(output.store) ~= "function" then
+      errors.usage("%s: 'outputs' must list outputs, objects with store(record)", where)
+    end
+  end
+  if read.ack == "when_stored" and not read.on_record and not read.outputs[1] then
+    errors.usage("%s: ack = \"when_stored\" needs 'on_record', which returns true once the record is stored, or 'outputs'", where)
   end
   if read.loop ~= nil and read.loop ~= tasks.loop then errors.usage("%s: option 'loop' must be fleet.loop", where) end
   read.allowed, read.limits = check_vehicles(read.vehicles), read_limits(read.limits)

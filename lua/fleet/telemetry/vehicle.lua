@@ -113,6 +113,15 @@ function M.learn(self, record)
   self.dirty = self.dirty or changed
 end
 
+--- Takes a value that another process was sent, where it is newer; value nil: it is no longer known.
+function M.take(self, name, value, at)
+  local known = self.at[name] or self.ended and self.ended[name]
+  if not at or known and at <= known then return end
+  self.current[name] = nil
+  self.ended = self.ended or {}
+  self.values[name], self.at[name], self.ended[name] = value, value ~= nil and at or nil, value == nil and at or nil
+end
+
 -- ---- kept in a store ----
 
 --- As JSON; M.restore reads it.

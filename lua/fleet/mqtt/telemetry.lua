@@ -1,0 +1,114 @@
+-- Records on an MQTT broker in the layout of the maker's server: <base>/<VIN>/v/<Field> with the value as JSON, alerts, errors and
+-- connectivity beside it, so that its consumers work unchanged. QoS 1: a record is stored once the broker has confirmed all of it.
+
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local fields = require "fleet.telemetry.fields"
+local links = require "fleet.mqtt.link"
+local mqtt_options = require "fleet.mqtt.options"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local confirm_seconds = 20
+
+local Mqtt = {}
+Mqtt.__index = Mqtt
+
+--- given: broker, user, password, broker_ca_file, cert_file, key_file, mqtt_id as of the bridge; base: the beginning of the topics
+--- ("telemetry"); retain (false). Returns the output, or nil, err, kind where the library is missing.
+function M.new(given)
+  local base = given.base or "telemetry"
+  if type(base) ~= "string" or base == "" or string.find(base, "[+#%c]") then
+    errors.usage "fleet.telemetry: 'base' of the output mqtt must be the beginning of a topic, without + and #"
+  end
+  if type(given.broker) ~= "string" then errors.usage "fleet.telemetry: the output mqtt needs 'broker'" end
+  local address = mqtt_options.address(given.broker)
+  local library, err, kind = links.library()
+  if not library then return nil, err, kind end
+  local self = setmetatable({ base = base, retain = given.retain == true }, Mqtt)
+  self.link = links.new {
+    library = library,
+    broker = {
+      host = address.host, port = address.port, tls = address.tls, keepalive = 60, user = given.user, password = given.password,
+      ca_file = given.broker_ca_file, cert_file = given.cert_file, key_file = given.key_file, client_id = given.mqtt_id,
+      will_topic = base .. "/receiver", will = "offline",
+    },
+    on_message = function() end, on_state = function() end,
+  }
+  self.task = tasks.spawn(function() self.link:run() end)
+  return self
+end
+
+-- A level of a topic: what the vehicle names must not open others.
+local function level(text) return (string.gsub(text, "[/+#%c]", "_")) end
+
+-- JSON of one value; enums with the prefix that the maker's server writes.
+local function json(name, value)
+  local row = fields.rows[name]
+  if type(value) == "string" and row and row.kind == "enum" and row.prefix then
+    if string.find(value, "^%d+$") then return value end
+    value = row.prefix .. value
+  end
+  return (string.match(core.json_encode { v = value }, '^{"v":(.*)}$'))
+end
+
+local function time(seconds) return seconds and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(seconds)) or nil end
+
+local function alert(one) return { Audiences = one.audiences, StartedAt = time(one.started_at), EndedAt = time(one.ended_at) } end
+
+-- Topic and payload of each message of a record.
+local function messages_of(self, record)
+  local list, place = {}, self.base .. "/" .. record.vin
+  local function add(topic, payload) list[#list + 1] = { topic = place .. topic, payload = payload } end
+  for name, value in pairs(record.values or {}) do add("/v/" .. level(name), json(name, value)) end
+  for name, text in pairs(record.texts or {}) do add("/v/" .. level(name), json("", text)) end
+  for _, name in ipairs(record.invalid or {}) do add("/v/" .. level(name), "null") end
+  local history = {}
+  for _, one in ipairs(record.alerts or {}) do
+    history[one.name] = history[one.name] or {}
+    table.insert(history[one.name], alert(one))
+  end
+  for name, entries in pairs(history) do
+    add("/alerts/" .. level(name) .. "/current", core.json_encode(entries[1], "Audiences"))
+    local texts = {}
+    for i, entry in ipairs(entries) do texts[i] = core.json_encode(entry, "Audiences") end
+    add("/alerts/" .. level(name) .. "/history", "[" .. table.concat(texts, ",") .. "]")
+  end
+  for _, one in ipairs(record.errors or {}) do
+    add("/errors/" .. level(one.name), core.json_encode { Body = one.body, Tags = one.tags, CreatedAt = time(one.at) })
+  end
+  return list
+end
+M.messages_of = messages_of
+
+--- Publishes a record. Returns true once the broker has confirmed all of it, or nil, err, kind.
+function Mqtt:store(record)
+  local entries = {}
+  for i, message in ipairs(messages_of(self, record)) do
+    entries[i] = self.link:publish(message.topic, message.payload, self.retain)
+  end
+  for _, entry in ipairs(entries) do
+    if not entry.promise.done then tasks.await_for(entry.promise, confirm_seconds) end
+    if not entry.confirmed then
+      for _, one in ipairs(entries) do self.link:forget(one) end
+      return errors.failure("network", "the broker has not confirmed within " .. confirm_seconds .. " seconds")
+    end
+  end
+  return true
+end
+
+--- Says that a connection came or went.
+function Mqtt:connection(event)
+  local words = { connected = "CONNECTED", disconnected = "DISCONNECTED" }
+  if not event.vin or not words[event.type] then return end
+  self.link:publish(self.base .. "/" .. event.vin .. "/connectivity", core.json_encode {
+    ConnectionId = tostring(event.connection), Status = words[event.type], CreatedAt = time(event.at), NetworkInterface = event.interface,
+  }, self.retain)
+end
+
+function Mqtt:close()
+  self.link:stop()
+end
+
+return M

@@ -1,0 +1,84 @@
+-- Records as entries of Redis streams, one stream per vehicle, and the newest values in a hash that other processes read. One script does
+-- both, so that an entry and its values are there together. A record that is written again after a broken connection makes a second
+-- entry: consumers know it by its txid.
+
+local compat = require "fleet.util.compat"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local lines = require "fleet.telemetry.outputs.lines"
+local redis = require "fleet.store.redis"
+local vehicles = require "fleet.telemetry.vehicle"
+
+local M = {}
+
+-- KEYS: stream, hash. ARGV: MAXLEN, record, vin, topic, txid, then field, time and value (JSON, or empty: no longer known) of each field.
+local script = [[
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'vin', ARGV[3], 'topic', ARGV[4], 'txid', ARGV[5], 'record', ARGV[2])
+for i = 6, #ARGV, 3 do
+  local known = redis.call('HGET', KEYS[2], ARGV[i])
+  if not known or tonumber(ARGV[i + 1]) >= tonumber(string.match(known, '^%S+')) then
+    redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1] .. ' ' .. ARGV[i + 2])
+  end
+end
+return 1
+]]
+
+local Redis = {}
+Redis.__index = Redis
+
+--- given.address: as of fleet.store.redis, with its further options; given.stream: the beginning of the keys ("telemetry:"); given.most:
+--- entries of a stream (10000). It connects when it is first used. Returns the output, or nil, err, kind.
+function M.new(given)
+  local prefix, most = given.stream or "telemetry:", given.most or 10000
+  if type(prefix) ~= "string" then errors.usage "fleet.telemetry: 'stream' of the output redis must be a text" end
+  if type(most) ~= "number" or most % 1 ~= 0 or most < 1 then
+    errors.usage "fleet.telemetry: 'most' of the output redis must be a whole number from 1"
+  end
+  local own = {}
+  for name, value in pairs(given) do
+    if name ~= "stream" and name ~= "most" then own[name] = value end
+  end
+  local connection, err, kind = redis.open(own)
+  if not connection then return nil, err, kind end
+  return setmetatable({ connection = connection, prefix = prefix, most = string.format("%.0f", most) }, Redis)
+end
+
+local function keys_of(self, vin) return self.prefix .. vin, self.prefix .. vin .. ":values" end
+
+-- A value within a list, since not every JSON text of an earlier Redis is one by itself.
+local function add_fields(words, record)
+  local at = string.format("%.3f", math.min(record.at, record.arrived))
+  local function add(name, text)
+    words[#words + 1], words[#words + 2], words[#words + 3] = name, at, text
+  end
+  for name, value in pairs(record.values or {}) do add(name, core.json_encode { v = value }) end
+  for _, name in ipairs(record.invalid or {}) do add(name, "") end
+  for name in pairs(record.texts or {}) do add(name, "") end
+end
+
+--- Adds a record. Returns true once Redis has answered, or nil, err, kind.
+function Redis:store(record)
+  local stream, hash = keys_of(self, record.vin)
+  local words = { "2", stream, hash, self.most, lines.line(record), record.vin, record.topic, record.txid or "" }
+  add_fields(words, record)
+  local done, err, kind = self.connection.acts.link:call(false, "EVAL", script, compat.unpack(words))
+  if not done then return nil, err, kind end
+  return true
+end
+
+--- Takes what any receiver on this Redis has written of a vehicle, where it is newer. Returns true, or nil, err, kind.
+function Redis:refresh(vehicle)
+  local _, hash = keys_of(self, vehicle.vin)
+  local list, err, kind = self.connection.acts.link:call(false, "HGETALL", hash)
+  if not list then return nil, err, kind end
+  for i = 1, #list, 2 do
+    local at, text = string.match(list[i + 1], "^(%S+) (.*)$")
+    local kept = text and text ~= "" and core.json_decode(text) or {}
+    vehicles.take(vehicle, list[i], kept.v, tonumber(at)) -- an empty text: no longer known
+  end
+  return true
+end
+
+function Redis:close() self.connection:close() end
+
+return M

@@ -1,0 +1,174 @@
+-- Outputs of a receiver: lines, Redis streams, MQTT in the layout of the maker's server. What is acknowledged is stored.
+
+local cjson = require "cjson"
+local core = require "fleet.core"
+local fleet = require "fleet"
+local mosquitto = require "spec.support.servers.mosquitto"
+local needs = require "spec.support.harness.needs"
+local outputs = require "fleet.telemetry.outputs"
+local process = require "spec.support.harness.process"
+local redis = require "spec.support.servers.redis"
+local streams = require "spec.support.servers.vehicle_stream"
+local telemetry = require "fleet.telemetry"
+local vehicle_pki = require "spec.support.servers.vehicle_pki"
+
+local VIN = "5YJ3000TEST000001"
+local pki, opened, cars, notices
+
+setup(function() pki = vehicle_pki.new() end)
+teardown(function() pki.close() end)
+before_each(function() opened, cars, notices = {}, {}, {} end)
+after_each(function()
+  for _, car in ipairs(cars) do car:close() end
+  for _, receiver in ipairs(opened) do receiver:close() end
+  for _ = 1, 50 do fleet.loop.step() end
+end)
+
+local function start(...)
+  local receiver = assert(telemetry.new { host = "127.0.0.1", port = 0, certificate = pki.server.certificate,
+    certificate_key = pki.server.key, client_ca = pki.authorities, vehicles = { VIN }, ack = "when_stored", outputs = { ... },
+    on_notice = function(text) notices[#notices + 1] = text end })
+  opened[#opened + 1] = receiver
+  return receiver
+end
+
+local function connect(receiver)
+  local car = streams.connect { pki = pki, port = receiver.port, vin = VIN }
+  cars[#cars + 1] = car
+  return car
+end
+
+local function turn(done)
+  for _ = 1, 20000 do
+    local value = done()
+    if value then return value end
+    for _, car in ipairs(cars) do car:step() end
+    fleet.loop.step()
+    core.pause(0.0005)
+  end
+  error("it did not come to that; notices: " .. table.concat(notices, "; "))
+end
+
+describe("the output lines", function()
+  it("has a JSON object per record, and one that fails keeps the acknowledgement back", function()
+    local texts, works = {}, true
+    local receiver = start(outputs.lines { write = function(text)
+      texts[#texts + 1] = text
+      return works
+    end })
+    local car = connect(receiver)
+    car:send { txid = "a", at = 1767225600, values = { Soc = 71.5, VehicleSpeed = false } }
+    turn(function() return car.acknowledged[1] end)
+    local line = cjson.decode(texts[1])
+    assert.same({ VIN, "V", "a", 1767225600, 71.5, { "VehicleSpeed" } },
+      { line.vin, line.topic, line.txid, line.at, line.values.Soc, line.invalid })
+    works = false
+    car:send { txid = "b", values = { Soc = 70 } }
+    turn(function() return texts[2] end)
+    for _ = 1, 50 do fleet.loop.step() end
+    assert.is_nil(car.acknowledged[2])
+    works = true
+    turn(function() return car.acknowledged[2] end)
+    assert.matches("records wait for an output", table.concat(notices))
+  end)
+
+  it("needs somewhere to write to", function()
+    assert.error_matches(function() outputs.lines {} end, "path")
+    assert.equal("store", select(3, outputs.lines { path = "/nowhere/at/all" }))
+  end)
+end)
+
+describe("the output redis", function()
+  local server
+  local function redis_it(name, fn)
+    needs("redis-server", it, pending)(name, function()
+      server = redis.start { settings = { "appendonly yes", "appendfsync always" } }
+      local ok, failure = pcall(fn)
+      server.stop()
+      if not ok then error(failure, 0) end
+    end)
+  end
+
+  local function ask(words)
+    local pipe = io.popen("redis-cli -s " .. process.quote(server.directory .. "/socket") .. " " .. words)
+    local text = pipe:read "*a"
+    pipe:close()
+    return text
+  end
+
+  redis_it("acknowledges what is in the vehicle's stream; another receiver reads the newest values", function()
+    local first = start(assert(outputs.redis { address = server.address }))
+    local second = start(assert(outputs.redis { address = server.address }))
+    local car = connect(first)
+    car:send { txid = "a", at = 1767225600, values = { Soc = 71.5, Location = { latitude = 1.5, longitude = -2 }, Locked = false } }
+    car:send { txid = "b", at = 1767225700, values = { Locked = true, VehicleSpeed = false } }
+    turn(function() return #car.acknowledged == 2 end)
+    local entries = ask("XRANGE telemetry:" .. VIN .. " - +")
+    assert.matches('"txid":"a".*"txid":"b"', entries)
+    local vehicle = second:vehicle(VIN)
+    assert.same({ Soc = 71.5, Location = { latitude = 1.5, longitude = -2 }, Locked = true }, vehicle.values)
+    assert.same({ 1767225600, 1767225700 }, { vehicle.at.Soc, vehicle.at.Locked })
+    local late = connect(second) -- its older value does not replace the newer one
+    late:send { txid = "c", at = 1767225650, resend = true, values = { Locked = false } }
+    turn(function() return late.acknowledged[1] end)
+    assert.matches("1767225700.000 ", ask("HGET telemetry:" .. VIN .. ":values Locked"))
+  end)
+
+  redis_it("loses nothing that was acknowledged when Redis is killed", function()
+    local receiver = start(assert(outputs.redis { address = server.address, timeout = 1 }))
+    local car = connect(receiver)
+    for i = 1, 40 do car:send { txid = "tx" .. i, values = { Soc = i } } end
+    turn(function() return #car.acknowledged >= 10 end)
+    server.kill()
+    for _ = 1, 100 do
+      car:step()
+      fleet.loop.step()
+    end
+    local before = #car.acknowledged
+    server.again()
+    local entries = ask("XRANGE telemetry:" .. VIN .. " - +")
+    for i = 1, before do assert.is_truthy(string.find(entries, '"txid":"' .. car.acknowledged[i] .. '"', 1, true)) end
+    turn(function() return #car.acknowledged == 40 end)
+    entries = ask("XRANGE telemetry:" .. VIN .. " - +")
+    for i = 1, 40 do assert.is_truthy(string.find(entries, '"txid":"tx' .. i .. '"', 1, true)) end
+  end)
+end)
+
+describe("the output mqtt", function()
+  it("names topics as the maker's server does", function()
+    local messages_of = require("fleet.mqtt.telemetry").messages_of
+    local found = {}
+    local record = { vin = VIN, values = { Soc = 71.5, Gear = "D", Location = { latitude = 1.5, longitude = 2.5 }, ["999"] = 1 },
+      invalid = { "VehicleSpeed" }, errors = { { name = "x/+", body = "text", tags = { a = "b" } } },
+      alerts = { { name = "APP", audiences = { "Customer" }, started_at = 0 } } }
+    for _, message in ipairs(messages_of({ base = "telemetry" }, record)) do
+      found[(string.gsub(message.topic, "^telemetry/" .. VIN .. "/", ""))] = message.payload
+    end
+    assert.same({ "71.5", '"ShiftStateD"', "null", "1" },
+      { found["v/Soc"], found["v/Gear"], found["v/VehicleSpeed"], found["v/999"] })
+    assert.same({ latitude = 1.5, longitude = 2.5 }, cjson.decode(found["v/Location"]))
+    assert.same({ Audiences = { "Customer" }, StartedAt = "1970-01-01T00:00:00Z" }, cjson.decode(found["alerts/APP/current"]))
+    assert.same({ Body = "text", Tags = { a = "b" } }, cjson.decode(found["errors/x__"]))
+    assert.is_table(cjson.decode(found["alerts/APP/history"])[1])
+  end)
+
+  needs("mosquitto", it, pending)("acknowledges what the broker has confirmed", function()
+    local broker = mosquitto.start {}
+    local receiver = start(assert(outputs.mqtt { broker = "mqtt://127.0.0.1:" .. broker.port, retain = true }))
+    local car = connect(receiver)
+    car:send { txid = "a", values = { Soc = 71.5, Locked = true } }
+    turn(function() return car.acknowledged[1] end)
+    local pipe = io.popen("mosquitto_sub -h 127.0.0.1 -p " .. broker.port .. " -t 'telemetry/" .. VIN .. "/v/#' -v -C 2 -W 5 2>&1")
+    local text = pipe and pipe:read "*a"
+    if pipe then pipe:close() end
+    receiver:close()
+    for _ = 1, 100 do
+      fleet.loop.step()
+      core.pause(0.001)
+    end
+    broker.stop()
+    if string.find(text, "not found", 1, true) then return end
+    assert.matches("v/Soc 71.5", text)
+    assert.matches("v/Locked true", text)
+  end)
+end)
