@@ -379,6 +379,7 @@ describe("from_rows", function()
   it("groups a price for every minute of the week", function()
     local prices = {}
     for i = 1, 10080 do prices[i] = i * 7919 % 10007 / 1e5 end
+    assert(tariff.from_rows { currency = "EUR", prices = prices, labels = 1e300 })
     local t, groups = tariff.from_rows { currency = "EUR", prices = prices, labels = 1000 }
     assert.is_truthy(t)
     assert.equal(1000, #groups)

@@ -11,6 +11,7 @@ local errors = require "fleet.util.errors"
 local explain = require "fleet.tariff.explain"
 local draw_text = require "fleet.tariff.text"
 local draw_svg = require "fleet.tariff.svg"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -213,13 +214,27 @@ metatable.normalised = methods.normalised
 
 -- ---- builders ----
 
+-- A tariff's members beside its prices. Selling has neither code, currency nor daily charge.
+local function head_of(options)
+  local function charges(amount) return { { name = "Charge", amount = amount } } end
+  return {
+    utility = options.utility, name = options.name, code = options.code, currency = options.currency,
+    daily_charges = charges(options.daily or 0),
+    sell_tariff = { utility = options.utility, name = options.name, code = "", currency = "", daily_charges = charges(0) },
+  }
+end
+
+local function with_head(options)
+  return tables.copy(options, { head = head_of(options) })
+end
+
 local flat_options = { "price", "sell", "currency", "any_currency", "name", "utility", "code", "daily", "time_zone" }
 
 --- A tariff with one price: fleet.tariff.flat { price =, currency =, any_currency =, sell =, name =, utility =, code =, daily =,
 --- time_zone = }. Prices per kWh, `daily` per day.
 function M.flat(options)
   check_options("flat", options, flat_options)
-  local plan, report = core.tariff_flat(options)
+  local plan, report = core.tariff_flat(with_head(options))
   return accept(plan, explain.annotate(report), options.time_zone)
 end
 
@@ -228,6 +243,16 @@ local row_options = {
   "daily", "time_zone",
 }
 
+local function check_sources(options)
+  local given = 0
+  for _, name in ipairs { "rows", "prices", "spot" } do given = given + (options[name] and 1 or 0) end
+  if given ~= 1 then errors.usage("fleet.tariff.from_rows: give one of 'rows', 'prices' and 'spot'") end
+  local most = options.labels
+  if most ~= nil and (type(most) ~= "number" or not (most >= 1 and most == math.floor(most))) then
+    errors.usage("fleet.tariff.from_rows: 'labels' must be a whole number above 0")
+  end
+end
+
 --- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the
 --- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }. Spot prices that
 --- leave a gap, or are no day or week, give nil, err, "invalid".
@@ -235,7 +260,8 @@ function M.from_rows(options)
   check_options("from_rows", options, row_options)
   local zone, err, kind = zone_of(options.time_zone)
   if err then return nil, err, kind end
-  local plan, report, groups = core.tariff_rows(options, zone)
+  check_sources(options)
+  local plan, report, groups = core.tariff_rows(with_head(options), zone)
   if not plan then return nil, report, groups end
   local self
   self, err, kind = accept(plan, explain.annotate(report), options.time_zone, zone)

@@ -7,41 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a tariff says beside its prices ---- */
-
-static void set_option(lua_State *L, const char *name) {
-  lua_getfield(L, 1, name);
-  lua_setfield(L, -2, name);
-}
-
-/* Sets daily_charges of the table on top to one charge, whose amount stands below it and is popped. */
-static void set_daily(lua_State *L) {
-  lua_createtable(L, 1, 0);
-  lua_createtable(L, 0, 2);
-  set_text(L, "name", "Charge");
-  lua_pushvalue(L, -4), lua_setfield(L, -2, "amount");
-  lua_rawseti(L, -2, 1);
-  lua_setfield(L, -2, "daily_charges");
-  lua_remove(L, -2);
-}
-
-/* Selling has neither code, currency nor daily charge. */
-static void push_head(lua_State *L, enum tariff_side side) {
-  lua_getfield(L, 1, "daily");
-  if (side == TARIFF_SELL || !lua_toboolean(L, -1)) lua_pop(L, 1), lua_pushinteger(L, 0);
-  lua_createtable(L, 0, 6);
-  set_daily(L);
-  set_option(L, "utility"), set_option(L, "name");
-  if (side == TARIFF_SELL)
-    set_text(L, "code", ""), set_text(L, "currency", "");
-  else
-    set_option(L, "code"), set_option(L, "currency");
-}
-
+/* Reads the members beside the prices: options.head, a tariff without prices whose sell_tariff goes where
+ * nothing is sold. */
 static struct reader read_head(lua_State *L, struct tariff *t, int problems, bool sells) {
   struct reader r = {.L = L, .t = t, .problems = problems};
-  push_head(L, TARIFF_BUY);
-  if (sells) push_head(L, TARIFF_SELL), lua_setfield(L, -2, "sell_tariff");
+  lua_getfield(L, 1, "head");
+  luaL_checktype(L, -1, LUA_TTABLE);
+  if (!sells) lua_pushnil(L), lua_setfield(L, -2, "sell_tariff");
   r.count = read_tariff(L, t, problems);
   lua_pop(L, 1);
   return r;
@@ -191,26 +163,6 @@ void define_build(lua_State *L) {
   lua_pop(L, 1);
 }
 
-static void check_sources(lua_State *L) {
-  static const char *const sources[] = {"rows", "prices", "spot"};
-  int given = 0;
-  for (int i = 0; i < 3; i++) {
-    lua_getfield(L, 1, sources[i]);
-    given += lua_toboolean(L, -1);
-    lua_pop(L, 1);
-  }
-  if (given != 1) usage_error(L, FROM_ROWS "give one of 'rows', 'prices' and 'spot'");
-}
-
-static size_t check_most(lua_State *L) {
-  lua_getfield(L, 1, "labels");
-  double most = lua_isnil(L, -1) ? TARIFF_WEEK : lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-  if (!(most >= 1 && most == floor(most)))
-    usage_error(L, FROM_ROWS "'labels' must be a whole number above 0");
-  lua_pop(L, 1);
-  return most < TARIFF_WEEK ? (size_t)most : TARIFF_WEEK;
-}
-
 static int by_name(const void *left, const void *right) {
   const struct priced_season *a = left, *b = right;
   return compare_names(a->name, b->name);
@@ -233,8 +185,10 @@ static bool read_weeks(lua_State *L, struct build *build, struct err *e) {
 }
 
 lua_Integer build_rows(lua_State *L, struct tariff *t, int problems, struct err *e) {
-  check_sources(L);
-  size_t most = check_most(L);
+  lua_getfield(L, 1, "labels");
+  double labels = luaL_optnumber(L, -1, TARIFF_WEEK);
+  size_t most = labels < TARIFF_WEEK ? (size_t)labels : TARIFF_WEEK;
+  lua_pop(L, 1);
   struct build *build = box_new(L, &build_type, sizeof *build, 0);
   int box = lua_gettop(L);
   build->t = t;
