@@ -71,7 +71,11 @@ local lines = {
   { "fleet vehicles --region ", "cn eu na" },
   { "fleet run --dr", "--dry-run" },
   { "fleet version --tok", "" },
-  { "fleet help sta", "statuses" },
+  { "fleet help sta", "status statuses" },
+  { "fleet sim event unp", "unplug" },
+  { "fleet sim fault execut", "executed_503" },
+  { "fleet explain key_not_p", "key_not_paired" },
+  { "fleet explain executed", "" },
   { "fleet completion ", "bash fish zsh" },
   { "fleet tariff ", "check diff plot show" },
 }

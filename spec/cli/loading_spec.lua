@@ -43,6 +43,6 @@ describe("the command loads", function()
   end)
 
   it("all of them where all are told", function()
-    assert.matches("account.*chart.*wake", loaded [["help"]])
+    assert.matches("account.*chart.*wake", loaded [["help", "all"]])
   end)
 end)

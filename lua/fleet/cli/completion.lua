@@ -46,6 +46,7 @@ end
 function M.after(verb)
   local found = { words = {}, choices = {} }
   add_options(found, verb.takes or {})
+  for _, word in ipairs(verb.completes and verb.completes() or {}) do found.words[word] = true end
   if verb.row then
     add_options(found, options.of_row(verb.row))
     add_options(found, options.bulk_of_row(verb.row))
@@ -80,15 +81,20 @@ function M.places()
   for _, group in ipairs(first) do
     if groups[group] then places[#places + 1] = { pattern = { "2 " .. group .. " ", "*" }, words = groups[group], choices = {} } end
   end
-  local topics = { "flags", "statuses" }
+  local topics = { "all", "flags", "statuses" }
   for _, word in ipairs(first) do topics[#topics + 1] = word end
   places[#places + 1] = { pattern = { "2 help ", "*" }, words = topics, choices = {} }
   places[#places + 1] = { pattern = { "2 completion ", "*" }, words = { "bash", "fish", "zsh" }, choices = {} }
+  local of_two_words, of_one = {}, {}
   for _, name in ipairs(sorted(verbs().by_name)) do
     local after = M.after(verbs().by_name[name])
-    local text = " " .. string.gsub(name, "%.", " ") .. (string.find(name, ".", 1, true) and "" or " ")
-    local rest = string.find(name, ".", 1, true) and "" or "*"
-    places[#places + 1] = { pattern = { "*", text, rest }, words = after.words, choices = after.choices, shared = after.shared }
+    local two = string.find(name, ".", 1, true) ~= nil
+    local list = two and of_two_words or of_one
+    local pattern = { "*", " " .. string.gsub(name, "%.", " ") .. (two and "" or " "), two and "" or "*" }
+    list[#list + 1] = { pattern = pattern, words = after.words, choices = after.choices, shared = after.shared }
+  end
+  for _, list in ipairs { of_two_words, of_one } do -- "sim event" before "sim"
+    for _, place in ipairs(list) do places[#places + 1] = place end
   end
   return places
 end

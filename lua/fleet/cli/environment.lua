@@ -5,7 +5,17 @@ local tables = require "fleet.util.tables"
 local M = {}
 
 local function is_terminal(descriptor)
-  return (os.execute(string.format("[ -t %d ]", descriptor))) == true
+  local status = os.execute(string.format("[ -t %d ]", descriptor))
+  return status == true or status == 0 -- Lua 5.1 returns the number
+end
+
+-- The width of the terminal in columns, or nil when the output is no terminal.
+local function terminal_columns()
+  if not is_terminal(1) then return nil end
+  local pipe = io.popen("stty size 2>/dev/null </dev/tty")
+  local size = pipe and pipe:read("*l")
+  if pipe then pipe:close() end
+  return tonumber(size and string.match(size, "^%d+ (%d+)$"))
 end
 
 -- The shell switches the echo off and, whatever ends it, on again; the answer comes through a pipe.
@@ -29,17 +39,20 @@ local function ask(label)
   return answer ~= "" and answer or nil
 end
 
---- The environment of this process, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), ask(label) without
---- echo, line(label) with it, new(options).
+--- The environment of this process, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), columns() of the
+--- terminal, ask(label) without echo, line(label) with it, new(options). colours(): whether output may be coloured.
 function M.new(given)
   local environment = {
-    getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask,
+    getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask, columns = terminal_columns,
     new = function(options) return require("fleet").new(options) end,
   }
   function environment.line(label)
     environment.stderr:write(label, ": ")
     environment.stderr:flush()
     return environment.stdin:read("*l")
+  end
+  function environment.colours()
+    return (environment.getenv("NO_COLOR") or "") == "" and environment.getenv("TERM") ~= "dumb" and environment.terminal(1)
   end
   return tables.add(environment, given)
 end

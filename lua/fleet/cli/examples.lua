@@ -5,18 +5,9 @@ local row_words = require "fleet.cli.row_words"
 
 local M = {}
 
---- What `fleet help` shows of a beginning.
-M.first_steps = {
-  "  fleet setup                                        from nothing to a first read",
-  "  eval \"$(fleet sim --env)\"                          or: a simulator for this shell",
-  "  fleet vehicles",
-  "  fleet set_charge_limit 000001 percent=80 --wake",
-  "  fleet set_charge_limit --all percent=80 --dry-run  what it would cost",
-}
-
 -- The verbs that are no row, by name.
 local of_verbs = {
-  help = "help set_charge_limit", explain = "explain key_not_paired", version = "version --verbose",
+  status = "status", help = "help set_charge_limit", explain = "explain key_not_paired", version = "version --verbose",
   endpoints = "endpoints --json", commands = "commands", setup = "setup", login = "login", ["token.info"] = "token info",
   refresh = "refresh", keep_alive = "keep_alive", business_login = "business_login --scopes vehicle_device_data",
   region = "region --discover", keygen = "keygen fleet-key.pem", jws = "jws @claims.json", pair = "pair 000001 --wait 300",

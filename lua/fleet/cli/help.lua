@@ -13,7 +13,8 @@ local argv = require "fleet.cli.argv"
 
 local M = {}
 
-local page_width = 100
+local widest_page, narrowest_page = 100, 40
+local page_width = widest_page
 
 local spoken = verbs.spoken
 
@@ -234,15 +235,25 @@ end
 local function row_page(row)
   return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", options.of_row(row)),
     options_section("For many vehicles, in place of the VIN", options.bulk_of_row(row)),
-    facts_section(row), "Example\n  " .. examples.text(row),
-    "'fleet help flags' tells the options of every verb, 'fleet help statuses' the exit statuses.")
+    facts_section(row), "Example\n" .. wrapped(examples.text(row), "  "),
+    wrapped("'fleet help flags' lists the options of every verb, 'fleet help statuses' the exit statuses.", ""))
 end
 
 -- ---- the other pages ----
 
+-- The lines of a verb's details; what does not fit is wrapped.
+local function details_of(verb)
+  if not verb.details then return nil end
+  local lines = {}
+  for line in string.gmatch(verb.details, "[^\n]+") do
+    lines[#lines + 1] = width(line) <= page_width and line or wrapped(line, string.match(line, "^ *"))
+  end
+  return table.concat(lines, "\n")
+end
+
 local function verb_page(verb)
-  return page("  fleet " .. verbs.usage(verb), wrapped(verb.doc, ""), verb.details, options_section("Options", verb.takes or {}),
-    "Example\n  " .. examples.of_verb(verb))
+  return page(wrapped("fleet " .. verbs.usage(verb), "  "), wrapped(verb.doc, ""), details_of(verb),
+    options_section("Options", verb.takes or {}), "Example\n" .. wrapped(examples.of_verb(verb), "  "))
 end
 
 local groups = {
@@ -276,13 +287,37 @@ local function task_sections(parts)
   end
 end
 
+-- What most people need: one screen.
+local first_verbs = {
+  { "setup", "connects your account and your cars, step by step" },
+  { "sim --env", "starts a simulator for this shell: try everything without a car" },
+  { "status", "shows cars and house in one screen" },
+  { "vehicles", "lists the cars: name, state, VIN" },
+  { "wake CAR", "wakes a sleeping car" },
+  { "door_lock CAR", "locks a car; door_unlock unlocks it" },
+  { "charge_start CAR", "starts charging; charge_stop stops it" },
+  { "set_charge_limit CAR percent=80", "sets the level at which charging ends" },
+  { "auto_conditioning_start CAR", "heats or cools a car; auto_conditioning_stop ends it" },
+  { "run FILE", "runs automations: charge by price, before departure, by the sun" },
+  { "mqtt", "connects cars and house to Home Assistant and other hosts" },
+  { "doctor", "checks the installation and says what to mend" },
+}
+
+local function short_page()
+  local list = {}
+  for _, pair in ipairs(first_verbs) do list[#list + 1] = { "fleet " .. pair[1], pair[2] } end
+  return page(wrapped("Reads and controls Tesla cars and home batteries.", ""), "  fleet VERB [CAR | SITE] [name=value …] [--option …]",
+    section("Often used", list, 40),
+    wrapped("CAR is a VIN, the end of one, or a name. Left out, it is the account's only car.", ""),
+    wrapped("'fleet help all' lists every verb, 'fleet help VERB' explains one, --json prints results as JSON.", ""))
+end
+
 local function general_page()
   local parts = { "  fleet VERB [VIN | SITE] [name=value …] [--option …]" }
   task_sections(parts)
   for _, group in ipairs(groups) do parts[#parts + 1] = group_of_rows(group[1], group[2], false) end
   parts[#parts + 1] = group_of_rows("Vehicle commands, followed by the VIN", { vehicle = true }, true)
-  parts[#parts + 1] = "Examples\n" .. table.concat(examples.first_steps, "\n")
-  parts[#parts + 1] = "'fleet help VERB' explains one; --json prints results and failures as JSON."
+  parts[#parts + 1] = wrapped("'fleet help VERB' explains one; --json prints results and failures as JSON.", "")
   return page(unpack(parts))
 end
 
@@ -314,22 +349,29 @@ local function group_page(names)
   return page(section("Verbs", pairs_of, 40), "'fleet help VERB' explains one.")
 end
 
-local topics = { flags = options_page, statuses = statuses_page }
+local topics = { all = general_page, flags = options_page, statuses = statuses_page }
 
---- The help of a verb, or of the command when verb is nil.
-function M.text(verb)
-  if not verb then return general_page() end
+local function fit(columns)
+  page_width = math.max(narrowest_page, math.min(columns or widest_page, widest_page))
+end
+
+--- The help of a verb, or one screen about the command when verb is nil. columns: of the terminal; 100 when left out.
+function M.text(verb, columns)
+  fit(columns)
+  if not verb then return short_page() end
   return verb.row and row_page(verb.row) or verb_page(verb)
 end
 
---- The help for words: none, a topic, a group of verbs, or a verb.
-function M.page(given)
+--- The help for words: none, a topic, a group of verbs, or a verb. columns: of the terminal; 100 when left out.
+function M.page(given, columns)
+  fit(columns)
+  if not given[1] then return short_page() end
   local group = verbs.group(given)
   if group then return group_page(group) end
   if given[1] and topics[given[1]] and not given[2] then return topics[given[1]]() end
   local verb, rest = verbs.find(given)
   if #rest > 0 then usage_error.raise(string.format("'%s' is one word too many", rest[1]), {}) end
-  return M.text(verb)
+  return M.text(verb, columns)
 end
 
 return M

@@ -119,15 +119,15 @@ end
 
 local function perform(context, line)
   if line.options.help and verbs.group(line.words) then
-    context.out:write(require("fleet.cli.help").page(line.words))
+    context.out:write(require("fleet.cli.help").page(line.words, context.environment.columns()))
     return 0
   end
   local verb, rest = verbs.find(line.words)
   line.words = rest
   if line.options.version then verb = verbs.find { "version" } end
   if line.options.help or not verb then
-    context.out:write(require("fleet.cli.help").text(verb))
-    return verb and 0 or line.options.help and 0 or 2
+    context.out:write(require("fleet.cli.help").text(verb, context.environment.columns()))
+    return 0
   end
   context.name, context.takes_wake = verbs.spoken(verb.name), verb.options.wake ~= nil
   context.explains_itself = verb.explains_itself or verb.local_only
@@ -168,6 +168,7 @@ function M.main(arguments, given)
     environment = environment, out = environment.stdout, json = asked_for_json(arguments),
     progress = progress_on(environment), options = {},
   }, context_mt)
+  show.columns = environment.columns
   local ok, status = xpcall(function()
     local line = argv.split(arguments, verbs.options_of(arguments))
     context.options = line.options

@@ -11,6 +11,7 @@ local M = {}
 --- What every verb takes.
 M.own = {
   { name = "json", type = "boolean", doc = "print the result, or the failure, as one JSON value" },
+  { name = "wide", type = "boolean", doc = "show all members of the records of a list" },
   { name = "help", type = "boolean", doc = "explain the verb; -h does too" },
   { name = "version", type = "boolean", doc = "print the version" },
   { name = "verbose", type = "boolean", doc = "tell every request on standard error, without secrets" },

@@ -5,13 +5,15 @@ local show = require "fleet.cli.show"
 local M = {}
 
 local signs = { [true] = "ok  ", [false] = "FIX " }
+local coloured = { [true] = "\27[32mok\27[0m  ", [false] = "\27[1;31mFIX\27[0m " }
 
 --- Prints them, one below the other, with what to do below those that are not well.
-function M.print(out, lines)
+function M.print(out, lines, with_colours)
+  local sign_of = with_colours and coloured or signs
   local columns = 0
   for _, line in ipairs(lines) do columns = math.max(columns, #line.name) end
   for _, line in ipairs(lines) do
-    out:write(signs[line.ok] or "-   ", string.format("%-" .. columns .. "s  ", show.clean(line.name)), show.clean(line.message), "\n")
+    out:write(sign_of[line.ok] or "-   ", string.format("%-" .. columns .. "s  ", show.clean(line.name)), show.clean(line.message), "\n")
     if line.fix and line.ok ~= true then out:write("    ", string.rep(" ", columns), "  -> ", show.clean(line.fix), "\n") end
   end
 end

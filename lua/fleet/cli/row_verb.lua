@@ -152,7 +152,7 @@ local function collect(list, progress)
     end
   end)
   progress()
-  if ok then return all end
+  if ok then return setmetatable(all, { __jsontype = "array" }) end -- "[]" in JSON, also when it is empty
   if type(err) ~= "table" then error(err, 0) end
   return nil, err, err.kind
 end
@@ -222,11 +222,6 @@ function M.status(context, row, value)
   if row.verb ~= "POST" or type(value) ~= "table" or value.updated_vehicles ~= 0 then return 0 end
   if not context.json then context.environment.stderr:write("fleet: ", row.name, ": no vehicle took it\n") end
   return require("fleet.cli.failure").exit("refused")
-end
-
---- Prints what the call returned for a person.
-function M.show(context, row, value)
-  show.result(context.out, row, value)
 end
 
 return M

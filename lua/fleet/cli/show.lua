@@ -6,7 +6,10 @@ local core = require "fleet.core"
 
 local M = {}
 
-local widest_table, widest_cell = 110, 40
+local widest_table, widest_cell, narrowest_cell = 110, 40, 12
+
+--- The columns of the terminal, nil where the output is none: a function, of the environment.
+function M.columns() return nil end
 
 -- ---- single values ----
 
@@ -51,10 +54,12 @@ local function plain(value)
   return table.concat(words, ", ")
 end
 
--- Columns on the terminal: the bytes that begin a character.
-local function width(text)
-  return select(2, string.gsub(text, "[^\128-\191]", ""))
+--- Columns on the terminal: the bytes that begin a character.
+function M.width(text)
+  return (select(2, string.gsub(text, "[^\128-\191]", "")))
 end
+
+local width = M.width
 
 local function pad(text, columns)
   return text .. string.rep(" ", columns - width(text))
@@ -125,14 +130,18 @@ local function write_object(out, object, indent)
   end
 end
 
-local function cell(value)
-  local text = value == nil and "" or type(value) == "table" and not is_plain(value) and "…" or plain(value)
-  if width(text) <= widest_cell then return text end
+-- Text that is no wider than columns; what is cut off shows as "…".
+local function cut(text, columns)
+  if width(text) <= columns then return text end
   local count = 0
-  return string.gsub(text, "[^\128-\191][\128-\191]*", function(char)
+  return (string.gsub(text, "[^\128-\191][\128-\191]*", function(char)
     count = count + 1
-    return count < widest_cell and char or count == widest_cell and "…" or ""
-  end)
+    return count < columns and char or count == columns and "…" or ""
+  end))
+end
+
+local function cell(value)
+  return value == nil and "" or type(value) == "table" and not is_plain(value) and "…" or plain(value)
 end
 
 local function columns_of(list)
@@ -147,32 +156,62 @@ local function columns_of(list)
   return names
 end
 
--- The columns that fit, with their widths, and how many do not.
-local function fitting(list, names, room)
-  local chosen, left_out = {}, 0
-  for _, name in ipairs(names) do
-    local columns = width(M.clean(name))
-    for _, record in ipairs(list) do columns = math.max(columns, width((cell(record[name])))) end
-    if columns + 2 <= room then
-      chosen[#chosen + 1] = { name = name, width = columns }
-      room = room - columns - 2
-    else
-      left_out = left_out + 1
+local function columns_with_widths(list, names)
+  local columns = {}
+  for i, name in ipairs(names) do
+    local widest = width(M.clean(name))
+    for _, record in ipairs(list) do widest = math.max(widest, width(cell(record[name]))) end
+    columns[i] = { name = name, width = widest }
+  end
+  return columns
+end
+
+-- The columns that fit into room, cells cut, and how many do not fit.
+local function those_that_fit(columns, room)
+  local chosen = {}
+  for _, column in ipairs(columns) do
+    column.width = math.min(column.width, widest_cell)
+    if column.width + 2 <= room then
+      chosen[#chosen + 1] = column
+      room = room - column.width - 2
     end
   end
-  return chosen, left_out
+  return chosen, #columns - #chosen
+end
+
+-- All columns, the widest ones cut until they fit into room.
+local function squeezed(columns, room)
+  local total = -2
+  for _, column in ipairs(columns) do total = total + column.width + 2 end
+  while total > room do
+    local widest = columns[1]
+    for _, column in ipairs(columns) do
+      if column.width >= widest.width then widest = column end
+    end
+    if widest.width <= narrowest_cell then break end
+    local less = math.min(total - room, widest.width - narrowest_cell)
+    widest.width, total = widest.width - less, total - less
+  end
+  return columns
 end
 
 local function write_line(out, indent, columns, text_of)
   local cells = {}
-  for i, column in ipairs(columns) do cells[i] = pad((text_of(column.name)), column.width) end
+  for i, column in ipairs(columns) do cells[i] = pad(cut(text_of(column.name), column.width), column.width) end
   out:write(indent, (string.gsub(table.concat(cells, "  "), " +$", "")), "\n")
 end
 
---- Writes a list of records as a table. names: the columns; left out, all members, as many as fit.
-function M.table(out, list, names, indent)
+--- Writes a list of records as a table. names: the columns, which are cut on a terminal that is too narrow; left out, all members, as
+--- many as fit. wide: nothing is cut.
+function M.table(out, list, names, indent, wide)
   indent = indent or ""
-  local columns, left_out = fitting(list, names or columns_of(list), names and math.huge or widest_table - #indent)
+  local terminal = not wide and M.columns()
+  local columns, left_out = columns_with_widths(list, names or columns_of(list)), 0
+  if not names then
+    columns, left_out = those_that_fit(columns, (terminal or widest_table) - #indent)
+  elseif terminal then
+    columns = squeezed(columns, terminal - #indent)
+  end
   write_line(out, indent, columns, M.clean)
   for _, record in ipairs(list) do
     write_line(out, indent, columns, function(name) return cell(record[name]) end)
@@ -229,14 +268,36 @@ local function write_command(out, value)
   end
 end
 
---- Writes what the call of a row returned.
-function M.result(out, row, value)
+-- What a person looks for first in a list of records, by row; --wide shows all members.
+local columns_of_row = {
+  vehicles = { "display_name", "state", "vin", "access_type" },
+  products = { "display_name", "site_name", "state", "vin", "energy_site_id" },
+}
+
+-- The columns of the row that occur in the list.
+local function first_columns(row, list)
+  local names = {}
+  for _, name in ipairs(columns_of_row[row.name] or {}) do
+    for _, record in ipairs(list) do
+      if record[name] ~= nil then
+        names[#names + 1] = name
+        break
+      end
+    end
+  end
+  return names[1] and names
+end
+
+--- Writes what the call of a row returned. wide: all members of records.
+function M.result(out, row, value, wide)
   if type(value) == "string" and (row.value.bytes or row.value.base64) then
     out:write(value)
   elseif row.flags.command and type(value) == "table" then
     write_command(out, value)
   elseif value == core.null then
     out:write("done\n")
+  elseif type(value) == "table" and #value > 1 and all_objects(value) and (wide or first_columns(row, value)) then
+    M.table(out, value, wide and columns_of(value) or first_columns(row, value), nil, wide)
   else
     M.value(out, value)
   end

@@ -39,8 +39,8 @@ function M.records(context, options)
   return cleaned(records), err, kind
 end
 
--- The account's products, which are free; asked for once in a command line.
-local function products(context, options)
+--- The account's products, which are free; requested once per command line.
+function M.products(context, options)
   if context.products then return context.products end
   local list, err, kind = context:client():products(auth_of(options))
   if not list then return nil, err, kind end
@@ -57,7 +57,7 @@ local no_list = { protocol = true, scope = true, forbidden = true, unsupported =
 -- The vehicles among which a name is looked up.
 local function candidates(context, options)
   if context.vehicles then return context.vehicles end
-  local list, err, kind = products(context, options)
+  local list, err, kind = M.products(context, options)
   if err and not no_list[kind] then return nil, err, kind end
   local found = {}
   for _, record in ipairs(list or {}) do
@@ -104,7 +104,7 @@ end
 
 --- The state of a vehicle by the list of products, or nil where that does not tell.
 function M.state(context, vin, options)
-  for _, record in ipairs(products(context, options) or {}) do
+  for _, record in ipairs(M.products(context, options) or {}) do
     if record.vin == vin then return record.state end
   end
 end
@@ -124,7 +124,7 @@ end
 --- The id of the energy site that text means: its id, or its name; of the only one when text is nil. Returns it, or nil, err, kind.
 function M.find_site(context, text, options)
   if text and string.match(text, "^%d+$") then return text end
-  local list, err, kind = products(context, options)
+  local list, err, kind = M.products(context, options)
   if not list then return nil, err, kind end
   local sites, found = {}, {}
   for _, record in ipairs(list) do

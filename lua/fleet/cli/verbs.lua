@@ -4,7 +4,7 @@
 -- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details,
 -- takes (its own options), local_only (needs no client), explains_itself (`fleet explain` has no more to say of its failures),
 -- show (prints the value for a person), json (its text for --json), status (function(context, value) → the exit status after it),
--- row.
+-- completes (the words that may follow, for the Tab key), row.
 
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
@@ -17,7 +17,7 @@ local M = {}
 -- The files by task, in the order in which `fleet help` names them.
 local tasks = {
   { "Set up and sign in", { "setup", "login", "account", "keygen", "jws", "pair", "doctor" } },
-  { "Vehicles, energy and money", { "wake", "car", "chart", "tariff", "cost" } },
+  { "Vehicles, energy and money", { "status", "wake", "car", "chart", "tariff", "cost" } },
   { "Services that go on running", { "run", "proxy", "mqtt", "telemetry" } },
   { "Try without a car", { "sim" } },
   { "Look things up", { "help", "explain", "endpoints", "version", "completion" } },
@@ -66,7 +66,7 @@ local function of_row(row)
   local verb = verbs_of_rows[row.name] or {
     name = row.name, doc = row.doc, row = row, options = options_of_row(row),
     run = function(context, line) return require("fleet.cli.row_verb").run(context, row, line) end,
-    show = function(out, value) require("fleet.cli.show").result(out, row, value) end,
+    show = function(out, value, context) require("fleet.cli.show").result(out, row, value, context.options.wide ~= nil) end,
     status = function(context, value) return require("fleet.cli.row_verb").status(context, row, value) end,
   }
   verbs_of_rows[row.name] = verb

@@ -34,7 +34,7 @@ local function reader(text)
 end
 
 --- Runs `fleet` with a list of arguments. given: stdin (text), env (table), http (function(request) -> reply), answer (what
---- a person types at a prompt), terminal. Returns { status =, out =, err =, json = decoded out or nil, options = of fleet.new }.
+--- a person types at a prompt), terminal, columns. Returns { status =, out =, err =, json = decoded out or nil, options = of fleet.new }.
 function M.run(argv, given)
   given = given or {}
   local out, out_text = writer()
@@ -44,6 +44,7 @@ function M.run(argv, given)
     getenv = function(name) return (given.env or {})[name] end,
     stdin = reader(given.stdin or ""), stdout = out, stderr = err,
     terminal = function() return given.terminal or false end,
+    columns = function() return given.columns end,
     ask = function() return given.answer end,
     new = given.new or function(options)
       result.options = options

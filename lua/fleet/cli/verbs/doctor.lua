@@ -20,7 +20,7 @@ local function run(context, line)
   local lines = require("fleet.cli.doctor").examine(context, line.options, given)
   local count = report_lines.count(lines)
   if count == 0 then return { ok = true, checks = lines } end
-  if not context.json then report_lines.print(context.out, lines) end
+  if not context.json then report_lines.print(context.out, lines, context.environment.colours()) end
   local text = string.format("doctor: %d thing%s to mend", count, count == 1 and "" or "s")
   return errors.failure("invalid", text, { ok = false, checks = lines })
 end
@@ -28,7 +28,7 @@ end
 return {
   {
     name = "doctor", explains_itself = true, usage = "doctor [VIN …]", takes = takes, run = run,
-    show = function(out, value) report_lines.print(out, value.checks) end,
+    show = function(out, value, context) report_lines.print(out, value.checks, context.environment.colours()) end,
     doc = "Looks at the configuration, certificates, store, network, clock, sign-in, scopes, key, hosting, registration and pairing: "
       .. "each line is ok or says what to do. Ends with status 0 only when nothing is to be mended.",
     details = "Vehicles are asked for with fleet_status, which is priced as data; nothing is woken and nothing is changed.",

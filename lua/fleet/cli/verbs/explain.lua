@@ -128,6 +128,11 @@ return {
       .. "of those in the text of another program.",
     details = "fleet explain key_not_paired\nfleet explain could_not_wake_buses\nfleet explain 6\nfleet explain 412\n"
       .. "fleet explain 'car could not execute command: is_charging'",
+    completes = function()
+      local names = {}
+      for i, kind in ipairs(core.kinds()) do names[i] = kind.name end
+      return names
+    end,
     run = function(_, line)
       local words = line.words
       for _, pair in ipairs(line.pairs) do words[#words + 1] = pair.name .. "=" .. pair.text end

@@ -250,8 +250,11 @@ local function show_time(out, value)
   out:write("done at ", os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value.now)), " of its time\n")
 end
 
-local function ordering(name, usage, handler, doc)
-  return { name = "sim." .. name, usage = "sim " .. name .. " " .. usage, local_only = true, run = handler, show = show_time, doc = doc }
+local function ordering(name, usage, handler, doc, completes)
+  return {
+    name = "sim." .. name, usage = "sim " .. name .. " " .. usage, local_only = true, run = handler, show = show_time, doc = doc,
+    completes = completes,
+  }
 end
 
 return {
@@ -261,8 +264,9 @@ return {
   },
   ordering("event", "EVENT [VIN] [name=value …]", event,
     "Makes something happen in the simulator that the shell points at: plug, unplug, drive, park, sleep, pair_key (of the "
-      .. "configuration's key, or public_key=@FILE) and more."),
-  ordering("fault", "NAME[:TIMES] [name=value …]", fault, "Lets the next calls of the simulator go wrong."),
+      .. "configuration's key, or public_key=@FILE) and more.", function() return require("fleet.sim.control").event_names() end),
+  ordering("fault", "NAME[:TIMES] [name=value …]", fault, "Lets the next calls of the simulator go wrong.",
+    function() return require("fleet.sim.faults").names() end),
   ordering("advance", "SECONDS", advance, "Lets virtual time of the simulator pass at once."),
   ordering("set", "VIN section.field=value …", set, "Sets fields of a simulated vehicle, such as charge_state.battery_level=20."),
   {

@@ -142,7 +142,7 @@ local function run_check(context, line)
   if not given.no_connection then add(check.way(about)) end
   local count = report_lines.count(lines)
   if count == 0 then return { ok = true, checks = lines } end
-  if not context.json then report_lines.print(context.out, lines) end
+  if not context.json then report_lines.print(context.out, lines, context.environment.colours()) end
   return errors.failure("invalid", string.format("telemetry check: %d thing%s to mend", count, count == 1 and "" or "s"),
     { ok = false, checks = lines })
 end
@@ -312,7 +312,7 @@ return {
   },
   {
     name = "telemetry.check", words = {}, explains_itself = true, local_only = true, takes = check_takes, run = run_check,
-    show = function(out, value) report_lines.print(out, value.checks) end,
+    show = function(out, value, context) report_lines.print(out, value.checks, context.environment.colours()) end,
     doc = "Looks at the receiver's certificate, chain and port as a vehicle does, and at the vehicles' authorities.",
   },
   {
