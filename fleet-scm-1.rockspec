@@ -3,7 +3,7 @@ package = "fleet"
 version = "scm-1"
 source = { url = "git+file://." }
 description = {
-  summary = "Client for a vehicle, energy and account service, with in-process command signing and a simulator",
+  summary = "Client for Tesla's Fleet API: cars, home batteries, accounts; signs commands in process; with a simulator",
   detailed = [[
     OAuth, vehicles, signed vehicle commands, energy sites, tariffs and automations for Lua 5.1 to 5.5, with a C core. It
     blocks, runs in its own tasks or in a host's event loop, and ships a simulator of the whole service.
@@ -11,7 +11,7 @@ description = {
   license = "MIT",
   labels = { "client", "energy", "vehicle", "oauth", "async" },
 }
-dependencies = { "lua >= 5.1, < 5.6", "lua-cjson >= 2.1" }
+dependencies = { "lua >= 5.1, < 5.6", "lua-cjson >= 2.1.0.10" } -- older rocks of it do not build for Lua 5.4
 external_dependencies = {
   CURL = { library = "curl" }, -- the header may stand in a multiarch directory; pkg-config finds it
   CRYPTO = { header = "openssl/crypto.h", library = "crypto" },

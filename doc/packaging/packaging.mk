@@ -1,15 +1,26 @@
 # What a release is made of: the source archive, the Debian package, the rock.
 
-VERSION := $(shell sed -n 's/.*_VERSION = "fleet \([^"]*\)".*/\1/p' $(ROOT)/lua/fleet/init.lua)
+VERSION := $(shell sed -n 's/return "\(.*\)"/\1/p' $(ROOT)/lua/fleet/version.lua)
 DIST     = build/dist
 
-.PHONY: dist deb newcomer newcomer-bare autopkgtest
+.PHONY: dist rock deb newcomer newcomer-bare autopkgtest
 
 # The committed tree; the same commit gives the same bytes.
 dist:
 	@mkdir -p $(DIST)
 	git archive --format=tar --prefix=fleet-$(VERSION)/ HEAD | gzip -n9 >$(DIST)/fleet-$(VERSION).tar.gz
 	@echo "$(DIST)/fleet-$(VERSION).tar.gz"
+
+# A source rock of the committed tree, to be installed elsewhere: luarocks install FILE. For a release: SOURCE_URL=https://…/fleet-VERSION.tar.gz
+# (where the archive of make dist can be fetched), HOMEPAGE= and ISSUES= are written into the rockspec.
+ROCK = $(DIST)/fleet-$(VERSION)-1
+rock: dist
+	@sed 's|file://build/dist/|file://$(abspath $(DIST))/|' fleet-$(VERSION)-1.rockspec >$(ROCK).rockspec
+	@cd $(DIST) && luarocks pack fleet-$(VERSION)-1.rockspec >/dev/null
+	@sed -i -e '$(if $(SOURCE_URL),s|url = "[^"]*"|url = "$(SOURCE_URL)"|)' \
+	  -e '$(if $(HOMEPAGE),s|^description = {|&\n  homepage = "$(HOMEPAGE)",|)' -e '$(if $(ISSUES),s|^description = {|&\n  issues_url = "$(ISSUES)",|)' $(ROCK).rockspec
+	@cd $(DIST) && luarocks lint fleet-$(VERSION)-1.rockspec && zip -q fleet-$(VERSION)-1.src.rock fleet-$(VERSION)-1.rockspec
+	@echo "$(ROCK).src.rock"
 
 # Whoever uploads the package puts an address of his own, and the number of the request that it answers.
 NOT_OURS = bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs

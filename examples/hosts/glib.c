@@ -1,5 +1,5 @@
 /* fleet in the host: ./host SCRIPT.lua, which has tick() called every 10 ms until `finished`. cc host.c
- * $(pkg-config --cflags --libs --static fleet-lua5.4 glib-2.0) */
+ * $(pkg-config --cflags --libs fleet-lua5.4 glib-2.0) */
 #include <glib-unix.h>
 #include <lauxlib.h>
 #include <lualib.h>

@@ -1,5 +1,5 @@
 /* fleet in the host: ./host SCRIPT.lua, which has tick() called every 10 ms until `finished`. cc host.c
- * $(pkg-config --cflags --libs --static fleet-lua5.4) */
+ * $(pkg-config --cflags --libs fleet-lua5.4) */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <poll.h>

@@ -119,6 +119,24 @@ describe("make install for several Luas", function()
   end)
 end)
 
+describe("the pkg-config file", function()
+  needs({ "pkg-config", "cc" }, it, pending)("links a C host by the line that the host names", function()
+    local root = process.temporary "install-host"
+    local out, status = shell("make -s install PREFIX=/usr DESTDIR=" .. quote(root))
+    assert.equal(0, status, out)
+    local source = process.root .. "/examples/hosts/poll.c"
+    local line = string.match(assert(io.open(source)):read "*a", "(%$%(pkg%-config[^)]*%))")
+    local path = string.gsub(line, "fleet%-lua5%.4", root .. "/usr/share/pkgconfig/fleet-lua5.4.pc")
+    out, status = shell("grep -rl '' " .. root .. " | grep 'fleet-lua5.4.pc'")
+    assert.equal(0, status)
+    local prefix = "--define-variable=prefix=" .. root .. "/usr "
+    path = string.gsub(path, "pkg%-config ", "pkg-config " .. prefix)
+    path = string.gsub(path, "%S+/fleet%-lua5%.4%.pc", (string.gsub(out, "%s+$", "")))
+    out, status = shell("cc -o " .. quote(root .. "/poll") .. " " .. quote(source) .. " " .. path .. " -rdynamic 2>&1")
+    assert.equal(0, status, out)
+  end)
+end)
+
 describe("a folder that names a version of Lua", function()
   local function asked(arguments)
     return shell("make -n -s install PREFIX=/nowhere DATADIR= LUADIR=/nowhere/rocks-5.1/fleet/lua " .. arguments)
@@ -151,6 +169,25 @@ describe("make dist", function()
     local listed = shell("tar -tzf " .. first)
     assert.matches("/Makefile\n", listed)
     assert.is_nil(string.find(listed, "/build/", 1, true))
+  end)
+end)
+
+describe("make rock", function()
+  needs({ "luarocks", "zip" }, it, pending)("writes a rock that unpacks elsewhere and names the release's address", function()
+    if select(2, shell "git rev-parse HEAD") ~= 0 then return pending "not a git checkout" end
+    local directory, elsewhere = process.temporary "rock", process.temporary "rock-elsewhere"
+    local name = "fleet-" .. require "fleet.version"
+    local out, status = shell("make -s rock DIST=" .. quote(directory) .. " SOURCE_URL=https://example.com/" .. name
+      .. ".tar.gz HOMEPAGE=https://example.com/fleet ISSUES=https://example.com/fleet/issues")
+    assert.equal(0, status, out)
+    out, status = shell("cd " .. quote(elsewhere) .. " && luarocks unpack " .. quote(directory .. "/" .. name .. "-1.src.rock"))
+    assert.equal(0, status, out)
+    local unpacked = elsewhere .. "/" .. name .. "-1"
+    assert.equal(0, select(2, shell("test -f " .. quote(unpacked .. "/" .. name .. "/src/bind/lua/fleet.h"))))
+    local written = assert(io.open(unpacked .. "/" .. name .. "-1.rockspec")):read "*a"
+    for _, address in ipairs { "https://example.com/" .. name .. ".tar.gz", "https://example.com/fleet", "https://example.com/fleet/issues" } do
+      assert.matches('"' .. address .. '"', written, 1, true)
+    end
   end)
 end)
 

@@ -54,7 +54,7 @@ const struct option option_rows[] = {
     {"ca_file", TYPE_STRING, NULL, NULL, "FLEET_CA_FILE", 0, false,
      .doc = "certificates to trust in place of the system's"},
     {"user_agent", TYPE_STRING, NULL, NULL, NULL, 0, false,
-     .doc = "who calls, in front of the module's own name"},
+     .doc = "the User-Agent, in place of fleet and its version"},
     {"proxy", TYPE_STRING, NULL, NULL, NULL, 0, false, .doc = "HTTP proxy; the environment's is not used"},
     {"http2", TYPE_BOOLEAN, "true", NULL, NULL, 0, false,
      .doc = "reads share connections by HTTP/2 where the server offers it; false: HTTP/1.1 only"},

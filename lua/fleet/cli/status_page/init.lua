@@ -97,7 +97,7 @@ local function statuses(self)
 end
 
 local function version()
-  return string.match(require("fleet")._VERSION, "%S+$")
+  return require "fleet.version"
 end
 
 local function wall()
