@@ -13,12 +13,13 @@ dist:
 
 # A source rock of the committed tree, to be installed elsewhere: luarocks install FILE. For a release: SOURCE_URL=https://…/fleet-VERSION.tar.gz
 # (where the archive of make dist can be fetched), HOMEPAGE= and ISSUES= are written into the rockspec.
+COMMA = ,
 ROCK = $(DIST)/fleet-$(VERSION)-1
 rock: dist
 	@sed 's|file://build/dist/|file://$(abspath $(DIST))/|' fleet-$(VERSION)-1.rockspec >$(ROCK).rockspec
 	@cd $(DIST) && luarocks pack fleet-$(VERSION)-1.rockspec >/dev/null
 	@sed -i -e '$(if $(SOURCE_URL),s|url = "[^"]*"|url = "$(SOURCE_URL)"|)' \
-	  -e '$(if $(HOMEPAGE),s|^description = {|&\n  homepage = "$(HOMEPAGE)",|)' -e '$(if $(ISSUES),s|^description = {|&\n  issues_url = "$(ISSUES)",|)' $(ROCK).rockspec
+	  -e '$(if $(HOMEPAGE),s|^description = {|&\n  homepage = "$(HOMEPAGE)"$(COMMA)|)' -e '$(if $(ISSUES),s|^description = {|&\n  issues_url = "$(ISSUES)"$(COMMA)|)' $(ROCK).rockspec
 	@cd $(DIST) && luarocks lint fleet-$(VERSION)-1.rockspec && zip -q fleet-$(VERSION)-1.src.rock fleet-$(VERSION)-1.rockspec
 	@echo "$(ROCK).src.rock"
 
