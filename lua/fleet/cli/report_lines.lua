@@ -7,7 +7,7 @@ local M = {}
 local signs = { [true] = "ok  ", [false] = "FIX " }
 local coloured = { [true] = "\27[32mok\27[0m  ", [false] = "\27[1;31mFIX\27[0m " }
 
---- Prints them, one below the other, with what to do below those that are not well.
+--- Prints them one below the other, with what to do below those that fail. with_colours: "ok" green, "FIX" red.
 function M.print(out, lines, with_colours)
   local sign_of = with_colours and coloured or signs
   local columns = 0
