@@ -27,7 +27,8 @@ describe("fleet status", function()
   it("shows what cars and sites say, and leaves out what they do not", function()
     local result = cli.run({ "status" }, { env = env, http = answers {
       ["/products"] = products "online", ["/vehicle_data"] = '{"response":{"charge_state":{"battery_level":71,"charging_state":"Charging",'
-        .. '"charge_limit_soc":80,"minutes_to_full_charge":65},"climate_state":null,"vehicle_state":{"locked":"yes"}}}', ["/live_status"] = live,
+        .. '"charge_limit_soc":80,"minutes_to_full_charge":65},"climate_state":null,"vehicle_state":{"locked":"yes"}}}',
+      ["/live_status"] = live,
     } })
     assert.equal("", result.err)
     assert.equal("Blue  online  71 %, charging to 80 %, 1:05 h left\n"

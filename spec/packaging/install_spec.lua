@@ -180,7 +180,8 @@ describe("make rock", function()
     local unpacked = elsewhere .. "/" .. name .. "-1"
     assert.equal(0, select(2, shell("test -f " .. quote(unpacked .. "/" .. name .. "/src/bind/lua/fleet.h"))))
     local written = assert(io.open(unpacked .. "/" .. name .. "-1.rockspec")):read "*a"
-    for _, address in ipairs { "https://example.com/" .. name .. ".tar.gz", "https://example.com/fleet", "https://example.com/fleet/issues" } do
+    for _, address in ipairs {
+      "https://example.com/" .. name .. ".tar.gz", "https://example.com/fleet", "https://example.com/fleet/issues" } do
       assert.matches('"' .. address .. '"', written, 1, true)
     end
   end)

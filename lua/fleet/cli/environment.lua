@@ -43,7 +43,8 @@ end
 --- terminal, ask(label) without echo, line(label) with it, new(options). colours(): whether output may be coloured.
 function M.new(given)
   local environment = {
-    getenv = os.getenv, stdin = io.stdin, stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask, columns = terminal_columns,
+    getenv = os.getenv, stdin = io.stdin,
+    stdout = io.stdout, stderr = io.stderr, terminal = is_terminal, ask = ask, columns = terminal_columns,
     new = function(options) return require("fleet").new(options) end,
   }
   function environment.line(label)

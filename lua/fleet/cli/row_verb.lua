@@ -8,7 +8,6 @@ local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
 local values = require "fleet.cli.values"
 local options = require "fleet.cli.options"
-local show = require "fleet.cli.show"
 local row_words = require "fleet.cli.row_words"
 local vehicles = require "fleet.cli.vehicles"
 
