@@ -97,7 +97,7 @@
 ---@field connect_timeout? number seconds for connecting (10)
 ---@field max_response? integer largest reply in bytes, decompressed (10000000)
 ---@field ca_file? string certificates to trust in place of the system's
----@field user_agent? string who calls, in front of the module's own name
+---@field user_agent? string the User-Agent, in place of fleet and its version
 ---@field proxy? string HTTP proxy; the environment's is not used
 ---@field http2? boolean reads share connections by HTTP/2 where the server offers it; false: HTTP/1.1 only (true)
 ---@field vendor? string whose addresses to use (tesla)
