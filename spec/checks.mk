@@ -223,6 +223,7 @@ build/fuzz/redis: build/fuzz-obj/redis/replies.o build/fuzz-obj/redis/push.o
 build/fuzz/envelope: build/fuzz-obj/stream/envelope.o
 build/fuzz/frames: build/fuzz-obj/stream/frames.o
 build/fuzz/upgrade: build/fuzz-obj/stream/upgrade.o
+build/fuzz/proxy: build/fuzz-obj/stream/proxy.o
 build/fuzz/payload: build/fuzz-obj/stream/push.o build/fuzz-obj/stream/proto/all.o
 
 build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)

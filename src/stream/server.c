@@ -31,7 +31,7 @@ enum {
 };
 static const double turn = 0.005; /* seconds that a step works */
 
-enum state { SHAKES_HANDS, READS_UPGRADE, WAITS_FOR_ADMISSION, OPEN, ENDS, GONE };
+enum state { READS_PROXY, SHAKES_HANDS, READS_UPGRADE, WAITS_FOR_ADMISSION, OPEN, ENDS, GONE };
 
 struct connection {
   struct connection *next, *previous,
@@ -393,6 +393,31 @@ static void resume(struct stream_server *r, struct connection *c) {
   wake(r);
 }
 
+/* Takes the header, and no byte of what follows it. */
+static void read_proxy(struct stream_server *r, struct connection *c) {
+  struct proxy_header h;
+  unsigned char bytes[PROXY_MOST];
+  for (;;) {
+    enum proxy_state state = proxy_read(buf_bytes(&c->head), &h);
+    if (state == PROXY_BAD || !buf_ok(&c->head)) {
+      refuse(r, c, "the balancer sent no header of the PROXY protocol");
+      return;
+    }
+    if (state == PROXY_WHOLE) break;
+    ssize_t got = recv(c->fd, bytes, h.wanted, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got <= 0) {
+      refuse(r, c, "the balancer ended the connection");
+      return;
+    }
+    buf_add(&c->head, bytes, (size_t)got);
+  }
+  if (h.address[0]) memcpy(c->address, h.address, sizeof c->address);
+  buf_free(&c->head);
+  c->state = SHAKES_HANDS;
+}
+
 static void shake_hands(struct stream_server *r, struct connection *c) {
   struct err e;
   ERR_clear_error();
@@ -467,10 +492,11 @@ static void read_some(struct stream_server *r, struct connection *c) {
 
 static void serve(struct stream_server *r, struct connection *c, unsigned events) {
   if (events & EPOLLOUT && c->out.size > c->sent && !flush(r, c)) return;
+  if (c->state == READS_PROXY) read_proxy(r, c);
   if (c->state == SHAKES_HANDS) shake_hands(r, c);
   if (c->state == READS_UPGRADE || (c->state == OPEN && !c->paused))
     read_some(r, c);
-  else if (c->state != GONE && c->state != SHAKES_HANDS && events & (EPOLLERR | EPOLLHUP))
+  else if (c->state != GONE && c->state > SHAKES_HANDS && events & (EPOLLERR | EPOLLHUP))
     drop(r, c, "the connection broke");
 }
 
@@ -481,7 +507,14 @@ static void listen_for(struct stream_server *r, bool on) {
   if (r->accepting != on && epoll_ctl(r->fd, EPOLL_CTL_MOD, r->listener.fd, &event) == 0) r->accepting = on;
 }
 
-static bool add_connection(struct stream_server *r, int fd, const char address[INET6_ADDRSTRLEN]) {
+static bool is_proxy(const struct stream_server *r, const struct sockaddr *address) {
+  for (unsigned i = 0; i < r->proxy_count; i++)
+    if (network_has(&r->proxies[i], address)) return true;
+  return false;
+}
+
+static bool add_connection(struct stream_server *r, int fd, const char address[INET6_ADDRSTRLEN],
+                           bool by_proxy) {
   struct connection *c = calloc(1, sizeof *c);
   SSL *ssl = c ? SSL_new(r->context) : NULL;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
@@ -501,6 +534,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
   *c = (struct connection){.next = r->connections,
                            .fd = fd,
+                           .state = by_proxy ? READS_PROXY : SHAKES_HANDS,
                            .events = EPOLLIN,
                            .ssl = ssl,
                            .head = BUF_INIT,
@@ -538,7 +572,7 @@ static void accept_some(struct stream_server *r) {
     }
     if (from.any.sa_family == AF_INET) inet_ntop(AF_INET, &from.v4.sin_addr, address, sizeof address);
     if (from.any.sa_family == AF_INET6) inet_ntop(AF_INET6, &from.v6.sin6_addr, address, sizeof address);
-    if (!add_connection(r, fd, address)) close(fd);
+    if (!add_connection(r, fd, address, is_proxy(r, &from.any))) close(fd);
   }
 }
 
@@ -556,7 +590,7 @@ static void look_at_deadlines(struct stream_server *r) {
     next = c->next;
     if (c->deadline == 0 || time < c->deadline) continue;
     if (c->state < OPEN)
-      refuse(r, c, c->state == SHAKES_HANDS ? "no handshake in time" : "no upgrade in time");
+      refuse(r, c, c->state <= SHAKES_HANDS ? "no handshake in time" : "no upgrade in time");
     else
       drop(r, c, "it does not read its answers");
   }

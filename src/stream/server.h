@@ -10,6 +10,7 @@
 #include "base/listener.h"
 #include "stream/envelope.h"
 #include "stream/identity.h"
+#include "stream/proxy.h"
 
 #include <openssl/ssl.h>
 
@@ -45,6 +46,8 @@ struct arrival {
   char reason[160]; /* of what was refused, damaged, or ended */
 };
 
+enum { NETWORKS = 64 };
+
 struct stream_server {
   int fd; /* readable when stream_server_step has something to do; -1: closed */
   int wake_fd, timer_fd;
@@ -52,6 +55,9 @@ struct stream_server {
   struct listener listener;
   SSL_CTX *context;
   struct stream_limits limits;
+  struct network
+      proxies[NETWORKS]; /* balancers, whose connections begin with a header of the PROXY protocol */
+  unsigned proxy_count;
   struct connection *connections, *gone, *resuming; /* all; closed ones; those whose TLS holds bytes */
   unsigned count, young;                            /* connections; those before their admission */
   struct arrival *first, *last;

@@ -104,13 +104,31 @@ static struct pem read_pem(lua_State *L) {
   return p;
 }
 
+/* proxies: a list of addresses and networks */
+static void read_proxies(lua_State *L, struct stream_server *r) {
+  lua_getfield(L, 1, "proxies");
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return;
+  }
+  luaL_checktype(L, -1, LUA_TTABLE);
+  for (int i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    if (!text || !network_read(text, &r->proxies[r->proxy_count]))
+      usage_error(L, "'%s' is no address and no network such as 10.0.0.0/8", text ? text : "?");
+    if (++r->proxy_count == NETWORKS) usage_error(L, "more than %d addresses of balancers", NETWORKS - 1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+}
+
 /* receiver { host =, port =, certificate =, certificate_key =, client_ca =, message = 1e6, connections =
  * 20000, unacknowledged = 256, arrival = 20 } -> receiver | nil, err, kind. certificate: a PEM text of our
  * chain; client_ca: of whom is believed. */
 static int l_receiver(lua_State *L) {
   static const char *const names[] = {"host",      "port",    "certificate", "certificate_key",
                                       "client_ca", "message", "connections", "unacknowledged",
-                                      "arrival"};
+                                      "arrival",   "proxies"};
   struct err e;
   char host[64];
   err_clear(&e);
@@ -131,6 +149,7 @@ static int l_receiver(lua_State *L) {
   snprintf(host, sizeof host, "%s", (const char *)address.data);
   struct stream_server *r = box_new(L, &receiver_type, sizeof *r, 0);
   r->limits = limits;
+  read_proxies(L, r);
   r->fd = r->wake_fd = r->timer_fd = r->listener.fd = -1;
   r->listener.backlog = 4096;
   if (!listener_tcp(&r->listener, host, port, &e) ||

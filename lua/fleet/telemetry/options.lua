@@ -18,6 +18,8 @@ M.list = {
   { name = "certificate_key", doc = "its key: PEM text, or \"@file\" that only its owner may read" },
   { name = "client_ca", doc = "the authorities that sign vehicles' certificates: PEM text or \"@file\"" },
   { name = "vehicles", doc = "the VINs that may connect: a list, or a function(vin) that returns true; it may wait" },
+  { name = "proxy_protocol", default = false,
+    doc = "load balancers that begin each connection with a header of the PROXY protocol: a list of addresses and networks" },
   { name = "ack", default = "at_once", choices = { "at_once", "when_stored" },
     doc = "when a message is acknowledged: as soon as it is taken, or once `on_record` returned true and every output has stored it" },
   { name = "on_record", type = "function", doc = "is called with each record; it may wait" },
@@ -91,6 +93,9 @@ function M.read(given)
   end
   if type(read.port) ~= "number" or read.port % 1 ~= 0 or read.port < 0 or read.port > 65535 then
     errors.usage("%s: option 'port' must be a number from 0 to 65535", where)
+  end
+  if read.proxy_protocol and type(read.proxy_protocol) ~= "table" then
+    errors.usage("%s: option 'proxy_protocol' must be false, or list the load balancers' addresses and networks", where)
   end
   read.outputs = read.outputs or {}
   for _, output in ipairs(read.outputs) do
