@@ -2399,6 +2399,7 @@ function receiver:close() end
 ---@field certificate_key string its key: PEM text, or "@file" that only its owner may read
 ---@field client_ca string the authorities that sign vehicles' certificates: PEM text or "@file"
 ---@field vehicles string[]|fun(vin: string): boolean the VINs that may connect: a list, or a function(vin) that returns true; it may wait
+---@field proxy_protocol? false|string[] load balancers that begin each connection with a header of the PROXY protocol: a list of addresses and networks
 ---@field ack? "at_once"|"when_stored" when a message is acknowledged: as soon as it is taken, or once `on_record` returned true and every output has stored it
 ---@field on_record? fun(record: fleet.telemetry.record): boolean? is called with each record; it may wait
 ---@field outputs? fleet.telemetry.output[] where records go besides: a list of outputs, see Outputs; they end with the receiver
