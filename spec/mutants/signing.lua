@@ -50,6 +50,7 @@ return {
   { "src/signing/wire/protobuf_fields.c", "return v <= UINT32_MAX || negative;", "return true;", { "spec/signing/message_spec.lua" } },
   { "src/signing/wire/protobuf_fields.c", "if (shift == 63 && byte > 1) return false;", "", { "spec/signing/message_spec.lua" } },
   { "src/signing/transport.c", "if (!x->plain_refused || x->outcome_unknown", "if (x->outcome_unknown", { decisions } },
-  { "src/bind/call/param_table.c", "if (is_boolean(p, word, true)) mistake", "if (false) mistake", { "spec/call/params_spec.lua" } },
+  { "src/bind/call/param_table.c", "if (is_boolean(p, word, true)) call_usage_error",
+    "if (false) call_usage_error", { "spec/call/params_spec.lua" } },
   { "lua/fleet/call/init.lua", "if is_older then", "if false then", { "spec/call/call_spec.lua" } },
 }

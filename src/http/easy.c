@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-  SPARE_HANDLES = 64,
+  MOST_IDLE = 64,
   IDLE_SECONDS = 50,  /* common load balancers close idle connections after 60: reuse must come before */
   LIFE_SECONDS = 600, /* a connection that is always busy would pin the address of a moved server */
   ADDRESS_SECONDS = 60,
@@ -105,22 +105,22 @@ static struct easy *easy_new(struct http *h) {
 }
 
 struct easy *easy_take(struct http *h) {
-  struct easy *c = h->spare;
+  struct easy *c = h->idle;
   if (!c) return easy_new(h);
-  h->spare = c->next;
-  h->spares--;
+  h->idle = c->next;
+  h->idle_count--;
   return c;
 }
 
-static void drop_spare(struct http *h) {
+static void drop_idle(struct http *h) {
   struct easy *c = easy_take(h);
   easy_free(c);
 }
 
-/* As many stay as are in flight, and a few: many requests at once find theirs, an idle loop holds little. Not
- * when they are taken: those that were waited for together are often followed by as many. */
-void easy_trim_spares(struct http *h, int most) {
-  for (int i = 0; i < most && h->spares > SPARE_HANDLES && h->spares > h->in_flight; i++) drop_spare(h);
+/* Keeps as many idle handles as requests are in flight, and a few: a burst finds its handles, a loop without
+ * requests holds little. Not when they are taken: a burst is often followed by another one. */
+void easy_trim_idle(struct http *h, int most) {
+  for (int i = 0; i < most && h->idle_count > MOST_IDLE && h->idle_count > h->in_flight; i++) drop_idle(h);
 }
 
 static bool set_fresh(struct easy *c, long wanted) {
@@ -134,14 +134,14 @@ void easy_release(struct easy *c, bool clean) {
     easy_free(c);
     return;
   }
-  if (!c->usual_method) curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, NULL);
+  if (!c->plain_method) curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, NULL);
   curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, NULL); /* both point into the transfer */
   if (c->transfer->fresh) set_fresh(c, 0);
   c->transfer = NULL;
-  c->next = h->spare;
-  h->spare = c;
-  h->spares++;
-  easy_trim_spares(h, 2);
+  c->next = h->idle;
+  h->idle = c;
+  h->idle_count++;
+  easy_trim_idle(h, 2);
 }
 
 static long as_milliseconds(double seconds) {
@@ -152,9 +152,9 @@ static long as_milliseconds(double seconds) {
 
 static bool set_method(struct easy *c, const struct http_transfer *t, const struct http_request *r) {
   CURL *curl = c->curl;
-  bool usual = t->method->safe && !transfer_has_body(t);
-  if (usual && c->usual_method) return true;
-  c->usual_method = usual;
+  bool plain = t->method->safe && !transfer_has_body(t);
+  if (plain && c->plain_method) return true;
+  c->plain_method = plain;
   const unsigned char *body = t->copy.data + t->copy.size - r->body.size; /* it comes last */
   const char *name = t->method->safe || t->method->body ? NULL : t->method->name;
   if (!SET(CURLOPT_CUSTOMREQUEST, name)) return false;
@@ -168,10 +168,10 @@ static bool set_method(struct easy *c, const struct http_transfer *t, const stru
  */
 static bool set_route(const struct http *h, struct easy *c, const struct http_request *r) {
   CURL *curl = c->curl;
-  bool usual = !r->proxy && !r->environment_proxy && !r->unix_path && !r->ca_file;
+  bool plain = !r->proxy && !r->environment_proxy && !r->unix_path && !r->ca_file;
   const char *no_proxy = r->environment_proxy ? NULL : "", *ca_file = r->ca_file ? r->ca_file : h->ca_file;
-  if (usual && c->usual_route) return true;
-  c->usual_route = usual;
+  if (plain && c->plain_route) return true;
+  c->plain_route = plain;
   return SET(CURLOPT_PROXY, r->proxy ? r->proxy : no_proxy) && SET(CURLOPT_NOPROXY, no_proxy) &&
          SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_path) && SET(CURLOPT_FORBID_REUSE, r->unix_path ? 1L : 0L) &&
          SET(CURLOPT_CAINFO, ca_file) && (!h->ca_path || SET(CURLOPT_CAPATH, ca_file ? NULL : h->ca_path));

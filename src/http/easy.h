@@ -12,6 +12,6 @@ bool easy_set_request(struct easy *c, struct pool *pool, struct http_transfer *t
 bool easy_set_again(struct easy *c, struct pool *pool);
 void easy_release(struct easy *c, bool clean);
 void easy_free(struct easy *c);
-void easy_trim_spares(struct http *h, int most);
+void easy_trim_idle(struct http *h, int most);
 
 #endif

@@ -223,7 +223,7 @@ static int run(struct http *h, struct poller_event *events, int capacity, double
  * none, TLS libraries may. */
 int http_run(struct http *h, struct poller_event *events, int capacity, double seconds) {
   struct sigpipe held;
-  if (h->in_flight == 0) easy_trim_spares(h, h->spares);
+  if (h->in_flight == 0) easy_trim_idle(h, h->idle_count);
   if (!h->tls || (!h->running.first && timer_at(h) < 0)) return run(h, events, capacity, seconds);
   sigpipe_hold(&held);
   int others = run(h, events, capacity, seconds);
@@ -338,7 +338,7 @@ static void release(struct http *h) {
   struct sigpipe held;
   end_all(h, &h->running);
   sigpipe_hold(&held);
-  while (h->spare) easy_free(easy_take(h));
+  while (h->idle) easy_free(easy_take(h));
   for (struct pool *p = h->pools; p < h->pools + POOL_KINDS; p++)
     if (p->multi) curl_multi_cleanup(p->multi);
   if (h->share) curl_share_cleanup(h->share);

@@ -61,8 +61,8 @@ struct easy {
   CURLU *address;   /* of its last request, or NULL */
   char origin[128]; /* of that address, where only its path would be another */
   size_t origin_size;
-  bool usual_route;  /* it is set for requests without proxy, socket path and CA file */
-  bool usual_method; /* for GET */
+  bool plain_route;  /* it is set for requests without proxy, socket path and CA file */
+  bool plain_method; /* for GET */
   bool looks;        /* it is to look for addresses that are too old */
   long timeout, connect_timeout;
   char error[CURL_ERROR_SIZE];
@@ -75,8 +75,8 @@ struct http {
   CURLSH *share; /* TLS sessions: without it each easy handle would remember its own */
   struct poller *poller;
   struct transfer_list running, done, taken;
-  struct easy *spare;
-  int spares, in_flight;
+  struct easy *idle;
+  int idle_count, in_flight;
   struct origin origins[ORIGINS]; /* the oldest makes room */
   int next_origin;
   bool gzip;      /* libcurl can read it */

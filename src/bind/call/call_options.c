@@ -7,7 +7,7 @@ enum { MOST_OPTIONS = 20 };
 static bool flag_option(const struct plan *p, const char *name, bool fallback) {
   bool value = fallback;
   if (lua_getfield(p->L, p->options, name) != LUA_TNIL) {
-    if (!lua_isboolean(p->L, -1)) mistake(p, "option '%s' must be true or false", name);
+    if (!lua_isboolean(p->L, -1)) call_usage_error(p, "option '%s' must be true or false", name);
     value = lua_toboolean(p->L, -1);
   }
   lua_pop(p->L, 1);
@@ -17,7 +17,7 @@ static bool flag_option(const struct plan *p, const char *name, bool fallback) {
 static void not_seconds(const struct plan *p, const struct option *o) {
   struct buf *range = push_scratch(p->L);
   buf_format(range, "%.14g to %.14g", o->min, o->max);
-  mistake(p, "option 'timeout' must be seconds, %s", buf_text(range));
+  call_usage_error(p, "option 'timeout' must be seconds, %s", buf_text(range));
 }
 
 static double timeout_option(const struct plan *p) {
@@ -41,7 +41,7 @@ static enum token_kind auth_option(const struct plan *p) {
   enum token_kind value = TOKEN_END;
   if (lua_getfield(p->L, p->options, "auth") != LUA_TNIL) {
     if (lua_type(p->L, -1) == LUA_TSTRING) value = token_kind_named(lua_tostring(p->L, -1));
-    if (value == TOKEN_END) mistake(p, "option 'auth' must be 'user', 'partner' or 'business'");
+    if (value == TOKEN_END) call_usage_error(p, "option 'auth' must be 'user', 'partner' or 'business'");
   }
   lua_pop(p->L, 1);
   return value;
@@ -88,7 +88,7 @@ static void check_concern(const struct plan *p, const char *name) {
   while (strcmp(o->name, name) != 0) o++;
   if (option_concerns(o, p->row) || !why_not[o->rows]) return;
   if (o->fallback && lua_isboolean(p->L, -1) && !lua_toboolean(p->L, -1)) return;
-  if (lua_isboolean(p->L, -1)) mistake(p, "option '%s' is for %s", name, why_not[o->rows]);
+  if (lua_isboolean(p->L, -1)) call_usage_error(p, "option '%s' is for %s", name, why_not[o->rows]);
 }
 
 static void check_option_names(const struct plan *p) {
@@ -126,5 +126,5 @@ void read_call_options(struct plan *p) {
   r->force = flag_option(p, "force", false);
   r->read_back = flag_option(p, "read_back", false);
   if (r->raw && p->row->paging != PAGED_NO)
-    mistake(p, "option 'raw' is not for pages, which are put together here");
+    call_usage_error(p, "option 'raw' is not for pages, which are put together here");
 }

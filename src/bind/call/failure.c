@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *word_of(lua_State *L, int table, const char *name) {
+const char *string_field(lua_State *L, int table, const char *name) {
   const char *text = NULL;
   if (lua_getfield(L, table, name) == LUA_TSTRING) text = lua_tostring(L, -1);
   lua_pop(L, 1);
@@ -14,15 +14,15 @@ const char *word_of(lua_State *L, int table, const char *name) {
 }
 
 const char *reason_member(lua_State *L, int table) {
-  const char *reason = word_of(L, table, "reason");
-  return reason ? reason : word_of(L, table, "string");
+  const char *reason = string_field(L, table, "reason");
+  return reason ? reason : string_field(L, table, "string");
 }
 
-struct said read_said(lua_State *L, int body) {
-  struct said s = {NULL, NULL, NULL, false};
+struct error_body read_error_body(lua_State *L, int body) {
+  struct error_body s = {NULL, NULL, NULL, false};
   if (lua_type(L, body) != LUA_TTABLE) return s;
-  s.error = word_of(L, body, "error");
-  s.description = word_of(L, body, "error_description");
+  s.error = string_field(L, body, "error");
+  s.description = string_field(L, body, "error_description");
   if (lua_getfield(L, body, "response") == LUA_TTABLE) {
     s.reason = reason_member(L, lua_gettop(L));
     s.refused = lua_getfield(L, -1, "result") == LUA_TBOOLEAN && !lua_toboolean(L, -1);
@@ -58,7 +58,7 @@ static void advise(struct err *e, const char *advice, bool sentence) {
 }
 
 /* What the reply says of itself, or what is known of it. */
-static const char *reply_text(const struct http_response *r, const struct said *s, const char *plain,
+static const char *reply_text(const struct http_response *r, const struct error_body *s, const char *plain,
                               const struct verdict *v) {
   if (s->error || s->reason) return s->error ? s->error : s->reason;
   if (*plain) return plain;
@@ -76,8 +76,8 @@ static const char *advice_of(const struct http_response *r, const struct verdict
   return v->row ? v->row->advice : NULL;
 }
 
-void compose_failure(struct err *e, const char *name, const struct http_response *r, const struct said *s,
-                     const struct verdict *v) {
+void compose_failure(struct err *e, const char *name, const struct http_response *r,
+                     const struct error_body *s, const struct verdict *v) {
   char plain[128] = "", status[24] = "";
   if (r->status) snprintf(status, sizeof status, " (HTTP %d)", r->status);
   if (r->failure == HTTP_OK) plain_words(plain, sizeof plain, &r->body);

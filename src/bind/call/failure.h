@@ -8,19 +8,19 @@
 
 #include "bind/call/reply.h"
 
-struct said { /* points into strings of the decoded body, which stays on the stack */
+struct error_body { /* points into strings of the decoded body, which stays on the stack */
   const char *error, *description, *reason;
   bool refused; /* response.result is false */
 };
 
 /* A member that is a text with something in it, or NULL; it stays alive with the table. */
-const char *word_of(lua_State *L, int table, const char *name);
-struct said read_said(lua_State *L, int body);
+const char *string_field(lua_State *L, int table, const char *name);
+struct error_body read_error_body(lua_State *L, int body);
 /* The reason of { result, reason }; proxies of before 2025-03 call it `string`. NULL: none. */
 const char *reason_member(lua_State *L, int table);
 struct verdict;
 /* The message and the reason of a failed exchange. */
-void compose_failure(struct err *e, const char *name, const struct http_response *r, const struct said *s,
-                     const struct verdict *v);
+void compose_failure(struct err *e, const char *name, const struct http_response *r,
+                     const struct error_body *s, const struct verdict *v);
 
 #endif

@@ -9,7 +9,7 @@
 static void add_value(struct plan *p, int values, const char *name, size_t size) {
   const struct param *q = param_named(p->row, name, size);
   if (!q) luaL_error(p->L, "row %s: no parameter for a placeholder", p->row->name);
-  if (lua_getfield(p->L, values, q->name) == LUA_TNIL) mistake(p, "'%s' is missing", q->name);
+  if (lua_getfield(p->L, values, q->name) == LUA_TNIL) call_usage_error(p, "'%s' is missing", q->name);
   struct buf *text = push_scratch(p->L);
   plain_text(p, q, lua_gettop(p->L) - 1, text);
   buf_percent(&p->request->target, buf_bytes(text));
@@ -32,7 +32,7 @@ static void add_places(struct plan *p, int values) {
 static void add_query_of(struct plan *p, struct bytes query) {
   if (!query.size) return;
   buf_put(&p->request->target, '?');
-  if (!query_rewrite(query, &p->request->target)) mistake(p, "the query is badly encoded");
+  if (!query_rewrite(query, &p->request->target)) call_usage_error(p, "the query is badly encoded");
 }
 
 static double seconds_at(lua_State *L, int index) {
@@ -91,7 +91,7 @@ static int l_any_request(lua_State *L) {
   luaL_checktype(L, 4, LUA_TTABLE);
   lua_settop(L, 4);
   struct plan p = {.L = L, .row = row, .separator = "", .options = 4};
-  if (!is_target(path)) mistake(&p, "the path must begin with '/' and be percent-encoded");
+  if (!is_target(path)) call_usage_error(&p, "the path must begin with '/' and be percent-encoded");
   p.request = request_new(L, row);
   p.box = lua_gettop(L);
   p.request->written = true;

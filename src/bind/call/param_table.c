@@ -40,9 +40,10 @@ static void unknown_parameter(const struct plan *p, const char *given, const cha
                               size_t count) {
   for (const struct option *o = call_option_rows; o->name; o++)
     if (strcmp(o->name, given) == 0)
-      mistake(p, "'%s' is an option of the call: it stands in the table after the parameters", given);
+      call_usage_error(p, "'%s' is an option of the call: it stands in the table after the parameters",
+                       given);
   const char *own = range_name(p, given);
-  if (own) mistake(p, "unknown parameter '%s': here it is '%s'", given, own);
+  if (own) call_usage_error(p, "unknown parameter '%s': here it is '%s'", given, own);
   unknown_name(p, "parameter", given, names, count);
 }
 
@@ -51,7 +52,7 @@ static bool is_former_name(const struct plan *p, const char *given) {
   for (const struct param *q = p->row->params; q && q->name; q++) {
     if (!q->former || strcmp(q->former, given) != 0) continue;
     if (lua_getfield(p->L, p->params, q->name) != LUA_TNIL)
-      mistake(p, "'%s' is the older name of '%s': give one of them", q->former, q->name);
+      call_usage_error(p, "'%s' is the older name of '%s': give one of them", q->former, q->name);
     lua_pop(p->L, 1);
     return true;
   }
@@ -63,7 +64,7 @@ static void check_names(const struct plan *p) {
   size_t count = param_names(p, names);
   for (lua_pushnil(p->L); lua_next(p->L, p->params); lua_pop(p->L, 1)) {
     if (lua_type(p->L, -2) != LUA_TSTRING)
-      mistake(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
+      call_usage_error(p, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
     const char *given = lua_tostring(p->L, -2);
     bool known = false;
     for (size_t i = 0; i < count && !known; i++) known = strcmp(names[i], given) == 0;
@@ -96,7 +97,7 @@ static bool all_false(const struct plan *p, const char *words) {
 static void check_one_true(const struct plan *p) {
   for (const struct param *q = p->row->params; q && q->name; q++)
     if (q->one_true && is_boolean(p, q->name, true) && all_false(p, q->one_true))
-      mistake(p, "one of these must be true: %s", q->one_true);
+      call_usage_error(p, "one of these must be true: %s", q->one_true);
 }
 
 void check_table(const struct plan *p) {
@@ -119,13 +120,14 @@ static void check_required_with(const struct plan *p, const struct param *q) {
   if (!p->request && !(q->flags & PIN)) return;
   for (const char *at = q->required_with; *at;) {
     at = next_word(at, word);
-    if (is_boolean(p, word, true)) mistake(p, "'%s' is missing: '%s' is true", q->name, word);
+    if (is_boolean(p, word, true)) call_usage_error(p, "'%s' is missing: '%s' is true", q->name, word);
   }
 }
 
 static void missing(const struct plan *p, const struct param *q) {
   const char *about = q->unit ? q->unit : q->doc;
-  mistake(p, "'%s' is missing%s%s%s", q->name, about ? " (" : "", about ? about : "", about ? ")" : "");
+  call_usage_error(p, "'%s' is missing%s%s%s", q->name, about ? " (" : "", about ? about : "",
+                   about ? ")" : "");
 }
 
 static bool push_given(const struct plan *p, const char *name) {
@@ -148,7 +150,7 @@ static void join(const struct plan *p, const struct param *q) {
   int list = lua_gettop(p->L);
   lua_Integer count = luaL_len(p->L, list);
   struct buf *text = push_scratch(p->L);
-  if (count == 0) mistake(p, "'%s' must be a text, or a list with at least one", q->name);
+  if (count == 0) call_usage_error(p, "'%s' must be a text, or a list with at least one", q->name);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_geti(p->L, list, i);
     struct bytes one = string_value(p, q, lua_gettop(p->L));
@@ -189,7 +191,7 @@ bool push_param(const struct plan *p, const struct param *q) {
 void check_any(const struct plan *p, size_t given) {
   const char *names[MOST_PARAMS];
   if (p->row->flags & ROW_ANY_OF && given == 0 && param_names(p, names) > 0)
-    mistake(p, "at least one parameter is needed, such as '%s'", names[0]);
+    call_usage_error(p, "at least one parameter is needed, such as '%s'", names[0]);
 }
 
 const struct param *param_named(const struct row *row, const char *name, size_t size) {

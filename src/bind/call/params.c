@@ -18,7 +18,7 @@ static const char *group_of(const struct row *row) {
   return NULL;
 }
 
-int mistake(const struct plan *p, const char *format, ...) {
+int call_usage_error(const struct plan *p, const char *format, ...) {
   const char *group = group_of(p->row);
   va_list args;
   va_start(args, format);
@@ -32,7 +32,7 @@ int unknown_name(const struct plan *p, const char *what, const char *name, const
                  size_t count) {
   struct buf *sentence = push_scratch(p->L);
   unknown_sentence(sentence, what, name, names, count);
-  return mistake(p, "%s", buf_text(sentence));
+  return call_usage_error(p, "%s", buf_text(sentence));
 }
 
 /* ---- values ---- */
@@ -46,7 +46,7 @@ static bool clean_text(struct bytes text) {
 struct bytes string_value(const struct plan *p, const struct param *q, int index) {
   size_t size;
   if (lua_type(p->L, index) != LUA_TSTRING)
-    mistake(p, "'%s' must be a string, got %s", q->name, luaL_typename(p->L, index));
+    call_usage_error(p, "'%s' must be a string, got %s", q->name, luaL_typename(p->L, index));
   const char *text = lua_tolstring(p->L, index, &size);
   return (struct bytes){(const unsigned char *)text, size};
 }
@@ -62,14 +62,15 @@ static void check_range(const struct plan *p, const struct param *q, double valu
   buf_json_number(range, q->min);
   buf_text_add(range, " to ");
   buf_json_number(range, q->max);
-  mistake(p, "'%s' must be %s%s%s", q->name, buf_text(range), q->unit ? " " : "", q->unit ? q->unit : "");
+  call_usage_error(p, "'%s' must be %s%s%s", q->name, buf_text(range), q->unit ? " " : "",
+                   q->unit ? q->unit : "");
 }
 
 double number_value(const struct plan *p, const struct param *q, int index) {
   if (lua_type(p->L, index) != LUA_TNUMBER)
-    mistake(p, "'%s' must be a number, got %s", q->name, luaL_typename(p->L, index));
+    call_usage_error(p, "'%s' must be a number, got %s", q->name, luaL_typename(p->L, index));
   double value = lua_tonumber(p->L, index);
-  if (!isfinite(value)) mistake(p, "'%s' must be a finite number", q->name);
+  if (!isfinite(value)) call_usage_error(p, "'%s' must be a finite number", q->name);
   check_range(p, q, value);
   return value;
 }
@@ -78,7 +79,7 @@ lua_Integer integer_value(const struct plan *p, const struct param *q, int index
   int exact;
   number_value(p, q, index);
   lua_Integer value = lua_tointegerx(p->L, index, &exact);
-  if (!exact) mistake(p, "'%s' must be a whole number", q->name);
+  if (!exact) call_usage_error(p, "'%s' must be a whole number", q->name);
   return value;
 }
 
@@ -94,7 +95,7 @@ static int unknown_choice(const struct plan *p, const struct param *q, int index
       lua_type(p->L, index) == LUA_TSTRING ? lua_tostring(p->L, index) : luaL_tolstring(p->L, index, NULL);
   struct buf *sentence = push_scratch(p->L);
   choice_sentence(sentence, q->name, given, names, count);
-  return mistake(p, "%s", buf_text(sentence));
+  return call_usage_error(p, "%s", buf_text(sentence));
 }
 
 static bool is_choice(lua_State *L, int index, const struct choice *c) {
@@ -110,8 +111,8 @@ const struct choice *choice_value(const struct plan *p, const struct param *q, i
     if (is_choice(p->L, index, c)) return c;
   if (q->forced && is_choice(p->L, index, q->forced)) {
     if (p->request->force) return q->forced;
-    mistake(p, "'%s' may be '%s' with force = true only: it is not a published value", q->name,
-            q->forced->name);
+    call_usage_error(p, "'%s' may be '%s' with force = true only: it is not a published value", q->name,
+                     q->forced->name);
   }
   unknown_choice(p, q, index);
   return NULL;
@@ -132,8 +133,8 @@ static unsigned one_day(const struct plan *p, const struct param *q, struct byte
   unsigned bits = day_bits(word);
   if (bits) return bits;
   lua_pushlstring(p->L, (const char *)word.data, word.size);
-  mistake(p, "'%s' has no day '%s': use mon tue wed thu fri sat sun, all or weekdays", q->name,
-          lua_tostring(p->L, -1));
+  call_usage_error(p, "'%s' has no day '%s': use mon tue wed thu fri sat sun, all or weekdays", q->name,
+                   lua_tostring(p->L, -1));
   return 0;
 }
 
@@ -169,7 +170,7 @@ unsigned days_value(const struct plan *p, const struct param *q, int index) {
   else if (type == LUA_TNUMBER)
     bits = (unsigned)integer_value(p, q, index);
   if (bits == 0 || bits > 127)
-    mistake(p, "'%s' must name days: {\"mon\",\"tue\"}, \"Mon,Tues\", \"all\" or a mask", q->name);
+    call_usage_error(p, "'%s' must name days: {\"mon\",\"tue\"}, \"Mon,Tues\", \"all\" or a mask", q->name);
   return bits;
 }
 
@@ -211,11 +212,11 @@ static bool names_vehicle(struct bytes text) {
 static void check_digits(const struct plan *p, const struct param *q, struct bytes text) {
   double value = 0;
   if (text.size == 0 || strspn((const char *)text.data, "0123456789") != text.size)
-    mistake(p, "'%s' must be digits", q->name);
-  if (text.size > 1 && text.data[0] == '0') mistake(p, "'%s' must not start with 0", q->name);
+    call_usage_error(p, "'%s' must be digits", q->name);
+  if (text.size > 1 && text.data[0] == '0') call_usage_error(p, "'%s' must not start with 0", q->name);
   for (size_t i = 0; i < text.size; i++) value = value * 10 + (text.data[i] - '0');
-  if (value < q->min) mistake(p, "'%s' must be %d or more", q->name, (int)q->min);
-  if (value > q->max) mistake(p, "'%s' has too many digits", q->name);
+  if (value < q->min) call_usage_error(p, "'%s' must be %d or more", q->name, (int)q->min);
+  if (value > q->max) call_usage_error(p, "'%s' has too many digits", q->name);
 }
 
 static bool whole_number(lua_State *L, int index, lua_Integer *value) {
@@ -228,15 +229,17 @@ static bool whole_number(lua_State *L, int index, lua_Integer *value) {
 void id_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
   if (lua_type(p->L, index) == LUA_TNUMBER) {
     lua_Integer value;
-    if (!whole_number(p->L, index, &value)) mistake(p, "'%s' must be a whole number, 0 or above", q->name);
+    if (!whole_number(p->L, index, &value))
+      call_usage_error(p, "'%s' must be a whole number, 0 or above", q->name);
     lua_pushinteger(p->L, value);
     lua_tostring(p->L, -1);
     lua_replace(p->L, index);
   }
   struct bytes text = string_value(p, q, index);
-  if (q->type == TYPE_VIN && !names_vehicle(text)) mistake(p, "'%s' is not a VIN: " VIN_SPELLING, q->name);
+  if (q->type == TYPE_VIN && !names_vehicle(text))
+    call_usage_error(p, "'%s' is not a VIN: " VIN_SPELLING, q->name);
   if (bounded(q)) check_digits(p, q, text);
-  if (!id_text(text)) mistake(p, "'%s' must be an id: letters, digits, '-' and '_'", q->name);
+  if (!id_text(text)) call_usage_error(p, "'%s' must be an id: letters, digits, '-' and '_'", q->name);
   buf_add(out, text.data, text.size);
 }
 
@@ -259,7 +262,7 @@ static void time_value(const struct plan *p, const struct param *q, int index, s
   if (q->type == TYPE_TIME && lua_type(p->L, index) == LUA_TNUMBER) {
     double seconds = floor(number_value(p, q, index));
     if (seconds < CIVIL_MIN || seconds > CIVIL_MAX)
-      mistake(p, "'%s' must be UTC seconds within the years 0 to 9999", q->name);
+      call_usage_error(p, "'%s' must be UTC seconds within the years 0 to 9999", q->name);
     civil_format_time(out, (int64_t)seconds, 0);
     return;
   }
@@ -267,10 +270,10 @@ static void time_value(const struct plan *p, const struct param *q, int index, s
   bool good = civil_parse_date(&date, text, &e) ||
               (q->type == TYPE_TIME && civil_parse_time(&utc, &fraction, text, &e));
   if (!good)
-    mistake(p, "'%s' must be %s, got '%s'", q->name,
-            q->type == TYPE_DATE ? "a date such as 2026-03-29"
-                                 : "a time such as 2026-03-29T00:00:00+01:00, or UTC seconds",
-            (const char *)text.data);
+    call_usage_error(p, "'%s' must be %s, got '%s'", q->name,
+                     q->type == TYPE_DATE ? "a date such as 2026-03-29"
+                                          : "a time such as 2026-03-29T00:00:00+01:00, or UTC seconds",
+                     (const char *)text.data);
   buf_add(out, text.data, text.size);
 }
 
@@ -285,11 +288,13 @@ static bool is_utf8(struct bytes text) {
 /* What a message cannot carry is refused in every form. */
 void check_text_param(const struct plan *p, const struct param *q, struct bytes text) {
   if (q->flags & PIN && !(text.size == 4 && digits_like("0000", text)))
-    mistake(p, "'%s' must be four digits", q->name);
-  if (q->place != IN_BODY && !clean_text(text)) mistake(p, "'%s' must not hold control characters", q->name);
-  if (q->flags & FILLED && text.size == 0) mistake(p, "'%s' must not be empty", q->name);
-  if (!is_utf8(text)) mistake(p, "'%s' must be UTF-8 text", q->name);
-  if (q->field && memchr(text.data, 0, text.size)) mistake(p, "'%s' must not hold a zero byte", q->name);
+    call_usage_error(p, "'%s' must be four digits", q->name);
+  if (q->place != IN_BODY && !clean_text(text))
+    call_usage_error(p, "'%s' must not hold control characters", q->name);
+  if (q->flags & FILLED && text.size == 0) call_usage_error(p, "'%s' must not be empty", q->name);
+  if (!is_utf8(text)) call_usage_error(p, "'%s' must be UTF-8 text", q->name);
+  if (q->field && memchr(text.data, 0, text.size))
+    call_usage_error(p, "'%s' must not hold a zero byte", q->name);
 }
 
 /* The member of an object that a message carries alone. */
@@ -316,8 +321,8 @@ bool is_boolean_word(const struct plan *p, const struct param *q, int index) {
 
 bool boolean_value(const struct plan *p, const struct param *q, int index) {
   if (!lua_isboolean(p->L, index))
-    mistake(p, "'%s' must be true%s%s or false, got %s", q->name, q->word ? ", " : "", q->word ? q->word : "",
-            luaL_typename(p->L, index));
+    call_usage_error(p, "'%s' must be true%s%s or false, got %s", q->name, q->word ? ", " : "",
+                     q->word ? q->word : "", luaL_typename(p->L, index));
   return lua_toboolean(p->L, index);
 }
 
@@ -368,14 +373,14 @@ void plain_text(const struct plan *p, const struct param *q, int index, struct b
   case TYPE_TARIFF:
     break;
   }
-  mistake(p, "'%s' cannot stand in an address", q->name);
+  call_usage_error(p, "'%s' cannot stand in an address", q->name);
 }
 
 /* How many elements one request may carry; a list without any says nothing. */
 static void check_count(const struct plan *p, const struct param *q, lua_Integer count) {
-  if (count == 0) mistake(p, "'%s' must be a list with at least one element", q->name);
+  if (count == 0) call_usage_error(p, "'%s' must be a list with at least one element", q->name);
   if (bounded(q) && (lua_Number)count > q->max)
-    mistake(p, "'%s' takes at most %d elements", q->name, (int)q->max);
+    call_usage_error(p, "'%s' takes at most %d elements", q->name, (int)q->max);
 }
 
 /* A list, each element checked like a single value. */
@@ -385,7 +390,7 @@ static void each_string(const struct plan *p, const struct param *q, int index,
   one.type = q->type == TYPE_VINS ? TYPE_VIN : TYPE_STRING;
   one.min = one.max = 0; /* of a list they bound the number of elements */
   if (lua_type(p->L, index) != LUA_TTABLE)
-    mistake(p, "'%s' must be a list of strings, got %s", q->name, luaL_typename(p->L, index));
+    call_usage_error(p, "'%s' must be a list of strings, got %s", q->name, luaL_typename(p->L, index));
   lua_Integer count = luaL_len(p->L, index);
   check_count(p, q, count);
   for (lua_Integer i = 1; i <= count; i++) {
@@ -437,7 +442,7 @@ static void json_object(const struct plan *p, const struct param *q, int index, 
     return;
   }
   if (lua_type(p->L, index) != LUA_TTABLE)
-    mistake(p, "'%s' must be a table, got %s", q->name, luaL_typename(p->L, index));
+    call_usage_error(p, "'%s' must be a table, got %s", q->name, luaL_typename(p->L, index));
   check_member(p, q, index);
   json_encode(p->L, index, out, q->lists);
 }

@@ -20,7 +20,7 @@ struct plan {
 };
 
 /* Raise with the line of the caller's own code and the name of the method. */
-int mistake(const struct plan *p, const char *format, ...);
+int call_usage_error(const struct plan *p, const char *format, ...);
 int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,
                  size_t count);
 

@@ -83,7 +83,7 @@ const struct row *row_at(lua_State *L, int index) {
 static int optional_table(const struct plan *p, int index, const char *what) {
   if (index >= p->box || lua_isnil(p->L, index)) return 0;
   if (lua_type(p->L, index) != LUA_TTABLE)
-    mistake(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
+    call_usage_error(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
   return index;
 }
 
@@ -115,7 +115,7 @@ static int params_at(const struct plan *p, int index) {
 
 /* A command that may be signed is written by what carries it: as a body here, or as a message in a session.
  */
-static void put_off(struct plan *p) {
+static void defer_writing(struct plan *p) {
   take_params(p);
   lua_setiuservalue(p->L, p->box, REQUEST_PARAMS);
   lua_pushvalue(p->L, p->handle);
@@ -160,7 +160,8 @@ static void plan_request(lua_State *L) {
   const int first = 1;
   struct plan p = {.L = L, .row = row_at(L, first), .handle = first + 1, .separator = ""};
   const char *kind = handle_kind(L, p.handle);
-  if (!kind || strcmp(kind, p.row->handle) != 0) mistake(&p, "call it with a colon, on a %s", p.row->handle);
+  if (!kind || strcmp(kind, p.row->handle) != 0)
+    call_usage_error(&p, "call it with a colon, on a %s", p.row->handle);
   p.request = request_new(L, p.row);
   p.box = lua_gettop(L);
   int argument = first + 2;
@@ -171,11 +172,11 @@ static void plan_request(lua_State *L) {
     argument++;
   p.options = optional_table(&p, argument++, "the options");
   for (; argument < p.box; argument++)
-    if (!lua_isnil(L, argument)) mistake(&p, "too many arguments");
+    if (!lua_isnil(L, argument)) call_usage_error(&p, "too many arguments");
   check_table(&p);
   read_call_options(&p);
   if (p.row->message)
-    put_off(&p);
+    defer_writing(&p);
   else
     write_now(&p);
   lua_settop(L, p.box);

@@ -117,7 +117,7 @@ static bool setting_result(lua_State *L, const struct request *request, struct e
   rename_member(L, value, "code", "Code");
   rename_member(L, value, "message", "Message");
   int code = code_of(L, value);
-  const char *message = word_of(L, value, "message"), *error = word_of(L, value, "error"),
+  const char *message = string_field(L, value, "message"), *error = string_field(L, value, "error"),
              *reason = reason_member(L, value);
   if (code >= 400) return refused_setting(e, request, code, message ? message : error ? error : "");
   bool says = lua_getfield(L, value, "result") == LUA_TBOOLEAN, done = lua_toboolean(L, -1);
@@ -135,7 +135,7 @@ static bool setting_result(lua_State *L, const struct request *request, struct e
   return true;
 }
 
-/* The usual reply with bytes, which needs no decoder: {"response":"base64"} and nothing else. Pushes the
+/* A reply with bytes that needs no decoder: {"response":"base64"} and nothing else. Pushes the
  * bytes. */
 static bool only_bytes(lua_State *L, struct bytes text) {
   static const char head[] = "{\"response\":\"", tail[] = "\"}";
@@ -152,7 +152,7 @@ static bool only_bytes(lua_State *L, struct bytes text) {
 }
 
 static bool says_error(lua_State *L, const struct row *row) {
-  if (lua_type(L, -1) != LUA_TTABLE || !word_of(L, lua_gettop(L), "error")) return false;
+  if (lua_type(L, -1) != LUA_TTABLE || !string_field(L, lua_gettop(L), "error")) return false;
   lua_getfield(L, -1, "response");
   bool empty = lua_isnil(L, -1);
   lua_pop(L, 1);
@@ -190,7 +190,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   if (!json_decode(L, buf_bytes(&r->body), row->ids, &unread))
     return not_what_is_promised(e, request, r->body.size ? "is not JSON" : "is empty");
   if (says_error(L, row)) {
-    struct said s = read_said(L, lua_gettop(L));
+    struct error_body s = read_error_body(L, lua_gettop(L));
     const struct reason *known = reason_of(s.error);
     err_reason(e, s.error);
     e->outcome = !request_is_write(request)        ? OUTCOME_NONE
@@ -202,7 +202,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   }
   const char *error = NULL;
   if (row->flags & ROW_COMMAND && lua_type(L, -1) == LUA_TTABLE) {
-    lua_pushstring(L, word_of(L, lua_gettop(L), "error")); /* it stays when its body goes */
+    lua_pushstring(L, string_field(L, lua_gettop(L), "error")); /* it stays when its body goes */
     lua_insert(L, -2);
     error = lua_tostring(L, -2);
   }
@@ -237,21 +237,21 @@ static struct exchange exchange_of(const struct request *request, const struct h
 
 /* The error text of a failure, decoded; of a body that is not JSON, all of it. May leave the table on the
  * stack. */
-static struct said read_failure(lua_State *L, const struct http_response *r, struct exchange *x) {
+static struct error_body read_failure(lua_State *L, const struct http_response *r, struct exchange *x) {
   struct err ignored;
   err_clear(&ignored);
-  struct said s = {NULL, NULL, NULL, false};
+  struct error_body s = {NULL, NULL, NULL, false};
   x->words = x->text;
   if (r->failure != HTTP_OK || !json_decode(L, buf_bytes(&r->body), NULL, &ignored)) return s;
-  s = read_said(L, lua_gettop(L));
+  s = read_error_body(L, lua_gettop(L));
   const char *words = s.error ? s.error : s.reason;
   x->words = bytes_of(words ? words : "");
   x->details = bytes_of(s.description ? s.description : "");
   return s;
 }
 
-static void failed_result(const struct request *request, const struct http_response *r, const struct said *s,
-                          const struct verdict *v, struct err *e) {
+static void failed_result(const struct request *request, const struct http_response *r,
+                          const struct error_body *s, const struct verdict *v, struct err *e) {
   e->kind = v->kind;
   e->outcome = v->outcome;
   e->status = r->status;
@@ -263,13 +263,15 @@ static void failed_result(const struct request *request, const struct http_respo
 }
 
 /* A signing proxy may state the vehicle's answer to a command beside any status. */
-static bool is_vehicle_answer(const struct request *request, const struct exchange *x, const struct said *s) {
+static bool is_vehicle_answer(const struct request *request, const struct exchange *x,
+                              const struct error_body *s) {
   if (!x->proxied || x->status / 100 != 5 || !(request->row->flags & ROW_COMMAND)) return false;
   return s->refused || (s->error && reason_of_vehicle(bytes_of(s->error)));
 }
 
 /* Pushes the result of a command that the vehicle itself refused, or fills e. */
-static bool vehicle_answer(lua_State *L, const struct request *request, const struct said *s, struct err *e) {
+static bool vehicle_answer(lua_State *L, const struct request *request, const struct error_body *s,
+                           struct err *e) {
   const char *reason = s->reason ? s->reason : s->error ? s->error : "";
   if (!judge_reason(e, request, reason)) return false;
   lua_newtable(L);
@@ -292,7 +294,7 @@ static int l_result(lua_State *L) {
   x.wall = luaL_checknumber(L, 3);
   x.state = state_named(luaL_optstring(L, 4, ""));
   x.proxied = lua_toboolean(L, 5);
-  struct said s = {NULL, NULL, NULL, false};
+  struct error_body s = {NULL, NULL, NULL, false};
   if (r->failure != HTTP_OK || r->status / 100 != 2) s = read_failure(L, r, &x);
   struct verdict v = outcome_judge(&x);
   bool answered = is_vehicle_answer(request, &x, &s);
@@ -315,8 +317,8 @@ static int l_result(lua_State *L) {
 static struct bytes error_text(lua_State *L, const struct http_response *r) {
   struct err ignored;
   err_clear(&ignored);
-  struct said s = {NULL, NULL, NULL, false};
-  if (json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_said(L, lua_gettop(L));
+  struct error_body s = {NULL, NULL, NULL, false};
+  if (json_decode(L, buf_bytes(&r->body), NULL, &ignored)) s = read_error_body(L, lua_gettop(L));
   return s.error ? bytes_of(s.error) : buf_bytes(&r->body);
 }
 

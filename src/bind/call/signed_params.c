@@ -18,12 +18,14 @@ static uint64_t id_number(const struct plan *p, const struct param *q, int index
   id_value(p, q, index, text);
   for (size_t i = 0; i < text->size; i++) {
     unsigned digit = text->data[i] - '0';
-    if (digit > 9 || id > (UINT64_MAX - digit) / 10) mistake(p, "'%s' must be a number here", q->name);
+    if (digit > 9 || id > (UINT64_MAX - digit) / 10)
+      call_usage_error(p, "'%s' must be a number here", q->name);
     id = id * 10 + digit;
   }
   box_close(p->L, -1);
   lua_pop(p->L, 1);
-  if (q->max > 0 && (double)id > q->max) mistake(p, "'%s' must be at most %s", q->name, most_text(p, q));
+  if (q->max > 0 && (double)id > q->max)
+    call_usage_error(p, "'%s' must be at most %s", q->name, most_text(p, q));
   return id;
 }
 
@@ -80,6 +82,6 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
     if (q->member) member_text(p, q, index, out);
     return;
   default:
-    mistake(p, "'%s' cannot stand in a signed command", q->name);
+    call_usage_error(p, "'%s' cannot stand in a signed command", q->name);
   }
 }

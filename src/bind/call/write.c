@@ -14,7 +14,7 @@ static int push_placeholder(struct plan *p, const struct param *q, int *argument
     lua_pushvalue(p->L, (*argument)++);
   else
     lua_pushnil(p->L);
-  if (lua_isnil(p->L, -1)) mistake(p, "'%s' is missing", q->name);
+  if (lua_isnil(p->L, -1)) call_usage_error(p, "'%s' is missing", q->name);
   return lua_gettop(p->L);
 }
 

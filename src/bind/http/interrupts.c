@@ -2,7 +2,7 @@
  * instructions, and lets another one at the same tables meanwhile: nothing that is between two waits of the
  * loop's Lua is whole then. It does so by a count hook, whose count its configuration sets.
  */
-#include "bind/http/loop.h"
+#include "bind/http/interrupts.h"
 
 enum { FEWEST_INSTRUCTIONS = 100000000 };
 

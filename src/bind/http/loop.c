@@ -1,10 +1,97 @@
+/* The event loop as Lua sees it: waiting and stepping, results that wait for their owner, sleeping promises,
+ * watched descriptors, and requests on their way out. Its methods are listed at the end.
+ *
+ * A promise is a table of Lua's: `token` and `transfer` are set here for its request, `done` is read.
+ */
+#include "base/timers.h"
 #include "bind/call/reply.h"
-#include "bind/http/loop.h"
+#include "bind/call/request.h"
+#include "bind/http/interrupts.h"
+#include "bind/http/shared.h"
+#include "bind/lua/secret.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
+/* User values of a loop: token of a request in flight -> its promise; key of a timer -> its promise;
+ * descriptor -> its watch. */
+enum { LOOP_PROMISES = 1, LOOP_SLEEPERS = 2, LOOP_WATCHES = 3 };
+
+struct untaken { /* results that their owner has not taken */
+  int count;
+  double pause, at; /* poller_now() seconds: the descriptor is to be ready again then */
+};
+
+struct loop {
+  struct shared_http *shared;
+  struct poller_event
+      events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
+  int count, next;
+  struct timers sleepers;
+  struct untaken untaken;
+  lua_Integer last_token;
+  double own_timeout, last_timeout; /* what loop:timeout was last given and returned; negative: none */
+  bool stepped;                     /* by loop:wait, since when nothing was looked at */
+  bool exported;                    /* a host waits on the descriptor: its timer must be armed */
+  bool interrupts;                  /* host_interrupts */
+};
+
+static void release_loop(void *object) {
+  struct loop *l = object;
+  struct shared_http *s = l->shared;
+  l->shared = NULL;
+  timers_free(&l->sleepers);
+  if (s) shared_http_release(s);
+}
+
+static const struct box_type loop_type = {"fleet.loop", release_loop, NULL, NULL};
+
+static struct loop *check_loop(lua_State *L) {
+  struct loop *l = box_check(L, 1, &loop_type);
+  if (poller_forked(&l->shared->poller))
+    luaL_error(L, "the loop was created before fork: make a new client in a new state");
+  return l;
+}
+
+/* ---- results that their owner has not taken ----
+ *
+ * A coroutine that is no task waits in its host for the descriptor.
+ * When the turn of another has read its reply, nothing is left to read: until its owner has taken the result,
+ * the descriptor becomes ready again, at once and then after pauses that double, and no more after about two
+ * seconds, because a host may have dropped the coroutine. */
+
+static const double shortest = 0.001, longest = 1;
+
+/* loop:untaken() */
+static int l_untaken(lua_State *L) {
+  struct loop *l = check_loop(L);
+  l->untaken = (struct untaken){.count = l->untaken.count + 1};
+  return 0;
+}
+
+/* loop:taken() */
+static int l_taken(lua_State *L) {
+  struct loop *l = check_loop(L);
+  if (l->untaken.count > 0) l->untaken.count--;
+  return 0;
+}
+
+static double untaken_seconds(const struct untaken *u) {
+  if (u->count == 0) return -1;
+  double left = u->at - poller_now();
+  return left > 0 ? left : 0;
+}
+
+static void untaken_turn(struct untaken *u) {
+  if (u->count == 0 || poller_now() < u->at) return;
+  u->pause = u->pause * 2 > shortest ? u->pause * 2 : shortest;
+  u->at = poller_now() + u->pause;
+  if (u->pause > longest) u->count = 0;
+}
 
 /* core.loop() -> loop */
 static int l_loop(lua_State *L) {
@@ -45,13 +132,13 @@ static void wait_for(struct loop *l, double seconds) {
   l->stepped = true;
 }
 
-/* loop:wait(seconds or nil). What loop:timeout told holds for the wait or the turn that follows, and no
+/* loop:wait(seconds or nil). What loop:timeout returned holds for the wait or the turn that follows, and no
  * longer: the same seconds are a limit later. */
 static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = luaL_optnumber(L, 2, -1);
-  double limit = seconds == l->told ? l->own : seconds;
-  l->told = NAN;
+  double limit = seconds == l->last_timeout ? l->own_timeout : seconds;
+  l->last_timeout = NAN;
   wait_for(l, limit);
   return 0;
 }
@@ -92,8 +179,8 @@ static int l_take(lua_State *L) {
 
 static int step(lua_State *L, struct loop *l) {
   l->stepped = false;
-  l->told = NAN;
-  untaken_told(&l->untaken);
+  l->last_timeout = NAN;
+  untaken_turn(&l->untaken);
   push_finished(L, l);
   lua_pushboolean(L, http_finished(l->shared->http));
   lua_pushboolean(L, l->next < l->count);
@@ -139,10 +226,10 @@ static int l_fd(lua_State *L) {
  * descriptor. */
 static int l_timeout(lua_State *L) {
   struct loop *l = check_loop(L);
-  l->own = earlier(luaL_optnumber(L, 2, -1), untaken_seconds(&l->untaken));
-  double seconds = earlier(l->own, http_timeout(l->shared->http));
+  l->own_timeout = earlier(luaL_optnumber(L, 2, -1), untaken_seconds(&l->untaken));
+  double seconds = earlier(l->own_timeout, http_timeout(l->shared->http));
   if (l->next < l->count) seconds = 0;
-  l->told = seconds;
+  l->last_timeout = seconds;
   if (l->exported) poller_arm(&l->shared->poller, seconds);
   if (seconds < 0) return 0;
   lua_pushnumber(L, seconds);
@@ -169,24 +256,359 @@ static int l_forked(lua_State *L) {
   return 1;
 }
 
+/* ---- sleeping ----
+ *
+ * Promises that a time wakes. The heap knows them by a key; they stand in a user value of the loop. What the
+ * time is says Lua: a simulator's may run faster. */
+
+/* loop:sleep(promise, at) */
+static int l_sleep(lua_State *L) {
+  struct loop *l = check_loop(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  double at = luaL_checknumber(L, 3);
+  if (!timers_reserve(&l->sleepers)) return luaL_error(L, "out of memory");
+  lua_getiuservalue(L, 1, LOOP_SLEEPERS);
+  lua_pushvalue(L, 2);
+  lua_rawseti(L, -2, (lua_Integer)l->sleepers.pushed + 1); /* may raise: then nothing was pushed */
+  timers_push(&l->sleepers, at);
+  return 0;
+}
+
+static void pop(lua_State *L, struct loop *l, int table) {
+  int64_t key = timers_first(&l->sleepers)->key;
+  timers_pop(&l->sleepers);
+  lua_pushnil(L);
+  lua_rawseti(L, table, (lua_Integer)key);
+}
+
+/* The first that something else has not woken yet, its promise at the top; NULL and nothing pushed where all
+ * have been. The others are forgotten. */
+static const struct timer *push_first(lua_State *L, struct loop *l, int table) {
+  const struct timer *first;
+  while ((first = timers_first(&l->sleepers))) {
+    lua_rawgeti(L, table, (lua_Integer)first->key);
+    lua_getfield(L, -1, "done");
+    bool done = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    if (!done) return first;
+    lua_pop(L, 1);
+    pop(L, l, table);
+  }
+  return NULL;
+}
+
+/* loop:next_at() -> when the next one is due, or nothing */
+static int l_next_at(lua_State *L) {
+  struct loop *l = check_loop(L);
+  lua_getiuservalue(L, 1, LOOP_SLEEPERS);
+  const struct timer *first = push_first(L, l, lua_gettop(L));
+  if (!first) return 0;
+  lua_pushnumber(L, first->at);
+  return 1;
+}
+
+/* loop:due(time) -> the promise that is due at that time, taken; or nothing */
+static int l_due(lua_State *L) {
+  struct loop *l = check_loop(L);
+  double time = luaL_checknumber(L, 2);
+  lua_settop(L, 2);
+  lua_getiuservalue(L, 1, LOOP_SLEEPERS);
+  const struct timer *first = push_first(L, l, 3);
+  if (!first || first->at > time) return 0;
+  pop(L, l, 3);
+  return 1;
+}
+
+/* ---- watched descriptors ----
+ *
+ * Descriptors that a host's functions watch: each number belongs to the watch that took it last. */
+
+enum { LOOP = 1, FD, MODE, WATCH, BEFORE }; /* places on the stack */
+
+static unsigned check_mode(lua_State *L) {
+  struct bytes mode = {NULL, 0};
+  if (lua_type(L, MODE) == LUA_TSTRING) mode = check_bytes(L, MODE);
+  if (bytes_equal(mode, bytes_of("r"))) return POLLER_READ;
+  if (bytes_equal(mode, bytes_of("w"))) return POLLER_WRITE;
+  if (!bytes_equal(mode, bytes_of("rw"))) usage_error(L, "watch: mode must be \"r\", \"w\" or \"rw\"");
+  return POLLER_READ | POLLER_WRITE;
+}
+
+/* A larger number would be that of another descriptor. */
+static int check_descriptor(lua_State *L) {
+  double fd = lua_type(L, FD) == LUA_TNUMBER ? lua_tonumber(L, FD) : 0.5;
+  bool whole = fd >= INT_MIN && fd <= INT_MAX && fd == (double)(int)fd;
+  if (!whole)
+    usage_error(L, "watch: a descriptor (a whole number) is needed, got %s", luaL_tolstring(L, FD, NULL));
+  return (int)fd;
+}
+
+/* loop:watch(fd, mode, watch) -> watch; nil, err, kind. mode: "r", "w" or "rw"; watch: a table with its fd
+ * and the function fn. Raises for a wrong one. */
+static int l_watch(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  lua_settop(L, WATCH);
+  unsigned events = check_mode(L);
+  luaL_checktype(L, WATCH, LUA_TTABLE);
+  if (lua_getfield(L, WATCH, "fn") != LUA_TFUNCTION) usage_error(L, "watch: a function is needed");
+  int fd = check_descriptor(L);
+  struct loop *l = check_loop(L);
+  lua_settop(L, WATCH);
+  lua_getiuservalue(L, LOOP, LOOP_WATCHES);
+  lua_rawgeti(L, BEFORE, fd);
+  lua_pushvalue(L, WATCH);
+  lua_rawseti(L, BEFORE, fd);
+  if (poller_watch(&l->shared->poller, fd, events, WATCH_TAG, &e)) return lua_settop(L, WATCH), 1;
+  lua_rawseti(L, BEFORE, fd);
+  return push_failure(L, &e);
+}
+
+/* loop:unwatch(watch): its number may be another's by now. */
+static int l_unwatch(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  const struct loop *l = box_check(L, LOOP, &loop_type);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  if (lua_getfield(L, 2, "fd") != LUA_TNUMBER) return 0;
+  int fd = (int)lua_tonumber(L, 3);
+  lua_pushnil(L);
+  lua_setfield(L, 2, "fd");
+  lua_getiuservalue(L, LOOP, LOOP_WATCHES);
+  lua_rawgeti(L, -1, fd);
+  if (!lua_rawequal(L, -1, 2)) return 0;
+  lua_pushnil(L);
+  lua_rawseti(L, -3, fd);
+  if (!poller_forked(&l->shared->poller)) poller_watch(&l->shared->poller, fd, 0, WATCH_TAG, &e);
+  return 0;
+}
+
+/* loop:ready() -> watch, "r"|"w"|"rw": the next of this step whose descriptor is ready, or nothing. */
+static int l_ready(lua_State *L) {
+  static const char *const names[] = {"rw", "r", "w", "rw", "rw", "r", "w", "rw"};
+  struct loop *l = check_loop(L);
+  lua_getiuservalue(L, LOOP, LOOP_WATCHES);
+  while (l->next < l->count) {
+    const struct poller_event *event = &l->events[l->next++];
+    lua_rawgeti(L, -1, event->fd);
+    if (lua_isnil(L, -1)) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_pushstring(L, names[event->events & 7]);
+    return 2;
+  }
+  return 0;
+}
+
+/* ---- requests on their way out ---- */
+
+enum {
+  MOST_HEADERS = 32,
+  ONCE_IDLE_SECONDS = 10 /* a server may be about to end a connection that is idle for longer */
+};
+
+struct outgoing { /* what one submit needs; everything points into Lua strings or scratch buffers on the stack
+                   */
+  struct http_request r;
+  const char *headers[MOST_HEADERS + 1];
+  int count;
+  char url[512]; /* where it fits */
+};
+
+static void add_header(lua_State *L, struct outgoing *o, const char *line) {
+  if (o->count >= MOST_HEADERS) luaL_error(L, "too many headers");
+  if (strpbrk(line, "\r\n")) luaL_error(L, "a header must not hold a line break");
+  o->headers[o->count++] = line;
+}
+
+static const char *text_field(lua_State *L, int index, const char *name) {
+  if (lua_getfield(L, index, name) == LUA_TNIL) return NULL;
+  const char *text = luaL_checkstring(L, -1);
+  if (strlen(text) != lua_rawlen(L, -1)) luaL_error(L, "'%s' must not hold NUL", name);
+  return text;
+}
+
+static double number_field(lua_State *L, int index, const char *name, double fallback, double most) {
+  lua_getfield(L, index, name);
+  double value = luaL_optnumber(L, -1, fallback);
+  if (!(value >= 0 && value <= most)) luaL_error(L, "'%s' is a number from 0 to %f", name, most);
+  return value;
+}
+
+static bool flag_field(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  return lua_toboolean(L, -1);
+}
+
+/* ---- the settings of connections, read once for many requests ---- */
+
+struct settings { /* texts stand in a table of its own, a user value */
+  double connect_timeout;
+  size_t max_response;
+  bool http2;
+  const char *ca_file, *unix_path, *proxy, *agent_line;
+};
+enum { SETTINGS_TABLE = 1 };
+
+static const struct box_type settings_type = {"fleet.settings", NULL, NULL, NULL};
+
+/* The caller's table may change while the texts are in use. */
+static void push_texts(lua_State *L) {
+  static const char *const names[] = {"ca_file", "unix_path", "proxy", "agent_line"};
+  lua_createtable(L, 0, 4);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (lua_getfield(L, 1, names[i]) != LUA_TNIL) luaL_checkstring(L, -1); /* a number becomes text here */
+    lua_setfield(L, -2, names[i]);
+  }
+}
+
+/* core.settings{ connect_timeout =, max_response =, ca_file =, unix_path =, proxy =, http2 =, agent_line = }
+ */
+static int l_settings(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  luaL_checkstack(L, 10, "settings");
+  push_texts(L);
+  struct settings s = {.connect_timeout = number_field(L, 1, "connect_timeout", 10, 1e9),
+                       .max_response = (size_t)number_field(L, 1, "max_response", 10e6, 18e18),
+                       .http2 = flag_field(L, 1, "http2"),
+                       .ca_file = text_field(L, 2, "ca_file"),
+                       .unix_path = text_field(L, 2, "unix_path"),
+                       .proxy = text_field(L, 2, "proxy"),
+                       .agent_line = text_field(L, 2, "agent_line")};
+  struct settings *box = box_new(L, &settings_type, sizeof *box, 1);
+  *box = s; /* it holds nothing that could be let go, and is never open */
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, SETTINGS_TABLE);
+  return 1;
+}
+
+static void open_settings(lua_State *L) {
+  box_define(L, &settings_type);
+  lua_pop(L, 1);
+  lua_pushcfunction(L, l_settings);
+  lua_setfield(L, -2, "settings");
+}
+
+static const struct settings *take_settings(lua_State *L, int index, struct outgoing *o) {
+  const struct settings *s = box_any(L, index, &settings_type);
+  o->r.connect_timeout = s->connect_timeout;
+  o->r.max_response = s->max_response;
+  o->r.ca_file = s->ca_file;
+  o->r.unix_path = s->unix_path;
+  o->r.proxy = s->proxy;
+  o->r.headers = o->headers;
+  if (s->agent_line) add_header(L, o, s->agent_line);
+  return s;
+}
+
+/* ---- requests ---- */
+
+/* Its promise's place in the table is made first: once the request is on its way nothing may fail. The names
+ * are members that every promise has. */
+static int submit(lua_State *L, struct outgoing *o) {
+  struct loop *l = check_loop(L);
+  struct err e;
+  err_clear(&e);
+  lua_Integer token = l->last_token + 1;
+  o->headers[o->count] = NULL;
+  lua_getiuservalue(L, 1, LOOP_PROMISES);
+  lua_pushvalue(L, 2);
+  lua_rawseti(L, -2, token);
+  struct http_transfer *t = http_submit(l->shared->http, &o->r, &e);
+  if (!t) {
+    lua_pushnil(L);
+    lua_rawseti(L, -2, token);
+    return push_failure(L, &e);
+  }
+  l->last_token = token;
+  transfer_set_user(t, (void *)(intptr_t)token);
+  lua_pushlightuserdata(L, t);
+  lua_setfield(L, 2, "transfer");
+  lua_pushinteger(L, token);
+  lua_setfield(L, 2, "token");
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+/* No secret stands in an address. */
+static const char *address(lua_State *L, struct outgoing *o, const char *base, const struct buf *target) {
+  size_t size = strlen(base);
+  if (size + target->size >= sizeof o->url) return lua_pushfstring(L, "%s%s", base, buf_text(target));
+  memcpy(o->url, base, size);
+  memcpy(o->url + size, buf_text(target), target->size + 1);
+  return o->url;
+}
+
+/* loop:submit(promise, request, base, authorization line or nil, settings, timeout) -> true, or nil, err,
+ * kind */
+static int l_submit(lua_State *L) {
+  check_loop(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  struct outgoing o = {0};
+  const struct request *request = check_written(L, 3);
+  lua_settop(L, 7); /* what is left out is nil, not what is pushed below */
+  o.r.method = request->row->verb;
+  o.r.http2 = take_settings(L, 6, &o)->http2 && !request_is_write(request);
+  if (request_is_write(request) && !request->idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
+  const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
+  if (authorization) add_header(L, &o, authorization);
+  if (request->row->verb[0] != 'G') add_header(L, &o, "Content-Type: application/json");
+  if (request->has_body) o.r.body = buf_bytes(&request->body);
+  o.r.url = address(L, &o, base, &request->target);
+  o.r.timeout = luaL_checknumber(L, 7);
+  return submit(L, &o);
+}
+
+static void read_headers(lua_State *L, int index, struct outgoing *o) {
+  if (lua_getfield(L, index, "headers") == LUA_TNIL) return;
+  lua_Integer count = luaL_len(L, -1);
+  int list = lua_gettop(L);
+  luaL_checkstack(L, MOST_HEADERS + 4, "request");
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_geti(L, list, i);
+    add_header(L, o, luaL_checkstring(L, -1));
+  }
+}
+
+/* loop:submit_raw(promise, { method, url, headers, body }, settings, timeout) -> true, or nil, err, kind */
+static int l_submit_raw(lua_State *L) {
+  check_loop(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  struct outgoing o = {0};
+  lua_settop(L, 5);
+  take_settings(L, 4, &o);
+  o.r.timeout = luaL_checknumber(L, 5);
+  o.r.method = text_field(L, 3, "method");
+  o.r.url = text_field(L, 3, "url");
+  if (!o.r.method || !o.r.url) return luaL_error(L, "a request needs a method and a url");
+  if (o.r.method[0] != 'G') o.r.idle_limit = ONCE_IDLE_SECONDS;
+  read_headers(L, 3, &o);
+  if (lua_getfield(L, 3, "body") != LUA_TNIL) o.r.body = check_text(L, -1);
+  return submit(L, &o);
+}
+
 static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"step", l_step},
                                         {"turn", l_turn},
-                                        {"ready", loop_l_ready},
+                                        {"ready", l_ready},
                                         {"fd", l_fd},
                                         {"take_number", l_take_number},
                                         {"timeout", l_timeout},
-                                        {"watch", loop_l_watch},
-                                        {"unwatch", loop_l_unwatch},
-                                        {"submit", loop_l_submit},
-                                        {"submit_raw", loop_l_submit_raw},
+                                        {"watch", l_watch},
+                                        {"unwatch", l_unwatch},
+                                        {"submit", l_submit},
+                                        {"submit_raw", l_submit_raw},
                                         {"cancel", l_cancel},
                                         {"take", l_take},
-                                        {"sleep", loop_l_sleep},
-                                        {"next_at", loop_l_next_at},
-                                        {"due", loop_l_due},
-                                        {"untaken", loop_l_untaken},
-                                        {"taken", loop_l_taken},
+                                        {"sleep", l_sleep},
+                                        {"next_at", l_next_at},
+                                        {"due", l_due},
+                                        {"untaken", l_untaken},
+                                        {"taken", l_taken},
                                         {"forked", l_forked},
                                         {NULL, NULL}};
 

@@ -1,7 +1,6 @@
 #include "bind/call/params.h"
 #include "bind/call/request.h"
 #include "bind/crypto/context.h"
-#include "bind/http/loop.h"
 #include "bind/signing/commands.h"
 #include "bind/signing/session.h"
 #include "crypto/random.h"
