@@ -6,6 +6,7 @@ local errors = require "fleet.util.errors"
 local readings = require "fleet.automation.readings"
 local records = require "fleet.resources.record"
 local rows = require "fleet.call.rows"
+local streamed = require "fleet.automation.streamed"
 
 local M = {}
 
@@ -122,12 +123,15 @@ end
 --- looked at; or nil, err.
 function M.look(self, state, action)
   if action.call == "vehicle_data" then
+    local known = streamed.read(self, state, action, self:wall())
+    if known then return true, (remember(self, state, action, known, self:wall())) end
     local ready, err = M.ready_for_live_call(self, state)
     if not ready then return ready, err end
   end
   local value, more = read(self, action) -- more, with a record: whether it was free; else the error
   if not value then return nil, more end
   local odd, missing = remember(self, state, action, value, self:wall(), more)
+  if action.call == "vehicle_data" then streamed.looked(self, action.sections, self:wall()) end
   if #missing > 0 then return M.unreadable(action.call, missing) end
   if action.call == "live_status" then awake_at_connector(self, state, state.seen.live_status, self:wall()) end
   return true, odd

@@ -90,6 +90,16 @@ for name, row in pairs(fields.rows) do
   end
 end
 
+--- Whether a field of a section can come from the stream.
+function M.has(section, field)
+  for _, list in pairs(places) do
+    for _, path in ipairs(list) do
+      if path[1] == section and path[2] == field then return true end
+    end
+  end
+  return false
+end
+
 local function set(data, path, value)
   for i = 1, #path - 1 do
     data[path[i]] = data[path[i]] or {}

@@ -1,0 +1,106 @@
+-- Looks of automations that the client's receiver of telemetry answers.
+
+local look = require "fleet.automation.look"
+local vehicles = require "fleet.telemetry.vehicle"
+
+local VIN = "5YJ3000TEST000001"
+local self, state, calls, now, vehicle, told
+
+local function full()
+  return { charge_state = { charging_state = "Charging", battery_level = 50, charge_limit_soc = 80, charger_pilot_current = 16 } }
+end
+
+before_each(function()
+  calls, told = {}, {}
+  now = select(2, require("fleet").loop.clock())
+  vehicle = vehicles.new(VIN)
+  local car = { vin = VIN, vehicle_data = function()
+    calls[#calls + 1] = "vehicle_data"
+    return full()
+  end }
+  local receiver = { raw = true, options = { allowed = function() return true end }, vehicle = function() return vehicle end }
+  self = { config = { car = car, name = "a" }, context = { receiver = receiver },
+    definition = { needs = { charge_state = { "battery_level" } } }, id = VIN, handle = nil, hooks = {}, dry = true, wall = function() return now end }
+  state = { seen = { info = { state = "online" } }, at = { info = now }, awake_since = now, told = {} }
+end)
+
+local action = { call = "vehicle_data", params = { endpoints = { "charge_state" } }, sections = { "charge_state" } }
+
+local function streams(values, at)
+  vehicles.learn(vehicle, { values = values, invalid = {}, at = at or now, arrived = now, connection = 1 })
+end
+
+local function connect() vehicles.joins(vehicle, { arrived = now, connection = 1 }, {}) end
+
+describe("a look", function()
+  it("is made once, then the stream answers while the car is connected", function()
+    connect()
+    streams({ DetailedChargeState = "Stopped", Soc = 61.2, ChargeLimitSoc = 90 }, 1000)
+    assert.is_true(look.look(self, state, action))
+    assert.equal(50, state.seen.charge_state.battery_level)
+    assert.is_true(look.look(self, state, action))
+    assert.same({ "Stopped", 61, 90, 16 }, { state.seen.charge_state.charging_state, state.seen.charge_state.battery_level,
+      state.seen.charge_state.charge_limit_soc, state.seen.charge_state.charger_pilot_current })
+    assert.equal(now, state.at.charge_state)
+    assert.equal(1, #calls)
+  end)
+
+  it("is made again after an hour", function()
+    connect()
+    streams { DetailedChargeState = "Stopped", BatteryLevel = 61, ChargeLimitSoc = 90 }
+    look.look(self, state, action)
+    look.look(self, state, action)
+    assert.equal(1, #calls)
+    for name in pairs(self.looked) do self.looked[name] = now - 3601 end
+    look.look(self, state, action)
+    assert.equal(2, #calls)
+  end)
+
+  it("is made where the stream lacks a field that a look has shown, or the car is not connected", function()
+    connect()
+    streams { DetailedChargeState = "Stopped", BatteryLevel = 61 }
+    look.look(self, state, action)
+    look.look(self, state, action)
+    assert.equal(2, #calls) -- charge_limit_soc is not streamed
+    streams { ChargeLimitSoc = 90 }
+    look.look(self, state, action)
+    assert.equal(2, #calls)
+    vehicles.leaves(vehicle, { connection = 1, arrived = now })
+    vehicle.left = vehicle.left - 60
+    look.look(self, state, action)
+    assert.equal(3, #calls)
+    assert.same({}, told)
+  end)
+
+  it("is made where a field is no longer known", function()
+    connect()
+    streams { DetailedChargeState = "Stopped", BatteryLevel = 61, ChargeLimitSoc = 90 }
+    look.look(self, state, action)
+    vehicles.learn(vehicle, { values = {}, invalid = { "BatteryLevel" }, at = now, arrived = now, connection = 1 })
+    look.look(self, state, action)
+    assert.equal(2, #calls)
+  end)
+
+  it("is made after a command, whose effect may not have been streamed yet", function()
+    connect()
+    streams { DetailedChargeState = "Stopped", BatteryLevel = 61, ChargeLimitSoc = 90 }
+    look.look(self, state, action)
+    state.did = { charging = { at = now - 30 } }
+    look.look(self, state, action)
+    assert.equal(2, #calls)
+    state.did.charging.at = now - 121
+    look.look(self, state, action)
+    assert.equal(2, #calls)
+  end)
+
+  it("says once that a car which is awake does not stream", function()
+    self.dry, state.awake_since = false, now - 700
+    self.handle = require("fleet").new({ base_url = "http://127.0.0.1:9", token = "none" }):vehicle(VIN)
+    self.hooks = { function(event) told[#told + 1] = event.text end }
+    look.look(self, state, action)
+    look.look(self, state, action)
+    assert.equal(2, #calls)
+    assert.equal(1, #told)
+    assert.matches("not connected to the receiver", told[1])
+  end)
+end)
