@@ -20,7 +20,8 @@ before_each(function()
   end }
   local receiver = { raw = true, options = { allowed = function() return true end }, vehicle = function() return vehicle end }
   self = { config = { car = car, name = "a" }, context = { receiver = receiver },
-    definition = { needs = { charge_state = { "battery_level" } } }, id = VIN, handle = nil, hooks = {}, dry = true, wall = function() return now end }
+    definition = { needs = { charge_state = { "battery_level" } } }, id = VIN, hooks = {}, dry = true,
+    wall = function() return now end }
   state = { seen = { info = { state = "online" } }, at = { info = now }, awake_since = now, told = {} }
 end)
 
