@@ -43,6 +43,13 @@ describe("the reply to an energy setting", function()
     answered('{"response":{"result":false,"reason":"already_set"}}', function(_, value) assert.is_false(value.changed) end)
   end)
 
+  it("is unknown where it says both that the setting was taken and that it was not", function()
+    fails('{"response":{"code":201,"Code":500,"message":"Updated"}}', "protocol", "unknown")
+    fails('{"response":{"code":500,"Code":201}}', "protocol", "unknown")
+    fails('{"response":{"code":201,"message":"Updated"},"error":"internal error"}', "service", "unknown")
+    answered('{"response":{"code":201,"Code":201}}', function(_, value) assert.is_true(value.changed) end)
+  end)
+
   it("is a refusal by a code from 400 on, of which the text says more", function()
     fails('{"response":{"code":400,"message":"Bad request"}}', "invalid", "refused")
     fails('{"response":{"Code":400,"Message":"not allowed"}}', "refused", "refused")

@@ -85,9 +85,9 @@ static void rename_member(lua_State *L, int table, const char *name, const char 
   lua_settop(L, table);
 }
 
-/* The member `code` as a number, also where it is text; 0: there is none. */
-static int code_of(lua_State *L, int table) {
-  lua_getfield(L, table, "code");
+/* The member of this name as a number, also where it is text; 0: there is none. */
+static int code_of(lua_State *L, int table, const char *name) {
+  lua_getfield(L, table, name);
   lua_Number code = lua_tonumber(L, -1); /* 0: it is none */
   lua_settop(L, table);
   return code >= 100 && code <= 999 ? (int)code : 0;
@@ -114,9 +114,10 @@ static bool setting_result(lua_State *L, const struct request *request, struct e
   int value = lua_gettop(L);
   if (!lua_istable(L, value))
     return not_what_is_promised(e, request, "does not say whether the setting was taken");
+  int small = code_of(L, value, "code"), large = code_of(L, value, "Code"), code = small ? small : large;
+  if (small && large && small != large) return not_what_is_promised(e, request, "has two codes that differ");
   rename_member(L, value, "code", "Code");
   rename_member(L, value, "message", "Message");
-  int code = code_of(L, value);
   const char *message = string_field(L, value, "message"), *error = string_field(L, value, "error"),
              *reason = reason_member(L, value);
   if (code >= 400) return refused_setting(e, request, code, message ? message : error ? error : "");
@@ -151,9 +152,11 @@ static bool only_bytes(lua_State *L, struct bytes text) {
   return good;
 }
 
-static bool says_error(lua_State *L, const struct row *row) {
+/* Whether the body has an error that decides; both: beside a response. */
+static bool says_error(lua_State *L, const struct row *row, bool *both) {
   if (lua_type(L, -1) != LUA_TTABLE || !string_field(L, lua_gettop(L), "error")) return false;
   lua_getfield(L, -1, "response");
+  *both = lua_type(L, -1) == LUA_TTABLE;
   bool empty = lua_isnil(L, -1);
   lua_pop(L, 1);
   return empty || !(row->flags & ROW_COMMAND);
@@ -189,11 +192,13 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   err_clear(&unread);
   if (!json_decode(L, buf_bytes(&r->body), row->ids, &unread))
     return not_what_is_promised(e, request, r->body.size ? "is not JSON" : "is empty");
-  if (says_error(L, row)) {
+  bool both = false;
+  if (says_error(L, row, &both)) {
     struct error_body s = read_error_body(L, lua_gettop(L));
     const struct reason *known = reason_of(s.error);
     err_reason(e, s.error);
     e->outcome = !request_is_write(request)        ? OUTCOME_NONE
+                 : both                            ? OUTCOME_UNKNOWN
                  : known && known->kind            ? known->outcome
                  : r->status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED
                                                    : OUTCOME_UNKNOWN;
