@@ -98,7 +98,10 @@ show() {
 }
 
 case "$1" in
-  install) write_made && each install put ;;
+  install)
+    write_made && each install put
+    echo "installed for Lua $LUA_ABI: $LUADIR/fleet, $LIBDIR/fleet, the command $BINDIR/fleet${DATADIR:+, the manual in $DOCDIR}"
+    ;;
   uninstall) each uninstall remove ;;
   list) each list show ;;
 esac

@@ -7,6 +7,7 @@ local options = require "fleet.cli.options"
 local row_verb = require "fleet.cli.row_verb"
 local rows = require "fleet.call.rows"
 local input = require "fleet.cli.input"
+local vehicles = require "fleet.cli.vehicles"
 
 local output = { name = "output", type = "string", placeholder = "FILE", doc = "write an SVG picture in place of text" }
 
@@ -48,21 +49,21 @@ local function of_site(context, line)
   local month = take_month(line)
   local args = row_verb.arguments(context.environment, rows.by_name.energy_history, line)
   tables.add(args, month)
-  local client = context:client()
+  local client, err, kind = context:client(), nil, nil
+  args.energy_site_id, err, kind = vehicles.find_site(context, args.energy_site_id)
+  if err then return nil, err, kind end
   if not (args.day or args.start_date or args.end_date) then
-    local site = context:check(client.energy_site, client, args.energy_site_id)
-    local err, kind
-    args.day, err, kind = today(site)
+    args.day, err, kind = today(context:check(client.energy_site, client, args.energy_site_id))
     if err then return nil, err, kind end
   end
-  local history, err, kind = context:check(client.call, client, "energy_history", args)
+  local history
+  history, err, kind = context:check(client.call, client, "energy_history", args)
   if err or not month.period or #(history.time_series or {}) > 1 then return history, err, kind end
   return context:check(client.call, client, "energy_history", tables.copy(args, by_days))
 end
 
 local function of_file(context, line)
   local word = line.words[1]
-  if not word then usage_error.raise("'chart' needs SITE, FILE or -", { "chart" }) end
   local extra = line.pairs[1] and line.pairs[1].name .. "=" or line.words[2]
   if extra then usage_error.raise("'chart' of a file takes no '" .. extra .. "'", { "chart" }) end
   local history, err = core.json_decode(input.read(context.environment, "FILE", word == "-" and word or "@" .. word))
@@ -70,9 +71,17 @@ local function of_file(context, line)
   return type(history.response) == "table" and history.response or history
 end
 
+-- Whether a word names a file; else it is a site's id or name.
+local function is_file(word)
+  if not word or string.match(word, "^%d+$") then return false end
+  if word == "-" or string.find(word, "/", 1, true) or string.find(word, "%.json$") then return true end
+  local file = io.open(word, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
 local function run(context, line)
-  local digits = string.match(line.words[1] or "", "^%d+$")
-  local history, err, kind = (digits and of_site or of_file)(context, line)
+  local history, err, kind = (is_file(line.words[1]) and of_file or of_site)(context, line)
   if err then return nil, err, kind end
   local chart, given = require("fleet").chart, options.given(context.environment, { output }, line.options)
   local drawn
@@ -88,9 +97,9 @@ end
 
 return {
   {
-    name = "chart", usage = "chart SITE [day=DATE | month=YYYY-MM | name=value …]", takes = { output }, run = run, show = show,
+    name = "chart", usage = "chart [SITE] [day=DATE | month=YYYY-MM | name=value …]", takes = { output }, run = run, show = show,
     json = function(value) return core.json_encode(value.history or value) end,
     doc = "Draws the energy flow of a site: of today, a day, a month, or a range as energy_history takes it.",
-    details = "In place of SITE a file, or - for standard input, may hold what 'fleet energy_history … --json' printed.",
+    details = "SITE is an id or a name; left out, the account's only site. In its place a file, or - for standard input, may hold what 'fleet energy_history … --json' printed.",
   },
 }
