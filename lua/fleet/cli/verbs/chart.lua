@@ -49,9 +49,10 @@ local function of_site(context, line)
   local month = take_month(line)
   local args = row_verb.arguments(context.environment, rows.by_name.energy_history, line)
   tables.add(args, month)
-  local client, err, kind = context:client(), nil, nil
-  args.energy_site_id, err, kind = vehicles.find_site(context, args.energy_site_id)
-  if err then return nil, err, kind end
+  local client = context:client()
+  local id, err, kind = vehicles.find_site(context, args.energy_site_id)
+  if not id then return nil, err, kind end
+  args.energy_site_id = id
   if not (args.day or args.start_date or args.end_date) then
     args.day, err, kind = today(context:check(client.energy_site, client, args.energy_site_id))
     if err then return nil, err, kind end
@@ -100,6 +101,7 @@ return {
     name = "chart", usage = "chart [SITE] [day=DATE | month=YYYY-MM | name=value …]", takes = { output }, run = run, show = show,
     json = function(value) return core.json_encode(value.history or value) end,
     doc = "Draws the energy flow of a site: of today, a day, a month, or a range as energy_history takes it.",
-    details = "SITE is an id or a name; left out, the account's only site. In its place a file, or - for standard input, may hold what 'fleet energy_history … --json' printed.",
+    details = "SITE is an id or a name; left out, the account's only site. In its place a file, or - for standard input, may hold what "
+      .. "'fleet energy_history … --json' printed.",
   },
 }
