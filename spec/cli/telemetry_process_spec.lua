@@ -65,6 +65,34 @@ describe("fleet telemetry", function()
     assert.near(52.52, location.latitude, 0.2)
   end)
 
+  it("serve writes to a Redis, and acknowledges what is stored there", function()
+    local redis = require "spec.support.servers.redis"
+    if redis.missing() then return pending(redis.missing()) end
+    local server = redis.start()
+    local out, status = shell("REDIS=" .. process.quote(server.address) .. " SOCKET=" .. process.quote(server.path) .. [[
+
+      eval "$(fleet sim --env --telemetry)" || exit 1
+      trap 'kill $pid; fleet sim stop >/dev/null' EXIT
+      fleet telemetry certificate localhost >/dev/null || exit 2
+      fleet telemetry serve --port $PORT --output redis --redis "$REDIS" >records 2>said & pid=$!
+      tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
+      fleet telemetry setup Blue --port $PORT --yes --wait 60 >/dev/null || exit 3
+      tries=0; until redis-cli -s "$SOCKET" exists telemetry:5YJ3FLEE9RF000001 | grep -q 1 || [ $tries -gt 300 ]; do
+        sleep 0.1; tries=$((tries + 1)); done
+      redis-cli -s "$SOCKET" hget telemetry:5YJ3FLEE9RF000001:values Soc
+      cat said
+      fleet telemetry serve --output redis; echo "no address $?"
+      fleet telemetry serve --output kafka; echo "unknown $?"
+    ]])
+    server.stop()
+    assert.equal(0, status, out)
+    assert.matches('{"v":62', out, 1, true)
+    assert.not_matches("failed", out)
+    assert.matches("needs %-%-redis=ADDRESS.-no address 2", out)
+    assert.matches("not 'kafka'.-unknown 2", out)
+    assert.equal("", files.read(directory .. "/records"))
+  end)
+
   it("setup is a receiver itself where none runs, and says why no record comes", function()
     local out, status = shell [[
       eval "$(fleet sim --env --telemetry)" || exit 1

@@ -3,6 +3,7 @@
 local core = require "fleet.core"
 local files = require "fleet.cli.telemetry.files"
 local show = require "fleet.cli.show"
+local usage_error = require "fleet.cli.usage_error"
 local vehicles = require "fleet.cli.vehicles"
 
 local M = {}
@@ -27,7 +28,7 @@ function M.vins(context, words)
 end
 
 --- A receiver that listens, or nil, err, kind. given: options of the command line; found: of files.read; vins: nil admits all;
---- handlers: on_record, on_connection.
+--- handlers: on_record, on_connection, outputs, ack.
 function M.open(context, given, found, vins, handlers)
   local stderr = context.environment.stderr
   return context:check(require("fleet.telemetry").new, {
@@ -35,6 +36,7 @@ function M.open(context, given, found, vins, handlers)
     certificate = "@" .. found.paths.certificate, certificate_key = "@" .. found.paths.certificate_key,
     client_ca = files.simulated(context.environment) and found.client_ca or "@" .. found.paths.client_ca,
     vehicles = vins or function() return true end, on_record = handlers.on_record, on_connection = handlers.on_connection,
+    outputs = handlers.outputs, ack = handlers.ack,
     on_notice = function(text)
       if files.simulated(context.environment) and string.find(text, "^client_ca: not the maker's") then return end
       stderr:write("fleet: ", show.clean(text), "\n")
@@ -42,16 +44,61 @@ function M.open(context, given, found, vins, handlers)
   })
 end
 
+-- ---- where records go ----
+
+M.output_options = {
+  { name = "output", type = "string", placeholder = "HOW", doc = "one or more, by commas. lines (when left out): a JSON object per record "
+    .. "and per connection; text: for a person; redis, mqtt" },
+  { name = "redis", type = "string", placeholder = "ADDRESS",
+    doc = "of the output redis: redis+unix:/path, redis://host:port or rediss://host:port" },
+  { name = "broker", type = "string", placeholder = "URL", environment = "FLEET_MQTT_BROKER",
+    doc = "of the output mqtt: mqtt://host[:port], mqtts://… or mqtt+unix:/path" },
+  { name = "user", type = "string", environment = "FLEET_MQTT_USER", doc = "the name at the broker" },
+  { name = "password", type = "string", secret = true, environment = "FLEET_MQTT_PASSWORD", doc = "its password" },
+}
+
+local function from_environment(environment, given)
+  for _, option in ipairs(M.output_options) do
+    local text = option.environment and environment.getenv(option.environment)
+    if given[option.name] == nil and text and text ~= "" then given[option.name] = text end
+  end
+end
+
+local makers = {}
+
+function makers.redis(outputs, given)
+  if not given.redis then usage_error.raise("the output redis needs --redis=ADDRESS", { "telemetry serve" }) end
+  return outputs.redis { address = given.redis }
+end
+
+function makers.mqtt(outputs, given)
+  if not given.broker then usage_error.raise("the output mqtt needs --broker=mqtt://HOST, or FLEET_MQTT_BROKER", { "telemetry serve" }) end
+  return outputs.mqtt { broker = given.broker, user = given.user, password = given.password }
+end
+
+--- What the options say: { printed = "lines", "text" or nil, outputs = list, ack = }, or nil, err, kind. Stores are acknowledged to
+--- vehicles once they have stored.
+function M.outputs(context, given)
+  from_environment(context.environment, given)
+  local found, outputs = { outputs = {}, ack = "at_once" }, require "fleet.telemetry.outputs"
+  for name in string.gmatch(given.output or "lines", "[^,]+") do
+    if name == "lines" or name == "text" then
+      found.printed = name
+    elseif makers[name] then
+      local output, err, kind = context:check(makers[name], outputs, given)
+      if not output then return nil, err, kind end
+      table.insert(found.outputs, output)
+      found.ack = "when_stored"
+    else
+      usage_error.raise("--output is lines, text, redis or mqtt, not '" .. name .. "'", { "telemetry serve" })
+    end
+  end
+  return found
+end
+
 -- ---- as JSON lines ----
 
-local kept = { "vin", "topic", "at", "arrived", "resend", "values", "invalid", "texts", "alerts", "errors", "signals" }
-local lists = "invalid alerts errors"
-
-function M.record_line(record)
-  local line = {}
-  for _, name in ipairs(kept) do line[name] = record[name] end
-  return core.json_encode(line, lists)
-end
+function M.record_line(record) return require("fleet.telemetry.outputs.lines").line(record) end
 
 function M.connection_line(event)
   return core.json_encode {

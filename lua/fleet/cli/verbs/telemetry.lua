@@ -31,14 +31,11 @@ end
 
 -- ---- serve and watch ----
 
-local output = {
-  name = "output", type = "string", placeholder = "HOW", doc = "lines: a JSON object per record and per connection (this is what comes "
-    .. "when it is left out); text: for a person",
-}
-local serve_takes = joined(files.options, receiving.options, { output })
+local serve_takes = joined(files.options, receiving.options, receiving.output_options)
 local watch_takes = joined(files.options, receiving.options)
 
-local function serve(context, given, words, as_text)
+-- where: of receiving.outputs.
+local function serve(context, given, words, where)
   local stream, err, kind = need_stream()
   if not stream then return nil, err, kind end
   local found = files.read(context.environment, given, { "certificate", "certificate_key", "client_ca" })
@@ -51,13 +48,18 @@ local function serve(context, given, words, as_text)
     context.out:write(text, "\n")
     context.out:flush()
   end
-  local record_line = as_text and receiving.record_text or receiving.record_line
-  local connection_line = as_text and receiving.connection_text or receiving.connection_line
+  local handlers = { outputs = where.outputs, ack = where.ack }
+  if where.printed then
+    local record_line = where.printed == "text" and receiving.record_text or receiving.record_line
+    local connection_line = where.printed == "text" and receiving.connection_text or receiving.connection_line
+    function handlers.on_record(record)
+      write(record_line(record))
+      return true
+    end
+    function handlers.on_connection(event) write(connection_line(event)) end
+  end
   local receiver
-  receiver, err, kind = receiving.open(context, given, found, vins, {
-    on_record = function(record) write(record_line(record)) end,
-    on_connection = function(event) write(connection_line(event)) end,
-  })
+  receiver, err, kind = receiving.open(context, given, found, vins, handlers)
   if not receiver then return nil, err, kind end
   context.environment.stderr:write(string.format("fleet: receives on port %d for %s, until Ctrl-C\n", receiver.port or found.port,
     vins and #vins .. " vehicle" .. (#vins == 1 and "" or "s") or "every vehicle"))
@@ -69,14 +71,15 @@ end
 local function run_serve(context, line)
   no_pairs("telemetry serve", line)
   local given = options.given(context.environment, serve_takes, line.options)
-  local how = given.output or "lines"
-  if how ~= "lines" and how ~= "text" then usage_error.raise("--output is lines or text, not '" .. how .. "'", { "telemetry serve" }) end
-  return serve(context, given, line.words, how == "text")
+  local where, err, kind = receiving.outputs(context, given)
+  if not where then return nil, err, kind end
+  return serve(context, given, line.words, where)
 end
 
 local function run_watch(context, line)
   no_pairs("telemetry watch", line)
-  return serve(context, options.given(context.environment, watch_takes, line.options), line.words, not context.json)
+  local where = { printed = context.json and "lines" or "text", outputs = {}, ack = "at_once" }
+  return serve(context, options.given(context.environment, watch_takes, line.options), line.words, where)
 end
 
 -- ---- setup ----

@@ -38,9 +38,9 @@ function M.new(given)
   for name, value in pairs(given) do
     if name ~= "stream" and name ~= "most" then own[name] = value end
   end
-  local connection, err, kind = redis.open(own)
-  if not connection then return nil, err, kind end
-  return setmetatable({ connection = connection, prefix = prefix, most = string.format("%.0f", most) }, Redis)
+  local opened, err, kind = redis.open(own)
+  if not opened then return nil, err, kind end
+  return setmetatable({ redis = opened, prefix = prefix, most = string.format("%.0f", most) }, Redis)
 end
 
 local function keys_of(self, vin) return self.prefix .. vin, self.prefix .. vin .. ":values" end
@@ -61,7 +61,7 @@ function Redis:store(record)
   local stream, hash = keys_of(self, record.vin)
   local words = { "2", stream, hash, self.most, lines.line(record), record.vin, record.topic, record.txid or "" }
   add_fields(words, record)
-  local done, err, kind = self.connection.acts.link:call(false, "EVAL", script, compat.unpack(words))
+  local done, err, kind = self.redis.acts.link:call(false, "EVAL", script, compat.unpack(words))
   if not done then return nil, err, kind end
   return true
 end
@@ -69,7 +69,7 @@ end
 --- Takes what any receiver on this Redis has written of a vehicle, where it is newer. Returns true, or nil, err, kind.
 function Redis:refresh(vehicle)
   local _, hash = keys_of(self, vehicle.vin)
-  local list, err, kind = self.connection.acts.link:call(false, "HGETALL", hash)
+  local list, err, kind = self.redis.acts.link:call(false, "HGETALL", hash)
   if not list then return nil, err, kind end
   for i = 1, #list, 2 do
     local at, text = string.match(list[i + 1], "^(%S+) (.*)$")
@@ -79,6 +79,6 @@ function Redis:refresh(vehicle)
   return true
 end
 
-function Redis:close() self.connection:close() end
+function Redis:close() self.redis:close() end
 
 return M
