@@ -2,7 +2,7 @@
  * again.
  *
  * libcurl 7.88 takes an idle connection with waiting input for one that is alive, and reads that input as the
- * reply to the next request: an answer that nobody asked for (a load balancer's 408, an older request's late
+ * reply to the next request: an answer without a request (a load balancer's 408, an older request's late
  * reply) would be taken for this one's. Just before a request is written on a used connection the socket and
  * the TLS library are asked; where something waits, or the end, the request goes to a new connection. libcurl
  * does not say which socket that is, only the addresses of its ends: they are remembered from the first use.

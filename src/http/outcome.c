@@ -113,7 +113,7 @@ static struct verdict judge_status(const struct exchange *x) {
   return v;
 }
 
-/* 205 has no answer, 206 is a part of one that nobody asked for: RFC 9110 15.3.6 and 15.3.7. */
+/* 205 has no answer, 206 is a part that was not asked for: RFC 9110 15.3.6 and 15.3.7. */
 static bool not_whole(int status) {
   return status == 205 || status == 206;
 }

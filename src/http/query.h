@@ -1,4 +1,4 @@
-/* The query of a request that somebody else wrote, written anew: what it says stays, none of its bytes do.
+/* The query of a caller's request, written anew: what it says stays, none of its bytes do.
  *
  * A proxy that passed a query on as it came would let its caller choose bytes of our request line.
  */

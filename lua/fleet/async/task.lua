@@ -85,7 +85,7 @@ function M.exchange(method, ...)
   return await(promise)
 end
 
--- ---- an error that nobody waits for ----
+-- ---- an error that no task:wait() takes ----
 
 local function name_of(task)
   if task.label then return "'" .. task.label .. "'" end
@@ -136,7 +136,7 @@ function task_mt.__tostring(task)
   return "fleet.task (" .. (task.label and task.label .. ", " or "") .. task.state .. ")"
 end
 
--- Takes no memory that is not there: whoever waits for the task is woken whatever happens.
+-- Allocates nothing: the tasks that wait for this one are woken whatever happens.
 local function finish(task, ok, failure)
   if task.generation == scheduler.generation then alive = alive - 1 end
   task.state, task.failure = ok and "done" or "failed", failure

@@ -1,5 +1,5 @@
--- What a call that failed says of itself. A lower layer knows what went wrong; the call adds which request it was, for which
--- vehicle, and what is known of its outcome, and takes the secrets out.
+-- The err of a failed call. A lower layer knows what went wrong; the call adds its request, its vehicle and what is known of the outcome,
+-- and takes secrets out.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"

@@ -7,18 +7,18 @@ local M = {}
 
 local flushed_at_once = 16 -- records that one turn of the loop writes
 
---- Something of the client is under way: a call, or an exchange of tokens that goes on without its call.
+--- A call or an exchange of tokens begins: the client's store stays open until `let_go`.
 function M.hold(context)
   context.under_way = context.under_way + 1
 end
 
---- Ends what began with hold. The last one of a closed client closes what it held.
+--- Ends what began with hold. The last one of a closed client closes its store.
 function M.let_go(context)
   context.under_way = context.under_way - 1
   if context.closed and context.under_way == 0 then context.finish(context) end
 end
 
---- Sends what was counted, and writes what the store holds back, where that is due.
+--- Sends the counts and writes what the store has deferred, where that is due.
 function M.after_call(context)
   local store, meter = rawget(context, "store"), rawget(context, "meter")
   if meter and meter.due then count.send(meter) end

@@ -1,5 +1,5 @@
--- Who is told of every attempt: listeners (recordings, automations), config.metrics and config.log. What they raise is theirs;
--- what they are told has no secrets.
+-- Reports every attempt to listeners (recordings, automations), config.metrics and config.log. Their errors do not reach the call, and
+-- secrets are taken out.
 
 local core = require "fleet.core"
 local on_demand = require "fleet.util.on_demand"
@@ -26,7 +26,7 @@ local function notify(call, status)
   for fn in pairs(list) do fn(call.row, call.id, status) end
 end
 
---- Whether anybody wants to know of attempts that went well.
+--- Whether attempts are reported to anything.
 function M.are_there(context)
   local config = context.config
   return context.listeners or config.metrics or config.log and context.logs_attempts
@@ -50,7 +50,7 @@ local function log(call, status, seconds, err, attempt, reply)
   })
 end
 
---- Tells listeners, metrics and log of an attempt. status is nil where no answer came.
+--- Reports an attempt to listeners, metrics and log. status is nil where no answer came.
 function M.report(call, reply, err, attempt, billed)
   local config = call.context.config
   local status, seconds = reply:status(), reply:seconds()

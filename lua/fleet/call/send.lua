@@ -64,7 +64,7 @@ function M.request(call, base, token, seconds)
   local line = token and "Authorization: Bearer " .. token or nil
   if context.config.http then
     local before = call.outcome_unknown
-    call.outcome_unknown = before or call.write -- a task that is cancelled in there unwinds, and nobody knows what left
+    call.outcome_unknown = before or call.write -- a task that is cancelled in there unwinds: it is unknown what left
     local request = call.request:table(base, line)
     request.headers["user-agent"] = context.config.user_agent
     local reply = host_exchange(context, request, seconds)

@@ -222,7 +222,7 @@ end
 -- Writes a reservation before its first counter is used.
 local function keep_reserved(context, slot, state, beyond)
   local ok, err, kind = save(context, slot, state)
-  if not ok and kind == "conflict" then return nil, err, kind end -- the lease is somebody else's by now
+  if not ok and kind == "conflict" then return nil, err, kind end -- another process has the lease by now
   if not ok and context.store:shared() then return failure(kind, err.message) end
   if not ok then report(context, slot, err.message) end
   slot.reserved = beyond

@@ -71,7 +71,7 @@ static bool stands_in(const void *given, const struct row *rows, size_t count) {
   return offset < count * sizeof *rows && offset % sizeof *rows == 0;
 }
 
-/* Only what core.row gave is a row: any other pointer is somebody else's. */
+/* Only what core.row gave is a row: any other pointer is refused. */
 const struct row *row_at(lua_State *L, int index) {
   const void *given = lua_islightuserdata(L, index) ? lua_touserdata(L, index) : NULL;
   if (!stands_in(given, endpoint_rows, endpoint_count) && !stands_in(given, command_rows, command_count))

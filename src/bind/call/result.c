@@ -168,7 +168,7 @@ static bool says_no(lua_State *L) {
                               : lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "false") == 0;
 }
 
-enum { LAST_KNOWN_SUCCESS = 204 }; /* what an error means beside another 2xx, nobody says */
+enum { LAST_KNOWN_SUCCESS = 204 }; /* what an error means beside another 2xx is not published */
 
 static bool begins_with(const struct buf *body, const char *start) {
   return body->size >= strlen(start) && memcmp(body->data, start, strlen(start)) == 0;
