@@ -20,11 +20,18 @@ local function free_port()
   return port
 end
 
+local preface = [[
+FLEET=%s DIRECTORY=%s PORT=%d
+export HOME=$DIRECTORY XDG_CONFIG_HOME=$DIRECTORY XDG_STATE_HOME=$DIRECTORY TMPDIR=$DIRECTORY
+unset XDG_RUNTIME_DIR
+cd "$DIRECTORY"
+fleet() { eval "$FLEET" '"$@"'; }
+]]
+
+-- In a shell of its own, whose trap ends what the lines began.
 local function shell(lines)
-  local preface = string.format("fleet() { %s \"$@\"; }\nexport HOME=%s XDG_CONFIG_HOME=%s XDG_STATE_HOME=%s TMPDIR=%s PORT=%d\n"
-    .. "unset XDG_RUNTIME_DIR\ncd %s\n", sim_process.fleet, process.quote(directory), process.quote(directory), process.quote(directory),
-    process.quote(directory), free_port(), process.quote(directory))
-  return sim_process.shell("{\n" .. preface .. lines .. "\n} 2>&1")
+  return sim_process.shell("(\n" .. string.format(preface, process.quote(sim_process.fleet), process.quote(directory), free_port())
+    .. lines .. "\n) 2>&1")
 end
 
 local function json_lines(path)
@@ -37,9 +44,9 @@ describe("fleet telemetry", function()
   it("shows a driving car's values after five commands", function()
     local out, status = shell [[
       eval "$(fleet sim --env --telemetry)" || exit 1
-      trap 'kill $pid; fleet sim stop >/dev/null' EXIT
+      trap 'kill $pid; wait $pid; echo "serve ended with $?"; fleet sim stop >/dev/null' EXIT
       fleet telemetry certificate localhost >/dev/null || exit 2
-      fleet telemetry serve --port $PORT >records 2>said & pid=$!
+      eval "exec $FLEET telemetry serve --port $PORT" >records 2>said & pid=$!
       tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
       fleet telemetry setup Blue --template everything --port $PORT --yes --wait 60 || exit 3
       fleet sim event unplug Blue >/dev/null || exit 4
@@ -54,6 +61,7 @@ describe("fleet telemetry", function()
     assert.matches("000002 was skipped: unsupported_hardware", out)
     assert.matches("every vehicle was skipped", out)
     assert.matches("Red [1-9]", out)
+    assert.matches("serve ended with 0", out)
     local speed, location, connected
     for _, record in ipairs(json_lines(directory .. "/records")) do
       if record.topic == "connectivity" then connected = connected or record.type == "connected" and record.vin end
@@ -72,9 +80,9 @@ describe("fleet telemetry", function()
     local out, status = shell("REDIS=" .. process.quote(server.address) .. " SOCKET=" .. process.quote(server.path) .. [[
 
       eval "$(fleet sim --env --telemetry)" || exit 1
-      trap 'kill $pid; fleet sim stop >/dev/null' EXIT
+      trap 'kill $pid; wait $pid; echo "serve ended with $?"; fleet sim stop >/dev/null' EXIT
       fleet telemetry certificate localhost >/dev/null || exit 2
-      fleet telemetry serve --port $PORT --output redis --redis "$REDIS" >records 2>said & pid=$!
+      eval "exec $FLEET telemetry serve --port $PORT --output redis --redis $REDIS" >records 2>said & pid=$!
       tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
       fleet telemetry setup Blue --port $PORT --yes --wait 60 >/dev/null || exit 3
       tries=0; until redis-cli -s "$SOCKET" exists telemetry:5YJ3FLEE9RF000001 | grep -q 1 || [ $tries -gt 300 ]; do
