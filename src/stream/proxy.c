@@ -105,7 +105,7 @@ bool network_has(const struct network *n, const struct sockaddr *address) {
   }
   for (unsigned i = 0; i < 16; i++) {
     unsigned left = n->bits > i * 8 ? n->bits - i * 8 : 0;
-    unsigned char mask = left >= 8 ? 0xff : (unsigned char)(0xff00 >> left);
+    unsigned char mask = (unsigned char)(left >= 8 ? 0xff : 0xff00 >> left);
     if ((binary[i] ^ n->address[i]) & mask) return false;
   }
   return true;
