@@ -252,7 +252,7 @@ end)
 -- Where the options of a constructor are listed, and the page that explains them.
 local OPTIONS = {
   { "lua/fleet/sim/init.lua", "OPTIONS", "doc/manual/simulator.md" },
-  { "lua/fleet/sim/rehearsal/init.lua", "known", "doc/manual/automations.md" },
+  { "lua/fleet/sim/rehearsal/init.lua", "known", "doc/manual/rehearsal.md" },
   { "lua/fleet/store/redis/address.lua", "known", "doc/manual/many_machines.md" },
 }
 
