@@ -5,12 +5,12 @@
 
   // Words of users → words of the manual.
   const SYNONYMS = {
-    powerwall: ["energy site", "home battery"], battery: ["battery_level", "powerwall"], soc: ["battery_level"], solar: ["sun"], kwh: ["energy_history"],
+    powerwall: ["energy site", "home battery"], wallbox: ["charge port"], panels: ["solar"], reserve: ["backup"], battery: ["battery_level", "powerwall"], soc: ["battery_level"], solar: ["sun"], kwh: ["energy_history"],
     login: ["sign in", "signing in", "consent"], signin: ["sign in"], account: ["sign in"], password: ["secret", "passphrase"], credentials: ["token"],
-    service: ["systemd"], cron: ["systemd"], daemon: ["systemd"], boot: ["systemd"], docker: ["container"], container: ["systemd"],
+    service: ["systemd"], autostart: ["systemd"], cron: ["systemd"], daemon: ["systemd"], boot: ["systemd"], docker: ["container"], container: ["systemd"],
     raspberry: ["arm"], pi: ["arm"], ubuntu: ["debian"], windows: ["window_control"], mac: ["macos"],
     price: ["cost", "usd"], money: ["cost"], bill: ["cost", "billed"], credit: ["cost"], cheap: ["cheapest"], free: ["cost"],
-    lock: ["door_lock"], unlock: ["door_unlock"], trunk: ["actuate_trunk"], frunk: ["actuate_trunk"], horn: ["honk_horn"], heat: ["climate", "precondition"],
+    lock: ["door_lock"], unlock: ["door_unlock"], trunk: ["actuate_trunk"], frunk: ["front trunk", "open_frunk"], bonnet: ["front trunk"], plug: ["charge port", "plugged"], cable: ["charge port"], horn: ["honk_horn"], heat: ["climate", "precondition"],
     hvac: ["climate"], temperature: ["set_temps", "climate"], charge: ["charging"], location: ["locate"], gps: ["locate"], where: ["locate"],
     hass: ["home assistant"], homeassistant: ["home assistant"], prometheus: ["metrics"], grafana: ["metrics"],
     error: ["fails"], problem: ["fails"], retry: ["repeat"], sleep: ["asleep"], poll: ["every"], async: ["task"], thread: ["task"], loop: ["event loop"],
