@@ -114,7 +114,8 @@ describe("the manual as HTML", function()
     made(string.format("%s/manual.html %s/index.js %s/search.js %s/manual.css", directory, directory, directory, directory))
     for words, wanted in pairs {
       powerwall = "^manual/energy", ["raspberry pi"] = "^manual/install", price = "^manual/cost",
-      login = "^manual/quick%-start%-account", ["home assistant"] = "^manual/[hm][oq]", frunk = "^manual/cookbook", plug = "^manual/automation", panels = "^manual/energy",
+      login = "^manual/quick%-start%-account", ["home assistant"] = "^manual/[hm][oq]",
+      frunk = "^manual/cookbook", plug = "^manual/automation", panels = "^manual/energy",
     } do
       browser:open("file://" .. directory .. "/manual.html?q=" .. string.gsub(words, " ", "%%20"))
       local found = {}
