@@ -1,6 +1,6 @@
 -- Small mistakes in the Redis store.
 local scripts, link, store = "lua/fleet/store/redis/scripts.lua", "lua/fleet/store/redis/link.lua", "lua/fleet/store/redis.lua"
-local greeting = "lua/fleet/store/redis/greeting.lua"
+local handshake = "lua/fleet/store/redis/handshake.lua"
 local own = "spec/store/redis_spec.lua"
 
 return {
@@ -30,8 +30,8 @@ return {
   { scripts, "turn = { is_digits },", "turn = { function() return true end },", { own } },
   { scripts, "renew = { is_one,", "renew = { function() return true end,", { own } },
   { store, "if not totals[name] then", "if false then", { own } },
-  { greeting, "if not scripts.is_greeting(reply) then return nil, no_redis(link) end", "", { own } },
-  { greeting, "if type(reply) == \"table\" and reply[1] == name and type(reply[2]) == \"string\" then", "if type(reply) == \"table\" then",
+  { handshake, "if not scripts.is_handshake(reply) then return nil, no_redis(link) end", "", { own } },
+  { handshake, "if type(reply) == \"table\" and reply[1] == name and type(reply[2]) == \"string\" then", "if type(reply) == \"table\" then",
     { own } },
   -- what a server threw away, and what was deleted
   { scripts, "and field(r[2]) < mine and", "and", { own } },

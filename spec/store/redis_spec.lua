@@ -504,17 +504,17 @@ describe("an answer that is none of the command's", function()
   end)
 
   it("to the commands with which a connection begins is a failure, or a setting that is not known", function()
-    local greeting = require "fleet.store.redis.greeting"
+    local handshake = require "fleet.store.redis.handshake"
     local scripts = require "fleet.store.redis.scripts"
     local place = { label = "redis", settle = 0 }
     for name, reply in pairs(odd) do
-      local link = { greeting = { { "CONFIG", "GET", "save" }, { "PING" } }, settings = {}, place = place }
-      assert.is_true(greeting.take(link, reply), name)
+      local link = { handshake = { { "CONFIG", "GET", "save" }, { "PING" } }, settings = {}, place = place }
+      assert.is_true(handshake.take(link, reply), name)
       assert.same({}, link.settings)
       for _, words in ipairs { { "AUTH", "x" }, { "SELECT", "1" }, { "SCRIPT", "LOAD", scripts.get.text }, { "EVAL" } } do
         if not (reply == "OK" and (words[1] == "AUTH" or words[1] == "SELECT")) then
-          link.greeting = { words, { "PING" } }
-          local took, err = greeting.take(link, reply)
+          link.handshake = { words, { "PING" } }
+          local took, err = handshake.take(link, reply)
           assert.is_nil(took, words[1] .. " " .. name)
           assert.equal("store", err.kind)
         end

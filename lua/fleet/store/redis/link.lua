@@ -4,9 +4,9 @@
 
 local async = require "fleet.async"
 local compat = require "fleet.util.compat"
-local complaints = require "fleet.store.redis.complaints"
+local error_replies = require "fleet.store.redis.error_replies"
 local errors = require "fleet.util.errors"
-local greeting = require "fleet.store.redis.greeting"
+local handshake = require "fleet.store.redis.handshake"
 local scripts = require "fleet.store.redis.scripts"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
@@ -145,13 +145,13 @@ end
 
 -- Returns nil, err when the connection is of no more use.
 local function take_error(self, entry, text)
-  if complaints.lacks_script(text) and entry.script then return reload(self, entry) end
-  if complaints.is_passing(text) then
+  if error_replies.lacks_script(text) and entry.script then return reload(self, entry) end
+  if error_replies.is_passing(text) then
     self.first = self.first - 1
     self.queue[self.first] = entry
     return nil, errors.new("store", self.place.label .. " says " .. string.sub(text, 1, 200))
   end
-  finish(entry, nil, errors.new("store", self.place.label .. " refused: " .. complaints.explain(text)))
+  finish(entry, nil, errors.new("store", self.place.label .. " refused: " .. error_replies.explain(text)))
   return true
 end
 
@@ -173,8 +173,8 @@ end
 
 -- ---- progress ----
 
-local function take_greeting(self, reply)
-  local went, err, is_refused = greeting.take(self, reply)
+local function take_handshake(self, reply)
+  local went, err, is_refused = handshake.take(self, reply)
   if is_refused then
     refused(self, err)
     return true
@@ -190,7 +190,7 @@ local function take_replies(self)
     local reply, err = self.connection:take()
     if reply == nil then return err == nil or nil, err end
     local good
-    if self.state == "greeting" then good, err = take_greeting(self, reply) else good, err = take_reply(self, reply) end
+    if self.state == "handshake" then good, err = take_handshake(self, reply) else good, err = take_reply(self, reply) end
     if not good then return nil, err end
   end
   return true
@@ -218,11 +218,11 @@ local function connect(self)
   if not connection then return lost(self, err) end
   if self.closed then return connection:close() end
   self.connection, self.mode, self.gathers = connection, nil, false
-  local greeted, greet_err = greeting.begin(self)
-  self.state = "greeting"
-  if not greeted then
-    lost(self, greet_err)
-    return fail_all(self, greet_err)
+  local sent, handshake_err = handshake.begin(self)
+  self.state = "handshake"
+  if not sent then
+    lost(self, handshake_err)
+    return fail_all(self, handshake_err)
   end
   if self.connection then progress(self) end
 end

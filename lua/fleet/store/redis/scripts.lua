@@ -251,7 +251,7 @@ return whole(wait)
 
 -- -> { microseconds now, microseconds when this data began, microseconds when this run of a server was first met }
 -- Another run has read a file or taken a replica's place: what was written last may be missing.
-local greeting = [[
+local handshake = [[
 local time, key, run = redis.call('TIME'), KEYS[1], ''
 local micro = string.format('%.0f', time[1] * 1000000 + time[2])
 local told = redis.pcall('INFO', 'server')
@@ -323,7 +323,7 @@ local commands = {
   WAIT = is_number,
 }
 
-local M = { greeting = greeting, is_greeting = is_digit_list(3), all = {}, sha_of = {} }
+local M = { handshake = handshake, is_handshake = is_digit_list(3), all = {}, sha_of = {} }
 
 --- Whether a server may have answered so to a script, or with false to a command of these words.
 function M.may_answer(script, words, value)

@@ -4,7 +4,7 @@
 local address = require "fleet.store.redis.address"
 local async = require "fleet.async"
 local compat = require "fleet.util.compat"
-local complaints = require "fleet.store.redis.complaints"
+local error_replies = require "fleet.store.redis.error_replies"
 local errors = require "fleet.util.errors"
 local scripts = require "fleet.store.redis.scripts"
 
@@ -19,7 +19,7 @@ local function send(link, words)
   if not link.connection then return nil, link.closed_error() end -- by a finaliser of the host's
   local sent, err = link.connection:send(unpack(words))
   if not sent then return nil, err end
-  link.greeting[#link.greeting + 1] = words
+  link.handshake[#link.handshake + 1] = words
   return true
 end
 
@@ -32,7 +32,7 @@ local function words_of(place, password)
   if place.database and place.database > 0 then add("SELECT", string.format("%d", place.database)) end
   for _, script in ipairs(scripts.all) do add("SCRIPT", "LOAD", script.text) end
   for _, name in ipairs(settings) do add("CONFIG", "GET", name) end
-  add("EVAL", scripts.greeting, "1", place.prefix .. "server")
+  add("EVAL", scripts.handshake, "1", place.prefix .. "server")
   return list
 end
 
@@ -48,7 +48,7 @@ end
 function M.begin(link)
   local password, err = address.password(link.place)
   if password == nil then return nil, err end
-  link.greeting, link.settings = {}, {}
+  link.handshake, link.settings = {}, {}
   return send_all(link, words_of(link.place, password))
 end
 
@@ -70,7 +70,7 @@ end
 -- A server that was started again, or another in its place, may have lost all, or what it was told last; it cannot say what. Who held
 -- leases takes them again before anybody else may have them, and what must last is told at each new connection.
 local function learn_beginning(link, reply)
-  if not scripts.is_greeting(reply) then return nil, no_redis(link) end
+  if not scripts.is_handshake(reply) then return nil, no_redis(link) end
   local now, began, met = tonumber(reply[1]), reply[2], tonumber(reply[3])
   link.quiet_until = async.real() + (met - now) / 1e6 + link.place.settle
   local forgot = link.began and link.began ~= began
@@ -82,11 +82,11 @@ end
 --- Takes an answer. Returns "done" after the last, true before; or nil, err when the connection is of no use, and with "refused"
 --- behind that when another would be of none.
 function M.take(link, reply)
-  local words = table.remove(link.greeting, 1)
+  local words = table.remove(link.handshake, 1)
   local problem = type(reply) == "table" and reply.error
-  if problem and complaints.is_passing(problem) then return nil, errors.new("store", link.place.label .. " says " .. problem) end
+  if problem and error_replies.is_passing(problem) then return nil, errors.new("store", link.place.label .. " says " .. problem) end
   if problem and not dispensable[words[1]] then
-    return nil, errors.new("store", link.place.label .. " refuses: " .. complaints.explain(problem)), "refused"
+    return nil, errors.new("store", link.place.label .. " refuses: " .. error_replies.explain(problem)), "refused"
   end
   if not problem and expected[words[1]] and not expected[words[1]](reply, words) then return nil, no_redis(link) end
   if words[1] == "CONFIG" then note_setting(link, words[3], reply) end
@@ -94,7 +94,7 @@ function M.take(link, reply)
     local learnt, err = learn_beginning(link, reply)
     if not learnt then return nil, err end
   end
-  return link.greeting[1] == nil and "done" or true
+  return link.handshake[1] == nil and "done" or true
 end
 
 return M
