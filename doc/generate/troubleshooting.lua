@@ -1,7 +1,7 @@
 -- Writes doc/manual/troubleshooting.md: every kind of error with cause and cure, and the reasons that lead to it. `make doc` runs it.
 
 local core = require "fleet.core"
-local cures = require "fleet.cli.cures"
+local remedies = require "fleet.cli.remedies"
 
 local M = {}
 
@@ -46,7 +46,7 @@ function M.markdown()
   for _, kind in ipairs(core.kinds()) do
     parts[#parts + 1] = "## " .. kind.name
     parts[#parts + 1] = kind.doc .. " Exit status " .. kind.exit .. "."
-    parts[#parts + 1] = table_of({ "Cause", "What to do" }, cures[kind.name])
+    parts[#parts + 1] = table_of({ "Cause", "What to do" }, remedies[kind.name])
     local list = said(kind.name)
     if #list > 0 then parts[#parts + 1] = table_of({ "What was said", "What it means" }, list) end
   end

@@ -1,7 +1,7 @@
 -- fleet explain, err.help and the manual's page say the same.
 
 local core = require "fleet.core"
-local cures = require "fleet.cli.cures"
+local remedies = require "fleet.cli.remedies"
 local cli = require "spec.support.harness.cli"
 
 describe("what stands behind an error", function()
@@ -9,9 +9,9 @@ describe("what stands behind an error", function()
     local kinds = {}
     for _, kind in ipairs(core.kinds()) do
       kinds[kind.name] = true
-      assert.is_true(#(cures[kind.name] or {}) > 0, kind.name)
+      assert.is_true(#(remedies[kind.name] or {}) > 0, kind.name)
     end
-    for name in pairs(cures) do assert.is_true(kinds[name], name) end
+    for name in pairs(remedies) do assert.is_true(kinds[name], name) end
   end)
 
   it("stands in the page that is committed", function()
@@ -39,7 +39,7 @@ describe("fleet explain", function()
     return cli.run(words)
   end
 
-  it("tells causes and cures of a kind", function()
+  it("tells causes and remedies of a kind", function()
     local result = run "explain key_not_paired"
     assert.equal(0, result.status)
     assert.matches("fleet pair VIN", result.out, 1, true)

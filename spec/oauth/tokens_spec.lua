@@ -160,14 +160,14 @@ describe("tokens", function()
 
   it("says what to do about each word of the server", function()
     clock.advance(30000)
-    local cures = {
+    local remedies = {
       { { error = "invalid_audience" }, "hours or days" }, { { error = "invalid_target" }, "base_url" },
       { { error = "login_cancelled" }, "begin a new one" }, { { error = "consent_required" }, "consent" },
       { { error = "interaction_required" }, "prompt" }, { { error = "temporarily_unavailable" }, "later" },
       { { error = "invalid_request", error_description = "Invalid code_verifier" }, "Invalid code_verifier. The code belongs" },
       { { error = "invalid_request", error_description = "something" }, "audience" },
     }
-    for _, case in ipairs(cures) do
+    for _, case in ipairs(remedies) do
       server.faults = { { status = 400, body = case[1] } }
       local _, err = tokens.access(account, "user")
       assert.matches(case[2], err.message, 1, true)

@@ -1,7 +1,7 @@
 -- fleet explain: cause and cure of a kind of error, a reason, a fault or an HTTP status.
 
 local core = require "fleet.core"
-local cures = require "fleet.cli.cures"
+local remedies = require "fleet.cli.remedies"
 local usage_error = require "fleet.cli.usage_error"
 
 local function kind_entry(name)
@@ -77,7 +77,7 @@ local function kinds_inside(text)
   local whole, found = squeezed(text), {}
   for _, kind in ipairs(core.kinds()) do
     if string.find(whole, squeezed(kind.name), 1, true) then
-      found[#found + 1] = { title = kind.name, row = kind, causes = cures[kind.name] }
+      found[#found + 1] = { title = kind.name, row = kind, causes = remedies[kind.name] }
     end
   end
   return found
@@ -85,7 +85,7 @@ end
 
 local function explained(word)
   local kind = kind_entry(word)
-  if kind then return { { title = word, row = kind, causes = cures[word] } } end
+  if kind then return { { title = word, row = kind, causes = remedies[word] } } end
   local found = rows_named(word)
   if not found[1] then found = without_parts(rows_inside(word)) end
   return found[1] and found or kinds_inside(word)
