@@ -59,7 +59,7 @@ end
 
 -- Requests, and lines of the input, wait in line for the loop below: finishing a sign-in makes requests of its own.
 local function open_servers(self, loop)
-  local server = require("fleet.util.part").need "server"
+  local server = require("fleet.util.optional_module").need "server"
   for _, host in ipairs(self.parts.hosts) do
     self.servers[#self.servers + 1] = server.new {
       loop = loop, host = host, port = self.parts.port,

@@ -162,7 +162,7 @@ local function answer(self, request, asked, host)
 end
 
 local function listen(self, options, host, port)
-  local server, err = require("fleet.util.part").need("server").new({
+  local server, err = require("fleet.util.optional_module").need("server").new({
     loop = options.loop, host = "127.0.0.1", port = port, max_body = MAX_BODY,
     max_connections = options.max_connections or 2000,
     on_request = function(request, asked) answer(self, request, asked, host) end,
@@ -199,7 +199,7 @@ end
 
 -- Cars that stream are turned by a timer of their own, so that any loop that watches descriptors serves.
 local function stream_cars(self, loop)
-  local stream = require("fleet.util.part").need "stream"
+  local stream = require("fleet.util.optional_module").need "stream"
   local cars = require("fleet.sim.telemetry").new(self.service, loop, stream, core.telemetry_fields())
   self.cars, self.timer = cars, assert(stream.timer())
   self.timer_watch = loop.watch(self.timer:fd(), "r", function()

@@ -317,7 +317,7 @@ function M.new(given)
   local read = options.read(given)
   local pem, err, kind = certificates.read(options.where, read)
   if not pem then return nil, err, kind end
-  local library, why = require("fleet.util.part").find "stream"
+  local library, why = require("fleet.util.optional_module").find "stream"
   if not library then return errors.failure("unsupported", why) end
   tasks.reopen_after_fork()
   local limits = read.limits

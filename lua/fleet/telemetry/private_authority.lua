@@ -4,7 +4,7 @@
 local atomic_file = require "fleet.util.atomic_file"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local part = require "fleet.util.part"
+local optional_module = require "fleet.util.optional_module"
 
 local M = { YEARS = 10, DAYS = 730 }
 
@@ -44,7 +44,7 @@ function M.issue(directory, host, days)
   local problem = core.hostname.host_problem(host)
   local is_address = string.find(host, "^[%d.]+$") or string.find(host, "^%x*:[%x:]+$")
   if problem and not is_address then return errors.failure("invalid", "'" .. host .. "' " .. problem) end
-  local stream, why = part.find "stream"
+  local stream, why = optional_module.find "stream"
   if not stream then return errors.failure("unsupported", why) end
   local ca, err, kind = authority(stream, directory, host)
   if not ca then return nil, err, kind end

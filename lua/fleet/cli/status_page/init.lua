@@ -168,7 +168,7 @@ end
 function M.open(place, file, list)
   local self = setmetatable({ place = place, file = file, list = list }, Page)
   local err, kind
-  self.server, err, kind = require("fleet.util.part").need("server").new {
+  self.server, err, kind = require("fleet.util.optional_module").need("server").new {
     loop = require("fleet").loop, unix = place.unix, host = place.host, port = place.port, max_body = 1024,
     max_connections = most_connections, arrival = arrival,
     on_request = function(request, asked) require("fleet").spawn(answer, self, request, asked) end,

@@ -70,7 +70,7 @@ end
 
 --- The first name that a certificate is for; nil where it has none.
 function M.host_of(pem)
-  local list = pem and require("fleet.util.part").need("stream").certificates(pem)
+  local list = pem and require("fleet.util.optional_module").need("stream").certificates(pem)
   return list and list[1].hosts[1] or nil
 end
 

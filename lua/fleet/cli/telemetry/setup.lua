@@ -6,7 +6,7 @@ local cost = require "fleet.telemetry.cost"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local files = require "fleet.cli.telemetry.files"
-local part = require "fleet.util.part"
+local optional_module = require "fleet.util.optional_module"
 local private_authority = require "fleet.telemetry.private_authority"
 local receiving = require "fleet.cli.telemetry.receiving"
 local report_lines = require "fleet.cli.report_lines"
@@ -189,7 +189,7 @@ function M.run(context, given, words)
   local environment = context.environment
   local s = {
     context = context, environment = environment, given = given, directory = files.directory(environment, given),
-    out = context.json and environment.stderr or context.out, quiet = context.json, stream = part.need "stream",
+    out = context.json and environment.stderr or context.out, quiet = context.json, stream = optional_module.need "stream",
     name = given.fields or given.template or "charging",
   }
   function s.say(text)

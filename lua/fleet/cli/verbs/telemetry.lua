@@ -5,7 +5,7 @@ local errors = require "fleet.util.errors"
 local files = require "fleet.cli.telemetry.files"
 local input = require "fleet.cli.input"
 local options = require "fleet.cli.options"
-local part = require "fleet.util.part"
+local optional_module = require "fleet.util.optional_module"
 local receiving = require "fleet.cli.telemetry.receiving"
 local report_lines = require "fleet.cli.report_lines"
 local show = require "fleet.cli.show"
@@ -20,7 +20,7 @@ local function joined(...)
 end
 
 local function need_stream()
-  local stream, why = part.find "stream"
+  local stream, why = optional_module.find "stream"
   if not stream then return errors.failure("unsupported", why) end
   return stream
 end

@@ -1,7 +1,7 @@
 -- fleet version
 
 local core = require "fleet.core"
-local part = require "fleet.util.part"
+local optional_module = require "fleet.util.optional_module"
 
 local function brief()
   return { fleet = require "fleet.version", lua = _VERSION, libraries = core.versions() }
@@ -13,7 +13,7 @@ local function whole()
   report.interpreter = jit and jit.version or nil -- luacheck: ignore
   report.libraries["lua-cjson"] = require("cjson")._VERSION
   report.build, report.parts = core.build(), {}
-  for name, found in pairs(part.all()) do report.parts[name] = found == true and "built" or found end
+  for name, found in pairs(optional_module.all()) do report.parts[name] = found == true and "built" or found end
   report.files = { lua = package.searchpath and package.searchpath("fleet", package.path),
     core = package.searchpath and package.searchpath("fleet.core", package.cpath) }
   return report

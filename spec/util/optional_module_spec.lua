@@ -1,9 +1,9 @@
--- Optional parts of the build: what needs one that is missing says so in one sentence.
+-- Optional modules of the build: a program that needs a missing one gets one sentence.
 
-local part = require "fleet.util.part"
+local optional_module = require "fleet.util.optional_module"
 local process = require "spec.support.harness.process"
 
-describe("an optional part", function()
+describe("an optional module", function()
   local cpath = package.cpath
 
   local function without_shared_objects(fn)
@@ -16,25 +16,25 @@ describe("an optional part", function()
   end
 
   it("is found where it was built", function()
-    assert.equal(require "fleet.server", part.find "server")
-    assert.equal(require "fleet.server", part.need "server")
-    assert.is_true(part.all().server)
+    assert.equal(require "fleet.server", optional_module.find "server")
+    assert.equal(require "fleet.server", optional_module.need "server")
+    assert.is_true(optional_module.all().server)
   end)
 
   it("that was left out is one sentence, not a list of paths", function()
-    local found, why = without_shared_objects(function() return part.find "server" end)
+    local found, why = without_shared_objects(function() return optional_module.find "server" end)
     assert.is_nil(found)
     assert.equal("this build of fleet has no fleet.server: install the development package of libmicrohttpd and build again", why)
-    local _, raised = without_shared_objects(function() return pcall(part.need, "server") end)
+    local _, raised = without_shared_objects(function() return pcall(optional_module.need, "server") end)
     assert.equal(why, raised)
   end)
 
   it("that is there and cannot be loaded keeps the loader's own reason", function()
-    local directory = process.temporary "part"
+    local directory = process.temporary "module"
     process.execute("mkdir " .. directory .. "/fleet && echo no object >" .. directory .. "/fleet/server.so")
     local found, why = without_shared_objects(function()
       package.cpath = directory .. "/?.so"
-      return part.find "server"
+      return optional_module.find "server"
     end)
     assert.is_nil(found)
     assert.matches("server.so", why, 1, true)
