@@ -29,7 +29,7 @@ describe("a store that another process keeps locked", function()
     error "the lock is not held"
   end
 
-  local function let_go()
+  local function release()
     holder:close()
     holder = nil
   end
@@ -44,7 +44,7 @@ describe("a store that another process keeps locked", function()
         fleet.sleep(0.001)
         turns = turns + 1
       end
-      let_go()
+      release()
       written:wait()
     end)
     assert.equal(20, turns)
@@ -62,7 +62,7 @@ describe("a store that another process keeps locked", function()
     assert.matches("another process keeps the store locked: end it", err.message)
     assert.equal("not_sent", err.outcome)
     assert.equal(0, #requests)
-    let_go()
+    release()
     fleet.run(function() assert(car:honk_horn()) end)
   end)
 
@@ -79,7 +79,7 @@ describe("a store that another process keeps locked", function()
       pcall(task.wait, task)
     end)
     assert.equal("busy", select(3, assert(open(path)):lease("k", 60)))
-    let_go()
+    release()
     assert.is_true(lease:release())
     assert(assert(open(path)):lease("k", 60)):release()
   end)

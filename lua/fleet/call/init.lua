@@ -314,7 +314,7 @@ function M.run(call, act)
   if call.asked or call.admitted then undone, undo_failure = pcall(take_back_unsent, call, ran) end
   tasks.leave(err)
   local kept, keep_failure = pcall(lifetime.after_call, context)
-  lifetime.let_go(context)
+  lifetime.release(context)
   if not ran then error(err, 0) end
   if not undone or not kept then error(undo_failure or keep_failure, 0) end
   return value, err, kind

@@ -7,13 +7,13 @@ local M = {}
 
 local flushed_at_once = 16 -- records that one turn of the loop writes
 
---- A call or an exchange of tokens begins: the client's store stays open until `let_go`.
+--- A call or an exchange of tokens begins: the client's store stays open until `release`.
 function M.hold(context)
   context.under_way = context.under_way + 1
 end
 
 --- Ends what began with hold. The last one of a closed client closes its store.
-function M.let_go(context)
+function M.release(context)
   context.under_way = context.under_way - 1
   if context.closed and context.under_way == 0 then context.finish(context) end
 end

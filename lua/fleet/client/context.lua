@@ -67,7 +67,7 @@ function parts.tokens()
 end
 
 local function ended(context, ran, ...)
-  lifetime.let_go(context)
+  lifetime.release(context)
   if not ran then error((...), 0) end
   return ...
 end

@@ -105,8 +105,8 @@ local function perform(slot, grant, seconds, held)
   return under_lease(slot, grant, held)
 end
 
--- What the store raises here undoes nothing.
-local function let_go(held)
+-- An error of the store here does not undo the exchange.
+local function release(held)
   if held.ticket then pcall(held.ticket.close, held.ticket) end
   if held.lease then pcall(held.lease.release, held.lease) end
 end
@@ -118,7 +118,7 @@ end
 return function(slot, grant, seconds)
   local held = { lease = false, ticket = false } -- no memory is needed to note what is held
   local ok, token, err, kind = pcall(perform, slot, grant, seconds, held)
-  let_go(held)
+  release(held)
   if ok then return token, err, kind end
   local failure = token
   slot:interrupted()

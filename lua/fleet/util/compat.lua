@@ -58,21 +58,21 @@ local function begin(fn, outer)
   return inner
 end
 
-local function go_on(inner, ran, ...)
+local function after_resume(inner, ran, ...)
   if coroutine.status(inner) ~= "suspended" then
     outer_of[inner] = nil
     return ran, ...
   end
-  return go_on(inner, coroutine.resume(inner, coroutine.yield(...)))
+  return after_resume(inner, coroutine.resume(inner, coroutine.yield(...)))
 end
 
 --- pcall of a function that may wait: it runs in a coroutine of its own.
 function M.pcall(fn, ...)
   local outer = coroutine.running()
   if not outer then return pcall(fn, ...) end
-  local begun, inner = pcall(begin, fn, outer)
-  if not begun then return pcall(fn, ...) end -- a function in C, or no memory
-  return go_on(inner, coroutine.resume(inner, ...))
+  local created, inner = pcall(begin, fn, outer)
+  if not created then return pcall(fn, ...) end -- a function in C, or no memory
+  return after_resume(inner, coroutine.resume(inner, ...))
 end
 
 --- The running coroutine, seen from outside of M.pcall.
