@@ -22,7 +22,7 @@ local serves_for = 5 -- seconds that a token must live on to be sent without a l
 
 -- ---- exchanging ----
 
--- The result of an exchange, for at most so many seconds: whoever stops waiting does not stop it.
+-- Waits for the result of an exchange. A timeout ends the wait; the exchange continues.
 local function await(context, flight, seconds)
   if context.ended_within and not context.ended_within(flight, seconds) then
     return failure("timeout", "no token yet: the exchange goes on, and what it brings is kept")
@@ -30,9 +30,9 @@ local function await(context, flight, seconds)
   return flight:wait()
 end
 
--- In a task of its own where there are tasks: a caller who gives up must not take an exchange with it. Those who
--- bring the same key wait for one exchange. patience: seconds for which another process's exchange is waited for; nil: as many.
-local function apart(slot, key, grant, seconds, patience)
+-- Exchanges in a task of its own where tasks exist, so that a caller's timeout does not cancel the exchange. Callers with the same
+-- key share one exchange. patience: seconds to wait for another process's exchange; nil: the same as seconds.
+local function in_background(slot, key, grant, seconds, patience)
   local context = slot.context
   seconds = seconds or context.config.timeout or 30
   patience = patience or seconds
@@ -52,7 +52,7 @@ end
 
 -- What a caller asked for. Returns true, with an err beside it when the pair is in use and not yet saved; or nil, err, kind.
 local function exchanged(slot, grant)
-  local token, err, kind = apart(slot, grant, grant)
+  local token, err, kind = in_background(slot, grant, grant)
   if not token then return nil, err, kind end
   return true, err
 end
@@ -73,12 +73,12 @@ local function grant_for(slot, token, rejected)
   return { kind = "partner", scope = token and token:facts().asked or nil, rejected = rejected }
 end
 
--- Whose token serves for now waits for an exchange of this process, but not for that of another, which may be dead.
+-- With a token that still serves, a call waits for an exchange of this process only: another process may have died in its own.
 local function renew(slot, token, serves, options)
   local seconds = options.deadline and options.deadline - tasks.real()
   local grant = grant_for(slot, token, options.rejected)
-  if not serves or slot.context.tokens.flights[slot.kind] then return apart(slot, slot.kind, grant, seconds) end
-  return apart(slot, slot.kind .. "/early", grant, seconds, 0)
+  if not serves or slot.context.tokens.flights[slot.kind] then return in_background(slot, slot.kind, grant, seconds) end
+  return in_background(slot, slot.kind .. "/early", grant, seconds, 0)
 end
 
 --- The access token that M.access would return at once, or nil where something must be asked or said first.

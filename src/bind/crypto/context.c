@@ -3,15 +3,15 @@
 #include "crypto/random.h"
 #include "crypto/x509.h"
 
-struct lent {
+struct shared_buffer {
   struct buf buf;
   bool being_pushed;
 };
 
-/* Not a box: it belongs to the state and not to anybody who could close it. */
+/* Not a box: it belongs to the Lua state, and no caller can close it. */
 struct shared {
   struct crypto *crypto;
-  struct lent buffer, payload;
+  struct shared_buffer buffer, payload;
 };
 
 static const char shared_key;
@@ -48,28 +48,28 @@ uint64_t fresh_id(lua_State *L) {
   return lowest + random % (beyond - lowest);
 }
 
-static struct buf *lend(lua_State *L, struct lent *l) {
-  if (l->being_pushed) return push_scratch(L);
-  buf_clear(&l->buf);
-  return &l->buf;
+static struct buf *borrow(lua_State *L, struct shared_buffer *b) {
+  if (b->being_pushed) return push_scratch(L);
+  buf_clear(&b->buf);
+  return &b->buf;
 }
 
 struct buf *state_buffer(lua_State *L) {
-  return lend(L, &shared_of(L)->buffer);
+  return borrow(L, &shared_of(L)->buffer);
 }
 
 struct buf *state_payload(lua_State *L) {
-  return lend(L, &shared_of(L)->payload);
+  return borrow(L, &shared_of(L)->payload);
 }
 
-/* Finalisers may need the buffer that the text stands in. Where memory ends meanwhile it stays lent, and
- * others stand in for it. */
+/* A finaliser that runs during the push may borrow the buffer, too: it gets a scratch buffer. When the push
+ * raises for want of memory, the buffer stays borrowed and later calls get scratch buffers. */
 static void push_guarded(lua_State *L, struct buf *b) {
   struct shared *s = shared_of(L);
-  struct lent *l = b == &s->buffer.buf ? &s->buffer : b == &s->payload.buf ? &s->payload : NULL;
-  if (l) l->being_pushed = true;
+  struct shared_buffer *shared = b == &s->buffer.buf ? &s->buffer : b == &s->payload.buf ? &s->payload : NULL;
+  if (shared) shared->being_pushed = true;
   push_buf(L, b);
-  if (l) l->being_pushed = false;
+  if (shared) shared->being_pushed = false;
 }
 
 void push_whole(lua_State *L, struct buf *b) {

@@ -89,8 +89,8 @@ local function check_in_at(config, state, rate)
   return arrival % 1440
 end
 
--- The end of an entry ends charging, also what the next one has begun: stretches that are too close are one.
-local function apart(config, slots)
+-- The end of an entry ends charging, even after the next entry has started it. Stretches with a short gap are joined into one.
+local function without_short_gaps(config, slots)
   local list = {}
   for _, slot in ipairs(slots) do
     local last, to = list[#list], ends_at(config, slot.to)
@@ -101,7 +101,7 @@ end
 
 -- The stretches of a plan as entries. bounded: the limit ends the last one, which may last until the car must be ready.
 local function entries_of(config, m, slots, bounded)
-  local list, stretches = {}, apart(config, slots)
+  local list, stretches = {}, without_short_gaps(config, slots)
   for i, one in ipairs(stretches) do
     local to = bounded and i == #stretches and config.ready_minutes or minutes_of(config, one.to)
     list[i] = entry(m, first_stretch + i - 1, minutes_of(config, one.from), to)
