@@ -3,7 +3,7 @@ local pages, lists = "spec/call/pages_spec.lua", "spec/call/lists_spec.lua"
 
 return {
   { "src/bind/call/value.c", "if (!both) {", "if (false) {", { values, replies } },
-  { "src/bind/call/value.c", "if (!null && !is_element(d, kinds, value, known)) return false;", "", { values, replies } },
+  { "src/bind/call/value.c", "if (!null && !is_element(c, kinds, value, known)) return false;", "", { values, replies } },
   { "src/bind/call/result.c", "if (request_is_write(request) && says_no(L)) return judge_reason(e, request, \"\");",
     "", { values, replies } },
   { "src/bind/call/result.c", "known->kind == KIND_none && !request->strict",
