@@ -95,7 +95,7 @@ static bool known_number(struct store *s, uint64_t *number, enum number_state *s
   return *state == NUMBER_GOOD || (*state != NUMBER_UNREAD && heal(s, *state, number, e));
 }
 
-/* A damaged file had a generation that nobody knows any more. */
+/* The generation of a damaged file is unknown. */
 bool store_next_locked(struct store *s, const struct found *before, uint64_t *generation, struct err *e) {
   uint64_t number;
   enum number_state state;

@@ -20,7 +20,7 @@ void store_notice(struct store *s, const char *format, ...) __attribute__((forma
 enum store_result store_enter(struct store *s, struct err *e);
 enum store_result store_leave(struct store *s, enum store_result result);
 
-/* What stands under the chosen name. */
+/* The file found under the chosen name. */
 struct found {
   struct record record; /* its views last until the next look */
   bool exists, damaged;
@@ -30,7 +30,7 @@ struct found {
 #define FOUND_INIT                                                                                           \
   { .fd = -1 }
 void found_close(struct found *f);
-/* False: e says why. A file that is damaged does not exist, and the owner is told. */
+/* False: e says why. A damaged file counts as missing, and the owner gets a warning. */
 bool store_look(struct store *s, struct bytes key, struct found *f, bool writing, struct err *e);
 bool record_alive(const struct record *r, uint64_t wall);
 
@@ -50,7 +50,7 @@ enum store_result store_put_on(struct store *s, struct bytes key, const struct p
 /* Takes over what a killed process had written whole for the chosen key. */
 void store_recover_locked(struct store *s, struct bytes key);
 
-/* The highest generation of all records; drafts of version 1 that nobody has open are removed. */
+/* The highest generation of all records; drafts of version 1 that no process has open are removed. */
 bool store_survey(struct store *s, uint64_t *highest, struct err *e);
 
 #endif

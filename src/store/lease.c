@@ -10,7 +10,8 @@
 
 /* ---- what a killed process left ---- */
 
-/* Written by its owner, whole, of this key, newer than what is there, and in nobody's hands. */
+/* The left draft is complete, of this owner and key, newer than the stored record, and no process has it
+ * open. */
 static bool is_wanted(struct store *s, struct bytes key, int fd) {
   struct record left;
   struct found current;

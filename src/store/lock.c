@@ -26,7 +26,7 @@ static bool open_lock(struct lock *l, const char *path, struct err *e) {
                  strrchr(path, '/') + 1);
 }
 
-/* Somebody removed the file and others would lock another one. */
+/* The file was removed: other processes would lock a new one. */
 static bool is_removed(const struct lock *l) {
   struct file_facts facts;
   return !file_facts_of(l->fd, &facts) || !facts.linked;

@@ -1,8 +1,8 @@
 /* A lock on a file that is never renamed, with a checked number in it. Ends with its process at the latest.
  *
- * flock, not fcntl: it excludes two states of one process too, and does not fall when somebody else closes
- * the file. What was opened before a fork belongs to
- * the parent: in the child it is only closed. Nothing here waits.
+ * flock, not fcntl: it excludes two states of one process too, and is not released when other code closes
+ * the file. A lock that was opened before a fork belongs to the parent: the child only closes it. Nothing
+ * here waits.
  */
 #ifndef FLEET_STORE_LOCK_H
 #define FLEET_STORE_LOCK_H
@@ -17,7 +17,7 @@ struct lock {
 #define LOCK_INIT                                                                                            \
   { -1, 0 }
 
-enum lock_result { LOCK_TAKEN, LOCK_HELD /* by somebody else */, LOCK_FAILED };
+enum lock_result { LOCK_TAKEN, LOCK_HELD /* by another process or state */, LOCK_FAILED };
 
 /* Makes the file where there is none. One of another owner is refused. */
 enum lock_result lock_take(struct lock *l, const char *path, struct err *e);

@@ -21,7 +21,7 @@ static bool parse(struct store *s, struct bytes key, struct found *f, struct err
          err_set(e, KIND_store, "the stored file %s was written by a newer version of fleet", store_name(s));
 }
 
-/* O_NONBLOCK: a pipe that somebody put in the file's place must not stop the process. */
+/* O_NONBLOCK: a pipe in the file's place must not block the process. */
 static int open_record(struct store *s, bool *writing) {
   const int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   const char *path = store_path(s, "");
@@ -72,8 +72,7 @@ bool store_look(struct store *s, struct bytes key, struct found *f, bool writing
   return done;
 }
 
-/* Whoever reads without the lock may meet a record that is being written over. On a read-only disk nobody
- * writes. */
+/* A read without the lock may meet a record that is being overwritten. A read-only disk has no writer. */
 static enum store_result look_again(struct store *s, struct bytes key, struct found *f, struct err *e) {
   struct err unlocked;
   err_clear(&unlocked);

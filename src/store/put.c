@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* What stands where a put wants to go, and what it will be. */
+/* The record before a put, and the one that the put writes. */
 struct change {
   struct found before;
   struct record after;
@@ -132,7 +132,7 @@ static enum store_result put_volatile(struct store *s, struct bytes key, const s
   return store_leave(s, result == STORE_ABSENT ? STORE_DONE : result);
 }
 
-/* ---- what must last: nobody waits for a disk ---- */
+/* ---- durable puts: no other process waits for the disk ---- */
 
 static enum store_result decide_alone(struct store *s, struct bytes key, const struct put *p,
                                       struct change *c, struct err *e) {
@@ -148,7 +148,7 @@ static bool write_draft(struct store *s, const struct change *c, struct file_dra
   return done;
 }
 
-/* Whether what stands there is what the decision was made on. */
+/* Whether the stored record is still the one of the decision. */
 static enum store_result still(struct store *s, struct bytes key, const struct put *p,
                                const struct found *then, struct err *e) {
   struct found now;

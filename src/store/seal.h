@@ -1,7 +1,7 @@
-/* Values sealed with a key of the owner's (AES-256-GCM), so that whoever reads the store reads nothing.
+/* Values sealed with the owner's key (AES-256-GCM): a reader of the store without the key learns nothing.
  *
- * The record's key is the associated data: a sealed value cannot be moved to another record. Eight bytes tell
- * whose key it is, so that a wrong one is told apart from damage.
+ * The record's key is the associated data: a sealed value cannot be moved to another record. Eight bytes
+ * identify the key, so that a wrong key is distinguished from damage.
  */
 #ifndef FLEET_STORE_SEAL_H
 #define FLEET_STORE_SEAL_H
@@ -15,8 +15,8 @@ struct seal_key {
   unsigned char id[SEAL_ID_SIZE];
 };
 
-/* 64 hex digits or 43 characters of base64url; or "@" and the name of a file that nobody else can read, with
- * such text in it. insecure_mode: others may read it. */
+/* 64 hex digits or 43 characters of base64url; or "@" and the name of a file with such text that only the
+ * owner can read. insecure_mode: others may read it, too. */
 bool seal_key_read(struct seal_key *k, struct crypto *c, struct bytes text, bool insecure_mode,
                    struct err *e);
 

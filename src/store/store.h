@@ -2,11 +2,11 @@
  *
  * A file per key, named by the key's digest. What must last is written beside its place, synced and renamed
  * over it; what need not is written over its old record, which costs a fiftieth: a reader that meets it half
- * written looks again while nobody writes. Changes are ordered by a lock on one file, held for some
+ * written reads again under the lock. Changes are ordered by a lock on one file, held for some
  * microseconds and never during a sync. A record's generation counts on from the one before; a new record's
  * counts on from a number in the lock's file, which is beyond those of all records that were removed. A lease
- * is a lock on a file of its own with its fence in it. Nothing here waits: STORE_AGAIN says that somebody
- * else writes at this moment.
+ * is a lock on a file of its own with its fence in it. Nothing here waits: STORE_AGAIN says that another
+ * process writes at this moment.
  */
 #ifndef FLEET_STORE_STORE_H
 #define FLEET_STORE_STORE_H
@@ -57,7 +57,7 @@ struct lease {
 
 /* A record that a killed process had written and not yet renamed is taken over first. */
 enum store_result store_lease(struct store *s, struct bytes key, struct lease *l, struct err *e);
-/* The lock goes with its record: where none stands for the key, its file is removed. */
+/* Removes the lock's file when the key has no record. */
 void store_release(struct store *s, struct bytes key, struct lease *l);
 void lease_close(struct lease *l); /* does without the store */
 
@@ -85,7 +85,7 @@ enum { GENERATION_STEP = 1024 };
 /* The generation of a record that is held back. */
 enum store_result store_next(struct store *s, struct bytes key, uint64_t *generation, struct err *e);
 
-/* Adds to the counters under the key, seen by everybody at once. */
+/* Adds to the counters of the key atomically. */
 struct addition {
   struct counter *list;
   size_t count;

@@ -159,7 +159,7 @@ end
 
 local most_tries = 100
 
--- A store without 'add' keeps the counters as text and compares: whoever comes second reads again.
+-- Adds in a store without 'add': counters are text, written by compare-and-swap. After a conflict it reads and tries again.
 local function add_by_comparing(self, key, amounts, options)
   for _ = 1, most_tries do
     local value, generation, kind = Adapted.get(self, key)

@@ -11,7 +11,7 @@ local contract = require "fleet.store"
 
 local behind = 1 -- seconds between writes that were put off
 local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
-local lock_seconds = 20 -- flash memory that is full of old pages stands still for several
+local lock_seconds = 20 -- flash memory with few free pages blocks for several seconds
 local lock_pause, quick_tries, task_pause = 0.0005, 10, 0.01 -- seconds; a write takes microseconds, so that few tries suffice
 local swept_every, swept_again, swept_at_once = 1, 3600, 256 -- seconds, seconds, files
 local largest = 1048576
@@ -213,10 +213,9 @@ end
 
 local M = {}
 
---- Opens the store in a directory, which is made with mode 0700 when it is not there. options: clock,
---- function() -> mono, wall (default: fleet.store.clock); sleep, function(seconds), for the moments in
---- which another process writes; warn, function(text), told of damaged files and open permissions. Returns
---- a store, or nil, err, kind.
+--- Opens the store in a directory, which is created with mode 0700 when it is missing. options: clock, function() -> mono, wall
+--- (default: fleet.store.clock); sleep, function(seconds), called while another process writes; warn, function(text), called for
+--- damaged files and open permissions. Returns a store, or nil, err, kind.
 function M.open(directory, options)
   if type(directory) ~= "string" or directory == "" or string.find(directory, "%z") then
     errors.usage("fleet.store.file: a directory expected")

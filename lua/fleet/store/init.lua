@@ -56,7 +56,7 @@ function Ends.wall_of(self, key, mono, wall)
   return offset and mono + offset or wall
 end
 
---- A function that tells warn (nil: nobody) each thing once.
+--- Returns a function that passes each text to warn once. warn may be nil.
 function M.warner(warn)
   local said = {}
   return function(text)

@@ -107,7 +107,7 @@ function M.open(options)
   return contract.object("fleet.store.memory", self)
 end
 
---- For specs: an empty store, which nobody else can open.
+--- For specs: an empty store of its own.
 M.sample = M.open
 
 return M

@@ -25,20 +25,19 @@ local function acts_of(store, method)
   return failure("closed", "the store is closed")
 end
 
--- ---- what is done under a key ----
+-- ---- operations on a key ----
 --
--- add(key, amounts, options) adds to counters that stand under one key, in one step that everybody sees at once. amounts: { name =
--- whole number }; at most 256 of them. options.ttl: seconds that the key lives on, from now. Returns the totals of these names; those
--- of all names where amounts is empty, which changes nothing. Or nil, err, kind.
+-- add(key, amounts, options) adds to the counters of a key atomically. amounts: { name = whole number }, at most 256. options.ttl:
+-- seconds until the key expires, from now. Returns the totals of these names, or nil, err, kind. Empty amounts change nothing and
+-- return the totals of all names.
 --
--- turn(key, step) takes a turn of the token bucket under a key, of which everybody sees the same. step.most: calls a minute; now: UTC
--- seconds, of which a store with a clock of its own takes no notice; within: seconds. Returns the seconds until the turn, which is not
--- taken where they are more. With step.rest nothing goes for so many seconds; named: the limit that the service said, or nil. Or nil,
--- err, kind.
+-- turn(key, step) takes a token from the token bucket of a key, which all processes share. step.most: calls a minute; now: UTC seconds,
+-- ignored by a store with its own clock; within: seconds. Returns the seconds until the call may start, or nil, err, kind. When they
+-- exceed within, no token is taken. step.rest blocks the bucket for so many seconds; named: the limit that the service named, or nil.
 
 local no_options = {}
 
--- What a store need not do itself.
+-- Methods that a store may leave out.
 local stand_in = { turn = bucket.step }
 
 for method, check in pairs(arguments) do
@@ -55,8 +54,8 @@ local function known(...)
   return function() return value, err, kind end
 end
 
---- Begins `add` or `turn` and returns a function that waits for what it gives; it is done also where nobody calls that. more: another
---- call of this store follows at once, with which it may leave.
+--- Starts `add` or `turn` and returns a function that waits for its result. The operation runs even if that function is never called.
+--- more: another call of this store follows at once, so that both can leave in one write.
 function Store.begin(store, method, key, value, options, more)
   local acts, err, kind = acts_of(store, "begin")
   if not acts then return known(nil, err, kind) end

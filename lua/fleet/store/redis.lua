@@ -1,7 +1,7 @@
 -- fleet.store.redis(address): one Redis server for any number of processes on any number of machines.
 --
--- What happens on the server is redis/scripts.lua, how commands get there redis/link.lua. Here is what saves round trips: a
--- lease brings the record with it, and what is put behind leaves with the lease's release, for which nobody waits.
+-- redis/scripts.lua runs on the server, redis/link.lua sends the commands. This file saves round trips: a lease returns its record,
+-- too, and a deferred put leaves together with the release of the lease, whose reply is not waited for.
 
 local address = require "fleet.store.redis.address"
 local async = require "fleet.async"
@@ -124,8 +124,8 @@ function Lease.release(lease)
   return true
 end
 
--- The commands with which a server that was started again is told what this process knows: its leases, and what must last.
--- forgot: it has none of its data.
+-- The commands that restore to a restarted server what this process remembers: its leases and its durable records. forgot: the
+-- server lost all its data.
 local function memories(self, forgot)
   local words, now = {}, async.real()
   for key, kept in pairs(self.kept) do
@@ -165,7 +165,7 @@ local function marked_for(key)
   return shared_first_words[string.match(key, "^[^/]*")] and 90 * 86400 or 86400
 end
 
--- Tokens, and what of a car is whose, are remembered as they were last seen, whoever wrote them.
+-- Remembers the last seen value of a token or of a vehicle's owner, also when another process wrote it.
 local function seen(self, key, value, generation)
   if not value then
     self.kept[key] = nil
@@ -174,8 +174,8 @@ local function seen(self, key, value, generation)
   end
 end
 
--- A record that is absent and was not deleted was evicted, or a clock that was set has ended it: this store puts it back where it
--- remembers it. deleted, value, generation: as the server has them. Returns value or false, and generation; or nil, err, kind.
+-- A record that is missing without a delete was evicted, or expired because the server's clock was set. If this store remembers it,
+-- it restores it. deleted, value, generation: as the server has them. Returns value or false, and generation; or nil, err, kind.
 local function given_back(self, key, deleted, value, generation)
   local kept = self.kept[key]
   local left = kept and kept.ends and kept.ends - async.real()
@@ -189,7 +189,7 @@ local function given_back(self, key, deleted, value, generation)
   return value, generation
 end
 
--- While others may still hold leases that the server has forgotten, nobody gets a new one.
+-- Refuses new leases while other processes may still hold leases that the server has lost.
 local function is_quiet(self)
   local ready, err, kind = self.link:ready()
   if not ready then return nil, err, kind end
@@ -394,7 +394,7 @@ function Redis.close(self)
   return done, err, kind
 end
 
---- Machines that know nothing of each other rely on it: without it, nobody may sign.
+--- Other machines may use this store: when it fails, nothing is signed.
 function Redis.shared()
   return true
 end

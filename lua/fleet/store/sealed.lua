@@ -57,7 +57,7 @@ local function refused(self, key)
   return select(2, errors.failure("store", text:format(account)))
 end
 
--- Remembers that what stands under the key is ours to write over.
+-- Notes that the stored value was sealed with our key, so that it may be overwritten.
 function Sealed.get(self, key)
   local value, generation, kind = self.inner:get(key)
   self.proved[key] = nil
@@ -106,7 +106,7 @@ function Sealed.reserve(self, key, bytes)
   return self.inner:reserve(key, bytes + overhead)
 end
 
--- Between two leases somebody else may have written.
+-- Another process may have written before this lease.
 function Sealed.lease(self, key, ttl)
   self.proved[key] = nil
   return self.inner:lease(key, ttl)

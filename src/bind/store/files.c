@@ -150,7 +150,8 @@ static const luaL_Reg draft_methods[] = {{"fd", l_draft_fd},
 static const struct box_type draft_type = {"fleet.draft", release_draft, draft_methods, NULL};
 
 /* core.file_draft(directory, name [, ending]) -> draft; closing it removes what was not kept. Without an
- * ending its own name is random. nil, err, "store", or "busy" when somebody writes a draft of that ending. */
+ * ending its own name is random. nil, err, "store", or "busy" while another process writes a draft with that
+ * ending. */
 static int l_file_draft(lua_State *L) {
   struct err e;
   err_clear(&e);

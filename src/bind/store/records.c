@@ -32,8 +32,8 @@ static const struct box_type lease_type;
 
 static const struct box_type records_type = {"fleet.records", release_records, NULL, NULL};
 
-/* Again behind whatever makes something: that may run a finaliser of the host's, which may close the store,
- * or read another record, which stands where this one stood. */
+/* Checked again after each allocation: it may run a finaliser of the host that closes the store, or that
+ * reads another record into the same buffer. */
 static struct records *check_records(lua_State *L) {
   return box_check(L, RECORDS, &records_type);
 }
@@ -192,7 +192,7 @@ static int l_lease(lua_State *L) {
   return 2;
 }
 
-/* lease:renew() -> true while nobody else can have it; nil, err, kind */
+/* lease:renew() -> true while no other process can own it; or nil, err, kind */
 static int l_renew(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -261,7 +261,7 @@ static uint64_t check_milliseconds(lua_State *L, int index) {
   return milliseconds_of(luaL_optnumber(L, index, 0));
 }
 
-/* A generation that no record has stands for what is no whole number. */
+/* A number that is not whole becomes a generation that no record has. */
 static uint64_t check_generation(lua_State *L, int index) {
   lua_Number n = luaL_optnumber(L, index, 0);
   return n >= 0 && n <= (double)NUMBER_LIMIT && floor(n) == n ? (uint64_t)n : UINT64_MAX;

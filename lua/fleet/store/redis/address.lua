@@ -1,5 +1,5 @@
--- Where a Redis server is and how to get in: an address as text, its options, and what is refused. A password stands in a
--- file or in the environment, never in an address, which is printed and seen in the list of processes.
+-- Parses the address of a Redis server and its options, and rejects unsafe ones. A password comes from a file or the environment,
+-- never from the address, which appears in output and in the list of processes.
 
 local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"

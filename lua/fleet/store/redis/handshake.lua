@@ -1,5 +1,5 @@
--- How a connection begins: who we are, the scripts, what the server promises, and whether it still knows what it knew. Everything
--- leaves at once; commands follow when all is answered.
+-- The handshake of a connection: authentication, scripts, the server's settings, and whether it lost data. All its commands leave in
+-- one write; the commands of the store follow after the last reply.
 
 local address = require "fleet.store.redis.address"
 local async = require "fleet.async"
@@ -56,7 +56,7 @@ local function no_redis(link)
   return errors.new("store", link.place.label .. " does not answer as a Redis server that runs scripts")
 end
 
--- What is answered to the commands with which a connection begins; settings that are not said are not known.
+-- Checks of the replies to the handshake. A setting without a reply stays unknown.
 local expected = {
   AUTH = function(reply) return reply == "OK" end,
   SELECT = function(reply) return reply == "OK" end,
@@ -67,8 +67,8 @@ local function note_setting(link, name, reply)
   if type(reply) == "table" and reply[1] == name and type(reply[2]) == "string" then link.settings[name] = reply[2] end
 end
 
--- A server that was started again, or another in its place, may have lost all, or what it was told last; it cannot say what. Who held
--- leases takes them again before anybody else may have them, and what must last is told at each new connection.
+-- A restarted server, or a replica in its place, may have lost all data or the newest writes, and cannot say which. Owners of leases
+-- take them again before other processes can, and each new connection restores the durable records.
 local function learn_beginning(link, reply)
   if not scripts.is_handshake(reply) then return nil, no_redis(link) end
   local now, began, met = tonumber(reply[1]), reply[2], tonumber(reply[3])

@@ -1,6 +1,6 @@
--- The connection of a store to its server, shared by all tasks: commands leave in the order in which they were given, many
--- in one write, and are answered in that order. A connection that breaks is made anew by whoever waits, and what was not
--- answered is sent again: every script does the same write once only.
+-- The connection of a store to its server, shared by all tasks. Commands are pipelined: they leave in order, many in one write, and
+-- their replies have the same order. After a lost connection the first waiting task connects again and sends unanswered commands
+-- again, which is safe because each script is idempotent.
 
 local async = require "fleet.async"
 local compat = require "fleet.util.compat"
@@ -13,10 +13,10 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 local unpack = compat.unpack
 local failure = errors.failure
 
-local few = 2 -- commands under way: with more, those that follow gather until the loop's next turn
+local few = 2 -- commands in flight: with more, the following commands are collected until the loop's next tick
 local first_pause, longest_pause = 0.02, 0.5 -- seconds between attempts to connect
 local default_timeout = 5 -- seconds for an answer, connecting again included
-local kept_seconds = 60 -- for which what nobody waits for is tried
+local kept_seconds = 60 -- for commands whose reply is not waited for
 
 local Link = {}
 Link.__index = Link
@@ -40,7 +40,8 @@ local function finish(entry, value, err)
   if entry.promise then async.wake(entry.promise, true) end
 end
 
--- What nobody waits for any more must not be done later; what nobody ever waited for is done in its time.
+-- Drops commands whose caller stopped waiting: they must not run later. Commands that were posted without a caller stay until their
+-- deadline.
 local function drop_abandoned(self)
   local kept, now = {}, async.real()
   for i = self.first, self.last do
@@ -60,7 +61,7 @@ local function hang_up(self)
   self.watch, self.connection, self.state = nil, nil, "down"
 end
 
--- A server that forgot is told what is known here, before others decide by what it forgot: nobody may be waiting just now.
+-- Restores lost data to the server before other processes act on its loss. Connects in a task, because no caller may be waiting now.
 local function come_back(self)
   if self.returns or not self.owner.has_memories() then return end
   self.returns = true
@@ -227,7 +228,7 @@ local function connect(self)
   if self.connection then progress(self) end
 end
 
--- Sends now, or, where answers are on their way, together with what comes in this turn of the loop.
+-- Sends now, or, while replies are awaited, together with the other commands of this tick of the loop.
 local function leave(self)
   if self.closed then return fail_all(self, Link.closed_error()) end
   if self.state == "down" then
@@ -338,7 +339,7 @@ function Link.begin(self, more, script, key, ...)
   return function() return await(self, entry) end
 end
 
---- Runs a script whose answer nobody waits for, at the latest before the deadline.
+--- Runs a script without waiting for its reply. It is dropped after the deadline.
 function Link.post(self, seconds, script, key, ...)
   if not async.usable(self.generation) then return end
   local entry = entry_of(self, script, key, ...)
@@ -386,9 +387,9 @@ end
 
 local needs_hiredis = "a Redis store needs fleet/redis.so, which is built where hiredis is found: install libhiredis-dev and build again"
 
---- A link to a place (of address.lua), which connects when it is first used. owner: memories(forgot) gives the commands that
---- tell a server what it has forgotten, all of it or since some time, has_memories() whether there are any; on_settings(settings) is
---- told what the server says of itself. Returns the link, or nil, err, kind.
+--- A link to a place (of address.lua), which connects at its first use. owner: memories(forgot) returns the commands that restore
+--- lost data, all of it or the newest; has_memories() whether there are any; on_settings(settings) gets the server's settings.
+--- Returns the link, or nil, err, kind.
 return function(place, owner)
   local found, redis = pcall(require, "fleet.redis")
   if not found then return failure("store", needs_hiredis) end

@@ -143,9 +143,8 @@ end
 return 1
 ]]
 
--- value, generation, forgot, ttl -> { 1 where it was deleted or 0, value, generation }, as they are now: a record that the server
--- has forgotten, unless a later one stands there, or it was deleted later. Where the server has not forgotten it, one that is not
--- there was deleted.
+-- value, generation, forgot, ttl -> { 1 when deleted, else 0; value; generation } after the script. Restores a record that the server
+-- lost, unless a newer one exists or it was deleted later. When the server lost no data, a missing record was deleted.
 texts.restore = [[
 local r, mine = redis.call('HMGET', key, 'g', 'x'), tonumber(ARGV[3])
 if field(r[1]) < mine and field(r[2]) < mine and (r[1] or ARGV[4] ~= '') then
@@ -250,7 +249,7 @@ return whole(wait)
 ]]
 
 -- -> { microseconds now, microseconds when this data began, microseconds when this run of a server was first met }
--- Another run has read a file or taken a replica's place: what was written last may be missing.
+-- A new run has loaded a file or was a replica: the newest writes may be missing.
 local handshake = [[
 local time, key, run = redis.call('TIME'), KEYS[1], ''
 local micro = string.format('%.0f', time[1] * 1000000 + time[2])
