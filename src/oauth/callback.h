@@ -1,6 +1,6 @@
 /* The address at which a browser ends after a sign-in: whether it is the answer to ours, and the code in it.
  *
- * Anybody who knows the redirect address can send a browser there. What does not carry our state is
+ * Any site that knows the redirect address can send a browser there. What does not carry our state is
  * CALLBACK_FOREIGN and uses nothing up; the state is compared in constant time. RFC 6749 sections 4.1.2 and
  * 10.12, RFC 9207.
  */

@@ -1,7 +1,7 @@
 /* A pair of tokens as it is stored: a JSON object whose members are those of struct token.
  *
- * Numbers of a record count in their ranges only; anything else is 0, not known: what somebody damaged must
- * not stop what it can still serve.
+ * A number of a record that is out of range reads as 0, unknown: a damaged member must not make the rest
+ * unusable.
  */
 #ifndef FLEET_OAUTH_RECORD_H
 #define FLEET_OAUTH_RECORD_H

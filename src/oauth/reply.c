@@ -34,7 +34,7 @@ static bool read_pair(struct bytes body, struct token *t, double *lifetime) {
   return object_whole(body) && object_text(body, "access_token", &t->access) && token_access_good(&t->access);
 }
 
-/* A code of somebody else's sign-in, slipped in, brings an id_token with their nonce, or with none. */
+/* An injected code of another person's sign-in brings an id_token with another nonce, or without one. */
 static bool is_our_sign_in(struct bytes body, struct bytes nonce, struct err *e) {
   struct bytes member = object_member(body, "id_token");
   struct buf id_token = BUF_INIT, claims = BUF_INIT, found = BUF_INIT;

@@ -43,8 +43,8 @@ struct token_made { /* how a pair was got */
  * used, or NULL. False: out of memory. */
 bool token_complete(struct token *t, const struct token *before, const struct token_made *made);
 
-/* Of a token that was read from a store: when the access token ends by the monotonic clock, once the wall
- * clock has told how long it still lives. */
+/* For a token that was read from a store: sets its end by the monotonic clock from the time that is left by
+ * the wall clock. */
 void token_begin(struct token *t, const struct now *now);
 
 /* ---- decisions: token_choice.c ---- */

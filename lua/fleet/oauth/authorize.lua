@@ -66,7 +66,7 @@ end
 
 -- ---- what comes back ----
 
--- Takes the state out of the store: whoever deletes it is the one who may use it.
+-- Deletes the state from the store. Only the process whose delete succeeds may use it, so a state serves once.
 local function use_state(context, state)
   local key = state_key(state)
   local found, generation, kind = context.store:get(key)

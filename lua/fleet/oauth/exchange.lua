@@ -1,13 +1,13 @@
--- Exchanging what is held for a new pair, so that none is ever lost (doc/protocol.md#refresh-tokens): lease, read, use a
--- newer pair if there is one, reserve the write, exchange, write, release. A failure writes nothing; a pair that cannot be
--- written is kept and used.
+-- Exchanges a grant for a new pair of tokens without ever losing one (doc/protocol.md#refresh-tokens): take the lease, read the
+-- store, use a newer pair if another process stored one, reserve room for the write, exchange, write, release. A failed exchange
+-- writes nothing. A pair that cannot be written stays in memory and is used.
 
 local core = require "fleet.core"
 local endpoint = require "fleet.oauth.token_endpoint"
 local poll = require "fleet.async.poll"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
-local exchange_seconds = 30 -- an exchange that has begun is given this long, whatever the caller's time
+local exchange_seconds = 30 -- the timeout of an exchange; the caller's own may be shorter
 local lease_seconds = 2 * exchange_seconds + 30 -- outlives what its holder sends, however slow the holder is (doc/manual/tokens.md)
 local first_pause, longest_pause = 0.02, 0.5
 local record_bytes = 16384 -- more than any reply seen, several times
@@ -31,8 +31,8 @@ local function lease_or_newer(slot, grant, seconds)
   end
 end
 
--- The token of one exchange. Without an answer the same is sent once more: it may have been used. previous: with the
--- refresh token before the newest.
+-- Returns the token of one exchange. Without an answer the same request is sent once more, because the service may have used the
+-- refresh token. previous: send the refresh token before the newest.
 local function exchange(slot, grant, lease, stored, previous)
   local context = slot.context
   local form, err, kind = endpoint.form(context, grant, stored, previous)
@@ -51,7 +51,7 @@ local function exchange(slot, grant, lease, stored, previous)
   return nil, err, kind, known
 end
 
--- A refusal counts only for the newest token, and after the one before it was tried where the service still takes that.
+-- A refusal is final only for the newest stored token, and only after the previous one was tried while the service accepts it.
 -- Returns token; or nil, a newer stored one; or nil, nil, err, kind.
 local function exchange_newest(slot, grant, lease, stored)
   local token, err, kind, known = exchange(slot, grant, lease, stored)
@@ -64,8 +64,8 @@ local function exchange_newest(slot, grant, lease, stored)
   return nil, nil, err, kind
 end
 
--- A lease that was lost: whoever had it next may have stored a pair in place of the one we used, and theirs is newer. If
--- not, or after a sign-in, ours is.
+-- After the lease was lost: if its next owner stored another pair than the one we exchanged, that pair is newer and is returned.
+-- Otherwise, or after a sign-in, ours is newer and is stored.
 local function take_over(slot, token, replaced)
   local stored, generation = slot:read()
   if stored and replaced and not stored:same_access(replaced) then return stored end

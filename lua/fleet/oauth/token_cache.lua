@@ -134,7 +134,7 @@ local function reply_on_the_wire(promise)
   return tasks.await(promise)
 end
 
--- A host's own HTTP may have given an answer that nobody made a reply of.
+-- A host's own HTTP may have delivered an answer that was not read as a reply before the interruption.
 local function reply_of_host(request)
   if not request.answer then return nil end
   local read, reply = pcall(core.reply, request.answer)
@@ -152,16 +152,16 @@ local function reply_of(exchange)
   return exchange.reply
 end
 
---- After something raised out of an exchange: the token that it had brought, kept in memory; or nil. failure: what was
---- raised, if it is still at hand.
+--- After an error was raised during an exchange: returns the token that the exchange brought, which stays in memory, or nil.
+--- failure: the raised error, if it is known.
 function Slot.recover(slot, failure)
   local exchange = slot.exchange
   if not exchange or exchange.running then return nil end
   if not exchange.issued and not (reply_of(exchange) and exchange.token:take(exchange)) then return slot:forget() end
-  local told, err = pcall(errors.new, "store", "the new tokens are not saved: " .. tostring(failure or "interrupted"))
-  slot:keep(exchange.token, told and err or nil)
+  local made, err = pcall(errors.new, "store", "the new tokens are not saved: " .. tostring(failure or "interrupted"))
+  slot:keep(exchange.token, made and err or nil)
   if not failure then slot.tried = false end -- the store was not asked yet
-  return exchange.token, told and err or nil
+  return exchange.token, made and err or nil
 end
 
 -- ---- the newest ----
@@ -172,7 +172,7 @@ local function save_unsaved(slot)
   slot.tried = mono
   local stored, generation = read_stored(slot)
   if stored == nil then return end
-  if stored and not token:newer(stored) then -- somebody exchanged or signed in meanwhile
+  if stored and not token:newer(stored) then -- another process exchanged or signed in meanwhile
     slot:saved(stored)
   elseif slot:put(token, { generation = generation }) then
     slot:saved(token)

@@ -1,7 +1,7 @@
 -- The tokens of an account: three kinds (user, partner, business), each with the one grant by which it is refreshed.
 --
--- No failure loses a token: lua/fleet/oauth/exchange.lua has the sequence. Here stands what each kind is refreshed with, and
--- what a caller who needs a token gets when that fails.
+-- No failure loses a token: lua/fleet/oauth/exchange.lua has the sequence. This file has the grant of each kind and
+-- the result for a caller whose refresh fails.
 
 local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"
@@ -215,8 +215,8 @@ function M.scopes(context)
   return { asked = asked, granted = granted, missing = granted and scopes.missing(asked, granted) }
 end
 
---- Waits for the exchanges that are under way, whoever began them, and offers the store what it refused: before a process
---- ends. Returns true, or nil, err, kind when a token remains that is not saved.
+--- For the end of a process: waits for all running exchanges and offers the store again the tokens that it refused. Returns true,
+--- or nil, err, kind when a token is still not saved.
 function M.finish(context)
   local flights = {}
   for _, flight in pairs(context.tokens.flights) do flights[#flights + 1] = flight end
