@@ -18,7 +18,7 @@ struct epoch_state { /* what the vehicle last said, authenticated */
   uint32_t clock_time; /* of the latest session info of this epoch */
   double epoch_start;  /* local time at which the epoch began */
   double confirmed;    /* local time of the vehicle's last authenticated word */
-  bool shared;         /* somebody else draws counters with this key */
+  bool shared;         /* another process draws counters with this key */
   bool has_past;       /* the epoch before this one, so that its old session infos are known as old */
   unsigned char past_epoch[EPOCH_SIZE];
   uint32_t past_clock;
@@ -39,7 +39,7 @@ struct message_id { /* what makes a command's message unlike any other for the v
 /* Whether the authenticated session info that came with a fault proves that the vehicle took no copy of the
  * message, which was signed some seconds ago: networks double messages, and the fault may be the second
  * copy's. Within an epoch the vehicle's counter must not have come to the message's; another epoch must have
- * begun before the message was signed. */
+ * started before the message was signed. */
 bool never_taken(const struct message_id *m, const struct session_info *i, double passed);
 
 #endif

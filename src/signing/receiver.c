@@ -202,8 +202,8 @@ static struct verdict open_command(struct receiver *r, struct arrival *a, double
   return (struct verdict){check_action(r, k->who.role, buf_bytes(plain), arena), false};
 }
 
-/* The security domain tells anybody its status and key list: the one command that needs no signature (section
- * 7). */
+/* The security domain sends its status and key list to any client: the only command without a signature
+ * (section 7). */
 static bool open_request(const struct receiver *r, const struct message *m, struct arena *arena,
                          struct buf *plain) {
   const char *action = NULL;

@@ -2,7 +2,8 @@
  * proves and of time (doc/protocol.md#recovery).
  *
  * A command is carried out at most once. It is signed again once where authenticated session info proved that
- * no copy was taken; it is begun again where nothing was sent, or where it sets a named state; twice at most.
+ * no copy was taken; it is started again where nothing was sent, or where it sets a named state; twice at
+ * most.
  */
 #ifndef FLEET_SIGNING_RECOVERY_H
 #define FLEET_SIGNING_RECOVERY_H

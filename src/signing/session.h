@@ -46,12 +46,12 @@ size_t session_memory(const struct session *s); /* bytes held, allocator's own e
 bool session_ready(const struct session *s); /* commands can be signed */
 uint32_t session_counter(const struct session *s);
 double session_age(const struct session *s, double now); /* s since the vehicle confirmed it, authenticated */
-bool session_shared(const struct session *s); /* somebody else was seen to draw counters with the key */
+bool session_shared(const struct session *s); /* another process was seen to draw counters with the key */
 enum domain session_domain(const struct session *s);
 struct bytes session_vin(const struct session *s);
 
 enum due { DUE_NOTHING, DUE_BEGIN, DUE_CONFIRM };
-/* Whether a handshake comes before the next command. A counter that somebody else with this key has used
+/* Whether a handshake comes before the next command. A counter that another process with this key has used
  * meanwhile looks like a copy of our own message, and what must not run twice then ends in doubt: where
  * others were seen and the vehicle's last word is older than TRUSTED_FOR, one more exchange beforehand costs
  * less. */

@@ -151,8 +151,8 @@ local function exchange(call, slot, hold)
   return deliver(call, slot, session, sub, id)
 end
 
--- act(call, slot, hold) while the slot of the vehicle's domain is held. It is left whatever happens in there: nothing that may raise
--- stands between entering and the protected call.
+-- Runs act(call, slot, hold) while the slot of the vehicle's domain is held, and always leaves the slot: no code that may raise runs
+-- between entering and the protected call.
 local function in_slot(call, act)
   call.envelope_call, call.session_invalid, call.expired, call.trait = nil, nil, nil, nil
   local real, now = tasks.times()

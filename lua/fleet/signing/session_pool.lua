@@ -65,7 +65,7 @@ local function is_private(context)
   return context.config.store == nil
 end
 
--- Stands for a lease where there is no other process to keep out, or no store to do it with.
+-- Takes the place of a lease when no other process uses the store, or without a store.
 local no_lease = { release = function() return true end }
 
 local function report(context, slot, message)

@@ -132,8 +132,8 @@ static void release_envelope(void *object) {
 static const struct box_type envelope_type = {"fleet.envelope", release_envelope, NULL, NULL};
 
 /* core.read_envelope(bytes) -> { domain =, handshake =, gcm =, signer =, epoch =, counter = }, or nil, err,
- * kind: what a routable message says to whoever hands it on; nothing of it is verified. epoch and counter are
- * those of an HMAC. */
+ * kind: the readable members of a routable message, for a forwarder; nothing is verified. epoch and counter
+ * are those of an HMAC. */
 static int l_read_envelope(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -196,7 +196,7 @@ static void release_members(void *object) {
 static const struct box_type members_type = {"fleet.members", release_members, NULL, NULL};
 
 /* core.encode_message(type, { ["path.of.member"] = value }) -> bytes; a value {} makes a message present.
- * Enums by name or number. The inverse of message_json for whoever plays a vehicle. */
+ * Enums by name or number. The inverse of message_json, for a simulated vehicle. */
 static int l_encode_message(lua_State *L) {
   struct err e;
   err_clear(&e);

@@ -59,10 +59,13 @@ static int l_skip(lua_State *L) {
   return 0;
 }
 
-/* A state from a store may be an old copy, or somebody may go on with another copy of it: whoever takes it
- * goes to a place of his own, beyond what was used since. */
+/* A state from a store may be an old copy, and another process may use the same copy. Each process that loads
+ * it skips a random number of counters, so that it draws none that was used since. */
 static void pass_over(struct session_box *h) {
-  enum { STRIDE = 64 /* counters: more than anybody draws between two looks at a session */, PLACES = 64 };
+  enum {
+    STRIDE = 64 /* counters: more than a process draws between two reads of the stored session */,
+    PLACES = 64
+  };
   struct err e;
   err_clear(&e);
   unsigned char place = 'A';
@@ -139,7 +142,7 @@ static int l_age(lua_State *L) {
   return 1;
 }
 
-/* session:shared() -> whether somebody else was seen to draw counters with the key */
+/* session:shared() -> whether another process was seen to draw counters with the key */
 static int l_shared(lua_State *L) {
   lua_pushboolean(L, session_shared(check_session(L)->session));
   return 1;

@@ -1,4 +1,4 @@
-/* What every file of the methods of a session stands on; the methods are hung on it in session.c. */
+/* The userdata of a session, shared by all files of its methods; session.c registers the methods. */
 #include "bind/signing/session.h"
 
 static void release_session(void *object) {

@@ -108,7 +108,7 @@ static bool put_value(ProtobufCMessage *base, const struct row *row, const struc
 
 static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values,
                            uint64_t fresh_id, struct arena *a, struct err *e) {
-  for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, wherever it stands */
+  for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, whatever their order */
     for (size_t i = 0; row->params && row->params[i].name; i++) {
       const struct param *p = &row->params[i];
       struct value v = values[i];

@@ -1,7 +1,7 @@
 /* What an application's answer says about the command: doc/protocol.md#vehicle-answers. Pure.
  *
  * Done needs a positive statement. An empty answer is one where the protocol makes it one: from the security
- * domain, and from infotainment when it was encrypted, so that nobody on the way can have emptied it.
+ * domain, and from infotainment when it was encrypted, so that no intermediary can have emptied it.
  */
 #ifndef FLEET_SIGNING_ANSWER_H
 #define FLEET_SIGNING_ANSWER_H

@@ -109,7 +109,7 @@ bool message_read(struct message *m, struct bytes in, struct arena *a, struct er
  *
  * Members are written straight into the buffer, in ascending order as protobuf-c would: an envelope has a
  * dozen of them, and walking their descriptors cost as much as the signature. Absent members and proto3
- * defaults write nothing; what stands in a oneof is written even when it is empty.
+ * defaults write nothing; a member of a oneof is written even when it is empty.
  */
 
 enum wire { VARINT = 0, LENGTH = 2, FIXED32 = 5 };

@@ -47,7 +47,7 @@ enum signature { /* SignatureData.sig_type by field number */
 
 /* Views point into what message_read was given or into its arena. A view whose data is NULL is absent. */
 struct message {
-  uint32_t to_domain, from_domain; /* 0: absent, or broadcast, which nobody here takes */
+  uint32_t to_domain, from_domain; /* 0: absent, or broadcast, which is not accepted */
   struct bytes to_address, from_address;
   enum payload kind;
   struct bytes payload;  /* of a handshake: the sender's public key */

@@ -1,8 +1,7 @@
 /* Whole messages by reflection: any answer as JSON text, and any message from paths and values.
  *
- * Commands have rows (codec.h). Answers carry hundreds of members that nobody should write down twice:
- * readers get them as JSON under the names of the definitions, and whoever plays a vehicle writes them by
- * path.
+ * Commands have rows (codec.h). Answers carry hundreds of members, which need no rows of their own:
+ * readers get them as JSON under the names of the definitions, and a simulated vehicle writes them by path.
  */
 #ifndef FLEET_SIGNING_MEMBERS_H
 #define FLEET_SIGNING_MEMBERS_H
