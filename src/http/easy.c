@@ -13,7 +13,7 @@ enum {
   LOOK_SECONDS = 10
 };
 
-/* libcurl asks here before each try, when the connection stands and nothing of this try has been written. A
+/* libcurl asks here before each try, after connecting and before it writes any byte of the request. A
  * second try follows a connection that died without a reply, after the first one may have been carried out.
  */
 static int on_request(void *user, char *remote, char *local, int remote_port, int local_port) {
@@ -69,7 +69,7 @@ static bool set_fixed(struct easy *c) {
 #else
   ok &= curl_easy_setopt(c->curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS) == CURLE_OK;
 #endif
-  if (c->http->gzip) /* what it reads; what it is to ask for stands among the lines */
+  if (c->http->gzip) /* decodes gzip; the request's own header asks for it */
     ok &= curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip") == CURLE_OK;
   if (c->http->share) ok &= curl_easy_setopt(c->curl, CURLOPT_SHARE, c->http->share) == CURLE_OK;
   return ok;
@@ -94,7 +94,7 @@ static struct easy *easy_new(struct http *h) {
   struct easy *c = calloc(1, sizeof *c);
   if (!c) return NULL;
   c->http = h;
-  c->looks = true; /* as libcurl does unless it is told */
+  c->looks = true; /* the default of libcurl */
   c->curl = curl_easy_init();
   if (!c->curl || !set_fixed(c)) {
     easy_free(c);
@@ -163,8 +163,8 @@ static bool set_method(struct easy *c, const struct http_transfer *t, const stru
          SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
 }
 
-/* Most requests go one way; a handle is told only when its last request or this one goes another. A Unix
- * socket's ends have no addresses by which it could be recognised: each request has a connection of its own.
+/* Sets the transport of a handle only when it differs from that of its last request. A Unix socket has no
+ * addresses by which libcurl could recognise its connection: each request has a connection of its own.
  */
 static bool set_route(const struct http *h, struct easy *c, const struct http_request *r) {
   CURL *curl = c->curl;

@@ -1,4 +1,4 @@
-/* Easy handles: taken, told what to do, kept for the next request. */
+/* Easy handles of libcurl: taken from a pool, configured, and returned for the next request. */
 #ifndef FLEET_HTTP_EASY_H
 #define FLEET_HTTP_EASY_H
 

@@ -1,7 +1,7 @@
 /* The headers of a reply, as http_response has them: lines "name: value\n" with the names in lower case, and
  * the dates in them.
  *
- * One look-up for everybody who asks for a header, in C and in Lua.
+ * The one look-up of headers, for C and Lua.
  */
 #ifndef FLEET_HTTP_HEADER_H
 #define FLEET_HTTP_HEADER_H

@@ -156,7 +156,7 @@ static void drain(struct http *h) {
 
 /* ---- the loop's side ---- */
 
-/* An error is told as both readiness: libcurl then asks the socket and gets the true reason. */
+/* An error is reported as readable and writable: libcurl then reads the reason from the socket. */
 static void feed(struct http *h, const struct poller_event *event) {
   int bits = 0, running;
   struct pool *pool = connection_ready(h, event->fd);

@@ -3,8 +3,8 @@
  *
  * pool.h has the multi handles, streams.h says which one a request takes. multi.c starts and finishes,
  * transfer.c checks and copies requests, easy.c tells libcurl what to do, connection.c owns the sockets,
- * receive.c takes the reply, failure.c says what went wrong. Nobody else includes this: the room is entered
- * through multi.h and transfer.h.
+ * receive.c takes the reply, failure.c says what went wrong. Files of other directories
+ * include multi.h and transfer.h instead.
  */
 #ifndef FLEET_HTTP_PARTS_H
 #define FLEET_HTTP_PARTS_H

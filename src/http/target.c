@@ -1,4 +1,4 @@
-/* The address of a request, told to an easy handle: libcurl parses it when its host is another one than that
+/* Sets the address of a request on an easy handle: libcurl parses it when its host is another one than that
  * of the handle's last request. Its parser costs as much as all that comes before the socket. */
 #include "http/parts.h"
 

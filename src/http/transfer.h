@@ -1,6 +1,6 @@
 /* One request and what came back: values that know neither libcurl nor the loop.
  *
- * What a reply means is decided in outcome.h; who sends, waits and takes stands in multi.h.
+ * outcome.h decides what a reply means; multi.h sends, waits and takes replies.
  */
 #ifndef FLEET_HTTP_TRANSFER_H
 #define FLEET_HTTP_TRANSFER_H
@@ -30,7 +30,7 @@ struct http_request { /* everything is copied by http_submit */
   const char *const *headers; /* lines "Name: value", ends with NULL; NULL: none */
   struct bytes body;          /* data NULL: no body. The copy is wiped */
   double timeout;             /* real seconds from now for the whole request */
-  double connect_timeout;     /* until the connection stands, TLS included; 0: as timeout */
+  double connect_timeout;     /* for connecting, TLS included; 0: as timeout */
   size_t max_response;        /* bytes after decompression */
   const char *ca_file;        /* PEM, trusted instead of libcurl's own, or NULL */
   const char *unix_path;      /* Unix socket instead of TCP, or NULL */

@@ -203,8 +203,8 @@ function M.spawn(fn, ...)
   return task
 end
 
---- Gives the task a name, which its error and tostring say in place of where its function stands. Returns the task; without
---- a name, the name that it has, or nil.
+--- Gives the task a name. Its errors and tostring show the name instead of the place of its function. Returns the task; called
+--- without an argument it returns the name, or nil.
 function task_methods:name(...)
   if select("#", ...) == 0 then return self.label end
   local label = ...
@@ -235,7 +235,7 @@ function M.ended_within(task, seconds)
   return task.state ~= "running"
 end
 
---- Ends the task at its next wait, and one that has not begun at once. A command that was already sent ends as `cancelled`
+--- Ends the task at its next wait; a task that has not started ends at once. A command that was already sent ends as `cancelled`
 --- with outcome unknown; every other wait of the task raises an err of kind cancelled, so that it unwinds.
 function task_methods:cancel()
   if self.state ~= "running" or self.cancelled then return end

@@ -29,8 +29,8 @@ local function text_of(body)
 end
 
 --- Calls a path of the service. method: "GET", "POST" or "DELETE"; path: below the base address, with its query; body: a table, or JSON
---- text, or nil; options: timeout, auth, idempotent, raw. Returns what stands under `response`, or the whole body where there is
---- none; or nil, err, kind.
+--- text, or nil; options: timeout, auth, idempotent, raw. Returns the member `response`, or the whole body where it
+--- is absent; or nil, err, kind.
 function M.request(client, method, path, body, options)
   local known = false
   for _, verb in ipairs(verbs) do known = known or verb == method end

@@ -1,6 +1,6 @@
--- A reply's body into a file: written beside its place and renamed when it is whole; what stands there already is kept
--- unless the caller says `overwrite`. The name is always the caller's, never the server's. The body passes through memory,
--- bounded by max_response: what is not what the row promises, such as a page in place of a PDF, is never written.
+-- Writes a reply's body into a file: first into a temporary file in the same directory, which is renamed when it is complete. An
+-- existing file is kept unless the caller gives `overwrite`. The caller chooses the name, never the server. The body is in memory,
+-- bounded by max_response, so that a body of the wrong type, such as a page in place of a PDF, is never written.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"

@@ -10,8 +10,8 @@ local M = {}
 
 local out_of_memory = "not enough memory" -- the words of Lua
 
--- later(answer), or later(nil, err, sent): what a callback of the host calls. later.abandon: set by the host, called when nobody
--- waits any more.
+-- later(answer), or later(nil, err, sent): what a callback of the host calls. later.abandon: set by the host, called when the
+-- call stops waiting.
 local later_mt = {}
 function later_mt.__call(later, answer, err, sent)
   if later.promise.done then return end

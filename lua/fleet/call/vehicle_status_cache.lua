@@ -1,5 +1,5 @@
--- What fleet_status last told of a vehicle, kept a day: decides about commands that newer firmware takes differently. It is
--- never fetched by itself, because that is a priced call the caller did not ask for.
+-- The last reply of fleet_status for each vehicle, cached for a day. It decides about commands that newer firmware takes in another
+-- form. The cache never fetches: fleet_status is a billed call that the caller did not make.
 
 local core = require "fleet.core"
 

@@ -33,8 +33,8 @@ function parts.send(context)
   end
 end
 
--- What a function of the caller's raises is nobody's concern.
-local function told(option)
+-- Calls the caller's function of this option, if there is one. Its errors are ignored.
+local function observer(option)
   return function(context)
     return function(event)
       local listener = context.config[option]
@@ -42,7 +42,7 @@ local function told(option)
     end
   end
 end
-parts.report, parts.measure = told "log", told "metrics"
+parts.report, parts.measure = observer "log", observer "metrics"
 
 function parts.meter(context)
   local config = context.config

@@ -1,6 +1,6 @@
-/* Hosts that interrupt Lua code. HAProxy takes the turn from a coroutine wherever it stands, after so many
- * instructions, and lets another one at the same tables meanwhile: nothing that is between two waits of the
- * loop's Lua is whole then. It does so by a count hook, whose count its configuration sets.
+/* Detects hosts that preempt Lua code. HAProxy interrupts a coroutine at any instruction, after a configured
+ * count, and runs another coroutine on the same tables. The loop's Lua code is not written for that: it is
+ * consistent only at its own waits. HAProxy preempts by a count hook.
  */
 #include "bind/http/interrupts.h"
 

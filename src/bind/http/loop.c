@@ -189,7 +189,7 @@ static int step(lua_State *L, struct loop *l) {
 }
 
 /* loop:step() -> promise, reply, whether there are more, whether watched descriptors are ready, whether
- * anybody sleeps: handles what is ready without waiting, and takes the first finished request. */
+ * tasks sleep: handles ready events without waiting, and takes the first finished request. */
 static int l_step(lua_State *L) {
   struct loop *l = check_loop(L);
   if (l->interrupts) refuse_interruptions(L);
@@ -533,7 +533,7 @@ static int submit(lua_State *L, struct outgoing *o) {
   return 1;
 }
 
-/* No secret stands in an address. */
+/* Addresses hold no secrets. */
 static const char *address(lua_State *L, struct outgoing *o, const char *base, const struct buf *target) {
   size_t size = strlen(base);
   if (size + target->size >= sizeof o->url) return lua_pushfstring(L, "%s%s", base, buf_text(target));
