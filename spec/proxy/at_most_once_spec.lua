@@ -24,7 +24,7 @@ describe("through the proxy", function()
   -- The first hop, as the client's own HTTP. spoil(number) → what happens to the request with this number: "before" it is lost on
   -- the way there, "after" on the way back.
   local function first_hop(service, spoil)
-    local caller = callers.new({}).anybody
+    local caller = callers.new({}).default_caller
     return function(request)
       asked = asked + 1
       local what = spoil and spoil(asked)

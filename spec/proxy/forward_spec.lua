@@ -34,7 +34,7 @@ describe("a read that is passed on", function()
     opened = clients.new(fleet.new { base_url = "https://base", auth_url = "https://auth", client_id = "c", store = store,
       key = core.key.generate(), http = http, timeout = 20 })
     return fleet.run(function()
-      local status, headers, body = services.new({ clients = opened, timeout = 30 }):handle(callers.new({}).anybody, {
+      local status, headers, body = services.new({ clients = opened, timeout = 30 }):handle(callers.new({}).default_caller, {
         method = "GET", path = "/api/1/products", query = "", headers = {}, body = "",
       })
       return { status = status, headers = headers, body = body }
@@ -71,7 +71,7 @@ describe("a read that is passed on", function()
         return { status = 200, headers = {}, body = '{"response":{"result":true,"reason":"","echo":"the-owners-token","id":7}}' }
       end })
     local body = fleet.run(function()
-      return (select(3, services.new({ clients = opened, timeout = 30 }):handle(callers.new({}).anybody, {
+      return (select(3, services.new({ clients = opened, timeout = 30 }):handle(callers.new({}).default_caller, {
         method = "POST", path = "/api/1/vehicles/5YJ3E1EA7KF000001/command/honk_horn", query = "", headers = {}, body = "",
       })))
     end)

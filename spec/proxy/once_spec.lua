@@ -23,7 +23,7 @@ describe("an Idempotency-Key", function()
   end
 
   local function ask(service, name, body, key, caller)
-    local status, headers, text = service:handle(caller or callers.new({}).anybody, {
+    local status, headers, text = service:handle(caller or callers.new({}).default_caller, {
       method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/" .. name, query = "",
       headers = { ["idempotency-key"] = key }, body = body or "",
     })
@@ -69,7 +69,7 @@ describe("an Idempotency-Key", function()
     end
     local function invite()
       return fleet.run(function()
-        local status, _, body = service:handle(callers.new({}).anybody, {
+        local status, _, body = service:handle(callers.new({}).default_caller, {
           method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/invitations", query = "",
           headers = { ["idempotency-key"] = "k1" }, body = "",
         })
@@ -196,7 +196,7 @@ describe("an Idempotency-Key", function()
   it("of a call that is passed on is free again when nothing was sent, too", function()
     local function invite(service)
       return fleet.run(function()
-        return (service:handle(callers.new({}).anybody, {
+        return (service:handle(callers.new({}).default_caller, {
           method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/invitations", query = "",
           headers = { ["idempotency-key"] = "k1" }, body = "",
         }))
@@ -210,7 +210,7 @@ describe("an Idempotency-Key", function()
     assert.equal(429, invite(second)) -- what the service refused is the key's answer
     local function not_sent(key)
       return fleet.run(function()
-        local status, headers = services.new({ clients = client, timeout = 30 }):handle(callers.new({}).anybody, {
+        local status, headers = services.new({ clients = client, timeout = 30 }):handle(callers.new({}).default_caller, {
           method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/invitations", query = "",
           headers = { ["idempotency-key"] = key }, body = "",
         })
@@ -271,7 +271,7 @@ describe("an Idempotency-Key", function()
     local service = services.new { clients = made, timeout = 30 }
     local function of(key, account, token)
       return fleet.run(function()
-        return service:handle(callers.new({}).anybody, {
+        return service:handle(callers.new({}).default_caller, {
           method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/honk_horn", query = "", body = "",
           headers = { ["idempotency-key"] = key, ["x-fleet-account"] = account },
         }, token)
@@ -322,7 +322,7 @@ describe("an Idempotency-Key", function()
   it("of a read is nothing", function()
     local function read()
       return fleet.run(function()
-        return (first:handle(callers.new({}).anybody, { method = "GET", path = "/api/1/vehicles/" .. signed_world.VIN, query = "",
+        return (first:handle(callers.new({}).default_caller, { method = "GET", path = "/api/1/vehicles/" .. signed_world.VIN, query = "",
           headers = { ["idempotency-key"] = "k1" }, body = "" }))
       end)
     end

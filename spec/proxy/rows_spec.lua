@@ -54,7 +54,7 @@ describe("through the proxy", function()
     local path = vector.path:gsub(VIN, vin or VIN)
     local query = (vector.query or ""):gsub("[^%w=&]", function(c) return ("%%%02X"):format(c:byte()) end)
     return fleet.run(function()
-      local status, headers, body = service:handle(callers.new({}).anybody, {
+      local status, headers, body = service:handle(callers.new({}).default_caller, {
         method = vector.method, path = path, query = query, headers = {}, body = vector.body or "",
       })
       return { status = status, headers = headers, body = body }
@@ -168,7 +168,7 @@ describe("through the proxy", function()
     local function status(query)
       return fleet.run(function()
         local asked = { method = "GET", path = "/api/1/vehicles", query = query, headers = {}, body = "" }
-        return (service:handle(callers.new({}).anybody, asked))
+        return (service:handle(callers.new({}).default_caller, asked))
       end)
     end
     assert.equal(400, status("page=%0d%0aX:%20y"))

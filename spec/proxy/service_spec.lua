@@ -34,7 +34,7 @@ describe("the proxy's service", function()
 
   before_each(function()
     world, opened = signed_world.new(), {}
-    caller = callers.new({}).anybody
+    caller = callers.new({}).default_caller
     service = serving()
   end)
 

@@ -106,7 +106,7 @@ function M.new(options)
     check(own_secret, { secret = options.secret })
     add(self, own_secret, { secret = options.secret }, options.per_minute)
   end
-  self.anybody = self.by_name["local"] or new_caller("local", {}, options.per_minute)
+  self.default_caller = self.by_name["local"] or new_caller("local", {}, options.per_minute)
   return self
 end
 
@@ -158,11 +158,11 @@ function M:by_common_name(name)
   return self.by_certificate[name]
 end
 
---- The caller on a Unix socket: one who says a listed secret, a listed user, else anybody who may open the socket; and the
---- digest of what he said.
+--- The caller on a Unix socket, found by a listed secret, else by a listed user id, else the default caller: access to the socket
+--- is permission enough. Second result: the digest of the authorization.
 function M:on_socket(authorization, uid)
   local caller, digest = self:by_bearer(authorization)
-  return caller or self.by_uid[uid] or self.anybody, digest
+  return caller or self.by_uid[uid] or self.default_caller, digest
 end
 
 --- Whether the caller sends a secret that is not listed. Without listed secrets none is wrong: most clients always send a token.
