@@ -1,4 +1,4 @@
-/* A growable byte buffer, and a read-only view of bytes that somebody else owns.
+/* A growable byte buffer, and a read-only view of bytes with another owner.
  *
  * Everything that becomes a URL, a header, a body, a message or a signature passes through here, so that
  * lengths, byte order and encodings are handled in one place. Running out of memory is sticky: writers go on

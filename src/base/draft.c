@@ -32,8 +32,8 @@ static bool is_ours(int fd, long pid) {
   return fd >= 0 && pid == (long)getpid();
 }
 
-/* Locks the file at path that fd was opened from. Between opening and locking somebody may have removed or
- * renamed it: a lock on what is elsewhere by now says nothing about path. */
+/* Locks the file at path that fd was opened from. Between opening and locking another process may have
+ * removed or renamed it: a lock on the old file says nothing about path. */
 static bool lock_at(int fd, const char *path) {
   struct stat own, there;
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) return false;
@@ -43,7 +43,7 @@ static bool lock_at(int fd, const char *path) {
   return errno = EWOULDBLOCK, false;
 }
 
-/* Somebody's lock on the file shows that it is in use; without one its process is gone. */
+/* A lock on the file shows that it is in use; without one its process is gone. */
 bool file_draft_remove_left(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno == EACCES) return unlink(path) == 0; /* another user's, in a directory of ours */
@@ -59,7 +59,7 @@ static int create(char *path, bool named) {
   if (!named) return mkostemp(path, O_CLOEXEC); /* O_EXCL, 0600, a random ending */
   if (!file_draft_remove_left(path)) return -1;
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 && errno == EEXIST) errno = EWOULDBLOCK; /* somebody was faster */
+  if (fd < 0 && errno == EEXIST) errno = EWOULDBLOCK; /* another process was faster */
   return fd;
 }
 

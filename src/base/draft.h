@@ -13,7 +13,7 @@
 
 /* 0600, locked so that others leave it alone. Everything before file_draft_keep leaves the old file
  * untouched. Its name is name.XXXXXX; or name and ending, so that what a killed process had written whole can
- * be found: KIND_busy when somebody has that one open, a left one is replaced. */
+ * be found: KIND_busy while another process has that one open; a left one is replaced. */
 struct file_draft {
   int fd; /* -1: none */
   long pid;
@@ -31,7 +31,8 @@ bool file_draft_keep(struct file_draft *d, bool durable, struct err *e); /* rena
 bool file_draft_keep_new(struct file_draft *d, bool durable, struct err *e);
 void file_draft_close(struct file_draft *d); /* removes what was not kept */
 
-/* A draft that a process left behind: nobody has it open. False with errno set when it cannot be removed. */
+/* Removes a draft that a process left behind and no process has open. False with errno set when it cannot be
+ * removed. */
 bool file_draft_remove_left(const char *path);
 
 /* Bytes written over a file in place. False with errno set. */

@@ -18,7 +18,8 @@ struct err {
   char message[512];  /* a sentence for people, without secrets */
 };
 
-/* No failure yet. The texts are begun and not filled: that would be most of what many a short call does. */
+/* No failure yet. The texts get their terminator only: filling them would cost more than many a short call.
+ */
 static inline void err_clear(struct err *e) {
   e->kind = KIND_none;
   e->outcome = OUTCOME_NONE;

@@ -98,7 +98,7 @@ bool file_read_open(struct buf *out, int fd, size_t limit, struct file_facts *fa
   return file_facts_open(fd, all) && file_read_known(out, fd, limit, all);
 }
 
-/* O_NONBLOCK: a pipe that somebody put in the file's place must not stop the process. */
+/* O_NONBLOCK: a pipe in the file's place must not block the process. */
 enum file_result file_read(struct buf *out, const char *path, size_t limit, unsigned flags,
                            struct file_facts *facts, struct err *e) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (flags & FILE_FOLLOW ? 0 : O_NOFOLLOW));

@@ -108,7 +108,7 @@ static struct bytes without_scheme(struct bytes t) {
   return scheme ? without(t, n + 3) : t;
 }
 
-/* What stands before the last @ of what comes before a path. */
+/* Removes the user information: all up to the last @ before the path. */
 static struct bytes without_user(struct bytes t) {
   size_t user = 0;
   for (size_t i = 0; i < t.size && !stands_in(t.data[i], "/?#"); i++)

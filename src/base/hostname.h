@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 
-/* What is wrong with the name of a host, or NULL: a part of a sentence, which nobody frees. A text whose data
- * is NULL is none. */
+/* The end of an error message about the name of a host, a constant; or NULL when the name is good. A text
+ * whose data is NULL is no name. */
 const char *hostname_problem(struct bytes text);
 /* The same of a domain: a public name in small letters. */
 const char *domain_problem(struct bytes text);

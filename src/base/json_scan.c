@@ -36,7 +36,7 @@ static int hex(unsigned char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The code unit of an escape \uXXXX at this place, -1 where none stands. */
+/* The code unit of the escape \uXXXX at this place, or -1. */
 static int unit_at(const unsigned char *at, const unsigned char *end) {
   int unit = 0;
   if (end - at < ESCAPE || at[0] != '\\' || at[1] != 'u') return -1;

@@ -17,7 +17,7 @@ static size_t word_size(struct bytes text) {
   return n;
 }
 
-/* What stands behind the last of these prefixes in the text; data NULL: none of them does. */
+/* The text after the last of these prefixes; data NULL: the text has none of them. */
 static struct bytes behind(struct bytes text, const char *const *prefixes) {
   struct bytes last = {NULL, 0};
   for (; *prefixes; prefixes++)
@@ -26,7 +26,7 @@ static struct bytes behind(struct bytes text, const char *const *prefixes) {
   return last;
 }
 
-/* From the first place where part stands. */
+/* The text from the first occurrence of part. */
 static struct bytes from(struct bytes text, const char *part) {
   struct bytes after = text_after(text, part);
   if (!after.data) return after;

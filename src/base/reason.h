@@ -11,7 +11,7 @@
 const struct reason *reason_of(const char *text);
 const struct reason *reason_in(struct bytes text);
 
-/* The reason within a text: a word of the security domain wherever it stands, else what follows the signing
+/* The reason within a text: a word of the security domain at any place, else what follows the signing
  * proxy's words, else the whole. */
 struct bytes reason_words(struct bytes text);
 

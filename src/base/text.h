@@ -10,7 +10,7 @@ struct bytes text_skip(struct bytes b, size_t count); /* count is at most the si
 bool text_starts(struct bytes b, const char *prefix);
 bool text_is(struct bytes b, const char *wanted);
 
-/* What follows the first place where part stands; data NULL: nowhere. */
+/* The bytes after the first occurrence of part; data NULL: it does not occur. */
 struct bytes text_after(struct bytes b, const char *part);
 
 #endif

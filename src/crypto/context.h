@@ -2,7 +2,7 @@
  *
  * What OpenSSL looks up by name (which costs more than using it) is fetched once per `struct crypto`; a Lua
  * state owns one, so nothing is shared between threads. Secrets are small arrays inside the caller's struct
- * and are wiped by whoever owns them.
+ * and are wiped by their owner.
  */
 #ifndef FLEET_CRYPTO_CONTEXT_H
 #define FLEET_CRYPTO_CONTEXT_H

@@ -1,4 +1,4 @@
-/* What the files of this room share and nobody outside sees: OpenSSL's own types. */
+/* Shared by the files of this directory only: OpenSSL's own types. */
 #ifndef FLEET_CRYPTO_INTERNAL_H
 #define FLEET_CRYPTO_INTERNAL_H
 

@@ -1,5 +1,4 @@
-/* A private key in a file: read only when nobody else could have read it, written only where nothing stood
- * before. */
+/* A private key in a file: read only when its mode keeps other users out, written only to a new file. */
 #ifndef FLEET_CRYPTO_KEYFILE_H
 #define FLEET_CRYPTO_KEYFILE_H
 

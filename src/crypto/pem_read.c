@@ -134,7 +134,7 @@ static bool is_p256(EVP_PKEY *pair, struct err *e) {
   return true;
 }
 
-/* A file whose two halves do not belong together would sign what nobody accepts. */
+/* With halves that do not belong together no signature would be accepted. */
 static bool is_pair(EVP_PKEY *pair, struct err *e) {
   EVP_PKEY_CTX *x = EVP_PKEY_CTX_new_from_pkey(NULL, pair, NULL);
   bool ok = x && EVP_PKEY_pairwise_check(x) == 1;

@@ -84,7 +84,7 @@ static void check(struct broker *b, int rc) {
   if (rc != MOSQ_ERR_SUCCESS) end(b, kind_for(rc), text_of(rc, room, sizeof room));
 }
 
-/* ---- callbacks of the library: they collect, and call nobody ---- */
+/* ---- callbacks of the library: they only fill the queue ---- */
 
 /* Room for an event; without memory the connection ends. */
 static struct event *event_new(struct broker *b, enum broker_event type, int number) {
@@ -122,7 +122,7 @@ static void on_disconnect(struct mosquitto *handle, void *object, int rc) {
     check(b, rc);
 }
 
-/* What is too long is told without its payload: a part of it could mean something else. */
+/* A message that is too long is queued without payload: a cut payload could mean something else. */
 static bool fill(struct event *event, const struct mosquitto_message *m) {
   event->retained = m->retain;
   event->size = m->payloadlen > 0 ? (size_t)m->payloadlen : 0;

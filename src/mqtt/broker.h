@@ -2,7 +2,7 @@
  *
  * A connection lives once: when it ends, for whatever reason, it stays ended, and the caller makes another.
  * So nothing of a former connection is sent again by the library, and a new socket is a new object. The
- * library's callbacks put events into a queue of our own and do nothing else: whoever takes them may raise.
+ * library's callbacks only put events into our own queue, because the code that takes events may raise.
  * What arrives faster than it is taken is bounded. No Lua here.
  */
 #ifndef FLEET_MQTT_BROKER_H
@@ -49,7 +49,7 @@ struct broker {
   bool ended;
   struct err why;    /* it ended */
   char *name;        /* of the host: a connection with TLS is known by it */
-  char trouble[160]; /* what the library told last */
+  char trouble[160]; /* the last error text of the library */
 };
 
 /* Addresses of a host as text, in the order in which they are to be tried. */

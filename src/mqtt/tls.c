@@ -15,7 +15,7 @@ static bool failure(const char *what, struct err *e) {
 }
 
 /* libmosquitto announces the address that it connects to as the server's name (RFC 6066 section 3 has no
- * addresses there); the handshake has not begun yet. */
+ * addresses there); the handshake has not started yet. */
 static void announce_name(const SSL *ssl, int where, int result) {
   (void)result;
   const char *name = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));

@@ -163,7 +163,7 @@ static struct taken *push_next(lua_State *L, struct connection *c, bool *made, s
   return c->current = t;
 }
 
-/* Pushes it where nobody has taken it meanwhile. */
+/* Pushes the reply unless other code took it meanwhile. */
 static bool push_taken(lua_State *L, struct connection *c, const struct taken *t, bool made) {
   push_reply(L, t->reply);
   bool ours = c->current == t;

@@ -99,7 +99,7 @@ void tls_free(struct tls *t) {
 
 /* ---- bytes; OpenSSL writes with write(), which may raise SIGPIPE ---- */
 
-/* What somebody else left in the thread's queue of errors would be taken for this connection's. */
+/* Old errors of other code in the thread's error queue would be taken for this connection's. */
 static void begin(struct sigpipe *held) {
   sigpipe_hold(held);
   ERR_clear_error();

@@ -17,7 +17,7 @@ enum { HEADER_MEMORY = 12 * 1024 };
 enum { USUAL_HEADERS = 512 /* bytes of a request's, without its line */ };
 enum { SMALL_BODY = 4096 /* bytes that are read without a question */ };
 
-/* ---- refusals before anybody is asked ---- */
+/* ---- refusals without calling the handler ---- */
 
 static enum MHD_Result refuse(struct exchange *x, unsigned status, const char *text) {
   struct MHD_Response *r = exchange_text(text);

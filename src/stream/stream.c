@@ -273,7 +273,7 @@ static int l_take(lua_State *L) {
   return 3;
 }
 
-/* arrival:acknowledge(good = true): the vehicle is told that the message was taken, or that it cannot be read
+/* arrival:acknowledge(good = true): tells the vehicle that its message was stored, or that it is unreadable.
  */
 static int l_acknowledge(lua_State *L) {
   struct handle *h = check_handle(L);
