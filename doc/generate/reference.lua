@@ -46,6 +46,7 @@ local type_texts = {
   id = "id", vin = "VIN", time = "time (RFC 3339 or UTC seconds)", date = "date (YYYY-MM-DD)",
   days = "days (list of names, text, or mask with Sunday = 1)", strings = "list of strings", vins = "list of VINs",
   object = "table", tariff = "tariff", bytes = "bytes",
+  public_key = "public key (PEM text, 130 hex digits or 65 bytes)",
 }
 
 local function number(value)

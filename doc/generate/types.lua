@@ -11,7 +11,7 @@ local M = {}
 local types = {
   string = "string", integer = "integer", number = "number", boolean = "boolean", id = "string|integer", vin = "string",
   time = "string|number", date = "string", days = "string|string[]|integer", strings = "string[]", vins = "string[]",
-  object = "table", tariff = "table", bytes = "string",
+  object = "table", tariff = "table", bytes = "string", public_key = "string|fleet.key",
 }
 
 local function literal(value)

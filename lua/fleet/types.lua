@@ -716,6 +716,28 @@ function vehicle:door_unlock(options) end
 ---@return fleet.kind? kind
 function vehicle:actuate_trunk(params, options) end
 
+---@class fleet.params.open_trunk
+---@field which_trunk "front"|"rear" which of the two
+
+---Opens a trunk. A trunk that is open stays open.
+---@param params fleet.params.open_trunk
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:open_trunk(params, options) end
+
+---@class fleet.params.close_trunk
+---@field which_trunk "front"|"rear" which of the two
+
+---Closes a trunk that has a motor; few front ones have one. A trunk that is closed stays closed.
+---@param params fleet.params.close_trunk
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:close_trunk(params, options) end
+
 ---Opens the tonneau cover.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
@@ -1469,6 +1491,17 @@ function vehicle:parental_controls_activate(params, options) end
 ---@return fleet.kind? kind
 function vehicle:parental_controls_deactivate(params, options) end
 
+---@class fleet.params.parental_controls_clear_pin
+---@field pin string the PIN that switched them on
+
+---Switches Parental Controls off and forgets their PIN.
+---@param params fleet.params.parental_controls_clear_pin
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:parental_controls_clear_pin(params, options) end
+
 ---Forgets the PIN of Parental Controls, without knowing it.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
@@ -1516,6 +1549,30 @@ function vehicle:guest_mode(params, options) end
 ---@return fleet.err? err
 ---@return fleet.kind? kind
 function vehicle:erase_user_data(options) end
+
+---@class fleet.params.add_key
+---@field public_key string|fleet.key the key that is to open the vehicle: PEM text, 130 hex digits or 65 bytes
+---@field role "driver"|"owner"|"fleet_manager"|"vehicle_monitor"|"charging_manager"|"guest" what it may do; owner and fleet_manager with force = true only
+---@field form_factor? "nfc_card"|"ios_device"|"android_device"|"cloud_key" what holds it, as the vehicle shows it
+
+---Gives a key access to the vehicle; needs an owner's key.
+---@param params fleet.params.add_key
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:add_key(params, options) end
+
+---@class fleet.params.remove_key
+---@field public_key string|fleet.key the key, as car:keys() shows it
+
+---Takes a key's access away; needs an owner's key. The client's own key goes with force = true only.
+---@param params fleet.params.remove_key
+---@param options? fleet.call_options
+---@return fleet.changed? result
+---@return fleet.err? err
+---@return fleet.kind? kind
+function vehicle:remove_key(params, options) end
 
 ---@class fleet.params.set_vehicle_name
 ---@field vehicle_name string the name

@@ -41,7 +41,7 @@ local says_no = {
   navigation_sc_request = "invalid_value", schedule_software_update = "not_available",
     cancel_software_update = "not_scheduled",
   speed_limit_deactivate = "invalid_pin", speed_limit_clear_pin = "invalid_pin",
-    parental_controls_deactivate = "invalid_pin",
+    parental_controls_deactivate = "invalid_pin", parental_controls_clear_pin = "invalid_pin",
   parental_controls_set_speed_limit = "speed_limit_not_enabled", erase_user_data = "guest_mode_not_active",
 }
 local nothing_to_do = { charge_standard = "already_started" }

@@ -122,7 +122,8 @@ end
 
 local scalar = {
   string = { string = true }, integer = { int32 = true, uint32 = true, uint64 = true }, number = { float = true, double = true },
-  boolean = { bool = true }, id = { uint64 = true, int64 = true }, days = { int32 = true }, object = { string = true },
+  public_key = { bytes = true }, boolean = { bool = true }, id = { uint64 = true, int64 = true },
+  days = { int32 = true }, object = { string = true },
 }
 
 local function check_choice(target, param, choice)
@@ -514,7 +515,7 @@ describe("parameters", function()
   end)
 
   it("can be settled only by sections that are read and parameters that exist", function()
-    local sections = { site_info = true }
+    local sections = { site_info = true, body_controller = true, keys = true }
     for _, choice in ipairs(param("vehicle_data", "endpoints").choices) do sections[choice.value] = true end
     for _, row in ipairs(rows) do
       for part in string.gmatch((row.settle or "") .. "; ", "(.-); ") do

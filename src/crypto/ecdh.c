@@ -16,10 +16,29 @@ static EC_POINT *point_of(const EC_GROUP *g, struct bytes peer) {
   return NULL;
 }
 
-bool key_accepts(const struct key *k, struct bytes peer) {
-  EC_POINT *p = point_of(crypto_curve(k->crypto), peer);
+static bool is_point(struct crypto *c, struct bytes peer) {
+  EC_POINT *p = point_of(crypto_curve(c), peer);
   EC_POINT_free(p);
   return openssl_ok(p != NULL);
+}
+
+bool key_accepts(const struct key *k, struct bytes peer) {
+  return is_point(k->crypto, peer);
+}
+
+bool key_public_read(struct crypto *c, struct bytes given, unsigned char public[PUBLIC_SIZE], struct err *e) {
+  struct buf raw = BUF_INIT;
+  bool hex = given.size == 2 * (size_t)PUBLIC_SIZE && buf_unhex(&raw, given);
+  struct bytes point = hex ? buf_bytes(&raw) : given;
+  bool ok = point.size == PUBLIC_SIZE;
+  if (!ok)
+    ok = key_public_parse(given, public, e);
+  else if (is_point(c, point))
+    memcpy(public, point.data, PUBLIC_SIZE);
+  else
+    ok = err_set(e, KIND_invalid, "these %d bytes are no public key of P-256", (int)PUBLIC_SIZE);
+  buf_free(&raw);
+  return ok;
 }
 
 static bool derive(const struct key *k, const EC_GROUP *g, const EC_POINT *peer,

@@ -14,6 +14,8 @@ struct key *key_generate(struct crypto *c, struct err *e);
 struct key *key_parse(struct crypto *c, struct bytes pem, struct bytes passphrase, struct err *e);
 /* The public half alone, from PEM as it is hosted. A private key, a certificate, another kind is refused. */
 bool key_public_parse(struct bytes pem, unsigned char public[PUBLIC_SIZE], struct err *e);
+/* The same, also from its 65 bytes or their 130 hex digits. */
+bool key_public_read(struct crypto *c, struct bytes given, unsigned char public[PUBLIC_SIZE], struct err *e);
 struct key *key_of_scalar(struct crypto *c, const unsigned char scalar[SCALAR_SIZE], struct err *e);
 struct key *key_ref(struct key *k);
 void key_unref(struct key *k);

@@ -83,6 +83,31 @@ static const struct choice trunks[] = {{"front", 0, "front", "frontTrunk=CLOSURE
                                        {"rear", 0, "rear", "rearTrunk=CLOSURE_MOVE_TYPE_MOVE"},
                                        END};
 
+/* The same lids by the state they are to have, which is no toggle. */
+static const struct choice opened_trunks[] = {{"front", 0, "front", "frontTrunk=CLOSURE_MOVE_TYPE_OPEN"},
+                                              {"rear", 0, "rear", "rearTrunk=CLOSURE_MOVE_TYPE_OPEN"},
+                                              END};
+static const struct choice closed_trunks[] = {{"front", 0, "front", "frontTrunk=CLOSURE_MOVE_TYPE_CLOSE"},
+                                              {"rear", 0, "rear", "rearTrunk=CLOSURE_MOVE_TYPE_CLOSE"},
+                                              END};
+
+/* What a key may do in the vehicle: doc/protocol.md#key-roles. */
+static const struct choice key_roles[] = {
+    {"driver", 0, "driver", "ROLE_DRIVER"},
+    {"owner", 0, "owner", "ROLE_OWNER"},
+    {"fleet_manager", 0, "fleet_manager", "ROLE_FM"},
+    {"vehicle_monitor", 0, "vehicle_monitor", "ROLE_VEHICLE_MONITOR"},
+    {"charging_manager", 0, "charging_manager", "ROLE_CHARGING_MANAGER"},
+    {"guest", 0, "guest", "ROLE_GUEST"},
+    END};
+
+static const struct choice form_factors[] = {
+    {"nfc_card", 0, "nfc_card", "KEY_FORM_FACTOR_NFC_CARD"},
+    {"ios_device", 0, "ios_device", "KEY_FORM_FACTOR_IOS_DEVICE"},
+    {"android_device", 0, "android_device", "KEY_FORM_FACTOR_ANDROID_DEVICE"},
+    {"cloud_key", 0, "cloud_key", "KEY_FORM_FACTOR_CLOUD_KEY"},
+    END};
+
 static const struct choice window_moves[] = {
     {"vent", 0, "vent", "vent"}, {"close", 0, "close", "close"}, END};
 
@@ -154,6 +179,18 @@ static const struct choice stops[] = {{"unspecified", .number = 0},
        .doc =                                                                                                \
            "forces it although the battery is low, a door is open or Dog Mode is on; ask the user first. "   \
            "The plain form takes the text socdoors, too")
+
+#define PUBLIC_KEY(place, sentence)                                                                          \
+  { "public_key", IN_BODY, TYPE_PUBLIC_KEY, REQUIRED, .field = place, .doc = sentence }
+#define SAMPLE_KEY                                                                                           \
+  "public_key = "                                                                                            \
+  "\"046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c2964fe342e2fe1a7f9b8ee7eb4a7c0f9e162b"   \
+  "ce33576b315ececbb6406837bf51f5\""
+/* Signed only, and no command of the published interface: the message is. */
+#define SIGNED_ONLY ROW_NEEDS_PROTOCOL | ROW_UNPUBLISHED
+#define LID(words)                                                                                           \
+  "body_controller.closures.front_trunk in " words " when $which_trunk=front; "                              \
+  "body_controller.closures.rear_trunk in " words " when $which_trunk=rear"
 #define MANAGERS "fleet manager or owner"
 #define CHARGES ROW_CHARGING_SCOPE
 #define SETS ROW_IDEMPOTENT
@@ -168,6 +205,18 @@ const struct row command_rows[] = {
     COMMAND("actuate_trunk", 0, "Opens the front trunk, or opens or closes the rear one.",
             PARAMS(TEXT("which_trunk", REQUIRED, .choices = trunks, .field = ".", .doc = "which of the two")),
             SECURITY("closureMoveRequest"), .example = "{ which_trunk = \"rear\" }"),
+    /* Never repeated by itself: a repeat would open again what a person closed meanwhile. */
+    COMMAND("open_trunk", SIGNED_ONLY, "Opens a trunk. A trunk that is open stays open.",
+            PARAMS(TEXT("which_trunk", REQUIRED, .choices = opened_trunks, .field = ".",
+                        .doc = "which of the two")),
+            SECURITY("closureMoveRequest"), .settle = LID("open|opening|ajar"),
+            .example = "{ which_trunk = \"rear\" }"),
+    COMMAND("close_trunk", SETS | SIGNED_ONLY,
+            "Closes a trunk that has a motor; few front ones have one. A trunk that is closed stays closed.",
+            PARAMS(TEXT("which_trunk", REQUIRED, .choices = closed_trunks, .field = ".",
+                        .doc = "which of the two")),
+            SECURITY("closureMoveRequest"), .settle = LID("closed|closing"),
+            .example = "{ which_trunk = \"rear\" }"),
     COMMAND("open_tonneau", 0, "Opens the tonneau cover.", BARE,
             SECURITY("closureMoveRequest; tonneau=CLOSURE_MOVE_TYPE_OPEN")),
     COMMAND("close_tonneau", 0, "Closes the tonneau cover.", BARE,
@@ -541,6 +590,10 @@ const struct row command_rows[] = {
     COMMAND("parental_controls_deactivate", SETS, "Switches Parental Controls off.",
             PARAMS(PIN_CODE("pin", REQUIRED, .field = "pin", .doc = "the PIN that switched it on")),
             INFO("parentalControlsAction"), .example = "{ pin = \"1234\" }"),
+    COMMAND("parental_controls_clear_pin", ROW_UNPUBLISHED,
+            "Switches Parental Controls off and forgets their PIN.",
+            PARAMS(PIN_CODE("pin", REQUIRED, .field = "pin", .doc = "the PIN that switched them on")),
+            INFO("parentalControlsClearPinAction"), .example = "{ pin = \"1234\" }"),
     COMMAND("parental_controls_clear_pin_admin", 0,
             "Forgets the PIN of Parental Controls, without knowing it.", BARE,
             INFO("parentalControlsClearPinAdminAction"), .who = MANAGERS),
@@ -561,6 +614,23 @@ const struct row command_rows[] = {
             INFO("guestModeAction"), .example = "{ enable = true }"),
     COMMAND("erase_user_data", 0, "Erases the user's data in the vehicle. Needs park and Guest Mode.", BARE,
             INFO("eraseUserDataAction")),
+    COMMAND("add_key", SIGNED_ONLY | ROW_BY_NAME_ONLY,
+            "Gives a key access to the vehicle; needs an owner's key.",
+            PARAMS(PUBLIC_KEY("addKeyToWhitelistAndAddPermissions.key.PublicKeyRaw",
+                              "the key that is to open the vehicle: PEM text, 130 hex digits or 65 bytes"),
+                   TEXT("role", REQUIRED, .choices = key_roles,
+                        .field = "addKeyToWhitelistAndAddPermissions.keyRole",
+                        .doc = "what it may do; owner and fleet_manager with force = true only"),
+                   TEXT("form_factor", 0, .choices = form_factors, .field = "metadataForKey.keyFormFactor",
+                        .doc = "what holds it, as the vehicle shows it")),
+            SECURITY("WhitelistOperation"), .settle = "keys.list[public_key=$public_key].role = $role",
+            .who = "owner", .example = "{ " SAMPLE_KEY ", role = \"driver\" }"),
+    COMMAND(
+        "remove_key", SETS | SIGNED_ONLY | ROW_BY_NAME_ONLY,
+        "Takes a key's access away; needs an owner's key. The client's own key goes with force = true only.",
+        PARAMS(PUBLIC_KEY("removePublicKeyFromWhitelist.PublicKeyRaw", "the key, as car:keys() shows it")),
+        SECURITY("WhitelistOperation"), .settle = "keys.list[public_key=$public_key] = false", .who = "owner",
+        .example = "{ " SAMPLE_KEY " }"),
     COMMAND("set_vehicle_name", SETS | ROW_NEEDS_PROTOCOL, "Names the vehicle; not in Guest Mode.",
             PARAMS(TEXT("vehicle_name", REQUIRED | FILLED, .field = "vehicleName", .doc = "the name")),
             INFO("setVehicleNameAction"), .settle = "vehicle_state.vehicle_name = $vehicle_name",

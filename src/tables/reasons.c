@@ -47,6 +47,7 @@ const struct reason reason_rows[] = {
     ALREADY("already closed", "The charge port door is closed already."),
     {"already off", MATCH_TAIL, KIND_none, OUTCOME_NONE, "vehicle", "It is off already."},
     ALREADY("GENERICERROR_ALREADY_ON", "It is on already."),
+    ALREADY("public_key_not_on_whitelist", "The vehicle does not know this key."),
 
     /* ---- the vehicle says no ---- */
     VEHICLE("cable connected", KIND_refused, "A charge cable is plugged in; unplug it to close the door."),
@@ -73,6 +74,15 @@ const struct reason reason_rows[] = {
     VEHICLE("GENERICERROR_NOT_ALLOWED_OVER_TRANSPORT", KIND_unsupported, "Not possible over the internet."),
     VEHICLE("not_on_whitelist", KIND_key_not_paired,
             "The vehicle does not know the key: the owner adds it at the address of client:pairing_url."),
+    VEHICLE("attempting_to_add_key_that_is_already_on_the_whitelist", KIND_conflict,
+            "The vehicle has this key already: car:keys() shows its role."),
+    VEHICLE("no_permission_to_remove_oneself", KIND_refused,
+            "A key cannot remove itself: use another owner's key, or the vehicle's screen."),
+    VEHICLE("whitelist_full", KIND_refused, "The vehicle has no room for another key: remove one first."),
+    VEHICLE("no_permission_to_add", KIND_forbidden, "Only an owner's key may add keys."),
+    VEHICLE("no_permission_to_remove", KIND_forbidden, "Only an owner's key may remove keys."),
+    VEHICLE("invalid_public_key", KIND_invalid,
+            "The vehicle does not take this key: it must be one of P-256."),
     SESSION("iv_smaller_than_expected"),
     SESSION("session_token_invalid"),
     SESSION("token_and_counter_invalid"),

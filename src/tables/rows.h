@@ -99,11 +99,12 @@ enum type {
   TYPE_DATE, /* a local calendar date, YYYY-MM-DD */
   TYPE_DAYS, /* days of the week: a list of names, a comma list, or a bit mask with Sunday = 1; the wire takes
                 the comma list of day_choices, a message the mask */
-  TYPE_STRINGS, /* a list of strings; joined with ";" in a query */
-  TYPE_VINS,    /* a list of VINs */
-  TYPE_OBJECT,  /* a free-form table, encoded as it is; see param.lists */
-  TYPE_TARIFF,  /* tariff_content_v2, or a tariff object of the module */
-  TYPE_BYTES    /* any bytes; standard base64 on the wire */
+  TYPE_STRINGS,   /* a list of strings; joined with ";" in a query */
+  TYPE_VINS,      /* a list of VINs */
+  TYPE_OBJECT,    /* a free-form table, encoded as it is; see param.lists */
+  TYPE_TARIFF,    /* tariff_content_v2, or a tariff object of the module */
+  TYPE_BYTES,     /* any bytes; standard base64 on the wire */
+  TYPE_PUBLIC_KEY /* of P-256: PEM text, 130 hex digits or 65 bytes; hex digits on the wire */
 };
 
 enum place { IN_PATH, IN_QUERY, IN_BODY, IN_LOCAL }; /* local: used by the module, never sent */
@@ -171,11 +172,11 @@ struct param {
  *
  * Settling. row.settle is a list of parts joined by "; ", all of which must hold: "section.path op value", or
  * that and " when $parameter=literal ...", all of which must fit. section is one of vehicle_data, or
- * site_info; in its path name[member=$parameter] is the element of a list whose member has that value. op is
- * = (texts case-blind), ~ (numbers, within 0.05), in (literals joined by "|") or same (tariffs). A value is a
- * literal, $parameter, or @section.path for what stands there; a parameter with choices matches by its value
- * and by every name of it, days by their mask; a part whose parameter was not given is left out; false equals
- * what is absent.
+ * site_info, body_controller or keys; in its path name[member=$parameter] is the element of a list whose
+ * member has that value. op is = (texts case-blind), ~ (numbers, within 0.05), in (literals joined by "|") or
+ * same (tariffs). A value is a literal, $parameter, or @section.path for what stands there; a parameter with
+ * choices matches by its value and by every name of it, days by their mask; a part whose parameter was not
+ * given is left out; false equals what is absent.
  */
 
 enum token_kind { TOKEN_END, TOKEN_USER, TOKEN_PARTNER, TOKEN_BUSINESS };
@@ -230,7 +231,8 @@ enum {
   ROW_CHECKED = 32768,     /* what is wrong with its content, or needless, is not sent unless force = true */
   ROW_PLAIN_FIRST = 16384, /* the service itself carries it out, also for vehicles that require signing */
   ROW_UNPUBLISHED =
-      65536 /* beyond the published interface: nothing written down apart from the row says it */
+      65536, /* beyond the published interface: nothing written down apart from the row says it */
+  ROW_BY_NAME_ONLY = 131072 /* the caller of a proxy or bridge may make it only where a list names it */
 };
 
 struct row {

@@ -15,6 +15,8 @@ local of_verbs = {
   ["sim.advance"] = "sim advance 3600", ["sim.set"] = "sim set 000001 charge_state.battery_level=20", ["sim.stop"] = "sim stop",
   ["sim.list"] = "sim list", logout = "logout", locate = "locate 000001",
   navigate = "navigate 000001 'Main Street 1, Springfield'", signed_data = "signed_data 000001 charge climate",
+  keys = "keys 000001", body_controller_state = "body_controller_state 000001",
+  signed_nearby_charging_sites = "signed_nearby_charging_sites 000001 count=3",
   wait_until = "wait_until 000001 charge_state.charging_state=Complete",
   wake = "wake 000001 --timeout 90", ["tariff.check"] = "tariff check tariff.json", ["tariff.show"] = "tariff show tariff.json",
   ["tariff.plot"] = "tariff plot tariff.json --output tariff.svg", ["tariff.diff"] = "tariff diff old.json new.json",
@@ -42,6 +44,7 @@ end
 local function text_of(param, value)
   if param.secret then return "@" .. param.name .. ".txt" end
   if param.type == "bytes" then return "@message.bin" end
+  if param.type == "public_key" then return "@driver.pem" end
   if type(value) ~= "table" then return tostring(value) end
   if param.type == "object" or param.type == "tariff" then return core.json_encode(value, table.concat(param.lists or {}, " ")) end
   local words = {}

@@ -83,6 +83,7 @@ local types = {
   time = "time, as 2026-03-01T00:00:00Z or UTC seconds", date = "date, as 2026-03-29",
   days = "days, as mon,tue or weekdays", strings = "list, comma separated", vins = "VINs, comma separated",
   object = "JSON, @file or -", tariff = "JSON, @file or -", bytes = "base64, @file or -",
+  public_key = "public key: @file with its PEM, or 130 hex digits",
 }
 
 local function number(value)

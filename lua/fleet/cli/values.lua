@@ -63,6 +63,10 @@ local function bytes(label, text, _, environment)
   return value
 end
 
+local function public_key(label, text, _, environment)
+  return input.read(environment, label, text) or text
+end
+
 local function as_it_is(_, text)
   return text
 end
@@ -70,7 +74,7 @@ end
 local readers = {
   string = as_it_is, id = as_it_is, vin = as_it_is, date = as_it_is, integer = numeric, number = numeric,
   boolean = boolean, time = text_or_number, days = text_or_number, strings = list, vins = list, object = json,
-  tariff = json, bytes = bytes,
+  tariff = json, bytes = bytes, public_key = public_key,
 }
 
 --- The value of text for a parameter or option row. label: how messages call it.

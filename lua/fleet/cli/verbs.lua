@@ -26,7 +26,9 @@ local tasks = {
 -- The files whose verbs begin with another word than the file's name.
 local first_words = {
   account = { "token", "refresh", "keep_alive", "logout", "business_login", "region" }, endpoints = { "endpoints", "commands" },
-  car = { "locate", "navigate", "signed_data", "wait_until" },
+  car = {
+    "locate", "navigate", "keys", "body_controller_state", "signed_data", "signed_nearby_charging_sites", "wait_until",
+  },
 }
 
 -- ---- one verb: its file alone is read, because a command line needs no other ----

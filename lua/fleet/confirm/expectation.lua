@@ -186,7 +186,9 @@ function M.holds(row, params, data)
     if applies(row, part, params) then
       local wanted = wanted_values(row, part, params, data)
       if not wanted then return nil, string.match(part.value, "[^.]+$") end
-      if not any(comparisons[part.op], at(row, data, part.path, params), wanted) then return false end
+      local actual = at(row, data, part.path, params)
+      if actual == "unknown" then return nil, "known " .. string.match(part.path, "[^.]+$") end -- the vehicle's own word
+      if not any(comparisons[part.op], actual, wanted) then return false end
     end
   end
   return true

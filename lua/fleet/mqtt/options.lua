@@ -104,7 +104,7 @@ end
 -- A function that tells whether a call may be asked for.
 local function allowed(commands)
   if commands == false then return function() return false end end
-  if commands == "all" then return function() return true end end
+  if commands == "all" then return function(name) return not (rows.by_name[name] and rows.by_name[name].flags.by_name_only) end end
   if type(commands) ~= "table" and commands ~= "entities" then
     errors.usage("%s: option 'commands' must be \"entities\", \"all\", a list of names, or false", where)
   end

@@ -6,6 +6,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local routes = require "fleet.proxy.routes"
 local rows = require "fleet.call.rows"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
@@ -27,7 +28,9 @@ local members = {
 
 local function check_rows(name, list)
   for _, row in ipairs(list) do
-    if not rows.by_name[row] then errors.unknown_name(where .. ": caller '" .. name .. "'", "row", tostring(row), rows.all_by_name()) end
+    if not rows.by_name[row] and row ~= routes.body_controller_state.name then
+      errors.unknown_name(where .. ": caller '" .. name .. "'", "row", tostring(row), rows.all_by_name())
+    end
   end
 end
 
@@ -244,6 +247,9 @@ end
 --- Whether the caller may use the row with these vehicles (a list, empty where the row is about none). Returns true, or nil
 --- and why not.
 function M.allowed(caller, row, vins)
+  if row.flags.by_name_only and not caller.rows then
+    return nil, string.format("%s is for callers whose 'rows' name it", row.name)
+  end
   if caller.rows and not caller.rows[row.name] then
     return nil, string.format("the caller '%s' may not call %s", caller.name, row.name)
   end

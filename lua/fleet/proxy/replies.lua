@@ -42,10 +42,24 @@ function M.command(value)
   return 200, json_headers, core.json_encode { response = response }
 end
 
---- What clients of a Bluetooth proxy ask for: its version.
+-- What clients of a Bluetooth proxy ask for stands in a response within the response.
+local function nested(members)
+  return 200, json_headers, core.json_encode { response = members }
+end
+
 function M.version()
-  local response = { result = true, reason = "", response = { version = require("fleet")._VERSION } }
-  return 200, json_headers, core.json_encode { response = response }
+  return nested { result = true, reason = "", response = { version = require("fleet")._VERSION } }
+end
+
+--- The members of the vehicle's message, by their own names.
+function M.body_controller_state(vin, status)
+  local members = {}
+  for name, value in pairs(status) do
+    if name ~= "authenticated" then members[name] = value end
+  end
+  return nested {
+    result = true, reason = "The command was successfully processed.", vin = vin, command = "body_controller_state", response = members,
+  }
 end
 
 -- ---- failures ----

@@ -12,7 +12,7 @@ function M.vin(text)
 end
 
 local function new_node()
-  return { fixed = {}, any = nil, rows = {} }
+  return { fixed = {}, any = nil, rows = {}, paths = {} }
 end
 
 local function child(node, part)
@@ -29,17 +29,25 @@ local root = new_node()
 local function add(path, row)
   local node = root
   for part in string.gmatch(path, "[^/]+") do node = child(node, part) end
-  node.rows[#node.rows + 1] = row
+  node.rows[#node.rows + 1], node.paths[row] = row, path
 end
 
 for _, row in ipairs(rows.all()) do add(row.path, row) end
 -- The other signing proxies wake a vehicle by a command.
 add("/api/1/vehicles/{vin}/command/wake_up", rows.by_name.wake_up)
 
--- The values of the placeholders of a row's path, by name. A VIN in small letters is the same VIN.
-local function values_of(row, parts)
+--- What clients of Bluetooth proxies ask for, which the service does not have: locks, lids and sleep from the security computer.
+M.body_controller_state = setmetatable({
+  name = "body_controller_state", verb = "GET", path = "/api/1/vehicles/{vin}/body_controller_state", flags = {}, write = false,
+  params = { { name = "vin", place = "path", type = "vin" } },
+}, { __index = rows.by_name.signed_command })
+add(M.body_controller_state.path, M.body_controller_state)
+add("/api/proxy/1/vehicles/{vin}/body_controller_state", M.body_controller_state)
+
+-- The values of the placeholders of a path of a row, by name. A VIN in small letters is the same VIN.
+local function values_of(path, parts)
   local values, i = {}, 0
-  for part in string.gmatch(row.path, "[^/]+") do
+  for part in string.gmatch(path, "[^/]+") do
     i = i + 1
     local name = string.match(part, "^{(.+)}$")
     if name then values[name] = name == "vin" and M.vin(parts[i]) or parts[i] end
@@ -103,7 +111,7 @@ function M.find(method, path, fields)
   if not node then return nil end
   for _, row in ipairs(node.rows) do
     if row.verb == method and (not row.query or has_field(fields, row.query)) then
-      local values = values_of(row, parts)
+      local values = values_of(node.paths[row], parts)
       keep(method, path, row, values)
       return row, values
     end

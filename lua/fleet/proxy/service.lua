@@ -12,6 +12,7 @@ local replies = require "fleet.proxy.replies"
 local routes = require "fleet.proxy.routes"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local vehicle_security = require "fleet.signing.vehicle_security"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
@@ -115,7 +116,7 @@ local function check_size(call)
   if call.row.verb == "GET" and #call.asked.body > largest_ignored then
     return replies.error(400, "invalid_request", "a GET takes no body")
   end
-  if not call.row.flags.command then return nil end
+  if not call.row.flags.command and call.row ~= routes.body_controller_state then return nil end
   if #call.asked.body > largest_command then
     return replies.error(413, "body too large", string.format("a command has %d bytes at most", largest_command))
   end
@@ -134,7 +135,7 @@ end
 
 local function check_permission(call)
   local caller, vins = call.caller, nil
-  if not caller.vins and not caller.rows then return nil end
+  if not caller.vins and not caller.rows and not call.row.flags.by_name_only then return nil end
   local unknown = not call.row.flags.command and unknown_name(call.row, call.fields)
   if unknown then
     return replies.error(403, "forbidden", string.format("the query names '%s', which %s does not know", unknown, call.row.name))
@@ -292,8 +293,18 @@ local function in_turn(call)
   return answer
 end
 
+-- A question to the vehicle's security computer; it takes its turn among the signed messages of the vehicle by itself.
+local function body_controller_state(call)
+  local car = call.service.clients:car(call.client, call.values.vin)
+  local status
+  status, call.err = vehicle_security.status(car, { timeout = math.max(call.deadline - tasks.now(), 0.001) })
+  if not status then return { replies.failure(call.err, true) } end
+  return { replies.body_controller_state(call.values.vin, status) }
+end
+
 local function act(call)
   if call.row.flags.command then return in_turn(call) end
+  if call.row == routes.body_controller_state then return body_controller_state(call) end
   return pass_on(call)
 end
 

@@ -53,6 +53,12 @@ function M.around.mobile_enabled(plain, car, options, ...)
   return value, err, kind
 end
 
+M.around.add_key = on_demand.call("fleet.signing.vehicle_security", "add_key")
+M.around.remove_key = on_demand.call("fleet.signing.vehicle_security", "remove_key")
+
+M.methods.body_controller_state = on_demand.call("fleet.signing.vehicle_security", "body_controller_state")
+M.methods.keys = on_demand.call("fleet.signing.vehicle_security", "keys")
+M.methods.signed_nearby_charging_sites = on_demand.call("fleet.signing.vehicle_data", "nearby_charging_sites")
 M.methods.wake = on_demand.call("fleet.resources.wake", "wake")
 M.methods.locate = on_demand.call("fleet.resources.looks", "locate")
 M.methods.navigate = on_demand.call("fleet.resources.looks", "navigate")

@@ -20,7 +20,7 @@ local envelope_row = rows.by_name.signed_command
 
 -- ---- the handshake ----
 
--- The planned command, or the bytes of a message that is no command.
+-- The planned command, or the bytes of a message that is no command: then call.wanted names the member of the answer that is read.
 local function content(call)
   return call.payload or call.request
 end
@@ -112,7 +112,7 @@ local function deliver(call, slot, session, sub, id)
   if sub.expired then return not_sent(err, kind) end
   if err then return nil, err, kind end
   local value
-  value, err, kind = session:read(bytes, id, sub.answered, not call.payload and call.request or nil)
+  value, err, kind = session:read(bytes, id, sub.answered, call.wanted or call.request)
   if not err then return value end
   if err.resynced then session_pool.moved(slot) end
   call.session_invalid = err.stale or err.kind == "key_not_paired"

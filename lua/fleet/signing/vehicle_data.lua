@@ -1,9 +1,12 @@
--- Vehicle data over the signed protocol: car:signed_data{ "charge", "climate" }.
+-- Reads over the signed protocol: car:signed_data{ "charge", "climate" }, car:signed_nearby_charging_sites{ count = 3 }, and the questions
+-- of fleet.signing.vehicle_security. A read changes nothing in the vehicle, so that it may be repeated.
 --
--- It is a read: nothing in the vehicle changes, so that it may be repeated. The names are those of the protocol's own
--- messages (CarServer.GetVehicleData), in snake_case without "state"; the values are those of vehicle_data.
+-- The names of sections are those of the protocol's own messages (CarServer.GetVehicleData), in snake_case without "state"; the values are
+-- those of vehicle_data.
 
 local core = require "fleet.core"
+local check_options = require "fleet.util.check_options"
+local errors = require "fleet.util.errors"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local failure = require "fleet.call.failure"
@@ -83,23 +86,79 @@ local function as_vehicle_data(data)
   return sections
 end
 
--- ---- the call ----
+-- ---- one question ----
 
-local row = setmetatable({ name = "signed_data", method = "signed_data", write = false }, { __index = rows.by_name.signed_command })
+local named = {}
+
+-- The row of the envelope, under the name of the question.
+local function row_of(name)
+  named[name] = named[name] or setmetatable({ name = name, method = name, write = false }, { __index = rows.by_name.signed_command })
+  return named[name]
+end
+
+--- Asks a computer of the vehicle. question: { name = of the method, domain =, payload = bytes of the message, wanted = the member
+--- of the answer }. Returns that member as a table, with authenticated; or nil, err, kind. Needs a key that is paired with the vehicle.
+function M.ask(car, question, options)
+  local row = row_of(question.name)
+  local call = calls.new(row, core.plan(row.pointer, car, "", options), car)
+  call.payload, call.domain, call.wanted, call.signed = question.payload, question.domain, question.wanted, true
+  call.idempotent = true
+  if not call.context.keys then return failure.new(call, "unsupported", "it needs a key") end
+  if not core.is_vin(call.id) then return failure.new(call, "unsupported", "signing needs the VIN, not an id") end
+  return calls.run(call, command.perform)
+end
 
 --- Sections of the vehicle's data, signed and, on newer firmware, encrypted: { charge_state = {...}, ..., authenticated = },
 --- with the values of vehicle_data (doc/manual/commands.md).
 --- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
 function M.method(car, wanted, options)
-  local payload = core.sections_message(wanted)
-  local call = calls.new(row, core.plan(row.pointer, car, "", options), car)
-  call.payload, call.domain, call.signed = payload, "infotainment", true
-  call.idempotent = true
-  if not call.context.keys then return failure.new(call, "unsupported", "it needs a key") end
-  if not core.is_vin(call.id) then return failure.new(call, "unsupported", "signing needs the VIN, not an id") end
-  local data, err, kind = calls.run(call, command.perform)
+  local question = { name = "signed_data", domain = "infotainment", payload = core.sections_message(wanted), wanted = "vehicleData" }
+  local data, err, kind = M.ask(car, question, options)
   if not data then return nil, err, kind end
   return as_vehicle_data(data)
+end
+
+-- ---- charging sites ----
+
+local nearby = "signed_nearby_charging_sites"
+
+local function whole(name, value, most)
+  if value == nil then return nil end
+  if type(value) ~= "number" or value ~= math.floor(value) or value < 1 or value > most then
+    errors.usage("%s: '%s' must be a whole number, 1 to %d", nearby, name, most)
+  end
+  return value
+end
+
+-- As the plain call names it: ids are texts there.
+local function shaped(site)
+  site.type = "supercharger"
+  if type(site.id) == "number" then site.id = string.format("%.0f", site.id) end
+  if site.location then site.location = { lat = site.location.latitude, long = site.location.longitude } end
+  return site
+end
+
+--- Superchargers near the vehicle as the vehicle itself knows them, in the shape of nearby_charging_sites. params: count, radius (miles),
+--- detail (with amenities and billing).
+function M.nearby_charging_sites(car, params, options)
+  check_options.names(nearby, "parameter", params, { "count", "radius", "detail" })
+  params = params or {}
+  local asked = {
+    ["vehicleAction.getNearbyChargingSites"] = {},
+    ["vehicleAction.getNearbyChargingSites.count"] = whole("count", params.count, 1000),
+    ["vehicleAction.getNearbyChargingSites.radius"] = whole("radius", params.radius, 12500),
+  }
+  if params.detail ~= nil and type(params.detail) ~= "boolean" then errors.usage("%s: 'detail' must be true or false", nearby) end
+  if params.detail then asked["vehicleAction.getNearbyChargingSites.include_meta_data"] = true end
+  local found, err, kind = M.ask(car, {
+    name = nearby, domain = "infotainment", payload = core.encode_message("CarServer.Action", asked), wanted = "getNearbyChargingSites",
+  }, options)
+  if not found then return nil, err, kind end
+  local list = {}
+  for i, site in ipairs(found.superchargers or {}) do list[i] = shaped(site) end
+  found.superchargers = list
+  found.timestamp = found.timestamp and plain("timestamp", found.timestamp)
+  return found
 end
 
 return M

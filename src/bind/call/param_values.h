@@ -15,6 +15,8 @@ const struct choice *choice_value(const struct plan *p, const struct param *q, i
 bool is_boolean_word(const struct plan *p, const struct param *q, int index);
 bool boolean_value(const struct plan *p, const struct param *q, int index);
 lua_Integer integer_value(const struct plan *p, const struct param *q, int index);
+/* The 65 bytes of a public key in any of its forms, as a Lua string that stays on the stack. */
+struct bytes public_key_value(const struct plan *p, const struct param *q, int index);
 double number_value(const struct plan *p, const struct param *q, int index);
 unsigned days_value(const struct plan *p, const struct param *q, int index);
 

@@ -2,6 +2,8 @@
 
 #include "base/utf8.h"
 #include "base/vin.h"
+#include "bind/crypto/context.h"
+#include "crypto/key.h"
 #include "time/calendar.h"
 #include "bind/lua/json.h"
 
@@ -326,6 +328,19 @@ bool boolean_value(const struct plan *p, const struct param *q, int index) {
   return lua_toboolean(p->L, index);
 }
 
+struct bytes public_key_value(const struct plan *p, const struct param *q, int index) {
+  struct err e;
+  err_clear(&e);
+  unsigned char public[PUBLIC_SIZE];
+  struct bytes given = string_value(p, q, index);
+  struct crypto *c = state_crypto(p->L, &e);
+  if (!c || !key_public_read(c, given, public, &e))
+    call_usage_error(p, "'%s' must be a public key (PEM text, 130 hex digits or 65 bytes): %s", q->name,
+                     e.message);
+  lua_pushlstring(p->L, (const char *)public, sizeof public);
+  return check_bytes(p->L, lua_gettop(p->L));
+}
+
 static void joined_strings(const struct plan *p, const struct param *q, int index, struct buf *out);
 
 /* The value as it stands in a path or a query, before percent-encoding. */
@@ -364,6 +379,10 @@ void plain_text(const struct plan *p, const struct param *q, int index, struct b
     return;
   case TYPE_BYTES:
     buf_base64(out, string_value(p, q, index));
+    return;
+  case TYPE_PUBLIC_KEY:
+    buf_hex(out, public_key_value(p, q, index));
+    lua_pop(p->L, 1);
     return;
   case TYPE_STRINGS:
   case TYPE_VINS:
@@ -478,6 +497,7 @@ void json_value(const struct plan *p, const struct param *q, int index, struct b
   case TYPE_TIME:
   case TYPE_DATE:
   case TYPE_BYTES:
+  case TYPE_PUBLIC_KEY:
   case TYPE_DAYS:
     json_text(p, q, index, out, true);
     return;

@@ -45,6 +45,7 @@ static const struct flag row_flags[] = {{ROW_COMMAND, "command"},
                                         {ROW_ANY_OF, "any_of"},
                                         {ROW_CHECKED, "checked"},
                                         {ROW_UNPUBLISHED, "unpublished"},
+                                        {ROW_BY_NAME_ONLY, "by_name_only"},
                                         {0, NULL}};
 
 static const struct flag value_flags[] = {
@@ -61,7 +62,7 @@ static const struct flag also_flags[] = {
 /* Names of the enumerations, in their order. */
 static const char *const type_names[] = {"string", "integer", "number", "boolean", "id",
                                          "vin",    "time",    "date",   "days",    "strings",
-                                         "vins",   "object",  "tariff", "bytes"};
+                                         "vins",   "object",  "tariff", "bytes",   "public_key"};
 static const char *const place_names[] = {"path", "query", "body", "local"};
 static const char *const paging_names[] = {"no", "page", "page_no", "offset"};
 static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "infotainment"};

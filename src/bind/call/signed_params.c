@@ -60,6 +60,9 @@ void signed_value(const struct plan *p, const struct param *q, int index, struct
   case TYPE_STRING:
     out->text = message_text(p, q, index);
     return;
+  case TYPE_PUBLIC_KEY:
+    out->text = public_key_value(p, q, index);
+    return;
   case TYPE_BOOLEAN:
     if (is_boolean_word(p, q, index))
       out->text = bytes_of(q->word);

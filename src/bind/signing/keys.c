@@ -111,6 +111,21 @@ static int l_read_public(lua_State *L) {
   return 1;
 }
 
+/* core.public_key_hex(a public key: PEM text, 130 hex digits or 65 bytes) -> its 130 hex digits, or nil, err,
+ * kind */
+static int l_public_key_hex(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  unsigned char public[PUBLIC_SIZE];
+  struct bytes given = check_bytes(L, 1);
+  struct crypto *c = state_crypto(L, &e);
+  if (!c || !key_public_read(c, given, public, &e)) return push_failure(L, &e);
+  struct buf *hex = push_scratch(L);
+  buf_hex(hex, (struct bytes){public, sizeof public});
+  push_buf(L, hex);
+  return 1;
+}
+
 static int l_public_pem(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -263,4 +278,6 @@ void open_keys(lua_State *L) {
   lua_setfield(L, -2, "jws_verify");
   lua_pushcfunction(L, l_public_fingerprint);
   lua_setfield(L, -2, "public_fingerprint");
+  lua_pushcfunction(L, l_public_key_hex);
+  lua_setfield(L, -2, "public_key_hex");
 }

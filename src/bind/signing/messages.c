@@ -17,6 +17,13 @@ static void push_object(lua_State *L, const char *member, struct bytes text) {
   set_bytes(L, member, text);
 }
 
+static void push_hex(lua_State *L, struct bytes value) {
+  struct buf *hex = push_scratch(L);
+  buf_hex(hex, value);
+  push_buf(L, hex);
+  lua_remove(L, -2);
+}
+
 /* As it would stand in the plain body, so that one reader serves both forms. */
 static void push_value(lua_State *L, const struct param *q, const struct value *v) {
   if (v->choice && v->choice->text)
@@ -27,6 +34,8 @@ static void push_value(lua_State *L, const struct param *q, const struct value *
     lua_pushboolean(L, v->boolean);
   else if (q->type == TYPE_OBJECT)
     push_object(L, q->member, v->text);
+  else if (q->type == TYPE_PUBLIC_KEY)
+    push_hex(L, v->text);
   else if (q->type == TYPE_STRING)
     lua_pushlstring(L, (const char *)v->text.data, v->text.size);
   else if (q->type == TYPE_DAYS)

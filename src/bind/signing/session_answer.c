@@ -74,10 +74,11 @@ static int push_done(lua_State *L, bool changed, const char *reason, bool authen
   return 1;
 }
 
-/* A reason says either that the wanted state holds already or why nothing was done. */
+/* A reason says either that the wanted state holds already or why nothing was done. command: NULL, where data
+ * were asked for. */
 static int push_refusal(lua_State *L, const struct request *command, bool authenticated, struct err *e) {
   const struct reason *known = e->reason[0] ? reason_of(e->reason) : NULL;
-  if (known && known->kind == KIND_none && !command->strict)
+  if (command && known && known->kind == KIND_none && !command->strict)
     return push_done(L, false, e->reason, authenticated);
   if (known && known->doc) {
     size_t size = strlen(e->message);
@@ -91,17 +92,30 @@ static int push_refusal(lua_State *L, const struct request *command, bool authen
   return 3;
 }
 
-/* What is asked for with a message of the module's own: the answer as a table. Without data it says why, or
- * it is none. */
-static int push_data(lua_State *L, const struct answer_facts *f, struct err *e) {
+/* Whether the answer at the top of the stack, with or without data, says that it was refused. */
+static bool is_no(lua_State *L, const struct answer_facts *f) {
+  bool no = f->status != STATUS_OK;
+  if (lua_getfield(L, -1, "actionStatus") == LUA_TTABLE) {
+    no = no || lua_getfield(L, -1, "result") != LUA_TNIL; /* OK is 0, which is left out */
+    lua_settop(L, -2);
+  }
+  lua_pop(L, 1);
+  return no;
+}
+
+/* What is asked for with a message of the module's own: this member of the answer as a table. Without it the
+ * answer says why, or it is none. */
+static int push_data(lua_State *L, const struct answer_facts *f, const char *member, struct err *e) {
   struct buf *json = push_scratch(L);
-  if (!members_json("CarServer.Response", f->payload, true, json, e)) return push_failure(L, e);
+  const char *type = f->domain == DOMAIN_VCSEC ? "VCSEC.FromVCSECMessage" : "CarServer.Response";
+  if (!members_json(type, f->payload, true, json, e)) return push_failure(L, e);
   if (!json_decode(L, buf_bytes(json), NULL, e)) return push_failure(L, e);
-  if (lua_istable(L, -1) && lua_getfield(L, -1, "vehicleData") == LUA_TTABLE) {
+  if (lua_istable(L, -1) && !is_no(L, f) && lua_getfield(L, -1, member) == LUA_TTABLE) {
     set_boolean(L, "authenticated", f->authenticated);
     return 1;
   }
-  if (answer_read(f, e)) err_set(e, KIND_protocol, "the vehicle's answer holds no data");
+  if (!answer_read(f, e)) return push_refusal(L, NULL, f->authenticated, e);
+  err_set(e, KIND_protocol, "the vehicle's answer holds no data");
   return push_failure(L, e);
 }
 
@@ -117,9 +131,9 @@ static int push_other_answer(lua_State *L, bool resynced) {
   return 3;
 }
 
-/* Of the session at index 1. */
+/* Of the session at index 1. member: of the data that are wanted, where command is NULL. */
 static int push_read(lua_State *L, struct bytes in, struct bytes id, double now,
-                     const struct request *command) {
+                     const struct request *command, const char *member) {
   struct err e;
   err_clear(&e);
   struct answer a;
@@ -134,17 +148,19 @@ static int push_read(lua_State *L, struct bytes in, struct bytes id, double now,
   }
   struct answer_facts f = {session_domain(h->session), buf_bytes(payload), a.authenticated,
                            a.status <= STATUS_ERROR ? a.status : STATUS_ERROR};
-  if (!command) return push_data(L, &f, &e);
+  if (!command) return push_data(L, &f, member, &e);
   if (!answer_read(&f, &e)) return push_refusal(L, command, a.authenticated, &e);
   return push_done(L, true, "", a.authenticated);
 }
 
-/* session:read(bytes, id, now, command) -> the result of the command, or the vehicle's data where command is
- * nil; or nil, err, kind, as open gives them, for the message with this id */
+/* session:read(bytes, id, now, command) -> the result of the command, or, where the name of a member of the
+ * answer is given in place of a command, that member as a table; or nil, err, kind, as open gives them, for
+ * the message with this id */
 int session_l_read(lua_State *L) {
   check_session(L);
   struct bytes in = check_bytes(L, 2), id = check_bytes(L, 3);
   double now = luaL_checknumber(L, 4);
-  const struct request *command = lua_isnoneornil(L, 5) ? NULL : box_check(L, 5, &request_type);
-  return push_read(L, in, id, now, command);
+  const char *member = lua_type(L, 5) == LUA_TSTRING ? lua_tostring(L, 5) : NULL;
+  const struct request *command = member ? NULL : box_check(L, 5, &request_type);
+  return push_read(L, in, id, now, command, member);
 }

@@ -57,6 +57,7 @@ static bool put_scalar(ProtobufCMessage *m, Field *f, const struct param *p, con
                        struct arena *a) {
   if (v->choice) return put_choice(m, f, v->choice, a);
   if (p->type == TYPE_STRING || p->type == TYPE_OBJECT) return field_put_text(m, f, v->text, a);
+  if (p->type == TYPE_PUBLIC_KEY) return field_put_bytes(m, f, v->text, a);
   if (p->type == TYPE_ID || p->type == TYPE_DAYS) return put_integer(m, f, v->integer);
   return field_put_number(field_place(m, f), f, p->type == TYPE_BOOLEAN ? v->boolean : v->number) &&
          field_mark(m, f);
@@ -206,6 +207,12 @@ static void get_text(ProtobufCMessage *m, Field *f, const struct param *p, struc
 static void get_scalar(ProtobufCMessage *m, Field *f, const struct param *p, struct value *v) {
   if (f->type == PROTOBUF_C_TYPE_STRING) {
     get_text(m, f, p, v);
+    return;
+  }
+  if (f->type == PROTOBUF_C_TYPE_BYTES) {
+    const ProtobufCBinaryData *b = field_place(m, f);
+    v->text = (struct bytes){b->data, b->len};
+    v->given = b->len > 0;
     return;
   }
   if (!field_number(m, f, &v->number) || !isfinite(v->number)) return;

@@ -224,6 +224,14 @@ bool field_fixed_value(Field *f, const char *text, const char *end, double *out)
   return *out = negative ? -v : v, true;
 }
 
+bool field_put_bytes(ProtobufCMessage *m, Field *f, struct bytes value, struct arena *a) {
+  unsigned char *copy = arena_take(a, value.size);
+  if (!copy || f->type != PROTOBUF_C_TYPE_BYTES) return false;
+  if (value.size) memcpy(copy, value.data, value.size);
+  *(ProtobufCBinaryData *)field_place(m, f) = (ProtobufCBinaryData){value.size, copy};
+  return field_mark(m, f);
+}
+
 bool field_put_text(ProtobufCMessage *m, Field *f, struct bytes text, struct arena *a) {
   char *copy = arena_take(a, text.size + 1);
   if (!copy || f->type != PROTOBUF_C_TYPE_STRING) return false;

@@ -67,6 +67,7 @@ ProtobufCMessage *field_enter(ProtobufCMessage *m, Field *f, struct arena *a);
 
 bool field_put_number(void *at, Field *f, double v); /* false: does not fit into the member's type */
 bool field_put_text(ProtobufCMessage *m, Field *f, struct bytes text, struct arena *a);
+bool field_put_bytes(ProtobufCMessage *m, Field *f, struct bytes value, struct arena *a);
 bool field_mark(ProtobufCMessage *m, Field *f); /* says that this member of a oneof is set; true */
 bool field_number(ProtobufCMessage *m, Field *f,
                   double *out); /* false: no number, or a oneof that says something else */

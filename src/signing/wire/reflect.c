@@ -189,14 +189,6 @@ bool members_number(struct members *m, const char *path, double value, struct er
   return (field_put_number(field_place(in, f), f, value) && field_mark(in, f)) || no_member(path, e);
 }
 
-static bool put_binary(struct members *m, ProtobufCMessage *in, Field *f, struct bytes value) {
-  unsigned char *copy = arena_take(&m->arena, value.size);
-  if (!copy) return false;
-  if (value.size) memcpy(copy, value.data, value.size);
-  *(ProtobufCBinaryData *)field_place(in, f) = (ProtobufCBinaryData){value.size, copy};
-  return field_mark(in, f);
-}
-
 bool members_text(struct members *m, const char *path, struct bytes value, struct err *e) {
   Field *f;
   double v;
@@ -204,7 +196,7 @@ bool members_text(struct members *m, const char *path, struct bytes value, struc
   ProtobufCMessage *in = reach(m, path, &f);
   if (!in || field_is_repeated(f)) return no_member(path, e);
   if (f->type == PROTOBUF_C_TYPE_STRING) return field_put_text(in, f, value, &m->arena) || no_member(path, e);
-  if (f->type == PROTOBUF_C_TYPE_BYTES) return put_binary(m, in, f, value) || no_member(path, e);
+  if (f->type == PROTOBUF_C_TYPE_BYTES) return field_put_bytes(in, f, value, &m->arena) || no_member(path, e);
   bool named = f->type == PROTOBUF_C_TYPE_ENUM && field_fixed_value(f, text, text + value.size, &v);
   return named ? members_number(m, path, v, e) : no_member(path, e);
 }

@@ -1,11 +1,14 @@
--- fleet locate | navigate | signed_data | wait_until: what a car's handle does beside the rows.
+-- fleet locate | navigate | keys | body_controller_state | signed_data | signed_nearby_charging_sites | wait_until: what a car's handle
+-- does beside the rows.
 
 local options = require "fleet.cli.options"
 local show = require "fleet.cli.show"
 local usage_error = require "fleet.cli.usage_error"
+local values = require "fleet.cli.values"
 local vehicles = require "fleet.cli.vehicles"
 
 local timeout = { name = "timeout", type = "number", doc = "seconds to wait" }
+local wake = { name = "wake", type = "boolean", doc = "wake a sleeping vehicle first, which is priced" }
 
 local function refuse_pairs(line, name)
   if line.pairs[1] then usage_error.raise(string.format("'%s' takes no '%s='", name, line.pairs[1].name), { name }) end
@@ -90,6 +93,42 @@ local function signed_data(context, line)
   return context:waiting("asking the vehicle", car.signed_data, car, wanted, options.given(context.environment, { timeout }, line.options))
 end
 
+-- ---- keys, body_controller_state, signed_nearby_charging_sites ----
+
+-- A read that takes a vehicle and options.
+local function read_of(name, method)
+  return function(context, line)
+    refuse_pairs(line, name)
+    if line.words[2] then usage_error.raise(string.format("'%s' takes one vehicle", name), { name }) end
+    local car, err, kind = car_of(context, line.words[1])
+    if not car then return nil, err, kind end
+    return context:waiting("asking the vehicle", car[method], car, options.given(context.environment, { timeout, wake }, line.options))
+  end
+end
+
+local function show_keys(out, list)
+  for _, key in ipairs(list) do
+    out:write(string.format("%-16s %-14s %s%s\n", key.role, key.form_factor or "", key.public_key or key.id or "?",
+      key.own and "  (this client's)" or ""))
+  end
+end
+
+local function nearby(context, line)
+  local wanted = {}
+  for _, pair in ipairs(line.pairs) do
+    local kind = ({ count = "integer", radius = "integer", detail = "boolean" })[pair.name]
+    if not kind then usage_error.unknown("parameter", pair.name, { "count", "radius", "detail" }, { "signed_nearby_charging_sites" }) end
+    wanted[pair.name] = values.read(context.environment, { type = kind }, pair.text, pair.name)
+  end
+  if line.words[2] then usage_error.raise("'signed_nearby_charging_sites' takes one vehicle", { "signed_nearby_charging_sites" }) end
+  local car, err, kind = car_of(context, line.words[1])
+  if not car then return nil, err, kind end
+  local given = options.given(context.environment, { timeout, wake }, line.options)
+  return context:check(function()
+    return context:waiting("asking the vehicle", car.signed_nearby_charging_sites, car, wanted, given)
+  end)
+end
+
 -- ---- wait_until ----
 
 local every = { name = "every", type = "number", doc = "seconds between looks, 60 when left out; they grow to twenty times that" }
@@ -145,6 +184,20 @@ return {
   {
     name = "signed_data", usage = "signed_data [VIN] SECTION …", takes = { timeout }, run = signed_data,
     doc = "Reads sections of the car's data over the signed protocol.", details = "Sections: " .. string.gsub(sections, " ", ", ") .. ".",
+  },
+  {
+    name = "keys", usage = "keys [VIN]", takes = { timeout, wake }, run = read_of("keys", "keys"), show = show_keys,
+    doc = "Lists the keys that open the car, with their roles: one priced message, and one for each key.",
+    details = "`fleet add_key` and `fleet remove_key` change them.",
+  },
+  {
+    name = "body_controller_state", usage = "body_controller_state [VIN]", takes = { timeout, wake },
+    run = read_of("body_controller_state", "body_controller_state"),
+    doc = "Reads locks, doors, lids and sleep from the car's security computer, over the signed protocol.",
+  },
+  {
+    name = "signed_nearby_charging_sites", usage = "signed_nearby_charging_sites [VIN] [count=N] [radius=MILES] [detail=true]",
+    takes = { timeout, wake }, run = nearby, doc = "Superchargers near the car as the car itself knows them, over the signed protocol.",
   },
   {
     name = "wait_until", usage = "wait_until [VIN] FIELD=VALUE", takes = { timeout, every }, run = wait_until,

@@ -36,6 +36,19 @@ function M.actuate_trunk(vehicle, params)
   end
 end
 
+local LIDS = { front = "ft", rear = "rt" }
+
+local function lid(open)
+  return function(vehicle, params)
+    local field = LIDS[params.which_trunk]
+    if not field then return "invalid_value" end
+    if not open and (field == "ft" or not vehicle.sections.vehicle_config.plg) then return "not_supported" end
+    state(vehicle)[field] = open and 1 or 0
+  end
+end
+
+M.open_trunk, M.close_trunk = lid(true), lid(false)
+
 function M.honk_horn(vehicle)
   return needs_park(vehicle)
 end
@@ -213,6 +226,11 @@ end
 function M.parental_controls_deactivate(vehicle, params)
   if params.pin ~= vehicle.pins.parental then return "invalid_pin" end
   parental(vehicle).active = false
+end
+
+function M.parental_controls_clear_pin(vehicle, params)
+  if params.pin ~= vehicle.pins.parental then return "invalid_pin" end
+  return M.parental_controls_clear_pin_admin(vehicle)
 end
 
 function M.parental_controls_clear_pin_admin(vehicle)

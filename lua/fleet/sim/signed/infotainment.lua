@@ -1,5 +1,6 @@
 -- What the infotainment computer answers beside the commands of the rows: data, ping, a forgotten PIN.
 -- An action → (answer or nil for the plain OK, reason or nil).
+local sites = require("fleet.sim.charging_sites")
 local vehicle_data = require("fleet.sim.signed.vehicle_data")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -20,10 +21,20 @@ function M.ping(x, asked)
   return x.service.core.encode_message("CarServer.Response", out)
 end
 
--- Has no name among the plain commands: a sender that knows the PIN clears it.
-function M.parentalControlsClearPinAction(x, asked)
-  if asked.pin ~= x.vehicle.pins.parental then return nil, "invalid_pin" end
-  return nil, x.obey("parental_controls_clear_pin_admin", {})
+-- Superchargers only, which is what the message has room for.
+function M.getNearbyChargingSites(x, asked)
+  local at = "getNearbyChargingSites."
+  local out = { getNearbyChargingSites = {}, [at .. "congestion_sync_time_utc_secs"] = math.floor(x.service:now()) }
+  put_time(out, at .. "timestamp", x.service:now())
+  for i, site in ipairs(sites.near(x.vehicle, { count = asked.count, radius = asked.radius }).superchargers) do
+    local place = ("%ssuperchargers[%d]."):format(at, i)
+    for _, name in ipairs({ "id", "name", "distance_miles", "available_stalls", "total_stalls", "site_closed" }) do
+      out[place .. name] = site[name]
+    end
+    out[place .. "location.latitude"], out[place .. "location.longitude"] = site.location.lat, site.location.long
+    if asked.include_meta_data then out[place .. "amenities"], out[place .. "billing_info"] = site.amenities, site.billing_info end
+  end
+  return x.service.core.encode_message("CarServer.Response", out)
 end
 
 -- Vent, close and open are the command of the row; a percentage has no word there.

@@ -15,10 +15,12 @@ end
 
 -- Lids that a command of the rows moves: closure → kind of move → command and its parameters.
 local FRONT, REAR = { "actuate_trunk", { which_trunk = "front" } }, { "actuate_trunk", { which_trunk = "rear" } }
+local OPEN_FRONT, CLOSE_FRONT = { "open_trunk", { which_trunk = "front" } }, { "close_trunk", { which_trunk = "front" } }
+local OPEN_REAR, CLOSE_REAR = { "open_trunk", { which_trunk = "rear" } }, { "close_trunk", { which_trunk = "rear" } }
 local TONNEAU_OPEN, TONNEAU_CLOSE = { "open_tonneau", {} }, { "close_tonneau", {} }
 local BY_COMMAND = {
-  frontTrunk = { MOVE = FRONT, OPEN = FRONT },
-  rearTrunk = { MOVE = REAR },
+  frontTrunk = { MOVE = FRONT, OPEN = OPEN_FRONT, CLOSE = CLOSE_FRONT },
+  rearTrunk = { MOVE = REAR, OPEN = OPEN_REAR, CLOSE = CLOSE_REAR },
   chargePort = { OPEN = { "charge_port_door_open", {} }, CLOSE = { "charge_port_door_close", {} } },
   tonneau = { OPEN = TONNEAU_OPEN, CLOSE = TONNEAU_CLOSE, STOP = { "stop_tonneau", {} } },
 }
@@ -33,17 +35,11 @@ function toggled.tonneau(x)
   return state(x).tonneau_state == "open" and TONNEAU_CLOSE or TONNEAU_OPEN
 end
 
-local function move_rear_trunk(x, move)
-  if move == "STOP" then return nil end
-  if move == "CLOSE" and not x.vehicle.sections.vehicle_config.plg then return "not_supported" end
-  state(x).rt = move == "OPEN" and 1 or 0
-end
-
 local function move_one(x, closure, move)
   local commands = BY_COMMAND[closure]
   local command = commands and commands[move] or (move == "MOVE" and toggled[closure] and toggled[closure](x))
   if command then return x.obey(command[1], command[2]) end
-  if closure == "rearTrunk" then return move_rear_trunk(x, move) end
+  if closure == "rearTrunk" and move == "STOP" then return nil end
   return "not_supported" -- doors are opened by hand
 end
 
