@@ -69,7 +69,7 @@ of_car("charging_amps", "number", "Charging current", { from = "charge_state.cha
   most_from = "charge_state.charge_current_request_max" })
 of_car("charging", "switch", "Charging", { from = "charge_state.charging_state", values = charging_switch,
   calls = { ON = { "charge_start" }, OFF = { "charge_stop" } } })
-of_car("charging_state", "sensor", "Charging state", { from = "charge_state.charging_state", class = "enum",
+of_car("charging_state", "sensor", "Charging state", { from = "charge_state.charging_state", class = "enum", icon = "mdi:ev-station",
   options = { "Disconnected", "NoPower", "Starting", "Charging", "Complete", "Stopped", "Calibrating" } })
 of_car("charger_power", "sensor", "Charging power", { from = "charge_state.charger_power", unit = "kW", class = "power",
   state = "measurement" })
