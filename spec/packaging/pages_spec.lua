@@ -113,7 +113,8 @@ describe("the manual as HTML", function()
     if not browser then return pending "no browser is installed" end
     made(string.format("%s/manual.html %s/index.js %s/search.js %s/manual.css", directory, directory, directory, directory))
     for words, wanted in pairs {
-      powerwall = "^manual/energy", ["raspberry pi"] = "^manual/install", price = "^manual/cost",
+      powerwall = "^manual/energy", ["how do I wake my car?"] = "^manual/vehicles",
+      ["raspberry pi"] = "^manual/install", price = "^manual/cost",
       login = "^manual/quick%-start%-account", ["home assistant"] = "^manual/[hm][oq]",
       frunk = "^manual/cookbook", plug = "^manual/automation", panels = "^manual/energy",
     } do
