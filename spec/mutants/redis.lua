@@ -13,7 +13,7 @@ return {
   { scripts, "if fence < mine or fence == mine and not r[2] then", "if true then", { own } },
   { link, "if entry.script.number_at then number(self, entry) end", "", { own } },
   { link, "if self.began then come_back(self) end", "", { own } },
-  { store, "if lease.behind then return lease.behind end", "", { own } },
+  { store, "if lease.deferred then return lease.deferred end", "", { own } },
   { store, "if async.real() >= self.link.quiet_until then return true end", "if true then return true end", { own } },
   { store, "if type(copies) == \"number\" and copies >= self.place.replicas then", "if type(copies) == \"number\" then", { own } },
   { "lua/fleet/store/redis/address.lua", "if facts.mode % 64 ~= 0 then", "if false then", { own } },
@@ -37,5 +37,5 @@ return {
   { scripts, "and field(r[2]) < mine and", "and", { own } },
   { scripts, "if r[7] then redis.call('HDEL', key, 'x', 'z') end", "", { own } },
   { scripts, "if z > ends then ends = z end", "", { own } },
-  { store, "  remember_release(lease)\n  if lease.behind", "  if lease.behind", { own } },
+  { store, "  remember_release(lease)\n  if lease.deferred", "  if lease.deferred", { own } },
 }

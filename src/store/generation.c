@@ -85,7 +85,7 @@ static bool too_far(struct err *e) {
                  "a record of the store counts no further: move the store away and sign in again");
 }
 
-/* Those in between belong to what is held back: it is older than whatever is written at once. */
+/* The numbers in between belong to deferred records, which are older than any immediate write. */
 static uint64_t round_after(uint64_t generation) {
   return (generation / GENERATION_STEP + 1) * GENERATION_STEP;
 }

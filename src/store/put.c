@@ -42,7 +42,7 @@ static void complete(struct change *c, struct bytes key, const struct put *p) {
   c->after.value = p->value;
 }
 
-/* STORE_ABSENT: what is there is newer than what was held back. */
+/* STORE_ABSENT: the stored record is newer than the deferred one. */
 static enum store_result decide_on(struct store *s, struct bytes key, const struct put *p, struct change *c,
                                    struct err *e) {
   const struct found *before = &c->before;

@@ -73,16 +73,16 @@ struct put {
   const struct lease *lease; /* or NULL */
   struct file_draft *draft;  /* of store_reserve, or NULL */
   uint64_t drawn;            /* of store_next: nothing is written over a record as new as that; 0: none */
-  uint64_t beyond;           /* the put has a larger generation than this, which was held back */
+  uint64_t beyond;           /* the put gets a larger generation than this one of a deferred record */
 };
 enum store_result store_put(struct store *s, struct bytes key, const struct put *p, uint64_t *generation,
                             struct err *e);
 
-/* Generations of what is written at once are multiples of GENERATION_STEP. What is held back counts on from
+/* Generations of immediate writes are multiples of GENERATION_STEP. Deferred records count on from
  * the last of them, one by one, and gives way to the next. */
 enum { GENERATION_STEP = 1024 };
 
-/* The generation of a record that is held back. */
+/* The generation of a deferred record. */
 enum store_result store_next(struct store *s, struct bytes key, uint64_t *generation, struct err *e);
 
 /* Adds to the counters of the key atomically. */

@@ -1,15 +1,14 @@
 -- fleet.store.file(directory): one file per key, for several processes of one machine.
 --
--- What is on the disk, and how it gets there whole, is src/store; here is what waits: until another process
--- has written, and with writes that are put off, which are made at most every second and at close. A
--- lease ends with its process, whatever happens to it; its ttl is ignored.
+-- src/store writes the files. This file waits: for other processes that are writing, and with deferred writes, which are made at most
+-- once a second and at close. A lease ends with its process, however the process ends; its ttl is ignored.
 
 local async = require "fleet.async"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
 
-local behind = 1 -- seconds between writes that were put off
+local behind = 1 -- seconds between flushes of deferred writes
 local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
 local lock_seconds = 20 -- flash memory with few free pages blocks for several seconds
 local lock_pause, quick_tries, task_pause = 0.0005, 10, 0.01 -- seconds; a write takes microseconds, so that few tries suffice
@@ -27,7 +26,7 @@ local function warn_of(self, err)
   self.warn("the store cannot be written, what is not a token stays in memory: " .. err.message)
 end
 
--- While another process writes. The loop goes on; in a forked child it is the parent's.
+-- Pauses while another process writes. The loop continues; a forked child does not run it, because it is the parent's.
 local function pause(self, tries)
   if self.sleep then return self.sleep(lock_pause) end
   if tries <= quick_tries or not async.usable(async.generation()) then return core.pause(lock_pause) end
@@ -54,7 +53,7 @@ local function run(self, method, ...)
     pause(self, tries)
   until tries > quick_tries and async.real() >= deadline
   local _, err, kind = failure("store", "another process keeps the store locked: end it, or the backup that has its 'lock' open")
-  if records:held() > 0 then warn_of(self, err) end
+  if records:deferred() > 0 then warn_of(self, err) end
   return nil, err, kind
 end
 
@@ -67,20 +66,20 @@ function File.get(self, key)
   return run(self, "get", key, wall_of(self, key))
 end
 
--- ---- writes that were put off (src/bind/store/records.c) ----
+-- ---- deferred writes (src/bind/store/records.c) ----
 
 function File.flush(self, most)
   self.written = self.clock()
   local _, wall = self.clock()
   local done, err, kind = run(self, "flush", most or math.huge, wall)
   if not done then return nil, err, kind end
-  self.held = self.records:held()
-  if self.held > 0 then self.written = self.written - behind + slice_pause else self.unsettled = {} end
+  self.deferred = self.records:deferred()
+  if self.deferred > 0 then self.written = self.written - behind + slice_pause else self.at_release = {} end
   return true
 end
 
 function File.due(self)
-  if self.held == 0 then return nil end
+  if self.deferred == 0 then return nil end
   return math.max(self.written + behind - (self.clock()), 0)
 end
 
@@ -91,21 +90,21 @@ Lease.__index = Lease
 
 function Lease.renew(lease)
   if lease.released then return failure("conflict", "the lease was released") end
-  return lease.held:renew()
+  return lease.lock:renew()
 end
 
 -- It is released last: a task that is cancelled while it waits for the disk releases it again.
 function Lease.release(lease)
   if lease.released then return true end
   local store = lease.store
-  if store.unsettled[lease.key] then
-    run(store, "settle", lease.key, wall_of(store, lease.key))
-    store.unsettled[lease.key] = nil
+  if store.at_release[lease.key] then
+    run(store, "write_deferred", lease.key, wall_of(store, lease.key))
+    store.at_release[lease.key] = nil
   end
   if lease.released then return true end
   lease.released = true
-  store.records:release(lease.key, lease.held)
-  lease.held = nil
+  store.records:release(lease.key, lease.lock)
+  lease.lock = nil
   return true
 end
 
@@ -117,7 +116,7 @@ function Ticket.close(ticket)
   return true
 end
 
--- ---- changes that are seen at once ----
+-- ---- immediate writes ----
 
 local function forget_ended(self, key)
   return run(self, "remove", key, wall_of(self, key), nil, true)
@@ -125,40 +124,40 @@ end
 
 local function put_now(self, key, value, wall, ends, put)
   local lease, ticket = put.lease, put.ticket
-  local generation, err, kind = run(self, "put", key, value, wall, ends, put.durable, put.generation, lease and lease.held,
+  local generation, err, kind = run(self, "put", key, value, wall, ends, put.durable, put.generation, lease and lease.lock,
     ticket and ticket.draft)
   if lease and generation then lease.generation = generation end
   return generation, err, kind
 end
 
--- Also where nothing can be written, a put counts.
-local function hold(self, key, value, ends, lease)
-  local generation, held = run(self, "hold", key, value, ends or 0, lease ~= nil, lease and lease.generation)
-  if generation then return generation, held end
+-- A put is deferred even when the disk cannot be written.
+local function defer(self, key, value, ends, lease)
+  local generation, deferred = run(self, "defer", key, value, ends or 0, lease ~= nil, lease and lease.generation)
+  if generation then return generation, deferred end
   local _, read = File.get(self, key)
-  return run(self, "hold", key, value, ends or 0, lease ~= nil, type(read) == "number" and read or 0)
+  return run(self, "defer", key, value, ends or 0, lease ~= nil, type(read) == "number" and read or 0)
 end
 
 local function put_behind(self, key, value, wall, ends, put)
-  local generation, held = hold(self, key, value, ends, put.lease)
-  if not held then return put_now(self, key, value, wall, ends, put) end
-  self.held = held
-  if not put.lease then self.unsettled[key] = true end
+  local generation, deferred = defer(self, key, value, ends, put.lease)
+  if not deferred then return put_now(self, key, value, wall, ends, put) end
+  self.deferred = deferred
+  if not put.lease then self.at_release[key] = true end
   if (self.clock()) - self.written >= behind then File.flush(self, slice) end
   return generation
 end
 
--- What processes left that have ended is forgotten by those that write such records: some files a second, all of them every hour.
+-- Removes expired records, also those of ended processes: some files a second, all of them every hour.
 local function sweep(self, mono, wall)
   if mono < self.sweep_at then return end
   local total, ended = self.records:sweep(wall, self.swept, swept_at_once)
-  self.swept = math.max(self.swept + swept_at_once - 2 * #ended, 0) -- with each go its record and its lock
+  self.swept = math.max(self.swept + swept_at_once - 2 * #ended, 0) -- each has a record and a lock
   self.sweep_at = mono + swept_every
   if self.swept >= total then self.swept, self.sweep_at = 0, mono + swept_again end
   for _, key in ipairs(ended) do forget_ended(self, key) end
 end
 
--- A record was written that ends, or lasts (ttl: nil).
+-- Notes when a written record expires; ttl nil: never.
 local function note(self, key, ttl, mono, wall)
   self.ends:note(key, ttl, mono, wall)
   if ttl then sweep(self, mono, wall) end
@@ -196,12 +195,12 @@ function File.reserve(self, key, bytes)
   return setmetatable({ key = key, draft = draft }, Ticket)
 end
 
--- The table comes first: once the lease is held, nothing may fail.
+-- Allocates the table first: once the lock is taken, nothing may fail.
 function File.lease(self, key)
-  local lease = setmetatable({ key = key, fence = false, held = false, store = self, released = false }, Lease)
-  local held, fence, kind = run(self, "lease", key)
-  if not held then return nil, fence, kind end
-  lease.held, lease.fence = held, fence
+  local lease = setmetatable({ key = key, fence = false, lock = false, store = self, released = false }, Lease)
+  local lock, fence, kind = run(self, "lease", key)
+  if not lock then return nil, fence, kind end
+  lease.lock, lease.fence = lock, fence
   return lease
 end
 
@@ -226,8 +225,8 @@ function M.open(directory, options)
   if not records then return nil, err, kind end
   local self = setmetatable({
     records = records, clock = contract.clock_of(options), sleep = options.sleep, warn = warn, sweep_at = -math.huge, swept = 0,
-    written = -math.huge, held = 0, -- how many are held back, at most; unsettled: keys of those that a lease's end writes
-    unsettled = {},
+    written = -math.huge, deferred = 0, -- how many at most
+    at_release = {}, -- keys of deferred records that the release of a lease writes
   }, File)
   self.ends = contract.new_ends(function(key) forget_ended(self, key) end)
   return contract.object("fleet.store.file (" .. records:directory() .. ")", self)

@@ -68,7 +68,7 @@ end
 
 -- Each method, and what it gives where the store has none.
 local others = {
-  flush = function() return true end, -- (most): writes what is held back: all of it, or at most so many records
+  flush = function() return true end, -- (most): writes the deferred records: all, or at most so many
   due = function() end, -- seconds until something is due to be written, or nil
   shared = function() return false end, -- whether machines rely on it that know nothing of each other
   findings = function() return {} end, -- what an operator must know of it: a list of { name =, ok =, message =, fix = }

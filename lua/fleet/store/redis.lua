@@ -93,12 +93,12 @@ function Lease.renew(lease)
   return true
 end
 
--- What was put behind, and the release if it is one.
+-- Sends the deferred put, together with the release of the lease if release is "1".
 local function post_behind(lease, release)
-  local self, behind = lease.store, lease.behind
-  lease.behind = nil
-  self.link:post(math.max(seconds_left(lease), 1), scripts.put, script_key(self, lease.key), moved(self), behind.write, behind.value,
-    "", behind.ttl, lease.owner, "", text_of(behind.generation), release)
+  local self, deferred = lease.store, lease.deferred
+  lease.deferred = nil
+  self.link:post(math.max(seconds_left(lease), 1), scripts.put, script_key(self, lease.key), moved(self), deferred.write, deferred.value,
+    "", deferred.ttl, lease.owner, "", text_of(deferred.generation), release)
 end
 
 -- A replica that takes the server's place may not know of it, and would keep the lease for others to wait for.
@@ -115,7 +115,7 @@ function Lease.release(lease)
   lease.released = true
   forget(lease)
   remember_release(lease)
-  if lease.behind then
+  if lease.deferred then
     post_behind(lease, "1")
     return true
   end
@@ -219,19 +219,20 @@ end
 
 -- ---- values ----
 
--- What is known here of a key under a lease: what was put behind, or, once, what came with the lease.
-local function held_value(self, key)
+-- The value of a key that is known here because this process has its lease: its deferred put, or, once, the value that came with
+-- the lease.
+local function leased_value(self, key)
   local lease = self.leases[key]
   if not lease then return nil end
-  if lease.behind then return lease.behind end
+  if lease.deferred then return lease.deferred end
   local snapshot = lease.snapshot
   lease.snapshot = nil
   return snapshot and async.real() - snapshot.taken < snapshot_seconds and snapshot or nil
 end
 
 function Redis.get(self, key)
-  local held = held_value(self, key)
-  if held then return held.value, held.generation end
+  local leased = leased_value(self, key)
+  if leased then return leased.value, leased.generation end
   local found, err, kind = run(self, scripts.get, key)
   if not found then return nil, err, kind end
   local value, generation, why = given_back(self, key, found[1], found[2], found[3])
@@ -239,15 +240,15 @@ function Redis.get(self, key)
   return value or nil, generation
 end
 
--- Generations go on from the server's clock, and so does the fence: beyond both is beyond whatever was.
+-- Generations and fences count on from the server's clock: a number above both is above all earlier ones.
 local function put_behind(lease, value, ttl)
   lease.snapshot = nil
   lease.generation = math.max(lease.generation, lease.fence) + 1
-  lease.behind = { value = value, ttl = ttl, generation = lease.generation, write = fresh_name(lease.store) }
+  lease.deferred = { value = value, ttl = ttl, generation = lease.generation, write = fresh_name(lease.store) }
   return lease.generation
 end
 
--- How many replicas have what was just written.
+-- Writes, and waits until enough replicas have the record.
 local function put_replicated(self, words)
   local wait = { false, "WAIT", text_of(self.place.replicas), milliseconds(self.link.timeout / 2) }
   local generation, copies, err, kind = self.link:call_both(words, wait)
@@ -264,8 +265,8 @@ function Redis.put(self, key, value, put)
   if #value > largest then return failure("store", "the value is too large to be stored") end
   if lease and lease.released then return failure(refusals.lease[1], refusals.lease[2]) end
   if put.behind and lease and not (put.durable or put.generation or ticket) then return put_behind(lease, value, ttl) end
-  local held = self.leases[key]
-  if held then held.snapshot, held.behind = nil, held == lease and nil or held.behind end
+  local current = self.leases[key]
+  if current then current.snapshot, current.deferred = nil, current == lease and nil or current.deferred end
   local words = {
     scripts.put, script_key(self, key), moved(self), fresh_name(self), value, put.generation and text_of(put.generation) or "", ttl,
     lease and lease.owner or "", ticket and ticket.name or "", "", "",
@@ -283,8 +284,8 @@ function Redis.put(self, key, value, put)
 end
 
 function Redis.delete(self, key, generation)
-  local held = self.leases[key]
-  if held then held.snapshot, held.behind = nil, nil end
+  local current = self.leases[key]
+  if current then current.snapshot, current.deferred = nil, nil end
   self.kept[key] = nil
   local done, err, kind = run(self, scripts.delete, key, generation and text_of(generation) or "", milliseconds(marked_for(key)))
   if not done then return nil, err, kind end
@@ -372,18 +373,18 @@ for method in pairs(begins) do
   Redis[method] = function(self, key, value, options) return Redis.begin(self, method, key, value, options)() end
 end
 
--- ---- what is held back ----
+-- ---- deferred puts ----
 
 function Redis.flush(self)
   for _, lease in pairs(self.leases) do
-    if lease.behind then post_behind(lease, "") end
+    if lease.deferred then post_behind(lease, "") end
   end
-  return self.link:settle()
+  return self.link:drain()
 end
 
 function Redis.due(self)
   for _, lease in pairs(self.leases) do
-    if lease.behind then return 1 end
+    if lease.deferred then return 1 end
   end
   return self.link:is_stuck() and 0 or nil
 end

@@ -1,6 +1,5 @@
-/* fleet.records: the store of files in Lua. Its box, the records whose writing is put off, what a writer
- * holds beside a record (the lease by which it writes alone, the ticket by which its write finds room), and
- * the methods.
+/* fleet.records: the store of files in Lua. Its box, the deferred records, what a writer
+ * holds beside a record (its lease, and the ticket that reserves room for its write), and the methods.
  */
 #include "bind/crypto/context.h"
 #include "bind/store/counters.h"
@@ -12,12 +11,12 @@
 
 struct records {
   struct store store;
-  size_t held; /* how many */
+  size_t deferred; /* how many */
 };
 
-enum { RECORDS = 1, KEY = 2, USER_WARN = 1, USER_HELD = 2, USER_VALUES = 2 }; /* places */
+enum { RECORDS = 1, KEY = 2, USER_WARN = 1, USER_DEFERRED = 2, USER_VALUES = 2 }; /* places */
 
-struct held {
+struct deferred {
   struct bytes value;
   uint64_t generation;
   double ends; /* UTC seconds; 0: never */
@@ -57,12 +56,12 @@ static int push_result(lua_State *L, enum store_result result, const struct err 
   return 1;
 }
 
-/* ---- records whose writing is put off ----
+/* ---- deferred records: their write waits ----
  *
- * They are in a table of the box of the records, so that a collection sees them, by key: { value, generation,
- * end in seconds, whether they may wait while their lease is released }. */
+ * They are in a table of the userdata's user value, where the garbage collector sees them, by key: { value,
+ * generation, end in seconds, whether the write may wait while the lease is released }. */
 
-enum { VALUE = 1, GENERATION, ENDS, MAY_WAIT }; /* places in a record that is held back */
+enum { VALUE = 1, GENERATION, ENDS, MAY_WAIT }; /* places in a deferred record */
 
 static double number_at(lua_State *L, int place) {
   lua_rawgeti(L, -1, place);
@@ -72,30 +71,30 @@ static double number_at(lua_State *L, int place) {
 }
 
 /* The table keeps the value. */
-static struct held read_held(lua_State *L) {
+static struct deferred read_deferred(lua_State *L) {
   lua_rawgeti(L, -1, VALUE);
   struct bytes value = check_bytes(L, -1);
   lua_pop(L, 1);
   lua_rawgeti(L, -1, MAY_WAIT);
   bool may_wait = lua_toboolean(L, -1);
   lua_pop(L, 1);
-  return (struct held){value, (uint64_t)number_at(L, GENERATION), number_at(L, ENDS), may_wait};
+  return (struct deferred){value, (uint64_t)number_at(L, GENERATION), number_at(L, ENDS), may_wait};
 }
 
 /* The record of the key on the stack at KEY. True leaves one value on the stack, which keeps h. */
-static bool held_find(lua_State *L, struct held *h) {
-  lua_getiuservalue(L, RECORDS, USER_HELD);
+static bool deferred_find(lua_State *L, struct deferred *h) {
+  lua_getiuservalue(L, RECORDS, USER_DEFERRED);
   lua_pushvalue(L, KEY);
   lua_rawget(L, -2);
   lua_remove(L, -2);
   if (!lua_istable(L, -1)) return lua_pop(L, 1), false;
-  *h = read_held(L);
+  *h = read_deferred(L);
   return true;
 }
 
 /* Of the value on the stack at this index. */
-static void held_keep(lua_State *L, struct records *r, int value, const struct held *h) {
-  struct held before;
+static void deferred_keep(lua_State *L, struct records *r, int value, const struct deferred *h) {
+  struct deferred before;
   value = lua_absindex(L, value);
   lua_createtable(L, MAY_WAIT, 0);
   lua_pushvalue(L, value);
@@ -106,31 +105,31 @@ static void held_keep(lua_State *L, struct records *r, int value, const struct h
   lua_rawseti(L, -2, ENDS);
   lua_pushboolean(L, h->may_wait);
   lua_rawseti(L, -2, MAY_WAIT);
-  bool replaces = held_find(L, &before);
+  bool replaces = deferred_find(L, &before);
   if (replaces) lua_pop(L, 1);
-  lua_getiuservalue(L, RECORDS, USER_HELD);
+  lua_getiuservalue(L, RECORDS, USER_DEFERRED);
   lua_pushvalue(L, KEY);
   lua_pushvalue(L, -3);
   lua_rawset(L, -3);
   lua_pop(L, 2);
-  if (!replaces) r->held++;
+  if (!replaces) r->deferred++;
 }
 
-static void held_drop(lua_State *L, struct records *r) {
-  lua_getiuservalue(L, RECORDS, USER_HELD);
+static void deferred_drop(lua_State *L, struct records *r) {
+  lua_getiuservalue(L, RECORDS, USER_DEFERRED);
   lua_pushvalue(L, KEY);
   lua_pushnil(L);
   lua_rawset(L, -3);
   lua_pop(L, 1);
-  r->held--;
+  r->deferred--;
 }
 
 /* Pushes a list of the keys, at most so many, and returns how many. */
-static size_t held_push_keys(lua_State *L, double most) {
+static size_t deferred_push_keys(lua_State *L, double most) {
   lua_Integer count = 0;
   lua_newtable(L);
   int list = lua_gettop(L);
-  lua_getiuservalue(L, RECORDS, USER_HELD);
+  lua_getiuservalue(L, RECORDS, USER_DEFERRED);
   for (lua_pushnil(L); (double)count < most && lua_next(L, list + 1); lua_pop(L, 1)) {
     lua_pushvalue(L, -2);
     lua_rawseti(L, list, ++count);
@@ -145,19 +144,19 @@ static uint64_t milliseconds_of(double seconds) {
   return seconds > (double)NUMBER_LIMIT / 1000 ? NUMBER_LIMIT : (uint64_t)(seconds * 1000);
 }
 
-/* Writes the record of the key at KEY: STORE_DONE also where none is held back. What another process wrote
- * since its generation was drawn is newer and stays. */
-static enum store_result held_write(lua_State *L, struct records *r, double wall, struct err *e) {
-  struct held h;
+/* Writes the record of the key at KEY: STORE_DONE also without a deferred one. A record that another process
+ * wrote since the generation was drawn is newer and stays. */
+static enum store_result deferred_write(lua_State *L, struct records *r, double wall, struct err *e) {
+  struct deferred h;
   uint64_t generation;
-  if (!held_find(L, &h)) return STORE_DONE;
+  if (!deferred_find(L, &h)) return STORE_DONE;
   struct put p = {.value = h.value,
                   .wall = milliseconds_of(wall),
                   .ends = milliseconds_of(h.ends),
                   .drawn = h.generation};
   enum store_result result = store_put(&r->store, check_bytes(L, KEY), &p, &generation, e);
   lua_pop(L, 1);
-  if (result == STORE_DONE) held_drop(L, r);
+  if (result == STORE_DONE) deferred_drop(L, r);
   return result;
 }
 
@@ -275,7 +274,7 @@ static int push_generation(lua_State *L, enum store_result result, uint64_t numb
   return 1;
 }
 
-/* Of a record that was held back. */
+/* The result of writing a deferred record. */
 static int push_written(lua_State *L, enum store_result result, const struct err *e) {
   int pushed = push_result(L, result, e);
   if (result != STORE_FAILED) return pushed;
@@ -297,7 +296,7 @@ static int push_absent(lua_State *L) {
   return 2;
 }
 
-static int push_held(lua_State *L, int aside, const struct held *h, double wall) {
+static int push_deferred(lua_State *L, int aside, const struct deferred *h, double wall) {
   if (h->ends != 0 && h->ends <= wall) return push_absent(L);
   return push_record(L, aside, h->value, h->generation);
 }
@@ -308,21 +307,22 @@ static int push_found(lua_State *L, int aside, enum store_result result, const s
   return result == STORE_ABSENT ? push_absent(L) : push_result(L, result, e);
 }
 
-/* records:get(key, wall seconds) -> value, generation; nil, 0; false: again; nil, err, kind. What is held
- * back hides nothing that another process wrote since. */
+/* records:get(key, wall seconds) -> value, generation; nil, 0; false: again; nil, err, kind. A
+ * deferred record never hides a newer one of another process. */
 static int l_get(lua_State *L) {
   struct err e;
   err_clear(&e);
   check_records(L);
-  struct held h;
+  struct deferred h;
   struct record found;
   double wall = luaL_checknumber(L, 3);
   int aside = push_aside(L);
   struct records *r = check_records(L);
   enum store_result result = store_get(&r->store, check_bytes(L, KEY), milliseconds_of(wall), &found, &e);
-  bool held = held_find(L, &h), hides = held && (result != STORE_DONE || found.generation < h.generation);
-  int pushed = hides ? push_held(L, aside, &h, wall) : push_found(L, aside, result, &found, &e);
-  if (held && !hides) held_drop(L, r);
+  bool is_deferred = deferred_find(L, &h),
+       hides = is_deferred && (result != STORE_DONE || found.generation < h.generation);
+  int pushed = hides ? push_deferred(L, aside, &h, wall) : push_found(L, aside, result, &found, &e);
+  if (is_deferred && !hides) deferred_drop(L, r);
   give_notice(L, r, RECORDS);
   return pushed;
 }
@@ -346,34 +346,34 @@ static bool check_put(lua_State *L, struct put *p, struct err *e) {
 }
 
 /* records:put(key, value, wall, ends, durable, generation, lease, ticket) -> generation; false: again; nil,
- * err, kind, and true where it is a record that was held back that cannot be written: it goes first where the
- * put compares, else the put comes after it. */
+ * err, kind, and true when it was a deferred record that could not be written: a put that compares writes it
+ * first, any other put replaces it. */
 static int l_put(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct records *r = box_check(L, RECORDS, &records_type);
   struct bytes key = check_bytes(L, KEY);
   struct put p;
-  struct held h;
+  struct deferred h;
   uint64_t generation = 0;
   lua_settop(L, P_TICKET);
   if (!check_put(L, &p, &e)) return push_failure(L, &e);
-  enum store_result result = p.compares ? held_write(L, r, lua_tonumber(L, P_WALL), &e) : STORE_DONE;
+  enum store_result result = p.compares ? deferred_write(L, r, lua_tonumber(L, P_WALL), &e) : STORE_DONE;
   if (result != STORE_DONE) return push_written(L, result, &e);
-  bool held = held_find(L, &h);
-  if (held) p.beyond = h.generation;
+  bool is_deferred = deferred_find(L, &h);
+  if (is_deferred) p.beyond = h.generation;
   result = store_put(&r->store, key, &p, &generation, &e);
-  if (result == STORE_DONE && held) held_drop(L, r);
+  if (result == STORE_DONE && is_deferred) deferred_drop(L, r);
   if (result == STORE_DONE && p.draft) box_close(L, P_TICKET);
   give_notice(L, r, RECORDS);
   return push_generation(L, result, generation, &e);
 }
 
-/* The generation of a put: the one after what is held back, or after the one that its lease last wrote. */
+/* The generation of a put: the one after the deferred record, or after the one that its lease wrote last. */
 static enum store_result draw_generation(lua_State *L, struct records *r, int last, uint64_t *out,
                                          struct err *e) {
-  struct held h;
-  if (!held_find(L, &h)) {
+  struct deferred h;
+  if (!deferred_find(L, &h)) {
     if (lua_isnoneornil(L, last)) return store_next(&r->store, check_bytes(L, KEY), out, e);
     h.generation = check_generation(L, last);
   }
@@ -381,51 +381,50 @@ static enum store_result draw_generation(lua_State *L, struct records *r, int la
   return STORE_DONE;
 }
 
-/* records:hold(key, value, ends, may_wait, last or nil) -> its generation, and how many are held back;
- * nothing beside it where it is not put off: a generation of what is written at once is not. false: again;
- * nil, err, kind */
-static int l_hold(lua_State *L) {
+/* records:defer(key, value, ends, may_wait, last or nil) -> its generation, and how many are deferred; the
+ * generation alone when it was not deferred, because that generation belongs to immediate writes. false:
+ * again; nil, err, kind */
+static int l_defer(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct records *r = box_check(L, RECORDS, &records_type);
   check_bytes(L, KEY);
   check_bytes(L, 3);
-  struct held h = {.ends = luaL_checknumber(L, 4), .may_wait = lua_toboolean(L, 5)};
+  struct deferred h = {.ends = luaL_checknumber(L, 4), .may_wait = lua_toboolean(L, 5)};
   lua_settop(L, 6);
   enum store_result result = draw_generation(L, r, 6, &h.generation, &e);
   lua_settop(L, 6);
   give_notice(L, r, RECORDS);
   bool fits = result == STORE_DONE && h.generation % GENERATION_STEP != 0;
-  if (fits) held_keep(L, r, 3, &h), check_records(L);
+  if (fits) deferred_keep(L, r, 3, &h), check_records(L);
   int pushed = push_generation(L, result, h.generation, &e);
-  if (fits) lua_pushinteger(L, (lua_Integer)r->held);
+  if (fits) lua_pushinteger(L, (lua_Integer)r->deferred);
   return pushed + (fits ? 1 : 0);
 }
 
-/* records:held() -> how many are held back */
-static int l_held(lua_State *L) {
+/* records:deferred() -> how many are deferred */
+static int l_deferred(lua_State *L) {
   const struct records *r = box_check(L, RECORDS, &records_type);
-  lua_pushinteger(L, (lua_Integer)r->held);
+  lua_pushinteger(L, (lua_Integer)r->deferred);
   return 1;
 }
 
-/* records:settle(key, wall): writes what is held back, unless it may wait while a lease is let go -> true;
- * false: again; nil, err, kind, true Closed records
- * hold nothing back. */
-static int l_settle(lua_State *L) {
+/* records:write_deferred(key, wall): writes the deferred record, unless it may wait while its lease is
+ * released -> true; false: again; nil, err, kind, true. Closed records have none. */
+static int l_write_deferred(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct records *r = box_any(L, RECORDS, &records_type);
-  struct held h;
+  struct deferred h;
   check_bytes(L, KEY);
   double wall = luaL_checknumber(L, 3);
   if (!box_is_open(L, RECORDS)) return lua_pushboolean(L, true), 1;
-  enum store_result result = held_find(L, &h) && h.may_wait ? STORE_DONE : held_write(L, r, wall, &e);
+  enum store_result result = deferred_find(L, &h) && h.may_wait ? STORE_DONE : deferred_write(L, r, wall, &e);
   give_notice(L, r, RECORDS);
   return push_written(L, result, &e);
 }
 
-/* records:flush(most, wall): writes at most so many that are held back -> true; false: again; nil, err and
+/* records:flush(most, wall): writes at most so many deferred records -> true; false: again; nil, err and
  * kind of the first that could not be written, true */
 static int l_flush(lua_State *L) {
   struct err first, later;
@@ -435,12 +434,12 @@ static int l_flush(lua_State *L) {
   double most = luaL_checknumber(L, 2), wall = luaL_checknumber(L, 3);
   enum store_result result = STORE_DONE, one = STORE_DONE;
   lua_settop(L, 3);
-  size_t count = held_push_keys(L, most);
+  size_t count = deferred_push_keys(L, most);
   struct records *r = check_records(L);
   for (size_t i = 1; i <= count && one != STORE_AGAIN; i++) {
     lua_rawgeti(L, 4, (lua_Integer)i);
     lua_replace(L, KEY);
-    one = held_write(L, r, wall, result == STORE_DONE ? &first : &later);
+    one = deferred_write(L, r, wall, result == STORE_DONE ? &first : &later);
     if (one != STORE_DONE) result = one;
   }
   give_notice(L, r, RECORDS);
@@ -456,7 +455,7 @@ static int l_remove(lua_State *L) {
   struct bytes key = check_bytes(L, KEY);
   struct removal how = {!lua_isnoneornil(L, 4), lua_toboolean(L, 5), check_generation(L, 4),
                         check_milliseconds(L, 3)};
-  enum store_result result = how.expired ? STORE_DONE : held_write(L, r, luaL_checknumber(L, 3), &e);
+  enum store_result result = how.expired ? STORE_DONE : deferred_write(L, r, luaL_checknumber(L, 3), &e);
   if (result != STORE_DONE) return push_written(L, result, &e);
   result = store_remove(&r->store, key, &how, &e);
   give_notice(L, r, RECORDS);
@@ -488,7 +487,7 @@ static int l_add(lua_State *L) {
   struct addition a = {.wall = check_milliseconds(L, 3), .ends = check_milliseconds(L, 5)};
   a.list = check_amounts(L, 4, &a.count);
   struct records *r = check_records(L);
-  enum store_result result = held_write(L, r, luaL_checknumber(L, 3), &e);
+  enum store_result result = deferred_write(L, r, luaL_checknumber(L, 3), &e);
   if (result != STORE_DONE) return push_written(L, result, &e);
   if (!a.count) return push_all(L, a.wall);
   result = store_add(&r->store, key, &a, &e);
@@ -525,13 +524,13 @@ static int l_directory(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg records_methods[] = {{"get", l_get},         {"put", l_put},
-                                           {"remove", l_remove},   {"hold", l_hold},
-                                           {"held", l_held},       {"settle", l_settle},
-                                           {"flush", l_flush},     {"lease", l_lease},
-                                           {"reserve", l_reserve}, {"directory", l_directory},
-                                           {"add", l_add},         {"sweep", l_sweep},
-                                           {"release", l_release}, {NULL, NULL}};
+static const luaL_Reg records_methods[] = {{"get", l_get},           {"put", l_put},
+                                           {"remove", l_remove},     {"defer", l_defer},
+                                           {"deferred", l_deferred}, {"write_deferred", l_write_deferred},
+                                           {"flush", l_flush},       {"lease", l_lease},
+                                           {"reserve", l_reserve},   {"directory", l_directory},
+                                           {"add", l_add},           {"sweep", l_sweep},
+                                           {"release", l_release},   {NULL, NULL}};
 
 /* core.records(directory [, warn]) -> records; nil, err, kind */
 static int l_records(lua_State *L) {
@@ -547,7 +546,7 @@ static int l_records(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 3, USER_WARN);
   lua_newtable(L);
-  lua_setiuservalue(L, 3, USER_HELD);
+  lua_setiuservalue(L, 3, USER_DEFERRED);
   if (!store_open(&r->store, directory, c, &e)) return push_failure(L, &e);
   box_open(L, 3);
   give_notice(L, r, 3);

@@ -1,7 +1,7 @@
 #include "bind/crypto/context.h"
 #include "store/seal.h"
 
-struct held {
+struct seal_box {
   struct crypto *crypto; /* the key's */
   struct seal_key key;
 };
@@ -9,9 +9,9 @@ struct held {
 static const struct box_type seal_type;
 
 static void release_seal(void *object) {
-  struct held *held = object;
-  wipe(&held->key, sizeof held->key);
-  crypto_unref(held->crypto);
+  struct seal_box *b = object;
+  wipe(&b->key, sizeof b->key);
+  crypto_unref(b->crypto);
 }
 
 static int push_done(lua_State *L, bool done, const struct buf *out, const struct err *e) {
@@ -24,20 +24,20 @@ static int push_done(lua_State *L, bool done, const struct buf *out, const struc
 static int l_seal(lua_State *L) {
   struct err e;
   err_clear(&e);
-  const struct held *held = box_check(L, 1, &seal_type);
+  const struct seal_box *b = box_check(L, 1, &seal_type);
   struct bytes name = check_bytes(L, 2), value = check_bytes(L, 3);
   struct buf *out = push_scratch(L);
-  return push_done(L, seal(&held->key, held->crypto, name, value, out, &e), out, &e);
+  return push_done(L, seal(&b->key, b->crypto, name, value, out, &e), out, &e);
 }
 
 /* key:unseal(name, sealed value) -> value; nil, err, "store" */
 static int l_unseal(lua_State *L) {
   struct err e;
   err_clear(&e);
-  const struct held *held = box_check(L, 1, &seal_type);
+  const struct seal_box *b = box_check(L, 1, &seal_type);
   struct bytes name = check_bytes(L, 2), value = check_bytes(L, 3);
   struct buf *out = push_scratch(L);
-  return push_done(L, unseal(&held->key, held->crypto, name, value, out, &e), out, &e);
+  return push_done(L, unseal(&b->key, b->crypto, name, value, out, &e), out, &e);
 }
 
 /* ---- what a store holds, sealed or not ---- */
@@ -89,12 +89,12 @@ static int l_store_key(lua_State *L) {
   bool insecure = lua_toboolean(L, 2);
   struct crypto *c = state_crypto(L, &e);
   if (!c) return push_failure(L, &e);
-  struct held *held = box_new(L, &seal_type, sizeof *held, 0);
-  if (!seal_key_read(&held->key, c, text, insecure, &e)) {
-    wipe(&held->key, sizeof held->key);
+  struct seal_box *b = box_new(L, &seal_type, sizeof *b, 0);
+  if (!seal_key_read(&b->key, c, text, insecure, &e)) {
+    wipe(&b->key, sizeof b->key);
     return push_failure(L, &e);
   }
-  held->crypto = crypto_ref(c);
+  b->crypto = crypto_ref(c);
   box_open(L, -1);
   return 1;
 }

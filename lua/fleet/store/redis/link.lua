@@ -361,8 +361,8 @@ function Link.is_stuck(self)
   return self.state == "down" and self:owes()
 end
 
---- Waits until all is answered that was posted: true, or nil, err, kind.
-function Link.settle(self)
+--- Waits for the replies of all posted commands: true, or nil, err, kind.
+function Link.drain(self)
   if not self:owes() then return true end
   local answer, err, kind = self:call(false, "PING")
   if not answer then return nil, err, kind end
