@@ -1,8 +1,8 @@
 -- Who decides what of one car: automations that want different things of it.
 --
 -- Each subject of a car (charging, amps, any setting) is held by at most one automation, the one with the higher
--- precedence; the owner's hand stands above all of them and is seen by each automation itself. The holders stand in the
--- store beside the automations' own records, so that several processes agree.
+-- precedence. The owner's own commands precede all automations; each automation detects them itself. The store has the claims, beside
+-- the automations' records, so that several processes agree.
 
 local core = require "fleet.core"
 local states = require "fleet.automation.state"
@@ -32,7 +32,7 @@ function M.read(context, id)
   return type(found) == "table" and found or {}, generation
 end
 
---- The claim of somebody else that stands above this automation, or nil.
+--- The claim of another automation that precedes this one, or nil.
 function M.above(claims, subject, me, now)
   local claim = claims[subject]
   if claim and claim.by ~= me.name and claim.ends > now and claim.rank >= me.rank then return claim end
@@ -42,7 +42,7 @@ local function same(a, b)
   return a ~= nil and b ~= nil and a.by == b.by and a.ends == b.ends and a.rank == b.rank
 end
 
--- What the record becomes: mine where nobody stands above, and nothing of mine that I no longer want.
+-- The new record: my claims where no other automation precedes, without those that I no longer want.
 local function merged(claims, mine, me, now)
   local out, changed = {}, false
   if next(claims) == nil and next(mine) == nil then return claims, false end

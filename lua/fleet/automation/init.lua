@@ -43,7 +43,7 @@ function Automation:wall()
   return now
 end
 
---- One decision: what is known at a moment (UTC seconds) in, what to do out. Changes nothing and calls nobody.
+--- Makes one decision from the state known at a time (UTC seconds). Pure: changes nothing and makes no call.
 --- Returns { actions = list of { call =, params = }, why = sentence, again_at = UTC seconds, claims =, state = }.
 --- state: see lua/fleet/automation/state.lua; nil is the state of an automation that knows nothing yet.
 function Automation:step(now, state)

@@ -4,7 +4,7 @@ local core = require "fleet.core"
 
 local M = {}
 
-local zones = setmetatable({}, { __mode = "v" }) -- a zone is read once while somebody uses it
+local zones = setmetatable({}, { __mode = "v" }) -- a zone is read once while it is in use
 
 --- The zone of an IANA name, or nil, err, kind.
 function M.zone(name)

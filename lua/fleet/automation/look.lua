@@ -59,18 +59,18 @@ end
 
 local same_moment = 2 -- seconds in which one list serves the automations of all cars; what it says counts as seen now
 
--- The car's record, which wakes nobody, from where it costs least; and whether that is free, or nil, err.
+-- Reads the car's record, which does not wake it, from the cheapest source; and whether that is free, or nil, err.
 local function record_of(self)
   return records.of(self.config.car, { age = same_moment })
 end
 
--- Where another look is free, an older one does not tell enough: a car falls asleep, or begins to charge, within a second.
+-- Where another look is free, an older one is not enough: a car falls asleep, or starts charging, within a second.
 local function is_sure(state, now)
   local info = state.seen.info
   return info ~= nil and not (info.free and now - state.at.info >= same_moment)
 end
 
---- nil, err of a reply that tells nothing: fields are those that are needed.
+--- nil, err for a reply without the needed fields.
 function M.unreadable(call, fields)
   return nil, errors.new("protocol", call .. ": no usable value for " .. table.concat(fields, ", "), { unreadable = call })
 end

@@ -1,7 +1,7 @@
 -- The owner's hand at the cable and at the app: what the car does that no automation asked for.
 --
 -- A session lasts from plugging in to unplugging. Starting by itself when it is plugged in is the car's habit, not a wish;
--- a change within a session that nobody here made is the owner's, and wins until it is unplugged or a moment that the
+-- a change within a session that no automation made is the owner's. It wins until the car is unplugged, or until a time that the
 -- automation names.
 
 local M = {}
@@ -42,7 +42,7 @@ local function read_change(m, state, charge, others)
   m.manual = { what = actual and "start" or "stop", at = state.at.charge_state }
 end
 
---- Reads the last live look once; others: somebody else here holds the charging. m: memory of the automation, kept
+--- Reads the last live look once; others: another automation has the claim on charging. m: memory of the automation, kept
 --- between steps. Afterwards m.plugged, m.manual = { what = "start"|"stop" } or nil.
 function M.read(m, state, others)
   local charge, at = state.seen.charge_state, state.at.charge_state

@@ -1,11 +1,11 @@
--- What a person should know: a sentence, a severity and a key, so that one thing is told once, also after a restart.
+-- Notifications for a person: a sentence, a severity and a key. The same key is notified once, also after a restart.
 
 local core = require "fleet.core"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
-local kept_for = 7 * 86400 -- seconds after which the same key would be told again
+local kept_for = 7 * 86400 -- seconds after which the same key is notified again
 
 local function forget_old(told, now)
   for key, at in pairs(told) do

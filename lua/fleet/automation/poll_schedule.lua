@@ -1,8 +1,8 @@
 -- When to look at a car: as seldom as the purpose allows, and never so that it stays awake.
 --
--- The record of a car (info) wakes nobody; a live look (vehicle_data) is made when the record says that the car has come
+-- The record of a car (info) does not wake it. A live look (vehicle_data) is made when the record says that the car has come
 -- awake, when something is to be decided, or after a pause that doubles while nothing changes. Live looks are billed. An automation
--- that knows when the next one tells it something says so in its memory: record_every, live_every, no_look_before, quiet.
+-- that knows when the next look is useful writes it into its memory: record_every, live_every, no_look_before, quiet.
 
 local M = {}
 
@@ -21,7 +21,7 @@ function M.away(state, now)
   return info ~= nil and info.state ~= "online" and now - state.at.info <= fresh
 end
 
---- Seconds between looks at the record: fewer where it is free and somebody waits for the car to come awake.
+--- Seconds between looks at the record: fewer when it is free and an automation waits for the car to come awake.
 function M.record_every(config, state)
   local often = state.memory.record_every
   return often and state.seen.info and state.seen.info.free and math.min(often, config.look_every) or config.look_every

@@ -126,7 +126,7 @@ function M.tells(name, section, needs)
   return not (needs and needs[name]) or section ~= nil and #lacking(section, name, needs) == 0
 end
 
---- What was seen, and when, as read; a section that tells nothing counts as not seen.
+--- The sections that were seen, and when. A section without data counts as not seen.
 function M.read_all(state, needs)
   local seen, at = {}, {}
   for name, section in pairs(state.seen) do

@@ -29,7 +29,7 @@ local hopeless = {
 
 -- ---- trouble ----
 
--- Kinds of trouble that are not the service's, and how they are told: at once, as no later attempt may be better.
+-- Kinds of trouble that are not the service's, and how their sentences begin. They are notified at once: retrying may not help.
 local beginnings = { raised = "could not decide: ", unreadable = "a reply tells too little: " }
 local err_kinds = { raised = "service", unreadable = "protocol" }
 local longest_unreadable = 1800 -- such a look is billed
@@ -219,7 +219,7 @@ local function count_calls(self, state_of)
   end)
 end
 
--- Whoever was killed on another machine holds the lease until it ends.
+-- Waits for the lease: that of a process killed on another machine lasts until its end.
 local function stand_by(self, waiting)
   local text, now = "runs elsewhere already, and begins here when that has ended", self:wall()
   explain(self, waiting, text, now)
@@ -302,8 +302,8 @@ local function failed(raised)
   error(raised, 0)
 end
 
---- Runs until stop() or the end of its task, in a task. options.progress(text, event): told every change of mind and every
---- command; options.notify(event): what a person should know, beside the automation's own; options.dry_run: looks and decides,
+--- Runs until stop() or the end of its task, in a task. options.progress(text, event): called for each new decision and each
+--- command; options.notify(event): called for notifications, beside the automation's own; options.dry_run: looks and decides,
 --- sends no command; options.once: does what is due now and returns, for cron; options.wait: while the same automation runs
 --- elsewhere, waits until it has ended there. Returns true once stopped, or nil, err, kind when the same automation runs
 --- elsewhere or the store fails.

@@ -34,7 +34,7 @@ function M.forget(self)
   if common[self.context] then common[self.context][self.id] = nil end
 end
 
---- A look that one automation has paid for serves the others, and nobody takes another's command for the owner's. Called after each
+--- Shares billed looks and sent commands between automations, so that none takes another's command for the owner's. Called after each
 --- action and before each decision: by then there is news only where another automation had some.
 function M.exchange(self, state, acted)
   if not self.config.car or self.dry then return end

@@ -2,12 +2,12 @@
 --
 --   seen, at      last looks by section, and when they were made    awake_since  when the car was first seen awake again
 --   did           subject -> { want =, at =, sure = } of the last command
---   pending       the command that was being sent: after a crash nobody knows whether it arrived
+--   pending       the command that was being sent: after a crash it is unknown whether it arrived
 --   refused       call -> { reason =, ends = }: not tried again before that
 --   calls, day    billed calls by class since the beginning, and { date =, commands = } of today
 --   trouble       { message =, kind =, ends =, count = }: the service could not be reached, a reply could not be used, a round raised
 --   why, why_at   the last decision as a sentence, and when it was taken
---   unread        call -> how often in a row its reply told too little
+--   unread        call -> how often in a row its reply had too little data
 --   told          key -> when a notification with it was given
 --   memory        what belongs to the automation alone
 

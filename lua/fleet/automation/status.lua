@@ -1,4 +1,4 @@
--- What an automation thinks, as data: for a page, a bridge or a log. Reads what is remembered; asks nobody and changes nothing.
+-- The status of an automation as data: for a page, a bridge or a log. Reads the stored state; makes no call and changes nothing.
 
 local core = require "fleet.core"
 local cost = require "fleet.automation.cost"
@@ -7,7 +7,7 @@ local states = require "fleet.automation.state"
 
 local M = {}
 
-local shown_of_id = 6 -- characters of a VIN that a person tells cars apart by
+local shown_of_id = 6 -- characters of a VIN, enough for a person to distinguish cars
 
 local function subject_of(self)
   local _, _, id = core.context(self.handle)
@@ -21,7 +21,7 @@ local function trouble_of(state)
   return trouble and { message = trouble.message, ends = trouble.ends } or nil
 end
 
--- The plan from now on, where the definition can tell one.
+-- The plan from now on, if the definition has one.
 local function plan_of(self, now, state)
   local plan_at = self.definition.plan
   if not plan_at then return nil end

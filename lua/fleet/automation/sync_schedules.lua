@@ -1,7 +1,7 @@
 -- fleet.automation.sync_schedules(car, list): the wanted charging and preconditioning schedules of a car as data.
 --
--- The difference between what is wanted and what the car has is sent, and read back. Ours are told by their ids; those of others,
--- and those of charge_by, stay unless they are asked to go.
+-- Sends the difference between the wanted schedules and the car's, and reads the result back. Ours are recognised by their ids. Those
+-- of others, and those of charge_by, stay unless the caller wants them removed.
 
 local check_options = require "fleet.util.check_options"
 local errors = require "fleet.util.errors"
@@ -167,7 +167,7 @@ local function place_of(data, options)
 end
 
 --- Makes the schedules of a car as wanted. list: { kind = "charge", days =, start =, stop =, one_time =, enabled =, place = } and
---- { kind = "precondition", days =, at =, … }. options: place (else where the car stands), wake, others = true removes all that is
+--- { kind = "precondition", days =, at =, … }. options: place (else the car's position), wake, others = true removes all that is
 --- not wanted. Returns { added = ids, removed = ids, kept = number }, or nil, err, kind.
 return function(car, list, options)
   options = options or {}

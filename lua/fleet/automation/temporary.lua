@@ -1,7 +1,7 @@
 -- A setting of a site that an automation changes for a while and puts back as it was read.
 --
 -- What is sent is read back: a site may keep another value than the one that it accepted. That value then counts as ours, so that it is
--- put back too; a later change is somebody else's, and stays. memory: { before =, since =, to =, at =, had =, tries =, holds = }, kept
+-- put back too; a later change is the owner's, and stays. memory: { before =, since =, to =, at =, had =, tries =, holds = }, kept
 -- with the automation.
 
 local core = require "fleet.core"
@@ -133,8 +133,8 @@ function M.bring(setting, memory, now, state, value, why)
   return { send(setting, value, why), M.look }
 end
 
---- Puts the setting back. Returns the actions that are due, and whether nothing is left to do: it is as before, or somebody else has
---- changed it since.
+--- Puts the setting back. Returns the actions that are due, and whether nothing is left to do: it is as before, or was changed by
+--- hand since.
 function M.put_back(setting, memory, now, state, why)
   local info = state.seen.site_info
   if info.is_unread then return { M.look }, false end

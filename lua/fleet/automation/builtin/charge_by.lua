@@ -71,7 +71,7 @@ function M.observe(config, now)
   return { tariff = config.last.tariff, problem = why .. "; the last ones hold until midnight" }
 end
 
--- Says that there are no prices, or that they are not new; what is wrong with the feed is told once a day.
+-- Adds to the decision that prices are missing or old. A problem of the feed is notified once a day.
 local function with_prices(config, now, state, decision)
   local inputs = state.inputs or {}
   if inputs.problem and decision.why then

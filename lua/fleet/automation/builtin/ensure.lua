@@ -1,7 +1,7 @@
 -- ensure: settings that are declared and kept, with the least number of billed calls.
 --
--- One look shows all of them; only what differs is sent. What somebody changes back again and again is left to them for
--- the day: two who undo each other all day cost money and reach nothing.
+-- One look shows all settings; only those that differ are sent. A setting that a person or another program changes back repeatedly
+-- is left alone for the day: undoing each other costs money and has no result.
 
 local arbitration = require "fleet.automation.arbitration"
 local errors = require "fleet.util.errors"

@@ -1,4 +1,4 @@
--- The names of all automations; the file of each stands beside this one. The list is made by `make doc`.
+-- The names of all automations; each has a file in this directory. `make doc` writes the list.
 --
 -- A file returns {
 --   doc =           one sentence

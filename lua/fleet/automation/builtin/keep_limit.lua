@@ -18,7 +18,7 @@ local M = {
 local sections = { "charge_state" }
 local used = 3 -- percent that a drive takes at least
 
--- Whether the limit that somebody has set is still wanted: until the battery has less than it had with it.
+-- Whether the limit that the owner set still holds: until the level drops below the one at which it was set.
 local function in_use(m, charge)
   local limit, level = charge.charge_limit_soc, charge.battery_level or 0
   if m.limit ~= limit then m.limit, m.top = limit, level end

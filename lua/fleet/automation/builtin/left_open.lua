@@ -1,4 +1,4 @@
--- left_open: a car that stands with a door, a window or a lid open, or unlocked, is told, and closed as far as that can be done.
+-- left_open: notifies about a parked car with an open door, window or lid, or unlocked, and closes what can be closed remotely.
 
 local battery = require "fleet.automation.charging.battery"
 local poll_schedule = require "fleet.automation.poll_schedule"
@@ -62,7 +62,7 @@ local function close_actions(vehicle, windows, drive, why)
   return list
 end
 
--- It has stood like this for long enough. What was closed once and is open again is somebody's wish.
+-- Acts after the car was open for long enough. An opening that was closed once and is open again is left alone: a person wants it.
 local function act(config, now, state, names, windows)
   local m, vehicle = state.memory, state.seen.vehicle_state
   local why = "left open: " .. table.concat(names, ", ")

@@ -69,7 +69,7 @@ local function start_actions(config, climate, why)
   return list
 end
 
--- A look made for this time, or what stands in its way.
+-- A look for this time, or the reason against it.
 local function look(config, now, state, begins)
   local charge_is_known = (state.at.charge_state or -1) >= begins
   if charge_is_known and (state.at.climate_state or -1) >= begins then return nil end
@@ -107,7 +107,8 @@ end
 
 -- ---- after it ----
 
--- Nobody came: what we have begun is ended. A car that drives, or whose climate somebody ended, is left alone.
+-- Ends the conditioning that this automation started when no person came. A car that drives, or whose climate is already off, is left
+-- alone.
 local function finish(config, now, state, at)
   local m, ends = state.memory, at + config.linger
   m.done = nil

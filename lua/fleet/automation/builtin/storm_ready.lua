@@ -1,7 +1,7 @@
 -- storm_ready: the reserve of the house and the limit of the car go up when a warning comes, and back afterwards.
 --
--- What stood there before is noted before anything is sent, so that it comes back also after a crash. What somebody else has changed
--- in the meantime is left as it is.
+-- The former settings are stored before anything is sent, so that they are restored after a crash, too. A setting that was changed
+-- by hand in the meantime is left as it is.
 
 local battery = require "fleet.automation.charging.battery"
 local poll_schedule = require "fleet.automation.poll_schedule"
@@ -73,7 +73,7 @@ end
 
 -- ---- a warning ----
 
--- What was sent since the warning came; somebody may have changed it since, which holds.
+-- Whether this setting was sent since the warning came. A later change by hand holds.
 local function was_sent(state, subject)
   local did = state.did[subject]
   return did ~= nil and did.sure and did.at >= state.memory.since

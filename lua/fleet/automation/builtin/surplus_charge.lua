@@ -36,7 +36,7 @@ local M = {
 
 local sections = { "charge_state" }
 local dark_pause = 900 -- seconds between looks at a site without sun
-local idle_pause = 300 -- while something stands in the way that the sun does not change
+local idle_pause = 300 -- while the obstacle does not depend on the sun
 local fact_age = 6 * 3600 -- after which the car's level and cable are looked at again before a start
 
 function M.prepare(config)
@@ -67,7 +67,7 @@ local function vin_of(config)
   return id
 end
 
--- Watts that the car takes now, or nil where neither the connector nor the car tells it.
+-- Watts that the car takes now, or nil when neither the connector nor the car reports them.
 local function car_power(config, state, live)
   local entry = connector(live, vin_of(config))
   if entry and entry.wall_connector_power then return entry.wall_connector_power end
@@ -117,7 +117,7 @@ end
 -- Watts that the car could take: what is exported, and what it takes now, less what is bought for it. What the battery of
 -- the house takes counts as well, unless it goes first.
 local function available(config, state, live)
-  local battery = live.battery_power or 0 -- a house without one tells none
+  local battery = live.battery_power or 0 -- absent for a house without one
   if battery_goes_first(config, live) then battery = math.max(0, battery) end
   return car_power(config, state, live) - live.grid_power - battery + config.grid_allowance
 end
@@ -165,7 +165,7 @@ local function others_hold(config, now, state)
   return claim ~= nil and claim.by ~= config.name and claim.ends > now
 end
 
--- Somebody above charges: their amps and their stop are theirs.
+-- An automation with precedence charges: amps and stop are its own.
 local function above(config, now, state)
   local claim = arbitration.above(state.claims or {}, "charging", { name = config.name, rank = config.precedence }, now)
   return claim and string.format("gives way to %s (precedence %g), which holds charging until %s", claim.by, claim.rank,
@@ -177,7 +177,7 @@ local function since_did(state, want, now)
   return did and did.want == want and now - did.at or math.huge
 end
 
--- A car that slept when its record was last looked at, and that nobody may wake: the record costs, and is looked at by the clock.
+-- Whether the car slept at the last look at its record and may not be woken. The record is billed, so that looks follow the clock.
 local function asleep_for_now(config, now, state)
   local info = state.seen.info
   local sleeps = info ~= nil and info.state ~= "online" and not (config.wake and info.state == "asleep")
@@ -206,7 +206,7 @@ local function claim(now, config)
   return { charging = { ends = ends }, amps = { ends = ends } }
 end
 
--- Full when last seen, which lasts while it stays plugged in; now and then somebody raises the limit.
+-- Whether the car was full when last seen. It stays full while it is plugged in, unless a person raises the limit.
 local function is_full(state, now)
   local charge, at = state.seen.charge_state, state.at.charge_state
   if not charge or not at or now - at > fact_age then return false end
@@ -271,7 +271,7 @@ local function obstacle(config, state, m, live)
   if charge and charge.charging_state == "NoPower" then return "the cable has no power" end
 end
 
--- The wall connector says that the car does what nobody here wants: the car itself must be asked why.
+-- Whether the wall connector shows behaviour that no automation asked for: a look at the car must explain it.
 local function surprising(state, entry)
   local charge, did = state.seen.charge_state, state.did.charging
   if not entry or not charge or did and did.at >= state.at.live_status then return false end
@@ -288,7 +288,7 @@ local function read_session(config, now, state)
   return m
 end
 
--- Looks at the car: when its cable is not told by a wall connector, by the clock; when one contradicts what is known, now.
+-- Looks at the car: by the clock when no wall connector reports its cable; now when the connector contradicts the known state.
 local function car_looks(config, now, state, live)
   local entry, at = connector(live, vin_of(config)), state.at.charge_state
   local told = names_cars(state, live)

@@ -29,11 +29,10 @@ function M.limit(charge)
   return number(charge.charge_limit_soc) or 100
 end
 
-local least_percent, least_minutes = 2, 15 -- near the limit nothing is told of the rate
-local coarse_percent = 10 -- what is told in whole percent of fewer says between which rates it lies
+local least_percent, least_minutes = 2, 15 -- near the limit the rate is not learned
+local coarse_percent = 10 -- below this, whole percents give only bounds of the rate
 
--- Percent per hour as the car shows it while it charges; at least and at most, as the level is told in whole percent and the time in whole
--- minutes.
+-- Bounds of the rate in percent per hour while the car charges: it reports the level in whole percent and the time in whole minutes.
 local function shown_rates(charge)
   local minutes, limit = number(charge.minutes_to_full_charge), number(charge.charge_limit_soc)
   if not manual_override.is_charging(charge) or not minutes or minutes < least_minutes or not limit then return nil end

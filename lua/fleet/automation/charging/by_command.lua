@@ -78,7 +78,7 @@ local function wait(config, now, state, f)
   return actions.decision(config, now, state, why, list, again, {})
 end
 
--- The limit ends charging by itself: before the end of the stretch nobody has to look.
+-- The limit ends charging by itself: no look is needed before the end of the stretch.
 local function should_be_reached(config, now, state)
   local why, slot_to = string.format("%g %% should be reached, and the limit ends it", config.level), state.memory.slot_to
   state.memory.no_look_before = slot_to
@@ -160,7 +160,7 @@ local function to_verify(state, now, f)
   if f.missing <= 0 and charge.battery_level < math.floor(f.level) or ended then return now end
 end
 
--- Looking before the car usually comes home tells nothing.
+-- A look before the car usually comes home would be wasted.
 local function usually_home(config, m, deadline)
   local arrival = stays.arrival(m)
   if not arrival then return deadline - unknown_stay end
@@ -168,8 +168,8 @@ local function usually_home(config, m, deadline)
   return at < deadline - 3600 and at or 0
 end
 
--- When at the latest somebody must look, so that what is usually missing can still be charged in the cheapest hours. Once it
--- has come, it stays.
+-- The latest time of a look after which the usual amount can still be charged in the cheapest hours. Once it has passed, it does not
+-- move.
 local function latest_look(config, now, state, deadline)
   local m, charge = state.memory, state.seen.charge_state or {}
   if m.latest and m.latest.deadline == deadline then return m.latest.at end
@@ -180,7 +180,7 @@ local function latest_look(config, now, state, deadline)
   return at
 end
 
--- Nobody knows yet when the car comes home, and it was not there: there will be another look in what is left of the time.
+-- The usual arrival is not known yet and the car was away: looks again within the time that is left.
 local function look_again(state, now, deadline)
   local m = state.memory
   local unknown = not stays.arrival(m) and m.latest and m.latest.count < most_looks and state.at.charge_state >= m.latest.at
@@ -209,15 +209,15 @@ local function watch(state)
   end
 end
 
--- A car that drives, or whose cable is put in or pulled, comes awake for minutes: one that was found asleep at every look since it was
--- seen stands where it stood.
+-- A car that drives, or whose cable is put in or pulled, stays awake for minutes. A car that was asleep at every look since it was last
+-- seen has not moved.
 local function cannot_have_moved(state, now)
   local asleep, seen_at = state.memory.asleep, state.at.charge_state
   return asleep ~= nil and seen_at ~= nil and now - asleep.last <= unbroken and asleep.since - seen_at <= falls_asleep_within
 end
 
--- What was seen before says nothing of where the car stands now: it can have moved and been plugged in since. One look while there
--- is still time, or the sentence that nobody knows. nil: what is known holds.
+-- The last look is too old: the car may have moved or been plugged in since. Returns one look while there is still time, or the
+-- sentence that its place is unknown; nil when the known state holds.
 local function before_it_is_late(config, now, state, deadline, why)
   local latest = latest_look(config, now, state, deadline)
   if now < latest then
@@ -263,7 +263,7 @@ local function begins_by_itself(config, now, state, f)
   return { why = why, actions = {}, again_at = single.begins_until(at), claims = actions.hold(now, now + 600) }
 end
 
--- Whether a look tells nothing to act upon: the car is not expected yet, or stands at the plug with what was wanted, or waits by itself.
+-- Whether there is nothing to do after a look: the car is not expected yet, or is plugged in and charged, or waits by itself.
 local function is_quiet(config, state, expected, home, waits)
   local charge = state.seen.charge_state
   if not charge or manual_override.is_charging(charge) then return false end

@@ -1,7 +1,7 @@
 -- Charging by schedules in the car: the plan of the night is written into it, so that it waits and begins by itself, also while the
 -- service is down or the house has no network.
 --
--- Where the car does not charge at its check-in (see entries.lua), it is not at the plug, and nobody has to wake it to know that.
+-- A car that does not charge at its check-in (see entries.lua) is not plugged in, which is known without waking it.
 
 local actions = require "fleet.automation.charging.actions"
 local battery = require "fleet.automation.charging.battery"
@@ -16,7 +16,7 @@ local stays = require "fleet.automation.charging.stays"
 
 local M = {}
 
-local look_after = 60 -- seconds after which the car has begun
+local look_after = 60 -- seconds after which the car has started charging
 local often = 600 -- seconds between free looks for a car that may come: it is awake for a quarter of an hour when it is plugged in
 local expected = 300 -- the same about the time at which it usually comes, while it would charge
 
@@ -82,8 +82,8 @@ local function free_look(config, state, now, pause)
   return now + (info and info.free and math.min(pause, config.look_every) or config.look_every)
 end
 
--- A stretch that is under way while nobody has seen the car: one that comes now charges at once, though less may be missing. One that was
--- seen elsewhere a moment ago is awake, and each look at it is billed.
+-- Looks during a stretch when the car was not seen: a car that comes now charges at once, though it may need less. A car that was seen
+-- elsewhere a moment ago is awake, and each look at it is billed.
 local function coming_look(config, now, state, f)
   if f.known or not entries.under_way(config, state, now) then return nil end
   local minutes, seen_elsewhere = entries.home_by(state), f.session ~= nil
@@ -91,8 +91,8 @@ local function coming_look(config, now, state, f)
   return { at = free_look(config, state, now, seen_elsewhere and math.huge or soon and expected or often), stage = "poll" }
 end
 
--- A night for which nothing stands in the car, as its level was reached when it was seen last: it may have left and come since. It is
--- looked for until it must be ready, and woken once while there is time.
+-- A night without schedules in the car, because it was full when last seen; it may have left and come since. Looks continue until the
+-- car must be ready, and wake it once while there is time.
 local function unplanned_look(config, now, state, look)
   local zone, charge = config.local_zone, state.seen.charge_state
   local ready = local_time.next(zone, now, config.ready_minutes)
@@ -104,7 +104,7 @@ local function unplanned_look(config, now, state, look)
   return { at = at, stage = "poll" }
 end
 
--- When the next stretch that stands in the car begins; where it has not shown yet that it begins by them, the first one.
+-- When the next stretch of the car's schedules begins; the first one while the car has not shown yet that it follows them.
 local function next_stretch(config, now, state)
   local first
   for i, one in ipairs(entries.stretches(state)) do
@@ -256,7 +256,7 @@ local function came_too_late(config, now, state, look)
   return look.stage == "check" and now - look.at > 600 and not entries.under_way(config, state, now)
 end
 
--- Asleep when it should have begun: it is not at the plug, or its schedules do not work and it is woken once.
+-- Asleep when it should be charging: either it is not plugged in, or its schedules failed and it is woken once.
 local function away(config, now, state, deadline)
   local m, look = state.memory, state.memory.look
   look.missed = came_too_late(config, now, state, look)

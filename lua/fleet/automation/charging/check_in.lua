@@ -17,7 +17,7 @@ function M.distance(a, b)
   return math.min(d, 1440 - d)
 end
 
---- Whether a check-in that stands in the car may stay for one that is wanted at a minute.
+--- Whether the car's check-in is close enough to the wanted minute to stay.
 function M.is_close(had, from)
   return had ~= nil and M.distance(had.start_time, from) <= close
 end
@@ -40,8 +40,8 @@ function M.clip(stretches, from)
   end
 end
 
---- The end of an entry ends charging: the check-in must not lie in a stretch, not end after one has begun, and not begin in the minute in
---- which one ends. nil: there is none, and the stretch itself shows the car.
+--- The end of an entry ends charging. So the check-in must not lie in a stretch, end after one has started, or begin in the minute in
+--- which one ends. nil: no such time exists, and the stretch itself shows the car.
 function M.clear_of(stretches, from)
   for _, one in ipairs(stretches) do
     if one.end_time == from then from = (from + 1) % 1440 end
@@ -73,8 +73,8 @@ local function next_to_a_stretch(stretches, from)
   return from
 end
 
---- A check-in charges for minutes on every day, also a car that is full: it waits for a cheaper hour. One that stands about there, and is
---- not dearer, stays.
+--- A check-in charges for some minutes every day, even a full car, so it is moved to a cheap hour. An existing one near that hour that
+--- costs no more stays.
 function M.in_a_cheap_hour(config, now, f, stretches, from, had)
   local tariff, at = f.tariff, local_time.next(config.local_zone, now, from)
   local best, price = next_to_a_stretch(stretches, from), tariff and plans.price_at(tariff, at)

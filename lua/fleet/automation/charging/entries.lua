@@ -15,7 +15,7 @@ local M = {}
 
 local after_arrival = 15 -- minutes between the usual arrival and the check-in
 local close_minutes, close_plan = 5, 10 -- what differs by less stays as it is
-local most_lacking = 30 -- minutes: a plan for a night that nobody has seen may be shorter by so much
+local most_lacking = 30 -- minutes by which a plan may be shorter for a night without a look
 
 local check_in, first_stretch, tonight_end = schedules.id(0), schedules.id(1), schedules.id(9)
 
@@ -118,7 +118,7 @@ local function after_check_in(config, now, state, list, slots)
   return list
 end
 
--- What stands in the car for a night that nobody has seen yet.
+-- The car's entries for a night without a look.
 local function usual_entries(config, state, f)
   local following = local_time.next(config.local_zone, f.deadline, config.ready_minutes)
   local hours = stays.missing(config, state.memory) / f.rate
@@ -160,7 +160,7 @@ local function in_stretches(list, minute)
   return false
 end
 
---- Whether a stretch that stands in the car is under way.
+--- Whether a stretch of the car's entries is running.
 function M.under_way(config, state, now)
   return in_stretches(M.stretches(state), minutes_of(config, now))
 end
@@ -196,8 +196,8 @@ local function minutes_in(list)
   return sum
 end
 
--- What stands in the car for the hours of the night that are over does nothing more tonight, and is the plan of the following one. It
--- stays where what is left of tonight would be too little then, and unless it is too short to mend that.
+-- Entries for past hours of this night have no effect tonight; they are the plan of the following night. They stay when the rest of
+-- tonight's entries would be too little for that night, unless they are too short to help.
 local function with_what_is_over(config, m, now, had, list, usual)
   if minutes_in(list) + most_lacking >= minutes_in(usual) then return list end
   local noon, all = (config.ready_minutes + 300) % 1440, {}
@@ -222,7 +222,7 @@ local function in_last_stretch(f, now)
 end
 
 -- Returns the stretches, or nil where those in the car stay; whether tonight needs an end of its own; whether they are the usual ones, for
--- a night that nobody has seen.
+-- a night without a look.
 local function stretch_entries(config, now, state, f)
   local usual, had = usual_entries(config, state, f), M.stretches(state)
   local noon = (config.ready_minutes + 300) % 1440
@@ -316,12 +316,12 @@ function M.keep(state)
   state.memory.entries = list
 end
 
--- How far the moment at which charging began may be off: it is told from what was added at the power of now.
+-- The possible error of the start of charging, which is computed from the added energy and the present power.
 local function slack(at, began)
   return math.max(60, math.min(0.1 * (at - began), 300))
 end
 
--- Whether an entry can have begun charging at a moment. A car that we stopped within an entry does not begin by it again.
+-- Whether an entry can have started charging at this time. After we stop a car within an entry, that entry does not start it again.
 local function begins(config, one, began, stopped, off)
   local length = (one.to - one.from) % 1440
   local since = (minutes_of(config, began + off) - one.from) % 1440
@@ -370,7 +370,7 @@ function M.begun_by_hand(config, state)
   return not begun_by_ours(config, state, began, at)
 end
 
--- Charging that one of our entries began does not tell when the car came: before its check-in, or between that and the entry.
+-- Charging that our own entry started does not show when the car came: before its check-in, or between that and the entry.
 function M.arrival_of(config, state)
   local check
   for _, one in ipairs(state.memory.entries or {}) do
@@ -385,7 +385,7 @@ function M.arrival_of(config, state)
   end
 end
 
---- Whether anything of ours stands in the car, as far as it was seen.
+--- Whether the car has any entry of ours, as far as it was seen.
 function M.any(state)
   return M.seen(state, check_in) ~= nil or M.stretches(state)[1] ~= nil
 end

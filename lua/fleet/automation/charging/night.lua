@@ -35,7 +35,7 @@ local function clipped(list, from, to)
   return out
 end
 
--- The entries that stand in the car, for a night that nobody has seen yet.
+-- The car's entries for a night without a look.
 local function standing(config, state, to)
   local list = {}
   for _, one in ipairs(entries.stretches(state)) do

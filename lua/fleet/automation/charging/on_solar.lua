@@ -1,11 +1,11 @@
--- Charging by the sun that the car does by itself together with its gateway (charge_on_solar): whoever finds it at work stays out of it.
+-- Solar charging by the car and its gateway themselves (charge_on_solar). Automations stay out of it while it is active.
 
 local M = {}
 
 -- Members of charge_on_solar_state while the car or its gateway decides.
 local at_work = { no_charge_recommended = true, charging_on_excess_solar = true, charging_on_anything = true, waiting_for_server = true }
 
---- Whether it is at work, as far as a charge_state tells.
+--- Whether it is active, according to a charge_state.
 function M.at_work(charge)
   local managed = type(charge) == "table" and charge.managed_charging_state
   local state = type(managed) == "table" and managed.charge_on_solar_state

@@ -10,13 +10,13 @@ local M = {}
 
 local words = { start = "started", stop = "stopped" }
 
---- Whether somebody else here holds the charging.
+--- Whether another automation has the claim on charging.
 function M.others_charge(config, now, state)
   local claim = (state.claims or {}).charging
   return claim ~= nil and claim.by ~= config.name and claim.ends > now
 end
 
--- Notes a stay that has just been found to have begun.
+-- Records a stay that was just detected.
 local function learn(config, state, m, before, arrival)
   if not m.plugged or m.since == before.since and before.plugged then return end
   local charge, at = state.seen.charge_state, state.at.charge_state

@@ -19,7 +19,7 @@ local function minutes_of(config, at)
   return t.hour * 60 + t.min
 end
 
--- The time that stands in the car, where it is ours. The last two are: a command that was lost may have arrived.
+-- The car's scheduled time if it is ours. It may be any of the last two, because a command without a reply may have arrived.
 local function standing(state)
   local charge = state.seen.charge_state or {}
   if charge.scheduled_charging_mode ~= "StartAt" then return nil end
@@ -45,7 +45,7 @@ function M.set(config, now, state, at, why)
   }) }
 end
 
---- The moment, a few minutes ago or in this one, at which the car should have begun by itself; or nil.
+--- The time, within the last few minutes, at which the car should have started by itself; or nil.
 function M.begun(config, now, state)
   local minutes = standing(state)
   local at = minutes and local_time.last(config.local_zone, now + 60, minutes)
@@ -80,7 +80,7 @@ function M.explains(config, state)
   return since <= waits_after
 end
 
---- Whether somebody began to charge a car that would have waited.
+--- Whether a person started charging although the car would have waited.
 function M.begun_by_hand(config, state)
   return standing(state) ~= nil and manual_override.is_charging(state.seen.charge_state) and not M.explains(config, state)
 end

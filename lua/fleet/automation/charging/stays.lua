@@ -43,8 +43,8 @@ local function usual_by(config, list, minutes)
   return earlier[math.ceil(#earlier / 2)] or minutes
 end
 
---- Notes that a stay was found to have begun. since: when the car was last seen before it, or nil. rate: percent per hour.
---- arrival(began): minutes after midnight at which the car came, where charging that began then does not tell it.
+--- Records the start of a stay. since: when the car was last seen before it, or nil. rate: percent per hour. arrival(began): minutes
+--- after midnight at which the car came, for charging that started at another time than the arrival.
 function M.note(config, memory, charge, at, since, rate, arrival)
   local list = memory.stays or {}
   memory.stays = list
