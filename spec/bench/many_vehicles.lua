@@ -70,14 +70,14 @@ end
 
 -- What each turn of the loop takes of the processor, while the vehicles are asked.
 local function turns_of_run()
-  local histogram, turn = new_histogram(), loop.wait_and_turn
-  function loop.wait_and_turn()
+  local histogram, turn = new_histogram(), loop.wait_and_tick
+  function loop.wait_and_tick()
     local before = os.clock()
     turn()
     note(histogram, os.clock() - before)
   end
   run()
-  loop.wait_and_turn = turn
+  loop.wait_and_tick = turn
   return histogram
 end
 

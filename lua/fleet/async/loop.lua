@@ -17,9 +17,9 @@ M.loop = loop
 local engine -- opened when it is first needed: loading opens nothing
 local queue_first, queue_last -- the tasks that can run
 local asleep = false -- promises wait for a time
-local turning = 0 -- turns that are under way
+local ticks = 0 -- nested ticks in progress
 local exported = false -- a host waits on the descriptor
-local replies_per_turn, tasks_per_turn = 8, 16
+local replies_per_tick, tasks_per_tick = 8, 16
 
 local function open()
   engine = engine or assert(core.loop())
@@ -44,9 +44,9 @@ end
 
 -- ---- the queue of tasks that can run ----
 
--- Wakes a host that waits on the descriptor. Within a turn that happens at its end.
+-- Wakes a host that waits on the descriptor. Within a tick that happens at its end.
 local function notify_host()
-  if exported and turning == 0 and engine then engine:timeout(0) end
+  if exported and ticks == 0 and engine then engine:timeout(0) end
 end
 
 --- Queues a task that can run.
@@ -111,16 +111,16 @@ function M.cancel(promise)
   notify_host()
 end
 
--- ---- one turn ----
+-- ---- one tick ----
 
 -- A few replies at a time: what their tasks send next is on its way before the others are looked at, so that many requests
 -- neither leave nor come back in one burst. From taking one to queueing its task nothing is called that may need memory: the
 -- engine makes the box of a reply before it gives the reply away, and one that is taken is delivered.
--- step: the engine's method (step or turn). Returns whether watched descriptors are ready.
+-- step: the engine's method (step or tick). Returns whether watched descriptors are ready.
 local function deliver_replies(step, seconds)
   local promise, reply, more, ready, task
   promise, reply, more, ready, asleep = step(engine, seconds)
-  for i = 1, replies_per_turn do
+  for i = 1, replies_per_tick do
     if not promise then break end
     task = promise.task
     promise.done, promise.value = true, reply
@@ -133,13 +133,13 @@ local function deliver_replies(step, seconds)
       if promise.outside then engine:untaken() end
       notify_host()
     end
-    if not more or i == replies_per_turn then break end
+    if not more or i == replies_per_tick then break end
     promise, reply, more = engine:take()
   end
   return ready
 end
 
--- Errors of watch callbacks are reported, not raised: the code that turns the loop did not cause them.
+-- Errors of watch callbacks are reported, not raised: the code that runs the loop did not cause them.
 local function call_watches()
   local watch, events = engine:ready()
   while watch do
@@ -164,7 +164,7 @@ local entered = false
 -- at once must not block the host. In a forked child the rest of the queue belongs to the parent.
 local function run_runnable()
   local stop, generation, outer = queue_last, M.generation, entered
-  for _ = 1, tasks_per_turn do
+  for _ = 1, tasks_per_tick do
     local entry = queue_first
     if not entry then return end
     entered = entry
@@ -183,21 +183,21 @@ local function put_back()
   entered = false
 end
 
-local function turn_once(step, seconds)
-  turning = turning + 1
+local function tick_once(step, seconds)
+  ticks = ticks + 1
   if deliver_replies(step, seconds) then call_watches() end
   if asleep then wake_due() end
   if queue_first then run_runnable() end
 end
 
--- Turns may nest: a coroutine that is no task waits inside one. step: the name of the engine's method.
-local function turn(step, seconds)
-  local before = turning
-  local ok, failure = pcall(turn_once, (engine or open())[step], seconds)
-  turning = before
+-- Ticks may nest: a coroutine outside of tasks waits inside one. step: the name of the engine's method.
+local function tick(step, seconds)
+  local before = ticks
+  local ok, failure = pcall(tick_once, (engine or open())[step], seconds)
+  ticks = before
   if ok then return end
   put_back()
-  if turning == 0 and exported then loop.timeout() end
+  if ticks == 0 and exported then loop.timeout() end
   error(failure, 0)
 end
 
@@ -213,25 +213,25 @@ function M.refuse_finaliser()
   errors.usage("called from a finaliser (__gc), which must not wait: leave the work to a task")
 end
 
---- Waits for what comes next and does it.
-function M.wait_and_turn()
+--- Waits for the next event, then runs one tick.
+function M.wait_and_tick()
   if loop.wait == own_wait and not exported then
-    return turn("turn", queue_first and 0 or asleep and seconds_asleep() or nil)
+    return tick("tick", queue_first and 0 or asleep and seconds_asleep() or nil)
   end
   loop.wait(loop.timeout())
-  turn("step")
+  tick("step")
 end
 
---- For a coroutine that is no task: turns the loop until the promise is woken.
+--- For a coroutine outside of tasks: runs the loop until the promise is resolved.
 function M.wait_outside(promise)
   if promise.done then return promise.value end
   M.refuse_finaliser()
   promise.outside = true
-  while not promise.done do M.wait_and_turn() end
+  while not promise.done do M.wait_and_tick() end
   promise.outside = false
   if exported then
     engine:taken()
-    if turning == 0 then loop.timeout() end
+    if ticks == 0 then loop.timeout() end
   end
   return promise.value
 end
@@ -242,8 +242,8 @@ end
 --- Raises nothing on behalf of tasks and watches: they keep their errors. Where a host waits on the descriptor, it becomes
 --- readable again when the next step is due.
 function loop.step()
-  if turning > 0 then return end
-  turn("step")
+  if ticks > 0 then return end
+  tick("step")
   if exported then loop.timeout() end
 end
 

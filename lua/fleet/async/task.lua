@@ -1,7 +1,7 @@
 -- Tasks: coroutines that the loop runs, and waiting, inside a task and outside.
 --
 -- A task yields until its promise is woken. Any other coroutine (the main one, a host's, a generator inside a task) calls
--- loop.wait and turns the loop itself, so that a host replaces only the waiting. A finaliser must not wait.
+-- loop.wait and runs the loop itself, so that a host replaces only the waiting. A finaliser must not wait.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -36,7 +36,7 @@ local function yield_until_woken(task, promise)
   task.promise, promise.task = nil, nil
 end
 
---- Suspends the caller until the promise is woken and returns the promise's value. In a task it yields, elsewhere it turns
+--- Suspends the caller until the promise is woken and returns the promise's value. In a task it yields, elsewhere it runs
 --- the loop. Cancelling the task raises here, unless the promise is a request on the wire, which then ends as cancelled.
 function M.await(promise)
   local task = current()
@@ -253,32 +253,32 @@ task_mt.__close = task_methods.cancel
 local iterating, most_iterating = 0, 20 -- in Lua 5.1, which has 200 calls of C functions inside each other
 local too_many = "more than %d tasks stand in a for loop over pages at once, which Lua 5.1 cannot carry: use list:collect()"
 
-local function turn_until_ended(task, caller)
+local function tick_until_ended(task, caller)
   while task.state == "running" do
     if caller.cancelled then task:cancel() end
-    scheduler.wait_and_turn()
+    scheduler.wait_and_tick()
   end
 end
 
 --- Calls fn(...), which may wait, for an iterator that a generic for calls: Lua 5.1 cannot yield there, so that there a task of
---- its own runs it, and the caller turns the loop meanwhile.
+--- its own runs it, and the caller runs the loop meanwhile.
 function M.iterate(fn, ...)
   local caller = current()
   if compat.yields_everywhere or not caller then return fn(...) end
   if iterating >= most_iterating then errors.usage(string.format(too_many, most_iterating)) end
   local task = M.spawn(fn, ...)
   iterating = iterating + 1
-  local ran, failure = pcall(turn_until_ended, task, caller)
+  local ran, failure = pcall(tick_until_ended, task, caller)
   iterating = iterating - 1
   if not ran then error(failure, 0) end
   return task:wait()
 end
 
---- Runs fn(...) as a task and turns the loop until all tasks have ended. Returns what fn returned; its error is raised.
+--- Runs fn(...) as a task and runs the loop until all tasks have ended. Returns what fn returned; its error is raised.
 function M.run(fn, ...)
   local task = M.spawn(fn, ...)
   if current() then return task:wait() end
-  while alive > 0 do scheduler.wait_and_turn() end
+  while alive > 0 do scheduler.wait_and_tick() end
   return task:wait()
 end
 

@@ -104,7 +104,7 @@ local function read_lines(environment, on_line)
   while line and not on_line(line) do line = environment.stdin:read("*l") end
 end
 
-local function turn_until(loop, finished, seconds)
+local function tick_until(loop, finished, seconds)
   local ends = loop.clock() + seconds
   while not finished() do
     local left = ends - loop.clock()
@@ -119,7 +119,7 @@ local function wait_both(environment, loop, listener, on_line)
   local lines = {}
   local stop, watched = watch_input(environment, loop, lines)
   if not watched then read_lines(environment, on_line) end
-  turn_until(loop, function()
+  tick_until(loop, function()
     while listener.waiting[1] and not listener.done do serve(listener, table.remove(listener.waiting, 1)) end
     while lines[1] and not listener.done do on_line(table.remove(lines, 1)) end
     return listener.done

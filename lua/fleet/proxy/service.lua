@@ -276,12 +276,12 @@ local function pass_on(call)
   return answer
 end
 
--- Commands whose parameters are published nowhere, and which have no signed form: their bodies go as they came.
+-- Commands with unpublished parameters and no signed form: the proxy forwards their bodies unchanged.
 local function is_forwarded(row)
   return not row.message and not takes_params[row]
 end
 
-local function in_turn(call)
+local function through_queue(call)
   local queue, vin = call.service.queue, call.values.vin
   if not queue:enter(vin, call.caller.name, call.deadline - tasks.now(), call.source) then
     call.err = { kind = "busy", outcome = "not_sent" }
@@ -293,7 +293,7 @@ local function in_turn(call)
   return answer
 end
 
--- A question to the vehicle's security computer; it takes its turn among the signed messages of the vehicle by itself.
+-- A question to the vehicle's security computer; it queues among the signed messages of the vehicle by itself.
 local function body_controller_state(call)
   local car = call.service.clients:car(call.client, call.values.vin)
   local status
@@ -303,7 +303,7 @@ local function body_controller_state(call)
 end
 
 local function act(call)
-  if call.row.flags.command then return in_turn(call) end
+  if call.row.flags.command then return through_queue(call) end
   if call.row == routes.body_controller_state then return body_controller_state(call) end
   return pass_on(call)
 end

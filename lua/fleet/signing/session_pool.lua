@@ -18,7 +18,7 @@ local M = {}
 local shortest_lease, beyond_call = 15, 5 -- seconds
 local block = 32 -- counters per reservation: what a vehicle tolerates (doc/protocol.md#counters-and-time)
 M.most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
-local longest_turn = 2 -- seconds of use after which other processes get their turn
+local longest_use = 2 -- seconds of use after which other processes get the lease
 local lease_gap = 0.15 -- seconds for which the lease then stays free: longer than they pause
 local first_pause, longest_pause = 0.01, 0.1
 
@@ -99,11 +99,11 @@ local function take_lease(context, slot, deadline, now)
   end
 end
 
--- Under steady load of this process the others would starve.
+-- Gives other processes the lease from time to time: a steady load of this one would starve them.
 local function let_others_in(context, slot, deadline, now)
   if is_private(context) then return true end
   if not slot.taken_at or (slot.users == 0 and now - (slot.used or -math.huge) >= lease_gap) then slot.taken_at = now end
-  if now - slot.taken_at < longest_turn then return true end
+  if now - slot.taken_at < longest_use then return true end
   local ok, err, kind = wait_for_fewer(slot, 0, deadline)
   if not ok then return nil, err, kind end
   tasks.sleep(math.max(math.min(lease_gap, deadline - tasks.now()), 0))

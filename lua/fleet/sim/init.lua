@@ -204,7 +204,7 @@ local function stream_cars(self, loop)
   self.cars, self.timer = cars, assert(stream.timer())
   self.timer_watch = loop.watch(self.timer:fd(), "r", function()
     self.timer:set(cars:pause())
-    cars:turn()
+    cars:tick()
   end)
   self.timer:set(0)
 end

@@ -99,7 +99,7 @@ end
 
 function M:advance(seconds)
   self.clock:advance(seconds)
-  if self.telemetry then self.telemetry:turn() end -- cars that stream live through the time in steps
+  if self.telemetry then self.telemetry:tick() end -- cars that stream live through the time in steps
   self:catch_up()
 end
 

@@ -59,10 +59,10 @@ static struct loop *check_loop(lua_State *L) {
 
 /* ---- results that their owner has not taken ----
  *
- * A coroutine that is no task waits in its host for the descriptor.
- * When the turn of another has read its reply, nothing is left to read: until its owner has taken the result,
- * the descriptor becomes ready again, at once and then after pauses that double, and no more after about two
- * seconds, because a host may have dropped the coroutine. */
+ * A coroutine outside of tasks waits in its host for the descriptor.
+ * When a tick of another coroutine has read its reply, nothing is left to read. Until its owner takes the
+ * result, the descriptor becomes ready again, at once and then after pauses that double, and no more after
+ * about two seconds, because a host may have dropped the coroutine. */
 
 static const double shortest = 0.001, longest = 1;
 
@@ -86,7 +86,7 @@ static double untaken_seconds(const struct untaken *u) {
   return left > 0 ? left : 0;
 }
 
-static void untaken_turn(struct untaken *u) {
+static void untaken_tick(struct untaken *u) {
   if (u->count == 0 || poller_now() < u->at) return;
   u->pause = u->pause * 2 > shortest ? u->pause * 2 : shortest;
   u->at = poller_now() + u->pause;
@@ -125,14 +125,14 @@ static double earlier(double a, double b) {
 
 /* Until something is ready, a timer of libcurl is due, or so many real seconds have passed; negative: no
  * limit. A new request starts with a timer of libcurl's: http_run serves it before it waits, so that it is no
- * reason for a turn in Lua. */
+ * reason for a tick in Lua. */
 static void wait_for(struct loop *l, double seconds) {
   if (l->next < l->count) return;
   take_events(l, seconds);
   l->stepped = true;
 }
 
-/* loop:wait(seconds or nil). What loop:timeout returned holds for the wait or the turn that follows, and no
+/* loop:wait(seconds or nil). What loop:timeout returned holds for the next wait or tick, and no
  * longer: the same seconds are a limit later. */
 static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
@@ -180,7 +180,7 @@ static int l_take(lua_State *L) {
 static int step(lua_State *L, struct loop *l) {
   l->stepped = false;
   l->last_timeout = NAN;
-  untaken_turn(&l->untaken);
+  untaken_tick(&l->untaken);
   push_finished(L, l);
   lua_pushboolean(L, http_finished(l->shared->http));
   lua_pushboolean(L, l->next < l->count);
@@ -197,8 +197,8 @@ static int l_step(lua_State *L) {
   return step(L, l);
 }
 
-/* loop:turn(seconds or nil): loop:timeout(seconds), loop:wait and loop:step in one. */
-static int l_turn(lua_State *L) {
+/* loop:tick(seconds or nil): loop:timeout(seconds), loop:wait and loop:step in one. */
+static int l_tick(lua_State *L) {
   struct loop *l = check_loop(L);
   if (l->interrupts) refuse_interruptions(L);
   wait_for(l, earlier(luaL_optnumber(L, 2, -1), untaken_seconds(&l->untaken)));
@@ -593,7 +593,7 @@ static int l_submit_raw(lua_State *L) {
 
 static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"step", l_step},
-                                        {"turn", l_turn},
+                                        {"tick", l_tick},
                                         {"ready", l_ready},
                                         {"fd", l_fd},
                                         {"take_number", l_take_number},

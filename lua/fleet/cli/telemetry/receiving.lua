@@ -160,8 +160,8 @@ function M.until_ended()
     local name = signals:take()
     ended = ended or name ~= nil and name ~= "hangup"
   end)
-  local turn = require("fleet.async.loop").wait_and_turn
-  while not ended do turn() end
+  local tick = require("fleet.async.loop").wait_and_tick
+  while not ended do tick() end
   watch:close()
   signals:close()
 end

@@ -4,7 +4,7 @@ local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
 local proxy_options = require "fleet.cli.proxy"
-local wait_and_turn = require("fleet.async.loop").wait_and_turn
+local wait_and_tick = require("fleet.async.loop").wait_and_tick
 
 local takes = {
   {
@@ -61,7 +61,7 @@ local function serve(context, proxy, given, kept)
     end
   end)
   while not state.ended do
-    wait_and_turn()
+    wait_and_tick()
     if state.again then
       state.again = false
       read_again(context, proxy, given, kept)
@@ -72,7 +72,7 @@ local function serve(context, proxy, given, kept)
     proxy:drain(given.drain)
     state.now = true
   end)
-  while not state.now do wait_and_turn() end
+  while not state.now do wait_and_tick() end
   task:cancel()
   watch:close()
   signals:close()

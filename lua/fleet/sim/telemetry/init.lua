@@ -225,7 +225,7 @@ local function is_streaming(vehicle, entry, now)
   return type(entry.config.exp) ~= "number" or entry.config.exp > now
 end
 
-local function turn_link(self, vehicle, client_id, entry, now, connecting)
+local function tick_link(self, vehicle, client_id, entry, now, connecting)
   local link = self.links[entry]
   if not is_streaming(vehicle, entry, now) then
     if link then link:close() end
@@ -259,7 +259,7 @@ local function step_of(self, span)
 end
 
 --- Brings all cars that stream to the service's time, in steps in which their values change.
-function M:turn()
+function M:tick()
   local now = self.service:now()
   local step = step_of(self, now - self.at)
   forget(self)
@@ -269,13 +269,13 @@ function M:turn()
     for _, vehicle in ipairs(self.service.vehicles) do
       if next(vehicle.configs) then
         physics.advance(vehicle, self.at)
-        for client_id, entry in pairs(vehicle.configs) do turn_link(self, vehicle, client_id, entry, self.at, last) end
+        for client_id, entry in pairs(vehicle.configs) do tick_link(self, vehicle, client_id, entry, self.at, last) end
       end
     end
   end
 end
 
---- Seconds of real time until the next turn.
+--- Seconds of real time until the next tick.
 function M:pause()
   local speed = self.service.clock.speed
   return speed > 0 and math.min(GRID, math.max(0.05, GRID / speed)) or GRID
