@@ -57,7 +57,7 @@ end
 for _, word in ipairs { "Disconnected", "NoPower", "Complete", "Stopped", "Calibrating" } do charging_switch[word] = "OFF" end
 
 of_car("state", "sensor", "State", { from = "info.state", class = "enum", options = { "online", "asleep", "offline" },
-  doc = "from the record; looking at it wakes nobody" })
+  doc = "from the record; reading it does not wake the car" })
 of_car("wake", "button", "Wake", { icon = "mdi:alarm", calls = { PRESS = { "wake_up" } }, doc = "priced as a wake" })
 
 of_car("battery", "sensor", "Battery", { from = "charge_state.battery_level", unit = "%", class = "battery", state = "measurement" })
