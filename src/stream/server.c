@@ -94,7 +94,7 @@ static SSL_CTX *new_context(struct bytes certificate, struct bytes key, struct b
 /* ---- one connection ---- */
 
 static void watch(struct stream_server *r, struct connection *c) {
-  unsigned wanted = (c->paused ? 0 : EPOLLIN) | (c->out.size > c->sent ? EPOLLOUT : 0);
+  unsigned wanted = (c->paused || c->state == ENDS ? 0 : EPOLLIN) | (c->out.size > c->sent ? EPOLLOUT : 0);
   struct epoll_event event = {.events = wanted, .data.ptr = c};
   if (wanted == c->events) return;
   if (epoll_ctl(r->fd, EPOLL_CTL_MOD, c->fd, &event) == 0) c->events = wanted;
@@ -347,10 +347,10 @@ static void judge_upgrade(struct stream_server *r, struct connection *c, const s
 
 static void resume(struct stream_server *r, struct connection *c);
 
-void connection_admit(struct stream_server *r, struct connection *c, bool admitted) {
+bool connection_admit(struct stream_server *r, struct connection *c, bool admitted) {
   struct sigpipe held;
   struct upgrade u;
-  if (c->state != WAITS_FOR_ADMISSION) return;
+  if (c->state != WAITS_FOR_ADMISSION) return false;
   sigpipe_hold(&held);
   r->young--;
   c->deadline = 0;
@@ -375,6 +375,7 @@ void connection_admit(struct stream_server *r, struct connection *c, bool admitt
     if (c->state == OPEN) resume(r, c);
   }
   sigpipe_release(&held);
+  return true;
 }
 
 /* ---- reading ---- */
@@ -590,7 +591,10 @@ static void look_at_deadlines(struct stream_server *r) {
     next = c->next;
     if (c->deadline == 0 || time < c->deadline) continue;
     if (c->state < OPEN)
-      refuse(r, c, c->state <= SHAKES_HANDS ? "no handshake in time" : "no upgrade in time");
+      refuse(r, c,
+             c->state <= SHAKES_HANDS    ? "no handshake in time"
+             : c->state == READS_UPGRADE ? "no upgrade in time"
+                                         : "it was not admitted in time");
     else
       drop(r, c, "it does not read its answers");
   }
@@ -607,10 +611,7 @@ static void resume_all(struct stream_server *r) {
   while (c) {
     struct connection *next = c->resumes;
     c->resuming = false;
-    if (c->state == GONE)
-      release(c);
-    else if (c->state == READS_UPGRADE || (c->state == OPEN && !c->paused))
-      read_some(r, c);
+    if (c->state == READS_UPGRADE || (c->state == OPEN && !c->paused)) read_some(r, c);
     c = next;
   }
 }

@@ -81,7 +81,7 @@ bool stream_server_forked(const struct stream_server *r);
 void stream_server_close(struct stream_server *r); /* arrivals that were taken stay good; idempotent */
 
 /* Answers the request of ARRIVAL_CONNECTED: the upgrade, or 403. */
-void connection_admit(struct stream_server *r, struct connection *c, bool admitted);
+bool connection_admit(struct stream_server *r, struct connection *c, bool admitted);
 /* Answers a message: acknowledged, or refused because its payload cannot be read. Only the first answer
  * counts. */
 void arrival_acknowledge(struct stream_server *r, struct arrival *a, bool good);

@@ -288,10 +288,11 @@ static int l_leave(lua_State *L) {
   return 0;
 }
 
+/* arrival:admit(yes) -> whether the connection still waited for it */
 static int l_admit(lua_State *L) {
   struct handle *h = check_handle(L);
-  if (h) connection_admit(h->receiver, h->arrival->connection, lua_toboolean(L, 2));
-  return 0;
+  lua_pushboolean(L, h && connection_admit(h->receiver, h->arrival->connection, lua_toboolean(L, 2)));
+  return 1;
 }
 
 /* arrival:end_connection(code, reason) */

@@ -50,8 +50,15 @@ local function read(row, text)
   return text
 end
 
-local function is_number(value)
-  return type(value) ~= "number" or value == value and math.abs(value) < math.huge
+-- A number, and each of a place.
+local function is_finite(value)
+  if type(value) == "number" then return value == value and math.abs(value) < math.huge end
+  if type(value) == "table" then
+    for _, part in pairs(value) do
+      if not is_finite(part) then return false end
+    end
+  end
+  return true
 end
 
 --- Completes a record's values from its texts. A text that is no value of its field stays in record.texts, and the field is unknown;
@@ -59,7 +66,7 @@ end
 function M.complete(record)
   local values, invalid, unread = record.values, record.invalid, nil
   for name, value in pairs(values) do
-    if not is_number(value) then
+    if not is_finite(value) then
       values[name] = nil
       invalid[#invalid + 1] = name
     end

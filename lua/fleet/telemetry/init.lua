@@ -32,12 +32,19 @@ end
 
 local function wall() return (select(2, tasks.loop.clock())) end
 
--- Failures of the functions that it calls, certificates, limits: once each while nothing else of its kind is said.
+local function print_notice(text) io.stderr:write("fleet: telemetry: ", text, "\n") end
+
+-- Failures of the functions that it calls, certificates, limits: once each while nothing else of its kind is said. What on_notice
+-- raises goes to standard error: given to on_notice again, it would fail again.
 local function notice(self, kind, text)
   if self.said[kind] == text then return end
   self.said[kind] = text
-  if not self.options.on_notice then return io.stderr:write("fleet: telemetry: ", text, "\n") end
-  self.calls:push(function() self.options.on_notice(text) end)
+  local on_notice = self.options.on_notice
+  if not on_notice then return print_notice(text) end
+  self.calls:push(function()
+    local ran, failure = compat.pcall(on_notice, text)
+    if not ran then print_notice("on_notice failed: " .. tostring(failure) .. ", at: " .. text) end
+  end)
 end
 
 local function event(self, vehicle, what, record, reason)
@@ -86,7 +93,7 @@ local function known(self, vin)
 end
 
 local function save(self)
-  for vin, vehicle in pairs(self.vehicles) do
+  for vin, vehicle in pairs(tables.copy(self.vehicles)) do -- a copy: the store may wait, and vehicles come meanwhile
     if vehicle.dirty then
       vehicle.dirty = false
       local done, err = self.options.store:put(key_of(vin), vehicles.text(vehicle), {})
@@ -112,11 +119,10 @@ local function admission(self, record, handle)
   if self.options.allowed(vin) ~= true then return refused(self, record, handle, "it is not among 'vehicles'") end
   local vehicle = known(self, vin)
   if self.raw == nil then return end
-  if vehicle.sockets >= self.options.limits.vehicle_connections then
-    vehicles.oldest(vehicle):end_connection(1008, "the vehicle has connected again")
-  end
+  local oldest = vehicle.sockets >= self.options.limits.vehicle_connections and vehicles.oldest(vehicle)
+  if not handle:admit(true) then return end -- it has gone meanwhile
+  if oldest then oldest:end_connection(1008, "the vehicle has connected again") end
   vehicles.joins(vehicle, record, handle)
-  handle:admit(true)
   event(self, vehicle, "connected", record)
 end
 
@@ -169,10 +175,17 @@ local function store_in(self, output, record)
   end
 end
 
+-- Each gets the record, also where another fails.
 local function hand_over(self, record, handle, answered)
-  local on_record, stored = self.options.on_record, true
-  if on_record then stored = on_record(record) end
-  for _, output in ipairs(self.options.outputs) do stored = store_in(self, output, record) and stored end
+  local stored, failure = true, nil
+  local function give(give_it, ...)
+    local ran, done = compat.pcall(give_it, ...)
+    if not ran then failure = failure or done end
+    stored = stored and ran and done
+  end
+  if self.options.on_record then give(self.options.on_record, record) end
+  for _, output in ipairs(self.options.outputs) do give(store_in, self, output, record) end
+  if failure ~= nil then error(failure, 0) end
   if answered then return end
   if self.options.ack == "at_once" or stored == true then return handle:acknowledge() end
   self.counts.unstored = self.counts.unstored + 1
@@ -289,13 +302,17 @@ local function keep_certificates(self)
   if not done then notice(self, "certificate", "the certificates that are in use stay: " .. tostring(err)) end
 end
 
+local function save_all(self)
+  local ran, failure = compat.pcall(save, self)
+  if not ran then notice(self, "store", "newest values are not kept: " .. tostring(failure)) end
+end
+
 local function keep_values(self)
   if not self.options.store or self.saving or tasks.now() - self.saved_at < save_every then return end
   self.saved_at, self.saving = tasks.now(), true
   tasks.spawn(function()
-    local ran, failure = compat.pcall(save, self)
+    save_all(self)
     self.saving = false
-    if not ran then notice(self, "store", "newest values are not kept: " .. tostring(failure)) end
   end)
 end
 
@@ -425,11 +442,26 @@ function Receiver:stats()
   return stats
 end
 
---- Ends all connections; what waits for records ends. May be called twice.
+-- Behind what they are still to be given: records that were acknowledged at once.
+local function close_outputs(self)
+  local queues = { self.calls }
+  for _, vehicle in pairs(self.vehicles) do queues[#queues + 1] = vehicle.calls end
+  local left = #queues
+  local function worked_off()
+    left = left - 1
+    if left > 0 then return end
+    for _, output in ipairs(self.options.outputs) do
+      if output.close then output:close() end
+    end
+  end
+  for _, queue in ipairs(queues) do queue:push(worked_off) end
+end
+
+--- Ends all connections; what waits for records ends. Outputs still get the records that were acknowledged, and then end. May be
+--- called twice.
 function Receiver:close()
   local raw = self.raw
   if not raw then return end
-  if self.options.store then save(self) end
   self.last_stats = raw:stats()
   self.last_stats.connections = 0
   self.raw = nil
@@ -443,9 +475,8 @@ function Receiver:close()
     for wait in pairs(waits) do tasks.wake(wait.promise) end
   end
   for reader in pairs(self.readers) do reader:close() end
-  for _, output in ipairs(self.options.outputs) do
-    if output.close then output:close() end
-  end
+  close_outputs(self)
+  if self.options.store then save_all(self) end
 end
 
 receiver_mt.__close = Receiver.close

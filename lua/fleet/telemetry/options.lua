@@ -54,6 +54,11 @@ local function check_vehicles(given)
   return function(vin) return listed[vin] == true end
 end
 
+local function has_function(object, name)
+  local ran, member = pcall(function() return object[name] end)
+  return ran and type(member) == "function"
+end
+
 local function read_limits(given)
   local limits, by_name = {}, {}
   for _, limit in ipairs(M.limits) do limits[limit.name], by_name[limit.name] = limit.default, limit end
@@ -105,6 +110,9 @@ function M.read(given)
   end
   if read.ack == "when_stored" and not read.on_record and not read.outputs[1] then
     errors.usage("%s: ack = \"when_stored\" needs 'on_record', which returns true once the record is stored, or 'outputs'", where)
+  end
+  if read.store ~= nil and not (has_function(read.store, "get") and has_function(read.store, "put")) then
+    errors.usage("%s: option 'store' must be a store, with get and put, got a %s", where, type(read.store))
   end
   if read.loop ~= nil and read.loop ~= tasks.loop then errors.usage("%s: option 'loop' must be fleet.loop", where) end
   read.allowed, read.limits = check_vehicles(read.vehicles), read_limits(read.limits)

@@ -1,5 +1,6 @@
 -- Records for a task that reads them in a loop. A slow reader loses the oldest records, which are counted: memory does not grow.
 
+local compat = require "fleet.util.compat"
 local tasks = require "fleet.async"
 
 local Reader = {}
@@ -7,6 +8,9 @@ Reader.__index = Reader
 Reader.__name = "fleet.telemetry.records"
 
 local M = {}
+
+-- Readers that a task waits for: the receiver holds readers weakly, and such a task is held by its reader alone.
+M.awaited = {}
 
 --- most: records that wait for the reader.
 function M.new(vin, most)
@@ -27,8 +31,10 @@ end
 local function next_record(self)
   while self.first > self.last and not self.closed do
     self.promise = tasks.promise()
-    tasks.await(self.promise)
-    self.promise = nil
+    M.awaited[self] = true
+    local ran, raised = compat.pcall(tasks.await, self.promise)
+    M.awaited[self], self.promise = nil, nil
+    if not ran then error(raised, 0) end
   end
   local record = self[self.first]
   if record == nil then return nil end

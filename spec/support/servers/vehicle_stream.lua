@@ -31,6 +31,8 @@ local function number_field(number, value) return varint(number * 8) .. varint(v
 -- The eight bytes of a double, little endian, on every Lua.
 local function double(value)
   if value == 0 then return string.rep("\0", 8) end
+  if value ~= value then return "\0\0\0\0\0\0\248\127" end
+  if math.abs(value) == math.huge then return "\0\0\0\0\0\0\240" .. string.char(value < 0 and 255 or 127) end
   local sign = value < 0 and 128 or 0
   local mantissa, exponent = math.abs(value), 0
   while mantissa >= 1 do mantissa, exponent = mantissa / 2, exponent + 1 end

@@ -1,0 +1,239 @@
+-- A receiver's bad days: functions that fail or wait, vehicles that leave meanwhile, values that are no numbers, closing while
+-- something waits.
+
+local fleet = require "fleet"
+local core = require "fleet.core"
+local stream = require "fleet.stream"
+local telemetry = require "fleet.telemetry"
+local vehicle_pki = require "spec.support.servers.vehicle_pki"
+local streams = require "spec.support.servers.vehicle_stream"
+
+local VIN, OTHER = "5YJ3000TEST000001", "5YJ3000TEST000002"
+local pki, receiver, cars, events, records, notices
+
+setup(function() pki = vehicle_pki.new() end)
+teardown(function() pki.close() end)
+
+before_each(function() cars, events, records, notices = {}, {}, {}, {} end)
+after_each(function()
+  for _, car in ipairs(cars) do car:close() end
+  if receiver then receiver:close() end
+  receiver = nil
+  fleet.drain()
+end)
+
+local function options(more)
+  local given = { loop = fleet.loop, host = "127.0.0.1", port = 0, certificate = pki.server.certificate,
+    certificate_key = pki.server.key, client_ca = pki.authorities, vehicles = { VIN, OTHER },
+    on_record = function(record) records[#records + 1] = record end,
+    on_connection = function(event) events[#events + 1] = event end,
+    on_notice = function(text) notices[#notices + 1] = text end }
+  for name, value in pairs(more or {}) do given[name] = value end
+  return given
+end
+
+local function start(more)
+  receiver = assert(telemetry.new(options(more)))
+  return receiver
+end
+
+local function connect(given, vin)
+  given = given or {}
+  given.pki, given.port, given.vin = pki, receiver.port, vin or VIN
+  local car = streams.connect(given)
+  cars[#cars + 1] = car
+  return car
+end
+
+-- Turns the loop until done() holds.
+local function turn(done)
+  for _ = 1, 20000 do
+    local value = done()
+    if value then return value end
+    for _, car in ipairs(cars) do car:step() end
+    fleet.loop.step()
+    core.pause(0.0005)
+  end
+  error("it did not come to that: " .. #events .. " events, " .. #records .. " records, notices: " .. table.concat(notices, "; "))
+end
+
+local function open(given, vin)
+  local car = connect(given, vin)
+  turn(function() return car.upgraded or car.ended end)
+  return car
+end
+
+describe("a vehicle that leaves before it is admitted", function()
+  it("is not online, and counts no connection", function()
+    local go_on, asked = false, false
+    local own = stream.receiver
+    stub(stream, "receiver", function(given)
+      given.arrival = 1
+      return own(given)
+    end)
+    start { vehicles = function()
+      asked = true
+      while not go_on do fleet.sleep(0.01) end
+      return true
+    end }
+    local car = connect()
+    turn(function() return asked end)
+    car:close()
+    turn(function() return receiver:stats().connections == 0 end)
+    stream.receiver:revert()
+    go_on = true
+    for _ = 1, 100 do
+      fleet.loop.step()
+      core.pause(0.0005)
+    end
+    local vehicle
+    fleet.run(function() vehicle = receiver:vehicle(VIN) end)
+    assert.is_false(vehicle.online)
+    assert.equal(0, receiver:stats().online)
+    for _, event in ipairs(events) do assert.not_equal("connected", event.type) end
+  end)
+end)
+
+describe("on_notice", function()
+  it("that fails with what it was given ends, and nothing turns for ever", function()
+    local count = 0
+    start { on_record = function() error "no" end, on_notice = function(text)
+      count = count + 1
+      if count > 50 then return end
+      error(text)
+    end }
+    local car = open()
+    car:send { values = { Soc = 1 } }
+    turn(function() return count > 0 end)
+    for _ = 1, 20 do fleet.loop.step() end
+    assert.is_true(count < 5)
+  end)
+end)
+
+describe("close", function()
+  local function store_of(put)
+    return { get = function() end, put = put }
+  end
+
+  it("twice, while the first waits for the store, ends once", function()
+    local closed = 0
+    start { store = store_of(function() fleet.sleep(0.02) return true end),
+      outputs = { { store = function() return true end, close = function() closed = closed + 1 end } } }
+    local car = open()
+    car:send { values = { Soc = 1 } }
+    turn(function() return records[1] end)
+    local failures = {}
+    for _ = 1, 2 do
+      fleet.spawn(function()
+        local ok, err = pcall(receiver.close, receiver)
+        failures[#failures + 1] = not ok and tostring(err) or nil
+      end)
+    end
+    for _ = 1, 200 do
+      fleet.loop.step()
+      core.pause(0.0005)
+    end
+    assert.same({}, failures)
+    assert.equal(1, closed)
+  end)
+
+  it("ends the receiver also where the store fails", function()
+    local r = start { store = store_of(function() error "the store is away" end) }
+    local car = open()
+    car:send { values = { Soc = 1 } }
+    turn(function() return records[1] end)
+    r:close()
+    assert.matches("closed", tostring(r))
+  end)
+
+  it("gives the outputs what was acknowledged before", function()
+    local stored, closed = {}, false
+    local r = start { on_record = function() fleet.sleep(0.02) end, outputs = { {
+      store = function(_, record)
+        if closed then error "the output is closed" end
+        stored[#stored + 1] = record.txid
+        return true
+      end, close = function() closed = true end } } }
+    local car = open()
+    for i = 1, 5 do car:send { txid = tostring(i), values = { Soc = i } } end
+    turn(function() return #car.acknowledged == 5 end)
+    r:close()
+    for _ = 1, 500 do
+      fleet.loop.step()
+      core.pause(0.0005)
+    end
+    assert.same({ "1", "2", "3", "4", "5" }, stored)
+    assert.is_true(closed)
+  end)
+end)
+
+describe("on_record", function()
+  it("that fails keeps no acknowledged record from the outputs", function()
+    local stored = {}
+    start { on_record = function() error "no" end, outputs = { { store = function(_, record)
+      stored[#stored + 1] = record.txid
+      return true
+    end } } }
+    local car = open()
+    car:send { txid = "a", values = { Soc = 1 } }
+    turn(function() return car.acknowledged[1] end)
+    for _ = 1, 20 do fleet.loop.step() end
+    assert.same({ "a" }, stored)
+  end)
+end)
+
+describe("a place that is no number", function()
+  it("is unknown", function()
+    start()
+    local car = open()
+    car:send { values = { Soc = 3, Location = { latitude = 0 / 0, longitude = 1 } } }
+    car:send { values = { Soc = 4, Location = { latitude = 1 / 0, longitude = 1 } } }
+    turn(function() return records[2] end)
+    for i = 1, 2 do
+      assert.is_nil(records[i].values.Location)
+      assert.is_truthy(require("fleet.telemetry.outputs.lines").line(records[i]))
+    end
+  end)
+end)
+
+describe("a reader that waits", function()
+  it("is kept while its task waits", function()
+    start()
+    local car = open()
+    local got
+    fleet.spawn(function()
+      got = receiver:records(VIN)()
+    end)
+    fleet.loop.step()
+    for _ = 1, 3 do collectgarbage() end
+    car:send { values = { Soc = 3 } }
+    turn(function() return got end)
+  end)
+end)
+
+describe("newest values", function()
+  it("are kept of every vehicle, also of one that comes while they are saved", function()
+    local saved = {}
+    local r
+    r = start { store = { get = function() end, put = function(_, key)
+      fleet.sleep(0.01)
+      saved[#saved + 1] = key
+      return true
+    end } }
+    local car = open()
+    car:send { values = { Soc = 3 } }
+    turn(function() return records[1] end)
+    car:close()
+    fleet.spawn(function() for i = 3, 9 do fleet.sleep(0.002) pcall(r.vehicle, r, "5YJ3000TEST00000" .. i) end end)
+    fleet.run(function() r:close() end)
+    assert.same({ "telemetry/" .. VIN }, saved)
+  end)
+end)
+
+describe("a store that is none", function()
+  it("is refused", function()
+    for _, bad in ipairs { 5, "x", true, {}, { get = 1, put = 2 } } do
+      assert.error_matches(function() receiver = telemetry.new(options { store = bad }) end, "option 'store'")
+    end
+  end)
+end)
