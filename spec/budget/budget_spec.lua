@@ -38,7 +38,7 @@ describe("budgets", function()
     assert.same({ { date = "2026-03-10", calls = { data = 2, command = 2 }, usd = cost.usd } }, cost.days)
     assert.same({ { vin = seam.vin, calls = { data = 2, command = 2 }, usd = cost.usd } }, cost.vehicles)
     assert.same({}, cost.budgets)
-    assert.same({ "not stated", "a stored copy of the vendor's page on billing and limits" }, { cost.prices.date, cost.prices.source })
+    assert.same({ "not stated", "a stored copy of Tesla's page on billing and limits" }, { cost.prices.date, cost.prices.source })
     assert.is_nil(cost.prices.own)
   end)
 

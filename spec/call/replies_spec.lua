@@ -70,7 +70,7 @@ local statuses = {
   { 401, "", "auth", "refused" },
   { 401, failure("token expired (401)"), "auth", "refused" },
   { 401, failure("mobile_access_disabled"), "forbidden", "refused", "mobile access" },
-  { 401, failure("unknown user"), "forbidden", "refused", "sign in to the vendor's own app" },
+  { 401, failure("unknown user"), "forbidden", "refused", "sign in to the Tesla app" },
   { 402, failure("payment_required"), "limit_exceeded", "refused", "payment" },
   { 403, failure("account disabled: EXCEEDED_LIMIT"), "limit_exceeded", "refused", "billing limit" },
   { 403, failure("Tesla Vehicle Command Protocol required, please refer to the documentation"),

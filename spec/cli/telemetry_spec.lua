@@ -115,7 +115,7 @@ describe("fleet telemetry check", function()
     assert.matches("mismatch", lines.chain.message)
     assert.matches("names must include other.example.com", lines.chain.fix)
     assert.is_false(lines["vehicles' authorities"].ok)
-    assert.matches("not the maker's: Root CA", lines["vehicles' authorities"].message)
+    assert.matches("not Tesla's: Root CA", lines["vehicles' authorities"].message)
   end)
 
   it("says which verb makes a file that is missing, and where the maker's file comes from", function()

@@ -2,7 +2,7 @@
 #include "tables/rows.h"
 
 const char *const billing_date = "not stated"; /* the copy that was read bears none */
-const char *const billing_source = "a stored copy of the vendor's page on billing and limits";
+const char *const billing_source = "a stored copy of Tesla's page on billing and limits";
 
 /* By enum billing; ends with a NULL name. */
 const struct billing_row billing_rows[] = {

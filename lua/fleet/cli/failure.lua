@@ -44,7 +44,7 @@ local hints = {
   end,
   scope = function(err, context)
     local given = context.given or {}
-    if of_application[err.scope] then return "This scope is the application's own: add it on the vendor's developer site." end
+    if of_application[err.scope] then return "This scope is the application's own: add it on Tesla's developer site." end
     if given.token then return "The token was brought along: bring one with this scope." end
     return "Ask for it: " .. scopes.ask_again(given, err.scope)
   end,

@@ -35,7 +35,7 @@ return {
   },
   scope = {
     { "the consent did not contain the scope", "`fleet login --scopes …`, or `client:add_scopes_url`; `err.scope` names it" },
-    { "the application itself does not have it", "add it on the vendor's developer site, then let owners consent again" },
+    { "the application itself does not have it", "add it on Tesla's developer site, then let owners consent again" },
   },
   not_found = {
     { "the VIN or the site belongs to another account", "`fleet vehicles`, `fleet products` list what this account has" },
@@ -66,7 +66,7 @@ return {
   limit_exceeded = {
     {
       "the month's bill has reached its limit",
-      "raise it on the vendor's developer site, or wait for the next month; `fleet cost` shows what was spent",
+      "raise it on Tesla's developer site, or wait for the next month; `fleet cost` shows what was spent",
     },
     { "the car holds as many keys or telemetry configurations as it can", "remove one" },
   },
@@ -78,7 +78,7 @@ return {
   key_not_paired = {
     {
       "the owner has not added the key",
-      "`fleet pair VIN` prints the address; the owner opens it on the phone that has the vendor's app",
+      "`fleet pair VIN` prints the address; the owner opens it on the phone that has the Tesla app",
     },
     { "another key file than the one that was paired", "compare the fingerprint: `fleet doctor VIN`" },
     { "the key was removed in the car", "pair again" },

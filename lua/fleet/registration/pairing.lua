@@ -36,7 +36,7 @@ local function unpaired_fix(info, facts)
   if (tonumber(info.total_number_of_keys) or 0) >= most_keys then
     return string.format("remove a key in the vehicle first: it holds %d, and no more fit", most_keys)
   end
-  return "the owner opens " .. (facts.link or "the pairing link") .. " on the phone with the vendor's app, beside the vehicle"
+  return "the owner opens " .. (facts.link or "the pairing link") .. " on the phone with the Tesla app, beside the vehicle"
 end
 
 -- The service compares with the registered key: a wrong key here is paired for it, and unknown to the vehicle.

@@ -76,7 +76,7 @@ function M.remarks(authorities)
   end
   for _, name in ipairs(authorities.missing) do missing[#missing + 1] = name end
   if unknown[1] then
-    remarks[#remarks + 1] = "client_ca: not the maker's, by their fingerprints: " .. list(unknown)
+    remarks[#remarks + 1] = "client_ca: not Tesla's, by their fingerprints: " .. list(unknown)
       .. ". Each of them can name any vehicle"
   end
   if #unknown < #authorities.given and missing[1] then

@@ -89,12 +89,12 @@ end
 
 -- ---- the vehicles' authorities ----
 
---- Lines about the authorities that sign vehicles' certificates. pem: the maker's file.
+--- Lines about the authorities that sign vehicles' certificates. pem: Tesla's file.
 function M.authorities(stream, pem, simulated)
   local lines = {}
   local found, err = stream.authorities(pem)
   if not found then
-    add(lines, "vehicles' authorities", false, err.message, "give the maker's file as --client-ca")
+    add(lines, "vehicles' authorities", false, err.message, "give Tesla's file as --client-ca")
     return lines
   end
   local known, foreign = 0, {}
@@ -104,13 +104,13 @@ function M.authorities(stream, pem, simulated)
   if simulated and known == 0 then
     add(lines, "vehicles' authorities", true, #foreign .. " of the simulator")
   elseif foreign[1] then
-    add(lines, "vehicles' authorities", known > 0 and nil or false, string.format("%d of the maker's; not the maker's: %s", known,
+    add(lines, "vehicles' authorities", known > 0 and nil or false, string.format("%d of Tesla's; not Tesla's: %s", known,
       table.concat(foreign, ", ")), "each of the others can name any vehicle: leave them out unless you made them")
   elseif found.missing[1] then
     add(lines, "vehicles' authorities", nil, "their vehicles cannot connect, since the file lacks them: "
-      .. table.concat(found.missing, ", "), "take the maker's newest file")
+      .. table.concat(found.missing, ", "), "take Tesla's newest file")
   else
-    add(lines, "vehicles' authorities", true, known .. " of the maker's, all that are known")
+    add(lines, "vehicles' authorities", true, known .. " of Tesla's, all that are known")
   end
   return lines
 end

@@ -1,4 +1,4 @@
--- The first step of `fleet setup`: what the vendor's developer site says of the application. Asked for at a terminal, otherwise
+-- The first step of `fleet setup`: what Tesla's developer site says of the application. Asked for at a terminal, otherwise
 -- taken from options and environment.
 
 local core = require "fleet.core"
@@ -78,7 +78,7 @@ function M.run(s)
   ask_domain(s)
   ask_regions(s)
   s.options.scopes = s.options.scopes or scopes.owner
-  return "done", string.format("%s, %s; the vendor's site must list exactly this redirect address: %s", s.options.client_id,
+  return "done", string.format("%s, %s; Tesla's site must list exactly this redirect address: %s", s.options.client_id,
     s.app == "third_party" and "third-party" or "open-source", s.options.redirect_uri)
 end
 

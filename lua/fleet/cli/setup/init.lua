@@ -129,7 +129,7 @@ end
 
 --- The steps in their order: name, what it does, and how.
 M.steps = {
-  { "application", "what the vendor's developer site says of it", application.run },
+  { "application", "what Tesla's developer site says of it", application.run },
   { "key", "the private key that signs commands, readable by you only", key },
   { "configuration", "the options of every later call", configuration },
   { "hosting", "the public half of the key where the service and vehicles look for it", function(s)

@@ -19,7 +19,7 @@ M.options = {
   { name = "ca", type = "string", placeholder = "FILE",
     doc = "what the configuration gives vehicles to verify the chain; left out, authority.pem" },
   { name = "client_ca", type = "string", placeholder = "FILE", environment = "FLEET_VEHICLE_CA",
-    doc = "the maker's file with the authorities of vehicles; left out, vehicle-ca.pem" },
+    doc = "Tesla's file with the authorities of vehicles; left out, vehicle-ca.pem" },
   { name = "host", type = "string", placeholder = "NAME", doc = "the name that vehicles connect to; left out, the certificate's" },
   { name = "port", type = "integer", doc = "the port, 8443 when left out" },
 }
@@ -41,7 +41,7 @@ function M.simulated(environment) return environment.getenv("FLEET_SIM_CONTROL")
 
 local function advice(name, directory)
   if name == "client_ca" then
-    return "the maker publishes it with its telemetry server; give it as --client-ca, or put it at " .. directory .. "/vehicle-ca.pem"
+    return "Tesla publishes it with its telemetry server; give it as --client-ca, or put it at " .. directory .. "/vehicle-ca.pem"
   end
   return "'fleet telemetry certificate HOST' makes it"
 end

@@ -38,7 +38,7 @@ function M.open(context, given, found, vins, handlers)
     vehicles = vins or function() return true end, on_record = handlers.on_record, on_connection = handlers.on_connection,
     outputs = handlers.outputs, ack = handlers.ack,
     on_notice = function(text)
-      if files.simulated(context.environment) and string.find(text, "^client_ca: not the maker's") then return end
+      if files.simulated(context.environment) and string.find(text, "^client_ca: not Tesla's") then return end
       stderr:write("fleet: ", show.clean(text), "\n")
     end,
   })

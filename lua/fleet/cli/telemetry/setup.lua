@@ -43,8 +43,8 @@ end
 function M.price_text(ceiling)
   local text = string.format("at most %.0f signals an hour awake; %g hours a day of %d vehicle%s: %.0f signals, %.2f USD a month at most",
     ceiling.an_hour, ceiling.hours, ceiling.cars, ceiling.cars == 1 and "" or "s", ceiling.a_month, ceiling.usd_a_month)
-  return text .. (ceiling.covered and ", which the vendor's discount of 10 USD a month covers" or
-    ", of which the vendor's discount covers 10 USD")
+  return text .. (ceiling.covered and ", which Tesla's discount of 10 USD a month covers" or
+    ", of which Tesla's discount covers 10 USD")
 end
 
 -- ---- the steps ----

@@ -153,7 +153,7 @@ return {
   {
     name = "business_login", words = {}, takes = { auth_code }, run = business_login, show = show_business,
     doc = "Gets a business token for the code of the business's consent, with the scopes of --scopes or the configuration.",
-    details = "The code comes from the vendor's page on which the business consents. It is not kept: when the token has ended, after "
+    details = "The code comes from Tesla's page on which the business consents. It is not kept: when the token has ended, after "
       .. "hours, the business hands out another.",
   },
   {

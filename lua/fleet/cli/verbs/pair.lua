@@ -34,7 +34,7 @@ end
 
 local function print_result(out, value)
   if value.paired then return out:write("paired: ", show.clean(value.vin), "\n") end
-  out:write("The owner opens this address on the phone that has the vendor's app: ", value.url, "\n")
+  out:write("The owner opens this address on the phone that has the Tesla app: ", value.url, "\n")
 end
 
 return {
