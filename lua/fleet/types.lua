@@ -118,8 +118,8 @@
 ---@field wake? boolean wake a sleeping vehicle first; it is priced (false)
 ---@field auth? "user"|"partner"|"business" use this token in place of the first one of the row
 ---@field idempotent? boolean may be repeated after an unknown outcome
----@field strict? boolean changed = false is an error (false)
----@field raw? boolean return the bytes of the reply; raises for a command that the client signs (false)
+---@field strict? boolean fail when the state held already (changed = false) (false)
+---@field raw? boolean return the bytes of the reply; not for signed commands (false)
 ---@field force? boolean send what is refused here otherwise (false)
 ---@field read_back? boolean read an energy setting until it shows (false)
 

@@ -543,7 +543,7 @@ describe("a body that is not published", function()
   it("is the table as given", function()
     assert.equal('{"anything":[1,2],"x":{}}', body("set_managed_charger_location", { anything = { 1, 2 }, x = {} }))
     assert.equal("{}", body("set_managed_charger_location"))
-    refuses("the parameters must be a table, got string", "car", "set_managed_charger_location", "x")
+    refuses("the parameters must be a table such as { name = value }, got string", "car", "set_managed_charger_location", "x")
   end)
 end)
 

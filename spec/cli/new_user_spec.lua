@@ -195,7 +195,7 @@ describe("a vehicle", function()
 
   it("is not guessed: two that fit, none that fits, two where none is named", function()
     local cases = {
-      { "honk_horn", "name the vehicle: the account has Blue (" .. blue .. "), Red car", "invalid" },
+      { "honk_horn", "name the vehicle after the verb: the account has Blue (" .. blue .. "), Red car", "invalid" },
       { "honk_horn F000", "no vehicle is called 'F000'", "not_found" },
       { "honk_horn 02", "no vehicle is called '02'", "not_found" },
       { "honk_horn green", "no vehicle is called 'green'", "not_found" },

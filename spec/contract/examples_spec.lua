@@ -55,7 +55,7 @@ local runs = {
     "charge from 4%.0 h on, for 0%.22 EUR per kWh\n$" },
   ["tariff_spot.lua"] = { "SUPER_OFF_PEAK  0%.12185 stands for", "%d+ bytes to send\n$" },
   ["tasks.lua"] = { needs = "token", "fleet%.vehicle [^\n]*\tonline\nfleet%.vehicle [^\n]*\tonline\n$" },
-  ["telemetry.lua"] = { "client_ca: not the maker's", "\nconnected\t" .. vin .. "\twifi\n", "record\tV\t71.5 %%\n",
+  ["telemetry.lua"] = { "client_ca: not Tesla's", "\nconnected\t" .. vin .. "\twifi\n", "record\tV\t71.5 %%\n",
     "Soc has become\t71.5\n",
     "connected\ttrue\tknown since\tless than a minute\n" },
   ["time.lua"] = { "^1774762200\t1774762200\n23%.0 hours\t2026%-03%-29T00:00:00%+01:00\n" ..

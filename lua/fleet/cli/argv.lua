@@ -1,5 +1,6 @@
--- The command line as words, name=value pairs and --options, in the order in which they stand.
+-- The command line as words, name=value pairs and --options, in their order.
 
+local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
@@ -14,10 +15,16 @@ local function option_name(text)
   return (string.gsub(text, "-", "_"))
 end
 
+-- "--percent 80": parameters of a call are written without dashes, which only a name that is like no option's can mean.
 local function unknown(text, options)
-  local names = {}
+  local names, given = {}, string.match(text, "^[^=]*")
   for name in pairs(options) do names[#names + 1] = M.written(name) end
-  usage_error.unknown("option", string.match(text, "^[^=]*"), names, {})
+  local sentence = errors.unknown("option", given, names)
+  local name = string.match(given, "^%-%-(%a[%w_-]*)$")
+  if name and not string.find(sentence, "did you mean", 1, true) then
+    sentence = string.format("%s; a parameter is written %s=VALUE", sentence, option_name(name))
+  end
+  usage_error.raise(sentence, {})
 end
 
 local function add(found, option, text)
@@ -25,7 +32,7 @@ local function add(found, option, text)
     found[option.name] = found[option.name] or {}
     table.insert(found[option.name], text)
   elseif found[option.name] ~= nil then
-    usage_error.raise(string.format("option '%s' stands there twice", M.written(option.name)))
+    usage_error.raise(string.format("option '%s' is given twice", M.written(option.name)))
   else
     found[option.name] = text
   end

@@ -259,7 +259,7 @@ end
 
 local groups = {
   { "Account", { client = true, partner = true, user = true, charging = true } },
-  { "Vehicle, followed by its VIN", { vehicle = true } },
+  { "Vehicle, followed by its VIN or name", { vehicle = true } },
   { "Energy site, followed by its id", { site = true } },
 }
 
@@ -314,7 +314,7 @@ local function short_page()
 end
 
 local function general_page()
-  local parts = { "  fleet VERB [VIN | SITE] [name=value …] [--option …]" }
+  local parts = { "  fleet VERB [CAR | SITE] [name=value …] [--option …]" }
   task_sections(parts)
   for _, group in ipairs(groups) do parts[#parts + 1] = group_of_rows(group[1], group[2], false) end
   parts[#parts + 1] = group_of_rows("Vehicle commands, followed by the VIN", { vehicle = true }, true)

@@ -29,7 +29,7 @@ end
 -- ---- from words to arguments ----
 
 local function set(args, param, value)
-  if args[param.name] ~= nil then usage_error.raise(string.format("'%s' stands there twice", param.name)) end
+  if args[param.name] ~= nil then usage_error.raise(string.format("'%s' is given twice", param.name)) end
   args[param.name] = value
 end
 

@@ -1,5 +1,7 @@
 -- Verbs for a word that is none: the words of other tools and of the trade, then the words in names and sentences of verbs.
 
+local errors = require "fleet.util.errors"
+
 local M = {}
 
 -- What other tools and people call it. A name that is no verb here is left out.
@@ -114,6 +116,13 @@ end
 --- Names of verbs that other people call so; an empty list when there are none.
 function M.called(text, by_name)
   return existing(called[plain(text)], by_name)
+end
+
+--- The same for a misspelt word of theirs.
+function M.misspelt(text, by_name)
+  local known = {}
+  for word in pairs(called) do known[#known + 1] = word end
+  return M.called(string.match(errors.unknown("word", plain(text), known), "did you mean '(.-)'") or "", by_name)
 end
 
 --- Names of verbs whose name or sentence has these words, the best first.

@@ -94,7 +94,7 @@ function M.find(context, text, options)
   end
   if #found == 1 then return found[1].vin end
   if text == nil then
-    return not_one("invalid", "name the vehicle: the account has " .. described(records))
+    return not_one("invalid", "name the vehicle after the verb: the account has " .. described(records))
   elseif #found == 0 then
     local sentence = "no vehicle is called '%s', and no VIN ends so: the account has %s"
     return not_one("not_found", string.format(sentence, text, described(records)))

@@ -165,6 +165,7 @@ local function unknown(given)
   local suggestions = require "fleet.cli.suggestions"
   local near = errors.unknown("verb", word, names)
   local found = suggestions.called(word, M.by_name)
+  if not found[1] and not string.find(near, "did you mean", 1, true) then found = suggestions.misspelt(word, M.by_name) end
   if not found[1] and not string.find(near, "did you mean", 1, true) then found = suggestions.search(word, M.by_name) end
   if not found[1] then usage_error.raise(near, {}) end
   for i, name in ipairs(found) do found[i] = M.spoken(name) end

@@ -83,7 +83,8 @@ const struct row *row_at(lua_State *L, int index) {
 static int optional_table(const struct plan *p, int index, const char *what) {
   if (index >= p->box || lua_isnil(p->L, index)) return 0;
   if (lua_type(p->L, index) != LUA_TTABLE)
-    call_usage_error(p, "%s must be a table, got %s", what, luaL_typename(p->L, index));
+    call_usage_error(p, "%s must be a table such as { name = value }, got %s", what,
+                     luaL_typename(p->L, index));
   return index;
 }
 
