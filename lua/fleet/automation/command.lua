@@ -27,7 +27,7 @@ function M.save(self, state, durable)
 end
 
 --- Tells the user's progress function.
-function M.tell(self, text, event)
+function M.report(self, text, event)
   if self.progress then self.progress(text, event) end
 end
 
@@ -37,7 +37,7 @@ local function done(self, state, action, result)
   state.refused[action.call] = nil
   apply_effect(state, action.effect)
   local how = self.dry and "would send " or result.changed == false and "already so: " or "sent "
-  M.tell(self, how .. action.call .. ": " .. action.why, { call = action.call, params = action.params, at = now, dry = self.dry })
+  M.report(self, how .. action.call .. ": " .. action.why, { call = action.call, params = action.params, at = now, dry = self.dry })
 end
 
 local function refused(self, state, action, err)
@@ -48,7 +48,7 @@ local function refused(self, state, action, err)
     state.refused[action.call] = { reason = err.reason or err.message or err.kind, ends = now + refused_pause }
   end
   states.stale(state)
-  M.tell(self, action.call .. ": " .. tostring(err))
+  M.report(self, action.call .. ": " .. tostring(err))
 end
 
 local function forward(self, state, action)

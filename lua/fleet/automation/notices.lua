@@ -7,9 +7,9 @@ local M = {}
 
 local kept_for = 7 * 86400 -- seconds after which the same key is notified again
 
-local function forget_old(told, now)
-  for key, at in pairs(told) do
-    if now - at > kept_for then told[key] = nil end
+local function forget_old(notified, now)
+  for key, at in pairs(notified) do
+    if now - at > kept_for then notified[key] = nil end
   end
 end
 
@@ -20,7 +20,7 @@ local function give(self, hook, event)
 end
 
 --- Gives the notices { key =, severity = "info"|"warning"|"error", text = } that were not given yet.
-function M.tell(self, state, notices, now)
+function M.notify(self, state, notices, now)
   if self.dry or not notices then return end
   forget_old(state.told, now)
   for _, notice in ipairs(notices) do

@@ -57,7 +57,7 @@ local function troubled(self, state, err)
   state.trouble = { message = message, kind = kind, count = count, ends = now + math.max(pause, err.retry_after or 0) }
 end
 
-local told_after = 5 -- attempts: a quarter of an hour
+local notified_after = 5 -- attempts: a quarter of an hour
 
 local function trouble_text(trouble)
   local beginning = beginnings[trouble.kind] or hopeless[trouble.kind] and "a person is needed: " or "the service could not be reached: "
@@ -67,7 +67,7 @@ end
 local function lasting_trouble(state)
   local trouble = state.trouble
   local at_once = beginnings[trouble.kind] ~= nil
-  if trouble.count < told_after and not hopeless[trouble.kind] and not at_once then return nil end
+  if trouble.count < notified_after and not hopeless[trouble.kind] and not at_once then return nil end
   return { {
     key = "trouble " .. tostring(trouble.kind) .. " " .. tostring(state.day.date) .. (at_once and " " .. trouble.message or ""),
     severity = hopeless[trouble.kind] and "error" or "warning", text = trouble_text(trouble),
@@ -93,11 +93,11 @@ local function explain(self, state, why, now)
   state.why, state.why_at, self.why_at = why, now, now
   if why == self.why then return end
   self.why = why
-  command.tell(self, why)
+  command.report(self, why)
 end
 
 -- Fields of a reply that were of no use: the rest of it was used.
-local function tell_odd(self, state, fields)
+local function notify_odd(self, state, fields)
   local list = {}
   for i, field in ipairs(fields) do
     list[i] = {
@@ -105,7 +105,7 @@ local function tell_odd(self, state, fields)
       text = field .. " has a value of another kind than it should, and counts as not known",
     }
   end
-  notices.tell(self, state, list, self:wall())
+  notices.notify(self, state, list, self:wall())
 end
 
 -- One action. Returns whether the next one may follow. A look that a crash forgets is made again; a command is not.
@@ -118,7 +118,7 @@ local function perform(self, state, action)
     state.trouble = nil
     if act == look.look then
       state.unread[action.call] = nil
-      tell_odd(self, state, err)
+      notify_odd(self, state, err)
     end
     return true
   end
@@ -147,7 +147,7 @@ local function decide(self, state)
   if self.config.car then keep_claims(self, decision, generation, now) end
   if decision.problem then error(decision.problem, 0) end
   explain(self, state, decision.why, now)
-  notices.tell(self, state, decision.notices, now)
+  notices.notify(self, state, decision.notices, now)
   return decision
 end
 
@@ -188,7 +188,7 @@ local function rounds(self, state)
     if state.trouble then
       state.again_at = state.trouble.ends
       explain(self, state, trouble_text(state.trouble), self:wall())
-      notices.tell(self, state, lasting_trouble(state), self:wall())
+      notices.notify(self, state, lasting_trouble(state), self:wall())
       return
     end
   end
@@ -223,7 +223,7 @@ end
 local function stand_by(self, waiting)
   local text, now = "runs elsewhere already, and begins here when that has ended", self:wall()
   explain(self, waiting, text, now)
-  notices.tell(self, waiting, { { key = "elsewhere", severity = "warning", text = text } }, now)
+  notices.notify(self, waiting, { { key = "elsewhere", severity = "warning", text = text } }, now)
   rest(self, busy_pause)
 end
 

@@ -40,7 +40,7 @@ end
 local function tell_away(self, state, now)
   local awake = state.awake_since and now - state.awake_since
   if not awake or awake < long_awake then return end
-  notices.tell(self, state, { {
+  notices.notify(self, state, { {
     key = "stream away", severity = "warning",
     text = "the car is awake and is not connected to the receiver of telemetry: it is looked at, which is billed",
   } }, now)

@@ -21,11 +21,11 @@ local function is_billed(call, reply, err, value)
 end
 
 --- Tells what became of an attempt. entry: of `admit`, or nil.
-function M.settle(call, entry, reply, err, value, wall)
+function M.charge(call, entry, reply, err, value, wall)
   local meter = call.context.meter
   local billed = is_billed(call, reply, err, value)
   if entry then
-    count.settle(meter, entry, billed, wall)
+    count.charge(meter, entry, billed, wall)
   elseif billed then
     count.billed(meter, call.row.billing, vin_of(call), wall)
   end

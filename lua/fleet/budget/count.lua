@@ -139,7 +139,7 @@ local function begin_writing(meter)
   meter.writing, meter.reached, meter.pending = meter.pending, nil, {}
 end
 
--- Where a store waits, others go on from where it stands.
+-- While a store waits, other tasks may count from its present state.
 local function write_some(meter, most)
   local left = most
   while meter.writing and left > 0 do
@@ -322,7 +322,7 @@ local function without(totals, entry, one)
   return rest
 end
 
---- Whether the call may be sent. forced: whatever the limits say. Returns the entry, for `settle`; or nil and
+--- Whether the call may be sent. forced: whatever the limits say. Returns the entry, for `charge`; or nil and
 --- { limit =, scope =, period =, most =, spent =, calls = { class = n }, resets_at = } of the limit that forbids it; or nil, nil, err
 --- where it could not be counted. tell(facts) is called for a limit of which the warning's share is used up.
 function M.admit(meter, entry, forced, tell)
@@ -338,7 +338,7 @@ function M.admit(meter, entry, forced, tell)
 end
 
 --- Ends an entry: billed or not.
-function M.settle(meter, entry, billed, wall)
+function M.charge(meter, entry, billed, wall)
   if not billed then return take_back(meter, entry) end
   local account, vin = not entry.counted.account, not entry.counted.vehicle and entry.vin or nil
   if not account and not vin then return end

@@ -50,7 +50,7 @@ local function judged(call, entry)
   return nil, "store", "the budget cannot be looked at, so that nothing is sent (force = true sends): " .. err.message
 end
 
---- Counts a call that is about to be sent, where budgets are set. Returns an entry for `settle`, or nil, kind, message, facts.
+--- Counts a call that is about to be sent, where budgets are set. Returns an entry for `charge`, or nil, kind, message, facts.
 function M.admit(call)
   local first = call.outer or call
   local entry = first.admitted

@@ -30,7 +30,7 @@ function M.ask(pacer, class, id, now, left, more)
   return pacer.store():begin("turn", key_of(pacer, class, id), { most = most, now = now, within = left }, nil, more)
 end
 
---- After a 429: seconds of its Retry-After or nil, most: of its ratelimit-limit or nil. Nobody waits for it.
+--- After a 429: seconds of its Retry-After or nil, most: of its ratelimit-limit or nil. It does not wait.
 function M.refused(pacer, class, id, now, seconds, named)
   local most = most_of(pacer, class)
   if not most then return end

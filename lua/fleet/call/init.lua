@@ -194,7 +194,7 @@ local function attempt(call, token, number)
   local wall
   call.answered, wall = tasks.loop.clock()
   if not reply then
-    if entry then billed_calls.settle(call, entry, nil, err, nil, wall) end
+    if entry then billed_calls.charge(call, entry, nil, err, nil, wall) end
     return nil, failure.annotate(call, err), kind
   end
 
@@ -202,7 +202,7 @@ local function attempt(call, token, number)
   local value, transient, trait
   local known_state = call.id and context.states[call.id]
   value, err, kind, transient, trait = core.result(call.request, reply, wall, known_state, call.proxied)
-  local billed = row.billing ~= "free" and billed_calls.settle(call, entry, reply, err, value, wall)
+  local billed = row.billing ~= "free" and billed_calls.charge(call, entry, reply, err, value, wall)
   if not err and call.id and is_of_another(call, value) then
     value, err, kind = failure.new(call, "protocol", "the reply is about another vehicle than the one that was asked for")
     err.outcome = call.write and "unknown" or nil

@@ -34,7 +34,7 @@ function M.slot(context, token_kind)
   return slots[token_kind]
 end
 
-function Slot.tell(slot, name, err)
+function Slot.report(slot, name, err)
   local context = slot.context
   context.report {
     name = name, account = context.config.account, token = slot.kind, kind = err and err.kind, message = err and err.message,
@@ -56,7 +56,7 @@ local function read_stored(slot)
   local text, generation, kind = ask_store(slot, "get")
   if text == nil and kind then return nil, generation, kind end
   local token = text and core.token_record(text) or false
-  if text and not token then slot:tell "token_unreadable" end
+  if text and not token then slot:report "token_unreadable" end
   if token and slot.known then token:age_of(slot.known) end
   if token then token:begin(slot.context.clock()) end
   return token, generation
@@ -176,12 +176,12 @@ local function save_unsaved(slot)
     slot:saved(stored)
   elseif slot:put(token, { generation = generation }) then
     slot:saved(token)
-    slot:tell "token_saved"
+    slot:report "token_saved"
   end
 end
 
 -- What an exchange left behind is taken, and what the store refused is offered to it again.
-local function settle(slot)
+local function save_pending(slot)
   if slot.exchange then slot:recover() end
   if slot.unsaved then save_unsaved(slot) end
   return slot.unsaved
@@ -196,7 +196,7 @@ end
 --- The newest token that this process can know of: token, false where there is none, or nil, err, kind. fresh: ask the
 --- store even if it was asked a moment ago.
 function Slot.newest(slot, fresh)
-  local found = settle(slot) or not fresh and slot:at_hand()
+  local found = save_pending(slot) or not fresh and slot:at_hand()
   if found then return found end
   local known = slot.known
   local token, err, kind = slot:read()
@@ -220,7 +220,7 @@ function M.save(context)
   for _, token_kind in ipairs(M.kinds) do
     local slot = M.slot(context, token_kind)
     slot.tried = false
-    left = settle(slot) and (left or slot) or left
+    left = save_pending(slot) and (left or slot) or left
   end
   if not left then return true end
   return errors.failure("store", string.format("the %s token of account '%s' could not be saved", left.kind, context.config.account))

@@ -110,7 +110,7 @@ function M.access(context, token_kind, options)
   if fresh then return fresh:access() end
   local still_good = token and left and left > 0 and rejected ~= token:access()
   if kind == "auth" or not still_good then return nil, err, kind end
-  if kind ~= "busy" or not serves then slot:tell("token_not_renewed", err) end
+  if kind ~= "busy" or not serves then slot:report("token_not_renewed", err) end
   return token:access()
 end
 

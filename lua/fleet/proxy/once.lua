@@ -53,7 +53,7 @@ local function read(record, digest)
 end
 
 -- Runs with the lease: what is stored now is what the last holder left.
-local function settle(store, name, lease, digest, act)
+local function answer_once(store, name, lease, digest, act)
   local record, generation, kind = store:get(name)
   if record == nil and kind then return unsaid(generation) end
   if record then
@@ -75,7 +75,7 @@ local function settle(store, name, lease, digest, act)
 end
 
 local function holding(store, name, lease, digest, act)
-  local ran, answer, err = pcall(settle, store, name, lease, digest, act)
+  local ran, answer, err = pcall(answer_once, store, name, lease, digest, act)
   lease:release()
   if not ran then error(answer, 0) end
   return answer, err

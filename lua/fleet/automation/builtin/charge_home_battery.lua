@@ -104,11 +104,11 @@ local function put_back(config, now, state)
     actions, reserve_done = temporary.put_back(temporary.reserve, before.reserve, now, state, why)
     done = done and reserve_done
   end
-  local told = notices(m, state)
-  if #actions > 0 then return { why = why, actions = actions, again_at = now + config.every, notices = told } end
-  if not done then return { why = why .. "; the site does not show it yet", again_at = now + config.every, notices = told } end
+  local noted = notices(m, state)
+  if #actions > 0 then return { why = why, actions = actions, again_at = now + config.every, notices = noted } end
+  if not done then return { why = why .. "; the site does not show it yet", again_at = now + config.every, notices = noted } end
   m.before, m.putting_back = nil, nil
-  return { why = "everything is as before", again_at = local_time.next(config.local_zone, now, config.from_minutes), notices = told }
+  return { why = "everything is as before", again_at = local_time.next(config.local_zone, now, config.from_minutes), notices = noted }
 end
 
 -- What an earlier version kept: numbers and text in place of what temporary.lua remembers.

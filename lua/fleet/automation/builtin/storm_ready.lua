@@ -99,7 +99,7 @@ local function prepare_car(config, state, why)
 end
 
 -- Adds what the site makes of the reserve.
-local function tell_reserve(m, state, decision)
+local function notify_reserve(m, state, decision)
   if not m.before.reserve then return end
   for _, one in ipairs(temporary.notices(temporary.reserve, m.before.reserve, state)) do
     decision.notices[#decision.notices + 1] = one
@@ -119,7 +119,7 @@ local function in_storm(config, now, state, warning)
     decision.why = why .. "; " .. left_alone
     decision.notices[2] = { key = "reserve unknown " .. m.since, severity = "warning", text = left_alone }
   end
-  tell_reserve(m, state, decision)
+  notify_reserve(m, state, decision)
   if #actions > 0 then
     decision.actions = actions
     return decision
@@ -178,7 +178,7 @@ function M.decide(config, now, state)
   if now - state.at.site_info >= fresh then return { actions = { temporary.look } } end
   local actions, why = put_back(config, now, state)
   local decision = { why = why, actions = actions, again_at = now + config.every, notices = {} }
-  if m.before then tell_reserve(m, state, decision) end
+  if m.before then notify_reserve(m, state, decision) end
   return decision
 end
 

@@ -291,8 +291,8 @@ end
 -- Looks at the car: by the clock when no wall connector reports its cable; now when the connector contradicts the known state.
 local function car_looks(config, now, state, live)
   local entry, at = connector(live, vin_of(config)), state.at.charge_state
-  local told = names_cars(state, live)
-  if told and not entry then return {} end
+  local known = names_cars(state, live)
+  if known and not entry then return {} end
   if entry then state.memory.names_cars = true end
   local new = entry and not state.memory.was_plugged
   if new then state.memory.was_plugged, at = true, nil end
@@ -300,7 +300,7 @@ local function car_looks(config, now, state, live)
   if surprising(state, entry) and now - (at or 0) > 300 or (entry and not at) then
     return poll_schedule.due(config, now, state, sections, now)
   end
-  if told or available(config, state, live) < watts(config, config.min_amps) then return {} end
+  if known or available(config, state, live) < watts(config, config.min_amps) then return {} end
   return poll_schedule.due(config, now, state, sections)
 end
 
