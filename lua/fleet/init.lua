@@ -1,4 +1,4 @@
--- fleet: the client of a vehicle, energy and account service. This file is the public face; what stands behind a name is
+-- fleet: the client of a vehicle, energy and account service. This file is the public face; the module behind a name is
 -- loaded when the name is first used.
 
 local core = require "fleet.core"

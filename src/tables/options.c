@@ -4,7 +4,7 @@
 #define END                                                                                                  \
   { .name = NULL }
 
-/* A month and a half is longer than anybody waits, and far from what a clock cannot hold. */
+/* A month and a half: longer than any sensible wait, and far below the limit of a clock. */
 #define SECONDS .min = 0.001, .max = 4e6
 
 /* Names only: the addresses of a region belong to the vendor. */

@@ -153,7 +153,7 @@ struct param {
   const char *unit;     /* "percent", "A", "°C", "mph", "s", "minutes after midnight", "degrees" */
   const char *lists;    /* TYPE_OBJECT, TYPE_TARIFF: names of members that are lists even when empty */
   double signed_max;    /* commands: the largest value of the signed form where it differs; 0: as max */
-  const char *field;    /* commands: where it stands in the message, see "messages" below; NULL: nowhere */
+  const char *field;    /* commands: its place in the message, see "messages" below; NULL: nowhere */
   const char *member; /* TYPE_OBJECT with a field: the member whose text the message carries; a text alone is
                          taken as a table of it */
   const char *doc;
@@ -174,7 +174,7 @@ struct param {
  * that and " when $parameter=literal ...", all of which must fit. section is one of vehicle_data, or
  * site_info, body_controller or keys; in its path name[member=$parameter] is the element of a list whose
  * member has that value. op is = (texts case-blind), ~ (numbers, within 0.05), in (literals joined by "|") or
- * same (tariffs). A value is a literal, $parameter, or @section.path for what stands there; a parameter with
+ * same (tariffs). A value is a literal, $parameter, or @section.path for the value there; a parameter with
  * choices matches by its value and by every name of it, days by their mask; a part whose parameter was not
  * given is left out; false equals what is absent.
  */
@@ -205,7 +205,7 @@ enum {
   VALUE_TEXTS = 4, /* a list of texts */
   VALUE_TEXT = 8,  /* one word: "ok" */
   VALUE_BOOLEAN = 16,
-  VALUE_NOTHING = 32, /* null stands for an object without members */
+  VALUE_NOTHING = 32, /* null means an object without members */
   VALUE_BYTES = 64,   /* the body as it is */
   VALUE_BASE64 = 128, /* bytes, as base64 text */
   VALUE_ANY = 256     /* whatever it is: of a call without a row */
@@ -252,7 +252,7 @@ struct row {
   const char *items; /* paged: member that holds the list when the reply is not wrapped ("data"), or NULL */
   unsigned value;    /* VALUE_ bits; 0: VALUE_OBJECT */
   const char
-      *bare; /* a bare list, or null, stands for an object with this one member, a list; NULL: it does not */
+      *bare; /* a bare list, or null, means an object with this one member, a list; NULL: it does not */
   const char *begins;   /* VALUE_BYTES: what they must begin with, or NULL */
   const char *identity; /* VALUE_LIST: members that together tell its records apart, words; what holds none of
                            them is no record. NULL: any object is one */
@@ -292,7 +292,7 @@ extern const char
     *const reason_prefixes[]; /* what may stand before a reason and says nothing; ends with NULL */
 extern const struct choice day_choices[]; /* number: the bit, text: the wire's word; ends with a NULL name */
 
-/* ---- the vendor: every name and address of the service stands in one place ---- */
+/* ---- the vendor: every name and address of the service, in one place ---- */
 
 struct region {
   const char *name, *base_url, *auth_url, *token_url;

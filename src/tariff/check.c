@@ -33,7 +33,7 @@ static int block_by_season(const void *left, const void *right) {
   return a->charges != b->charges ? (int)a->charges - (int)b->charges : compare_names(a->season, b->season);
 }
 
-/* A season called ALL needs no dates when it has periods or stands alone. */
+/* A season called ALL needs no dates when it has periods or is the only season. */
 static void date_all_seasons(struct tariff *t) {
   for (size_t i = 0; i < t->season_count; i++)
     if (t->seasons[i].used) t->side_used[t->seasons[i].side]++;

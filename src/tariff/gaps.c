@@ -5,7 +5,7 @@
 
 /* ---- the names of a piece, sorted ---- */
 
-enum { NAMES_TOLD = 16 }; /* of one overlap; more help nobody and let a hostile tariff grow without bound */
+enum { NAMES_REPORTED = 16 }; /* of one overlap: bounds the report of a hostile tariff */
 
 typedef struct bytes name_of(const struct tariff *t, uint32_t id);
 
@@ -18,9 +18,9 @@ static struct bytes label_name(const struct tariff *t, uint32_t id) {
 }
 
 static size_t sorted_names(const struct tariff *t, const struct piece *piece, name_of *name,
-                           struct bytes out[NAMES_TOLD]) {
+                           struct bytes out[NAMES_REPORTED]) {
   size_t count = 0;
-  for (size_t i = 0; i < piece->count && i < NAMES_TOLD; i++) {
+  for (size_t i = 0; i < piece->count && i < NAMES_REPORTED; i++) {
     struct bytes one = name(t, piece->covering[i].id);
     size_t at = count++;
     for (; at > 0 && compare_names(out[at - 1], one) > 0; at--) out[at] = out[at - 1];
@@ -58,7 +58,7 @@ struct walk {
   enum tariff_kind gap, overlap;
   name_of *name;
   struct bytes season; /* of the periods */
-  uint32_t day;        /* pieces are told day by day: minutes in a day, or the whole length */
+  uint32_t day;        /* pieces are reported day by day: minutes in a day, or the whole length */
 };
 
 /* Follows the last fault directly, in the same day: one longer stretch. Longer by what is not seen as a new
@@ -71,7 +71,7 @@ static bool extends(const struct walk *w, const struct tariff_fault *last, uint3
 
 static bool tell(const struct walk *w, size_t first_fault, const struct piece *p, uint32_t from,
                  uint32_t to) {
-  struct bytes names[NAMES_TOLD];
+  struct bytes names[NAMES_REPORTED];
   size_t count = p->count ? sorted_names(w->t, p, w->name, names) : 0;
   enum tariff_kind kind = p->count ? w->overlap : w->gap;
   struct tariff_fault *last = w->r->fault_count > first_fault ? &w->r->faults[w->r->fault_count - 1] : NULL;

@@ -1,7 +1,7 @@
-/* The kinds of finding, a row each: the list of a report it stands in, the members it has, and its sentence.
+/* The kinds of finding, a row each: its list in a report, the members it has, and its sentence.
  *
- * In a sentence $name stands for a member of the finding, or for what lua/fleet/tariff/explain.lua makes of
- * one.
+ * In a sentence $name is replaced by a member of the finding, or for what lua/fleet/tariff/explain.lua makes
+ * of one.
  */
 #ifndef FLEET_TARIFF_KINDS_H
 #define FLEET_TARIFF_KINDS_H

@@ -14,7 +14,7 @@ struct label {
   struct bytes name;
   uint32_t season;
   bool day_missing;
-  bool priced[TARIFF_CHARGES], own_price; /* own_price: energy stands under the label itself, not under ALL */
+  bool priced[TARIFF_CHARGES], own_price; /* own_price: energy is under the label itself, not under ALL */
   double price[TARIFF_CHARGES];
   size_t period, periods; /* its slice of periods: none where a season without any was covered by one label */
 };

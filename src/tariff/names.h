@@ -10,7 +10,7 @@ struct bytes copy_text(struct tariff *t, struct bytes text);
 bool is_named(struct bytes name, const char *text);
 int compare_names(struct bytes a, struct bytes b); /* by byte */
 
-/* One more element, zeroed, at the end of the growing array whose pointer stands at array; NULL when memory
+/* One more element, zeroed, at the end of the growing array whose pointer is at array; NULL when memory
  * is out. */
 void *add_item(void *array, size_t *count, size_t *room, size_t size);
 #define ADD(owner, plural, one)                                                                              \

@@ -101,7 +101,7 @@ static bool is_base(const struct part *parts, size_t count, struct bytes name) {
   return false;
 }
 
-/* The price for which the base label stands: its own where the week still has it, else the first. */
+/* The price of the base label: its own where the week still has it, else the first. */
 static double kept_by_base(const struct part *group, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (group[i].stretch->price == group[i].stretch->own) return group[i].stretch->price;

@@ -33,7 +33,7 @@ static int64_t step_of(const struct spot_price *spot, size_t count, size_t i) {
 }
 
 /* The prices from first to before end, all with this step, say nothing of their length. A step that is longer
- * than those on both sides, or stands alone beside a shorter one, hides a missing price: feeds change from
+ * than those on both sides, or is alone beside a shorter one, hides a missing price: feeds change from
  * hours to quarter hours, not back and forth. */
 static bool check_run(const struct spot_price *spot, size_t count, size_t first, size_t end,
                       const struct zone *zone, struct err *e) {

@@ -1,9 +1,9 @@
 /* Prices along time: a moment, the segments of a window, its cheapest hours.
  *
  * A tariff speaks local wall time. A position is UTC seconds, placed in the tariff through a zone, or minutes
- * since 1970 of a local calendar that knows no clock change. Nobody has said what the service does on the two
- * days of a change (doc/protocol.md#tariff-meaning); here an hour that comes twice has its price twice and a
- * skipped one never comes.
+ * since 1970 of a local calendar that knows no clock change. It is not published what the service does on the
+ * two days of a change (doc/protocol.md#tariff-meaning); here an hour that comes twice has its price twice
+ * and a skipped one never comes.
  */
 #ifndef FLEET_TARIFF_TIMELINE_H
 #define FLEET_TARIFF_TIMELINE_H

@@ -1,9 +1,9 @@
-/* What is legal and still not what people mean: told as warnings. */
+/* Legal tariffs that are probably mistakes are reported as warnings. */
 #include "tariff/model.h"
 
 #include <stdlib.h>
 
-/* Any string is a label, the app displays these. ALL stands for "no label". */
+/* Any string is a label, the app displays these. ALL means "no label". */
 static bool is_shown(struct bytes label) {
   static const char *const shown[] = {"ON_PEAK", "OFF_PEAK", "PARTIAL_PEAK", "SUPER_OFF_PEAK", "ALL"};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)

@@ -25,8 +25,8 @@ local function count_accounts(cause, wall)
   return entry.accounts
 end
 
---- Somebody must sign in again. Told for the first account and then for the tenth, the hundredth …: thousands of accounts that lose
---- their sign-in at once are one alarm. An account counts once until its calls go through again or the cause changes.
+--- Raises an alarm when an account needs a new sign-in: for the first account, then for the tenth, the hundredth …, because thousands of
+--- accounts that lose their sign-in at once are one alarm. An account counts once until its calls go through again or the cause changes.
 function M.sign_in_needed(call, err)
   local context, cause = call.context, err.reason or "auth"
   if context.alarmed == cause then return end

@@ -11,7 +11,7 @@ local function outcome_of(value, err)
   return err.outcome or "refused"
 end
 
---- Tells config.audit of a write that has ended. What it raises is nobody's concern.
+--- Calls config.audit after a write has ended. Its errors are ignored.
 function M.tell(call, value, err)
   local context, row = call.context, call.row
   local _, wall = tasks.loop.clock()

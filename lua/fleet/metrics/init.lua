@@ -21,7 +21,7 @@ local rows = {
 local take = {}
 
 -- Every attempt is counted here, so that its series are looked up once: by call, status and kind. The table begins anew before
--- statuses that nobody has heard of make it large.
+-- unknown statuses must not make it large.
 local most_known = 500
 local known_of = setmetatable({}, { __mode = "k" }) -- registry -> { count =, calls = { [call] = { [status] = { [kind] = series } } } }
 

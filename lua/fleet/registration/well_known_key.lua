@@ -1,4 +1,4 @@
--- The application's public key where it must stand: https://<domain><path of the vendor>, PEM, P-256, for everybody.
+-- The application's public key at its required address: https://<domain><path of the vendor>, PEM, P-256, readable by everyone.
 --
 -- Fetched as the service would fetch it: no token, no redirect, a small reply. What came is judged apart from fetching, so
 -- that every mistake of hosting has one sentence (doc/protocol.md#registration).

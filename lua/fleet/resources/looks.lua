@@ -1,4 +1,4 @@
--- Looks at a car that answer one question: where it stands, whether a route was set, whether something has become so. None wakes it.
+-- Looks at a car that answer one question: its position, whether a route was set, whether a condition holds. None wakes it.
 
 local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"
@@ -10,7 +10,7 @@ local M = {}
 
 local place_cure = "the token needs vehicle_location, and the owner may hide it"
 
--- ---- where it stands ----
+-- ---- position ----
 
 local function section(data, name)
   return type(data[name]) == "table" and data[name] or {}
@@ -29,7 +29,7 @@ local function place_of(data, wall)
   return { lat = latitude, lon = longitude, heading = member "heading", at = at, age = at and math.max(0, wall - at) or nil }
 end
 
---- Where the car stands, by one live look: { lat =, lon =, heading =, at = UTC seconds of the position, age = seconds }, or nil, err,
+--- The car's position, by one live look: { lat =, lon =, heading =, at = UTC seconds of the position, age = seconds }, or nil, err,
 --- kind. The position may be older than the look: age says how old.
 function M.locate(car, options)
   local data, err, kind = car:vehicle_data({ endpoints = { "location_data", "drive_state" } }, options)

@@ -53,7 +53,7 @@ local function names_of(kind)
   return names
 end
 
--- Methods in whose names the word stands: lock for door_lock.
+-- Methods whose names contain the word: lock for door_lock.
 local function with_word(names, word)
   local found = {}
   for name in pairs(names) do

@@ -30,7 +30,7 @@ end
 
 local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN and id, waiting =, not_before = by id }
 
--- Asks for the list; whoever wants it meanwhile waits for the same answer.
+-- Reads the list. Calls that need it meanwhile wait for the same reply.
 local function ask(known, context, client, timeout)
   known.waiting = {}
   local ran, list, err = pcall(client.products, client, { timeout = timeout })

@@ -1,7 +1,7 @@
 -- site:time_of_use_settings: checked before it is sent, not sent when nothing would change, read back on request.
 --
 -- People lose money with a tariff that was accepted and then ignored, so that nothing invalid leaves (doc/protocol.md#tariff-checks).
--- What the service changes on arrival (negative prices, buy below sell) is told in the result, never silent.
+-- What the service changes on arrival (negative prices, buy below sell) is reported in the result, never silent.
 
 local confirm = require "fleet.confirm"
 local core = require "fleet.core"

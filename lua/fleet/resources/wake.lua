@@ -29,7 +29,7 @@ end
 local transient_at_start = { asleep = true, offline = true, timeout = true, service = true } -- it may have been woken
 local transient = { timeout = true, network = true, service = true }
 
--- One wake-up call, then looking. The deadline moves on when somebody joins who waits longer. Among many vehicles only the
+-- One wake-up call, then looking. A caller that joins and waits longer extends the deadline. Among many vehicles only the
 -- requests take a place of fleet.map's width, not the pauses.
 local function wake(car, shared)
   local record, err, kind = tasks.with_permit(shared.semaphore, car.wake_up, car, { timeout = shared.pauses:left(), idempotent = true })
@@ -54,12 +54,12 @@ local function join(context, car, id, deadline)
   end
   shared = {
     pauses = tasks.pauses(deadline - tasks.now(), first_look, longest_pause), waiting = 0, semaphore = tasks.semaphore(),
-    asked_by = tasks.current(), -- whoever counts calls counts these for one
+    asked_by = tasks.current(), -- per-task counts of calls include these
   }
   context.wakes[id] = shared
   shared.task = tasks.spawn(function()
     local ran, woken, err, kind = pcall(wake, car, shared)
-    context.wakes[id] = nil -- whoever asks from now on asks anew
+    context.wakes[id] = nil -- later callers start a new wake
     if not ran and shared.waiting > 0 then error(woken, 0) end -- else: the client was closed behind all who waited
     return ran and woken, err, kind
   end)

@@ -293,14 +293,14 @@ local function not_found(request, known)
   return reply.error(404, "not_found", "no such path: " .. request.path)
 end
 
-local function settle(ok, status, headers, body, manner)
+local function respond(ok, status, headers, body, manner)
   if ok then return status, headers, body, manner end
   if reply.is_refusal(status) then return reply.of_refusal(status) end
   error(status, 0)
 end
 
 local function guarded(fn, ...)
-  return settle(pcall(fn, ...))
+  return respond(pcall(fn, ...))
 end
 
 local function serve_with_faults(self, request, context)

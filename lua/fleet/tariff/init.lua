@@ -208,7 +208,7 @@ function metatable.__eq(a, b)
   return inside(a, "==").plan:equals(inside(b, "==").plan)
 end
 
--- luaL_getmetafield looks here: whoever writes request bodies asks a value for its own JSON.
+-- luaL_getmetafield looks here: the writer of request bodies asks a value for its own JSON.
 metatable.encode = methods.encode
 metatable.normalised = methods.normalised
 

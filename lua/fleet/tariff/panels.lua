@@ -53,7 +53,7 @@ local function panel(week, side)
   }
 end
 
---- place(price) -> 1 (cheapest) to steps. Few prices are told apart by their rank, many by their height.
+--- place(price) -> 1 (cheapest) to steps. Few prices are distinguished by rank, many by height.
 function M.scale(panels, steps)
   local seen, prices = {}, {}
   for _, p in ipairs(panels) do

@@ -36,7 +36,7 @@ function Fifo:size()
   return self.last - self.first + 1
 end
 
---- Forgets what has not begun.
+--- Drops the queued entries that have not started.
 function Fifo:clear()
   for i = self.first, self.last do self[i] = nil end
   self.first, self.last = 1, 0

@@ -1,4 +1,4 @@
--- Writing a file of the user's: whole or not at all, and readable by nobody else.
+-- Writes a file of the user's atomically, with a mode that only the user can read.
 
 local core = require "fleet.core"
 

@@ -10,7 +10,7 @@ M.longest_rest = 86400 -- seconds
 
 local kept_full = 60 -- seconds for which a full bucket is still kept
 
---- The state of a bucket that nobody used.
+--- The state of an unused bucket.
 function M.full(most, now)
   return { level = most, at = now, most = most, rest = 0 }
 end
@@ -72,8 +72,8 @@ local function changed(state, step)
   return after, wait
 end
 
---- Does a step (of store:turn) in a store that only compares: reads, decides and writes until nobody comes in between. acts: with get
---- and put. Returns the seconds, or nil, err, kind.
+--- Does a step (of store:turn) in a store that only compares: reads, decides and writes, again after each conflict. acts: with get and
+--- put. Returns the seconds, or nil, err, kind.
 function M.step(acts, key, step)
   for _ = 1, most_tries do
     local text, generation, kind = acts:get(key)

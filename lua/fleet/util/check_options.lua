@@ -5,7 +5,7 @@ local tables = require "fleet.util.tables"
 
 local M = {}
 
---- names(where, what, given, known): raises unless every name in the table given (or nil) stands in known, a list or the keys of a
+--- names(where, what, given, known): raises unless every name in the table given (or nil) is in known, a list or the keys of a
 --- table. where: the call, what: "option".
 function M.names(where, what, given, known)
   if given == nil then return end

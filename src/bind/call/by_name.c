@@ -1,4 +1,4 @@
-/* A call by the name of its row: what of the named arguments stands where in the call of the row's method. */
+/* A call by the name of its row: puts the named arguments into the positions of the row's method. */
 #include "bind/lua/bind.h"
 
 #include "bind/call/handles.h"
@@ -38,7 +38,7 @@ static void take_positional(lua_State *L, const struct row *row) {
   }
 }
 
-/* Pushes what tells the handle apart, or nil. */
+/* Pushes the id of the handle, or nil. */
 static void push_handle_id(lua_State *L, const struct row *row) {
   for (const struct param *q = row->params; q && q->name; q++)
     if (handle_implies(row, q)) return push_taken(L, row, q->name);

@@ -1,6 +1,6 @@
 /* The options of one call, its last argument: checked against their rows and taken into the request.
  *
- * An option that would do nothing for the row of the call is a mistake: whoever gives it counts on it.
+ * An option without effect for the row of the call is a usage error: the caller relies on it.
  */
 #ifndef FLEET_BIND_CALL_OPTIONS_H
 #define FLEET_BIND_CALL_OPTIONS_H

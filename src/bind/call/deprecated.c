@@ -9,7 +9,7 @@ static const char *text_at(lua_State *L, int index) {
 }
 
 /* core.objection(row, version) -> why the command must not be sent to a vehicle with this firmware, or nil. A
- * version that is none is told, and is not older; version: nil or false where it is not known. */
+ * version that is none is reported, and is not older; version: nil or false where it is not known. */
 static int l_objection(lua_State *L) {
   const struct row *row = row_at(L, 1);
   luaL_argcheck(L, row->until, 1, "a deprecated row expected");

@@ -66,7 +66,7 @@ static const char *reply_text(const struct http_response *r, const struct error_
   return r->status / 100 == 2 ? "the reply is not a whole one" : kind_name(v->kind);
 }
 
-/* A page in the place of a refusal is written by what stands in between. */
+/* A page in the place of a refusal was written by an intermediary. */
 static const char *advice_of(const struct http_response *r, const struct verdict *v) {
   if (v->fault.found)
     return v->fault.row ? v->fault.row->doc : "The vehicle gave a fault that is not known here.";

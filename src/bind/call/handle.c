@@ -113,7 +113,7 @@ static int l_handle_eq(lua_State *L) {
   return 1;
 }
 
-/* What a handle stands for, by the word of its kind: car.vin, site.id; NULL for those without. */
+/* The id of a handle, by the name for its kind: car.vin, site.id; NULL for handles without one. */
 static const char *id_name(const struct box_type *type) {
   const char *kind = kind_of_type(type);
   return strcmp(kind, "vehicle") == 0 ? "vin" : strcmp(kind, "site") == 0 ? "id" : NULL;
@@ -130,7 +130,7 @@ static int push_part(lua_State *L, const char *word) {
   return 0;
 }
 
-/* What the object stands for or holds; 0 values where the word is none of that. */
+/* Pushes the id or a member of the object; 0 values for other names. */
 static int push_member(lua_State *L, const struct box_type *type, const char *word) {
   if (type == &client_type) return push_part(L, word);
   if (!id_name(type) || strcmp(word, id_name(type)) != 0) return 0;
@@ -138,7 +138,7 @@ static int push_member(lua_State *L, const struct box_type *type, const char *wo
   return 1;
 }
 
-/* __index: a method, or what the object stands for or holds. Upvalue: the methods, which may have an __index
+/* __index: a method, the id, or a member. Upvalue: the methods, which may have an __index
  * of their own that makes those that were not used yet. */
 static int l_handle_index(lua_State *L) {
   lua_settop(L, 2);
@@ -170,8 +170,8 @@ static int l_handle(lua_State *L) {
   return 1;
 }
 
-/* core.methods(kind) -> the table that methods are looked up in, the metatable. Whoever puts a function in
- * the place of
+/* core.methods(kind) -> the table that methods are looked up in, the metatable. A caller that puts a function
+ * in the place of
  * __index, to look further, still finds the table the next time. */
 static int l_methods(lua_State *L) {
   const struct box_type *type = type_named(L, 1);

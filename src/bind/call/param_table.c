@@ -35,7 +35,7 @@ static const char *range_name(const struct plan *p, const char *given) {
   return own;
 }
 
-/* An option among the parameters is told where it belongs. */
+/* An option among the parameters: the error says where it belongs. */
 static void unknown_parameter(const struct plan *p, const char *given, const char *const *names,
                               size_t count) {
   for (const struct option *o = call_option_rows; o->name; o++)

@@ -343,7 +343,7 @@ struct bytes public_key_value(const struct plan *p, const struct param *q, int i
 
 static void joined_strings(const struct plan *p, const struct param *q, int index, struct buf *out);
 
-/* The value as it stands in a path or a query, before percent-encoding. */
+/* The value as written in a path or a query, before percent-encoding. */
 void plain_text(const struct plan *p, const struct param *q, int index, struct buf *out) {
   if (q->choices && q->type != TYPE_STRINGS) {
     const struct choice *c = choice_value(p, q, index);
@@ -466,7 +466,7 @@ static void json_object(const struct plan *p, const struct param *q, int index, 
   json_encode(p->L, index, out, q->lists);
 }
 
-/* The value as it stands in the body. An id of digits only is written as an exact integer literal. */
+/* The value as written in the body. An id of digits only is written as an exact integer literal. */
 void json_value(const struct plan *p, const struct param *q, int index, struct buf *out) {
   if (q->choices && q->type != TYPE_STRINGS) {
     const struct choice *c = choice_value(p, q, index);

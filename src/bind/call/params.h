@@ -24,11 +24,11 @@ int call_usage_error(const struct plan *p, const char *format, ...);
 int unknown_name(const struct plan *p, const char *what, const char *name, const char *const *names,
                  size_t count);
 
-/* The value as it stands in a path or a query, before percent-encoding. */
+/* The value as written in a path or a query, before percent-encoding. */
 void plain_text(const struct plan *p, const struct param *q, int index, struct buf *out);
-/* The value as it stands in the body. */
+/* The value as written in the body. */
 void json_value(const struct plan *p, const struct param *q, int index, struct buf *out);
-/* The value as it stands in a signed command. Texts are views, valid while the Lua value is on the stack. */
+/* The value as written in a signed command. Texts are views, valid while the Lua value is on the stack. */
 void signed_value(const struct plan *p, const struct param *q, int index, struct value *out);
 
 void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed", "All" */

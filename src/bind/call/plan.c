@@ -144,7 +144,7 @@ static int l_row_options(lua_State *L) {
   return 1;
 }
 
-/* Whether nil or an empty table stands in the place of the parameters that a row has not, and something
+/* Whether nil or an empty table is given in the place of the parameters of a row without any, and something
  * behind it. */
 static bool stands_for_none(const struct plan *p, int index) {
   if (index + 1 >= p->box || !lua_istable(p->L, index + 1)) return false;

@@ -1,7 +1,7 @@
 /* One call, checked: the row and the caller's arguments, and as a request target and a body what it is on the
  * wire.
  *
- * A request is a value: plan.c makes it, whoever carries it (libcurl, a host's own HTTP, the proxy) makes a
+ * A request is a value: plan.c makes it, its transport (libcurl, a host's own HTTP, the proxy) makes a
  * reply of it, and result.c turns that into a result. What may be signed is written only when it goes in
  * plain form. The body stays in C because it may hold a PIN; it is wiped when the box goes.
  */

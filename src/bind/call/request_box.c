@@ -1,4 +1,4 @@
-/* What every file that makes or reads a request stands on; its methods are hung on it in request.c. */
+/* The userdata of a request, shared by all files that make or read one; request.c registers its methods. */
 #include "bind/call/request.h"
 
 const char *const token_kind_names[] = {NULL, "user", "partner", "business"};

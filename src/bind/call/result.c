@@ -17,7 +17,7 @@ static bool not_what_is_promised(struct err *e, const struct request *request, c
   return err_set(e, KIND_protocol, "%s: the reply %s", request_name(request), what);
 }
 
-/* Replaces base64 text at the top by the bytes it stands for. */
+/* Decodes the base64 text at the top. */
 static bool bytes_result(lua_State *L, const struct request *request, struct err *e) {
   struct buf *bytes = push_scratch(L);
   bool good = lua_type(L, -2) == LUA_TSTRING && buf_unbase64(bytes, check_bytes(L, -2));
@@ -47,7 +47,7 @@ static bool judge_reason(struct err *e, const struct request *request, const cha
                  *sentence ? ". " : "", sentence);
 }
 
-/* Replaces what stands at `at` by { changed, reason, via, authenticated } and further members of the answer.
+/* Replaces the value at `at` by { changed, reason, via, authenticated } and further members of the answer.
  */
 static void finish_command(lua_State *L, int at, bool changed, const char *reason) {
   struct bytes words = reason_words(bytes_of(reason));

@@ -102,7 +102,7 @@ static unsigned kind_of_value(const struct shape_check *c) {
 
 /* ---- elements of lists ---- */
 
-/* Whether the table at value has the member whose name stands at name. Leaves what it found. */
+/* Whether the table at value has the member whose name is at index name. Leaves the member on the stack. */
 static bool has_member(lua_State *L, int value, int name) {
   lua_pushvalue(L, name);
   return lua_rawget(L, value) != LUA_TNIL;

@@ -53,7 +53,7 @@ static void release(struct box *box) {
   if (box->type->release) box->type->release(box->object);
 }
 
-/* The type stands in the metatable's function as an upvalue, so that close(), __close and __gc are one
+/* The type is an upvalue of the metatable's function, so that close(), __close and __gc are one
  * function. */
 static int l_box_close(lua_State *L) {
   const struct box_type *type = lua_touserdata(L, lua_upvalueindex(1));

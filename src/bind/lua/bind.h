@@ -41,7 +41,7 @@ void check_options(lua_State *L, int index, const char *const *names, size_t cou
 /* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. */
 struct buf *push_scratch(lua_State *L);
 /* For a text that a finaliser may change or free: with COPIES_LATE pushes a box to copy it to and returns its
- * index, else 0. What the text stands in is checked behind it, for that may run a finaliser, too. */
+ * index, else 0. The owner of the text is checked after it, because it may run a finaliser, too. */
 int push_aside(lua_State *L);
 void push_from(lua_State *L, int aside, struct bytes text);
 

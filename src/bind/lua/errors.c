@@ -89,7 +89,7 @@ static int l_library(lua_State *L) {
   return 0;
 }
 
-/* Pushes "file:line", or "" where no code of the caller's stands on this stack (a task that the library
+/* Pushes "file:line", or "" where no code of the caller's is on this stack (a task that the library
  * started). */
 static void push_place(lua_State *L) {
   lua_Debug frame;

@@ -26,7 +26,7 @@ void check_lua(lua_State *L) {
                   " here, and another Lua loads it: build it for that one with make LUA_VERSION=");
 }
 
-/* A function's name in parentheses is the one of the Lua that is there, not the macro that stands for it. */
+/* A function's name in parentheses is Lua's own function, not the macro of the same name. */
 
 #if LUA_VERSION_NUM < 503
 

@@ -67,7 +67,7 @@ static int l_object_text(lua_State *L) {
   return 1;
 }
 
-/* Nobody has said what stands in it: whatever JSON can say is passed on. */
+/* Its members are not published: any JSON value is passed on. */
 static void read_object(struct reader *r, const struct member *m) {
   lua_State *L = r->L;
   if (!is_table(r, "an object")) return;
@@ -349,7 +349,7 @@ static void check_currency(struct reader *r) {
   bool fine = !text;
   for (size_t i = 0; text && i < sizeof known / sizeof *known; i++) fine |= strcmp(text, known[i]) == 0;
   lua_pop(L, 1);
-  if (fine) return; /* what is no text has been told as a bad value */
+  if (fine) return; /* a value that is no text was already reported */
   lua_createtable(L, 0, 2);
   set_text(L, "kind", "bad_currency");
   set_text(L, "value", text);

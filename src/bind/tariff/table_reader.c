@@ -51,7 +51,7 @@ void bad_value(struct reader *r, const char *expected) {
   lua_pop(L, 1);
 }
 
-/* The name's bytes may be anything a caller wrote: only text is told as the key. */
+/* The name's bytes may be anything a caller wrote: only text is reported as the key. */
 static void unknown_key(struct reader *r, int key, const struct member *rows) {
   lua_State *L = r->L;
   const char *names[24];
@@ -137,7 +137,7 @@ static void read_element(struct reader *r, lua_Integer index, void (*each)(struc
   r->depth--;
 }
 
-/* In the order of the list; then what else stands in the table. */
+/* In the order of the list; then the other members of the table. */
 void read_list(struct reader *r, const char *expected, void (*each)(struct reader *)) {
   lua_State *L = r->L;
   if (!is_table(r, expected)) return;

@@ -1,5 +1,5 @@
-/* Reading a Lua table by rows of members: each member goes to its function, what no row names is told, and so
- * is what has another type, with the path to it. The reader of tariffs stands on it. */
+/* Reads a Lua table by rows of members: each member goes to its function. Members without a row, and values
+ * of another type, are reported with their path. The reader of tariffs uses it. */
 #ifndef FLEET_BIND_TABLE_READER_H
 #define FLEET_BIND_TABLE_READER_H
 
@@ -47,12 +47,12 @@ bool is_table(struct reader *r, const char *expected);
 void read_members(struct reader *r, const struct member *rows);
 /* Calls each for every named entry of the map on top, key below value. */
 void read_map(struct reader *r, void (*each)(struct reader *, const char *name));
-/* Calls each for every element of the list on top, in order; then for what else stands in the table. */
+/* Calls each for every element of the list on top, in order; then for the other members of the table. */
 void read_list(struct reader *r, const char *expected, void (*each)(struct reader *));
 
 /* A tariff that is built is checked by the rules of one that is read, as if its table were somewhere. */
 
-/* Adds the season; dates are month, day, month, day as somebody wrote them. Its labels follow. */
+/* Adds the season; dates are month, day, month, day as given. Its labels follow. */
 void build_season(struct reader *r, enum tariff_side side, const char *name, const int dates[4],
                   bool has_periods);
 /* Adds the value on top of the stack, which stays, to the rates of energy that were added last, those of

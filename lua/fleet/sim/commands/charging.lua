@@ -129,7 +129,7 @@ function M.remove_precondition_schedule(vehicle, params)
   return nil
 end
 
--- Home is where the vehicle stands; work is not known here, so everything else is "other".
+-- Home is the vehicle's position; work is not known here, so everything else is "other".
 local function remove_places(vehicle, list, params)
   local drive = vehicle.sections.drive_state
   for i = #list, 1, -1 do

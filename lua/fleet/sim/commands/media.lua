@@ -94,7 +94,7 @@ function M.schedule_software_update(vehicle, params, context)
   update.scheduled_time_ms = math.floor(vehicle.install_at * 1000)
 end
 
--- No effect once the installation has begun (doc/protocol.md#states-and-moves).
+-- No effect once the installation has started (doc/protocol.md#states-and-moves).
 function M.cancel_software_update(vehicle)
   local update = vehicle.sections.vehicle_state.software_update
   if update.status == "scheduled" then

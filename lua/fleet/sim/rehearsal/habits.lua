@@ -23,7 +23,7 @@ end
 
 function actions.limit(stage, habit) require("fleet.sim.commands").set_charge_limit(stage.car, { percent = habit.percent }) end
 
--- Somebody leaves the car and closes what they think of: habit.open = { fd_window = 1, … } stays.
+-- The driver leaves the car and closes some openings: habit.open = { fd_window = 1, … } stays.
 function actions.leave_open(stage, habit)
   require("fleet.sim.physics").rouse(stage.car, stage.service:now())
   stage.event("park")

@@ -1,7 +1,7 @@
 -- A rehearsal: automations over weeks of simulated time, in seconds, without a network.
 --
 -- The simulator's service runs in this process and the client reaches it through its `http` option, so that everything
--- between is what runs against the real service. The loop's clock is virtual: it passes when everybody waits. The people
+-- between is what runs against the real service. The loop's clock is virtual: it advances when all tasks wait. The people
 -- of the house (habits) plug in, leave and interfere by the local clock.
 
 local core = require "fleet.core"

@@ -86,7 +86,7 @@ end
 local ENDINGS = { "wrong_authority", "slow_reader", "two_sockets", "late_disconnect" }
 
 -- What the car says of a connection that did not come about, in the words of real cars where these are known.
-local function told(reason)
+local function error_text(reason)
   if string.find(reason, "self%-signed") or string.find(reason, "unable to get") or string.find(reason, "certificate verify failed") then
     return "certificate signed by unknown authority: the receiver's chain does not lead to a root in ca"
   end
@@ -143,7 +143,7 @@ function Link:ended(connection, reason)
   self.connection = nil
   self.stream:disconnected()
   self.next_at, self.pause = now + self.pause, math.min(self.pause * 2, LONGEST_PAUSE)
-  if not was_open then report(self, "config_manager_error", told(reason)) end
+  if not was_open then report(self, "config_manager_error", error_text(reason)) end
 end
 
 -- ---- messages ----

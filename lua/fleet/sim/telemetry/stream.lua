@@ -14,7 +14,7 @@ local DELTA = { ChargerVoltage = 0.3 } -- of the vehicle's own
 local METRES_A_DEGREE = 111194.9
 local UNACKNOWLEDGED = 30 -- seconds until a message counts as lost
 
-M.INVALID = {} -- stands for a value that the car cannot tell
+M.INVALID = {} -- marks a value that the car cannot report
 
 -- Why a car does not stream a field, or nil. row: of fleet.core.telemetry_fields.
 local function refused(vehicle, row)
