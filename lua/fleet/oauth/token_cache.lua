@@ -100,7 +100,7 @@ end
 function Slot.keep(slot, token, err)
   slot.unsaved, slot.tried, slot.refused = token, (slot.context.clock()), false
   slot:forget()
-  pcall(slot.tell, slot, "token_unsaved", err)
+  pcall(slot.report, slot, "token_unsaved", err)
 end
 
 --- Takes a token as the newest that is stored.
