@@ -478,7 +478,9 @@ describe("a host's own HTTP", function()
   end)
 
   it("that returns what is no reply is told so", function()
-    for _, answer in ipairs { { status = "x" }, { status = 200, body = {} }, { status = 200, headers = { a = {} } }, "text", 5, true } do
+    for _, answer in ipairs { { status = "x" }, { status = 200, body = {} }, { status = 200, headers = { a = {} } }, "text", 5, true,
+      { status = 2 ^ 32 + 200, headers = {}, body = seam.done }, { status = -1, body = "" }, { status = 200.5, body = seam.done },
+      { status = 0 / 0, body = seam.done }, { status = math.huge, body = seam.done } } do
       local got = call(function() return answer end)
       assert.equal("unknown", got.err.outcome)
       assert.matches("no reply", got.err.message)

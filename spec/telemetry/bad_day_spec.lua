@@ -4,6 +4,7 @@
 local fleet = require "fleet"
 local core = require "fleet.core"
 local stream = require "fleet.stream"
+local tasks = require "fleet.async"
 local telemetry = require "fleet.telemetry"
 local vehicle_pki = require "spec.support.servers.vehicle_pki"
 local streams = require "spec.support.servers.vehicle_stream"
@@ -235,5 +236,55 @@ describe("a store that is none", function()
     for _, bad in ipairs { 5, "x", true, {}, { get = 1, put = 2 } } do
       assert.error_matches(function() receiver = telemetry.new(options { store = bad }) end, "option 'store'")
     end
+  end)
+end)
+
+describe("a time that no calendar has", function()
+  it("is unknown, and the record counts from its arrival", function()
+    start()
+    local car = open()
+    for _, at in ipairs { 2 ^ 50, 253402300800 } do
+      car:send { at = at, values = { Soc = 3 } }
+      turn(function() return records[1] end)
+      local record = table.remove(records)
+      assert.equal(record.arrived, record.at)
+    end
+    car:send { at = 253402300799, values = { Soc = 3 } }
+    turn(function() return records[1] end)
+    assert.equal(253402300799, records[1].at)
+  end)
+end)
+
+describe("the output mqtt", function()
+  it("takes a record of more messages than may wait", function()
+    local mqtt = require "fleet.mqtt.telemetry"
+    local links = require "fleet.mqtt.link"
+    local waiting, count, most = {}, 0, 0
+    stub(links, "library", {})
+    stub(links, "new", {
+      run = function() end, stop = function() end, forget = function() end,
+      publish = function()
+        local entry = { promise = tasks.promise() }
+        waiting[#waiting + 1] = entry
+        count, most = count + 1, math.max(most, #waiting)
+        return entry
+      end,
+    })
+    local output = mqtt.new { broker = "mqtt://localhost" }
+    local alerts, done = {}, nil
+    for i = 1, 600 do alerts[i] = { name = "A" .. i, audiences = {} } end
+    fleet.spawn(function() done = output:store { vin = VIN, alerts = alerts } end)
+    turn(function()
+      for _, entry in ipairs(waiting) do
+        entry.confirmed = true
+        tasks.wake(entry.promise)
+      end
+      waiting = {}
+      return done
+    end)
+    links.library:revert()
+    links.new:revert()
+    assert.equal(1200, count)
+    assert.is_true(most <= 100)
   end)
 end)

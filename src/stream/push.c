@@ -50,9 +50,17 @@ static const void *unpack(lua_State *L, const ProtobufCMessageDescriptor *type, 
 
 /* ---- values ---- */
 
+/* A time outside the years 1 to 9999, the range of a Timestamp, is unknown. */
+static void push_seconds(lua_State *L, double seconds) {
+  if (seconds >= -62135596800.0 && seconds < 253402300800.0)
+    push_number(L, seconds);
+  else
+    lua_pushnil(L);
+}
+
 static void push_time(lua_State *L, const Fleet__Google__Protobuf__Timestamp *t) {
   if (t)
-    push_number(L, (double)t->seconds + t->nanos / 1e9);
+    push_seconds(L, (double)t->seconds + t->nanos / 1e9);
   else
     lua_pushnil(L);
 }
@@ -198,7 +206,7 @@ static void push_signals(lua_State *L, const Fleet__Telemetry__VehicleData__Payl
 static void set_alert_time(lua_State *L, const char *name, const Fleet__Google__Protobuf__Timestamp *t) {
   const int64_t milliseconds_from = 315576000000;
   if (t && t->seconds >= milliseconds_from)
-    push_number(L, (double)t->seconds / 1000);
+    push_seconds(L, (double)t->seconds / 1000);
   else
     push_time(L, t);
   lua_setfield(L, -2, name);

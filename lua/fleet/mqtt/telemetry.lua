@@ -11,6 +11,7 @@ local tasks = require "fleet.async"
 local M = {}
 
 local confirm_seconds = 20
+local most_unconfirmed = 100 -- messages of one record: the link holds 1000 of all records
 
 local Mqtt = {}
 Mqtt.__index = Mqtt
@@ -82,11 +83,11 @@ local function messages_of(self, record)
 end
 M.messages_of = messages_of
 
---- Publishes a record. Returns true once the broker has confirmed all of it, or nil, err, kind.
-function Mqtt:store(record)
+-- Publishes messages from the first to the last of a list. Returns true once the broker has confirmed them, or nil, err, kind.
+local function publish_confirmed(self, messages, first, last)
   local entries = {}
-  for i, message in ipairs(messages_of(self, record)) do
-    entries[i] = self.link:publish(message.topic, message.payload, self.retain)
+  for i = first, last do
+    entries[#entries + 1] = self.link:publish(messages[i].topic, messages[i].payload, self.retain)
   end
   for _, entry in ipairs(entries) do
     if not entry.promise.done then tasks.await_for(entry.promise, confirm_seconds) end
@@ -94,6 +95,16 @@ function Mqtt:store(record)
       for _, one in ipairs(entries) do self.link:forget(one) end
       return errors.failure("network", "the broker has not confirmed within " .. confirm_seconds .. " seconds")
     end
+  end
+  return true
+end
+
+--- Publishes a record. Returns true once the broker has confirmed all of it, or nil, err, kind.
+function Mqtt:store(record)
+  local messages = messages_of(self, record)
+  for first = 1, #messages, most_unconfirmed do
+    local done, err, kind = publish_confirmed(self, messages, first, math.min(first + most_unconfirmed - 1, #messages))
+    if not done then return nil, err, kind end
   end
   return true
 end

@@ -111,7 +111,7 @@ function M.read(given)
   if read.ack == "when_stored" and not read.on_record and not read.outputs[1] then
     errors.usage("%s: ack = \"when_stored\" needs 'on_record', which returns true once the record is stored, or 'outputs'", where)
   end
-  if read.store ~= nil and not (has_function(read.store, "get") and has_function(read.store, "put")) then
+  if read.store and not (has_function(read.store, "get") and has_function(read.store, "put")) then
     errors.usage("%s: option 'store' must be a store, with get and put, got a %s", where, type(read.store))
   end
   if read.loop ~= nil and read.loop ~= tasks.loop then errors.usage("%s: option 'loop' must be fleet.loop", where) end

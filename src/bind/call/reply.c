@@ -136,7 +136,11 @@ static int l_reply(lua_State *L) {
   r->response = &r->own;
   box_open(L, -1);
   lua_getfield(L, 1, "status");
-  r->own.status = (int)luaL_optinteger(L, -1, 0);
+  double status = luaL_optnumber(L, -1, 0);
+  if (!(status >= 0 && status <= 999) ||
+      status != floor(status)) /* cast to an int, 2^32 + 200 would be 200 */
+    luaL_error(L, "its status is not a whole number from 0 to 999");
+  r->own.status = (int)status;
   lua_getfield(L, 1, "failure");
   r->own.failure = failure_named(L, luaL_optstring(L, -1, "ok"));
   lua_getfield(L, 1, "message");
