@@ -121,6 +121,14 @@ describe("vehicle_data from the stream", function()
     error "no acknowledgement"
   end
 
+  it("counts what was sent as signals of the account", function()
+    start()
+    sent({ BatteryLevel = 60, Location = { latitude = 1.5, longitude = 2.5 } }, 1767225600)
+    local cost = assert(client:cost {})
+    assert.same({ signal = 2 }, cost.calls)
+    assert.same({ signal = 2 }, cost.vehicles[1].calls)
+  end)
+
   it("makes no call, and holds while the vehicle is connected", function()
     start()
     sent({ BatteryLevel = 60, Location = { latitude = 1.5, longitude = 2.5 } }, 1767225600)

@@ -11,4 +11,5 @@ const struct billing_row billing_rows[] = {
     {.name = "command", .per_dollar = 1000, .per_minute = 30, .doc = "commands and signed messages"},
     {.name = "wake", .per_dollar = 50, .per_minute = 3, .doc = "waking a vehicle"},
     {.name = "specs", .per_dollar = 10, .found_only = true, .doc = "specifications, where they are known"},
+    {.name = "signal", .per_dollar = 150000, .doc = "values that vehicles stream"},
     {.name = NULL}};

@@ -180,7 +180,7 @@ struct param {
  */
 
 enum token_kind { TOKEN_END, TOKEN_USER, TOKEN_PARTNER, TOKEN_BUSINESS };
-enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS };
+enum billing { BILLED_FREE, BILLED_DATA, BILLED_COMMAND, BILLED_WAKE, BILLED_SPECS, BILLED_SIGNAL };
 /* per_dollar: calls for a US dollar, 0: free. per_minute: for one vehicle and account, 0: not published.
  * A reply below 500 is billed; found_only: only one that brings something. */
 struct billing_row {

@@ -65,15 +65,28 @@ local function await_naming(meter, vin)
   waiting[#waiting + 1] = vin
 end
 
--- target: a VIN, or "" for the account.
+-- The caps over accounts have keys of their own: their targets end with "/", a VIN does not.
+local function is_vin(target)
+  return target ~= "" and string.sub(target, -1) ~= "/"
+end
+
+-- target: a VIN, "" for the account, or the key of a cap over accounts up to its month.
 local function note(meter, target, class, amount)
   local counts = meter.pending[target]
   if not counts then
     counts = {}
     meter.pending[target] = counts
-    if target ~= "" and not meter.indexed[target] then await_naming(meter, target) end
+    if is_vin(target) and not meter.indexed[target] then await_naming(meter, target) end
   end
   counts[class] = (counts[class] or 0) + amount
+end
+
+-- Zeros for the classes that are not counted: their totals come back with the others.
+local function zeros(amounts, suffix)
+  for _, name in ipairs(prices.classes) do
+    amounts[name], amounts[name .. suffix] = amounts[name] or 0, amounts[name .. suffix] or 0
+  end
+  return amounts
 end
 
 local function amounts_of(counts, suffix)
@@ -82,10 +95,10 @@ local function amounts_of(counts, suffix)
   return amounts
 end
 
--- Asks the store to add, and remembers what is to be done where it cannot.
-local function begin_add(meter, key, amounts, undo)
+-- Asks the store to add. undo(): where it could not; done(totals): where it could, or nil.
+local function begin_add(meter, key, amounts, undo, done)
   local leaving = meter.leaving
-  leaving[#leaving + 1] = { answer = meter.store():begin("add", key, amounts, { ttl = kept_for }), undo = undo }
+  leaving[#leaving + 1] = { answer = meter.store():begin("add", key, amounts, { ttl = kept_for }), undo = undo, done = done }
 end
 
 -- A list is written whole whenever one is added to it: those that wait go along with the first that must be there.
@@ -108,15 +121,19 @@ local function index_vehicle(meter, vin, month)
   end)
 end
 
+local function key_of(meter, target, month)
+  if target == "" then return account_key(meter.account, month) end
+  return is_vin(target) and M.vehicle_key(meter.account, month, target) or target .. month
+end
+
 local function write_one(meter, target, counts, period)
-  local key = account_key(meter.account, period.month)
-  if target ~= "" then
-    key = M.vehicle_key(meter.account, period.month, target)
-    index_vehicle(meter, target, period.month)
-  end
-  begin_add(meter, key, amounts_of(counts, period.suffix), function()
+  if is_vin(target) then index_vehicle(meter, target, period.month) end
+  local amounts = amounts_of(counts, period.suffix)
+  local watched = counts.signal and meter.signals_written
+  if watched then zeros(amounts, period.suffix) end
+  begin_add(meter, key_of(meter, target, period.month), amounts, function()
     for class, count in pairs(counts) do note(meter, target, class, count) end
-  end)
+  end, watched and function(totals) watched(target, totals, counts.signal, period) end)
 end
 
 -- What could not be written stays for the next time.
@@ -124,10 +141,12 @@ local function collect(meter)
   local leaving, failed = meter.leaving, nil
   meter.leaving = {}
   for _, one in ipairs(leaving) do
-    local done, err = one.answer()
-    if not done then
+    local totals, err = one.answer()
+    if not totals then
       one.undo()
       failed = err
+    elseif one.done then
+      one.done(totals)
     end
   end
   return failed
@@ -136,6 +155,7 @@ end
 -- What waits is what is written from now on, and what is counted meanwhile waits. What could not be written is in it again.
 local function begin_writing(meter)
   collect(meter)
+  if meter.writing then return end -- another task has begun meanwhile
   meter.writing, meter.reached, meter.pending = meter.pending, nil, {}
 end
 
@@ -220,13 +240,17 @@ end
 
 local scopes = { "account", "vehicle", "key", "application" }
 
+-- The caps over accounts: the keys of their counts up to the month, by scope.
+local function caps_of(meter)
+  return {
+    key = meter.key and "count-key/" .. meter.key .. "/", application = meter.application and "count-application/" .. meter.application .. "/",
+  }
+end
+
 --- The keys that limits ask for: { key =, limits =, scope = }.
 function M.limited_keys(meter, vin, month)
-  local list, by_scope = {}, {
-    account = account_key(meter.account, month), vehicle = vin and M.vehicle_key(meter.account, month, vin),
-    key = meter.key and "count-key/" .. meter.key .. "/" .. month,
-    application = meter.application and "count-application/" .. meter.application .. "/" .. month,
-  }
+  local list, by_scope = {}, { account = account_key(meter.account, month), vehicle = vin and M.vehicle_key(meter.account, month, vin) }
+  for scope, key in pairs(caps_of(meter)) do by_scope[scope] = key .. month end
   for _, scope in ipairs(scopes) do
     if meter.limits and meter.limits[scope] and by_scope[scope] then
       list[#list + 1] = { key = by_scope[scope], limits = meter.limits[scope], scope = scope }
@@ -235,12 +259,8 @@ function M.limited_keys(meter, vin, month)
   return list
 end
 
--- Zeros for the other classes: their totals come back with it.
 local function step_of(class, suffix, amount)
-  local amounts = {}
-  for _, name in ipairs(prices.classes) do amounts[name], amounts[name .. suffix] = 0, 0 end
-  amounts[class], amounts[class .. suffix] = amount, amount
-  return amounts
+  return zeros({ [class] = amount, [class .. suffix] = amount }, suffix)
 end
 
 -- What failed was not counted, as far as is known; what was counted and cannot be taken back is on the safe side.
@@ -346,6 +366,31 @@ function M.charge(meter, entry, billed, wall)
   if account then note(meter, "", entry.class, 1) end
   if vin then note(meter, vin, entry.class, 1) end
   write_in_time(meter, wall)
+end
+
+-- ---- signals, which are counted as they come ----
+
+--- Counts signals that a vehicle has streamed. They cannot be refused, so that nothing is asked before.
+function M.signals(meter, vin, amount, wall)
+  period_at(meter, wall)
+  note(meter, "", "signal", amount)
+  note(meter, vin, "signal", amount)
+  for scope, target in pairs(caps_of(meter)) do
+    if meter.limits and meter.limits[scope] then note(meter, target, "signal", amount) end
+  end
+  write_in_time(meter, wall)
+end
+
+--- Calls tell(facts, vin) once for each limit of which signals use up the warning's share. vin: nil unless the limit is a vehicle's.
+function M.watch_signals(meter, tell)
+  if not meter.limits then return end
+  function meter.signals_written(target, totals, amount, period)
+    local scope = target == "" and "account" or is_vin(target) and "vehicle" or string.match(target, "^count%-(%a+)")
+    local list = meter.limits[scope] or {}
+    for _, limit in ipairs(limits.crossed(list, totals, period.suffix, meter.prices, "signal", amount)) do
+      tell(facts_of(meter, { period = period }, { period = period, scope = scope }, limit, totals), scope == "vehicle" and target or nil)
+    end
+  end
 end
 
 return M

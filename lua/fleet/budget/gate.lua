@@ -11,17 +11,19 @@ local M = {}
 
 local function usd_text(facts)
   if string.find(facts.limit, "^usd_") then return string.format("%s of %s", prices.text(facts.spent), prices.text(facts.most)) end
-  return string.format(facts.most % 1 == 0 and "%.0f of %.0f calls" or "%.0f of %g calls", facts.spent, facts.most)
+  local what = string.find(facts.limit, "%.signal$") and "signals" or "calls"
+  return string.format(facts.most % 1 == 0 and "%.0f of %.0f %s" or "%.0f of %g %s", facts.spent, facts.most, what)
 end
 
-local function warn(call, facts)
+--- Reports that the warning's share of a limit is used up. vin: nil where it is of no vehicle; advice: appended, or nil.
+function M.warn(context, vin, facts, advice)
   local _, wall = tasks.loop.clock()
-  call.context.report {
-    time = wall, name = "budget_warning", account = call.context.config.account, vin = call.id and string.sub(call.id, -4) or nil,
+  context.report {
+    time = wall, name = "budget_warning", account = context.config.account, vin = vin and string.sub(vin, -4) or nil,
     limit = facts.limit, spent = facts.spent, most = facts.most, resets_at = facts.resets_at,
-    message = "80 % of the budget '" .. facts.limit .. "' are used up: " .. usd_text(facts),
+    message = "80 % of the budget '" .. facts.limit .. "' are used up: " .. usd_text(facts) .. (advice or ""),
   }
-  call.context.measure { name = "budget", limit = facts.limit, result = "warned" }
+  context.measure { name = "budget", limit = facts.limit, result = "warned" }
 end
 
 local function forced(call)
@@ -44,7 +46,7 @@ end
 local function judged(call, entry)
   local meter = call.context.meter
   local _, wall = tasks.loop.clock()
-  local admitted, facts, err = count.admit(meter, entry, forced(call), function(found) warn(call, found) end)
+  local admitted, facts, err = count.admit(meter, entry, forced(call), function(found) M.warn(call.context, call.id, found) end)
   if admitted then return admitted end
   if facts then return refused(call, facts, wall) end
   return nil, "store", "the budget cannot be looked at, so that nothing is sent (force = true sends): " .. err.message

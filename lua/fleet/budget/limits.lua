@@ -64,6 +64,23 @@ end
 
 local enough = 1e-9 -- sums of prices are not exact
 
+-- Whether the newest amount of a class has used up the warning's share of a limit. price: of one.
+local function crosses(limit, spent, amount, price)
+  local edge = limit.most * warned_at - enough
+  return spent >= edge and spent - (limit.class and amount or amount * price) < edge
+end
+
+--- The limits of which the newest amount of a class, which is in the totals, has used up the warning's share.
+function M.crossed(limits, totals, suffix, price_list, class, amount)
+  local list = {}
+  for _, limit in ipairs(limits) do
+    local counts = not limit.class or limit.class == class
+    local spent = M.spent(limit, totals, suffix, price_list)
+    if counts and crosses(limit, spent, amount, price_list[class]) then list[#list + 1] = limit end
+  end
+  return list
+end
+
 --- The first limit that the totals, in which this call is counted, are beyond; nil where there is none. Then a list of the limits of
 --- which this call has used up the warning's share.
 function M.judge(limits, totals, suffix, price_list, class)
@@ -71,11 +88,9 @@ function M.judge(limits, totals, suffix, price_list, class)
   for _, limit in ipairs(limits) do
     local counts = not limit.class or limit.class == class
     local spent = M.spent(limit, totals, suffix, price_list)
-    local step = limit.class and 1 or price_list[class]
     local is_number = spent == spent -- a store of the caller's may count anything
     if counts and (not is_number or spent > limit.most + enough) then return limit, warned end
-    local edge = limit.most * warned_at - enough
-    if counts and spent >= edge and spent - step < edge then warned[#warned + 1] = limit end
+    if counts and crosses(limit, spent, 1, price_list[class]) then warned[#warned + 1] = limit end
   end
   return nil, warned
 end

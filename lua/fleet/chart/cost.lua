@@ -6,8 +6,8 @@ local svg = require "fleet.chart.svg"
 local M = {}
 
 local WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 760, 360, 62, 62, 52, 18
-local order = { "data", "command", "wake", "specs" }
-local spoken = { data = "data", command = "commands", wake = "wakes", specs = "specifications" }
+local order = { "data", "command", "wake", "specs", "signal" }
+local spoken = { data = "data", command = "commands", wake = "wakes", specs = "specifications", signal = "signals" }
 
 local function style(page, ink, faint, colors)
   local out = { ".page { fill: " .. page .. " }", ".ink { fill: " .. ink .. " }",
@@ -19,9 +19,9 @@ local function style(page, ink, faint, colors)
 end
 
 local light = style("#ffffff", "#1b2a2e", "#5f6f75",
-  { data = "#2f6db3", command = "#2f8f5b", wake = "#e0a100", specs = "#a05a2c", limit = "#b3362f" })
+  { data = "#2f6db3", command = "#2f8f5b", wake = "#e0a100", specs = "#a05a2c", signal = "#7a5aa8", limit = "#b3362f" })
 local dark = style("#11181b", "#e8eef0", "#93a3a9",
-  { data = "#5c9be0", command = "#49b97c", wake = "#ffc83d", specs = "#d08a55", limit = "#f07f78" })
+  { data = "#5c9be0", command = "#49b97c", wake = "#ffc83d", specs = "#d08a55", signal = "#ab8be0", limit = "#f07f78" })
 
 -- ---- numbers ----
 

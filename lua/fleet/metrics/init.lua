@@ -8,8 +8,8 @@ local rows = {
   { name = "fleet_attempts_total", kind = "counter", doc = "Requests to the service by call, status and kind of failure.",
     labels = { "call", "class", "status", "kind" } },
   { name = "fleet_attempt_seconds", kind = "histogram", doc = "How long requests took, by price class.", labels = { "class" } },
-  { name = "fleet_billed_total", kind = "counter", doc = "Billed calls by price class.", labels = { "class" } },
-  { name = "fleet_usd_total", kind = "counter", doc = "Dollars of the billed calls.", labels = {} },
+  { name = "fleet_billed_total", kind = "counter", doc = "Billed calls, and signals that vehicles streamed, by price class.", labels = { "class" } },
+  { name = "fleet_usd_total", kind = "counter", doc = "Dollars of the billed calls and signals.", labels = {} },
   { name = "fleet_budget_total", kind = "counter", doc = "Budgets of which 80 % were used up, and calls that they refused.",
     labels = { "limit", "result" } },
   { name = "fleet_pace_total", kind = "counter", doc = "Calls that waited for their rate limit, and those that could not wait.",
@@ -74,6 +74,11 @@ function take.attempt(registry, event)
   count(series.attempts, 1)
   series.seconds(event.seconds)
   if event.billed then count_billed(registry, series, event) end
+end
+
+function take.signals(registry, event)
+  registry:add("fleet_billed_total", { class = "signal" }, event.signals)
+  registry:add("fleet_usd_total", {}, event.usd)
 end
 
 function take.budget(registry, event)

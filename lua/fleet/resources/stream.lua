@@ -32,6 +32,7 @@ function M.telemetry(client, given)
   end
   local receiver, err, kind = require("fleet.telemetry").new(options)
   if not receiver then return nil, err, kind end
+  receiver.count_signals = require("fleet.budget.signals").counter(context)
   context.receiver = receiver
   return receiver
 end

@@ -210,6 +210,7 @@ local function take(self, vehicle, record, handle)
   vehicle.signals = vehicle.signals + record.signals
   self.counts.signals = self.counts.signals + record.signals
   if record.topic == "V" then
+    if self.count_signals then self.count_signals(vehicle.vin, record.signals) end
     vehicles.learn(vehicle, record)
     wake_waits(self, vehicle, record)
   end

@@ -1,0 +1,43 @@
+-- The signals that vehicles stream, counted and priced like calls. A receiver cannot stop a stream: where a budget is nearly used up,
+-- the warning offers a smaller configuration, and nothing is sent.
+
+local count = require "fleet.budget.count"
+local gate = require "fleet.budget.gate"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local write_every = 1 -- seconds
+local advice = ". The vehicles go on sending, and the receiver cannot stop them. A configuration with fewer fields or longer intervals "
+  .. "costs less: `fleet telemetry cost CONFIG` prices it"
+
+-- Some vehicles at a time, so that the loop goes on meanwhile. The next send waits for the answers of the one before.
+local function write(meter)
+  repeat
+    count.send(meter)
+    tasks.sleep(0)
+  until not meter.due
+end
+
+--- A function(vin, signals) that counts for the client of this context.
+function M.counter(context)
+  local meter, writing = context.meter, false
+  count.watch_signals(meter, function(facts, vin) gate.warn(context, vin, facts, advice) end)
+  local function keep_writing()
+    tasks.sleep(write_every)
+    write(meter)
+    count.flush(meter) -- waits for the answers, with which the warnings come
+    writing = false
+  end
+  return function(vin, signals)
+    if signals == 0 then return end
+    local _, wall = tasks.loop.clock()
+    count.signals(meter, vin, signals, wall)
+    context.measure { name = "signals", vin = vin, signals = signals, usd = signals * meter.prices.signal }
+    if writing or context.closed then return end
+    writing = true
+    context.spawn(keep_writing)
+  end
+end
+
+return M
