@@ -243,7 +243,8 @@ local scopes = { "account", "vehicle", "key", "application" }
 -- The caps over accounts: the keys of their counts up to the month, by scope.
 local function caps_of(meter)
   return {
-    key = meter.key and "count-key/" .. meter.key .. "/", application = meter.application and "count-application/" .. meter.application .. "/",
+    key = meter.key and "count-key/" .. meter.key .. "/",
+    application = meter.application and "count-application/" .. meter.application .. "/",
   }
 end
 

@@ -23,11 +23,15 @@ end
 function M.counter(context)
   local meter, writing = context.meter, false
   count.watch_signals(meter, function(facts, vin) gate.warn(context, vin, facts, advice) end)
-  local function keep_writing()
-    tasks.sleep(write_every)
+  local function write_all()
     write(meter)
     count.flush(meter) -- waits for the answers, with which the warnings come
     writing = false
+  end
+  -- While it sleeps, the client can close; closing writes the counts, too.
+  local function write_later()
+    tasks.sleep(write_every)
+    if not context.closed then context.spawn(write_all) end
   end
   return function(vin, signals)
     if signals == 0 then return end
@@ -36,7 +40,7 @@ function M.counter(context)
     context.measure { name = "signals", vin = vin, signals = signals, usd = signals * meter.prices.signal }
     if writing or context.closed then return end
     writing = true
-    context.spawn(keep_writing)
+    tasks.spawn(write_later)
   end
 end
 

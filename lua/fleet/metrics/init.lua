@@ -8,7 +8,7 @@ local rows = {
   { name = "fleet_attempts_total", kind = "counter", doc = "Requests to the service by call, status and kind of failure.",
     labels = { "call", "class", "status", "kind" } },
   { name = "fleet_attempt_seconds", kind = "histogram", doc = "How long requests took, by price class.", labels = { "class" } },
-  { name = "fleet_billed_total", kind = "counter", doc = "Billed calls, and signals that vehicles streamed, by price class.", labels = { "class" } },
+  { name = "fleet_billed_total", kind = "counter", doc = "Billed calls and signals by price class.", labels = { "class" } },
   { name = "fleet_usd_total", kind = "counter", doc = "Dollars of the billed calls and signals.", labels = {} },
   { name = "fleet_budget_total", kind = "counter", doc = "Budgets of which 80 % were used up, and calls that they refused.",
     labels = { "limit", "result" } },
