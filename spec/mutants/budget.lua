@@ -6,7 +6,8 @@ local budget, pacing = "spec/budget/budget_spec.lua", "spec/budget/pacing_spec.l
 return {
   { limits, "spent > limit.most + enough", "spent >= limit.most", { budget } },
   { limits, "local of = limit.period == \"day\" and suffix or \"\"", "local of = \"\"", { budget } },
-  { limits, "and spent - step < edge then", "then", { budget } },
+  { limits, "and spent - (limit.class and amount or amount * price) < edge", "", { budget } },
+  { limits, "(limit.class and amount or amount * price)", "amount * price", { "spec/budget/signals_spec.lua" } },
   { count, "if not same and is_unended(one, mono) then", "if false then", { budget } },
   { count, "if is_unended(before, mono) then add_keys(meter, entry, before) end", "add_keys(meter, entry, before)", { budget } },
   { count, "local step = step_of(entry.class, one.period.suffix, -1)",
