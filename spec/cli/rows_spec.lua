@@ -8,13 +8,22 @@ local replies = require "spec.support.fixtures.replies"
 
 local env = { FLEET_TOKEN = "a-token-of-the-spec", FLEET_PIN = "1234" }
 
+-- What the files of the samples hold: a public key, or a PIN.
+local function content_of(file)
+  if not string.find(file, "%.pem$") then return "1234\n" end
+  local key = core.key.generate()
+  local pem = key:public_pem()
+  key:close()
+  return pem
+end
+
 local function with_files(words, directory)
   for i, word in ipairs(words) do
     local name, file = string.match(word, "^(.*)@(.+)$")
     if file and (name == "" or string.sub(name, -1) == "=") then
       local path = directory .. "/" .. file
       local handle = assert(io.open(path, "wb"))
-      handle:write("1234\n")
+      handle:write(content_of(file))
       handle:close()
       words[i] = name .. "@" .. path
     elseif string.match(word, "^to=") then

@@ -24,7 +24,7 @@ describe("the proxy", function()
 
   local function ask(method, path, body, options, name)
     local known = callers.new(options or {})
-    local caller = name and known.by_name[name] or known.anybody
+    local caller = name and known.by_name[name] or known.default_caller
     return fleet.run(function()
       local status, _, text = service:handle(caller, { method = method, path = path, query = "", headers = {}, body = body or "" })
       return { status = status, json = core.json_decode(text), body = text }

@@ -155,7 +155,8 @@ describe("a repeated command", function()
       listen = "unix:" .. directory .. "/socket", secret = false,
       callers = { ["local"] = { rows = { "flash_lights" } }, one = { uid = 70001, rows = { "honk_horn" } } },
     }
-    local lines = { "POST /api/1/vehicles/" .. served.VIN .. "/command/honk_horn HTTP/1.1", "Content-Type: application/json" }
+    local lines = { "POST /api/1/vehicles/" .. served.VIN .. "/command/honk_horn HTTP/1.1", "Host: localhost",
+      "Content-Type: application/json" }
     local users, statuses, decide = { 70001, 70002, 70001 }, {}, proxy.admission.caller
     for i, uid in ipairs(users) do
       function proxy.admission.caller(admission, _, asked)
