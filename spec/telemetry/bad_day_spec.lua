@@ -4,6 +4,8 @@
 local fleet = require "fleet"
 local core = require "fleet.core"
 local stream = require "fleet.stream"
+local lines = require "fleet.telemetry.outputs.lines"
+local outputs = require "fleet.telemetry.outputs"
 local tasks = require "fleet.async"
 local telemetry = require "fleet.telemetry"
 local vehicle_pki = require "spec.support.servers.vehicle_pki"
@@ -192,7 +194,7 @@ describe("a place that is no number", function()
     turn(function() return records[2] end)
     for i = 1, 2 do
       assert.is_nil(records[i].values.Location)
-      assert.is_truthy(require("fleet.telemetry.outputs.lines").line(records[i]))
+      assert.is_truthy(lines.line(records[i]))
     end
   end)
 end)
@@ -286,5 +288,26 @@ describe("the output mqtt", function()
     links.new:revert()
     assert.equal(1200, count)
     assert.is_true(most <= 100)
+  end)
+end)
+
+describe("the output lines", function()
+  it("begins a new line behind one that the disk took in part", function()
+    local room, taken = 10, ""
+    local output = outputs.lines { write = io.stdout }
+    output.write = {
+      write = function(_, text)
+        taken, room = taken .. string.sub(text, 1, math.max(room, 0)), room - #text
+        if room < 0 then return nil, "No space left on device" end
+        return true
+      end, flush = function() return true end,
+    }
+    local record = { vin = VIN, topic = "V", txid = "a" }
+    assert.is_nil((output:store(record)))
+    room = 1000
+    assert.is_true((output:store(record)))
+    assert.is_true((output:store(record)))
+    local line = lines.line(record)
+    assert.equal(string.sub(line, 1, 10) .. "\n" .. line .. "\n" .. line .. "\n", taken)
   end)
 end)

@@ -38,8 +38,10 @@ function Lines:store(record)
     if self.write(text) then return true end
     return errors.failure("store", "the output lines: the function did not return true")
   end
+  if self.broken then text = "\n" .. text end -- a full disk may have taken a part of the last line
   local done, why = self.write:write(text)
   if done then done, why = self.write:flush() end
+  self.broken = not done
   if not done then return errors.failure("store", "the output lines: " .. tostring(why)) end
   return true
 end
