@@ -161,8 +161,10 @@ describe("the rows of telemetry fields", function()
       count = count + 1
     end
     assert.equal(271, count)
-    assert.same({ since = "2024.26", minimum_delta = true, number = 8, kind = "number", unit = "%" }, rows.Soc)
-    assert.same({ since = "2024.26", minimum_delta = "metres", number = 21, kind = "location" }, rows.Location)
+    assert.same({ since = "2024.26", minimum_delta = true, number = 8, kind = "number", unit = "%",
+      counterpart = "charge_state.usable_battery_level" }, rows.Soc)
+    assert.same({ since = "2024.26", minimum_delta = "metres", number = 21, kind = "location",
+      counterpart = "drive_state.latitude drive_state.longitude" }, rows.Location)
     assert.is_nil(rows.Cabin48vPortKeepOn.minimum_delta)
   end)
 end)

@@ -73,7 +73,7 @@ describe("a finaliser of the host's", function()
       local percent = 50 + i % 10
       local message, id = session:sign(core.command("honk_horn").payload)
       local reply = receiver:handle(message, function() return lists[percent] end)
-      local data = assert(session:read(reply, id, (core.clock())))
+      local data = assert(session:read(reply, id, (core.clock()), "vehicleData"))
       assert.same({ percent, true }, { data.charge_state.battery_level, data.authenticated })
     end)
   end)
@@ -135,7 +135,7 @@ describe("a finaliser of the host's that closes", function()
     accept = function(session, receiver) session:accept((receiver:handle(session:handshake()))) end,
     read = function(session, receiver)
       local message, id = session:sign(payload)
-      session:read((receiver:handle(message)), id, 1000)
+      session:read((receiver:handle(message)), id, 1000, "vehicleData")
     end,
   } do
     it("a session in use harms nothing: " .. name, function()

@@ -199,8 +199,10 @@ describe("an application's answer", function()
   -- The longer spellings of a number that fits are taken.
   rows[#rows + 1] = { "infotainment", "\10\4\8\128\128\0", true }
   rows[#rows + 1] = { "vehicle_security", "\34\4\8\128\128\0", true }
-  rows[#rows + 1] = { "vehicle_security", "\34\11\8\255\255\255\255\255\255\255\255\255\1", true, nil, "refused",
-    "GENERICERROR_UNKNOWN", "refused" } -- -1
+  -- A status without a name says neither done nor refused: -1, and 5.
+  rows[#rows + 1] = { "vehicle_security", "\34\11\8\255\255\255\255\255\255\255\255\255\1", true, nil, "protocol", nil, "unknown" }
+  rows[#rows + 1] = { "vehicle_security", "\34\2\8\5", true, nil, "protocol", nil, "unknown" }
+  rows[#rows + 1] = { "infotainment", "\10\2\8\5", true, nil, "protocol", nil, "unknown" }
 
   it("says done only where it says so", function()
     for i, row in ipairs(rows) do

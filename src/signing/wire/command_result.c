@@ -66,23 +66,25 @@ static bool refuse_message(const CommandStatus *s, struct err *e) {
                         (int)m->signedmessageinformation, "SIGNEDMESSAGE_INFORMATION_FAULT_");
 }
 
+static bool says_nothing(struct err *e) {
+  e->outcome = OUTCOME_UNKNOWN;
+  return err_set(e, KIND_protocol, "the vehicle's answer does not say whether the command was carried out");
+}
+
 static bool read_status(const CommandStatus *s, struct err *e) {
   bool keys = s->sub_message_case == FLEET__VCSEC__COMMAND_STATUS__SUB_MESSAGE_WHITELIST_OPERATION_STATUS &&
               s->whitelistoperationstatus;
   if (keys && !read_key_operation(s->whitelistoperationstatus, e)) return false;
   if (s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_WAIT) return say_busy(e);
-  return s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_OK || refuse_message(s, e);
+  if (s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_ERROR)
+    return refuse_message(s, e);
+  return s->operationstatus == FLEET__VCSEC__OPERATION_STATUS__E__OPERATIONSTATUS_OK || says_nothing(e);
 }
 
 static bool unreadable(struct err *e) {
   e->outcome = OUTCOME_UNKNOWN;
   return err_set(e, KIND_protocol,
                  "the vehicle's answer cannot be read: the command may have been carried out");
-}
-
-static bool says_nothing(struct err *e) {
-  e->outcome = OUTCOME_UNKNOWN;
-  return err_set(e, KIND_protocol, "the vehicle's answer does not say whether the command was carried out");
 }
 
 static bool read_vcsec(const struct answer_facts *f, struct arena *a, struct err *e) {
@@ -107,9 +109,12 @@ static const char *vehicle_words(const Fleet__CarServer__ActionStatus *s) {
 static bool read_infotainment(const struct answer_facts *f, struct arena *a, struct err *e) {
   Response *r = (Response *)message_unpack(&fleet__car_server__response__descriptor, f->payload, a);
   if (!r) return unreadable(e);
-  if (r->actionstatus)
-    return r->actionstatus->result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK ||
-           refuse(e, vehicle_words(r->actionstatus));
+  if (r->actionstatus) {
+    int result = (int)r->actionstatus->result;
+    if (result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_ERROR)
+      return refuse(e, vehicle_words(r->actionstatus));
+    return result == FLEET__CAR_SERVER__OPERATION_STATUS__E__OPERATIONSTATUS_OK || says_nothing(e);
+  }
   return f->authenticated || says_nothing(e);
 }
 
