@@ -4,6 +4,10 @@
 out=$1
 shift
 unset MAKEFLAGS MFLAGS MAKELEVEL # a spec that runs make is no part of this one
+# What a shell of `fleet sim --env` sets belongs to its user, not to the specs.
+unset FLEET_BASE_URL FLEET_AUTH_URL FLEET_TOKEN_URL FLEET_PROXY_URL FLEET_CLIENT_ID FLEET_CLIENT_SECRET FLEET_REDIRECT_URI FLEET_KEY \
+  FLEET_STORE FLEET_TOKEN FLEET_DOMAIN FLEET_REGION FLEET_CA_FILE FLEET_TIMEOUT FLEET_SIM_CONTROL FLEET_SIM_DIRECTORY FLEET_SIM_TOKEN \
+  FLEET_VEHICLE_CA
 run() {
   { "$@" 2>&1; echo $? >"$out.status"; } | tee "$out"
 }
