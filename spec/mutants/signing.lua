@@ -1,5 +1,6 @@
 local session, receiver = "spec/signing/session_spec.lua", "spec/signing/receiver_spec.lua"
 local faults, api, pool = "spec/signing/fault_matrix_spec.lua", "spec/signing/session_api_spec.lua", "spec/signing/session_pool_spec.lua"
+local security = "spec/signing/vehicle_security_spec.lua"
 local commands = "spec/signing/command_spec.lua"
 local decisions = "spec/signing/decisions_spec.lua"
 
@@ -27,7 +28,8 @@ return {
   { "lua/fleet/signing/command.lua", "    if ok == false then return failure.new(call, \"protocol\", all_used) end\n", "", { commands } },
   { "src/signing/session_answer.c", "  s->seals = true;\n", "", { commands } },
   { "src/signing/wire/command_result.c", "m->base.n_unknown_fields == 0", "true", { "spec/signing/message_spec.lua" } },
-  { "src/signing/wire/command_result.c", "|| refuse_message(s, e)", "|| refuse(e, no_cause)", { "spec/signing/message_spec.lua" } },
+  { "src/signing/wire/command_result.c", "return refuse_message(s, e);", "return refuse(e, no_cause);",
+    { "spec/signing/message_spec.lua" } },
   { "src/bind/signing/session_answer.c", "e->kind == KIND_protocol && e->outcome == OUTCOME_REFUSED", "false", { commands } },
   { "src/bind/call/plan.c", "if (!(q->flags & FRESH_ID)) continue;", "continue;", { commands } },
   { "lua/fleet/signing/transport.lua", "if value and id then value.id = tonumber(id) end", "", { commands } },
@@ -53,4 +55,13 @@ return {
   { "src/bind/call/param_table.c", "if (is_boolean(p, word, true)) call_usage_error",
     "if (false) call_usage_error", { "spec/call/params_spec.lua" } },
   { "lua/fleet/call/init.lua", "if is_older then", "if false then", { "spec/call/call_spec.lua" } },
+  { "src/signing/wire/command_result.c", "OPERATIONSTATUS_OK || says_nothing(e);\n}", "OPERATIONSTATUS_OK || refuse(e, no_cause);\n}",
+    { "spec/signing/message_spec.lua" } },
+  { "src/tables/commands.c", 'COMMAND("open_trunk", SIGNED_ONLY', 'COMMAND("open_trunk", SETS | SIGNED_ONLY', { security } },
+  { "lua/fleet/signing/vehicle_security.lua", "if own and not", "if false and not", { security } },
+  { "lua/fleet/signing/vehicle_security.lua", "if why and not", "if false and not", { security } },
+  { "lua/fleet/signing/vehicle_security.lua", "if (entry.slot or 0) ~= slot then", "if false then", { security } },
+  { "lua/fleet/confirm/expectation.lua", 'if actual == "unknown" then', "if false then", { security } },
+  { "lua/fleet/proxy/callers.lua", "if row.flags.by_name_only and not caller.rows then", "if false then",
+    { "spec/proxy/keys_and_state_spec.lua" } },
 }
