@@ -64,11 +64,12 @@ local MOVES = {
   end,
   parental = function(was, now, what, p)
     if now.parental then return what == "parental_controls_activate" and p.pin == (was.parental_pin or p.pin) end
-    return what == "parental_controls_clear_pin_admin" or (what == "parental_controls_deactivate" and p.pin == was.parental_pin)
+    return what == "parental_controls_clear_pin_admin"
+      or ((what == "parental_controls_deactivate" or what == "parental_controls_clear_pin") and p.pin == was.parental_pin)
   end,
   parental_pin = function(was, now, what, p)
     if now.parental_pin then return was.parental_pin == nil and what == "parental_controls_activate" and now.parental_pin == p.pin end
-    return what == "parental_controls_clear_pin_admin"
+    return what == "parental_controls_clear_pin_admin" or (what == "parental_controls_clear_pin" and p.pin == was.parental_pin)
   end,
   settings = function(was, _, what)
     return not was.parental and (what == "parental_controls_enable_setting" or what == "parental_controls_set_speed_limit")
