@@ -4,6 +4,8 @@ local fleet = require "fleet"
 local seam = require "spec.support.fixtures.host_http"
 
 describe("in a finaliser", function()
+  if _VERSION < "Lua 5.4" then return pending "earlier versions cannot tell (doc/manual/tasks.md)" end
+
   local function in_finaliser(act)
     local result
     setmetatable({}, { __gc = function() result = table.pack(pcall(act)) end })
