@@ -1,6 +1,6 @@
 # What a release is made of: the source archive, the Debian package, the rock.
 
-VERSION := $(shell sed -n 's/return "\(.*\)"/\1/p' $(ROOT)/lua/fleet/version.lua)
+VERSION := $(shell sed -n 's/return "\(.*\)"/\1/p' $(ROOT)/lua/fleet/util/version.lua)
 DIST     = build/dist
 
 .PHONY: dist rock deb newcomer newcomer-bare autopkgtest

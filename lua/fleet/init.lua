@@ -5,7 +5,7 @@ local core = require "fleet.core"
 local tasks = require "fleet.async"
 
 local fleet = {
-  _VERSION = "fleet " .. require "fleet.version",
+  _VERSION = "fleet " .. require "fleet.util.version",
   null = core.null,
   loop = tasks.loop, spawn = tasks.spawn, run = tasks.run, sleep = tasks.sleep, map = tasks.map, drain = tasks.drain,
 }

@@ -171,7 +171,7 @@ describe("make rock", function()
   needs({ "luarocks", "zip" }, it, pending)("writes a rock that unpacks elsewhere and names the release's address", function()
     if select(2, shell "git rev-parse HEAD") ~= 0 then return pending "not a git checkout" end
     local directory, elsewhere = process.temporary "rock", process.temporary "rock-elsewhere"
-    local name = "fleet-" .. require "fleet.version"
+    local name = "fleet-" .. require "fleet.util.version"
     local out, status = shell("make -s rock DIST=" .. quote(directory) .. " SOURCE_URL=https://example.com/" .. name
       .. ".tar.gz HOMEPAGE=https://example.com/fleet ISSUES=https://example.com/fleet/issues")
     assert.equal(0, status, out)

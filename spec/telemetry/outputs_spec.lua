@@ -39,14 +39,7 @@ local function connect(receiver)
 end
 
 local function turn(done)
-  for _ = 1, 20000 do
-    local value = done()
-    if value then return value end
-    for _, car in ipairs(cars) do car:step() end
-    fleet.loop.step()
-    core.pause(0.0005)
-  end
-  error("it did not come to that; notices: " .. table.concat(notices, "; "))
+  return streams.run_until(cars, done, function() return table.concat(notices, "; ") end)
 end
 
 describe("the output lines", function()

@@ -1,8 +1,6 @@
 -- The PROXY protocol: a load balancer that is listed says who connected; what another address says is not believed.
 
-local core = require "fleet.core"
 local files = require "spec.support.harness.files"
-local fleet = require "fleet"
 local needs = require "spec.support.harness.needs"
 local nginx = require "spec.support.servers.nginx"
 local process = require "spec.support.harness.process"
@@ -30,14 +28,7 @@ end
 local function start(proxies) receiver = assert(telemetry.new(options(proxies))) end
 
 local function turn(done, car)
-  for _ = 1, 20000 do
-    local value = done()
-    if value then return value end
-    if car then car:step() end
-    fleet.loop.step()
-    core.pause(0.0005)
-  end
-  error("it did not come to that: " .. #events .. " events")
+  return streams.run_until({ car }, done, function() return #events .. " events" end)
 end
 
 -- Sends bytes, in pieces, and leaves.

@@ -46,16 +46,10 @@ local function connect(given, vin)
   return car
 end
 
--- Turns the loop until done() holds.
 local function turn(done)
-  for _ = 1, 20000 do
-    local value = done()
-    if value then return value end
-    for _, car in ipairs(cars) do car:step() end
-    fleet.loop.step()
-    core.pause(0.0005)
-  end
-  error("it did not come to that: " .. #events .. " events, " .. #records .. " records, notices: " .. table.concat(notices, "; "))
+  return streams.run_until(cars, done, function()
+    return #events .. " events, " .. #records .. " records, notices: " .. table.concat(notices, "; ")
+  end)
 end
 
 local function open(given, vin)

@@ -15,7 +15,7 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 local M = {}
 
 local shared = {
-  agent = "fleet/" .. require "fleet.version", sleep = tasks.sleep, ended_within = tasks.ended_within,
+  agent = "fleet/" .. require "fleet.util.version", sleep = tasks.sleep, ended_within = tasks.ended_within,
   clock = function() return tasks.loop.clock() end,
   wake = function(car, options) return car:wake(options) end,
   finish = on_demand.call("fleet.client.closing", "finish"),

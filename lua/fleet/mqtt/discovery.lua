@@ -326,7 +326,7 @@ local function device_of(config, thing)
 end
 
 local function origin()
-  return { name = "fleet", sw_version = require "fleet.version" }
+  return { name = "fleet", sw_version = require "fleet.util.version" }
 end
 
 -- A host forgets a component when the message names it with its kind alone.

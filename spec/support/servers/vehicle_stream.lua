@@ -151,4 +151,17 @@ function Car:close()
   self.client:close()
 end
 
+--- Runs the loop and the cars until done() returns a value, which it returns; raises with why() when that does not happen.
+function M.run_until(cars, done, why)
+  local loop = require("fleet").loop
+  for _ = 1, 20000 do
+    local value = done()
+    if value then return value end
+    for _, car in ipairs(cars) do car:step() end
+    loop.step()
+    core.pause(0.0005)
+  end
+  error("it did not come to that: " .. why())
+end
+
 return M

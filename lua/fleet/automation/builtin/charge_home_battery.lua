@@ -17,7 +17,8 @@ local M = {
   options = {
     from = { type = "string", needed = true, doc = "local time at which it begins, such as \"01:00\"" },
     to = { type = "string", needed = true, doc = "local time at which everything is back" },
-    level = { type = "number", min = 10, max = 100, default = 100, doc = "percent; some sites keep 80 where more is sent, which is told" },
+    level = { type = "number", min = 10, max = 100, default = 100,
+      doc = "percent; some sites keep 80 where more is sent; the automation reports it" },
     cheap = { type = "boolean", default = true, doc = "set a tariff that is cheap in the window, for gateways that wait for it" },
     when = { type = "function", doc = "function(now) that returns whether this night counts; without it every night" },
     every = { type = "number", min = 300, max = 7200, default = 900, doc = "seconds between looks at the site in the window" },

@@ -18,7 +18,7 @@ local M = {
     warning = { type = "function", needed = true, doc = "function(now) that returns nil, or { text =, ends = UTC seconds }" },
     reserve = {
       type = "number", min = 0, max = 100, default = 100,
-      doc = "percent of the house's battery; some sites keep 80 where more is sent, which is told",
+      doc = "percent of the house's battery; some sites keep 80 where more is sent; the automation reports it",
     },
     level = { type = "number", min = 50, max = 100, default = 100, doc = "percent, limit of the car" },
     every = { type = "number", min = 60, max = 7200, default = 600, doc = "seconds between asking for warnings" },

@@ -97,7 +97,7 @@ local function statuses(self)
 end
 
 local function version()
-  return require "fleet.version"
+  return require "fleet.util.version"
 end
 
 local function wall()

@@ -4,7 +4,7 @@ local core = require "fleet.core"
 local optional_module = require "fleet.util.optional_module"
 
 local function brief()
-  return { fleet = require "fleet.version", lua = _VERSION, libraries = core.versions() }
+  return { fleet = require "fleet.util.version", lua = _VERSION, libraries = core.versions() }
 end
 
 -- What somebody who looks for a fault needs: this module, where it was loaded from, and what it stands on.
