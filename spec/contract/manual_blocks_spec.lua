@@ -41,12 +41,13 @@ describe("the blocks of the manual", function()
   local found = all_blocks()
 
   setup(function()
+    local key = fleet.key.generate()
     service = services.start {
-      vehicles = { { vin = vin, vehicle_command_protocol_required = false } }, energy_sites = { { energy_site_id = 1000001 } },
+      vehicles = { { vin = vin, keys = { key:public_pem() } } }, energy_sites = { { energy_site_id = 1000001 } },
     }
     folder = process.temporary "manual"
     local store = fleet.store.memory()
-    client = service:sign_in(service:client { store = store, key = fleet.key.generate() })
+    client = service:sign_in(service:client { store = store, key = key })
     given = {
       client = client, other = client, vin = vin, car = client:vehicle(vin), site = client:energy_site "1000001",
       print = function() end, proxy = { url = service.addresses.base_url }, secret = "a-secret",

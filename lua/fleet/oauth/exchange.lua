@@ -8,7 +8,7 @@ local poll = require "fleet.async.poll"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local exchange_seconds = 30 -- the timeout of an exchange; the caller's own may be shorter
-local lease_seconds = 2 * exchange_seconds + 30 -- outlives what its holder sends, however slow the holder is (doc/manual/tokens.md)
+local lease_seconds = 2 * exchange_seconds + 30 -- outlives what its holder sends, however slow the holder is (doc/manual/token-refresh.md)
 local first_pause, longest_pause = 0.02, 0.5
 local record_bytes = 16384 -- more than any reply seen, several times
 

@@ -1,7 +1,7 @@
 -- The stores, opened by name, and what their files share.
 --
 -- A store is a file, lua/fleet/store/<name>.lua, that returns { open =, sample = }: how to open one, and how a spec opens an
--- empty one. What stores promise, and why each promise is needed, is in doc/manual/stores.md;
+-- empty one. What stores promise, and why each promise is needed, is in doc/manual/own-store.md;
 -- spec/contract/stores_spec.lua finds every store and tries every promise on it.
 
 local core = require "fleet.core"
