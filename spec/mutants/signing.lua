@@ -30,7 +30,7 @@ return {
   { "src/signing/wire/command_result.c", "m->base.n_unknown_fields == 0", "true", { "spec/signing/message_spec.lua" } },
   { "src/signing/wire/command_result.c", "return refuse_message(s, e);", "return refuse(e, no_cause);",
     { "spec/signing/message_spec.lua" } },
-  { "src/bind/signing/session_answer.c", "e->kind == KIND_protocol && e->outcome == OUTCOME_REFUSED", "false", { commands } },
+  { "src/signing/wire/command_result.c", "e->kind == KIND_protocol && e->outcome == OUTCOME_REFUSED", "false", { commands } },
   { "src/bind/call/plan.c", "if (!(q->flags & FRESH_ID)) continue;", "continue;", { commands } },
   { "lua/fleet/signing/transport.lua", "if value and id then value.id = tonumber(id) end", "", { commands } },
   { "lua/fleet/signing/transport.lua", "local asked = rule.recall or call.row.flags.needs_protocol and rule.transport == \"signed\"",

@@ -206,7 +206,7 @@ describe("an application's answer", function()
 
   it("says done only where it says so", function()
     for i, row in ipairs(rows) do
-      local done, err, kind = core.read_answer(row[1], row[2], row[3], row[4])
+      local done, err, kind = probe.read_answer(row[1], row[2], row[3], row[4])
       assert.equal(row[5] == nil, done == true, "row " .. i)
       assert.equal(row[5], kind, "row " .. i .. ": " .. hex(row[2]))
       if row[6] then assert.equal(row[6], err.reason) end

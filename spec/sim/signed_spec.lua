@@ -1,6 +1,7 @@
 -- Signed commands reach a simulated vehicle through the code that ships: handshake, command, refusal, and what the service
 -- itself refuses.
 local core = require("fleet.core")
+local probe = require("probe_signing")
 local control = require("fleet.sim.control")
 local simulated = require("spec.support.fixtures.simulated")
 local text = require("fleet.sim.text")
@@ -38,7 +39,7 @@ describe("signed_command", function()
     if not answer then return nil, reply end
     local payload, err, authenticated = s:open(answer)
     if not payload then return nil, err end
-    local ok, refused = core.read_answer(c.domain, payload, authenticated)
+    local ok, refused = probe.read_answer(c.domain, payload, authenticated)
     return ok, refused
   end
 

@@ -36,7 +36,9 @@ struct answer {
   bool matched;                /* id is set */
   bool authenticated;          /* it was encrypted; firmware before 2024.38 answers in clear text */
   bool resynced;               /* authenticated session info came with it and was taken */
-  uint32_t status;             /* operation_status; no tag covers it */
+  bool stale;      /* refused for what session info would mend, and none that could be taken came with it */
+  bool final;      /* refused, and no other message may follow for the same command */
+  uint32_t status; /* operation_status; no tag covers it */
 };
 
 struct session *session_new(struct key *k, const char *vin, enum domain domain, struct err *e);
@@ -60,6 +62,9 @@ enum due session_due(const struct session *s, bool repeatable, double now);
 
 /* Passes over n counters, as far as there are so many. */
 void session_skip(struct session *s, uint32_t n);
+/* Passes over a random number of counters. A state from a store may be an old copy, and another process may
+ * use the same copy: each that loads it skips another number, so that it draws no counter used since. */
+void session_skip_stride(struct session *s);
 
 bool session_handshake(struct session *s, const struct message_random *d, double now, struct buf *out,
                        struct err *e);

@@ -81,5 +81,8 @@ bool session_open(struct session *s, struct bytes in, double now, struct answer 
     ok = open_answer(s, r, &m, now, &arena, a, payload, e);
   }
   arena_end(&arena);
+  const struct fault *fault = e->fault ? fault_row((uint32_t)e->fault) : NULL;
+  a->stale = !ok && !a->resynced && fault && fault->resync;
+  a->final = !ok && e->fault && fault_is_final((uint32_t)e->fault);
   return ok && (buf_ok(payload) || err_out_of_memory(e));
 }

@@ -282,10 +282,6 @@ extern const char *const billing_date, *const billing_source; /* of the prices a
 extern const struct status status_rows[];                     /* ends with the row that matches everything */
 extern const struct reason reason_rows[];
 extern const struct fault fault_rows[]; /* ends with a NULL name */
-struct section {
-  const char *name, *member;
-};
-extern const struct section section_rows[]; /* ends with a NULL name */
 extern const struct kind_row kind_rows[];
 extern const char *const proxy_prefixes[]; /* what the signing proxy puts before a reason; ends with NULL */
 extern const char

@@ -11,6 +11,7 @@ local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local failure = require "fleet.call.failure"
 local command = require "fleet.signing.command"
+local tables = require "fleet.util.tables"
 
 local M = {}
 
@@ -108,11 +109,33 @@ function M.ask(car, question, options)
   return calls.run(call, command.perform)
 end
 
+-- ---- sections of the vehicle's data ----
+
+-- CarServer.GetVehicleData has a member for each, get<Name>State.
+local sections = {
+  "charge", "charge_schedule", "climate", "closures", "drive", "location", "media", "media_detail", "parental_controls",
+  "preconditioning_schedule", "software_update", "tire_pressure",
+}
+local is_section = tables.set(sections)
+
+-- The message that asks for these sections.
+local function request_for(wanted)
+  if type(wanted) ~= "table" or #wanted == 0 then
+    errors.usage("signed_data: a list of sections is needed: " .. table.concat(sections, ", "))
+  end
+  local members = {}
+  for _, section in ipairs(wanted) do
+    if not is_section[section] then errors.unknown_name("signed_data", "section", section, sections) end
+    members["vehicleAction.getVehicleData.get" .. string.gsub("_" .. section, "_(%l)", string.upper) .. "State"] = {}
+  end
+  return core.encode_message("CarServer.Action", members)
+end
+
 --- Sections of the vehicle's data, signed and, on newer firmware, encrypted: { charge_state = {...}, ..., authenticated = },
 --- with the values of vehicle_data (doc/manual/commands.md).
 --- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
 function M.method(car, wanted, options)
-  local question = { name = "signed_data", domain = "infotainment", payload = core.sections_message(wanted), wanted = "vehicleData" }
+  local question = { name = "signed_data", domain = "infotainment", payload = request_for(wanted), wanted = "vehicleData" }
   local data, err, kind = M.ask(car, question, options)
   if not data then return nil, err, kind end
   return as_vehicle_data(data)

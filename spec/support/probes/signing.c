@@ -7,6 +7,7 @@
 #include "signing/receiver.h"
 #include "signing/session.h"
 #include "signing/window.h"
+#include "signing/wire/command_result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +290,23 @@ static int l_read(lua_State *L) {
   return 1;
 }
 
+/* read_answer("infotainment" or "vehicle_security", payload, authenticated, "wait", "error" or nil) -> true;
+ * or nil, { reason =, outcome = }, kind */
+static int l_read_answer(lua_State *L) {
+  static const char *const words[] = {"ok", "wait", "error", NULL};
+  struct err e;
+  err_clear(&e);
+  struct answer_facts f = {*luaL_checkstring(L, 1) == 'i' ? DOMAIN_INFOTAINMENT : DOMAIN_VCSEC, view(L, 2),
+                           lua_toboolean(L, 3), (uint32_t)luaL_checkoption(L, 4, "ok", words)};
+  if (answer_read(&f, &e)) return lua_pushboolean(L, true), 1;
+  lua_pushnil(L);
+  lua_createtable(L, 0, 2);
+  if (e.reason[0]) lua_pushstring(L, e.reason), lua_setfield(L, -2, "reason");
+  lua_pushstring(L, outcome_name(e.outcome)), lua_setfield(L, -2, "outcome");
+  lua_pushstring(L, kind_name(e.kind));
+  return 3;
+}
+
 /* ---- a vehicle in a chosen state ---- */
 
 struct vehicle {
@@ -438,6 +456,7 @@ __attribute__((visibility("default"))) int luaopen_probe_signing(lua_State *L) {
                                        {"info", l_info},
                                        {"envelope", l_envelope},
                                        {"read", l_read},
+                                       {"read_answer", l_read_answer},
                                        {"vehicle", l_vehicle},
                                        {"nonce", l_nonce},
                                        {"schnorr", l_schnorr},

@@ -3,15 +3,9 @@
 #include "crypto/random.h"
 #include "crypto/x509.h"
 
-struct shared_buffer {
-  struct buf buf;
-  bool being_pushed;
-};
-
 /* Not a box: it belongs to the Lua state, and no caller can close it. */
 struct shared {
   struct crypto *crypto;
-  struct shared_buffer buffer, payload;
 };
 
 static const char shared_key;
@@ -20,20 +14,13 @@ static int l_shared_gc(lua_State *L) {
   struct shared *s = lua_touserdata(L, 1);
   crypto_unref(s->crypto);
   s->crypto = NULL;
-  buf_free(&s->buffer.buf);
-  buf_free(&s->payload.buf);
   return 0;
 }
 
-static struct shared *shared_of(lua_State *L) {
+struct crypto *state_crypto(lua_State *L, struct err *e) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &shared_key);
   struct shared *s = lua_touserdata(L, -1);
   lua_pop(L, 1);
-  return s;
-}
-
-struct crypto *state_crypto(lua_State *L, struct err *e) {
-  struct shared *s = shared_of(L);
   if (!s->crypto) s->crypto = crypto_new(e);
   return s->crypto;
 }
@@ -48,44 +35,9 @@ uint64_t fresh_id(lua_State *L) {
   return lowest + random % (beyond - lowest);
 }
 
-static struct buf *borrow(lua_State *L, struct shared_buffer *b) {
-  if (b->being_pushed) return push_scratch(L);
-  buf_clear(&b->buf);
-  return &b->buf;
-}
-
-struct buf *state_buffer(lua_State *L) {
-  return borrow(L, &shared_of(L)->buffer);
-}
-
-struct buf *state_payload(lua_State *L) {
-  return borrow(L, &shared_of(L)->payload);
-}
-
-/* A finaliser that runs during the push may borrow the buffer, too: it gets a scratch buffer. When the push
- * raises for want of memory, the buffer stays borrowed and later calls get scratch buffers. */
-static void push_guarded(lua_State *L, struct buf *b) {
-  struct shared *s = shared_of(L);
-  struct shared_buffer *shared = b == &s->buffer.buf ? &s->buffer : b == &s->payload.buf ? &s->payload : NULL;
-  if (shared) shared->being_pushed = true;
-  push_buf(L, b);
-  if (shared) shared->being_pushed = false;
-}
-
-void push_whole(lua_State *L, struct buf *b) {
-  if (COPIES_LATE)
-    push_guarded(L, b);
-  else
-    push_buf(L, b);
-  if (b->capacity > 4096)
-    buf_free(b);
-  else
-    buf_clear(b);
-}
-
 static void open_shared(lua_State *L) {
   struct shared *s = lua_newuserdatauv(L, sizeof *s, 0);
-  *s = (struct shared){NULL, {BUF_INIT, false}, {BUF_INIT, false}};
+  *s = (struct shared){NULL};
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, l_shared_gc);
   lua_setfield(L, -2, "__gc");
@@ -100,9 +52,9 @@ static int l_random_text(lua_State *L) {
   lua_Integer bytes = luaL_checkinteger(L, 1);
   luaL_argcheck(L, bytes > 0 && bytes <= 64, 1, "1 to 64 bytes expected");
   struct crypto *c = state_crypto(L, &e);
-  struct buf *text = state_buffer(L);
+  struct buf *text = push_scratch(L);
   if (!c || !crypto_random_text(c, text, (size_t)bytes, &e)) return push_failure(L, &e);
-  push_whole(L, text);
+  push_buf(L, text);
   return 1;
 }
 
@@ -121,9 +73,9 @@ static int l_sha256(lua_State *L) {
   struct crypto *c = state_crypto(L, &e);
   if (c && !crypto_sha256(c, in, hash)) err_set(&e, KIND_service, "OpenSSL made no SHA-256"), c = NULL;
   if (!c) return push_failure(L, &e);
-  struct buf *hex = state_buffer(L);
+  struct buf *hex = push_scratch(L);
   buf_hex(hex, (struct bytes){hash, sizeof hash});
-  push_whole(L, hex);
+  push_buf(L, hex);
   return 1;
 }
 
@@ -144,9 +96,9 @@ static int l_sha1(lua_State *L) {
 static int l_base64(lua_State *L) {
   expect_type(L, 1, LUA_TSTRING, "base64: a string");
   struct bytes in = check_bytes(L, 1);
-  struct buf *out = state_buffer(L);
+  struct buf *out = push_scratch(L);
   buf_base64(out, in);
-  push_whole(L, out);
+  push_buf(L, out);
   return 1;
 }
 
@@ -156,10 +108,10 @@ static int l_unbase64(lua_State *L) {
   struct err e;
   err_clear(&e);
   struct bytes in = check_bytes(L, 1);
-  struct buf *out = state_buffer(L);
+  struct buf *out = push_scratch(L);
   if (!buf_unbase64(out, in))
     return err_set(&e, KIND_protocol, "this is not base64 text"), push_failure(L, &e);
-  push_whole(L, out);
+  push_buf(L, out);
   return 1;
 }
 

@@ -74,7 +74,6 @@ void open_keys(lua_State *L);
 void open_commands(lua_State *L);
 void open_messages(lua_State *L);
 void open_decisions(lua_State *L);
-void open_sections(lua_State *L);
 void open_sessions(lua_State *L);
 void open_receiver(lua_State *L);
 void open_tariffs(lua_State *L);

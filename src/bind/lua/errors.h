@@ -32,6 +32,8 @@ void choice_sentence(struct buf *out, const char *option, const char *value, con
                      size_t count);
 /* Raises unknown_sentence. */
 int raise_unknown(lua_State *L, const char *what, const char *name, const char *const *names, size_t count);
+/* The place among names of the text at index; -1 for any other text or type. A name may be NULL. */
+int choice_at(lua_State *L, int index, const char *const *names, size_t count);
 /* The name in names that is nearest to name, or NULL when none is near. */
 const char *nearest(const char *name, const char *const *names, size_t count);
 

@@ -39,6 +39,20 @@ void set_integer(lua_State *L, const char *name, lua_Integer value) {
   lua_setfield(L, -2, name);
 }
 
+bool flag_member(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  bool value = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+double number_member(lua_State *L, int index, const char *name, double fallback) {
+  lua_getfield(L, index, name);
+  double value = luaL_optnumber(L, -1, fallback);
+  lua_pop(L, 1);
+  return value;
+}
+
 void push_number(lua_State *L, double value) {
   if (value == floor(value) && fabs(value) < 9007199254740992.0)
     lua_pushinteger(L, (lua_Integer)value);

@@ -88,6 +88,13 @@ int raise_unknown(lua_State *L, const char *what, const char *name, const char *
   return usage_error(L, "%s", buf_text(sentence));
 }
 
+int choice_at(lua_State *L, int index, const char *const *names, size_t count) {
+  const char *given = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
+  for (size_t i = 0; given && i < count; i++)
+    if (names[i] && strcmp(names[i], given) == 0) return (int)i;
+  return -1;
+}
+
 static int by_text(const void *left, const void *right) {
   return strcmp(*(const char *const *)left, *(const char *const *)right);
 }

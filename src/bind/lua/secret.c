@@ -26,6 +26,13 @@ struct bytes check_text(lua_State *L, int index) {
                                           : check_bytes(L, index);
 }
 
+struct bytes text_member(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  struct bytes text = lua_isnil(L, -1) ? (struct bytes){NULL, 0} : check_text(L, -1);
+  lua_pop(L, 1);
+  return text;
+}
+
 void open_secret(lua_State *L) {
   box_define(L, &secret_type);
   lua_pop(L, 1);

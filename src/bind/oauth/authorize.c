@@ -5,7 +5,7 @@
 
 #include "bind/crypto/context.h"
 #include "bind/lua/secret.h"
-#include "bind/oauth/oauth.h"
+#include "bind/oauth/token.h"
 #include "oauth/callback.h"
 
 /* ---- the box of what must come back ---- */

@@ -1,15 +1,14 @@
 #include "oauth/grant.h"
 
 #include "bind/lua/secret.h"
-#include "bind/oauth/oauth.h"
+#include "bind/oauth/token.h"
 
 /* The token's own, or with previous = true the one before it. */
 static struct bytes refresh_member(lua_State *L) {
   struct bytes none = {NULL, 0};
   const struct token *t = token_member(L, 2, "token");
-  lua_getfield(L, 2, "previous");
-  const struct buf *chosen = t && lua_toboolean(L, -1) ? &t->previous : t ? &t->refresh : NULL;
-  lua_pop(L, 1);
+  bool previous = flag_member(L, 2, "previous");
+  const struct buf *chosen = !t ? NULL : previous ? &t->previous : &t->refresh;
   return chosen && chosen->size ? buf_bytes(chosen) : none;
 }
 
@@ -43,13 +42,6 @@ static int l_grant(lua_State *L) {
   if (kind == GRANT_REFRESH && !g.refresh_token.data) return nothing_to_refresh(L);
   grant_form(form, kind, &g);
   return buf_ok(form) ? 1 : luaL_error(L, "out of memory");
-}
-
-static bool flag_member(lua_State *L, int index, const char *name) {
-  lua_getfield(L, index, name);
-  bool set = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return set;
 }
 
 /* core.grant_serves(grant, token, mono, wall) -> whether the stored token makes the exchange needless. grant:

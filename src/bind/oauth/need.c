@@ -1,7 +1,7 @@
 /* What a caller who needs a token gets, of the options of fleet.new and the slot of lua/fleet/oauth. */
 #include "oauth/token_need.h"
 
-#include "bind/oauth/oauth.h"
+#include "bind/oauth/token.h"
 
 enum { CONFIG = 1, SLOT, TOKEN, MONO, WALL, REJECTED }; /* places on the stack */
 
@@ -33,7 +33,7 @@ static struct token_need read_need(lua_State *L) {
   n.kind = name_at(L, SLOT, "kind");
   n.token = lua_toboolean(L, TOKEN) ? check_token(L, TOKEN) : NULL;
   n.refused = token_member(L, SLOT, "refused");
-  n.refused_at = number_member(L, SLOT, "refused_at");
+  n.refused_at = number_member(L, SLOT, "refused_at", 0);
   return n;
 }
 

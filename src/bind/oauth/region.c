@@ -1,6 +1,6 @@
 #include "oauth/region.h"
 
-#include "bind/oauth/oauth.h"
+#include "bind/oauth/token.h"
 
 static const struct vendor *check_vendor(lua_State *L, int index) {
   struct bytes name = check_bytes(L, index);

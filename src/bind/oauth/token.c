@@ -3,31 +3,13 @@
 #include "bind/call/reply.h"
 #include "bind/lua/json.h"
 #include "bind/lua/secret.h"
-#include "bind/oauth/oauth.h"
+#include "bind/oauth/token.h"
 #include "oauth/record.h"
 #include "oauth/reply.h"
 
 #include <string.h>
 
 enum { PREFIX = 3 /* of the refresh token: it may name a region */, COPY = 4 /* place on the stack */ };
-
-/* ---- members of tables ---- */
-
-struct bytes text_member(lua_State *L, int index, const char *name) {
-  lua_getfield(L, index, name);
-  struct bytes text = lua_isnil(L, -1) ? (struct bytes){NULL, 0} : check_text(L, -1);
-  lua_pop(L, 1);
-  return text;
-}
-
-double number_member(lua_State *L, int index, const char *name) {
-  lua_getfield(L, index, name);
-  double number = luaL_optnumber(L, -1, 0);
-  lua_pop(L, 1);
-  return number;
-}
-
-/* ---- the box ---- */
 
 static void release_token(void *object) {
   token_free(object);
@@ -87,13 +69,10 @@ static const struct http_response *reply_member(lua_State *L, int index) {
 
 static struct token_made read_made(lua_State *L, int index) {
   const struct token *stored = token_member(L, index, "stored");
-  lua_getfield(L, index, "third_party");
-  struct token_made made = {.now = {number_member(L, index, "mono"), number_member(L, index, "wall")},
-                            .fence = number_member(L, index, "fence"),
-                            .after = stored ? stored->order : 0,
-                            .third_party = lua_toboolean(L, -1)};
-  lua_pop(L, 1);
-  return made;
+  return (struct token_made){.now = {number_member(L, index, "mono", 0), number_member(L, index, "wall", 0)},
+                             .fence = number_member(L, index, "fence", 0),
+                             .after = stored ? stored->order : 0,
+                             .third_party = flag_member(L, index, "third_party")};
 }
 
 static int push_end(lua_State *L, const struct err *e, enum token_end end) {

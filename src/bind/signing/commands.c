@@ -39,14 +39,6 @@ static void read_values(const struct plan *p, struct value *values) {
   }
 }
 
-static int push_command(lua_State *L, enum domain domain, struct buf *payload) {
-  lua_createtable(L, 0, 2);
-  push_whole(L, payload);
-  lua_setfield(L, -2, "payload");
-  set_text(L, "domain", domain_name(domain));
-  return 1;
-}
-
 static bool encode(struct plan *p, struct buf *payload, struct err *e) {
   struct value values[MOST_VALUES];
   int top = lua_gettop(p->L);
@@ -75,16 +67,6 @@ bool request_payload(lua_State *L, int index, struct buf *payload, struct err *e
   return done;
 }
 
-static bool unpublished_option(lua_State *L, int index) {
-  static const char *const names[] = {"unpublished"};
-  if (lua_isnil(L, index)) return false;
-  check_options(L, index, names, 1);
-  lua_getfield(L, index, names[0]);
-  bool wanted = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return wanted;
-}
-
 bool signed_form_published(const struct row *row, struct err *e) {
   return !(row->flags & ROW_EITHER_FORM) ||
          err_set(e, KIND_unsupported,
@@ -95,17 +77,24 @@ bool signed_form_published(const struct row *row, struct err *e) {
 /* fleet.command(name, params, { unpublished = }) -> { domain =, payload = }, or nil, err, "unsupported" where
  * there is no signed form, or none among the published messages and it was not asked for */
 static int l_command(lua_State *L) {
+  static const char *const option_names[] = {"unpublished"};
   struct err e;
   err_clear(&e);
   const struct row *row = check_command(L, 1);
   lua_settop(L, 3);
   if (!lua_isnil(L, 2)) expect_type(L, 2, LUA_TTABLE, "command: a table of parameters");
   if (!lua_isnil(L, 3)) expect_type(L, 3, LUA_TTABLE, "command: a table of options");
-  if (!unpublished_option(L, 3) && !signed_form_published(row, &e)) return push_failure(L, &e);
+  check_options(L, 3, option_names, 1);
+  bool unpublished = !lua_isnil(L, 3) && flag_member(L, 3, "unpublished");
+  if (!unpublished && !signed_form_published(row, &e)) return push_failure(L, &e);
   struct buf *payload = push_scratch(L);
   if (!command_payload(L, row, lua_isnil(L, 2) ? 0 : 2, payload, &e))
     return e.kind == KIND_invalid ? usage_error(L, "%s", e.message) : push_failure(L, &e);
-  return push_command(L, row->domain, payload);
+  lua_createtable(L, 0, 2);
+  push_buf(L, payload);
+  lua_setfield(L, -2, "payload");
+  set_text(L, "domain", domain_name(row->domain));
+  return 1;
 }
 
 /* core.check_signed_form(request) -> true, or nil, err, kind: these parameters have no signed form */

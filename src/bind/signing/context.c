@@ -8,23 +8,18 @@
 #include <string.h>
 #include <time.h>
 
-static const struct {
-  const char *name;
-  enum domain domain;
-} domain_names[] = {{"vehicle_security", DOMAIN_VCSEC}, {"infotainment", DOMAIN_INFOTAINMENT}};
+static const char *const domain_names[] = {"vehicle_security", "infotainment"};
 
 const char *domain_name(enum domain domain) {
-  return domain_names[domain == DOMAIN_INFOTAINMENT].name;
+  return domain_names[domain == DOMAIN_INFOTAINMENT];
 }
 
 enum domain check_domain(lua_State *L, int index) {
   if (lua_isinteger(L, index) && lua_tointeger(L, index) == DOMAIN_VCSEC) return DOMAIN_VCSEC;
   if (lua_isinteger(L, index) && lua_tointeger(L, index) == DOMAIN_INFOTAINMENT) return DOMAIN_INFOTAINMENT;
-  const char *given = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
-  for (size_t i = 0; i < 2; i++)
-    if (strcmp(domain_names[i].name, given) == 0) return domain_names[i].domain;
-  usage_error(L, "'domain' must be 'vehicle_security' or 'infotainment'");
-  return DOMAIN_NONE;
+  int choice = choice_at(L, index, domain_names, 2);
+  if (choice < 0) usage_error(L, "'domain' must be 'vehicle_security' or 'infotainment'");
+  return choice == 1 ? DOMAIN_INFOTAINMENT : DOMAIN_VCSEC;
 }
 
 static void check_function(lua_State *L, int index, const char *name) {

@@ -6,14 +6,8 @@
 #include "signing/recovery.h"
 #include "signing/transport.h"
 
-#include <string.h>
-
 static const char *const commands_names[] = {"auto", "signed", "plain", "proxy", NULL};
 static const char *const transport_names[] = {NULL, "signed", "plain", "proxy"};
-
-static void set_fact(lua_State *L, const char *name, bool value) {
-  set_boolean(L, name, value);
-}
 
 /* core.transport_rule(row, option commands, has_key) -> { transport = "signed" | "plain" | "proxy" or nil,
  * by_value =, recall =, why = }: src/signing/transport.h */
@@ -22,8 +16,8 @@ static int l_transport_rule(lua_State *L) {
   enum commands commands = (enum commands)luaL_checkoption(L, 2, NULL, commands_names);
   struct transport_rule rule = transport_rule(row, commands, lua_toboolean(L, 3));
   lua_createtable(L, 0, 4);
-  set_fact(L, "by_value", rule.by_value);
-  set_fact(L, "recall", rule.recall);
+  set_boolean(L, "by_value", rule.by_value);
+  set_boolean(L, "recall", rule.recall);
   set_text(L, "transport", transport_names[rule.transport]);
   set_text(L, "why", rule.why);
   return 1;
@@ -31,39 +25,22 @@ static int l_transport_rule(lua_State *L) {
 
 /* ---- facts in a table ---- */
 
-static bool fact(lua_State *L, int index, const char *name) {
+/* The place of a text among names; 0, where the first name is NULL or the default, for any other. */
+static int choice_member(lua_State *L, int index, const char *name, const char *const *names, size_t count) {
   lua_getfield(L, index, name);
-  bool value = lua_toboolean(L, -1);
+  int choice = choice_at(L, -1, names, count);
   lua_pop(L, 1);
-  return value;
+  return choice < 0 ? 0 : choice;
 }
 
-static double number_fact(lua_State *L, int index, const char *name) {
-  lua_getfield(L, index, name);
-  double value = luaL_optnumber(L, -1, 0);
-  lua_pop(L, 1);
-  return value;
-}
-
-/* The place of a text among names, from 1 on where the first is NULL; 0 for any other. */
-static int fact_among(lua_State *L, int index, const char *name, const char *const *names, int count) {
-  int found = 0;
-  lua_getfield(L, index, name);
-  const char *text = lua_tostring(L, -1);
-  for (int i = 0; text && i < count; i++)
-    if (names[i] && strcmp(names[i], text) == 0) found = i;
-  lua_pop(L, 1);
-  return found;
-}
-
-static enum outcome outcome_fact(lua_State *L, int index) {
+static enum outcome outcome_member(lua_State *L, int index) {
   lua_getfield(L, index, "outcome");
   enum outcome outcome = outcome_of(lua_tostring(L, -1));
   lua_pop(L, 1);
   return outcome;
 }
 
-static enum kind kind_fact(lua_State *L, int index) {
+static enum kind kind_member(lua_State *L, int index) {
   lua_getfield(L, index, "kind");
   const char *word = lua_tostring(L, -1);
   enum kind kind = word ? kind_of(word) : KIND_none;
@@ -75,19 +52,19 @@ static enum kind kind_fact(lua_State *L, int index) {
 
 static struct transport_refusal refusal_at(lua_State *L, int index, const struct row *row) {
   static const char *const trait_names[] = {NULL, "by_state", "sign", "plain"};
-  return (struct transport_refusal){.row = row,
-                                    .commands =
-                                        (enum commands)fact_among(L, index, "commands", commands_names, 4),
-                                    .has_key = fact(L, index, "has_key"),
-                                    .sent = (enum transport)fact_among(L, index, "sent", transport_names, 4),
-                                    .plain_refused = fact(L, index, "plain_refused"),
-                                    .signed_refused = fact(L, index, "signed_refused"),
-                                    .trait = (enum trait)fact_among(L, index, "trait", trait_names, 4),
-                                    .kind = kind_fact(L, index),
-                                    .outcome = outcome_fact(L, index),
-                                    .fault = (int)number_fact(L, index, "fault"),
-                                    .outcome_unknown = fact(L, index, "outcome_unknown"),
-                                    .idempotent = fact(L, index, "idempotent")};
+  return (struct transport_refusal){
+      .row = row,
+      .commands = (enum commands)choice_member(L, index, "commands", commands_names, 4),
+      .has_key = flag_member(L, index, "has_key"),
+      .sent = (enum transport)choice_member(L, index, "sent", transport_names, 4),
+      .plain_refused = flag_member(L, index, "plain_refused"),
+      .signed_refused = flag_member(L, index, "signed_refused"),
+      .trait = (enum trait)choice_member(L, index, "trait", trait_names, 4),
+      .kind = kind_member(L, index),
+      .outcome = outcome_member(L, index),
+      .fault = (int)number_member(L, index, "fault", 0),
+      .outcome_unknown = flag_member(L, index, "outcome_unknown"),
+      .idempotent = flag_member(L, index, "idempotent")};
 }
 
 static bool is_signable(lua_State *L, int index, const struct transport_refusal *x, struct buf *payload,
@@ -133,17 +110,17 @@ static int l_recovery(lua_State *L) {
   luaL_checktype(L, 3, LUA_TTABLE);
   struct message_failure x = {.kind = kind_of(luaL_checkstring(L, 1)),
                               .outcome = outcome_of(luaL_optstring(L, 2, NULL)),
-                              .from_vehicle = fact(L, 3, "fault"),
-                              .final = fact(L, 3, "final"),
-                              .resynced = fact(L, 3, "resynced"),
-                              .stale = fact(L, 3, "stale"),
-                              .expired = fact(L, 3, "expired"),
-                              .signed_again = fact(L, 3, "signed_again"),
-                              .idempotent = fact(L, 3, "idempotent"),
-                              .other_keys = fact(L, 3, "other_keys"),
-                              .repeats = (int)number_fact(L, 3, "repeats"),
-                              .retry_after = number_fact(L, 3, "retry_after"),
-                              .left = number_fact(L, 3, "left")};
+                              .from_vehicle = flag_member(L, 3, "fault"),
+                              .final = flag_member(L, 3, "final"),
+                              .resynced = flag_member(L, 3, "resynced"),
+                              .stale = flag_member(L, 3, "stale"),
+                              .expired = flag_member(L, 3, "expired"),
+                              .signed_again = flag_member(L, 3, "signed_again"),
+                              .idempotent = flag_member(L, 3, "idempotent"),
+                              .other_keys = flag_member(L, 3, "other_keys"),
+                              .repeats = (int)number_member(L, 3, "repeats", 0),
+                              .retry_after = number_member(L, 3, "retry_after", 0),
+                              .left = number_member(L, 3, "left", 0)};
   double pause = 0;
   lua_pushstring(L, names[recovery_next(&x, &pause)]);
   lua_pushnumber(L, pause);

@@ -1,7 +1,6 @@
 #include "bind/call/params.h"
 #include "bind/signing/context.h"
 #include "signing/wire/codec.h"
-#include "signing/wire/command_result.h"
 #include "signing/wire/message.h"
 #include "signing/wire/reflect.h"
 
@@ -171,19 +170,6 @@ static int l_message_json(lua_State *L) {
   return 1;
 }
 
-/* core.read_answer(domain, payload, authenticated, "wait"|"error"|nil, name) -> true, or nil, err, kind:
- * doc/protocol.md#vehicle-answers */
-static int l_read_answer(lua_State *L) {
-  static const char *const words[] = {"ok", "wait", "error", NULL};
-  struct err e;
-  err_clear(&e);
-  struct answer_facts f = {check_domain(L, 1), check_bytes(L, 2), lua_toboolean(L, 3),
-                           (uint32_t)luaL_checkoption(L, 4, "ok", words)};
-  if (!answer_read(&f, &e)) return push_failure(L, &e);
-  lua_pushboolean(L, true);
-  return 1;
-}
-
 static int encode_member(lua_State *L, struct members *m, struct err *e) {
   const char *path = lua_tostring(L, -2);
   bool ok;
@@ -226,13 +212,10 @@ static int l_encode_message(lua_State *L) {
 }
 
 void open_messages(lua_State *L) {
-  static const luaL_Reg functions[] = {{"decode_command", l_decode_command},
-                                       {"command_action", l_command_action},
-                                       {"read_envelope", l_read_envelope},
-                                       {"message_json", l_message_json},
-                                       {"read_answer", l_read_answer},
-                                       {"encode_message", l_encode_message},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"decode_command", l_decode_command}, {"command_action", l_command_action},
+      {"read_envelope", l_read_envelope},   {"message_json", l_message_json},
+      {"encode_message", l_encode_message}, {NULL, NULL}};
   box_define(L, &decoding_type);
   box_define(L, &members_type);
   box_define(L, &envelope_type);

@@ -1,7 +1,50 @@
-#include "bind/signing/session.h"
+/* fleet.session: the client's half of the signed protocol with one domain of one vehicle.
+ *
+ * What makes a Lua value or calls the caller's clock or random may run a finaliser of the host that closes
+ * the session, so check_session comes after it and directly before the session is used.
+ */
+#include "signing/session.h"
 
-#include "bind/crypto/context.h"
+#include "bind/call/params.h"
+#include "bind/call/reply.h"
+#include "bind/call/request.h"
+#include "bind/lua/json.h"
+#include "bind/signing/commands.h"
+#include "bind/signing/context.h"
 #include "crypto/random.h"
+#include "signing/wire/command_result.h"
+#include "signing/wire/reflect.h"
+
+#include <string.h>
+
+struct session_box {
+  struct session *session;
+  struct crypto *crypto; /* the session's */
+};
+
+static void release_session(void *object) {
+  session_free(((struct session_box *)object)->session);
+}
+
+static const luaL_Reg session_methods[];
+static const struct box_type session_type = {"fleet.session", release_session, session_methods, NULL};
+
+static struct session *check_session(lua_State *L) {
+  return ((struct session_box *)box_check(L, 1, &session_type))->session;
+}
+
+static uint32_t check_counters(lua_State *L, int index, lua_Integer least) {
+  lua_Integer n = luaL_checkinteger(L, index);
+  luaL_argcheck(L, n >= least && n <= UINT32_MAX, index, "a number of counters is needed");
+  return (uint32_t)n;
+}
+
+static int push_not_sent(lua_State *L, struct err *e) {
+  e->outcome = OUTCOME_NOT_SENT;
+  return push_failure(L, e);
+}
+
+/* ---- a session and its state ---- */
 
 /* fleet.session{ key =, vin =, domain =, random =, clock =, state = } -> session */
 static int l_session(lua_State *L) {
@@ -14,16 +57,16 @@ static int l_session(lua_State *L) {
   int state = lua_getfield(L, 1, "state");
   if (state != LUA_TNIL && state != LUA_TSTRING)
     return luaL_error(L, "option 'state' must be what export() gave");
-  struct session_box *held = box_new(L, &session_type, sizeof *held, 2);
+  struct session_box *box = box_new(L, &session_type, sizeof *box, 2);
   check_identity(L, 1, names, sizeof names / sizeof *names, &p);
-  held->session = session_new(p.key, p.vin, p.domain, &e);
-  if (!held->session) return push_failure(L, &e);
-  held->crypto = key_crypto(p.key);
+  box->session = session_new(p.key, p.vin, p.domain, &e);
+  if (!box->session) return push_failure(L, &e);
+  box->crypto = key_crypto(p.key);
   box_open(L, -1);
   keep_sources(L, 1);
   if (state == LUA_TNIL) return 1;
   struct now now = read_clock(L, 3);
-  session_import(held->session, check_bytes(L, 2), now.mono, now.wall);
+  session_import(box->session, check_bytes(L, 2), now.mono, now.wall);
   return 1;
 }
 
@@ -33,49 +76,18 @@ static int l_export(lua_State *L) {
   struct err e;
   err_clear(&e);
   check_session(L);
-  lua_Integer ahead = luaL_optinteger(L, 2, 0);
-  luaL_argcheck(L, ahead >= 0 && ahead <= UINT32_MAX, 2, "a number of counters is needed");
+  uint32_t ahead = lua_isnoneornil(L, 2) ? 0 : check_counters(L, 2, 0);
   struct now now =
       lua_isnoneornil(L, 3) ? read_clock(L, 1) : (struct now){luaL_checknumber(L, 3), luaL_checknumber(L, 4)};
-  struct buf *out = state_buffer(L);
-  const struct session_box *h = check_session(L);
-  if (!session_export(h->session, (uint32_t)ahead, now.mono, now.wall, out, &e)) return push_failure(L, &e);
-  push_whole(L, out);
+  struct buf *out = push_scratch(L);
+  if (!session_export(check_session(L), ahead, now.mono, now.wall, out, &e)) return push_failure(L, &e);
+  push_buf(L, out);
   return 1;
 }
 
-/* session:ready() -> whether commands can be signed: a handshake was accepted or a state taken */
-static int l_ready(lua_State *L) {
-  lua_pushboolean(L, session_ready(check_session(L)->session));
-  return 1;
-}
-
-/* session:skip(n): passes over n counters */
-static int l_skip(lua_State *L) {
-  struct session_box *h = check_session(L);
-  lua_Integer n = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, n >= 0 && n <= UINT32_MAX, 2, "a number of counters is needed");
-  session_skip(h->session, (uint32_t)n);
-  return 0;
-}
-
-/* A state from a store may be an old copy, and another process may use the same copy. Each process that loads
- * it skips a random number of counters, so that it draws none that was used since. */
-static void pass_over(struct session_box *h) {
-  enum {
-    STRIDE = 64 /* counters: more than a process draws between two reads of the stored session */,
-    PLACES = 64
-  };
-  struct err e;
-  err_clear(&e);
-  unsigned char place = 'A';
-  crypto_random(h->crypto, &place, 1, &e);
-  session_skip(h->session, STRIDE * (1 + (uint32_t)place % PLACES));
-}
-
-/* core.resume(keys, options of core.session but the key) -> the session that goes on with the state, and
- * which key it is whose state that is; nil where it is damaged or another key's. The state says itself whose
- * key wrote it; the first key of a list of two may not be on the vehicle yet. */
+/* core.resume(keys, options of core.session but the key) -> the session that goes on with the state, and the
+ * place of the key that wrote the state; nothing where it is damaged or another key's. The first key of a
+ * list of two may not be on the vehicle yet. */
 static int l_resume(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -85,74 +97,443 @@ static int l_resume(lua_State *L) {
     lua_pushcfunction(L, l_session);
     lua_pushvalue(L, 2);
     lua_call(L, 1, 1);
-    struct session_box *h = box_test(L, 3, &session_type);
-    if (h && session_ready(h->session)) {
-      pass_over(h);
+    struct session_box *box = box_test(L, 3, &session_type);
+    if (box && session_ready(box->session)) {
+      session_skip_stride(box->session);
       lua_pushinteger(L, which);
       return 2;
     }
-    if (h) box_close(L, 3);
+    if (box) box_close(L, 3);
     lua_settop(L, 2);
   }
   return 0;
+}
+
+/* session:ready() -> whether commands can be signed: a handshake was accepted or a state taken */
+static int l_ready(lua_State *L) {
+  lua_pushboolean(L, session_ready(check_session(L)));
+  return 1;
+}
+
+/* session:counter() -> the counter of the last command */
+static int l_counter(lua_State *L) {
+  lua_pushinteger(L, session_counter(check_session(L)));
+  return 1;
+}
+
+/* session:skip(n): passes over n counters */
+static int l_skip(lua_State *L) {
+  struct session *s = check_session(L);
+  session_skip(s, check_counters(L, 2, 0));
+  return 0;
+}
+
+/* session:age() -> seconds since the vehicle's last authenticated answer; very many when there was none */
+static int l_age(lua_State *L) {
+  check_session(L);
+  double now = read_mono(L, 1);
+  lua_pushnumber(L, session_age(check_session(L), now));
+  return 1;
+}
+
+/* session:shared() -> whether another process was seen to draw counters with the key */
+static int l_shared(lua_State *L) {
+  lua_pushboolean(L, session_shared(check_session(L)));
+  return 1;
 }
 
 static const char *const due_words[] = {NULL, "begin", "confirm"};
 
 /* session:due(repeatable, now) -> "begin" or "confirm" where a handshake comes first, else nil */
 static int l_due(lua_State *L) {
-  struct session_box *h = check_session(L);
-  lua_pushstring(L, due_words[session_due(h->session, lua_toboolean(L, 2), luaL_checknumber(L, 3))]);
+  struct session *s = check_session(L);
+  lua_pushstring(L, due_words[session_due(s, lua_toboolean(L, 2), luaL_checknumber(L, 3))]);
   return 1;
 }
 
-/* session:counter() -> the counter of the last command */
-static int l_counter(lua_State *L) {
-  lua_pushinteger(L, session_counter(check_session(L)->session));
-  return 1;
-}
-
-/* session:prepare(repeatable, now, wall, reserved, block) -> due, as above; else nil, and while the next
- * counter is below reserved nothing more, then a state that leaves so many counters out and the first counter
- * beyond them; or nil, nil, err, kind */
+/* session:prepare(repeatable, now, wall, reserved, block) -> due, as above; else nil, and where the next
+ * counter is not below reserved a state that leaves so many counters out and the first counter beyond them;
+ * or nil, nil, err, kind */
 static int l_prepare(lua_State *L) {
   struct err e;
   err_clear(&e);
-  struct session_box *h = check_session(L);
+  const struct session *s = check_session(L);
   double now = luaL_checknumber(L, 3), wall = luaL_checknumber(L, 4);
-  lua_Integer reserved = luaL_checkinteger(L, 5), block = luaL_checkinteger(L, 6);
-  luaL_argcheck(L, block > 0 && block <= UINT32_MAX, 6, "a number of counters is needed");
-  uint32_t counter = session_counter(h->session);
-  lua_pushstring(L, due_words[session_due(h->session, lua_toboolean(L, 2), now)]);
+  lua_Integer reserved = luaL_checkinteger(L, 5);
+  uint32_t block = check_counters(L, 6, 1), counter = session_counter(s);
+  lua_pushstring(L, due_words[session_due(s, lua_toboolean(L, 2), now)]);
   if (!lua_isnil(L, -1) || counter < reserved) return 1;
-  struct buf *state = state_buffer(L);
-  h = check_session(L);
+  struct buf *state = push_scratch(L);
   lua_pushnil(L);
-  if (!session_export(h->session, (uint32_t)block, now, wall, state, &e)) return 1 + push_failure(L, &e);
-  push_whole(L, state);
-  lua_pushinteger(L, counter + block);
+  if (!session_export(check_session(L), block, now, wall, state, &e)) return 1 + push_failure(L, &e);
+  push_buf(L, state);
+  lua_pushinteger(L, (lua_Integer)counter + block);
   return 3;
 }
 
-/* session:age() -> seconds since the vehicle's last authenticated word; very many when there was none */
-static int l_age(lua_State *L) {
+/* ---- options of a message ---- */
+
+enum { COMMAND_LIFETIME = 15 /* s in which a vehicle takes a command */ };
+
+static double lifetime_option(lua_State *L, int index) {
+  lua_Number seconds = COMMAND_LIFETIME;
+  if (lua_getfield(L, index, "expires_in") != LUA_TNIL) {
+    if (lua_type(L, -1) != LUA_TNUMBER) usage_error(L, "option 'expires_in' must be seconds");
+    seconds = lua_tonumber(L, -1);
+    if (!(seconds > 0 && seconds <= EPOCH_SECONDS))
+      usage_error(L, "option 'expires_in' must be above 0 and at most 2^30 seconds");
+  }
+  lua_pop(L, 1);
+  return seconds;
+}
+
+static enum method method_option(lua_State *L, int index) {
+  static const char *const names[] = {"hmac", "gcm"};
+  int choice = 0;
+  if (lua_getfield(L, index, "method") != LUA_TNIL) choice = choice_at(L, -1, names, 2);
+  if (choice < 0) usage_error(L, "option 'method' must be 'hmac' or 'gcm'");
+  lua_pop(L, 1);
+  return choice == 1 ? METHOD_GCM : METHOD_HMAC;
+}
+
+static uint32_t flags_option(lua_State *L, int index) {
+  lua_Integer flags = FLAG_ENCRYPT_RESPONSE;
+  int type = lua_getfield(L, index, "encrypt_response");
+  if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+    usage_error(L, "option 'encrypt_response' must be true or false");
+  if (type == LUA_TBOOLEAN && !lua_toboolean(L, -1)) flags = 0;
+  if (lua_getfield(L, index, "flags") != LUA_TNIL) {
+    int whole;
+    flags = lua_tointegerx(L, -1, &whole);
+    if (!whole || flags < 0 || flags > UINT32_MAX)
+      usage_error(L, "option 'flags' must be a number of 32 bits");
+  }
+  lua_pop(L, 2);
+  return (uint32_t)flags;
+}
+
+struct message_options {
+  struct sign_options sign;
+  struct bytes again; /* id of the message in whose place this one is signed; data NULL: none */
+  bool unpublished;
+};
+
+static const struct message_options no_options = {
+    {METHOD_HMAC, COMMAND_LIFETIME, FLAG_ENCRYPT_RESPONSE}, {NULL, 0}, false};
+
+/* count: how many of the names are taken. The options table keeps the text of again. */
+static struct message_options message_options(lua_State *L, int index, size_t count) {
+  static const char *const names[] = {"method", "expires_in", "encrypt_response",
+                                      "flags",  "again",      "unpublished"};
+  struct message_options o = no_options;
+  if (lua_isnoneornil(L, index)) return o;
+  check_options(L, index, names, count);
+  o.sign = (struct sign_options){method_option(L, index), lifetime_option(L, index), flags_option(L, index)};
+  if (lua_getfield(L, index, "again") != LUA_TNIL) {
+    if (lua_type(L, -1) != LUA_TSTRING) usage_error(L, "option 'again' must be the id that sign() gave");
+    o.again = check_bytes(L, -1);
+  }
+  lua_pop(L, 1);
+  o.unpublished = flag_member(L, index, "unpublished");
+  return o;
+}
+
+/* In this order: routing address, uuid, and for GCM the nonce. */
+static bool draw_random(lua_State *L, bool nonce, struct message_random *r, struct err *e) {
   check_session(L);
+  struct crypto *c = ((struct session_box *)box_test(L, 1, &session_type))->crypto;
+  bool own = lua_getiuservalue(L, 1, OPTION_RANDOM) != LUA_TNIL;
+  lua_pop(L, 1);
+  if (!own) return crypto_random(c, r, sizeof *r, e);
+  return fill_random(L, 1, c, r->address, ADDRESS_SIZE, e) && fill_random(L, 1, c, r->uuid, UUID_SIZE, e) &&
+         (!nonce || fill_random(L, 1, c, r->nonce, NONCE_SIZE, e));
+}
+
+static bool sign_message(struct session *s, struct bytes payload, const struct message_options *o,
+                         const struct message_random *r, double now, struct buf *out, struct err *e) {
+  return o->again.data ? session_sign_again(s, o->again, payload, &o->sign, r, now, out, e)
+                       : session_sign(s, payload, &o->sign, r, now, out, e);
+}
+
+/* ---- messages as bytes ---- */
+
+/* session:handshake() -> bytes to send */
+static int l_handshake(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_session(L);
+  struct message_random r;
   double now = read_mono(L, 1);
-  lua_pushnumber(L, session_age(check_session(L)->session, now));
+  struct buf *out = push_scratch(L);
+  if (!draw_random(L, false, &r, &e) || !session_handshake(check_session(L), &r, now, out, &e))
+    return push_not_sent(L, &e);
+  push_buf(L, out);
   return 1;
 }
 
-/* session:shared() -> whether another process was seen to draw counters with the key */
-static int l_shared(lua_State *L) {
-  lua_pushboolean(L, session_shared(check_session(L)->session));
+/* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags =, again =
+ * })
+ * -> message, id. The option flags gives all bits at once, in place of encrypt_response; again is the id of a
+ * message that the vehicle proved not to have taken. */
+static int l_sign(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_session(L);
+  struct bytes payload = check_bytes(L, 2);
+  struct message_options o = message_options(L, 3, 5);
+  struct message_random r;
+  luaL_argcheck(L, payload.size <= MESSAGE_LIMIT / 2, 2, "the command is too long");
+  double now = read_mono(L, 1);
+  struct buf *out = push_scratch(L);
+  if (!draw_random(L, o.sign.method == METHOD_GCM, &r, &e) ||
+      !sign_message(check_session(L), payload, &o, &r, now, out, &e))
+    return push_not_sent(L, &e);
+  push_buf(L, out);
+  lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
+  return 2;
+}
+
+static bool may_carry(const struct session *s, const struct row *row, bool unpublished, struct err *e) {
+  if (!unpublished && !signed_form_published(row, e)) return false;
+  return !row->message || row->domain == session_domain(s) ||
+         err_set(e, KIND_invalid, "%s is a command of the domain %s, and the session is one of %s", row->name,
+                 domain_name(row->domain), domain_name(session_domain(s)));
+}
+
+/* session:command(name, params, options) -> base64 text of the signed message, id; or nil, err, kind. options
+ * are those of sign, and unpublished, as for fleet.command. The payload does not enter Lua. */
+static int l_command(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_session(L);
+  const struct row *row = check_command(L, 2);
+  struct message_random r;
+  lua_settop(L, 4);
+  if (!lua_isnil(L, 3)) luaL_checktype(L, 3, LUA_TTABLE);
+  struct message_options o = message_options(L, 4, 6);
+  double now = read_mono(L, 1);
+  struct buf *text = push_scratch(L), message = BUF_INIT;
+  if (!may_carry(check_session(L), row, o.unpublished, &e) ||
+      !draw_random(L, o.sign.method == METHOD_GCM, &r, &e) ||
+      !command_payload(L, row, lua_isnil(L, 3) ? 0 : 3, text, &e))
+    return push_not_sent(L, &e);
+  bool ok = sign_message(check_session(L), buf_bytes(text), &o, &r, now, &message, &e);
+  buf_clear(text);
+  if (ok) buf_base64(text, buf_bytes(&message));
+  buf_free(&message);
+  if (!ok) return push_not_sent(L, &e);
+  push_buf(L, text);
+  lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
+  return 2;
+}
+
+/* ---- requests of the service that carry a message: doc/protocol.md#signed-transport ---- */
+
+/* The planned command at an index, or NULL for the bytes of a message that the module made itself. */
+static const struct request *command_at(lua_State *L, int index) {
+  return lua_type(L, index) == LUA_TSTRING ? NULL : box_check(L, index, &request_type);
+}
+
+/* The row's path with the session's VIN, which needs no encoding; the message as its body. Frees the message.
+ * command: gives the label for failures; NULL: the row does. */
+static void fill_envelope(lua_State *L, struct request *envelope, const struct request *command,
+                          struct bytes vin, struct buf *message) {
+  const struct row *row = envelope->row;
+  const char *from = strchr(row->path, '{'), *to = from ? strchr(from, '}') : NULL;
+  if (to) {
+    buf_add(&envelope->target, row->path, (size_t)(from - row->path));
+    buf_add(&envelope->target, vin.data, vin.size);
+    buf_text_add(&envelope->target, to + 1);
+  }
+  buf_text_add(&envelope->body, "{\"routable_message\":\"");
+  buf_base64(&envelope->body, buf_bytes(message));
+  buf_text_add(&envelope->body, "\"}");
+  buf_free(message);
+  envelope->has_body = envelope->written = true;
+  envelope->label = command ? command->row->name : row->name;
+  if (!to || !buf_ok(&envelope->target) || !buf_ok(&envelope->body)) luaL_error(L, "out of memory");
+}
+
+/* session:handshake_request(command, row, now) -> the request that carries a handshake for it */
+static int l_handshake_request(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_session(L);
+  const struct request *command = command_at(L, 2);
+  struct message_random r;
+  struct buf message = BUF_INIT;
+  double now = luaL_checknumber(L, 4);
+  struct request *envelope = request_new(L, row_at(L, 3));
+  if (!draw_random(L, false, &r, &e)) return push_not_sent(L, &e);
+  struct session *s = check_session(L);
+  if (!session_handshake(s, &r, now, &message, &e)) return buf_free(&message), push_not_sent(L, &e);
+  fill_envelope(L, envelope, command, session_vin(s), &message);
   return 1;
 }
 
-static const luaL_Reg session_methods[] = {{"handshake", session_l_handshake},
-                                           {"accept", session_l_accept},
-                                           {"sign", session_l_sign},
-                                           {"command", session_l_command},
-                                           {"open", session_l_open},
+/* session:sign_request(command, row, now, again) -> the request that carries it signed, id; or nil, err,
+ * kind. command: a planned request, or the bytes of a message. again: id of a message in whose place it is
+ * signed; nothing comes back where that takes a new counter. */
+static int l_sign_request(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_session(L);
+  const struct request *command = command_at(L, 2);
+  const struct row *row = row_at(L, 3);
+  double now = luaL_checknumber(L, 4);
+  struct message_options o = no_options;
+  if (!lua_isnoneornil(L, 5)) o.again = check_bytes(L, 5);
+  if (o.again.data && !session_signs_again(check_session(L), o.again)) return 0;
+  struct message_random r;
+  struct request *envelope = request_new(L, row);
+  int request = lua_gettop(L);
+  struct buf *payload = push_scratch(L), message = BUF_INIT;
+  if (!draw_random(L, false, &r, &e) || (command && !request_payload(L, 2, payload, &e)))
+    return push_not_sent(L, &e);
+  struct session *s = check_session(L);
+  bool ok = sign_message(s, command ? buf_bytes(payload) : check_bytes(L, 2), &o, &r, now, &message, &e);
+  buf_clear(payload);
+  if (!ok) return buf_free(&message), push_not_sent(L, &e);
+  fill_envelope(L, envelope, command, session_vin(s), &message);
+  lua_pushvalue(L, request);
+  lua_pushlstring(L, (const char *)r.uuid, UUID_SIZE);
+  return 2;
+}
+
+/* ---- answers ---- */
+
+/* session:accept(bytes, now) -> true, or nil, err, kind. Without now: the session's own clock. */
+static int l_accept(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_session(L);
+  struct bytes in = check_bytes(L, 2);
+  double now = lua_isnoneornil(L, 3) ? read_mono(L, 1) : luaL_checknumber(L, 3);
+  if (!session_accept(check_session(L), in, now, &e)) return push_failure(L, &e);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+static int push_open_failure(lua_State *L, const struct answer *a, const struct err *e) {
+  push_failure(L, e);
+  lua_pushvalue(L, -2);
+  set_boolean(L, "stale", a->stale);
+  set_boolean(L, "resynced", a->resynced);
+  set_boolean(L, "final", a->final);
+  if (a->matched) set_bytes(L, "id", (struct bytes){a->id, UUID_SIZE});
+  lua_pop(L, 1);
+  return 3;
+}
+
+/* session:open(bytes) -> payload, id, authenticated, "wait"|"error" or nil
+ * or nil, err, kind; err.fault, err.resynced (authenticated session info came with it and was taken), err.id,
+ * err.stale (the session no longer fits the vehicle: begin a new one), err.final (the command must not be
+ * repeated) */
+static int l_open(lua_State *L) {
+  static const char *const words[] = {NULL, "wait", "error"};
+  struct err e;
+  err_clear(&e);
+  struct answer a;
+  check_session(L);
+  struct bytes in = check_bytes(L, 2);
+  double now = read_mono(L, 1);
+  struct buf *payload = push_scratch(L);
+  if (!session_open(check_session(L), in, now, &a, payload, &e)) return push_open_failure(L, &a, &e);
+  push_buf(L, payload);
+  lua_pushlstring(L, (const char *)a.id, UUID_SIZE);
+  lua_pushboolean(L, a.authenticated);
+  lua_pushstring(L, words[a.status <= STATUS_ERROR ? a.status : STATUS_ERROR]);
+  return 4;
+}
+
+static int push_done(lua_State *L, bool changed, const char *reason, bool authenticated) {
+  lua_createtable(L, 0, 4);
+  set_boolean(L, "changed", changed);
+  set_text(L, "reason", reason);
+  set_text(L, "via", "signed");
+  set_boolean(L, "authenticated", authenticated);
+  return 1;
+}
+
+static int push_refusal(lua_State *L, const struct err *e) {
+  push_failure(L, e);
+  lua_pushvalue(L, -2);
+  set_boolean(L, "stale", answer_is_stale(e));
+  lua_pop(L, 1);
+  return 3;
+}
+
+/* Whether the answer at the top of the stack, with or without data, says that it was refused. */
+static bool is_no(lua_State *L, const struct answer_facts *f) {
+  bool no = f->status != STATUS_OK;
+  if (lua_getfield(L, -1, "actionStatus") == LUA_TTABLE) {
+    no = no || lua_getfield(L, -1, "result") != LUA_TNIL; /* OK is 0, which is left out */
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return no;
+}
+
+/* The answer to a question: this member of it as a table. An answer without the member is read for its
+ * reason. */
+static int push_data(lua_State *L, const struct answer_facts *f, const char *member, struct err *e) {
+  struct buf *json = push_scratch(L);
+  const char *type = f->domain == DOMAIN_VCSEC ? "VCSEC.FromVCSECMessage" : "CarServer.Response";
+  if (!members_json(type, f->payload, true, json, e)) return push_failure(L, e);
+  if (!json_decode(L, buf_bytes(json), NULL, e)) return push_failure(L, e);
+  if (lua_istable(L, -1) && !is_no(L, f) && lua_getfield(L, -1, member) == LUA_TTABLE) {
+    set_boolean(L, "authenticated", f->authenticated);
+    return 1;
+  }
+  if (answer_read(f, e)) {
+    err_set(e, KIND_protocol, "the vehicle's answer holds no data");
+    return push_failure(L, e);
+  }
+  answer_unchanged(true, e);
+  return push_refusal(L, e);
+}
+
+/* A late answer to an earlier message says nothing, also where it is a refusal. */
+static int push_other_answer(lua_State *L, bool resynced) {
+  struct err e;
+  err_clear(&e);
+  err_set(&e, KIND_protocol, "the answer belongs to another message");
+  e.outcome = OUTCOME_UNKNOWN;
+  return push_open_failure(L, &(struct answer){.resynced = resynced}, &e);
+}
+
+/* session:read(bytes, id, now, command) -> the result of the command, or, where the name of a member of the
+ * answer is given in place of a command, that member as a table; or nil, err, kind, as open gives them, for
+ * the message with this id: doc/protocol.md#vehicle-answers */
+static int l_read(lua_State *L) {
+  struct err e;
+  err_clear(&e);
+  check_session(L);
+  struct bytes in = check_bytes(L, 2), id = check_bytes(L, 3);
+  double now = luaL_checknumber(L, 4);
+  const struct request *command = command_at(L, 5);
+  struct answer a;
+  struct buf *payload = push_scratch(L);
+  struct session *s = check_session(L);
+  bool opened = session_open(s, in, now, &a, payload, &e);
+  if (a.matched && !bytes_equal(id, (struct bytes){a.id, UUID_SIZE})) return push_other_answer(L, a.resynced);
+  if (!opened) {
+    if (e.outcome == OUTCOME_NONE) e.outcome = OUTCOME_UNKNOWN;
+    return push_open_failure(L, &a, &e);
+  }
+  struct answer_facts f = {session_domain(s), buf_bytes(payload), a.authenticated,
+                           a.status <= STATUS_ERROR ? a.status : STATUS_ERROR};
+  if (!command) return push_data(L, &f, lua_tostring(L, 5), &e);
+  if (answer_read(&f, &e)) return push_done(L, true, "", a.authenticated);
+  if (answer_unchanged(command->strict, &e)) return push_done(L, false, e.reason, a.authenticated);
+  return push_refusal(L, &e);
+}
+
+static const luaL_Reg session_methods[] = {{"handshake", l_handshake},
+                                           {"accept", l_accept},
+                                           {"sign", l_sign},
+                                           {"command", l_command},
+                                           {"open", l_open},
                                            {"export", l_export},
                                            {"ready", l_ready},
                                            {"counter", l_counter},
@@ -161,17 +542,14 @@ static const luaL_Reg session_methods[] = {{"handshake", session_l_handshake},
                                            {"prepare", l_prepare},
                                            {"age", l_age},
                                            {"shared", l_shared},
-                                           {"handshake_request", session_l_handshake_request},
-                                           {"sign_request", session_l_sign_request},
-                                           {"read", session_l_read},
+                                           {"handshake_request", l_handshake_request},
+                                           {"sign_request", l_sign_request},
+                                           {"read", l_read},
                                            {NULL, NULL}};
+
 void open_sessions(lua_State *L) {
+  static const luaL_Reg functions[] = {{"session", l_session}, {"resume", l_resume}, {NULL, NULL}};
   box_define(L, &session_type);
-  lua_getfield(L, -1, "__index");
-  luaL_setfuncs(L, session_methods, 0);
-  lua_pop(L, 2);
-  lua_pushcfunction(L, l_session);
-  lua_setfield(L, -2, "session");
-  lua_pushcfunction(L, l_resume);
-  lua_setfield(L, -2, "resume");
+  lua_pop(L, 1);
+  luaL_setfuncs(L, functions, 0);
 }

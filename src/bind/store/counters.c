@@ -64,9 +64,9 @@ static int l_counters_add(lua_State *L) {
   size_t count;
   struct bytes text = check_bytes(L, 1);
   struct counter *list = check_amounts(L, 2, &count);
-  struct buf *out = state_buffer(L);
+  struct buf *out = push_scratch(L);
   if (!counters_add(out, text, list, count, &e)) return push_failure(L, &e);
-  push_whole(L, out);
+  push_buf(L, out);
   push_totals(L, list, count);
   return 2;
 }

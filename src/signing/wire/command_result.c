@@ -1,5 +1,6 @@
 #include "signing/wire/command_result.h"
 
+#include "base/reason.h"
 #include "signing/wire/protobuf_fields.h"
 #include "signing/wire/message.h"
 #include "signing/wire/proto/car_server.pb-c.h"
@@ -135,4 +136,18 @@ bool answer_read(const struct answer_facts *f, struct err *e) {
   bool ok = (f->domain == DOMAIN_VCSEC ? read_vcsec : read_infotainment)(f, &a, e) && read_envelope(f, e);
   arena_end(&a);
   return ok;
+}
+
+bool answer_unchanged(bool strict, struct err *e) {
+  const struct reason *known = e->reason[0] ? reason_of(e->reason) : NULL;
+  if (!known) return false;
+  if (known->kind == KIND_none && !strict) return true;
+  size_t size = strlen(e->message);
+  if (known->doc) snprintf(e->message + size, sizeof e->message - size, ". %s", known->doc);
+  if (known->kind != KIND_none) e->kind = known->kind;
+  return false;
+}
+
+bool answer_is_stale(const struct err *e) {
+  return e->kind == KIND_protocol && e->outcome == OUTCOME_REFUSED;
 }

@@ -18,5 +18,10 @@ struct answer_facts {
 
 /* True: done. False: e says what else, with the vehicle's own words in reason. */
 bool answer_read(const struct answer_facts *f, struct err *e);
+/* After answer_read was false. True: the reason says that the wanted state holds already; with strict that is
+ * a failure. Else e gets the kind and the explanation of its reason. */
+bool answer_unchanged(bool strict, struct err *e);
+/* Whether the failure says that the session does not fit the vehicle. */
+bool answer_is_stale(const struct err *e);
 
 #endif
