@@ -6,59 +6,19 @@ local core = require "fleet.core"
 local stream = require "fleet.stream"
 local lines = require "fleet.telemetry.outputs.lines"
 local outputs = require "fleet.telemetry.outputs"
+local receiving = require "spec.support.fixtures.receiving"
 local tasks = require "fleet.async"
 local telemetry = require "fleet.telemetry"
-local vehicle_pki = require "spec.support.servers.vehicle_pki"
-local streams = require "spec.support.servers.vehicle_stream"
 
 local VIN, OTHER = "5YJ3000TEST000001", "5YJ3000TEST000002"
-local pki, receiver, cars, events, records, notices
+local here = receiving.new(VIN, OTHER)
+local start, connect, turn, open, options = here.start, here.connect, here.turn, here.open, here.options
+local events, records = here.events, here.records
 
-setup(function() pki = vehicle_pki.new() end)
-teardown(function() pki.close() end)
-
-before_each(function() cars, events, records, notices = {}, {}, {}, {} end)
-after_each(function()
-  for _, car in ipairs(cars) do car:close() end
-  if receiver then receiver:close() end
-  receiver = nil
-  fleet.drain()
-end)
-
-local function options(more)
-  local given = { loop = fleet.loop, host = "127.0.0.1", port = 0, certificate = pki.server.certificate,
-    certificate_key = pki.server.key, client_ca = pki.authorities, vehicles = { VIN, OTHER },
-    on_record = function(record) records[#records + 1] = record end,
-    on_connection = function(event) events[#events + 1] = event end,
-    on_notice = function(text) notices[#notices + 1] = text end }
-  for name, value in pairs(more or {}) do given[name] = value end
-  return given
-end
-
-local function start(more)
-  receiver = assert(telemetry.new(options(more)))
-  return receiver
-end
-
-local function connect(given, vin)
-  given = given or {}
-  given.pki, given.port, given.vin = pki, receiver.port, vin or VIN
-  local car = streams.connect(given)
-  cars[#cars + 1] = car
-  return car
-end
-
-local function turn(done)
-  return streams.run_until(cars, done, function()
-    return #events .. " events, " .. #records .. " records, notices: " .. table.concat(notices, "; ")
-  end)
-end
-
-local function open(given, vin)
-  local car = connect(given, vin)
-  turn(function() return car.upgraded or car.ended end)
-  return car
-end
+setup(here.set_up)
+teardown(here.tear_down)
+before_each(here.clear)
+after_each(here.close)
 
 describe("a vehicle that leaves before it is admitted", function()
   it("is not online, and counts no connection", function()
@@ -76,7 +36,7 @@ describe("a vehicle that leaves before it is admitted", function()
     local car = connect()
     turn(function() return asked end)
     car:close()
-    turn(function() return receiver:stats().connections == 0 end)
+    turn(function() return here.receiver:stats().connections == 0 end)
     stream.receiver:revert()
     go_on = true
     for _ = 1, 100 do
@@ -84,9 +44,9 @@ describe("a vehicle that leaves before it is admitted", function()
       core.pause(0.0005)
     end
     local vehicle
-    fleet.run(function() vehicle = receiver:vehicle(VIN) end)
+    fleet.run(function() vehicle = here.receiver:vehicle(VIN) end)
     assert.is_false(vehicle.online)
-    assert.equal(0, receiver:stats().online)
+    assert.equal(0, here.receiver:stats().online)
     for _, event in ipairs(events) do assert.not_equal("connected", event.type) end
   end)
 end)
@@ -122,7 +82,7 @@ describe("close", function()
     local failures = {}
     for _ = 1, 2 do
       fleet.spawn(function()
-        local ok, err = pcall(receiver.close, receiver)
+        local ok, err = pcall(here.receiver.close, here.receiver)
         failures[#failures + 1] = not ok and tostring(err) or nil
       end)
     end
@@ -199,7 +159,7 @@ describe("a reader that waits", function()
     local car = open()
     local got
     fleet.spawn(function()
-      got = receiver:records(VIN)()
+      got = here.receiver:records(VIN)()
     end)
     fleet.loop.step()
     for _ = 1, 3 do collectgarbage() end
@@ -227,10 +187,119 @@ describe("newest values", function()
   end)
 end)
 
+describe("kept values", function()
+  local kept, away, puts
+
+  local function store()
+    kept, away, puts = '{"values":{"Soc":61,"ChargeLimitSoc":80,"VehicleSpeed":5},"at":{"Soc":10,"ChargeLimitSoc":10,"VehicleSpeed":10}}', true, 0
+    return { get = function()
+      if away then return nil, "the disk is away", "store" end
+      return kept
+    end, put = function(_, _, text)
+      puts, kept = puts + 1, text
+      return true
+    end }
+  end
+
+  it("that cannot be read are not overwritten, and join what has come once they can", function()
+    local r = start { store = store() }
+    local car = open()
+    car:send { values = { Soc = 3, VehicleSpeed = false } }
+    turn(function() return records[1] end)
+    fleet.run(function() r:close() end)
+    assert.equal(0, puts)
+    assert.matches('"ChargeLimitSoc":80', kept, 1, true)
+    assert.matches("kept values are not read: the disk is away", table.concat(here.notices, "\n"), 1, true)
+    car:close()
+
+    r = start { store = store() }
+    car = open()
+    car:send { values = { Soc = 3, VehicleSpeed = false } }
+    turn(function() return records[2] end)
+    away = false
+    fleet.run(function() r:close() end)
+    local values = core.json_decode(kept).values
+    assert.same({ 1, 3, 80 }, { puts, values.Soc, values.ChargeLimitSoc })
+    assert.is_nil(values.VehicleSpeed) -- the vehicle cannot tell it any more
+  end)
+
+  it("are read again when the vehicle is asked for", function()
+    local r = start { store = store() }
+    fleet.run(function() assert.is_nil(r:vehicle(VIN).values.Soc) end)
+    away = false
+    fleet.run(function() assert.equal(61, r:vehicle(VIN).values.Soc) end)
+  end)
+end)
+
+describe("a burst of connections of one vehicle", function()
+  it("leaves as many as may be, the newest ones", function()
+    local promises = {}
+    start { limits = { vehicle_connections = 2 }, vehicles = function()
+      promises[#promises + 1] = tasks.promise()
+      tasks.await(promises[#promises])
+      return true
+    end }
+    local cars = {}
+    for i = 1, 7 do
+      cars[i] = connect()
+      turn(function() return #promises == i end)
+    end
+    for _, promise in ipairs(promises) do tasks.wake(promise) end -- all are admitted in one turn
+    turn(function() return here.receiver:stats().connections == 2 and #events == 12 end)
+    local ended = 0
+    for _, car in ipairs(cars) do ended = ended + (car.ended and 1 or 0) end
+    assert.equal(5, ended)
+    local vehicle
+    here.receiver.options.allowed = function() return true end
+    fleet.run(function() vehicle = here.receiver:vehicle(VIN) end)
+    assert.same({ 2, true }, { vehicle.sockets, vehicle.online })
+    for _, car in ipairs(cars) do car:close() end
+    turn(function() return here.receiver:stats().connections == 0 end)
+    assert.equal(0, vehicle.sockets)
+  end)
+end)
+
+describe("tasks that share a reader of records", function()
+  local got, tasks_of
+
+  local function read(reader, count)
+    got, tasks_of = {}, {}
+    for i = 1, count do
+      tasks_of[i] = fleet.spawn(function()
+        for record in reader do got[#got + 1] = i .. record.txid end
+      end)
+    end
+    fleet.loop.step()
+  end
+
+  it("get each record once, in turn, and all end with it", function()
+    start()
+    local car, reader = open(), here.receiver:records(VIN)
+    read(reader, 2)
+    for i = 1, 4 do
+      car:send { txid = tostring(i), values = { Soc = i } }
+      turn(function() return #got == i end)
+    end
+    assert.same({ "11", "22", "13", "24" }, got)
+    here.receiver:close()
+    for _, task in ipairs(tasks_of) do task:wait() end
+  end)
+
+  it("leave a record to the others when one is cancelled", function()
+    start()
+    local car, reader = open(), here.receiver:records(VIN)
+    read(reader, 2)
+    tasks_of[1]:cancel()
+    car:send { txid = "1", values = { Soc = 1 } }
+    turn(function() return got[1] end)
+    assert.same({ "21" }, got)
+  end)
+end)
+
 describe("a store that is none", function()
   it("is refused", function()
     for _, bad in ipairs { 5, "x", true, {}, { get = 1, put = 2 } } do
-      assert.error_matches(function() receiver = telemetry.new(options { store = bad }) end, "option 'store'")
+      assert.error_matches(function() here.receiver = telemetry.new(options { store = bad }) end, "option 'store'")
     end
   end)
 end)

@@ -5,58 +5,19 @@ local fleet = require "fleet"
 local core = require "fleet.core"
 local files = require "spec.support.harness.files"
 local process = require "spec.support.harness.process"
+local receiving = require "spec.support.fixtures.receiving"
 local telemetry = require "fleet.telemetry"
 local vehicle_pki = require "spec.support.servers.vehicle_pki"
-local streams = require "spec.support.servers.vehicle_stream"
 
 local VIN, OTHER = "5YJ3000TEST000001", "5YJ3000TEST000002"
-local pki, receiver, cars, events, records, notices
+local here = receiving.new(VIN, OTHER)
+local start, connect, turn, open, options = here.start, here.connect, here.turn, here.open, here.options
+local events, records, notices = here.events, here.records, here.notices
 
-setup(function() pki = vehicle_pki.new() end)
-teardown(function() pki.close() end)
-
-before_each(function() cars, events, records, notices = {}, {}, {}, {} end)
-after_each(function()
-  for _, car in ipairs(cars) do car:close() end
-  if receiver then receiver:close() end
-  receiver = nil
-  fleet.drain()
-end)
-
-local function options(more)
-  local given = { loop = fleet.loop, host = "127.0.0.1", port = 0, certificate = pki.server.certificate,
-    certificate_key = pki.server.key, client_ca = pki.authorities, vehicles = { VIN, OTHER },
-    on_record = function(record) records[#records + 1] = record end,
-    on_connection = function(event) events[#events + 1] = event end,
-    on_notice = function(text) notices[#notices + 1] = text end }
-  for name, value in pairs(more or {}) do given[name] = value end
-  return given
-end
-
-local function start(more)
-  receiver = assert(telemetry.new(options(more)))
-  return receiver
-end
-
-local function connect(given, vin)
-  given = given or {}
-  given.pki, given.port, given.vin = pki, receiver.port, vin or VIN
-  local car = streams.connect(given)
-  cars[#cars + 1] = car
-  return car
-end
-
-local function turn(done)
-  return streams.run_until(cars, done, function()
-    return #events .. " events, " .. #records .. " records, notices: " .. table.concat(notices, "; ")
-  end)
-end
-
-local function open(given, vin)
-  local car = connect(given, vin)
-  turn(function() return car.upgraded or car.ended end)
-  return car
-end
+setup(here.set_up)
+teardown(here.tear_down)
+before_each(here.clear)
+after_each(here.close)
 
 describe("a record", function()
   it("is a vehicle's, named by its certificate, with its values", function()
@@ -86,7 +47,7 @@ describe("a record", function()
       Location = { latitude = -37.412374, longitude = -122.145867 }, VehicleName = "12", Odometer = 1500 }, records[1].values)
     assert.same({ "TimeToFullCharge" }, records[1].invalid)
     assert.same({ InsideTemp = "warm" }, records[1].texts)
-    local vehicle = receiver:vehicle(VIN)
+    local vehicle = here.receiver:vehicle(VIN)
     assert.is_nil(vehicle.values.InsideTemp)
     assert.is_nil(vehicle.values.TimeToFullCharge)
   end)
@@ -132,7 +93,7 @@ describe("an acknowledgement", function()
     turn(function() return #car.acknowledged == 2 end)
     assert.same({ "a", "c" }, car.acknowledged)
     assert.same({ "a", "b", "d", "c" }, stored)
-    assert.equal(1, receiver:stats().unstored)
+    assert.equal(1, here.receiver:stats().unstored)
     assert.matches("the disk is full", table.concat(notices))
   end)
 
@@ -171,7 +132,7 @@ describe("a vehicle", function()
     car:send { at = wall + 300, values = { Odometer = 10 } }
     car:send { at = wall - 50, values = { VehicleSpeed = false } }
     turn(function() return #records == 3 end)
-    local vehicle = receiver:vehicle(VIN)
+    local vehicle = here.receiver:vehicle(VIN)
     assert.is_true(vehicle.online)
     assert.same({ "wifi", "1.3.0" }, { vehicle.interface, vehicle.client_version })
     assert.same({ Soc = 71.5, Odometer = 10 }, vehicle.values)
@@ -189,12 +150,12 @@ describe("a vehicle", function()
     car:send { at = 1000, resend = true, values = { Soc = 40, Odometer = 7 } }
     car:send { at = 1500, values = { ChargeLimitSoc = 80, Soc = 51 } } -- its clock was set: by arrival
     turn(function() return #records == 3 end)
-    assert.same({ Soc = 51, Odometer = 7, ChargeLimitSoc = 80 }, receiver:vehicle(VIN).values)
+    assert.same({ Soc = 51, Odometer = 7, ChargeLimitSoc = 80 }, here.receiver:vehicle(VIN).values)
     assert.is_true(records[2].resend)
     local second = open()
     second:send { at = 900, values = { Odometer = 6 } }
     turn(function() return #records == 4 end)
-    assert.equal(7, receiver:vehicle(VIN).values.Odometer)
+    assert.equal(7, here.receiver:vehicle(VIN).values.Odometer)
   end)
 
   it("stays online while one of its connections lasts, and for some seconds after", function()
@@ -211,7 +172,7 @@ describe("a vehicle", function()
     assert.is_true(events[3].online)
     second:close()
     turn(function() return events[4] end)
-    local vehicle = receiver:vehicle(VIN)
+    local vehicle = here.receiver:vehicle(VIN)
     assert.is_true(vehicle.online)
     ahead = 10
     assert.is_false(vehicle.online)
@@ -234,16 +195,16 @@ describe("a vehicle", function()
         assert.matches("^HTTP/1.1 403", car.head)
       end
     end
-    assert.equal(0, receiver:stats().connections)
-    assert.is_false(receiver:vehicle(VIN).online)
+    assert.equal(0, here.receiver:stats().connections)
+    assert.is_false(here.receiver:vehicle(VIN).online)
   end)
 
   it("is asked for by its VIN only where it may connect", function()
     start()
-    assert.error_matches(function() receiver:vehicle "5YJ3000TEST000009" end, "not among 'vehicles'")
-    assert.error_matches(function() receiver:vehicle "x" end, "not a VIN")
-    assert.is_false(receiver:vehicle(OTHER).online)
-    assert.same({}, receiver:vehicle(OTHER).values)
+    assert.error_matches(function() here.receiver:vehicle "5YJ3000TEST000009" end, "not among 'vehicles'")
+    assert.error_matches(function() here.receiver:vehicle "x" end, "not a VIN")
+    assert.is_false(here.receiver:vehicle(OTHER).online)
+    assert.same({}, here.receiver:vehicle(OTHER).values)
   end)
 
   it("may be admitted by a function that waits; one that fails refuses", function()
@@ -266,20 +227,20 @@ describe("a vehicle", function()
     local third = open()
     turn(function() return first.ended end)
     assert.is_true(third.upgraded)
-    turn(function() return receiver:stats().connections == 2 end)
+    turn(function() return here.receiver:stats().connections == 2 end)
   end)
 
   it("that sends more than it may waits, loses nothing, and does not hold up others", function()
     start { limits = { per_minute = 60000, unacknowledged = 16 } }
-    receiver.options.limits.per_minute = 6000 -- a bucket of 6,000 and 100 a second
+    here.receiver.options.limits.per_minute = 6000 -- a bucket of 6,000 and 100 a second
     local car, other = open(), open({}, OTHER)
-    receiver.vehicles[VIN].tokens = 3
+    here.receiver.vehicles[VIN].tokens = 3
     for i = 1, 40 do car:send { txid = tostring(i), values = { Soc = i } } end
     other:send { txid = "other", values = { Soc = 1 } }
     turn(function() return other.acknowledged[1] end)
     turn(function() return #car.acknowledged == 40 end)
     for i = 1, 40 do assert.equal(tostring(i), car.acknowledged[i]) end
-    assert.is_true(receiver:stats().limited > 0)
+    assert.is_true(here.receiver:stats().limited > 0)
     assert.matches("per_minute", table.concat(notices))
   end)
 end)
@@ -289,7 +250,7 @@ describe("waiting for a value", function()
     start()
     local car = open()
     local value, at
-    local task = fleet.spawn(function() value, at = receiver:wait(VIN, "DetailedChargeState", "Charging", { timeout = 20 }) end)
+    local task = fleet.spawn(function() value, at = here.receiver:wait(VIN, "DetailedChargeState", "Charging", { timeout = 20 }) end)
     car:send { values = { DetailedChargeState = "Stopped" } }
     turn(function() return #records == 1 end)
     assert.is_nil(value)
@@ -297,9 +258,9 @@ describe("waiting for a value", function()
     turn(function() return task.state ~= "running" end)
     assert.same({ "Charging", 1767225600 }, { value, at })
     assert.equal("Charging", fleet.run(function()
-      return receiver:wait(VIN, "DetailedChargeState", function(v) return v ~= "Stopped" end, { timeout = 1 })
+      return here.receiver:wait(VIN, "DetailedChargeState", function(v) return v ~= "Stopped" end, { timeout = 1 })
     end))
-    local got, err, kind = fleet.run(function() return receiver:wait(VIN, "DetailedChargeState", "Complete", { timeout = 0.05 }) end)
+    local got, err, kind = fleet.run(function() return here.receiver:wait(VIN, "DetailedChargeState", "Complete", { timeout = 0.05 }) end)
     assert.same({ nil, "timeout" }, { got, kind })
     assert.matches("newest value is Charging", err.message)
   end)
@@ -307,9 +268,9 @@ describe("waiting for a value", function()
   it("ends with the receiver", function()
     start()
     local kind
-    local task = fleet.spawn(function() kind = select(3, receiver:wait(VIN, "Soc")) end)
+    local task = fleet.spawn(function() kind = select(3, here.receiver:wait(VIN, "Soc")) end)
     fleet.loop.step()
-    receiver:close()
+    here.receiver:close()
     task:wait()
     assert.equal("closed", kind)
   end)
@@ -320,14 +281,14 @@ describe("reading records in a task", function()
     start()
     local car, other = open(), open({}, OTHER)
     local all, one = {}, {}
-    local first, second = receiver:records(), receiver:records(VIN)
+    local first, second = here.receiver:records(), here.receiver:records(VIN)
     local a = fleet.spawn(function() for record in first do all[#all + 1] = record.txid end end)
     local b = fleet.spawn(function() for record in second do one[#one + 1] = record.txid end end)
     car:send { txid = "1", values = { Soc = 1 } }
     turn(function() return #all == 1 end)
     other:send { txid = "2", values = { Soc = 1 } }
     turn(function() return #all == 2 end)
-    receiver:close()
+    here.receiver:close()
     a:wait()
     b:wait()
     assert.same({ { "1", "2" }, { "1" } }, { all, one })
@@ -336,7 +297,7 @@ describe("reading records in a task", function()
   it("loses the oldest where it is slow, and counts them", function()
     start()
     local car = open()
-    local reader = receiver:records(VIN)
+    local reader = here.receiver:records(VIN)
     for i = 1, 600 do car:send { txid = tostring(i), values = { Soc = i } } end
     turn(function() return #car.acknowledged == 600 end)
     assert.equal(344, reader.lost)
@@ -355,24 +316,24 @@ describe("certificates", function()
       files.write(directory .. "/" .. name, text)
       process.execute("chmod 600 " .. directory .. "/" .. name)
     end
-    write("chain.pem", pki.server.certificate)
-    write("key.pem", pki.server.key)
+    write("chain.pem", here.pki.server.certificate)
+    write("key.pem", here.pki.server.key)
     start { certificate = "@" .. directory .. "/chain.pem", certificate_key = "@" .. directory .. "/key.pem" }
     local first = open()
     local other = vehicle_pki.new()
     write("key.pem", "half")
-    local done, err, kind = receiver:reload()
+    local done, err, kind = here.receiver:reload()
     assert.same({ nil, "invalid" }, { done, kind })
     assert.matches("key", err.message)
     write("chain.pem", other.server.certificate)
     write("key.pem", other.server.key)
-    assert.is_true(receiver:reload())
+    assert.is_true(here.receiver:reload())
     local second = open { server_ca = other.server_ca }
     assert.is_true(second.upgraded)
     first:send { values = { Soc = 1 } }
     turn(function() return first.acknowledged[1] end)
     process.execute("chmod 644 " .. directory .. "/key.pem")
-    assert.matches("chmod 600", select(2, receiver:reload()).message)
+    assert.matches("chmod 600", select(2, here.receiver:reload()).message)
     other.close()
     process.execute("rm -r " .. directory)
   end)
@@ -387,7 +348,7 @@ describe("certificates", function()
 
   it("of authorities that are not the maker's are named", function()
     start()
-    local remarks = table.concat(receiver:remarks(), "\n")
+    local remarks = table.concat(here.receiver:remarks(), "\n")
     assert.matches("not Tesla's, by their fingerprints: .*Test Product Root CA", remarks)
     turn(function() return notices[1] end)
   end)
@@ -400,9 +361,9 @@ describe("values", function()
     local car = open()
     car:send { at = 1767225600, values = { Soc = 71.5, Location = { latitude = 1.5, longitude = -2 } } }
     turn(function() return records[1] end)
-    receiver:close()
+    here.receiver:close()
     start { store = store }
-    local vehicle = receiver:vehicle(VIN)
+    local vehicle = here.receiver:vehicle(VIN)
     assert.is_false(vehicle.online)
     assert.same({ 71.5, { latitude = 1.5, longitude = -2 }, 1767225600 }, { vehicle.values.Soc, vehicle.values.Location, vehicle.at.Soc })
   end)
@@ -415,13 +376,13 @@ describe("a receiver", function()
     car:send { values = { Soc = 1, Odometer = 2 } }
     car:send { topic = "V", payload = "\10\200" }
     turn(function() return #records == 1 and events[2] end)
-    local stats = receiver:stats()
+    local stats = here.receiver:stats()
     assert.same({ 1, 1, 2, 1, 2, 1 }, { stats.connections, stats.online, stats.messages, stats.acknowledged, stats.signals, stats.damaged })
     assert.same({ "damaged", VIN }, { events[2].type, events[2].vin })
-    receiver:close()
-    receiver:close()
-    assert.equal(0, receiver:stats().connections)
-    assert.equal("closed", select(3, receiver:reload()))
+    here.receiver:close()
+    here.receiver:close()
+    assert.equal(0, here.receiver:stats().connections)
+    assert.equal("closed", select(3, here.receiver:reload()))
   end)
 
   it("raises for wrong options", function()
@@ -438,7 +399,7 @@ describe("a receiver", function()
 
   it("that cannot listen says why", function()
     start()
-    local other, err, kind = telemetry.new(options { port = receiver.port })
+    local other, err, kind = telemetry.new(options { port = here.receiver.port })
     assert.same({ nil, "network" }, { other, kind })
     assert.matches("in use", err.message)
   end)

@@ -1,6 +1,7 @@
 -- Newest values in the shape of vehicle_data, and reads that are answered from the stream.
 
 local fleet = require "fleet"
+local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local streams = require "spec.support.servers.vehicle_stream"
 local vehicle_pki = require "spec.support.servers.vehicle_pki"
@@ -83,11 +84,17 @@ describe("the view", function()
 end)
 
 describe("vehicle_data from the stream", function()
-  local pki, client, receiver, car, stream
+  local pki, client, receiver, car, stream, answer, asked
   setup(function() pki = vehicle_pki.new() end)
   teardown(function() pki.close() end)
   before_each(function()
-    client = fleet.new { base_url = "http://127.0.0.1:9", token = "none" }
+    answer, asked = nil, nil
+    client = fleet.new { base_url = "http://127.0.0.1:9", token = "none", http = function(request)
+      asked = string.match(request.url, "^http://[^/]+(.*)$")
+      if not answer then return nil, "refused", false end
+      local status, body = answer()
+      return { status = status, headers = { ["content-type"] = "application/json" }, body = core.json_encode(body) }
+    end }
     car = client:vehicle(VIN)
   end)
   after_each(function()
@@ -97,10 +104,12 @@ describe("vehicle_data from the stream", function()
     client:close()
   end)
 
-  local function start()
-    receiver = assert(client:telemetry { host = "127.0.0.1", port = 0, certificate = pki.server.certificate,
-      certificate_key = pki.server.key, client_ca = pki.authorities, vehicles = { VIN }, on_notice = function() end })
+  local function options(listed)
+    return { host = "127.0.0.1", port = 0, certificate = pki.server.certificate, certificate_key = pki.server.key,
+      client_ca = pki.authorities, vehicles = listed, on_notice = function() end }
   end
+
+  local function start() receiver = assert(client:telemetry(options { VIN })) end
 
   it("ends with the client", function()
     start()
@@ -139,6 +148,32 @@ describe("vehicle_data from the stream", function()
     assert.equal(receiver, client:telemetry())
   end)
 
+  it("with fallback = \"look\" makes a billed look where the stream lacks what was asked for, and only there", function()
+    local given = { from = "stream", age = 60, fallback = "look", endpoints = { "charge_state" } }
+    local looks = 0
+    local function look()
+      looks = looks + 1
+      return 200, { response = { vin = VIN, state = "online", charge_state = { battery_level = 33 } } }
+    end
+    answer = look
+    assert.equal(33, car:vehicle_data(given).charge_state.battery_level) -- no receiver
+    start()
+    assert.equal(33, car:vehicle_data(given).charge_state.battery_level) -- nothing streamed
+    sent({ BatteryLevel = 60 }, 1767225600)
+    assert.equal(60, car:vehicle_data(given).charge_state.battery_level)
+    assert.equal(2, looks)
+    given.endpoints = { "charge_state", "climate_state" }
+    assert.equal(33, car:vehicle_data(given).charge_state.battery_level)
+    assert.equal(3, looks)
+    assert.equal("/api/1/vehicles/" .. VIN .. "/vehicle_data", string.match(asked, "^[^?]+"))
+    assert.is_nil(string.find(asked, "fallback", 1, true))
+    given.fallback = nil
+    assert.equal(60, car:vehicle_data(given).charge_state.battery_level)
+    assert.equal(3, looks)
+    assert.error_matches(function() car:vehicle_data { from = "stream", fallback = "wake" } end, "fallback")
+    assert.error_matches(function() car:vehicle_data { fallback = "look" } end, "from = \"stream\"")
+  end)
+
   it("fails with a reason where there is no receiver, no value, or an old one", function()
     local data, err, kind = car:vehicle_data { from = "stream" }
     assert.same({ nil, "unsupported" }, { data, kind })
@@ -158,5 +193,31 @@ describe("vehicle_data from the stream", function()
     assert.error_matches(function() car:vehicle_data { from = "river" } end, "river")
     assert.error_matches(function() car:vehicle_data { from = "stream", ages = 1 } end, "ages")
     assert.error_matches(function() client:telemetry { port = 0 } end, "close it first")
+  end)
+
+  it("is tied once, also where two calls ask for the account's vehicles at the same time", function()
+    answer = function()
+      fleet.sleep(0.02)
+      return 200, { response = { { vin = VIN, state = "asleep" } } }
+    end
+    local outcomes = {}
+    fleet.run(function()
+      for i = 1, 2 do
+        fleet.spawn(function() outcomes[i] = { compat.pcall(client.telemetry, client, options()) } end)
+      end
+    end)
+    assert.is_true(outcomes[1][1])
+    receiver = outcomes[1][2]
+    assert.equal(receiver, client:telemetry())
+    assert.is_false(outcomes[2][1])
+    assert.matches("another call of client:telemetry", outcomes[2][2])
+    receiver:close()
+    receiver = assert(client:telemetry(options { VIN }))
+  end)
+
+  it("can be made again after a call that failed", function()
+    answer = function() return 500, {} end
+    fleet.run(function() assert.is_nil((client:telemetry(options()))) end)
+    start()
   end)
 end)

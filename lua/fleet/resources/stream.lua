@@ -1,6 +1,7 @@
 -- A client's receiver of telemetry, and reads that it answers: client:telemetry{ … }, car:vehicle_data{ from = "stream" }.
 
 local check_options = require "fleet.util.check_options"
+local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
@@ -16,6 +17,19 @@ local function vins_of(client)
   return vins
 end
 
+-- A receiver of its own options; asking for the VINs may wait.
+local function made(client, context, given)
+  local options = tables.copy(given, { store = given.store or context.store })
+  if options.vehicles == nil then
+    local vins, err, kind = vins_of(client)
+    if not vins then return nil, err, kind end
+    options.vehicles = vins
+  end
+  local receiver, err, kind = require("fleet.telemetry").new(options)
+  if receiver then receiver.count_signals = require("fleet.budget.signals").counter(context) end
+  return receiver, err, kind
+end
+
 --- A receiver tied to the client: reads with from = "stream", automations and the MQTT bridge use it. Options as for
 --- require("fleet.telemetry").new; without `vehicles` those of the account are asked for once, without `store` the client's is used.
 --- Without options, the receiver that is tied, or nil.
@@ -24,15 +38,12 @@ function M.telemetry(client, given)
   if given == nil then return context.receiver or nil end
   if type(given) ~= "table" then errors.usage("telemetry: the options must be a table, got a %s", type(given)) end
   if context.receiver and context.receiver.raw then errors.usage("telemetry: the client has a receiver: close it first") end
-  local options = tables.copy(given, { store = given.store or context.store })
-  if options.vehicles == nil then
-    local vins, err, kind = vins_of(client)
-    if not vins then return nil, err, kind end
-    options.vehicles = vins
-  end
-  local receiver, err, kind = require("fleet.telemetry").new(options)
+  if context.makes_receiver then errors.usage("telemetry: another call of client:telemetry for this client is under way") end
+  context.makes_receiver = true
+  local ran, receiver, err, kind = compat.pcall(made, client, context, given)
+  context.makes_receiver = nil
+  if not ran then error(receiver, 0) end
   if not receiver then return nil, err, kind end
-  receiver.count_signals = require("fleet.budget.signals").counter(context)
   context.receiver = receiver
   return receiver
 end
@@ -53,10 +64,20 @@ local function newest(vehicle)
   return at
 end
 
+-- A section that was asked for and of which the stream knows nothing, or nil.
+local function lacking(data, endpoints)
+  for _, name in ipairs(endpoints or {}) do
+    local known = data[name] ~= nil
+    if name == "location_data" then known = data.drive_state ~= nil and data.drive_state.latitude ~= nil end
+    if not known then return tostring(name) end
+  end
+end
+
 --- vehicle_data from the stream: params.age in seconds (60), endpoints as for the service. What was last known to hold earlier is left
 --- out. Makes no call: nil, err, kind where nothing is known; err.kind "unsupported" without a receiver, "offline" where it is too old.
+--- With params.fallback it fails also where one of the endpoints is missing, so that the caller makes a look.
 function M.vehicle_data(car, params)
-  check_options.names("vehicle_data", "parameter", params, { "from", "age", "endpoints" })
+  check_options.names("vehicle_data", "parameter", params, { "from", "age", "endpoints", "fallback" })
   local age = check_options.seconds("vehicle_data", "age", params.age, 60)
   local sections
   if params.endpoints ~= nil then
@@ -73,6 +94,8 @@ function M.vehicle_data(car, params)
   end
   local vehicle = receiver:vehicle(car.vin)
   local data, count = require("fleet.telemetry.view").of(vehicle, { age = age, sections = sections })
+  local missing = params.fallback and lacking(data, params.endpoints)
+  if missing then return failed(car, "offline", "the vehicle does not stream " .. missing) end
   if count > 0 then return data end
   local at = newest(vehicle)
   if not at then return failed(car, "offline", "the vehicle has streamed nothing yet") end

@@ -32,11 +32,25 @@ end
 
 local from_stream = on_demand.call("fleet.resources.stream", "vehicle_data")
 
+-- From the client's receiver, without a call; with fallback = "look" a look where the stream lacks what was asked for.
+local function streamed(car, params)
+  if params.from ~= "stream" then errors.unknown_choice("vehicle_data", "from", tostring(params.from), { "stream" }) end
+  if params.fallback ~= nil and params.fallback ~= "look" then
+    errors.unknown_choice("vehicle_data", "fallback", tostring(params.fallback), { "look" })
+  end
+  local data, err, kind = from_stream(car, params)
+  if data or not params.fallback then return data, err, kind end
+  return nil, nil, nil, { endpoints = params.endpoints }
+end
+
 --- location_hidden = true when location was asked for and withheld. from = "stream": what the client's receiver knows, without a call.
 function M.around.vehicle_data(plain, car, params, ...)
   if type(params) == "table" and params.from ~= nil then
-    if params.from ~= "stream" then errors.unknown_choice("vehicle_data", "from", tostring(params.from), { "stream" }) end
-    return from_stream(car, params)
+    local data, why, what, look = streamed(car, params)
+    if not look then return data, why, what end
+    params = look
+  elseif type(params) == "table" and params.fallback ~= nil then
+    errors.usage 'vehicle_data: fallback belongs to from = "stream"'
   end
   local value, err, kind = with_state(plain, car, params, ...)
   if position_withheld(value, params) then value.location_hidden = true end

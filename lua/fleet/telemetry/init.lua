@@ -78,25 +78,38 @@ end
 
 local function key_of(vin) return "telemetry/" .. vin end
 
+-- Takes what the store keeps of a vehicle. While the store cannot be read, `unread` keeps its record from being overwritten.
+local function read_kept(self, vehicle)
+  local text, err, kind = self.options.store:get(key_of(vehicle.vin))
+  vehicle.unread = text == nil and kind ~= nil
+  if vehicle.unread then return nil, err end
+  if text then vehicles.restore(vehicle, text) end
+  return true
+end
+
 -- The state of a vehicle; with a store it may wait.
 local function known(self, vin)
   local vehicle = self.vehicles[vin]
-  if vehicle then return vehicle end
-  local text = self.options.store and self.options.store:get(key_of(vin))
-  vehicle = self.vehicles[vin]
-  if vehicle then return vehicle end
-  vehicle = vehicles.new(vin)
-  vehicle.calls, vehicle.tokens, vehicle.tokens_at = calls_of(self, vin), self.options.limits.per_minute, tasks.now()
-  if text then vehicles.restore(vehicle, text) end
-  self.vehicles[vin] = vehicle
-  return vehicle
+  if vehicle and not vehicle.unread then return vehicle end
+  if not vehicle then
+    vehicle = vehicles.new(vin)
+    vehicle.calls, vehicle.tokens, vehicle.tokens_at = calls_of(self, vin), self.options.limits.per_minute, tasks.now()
+  end
+  if self.options.store then
+    local done, err = read_kept(self, vehicle)
+    if not done then notice(self, "store", "kept values are not read: " .. tostring(err)) end
+  end
+  self.vehicles[vin] = self.vehicles[vin] or vehicle -- another task may have read it meanwhile
+  return self.vehicles[vin]
 end
 
 local function save(self)
   for vin, vehicle in pairs(tables.copy(self.vehicles)) do -- a copy: the store may wait, and vehicles come meanwhile
     if vehicle.dirty then
+      local done, err = true, nil
+      if vehicle.unread then done, err = read_kept(self, vehicle) end
       vehicle.dirty = false
-      local done, err = self.options.store:put(key_of(vin), vehicles.text(vehicle), {})
+      if done then done, err = self.options.store:put(key_of(vin), vehicles.text(vehicle), {}) end
       if not done then
         vehicle.dirty = true
         return notice(self, "store", "newest values are not kept: " .. tostring(err))
@@ -119,9 +132,10 @@ local function admission(self, record, handle)
   if self.options.allowed(vin) ~= true then return refused(self, record, handle, "it is not among 'vehicles'") end
   local vehicle = known(self, vin)
   if self.raw == nil then return end
-  local oldest = vehicle.sockets >= self.options.limits.vehicle_connections and vehicles.oldest(vehicle)
   if not handle:admit(true) then return end -- it has gone meanwhile
-  if oldest then oldest:end_connection(1008, "the vehicle has connected again") end
+  while vehicle.sockets >= self.options.limits.vehicle_connections do
+    vehicles.drop_oldest(vehicle, wall()):end_connection(1008, "the vehicle has connected again")
+  end
   vehicles.joins(vehicle, record, handle)
   event(self, vehicle, "connected", record)
 end
@@ -423,7 +437,7 @@ function Receiver:wait(vin, name, wanted, given)
 end
 
 --- An iterator over the records of a vehicle, or of all, for a task: `for record in receiver:records(vin) do`. A reader that is slow
---- loses the oldest of more than 256 that wait; its member `lost` counts them. close() ends it.
+--- loses the oldest of more than 256 that wait; its member `lost` counts them. close() ends it. Tasks that share one share its records.
 function Receiver:records(vin)
   if vin ~= nil then check_vin(self, "records", vin) end
   local reader = records.new(vin, waiting_records)

@@ -1,4 +1,5 @@
--- Records for a task that reads them in a loop. A slow reader loses the oldest records, which are counted: memory does not grow.
+-- Records for tasks that read them in a loop. A slow reader loses the oldest records, which are counted: memory does not grow. Of
+-- several tasks that share a reader each gets the next record, the one that waits longest first.
 
 local compat = require "fleet.util.compat"
 local tasks = require "fleet.async"
@@ -9,12 +10,16 @@ Reader.__name = "fleet.telemetry.records"
 
 local M = {}
 
--- Readers that a task waits for: the receiver holds readers weakly, and such a task is held by its reader alone.
+-- How many tasks wait for a reader: the receiver holds readers weakly, and such a task is held by its reader alone.
 M.awaited = {}
 
 --- most: records that wait for the reader.
 function M.new(vin, most)
-  return setmetatable({ vin = vin, most = most, first = 1, last = 0, lost = 0, closed = false }, Reader)
+  return setmetatable({ vin = vin, most = most, first = 1, last = 0, lost = 0, closed = false, waiting = {} }, Reader)
+end
+
+local function wake_one(self)
+  if self.waiting[1] then tasks.wake(table.remove(self.waiting, 1)) end
 end
 
 function Reader:push(record)
@@ -25,16 +30,27 @@ function Reader:push(record)
     self.first = self.first + 1
     self.lost = self.lost + 1
   end
-  if self.promise then tasks.wake(self.promise) end
+  wake_one(self)
+end
+
+local function stop_waiting(self, promise)
+  M.awaited[self] = M.awaited[self] > 1 and M.awaited[self] - 1 or nil
+  for i, one in ipairs(self.waiting) do
+    if one == promise then return table.remove(self.waiting, i) end
+  end
 end
 
 local function next_record(self)
   while self.first > self.last and not self.closed do
-    self.promise = tasks.promise()
-    M.awaited[self] = true
-    local ran, raised = compat.pcall(tasks.await, self.promise)
-    M.awaited[self], self.promise = nil, nil
-    if not ran then error(raised, 0) end
+    local promise = tasks.promise()
+    self.waiting[#self.waiting + 1] = promise
+    M.awaited[self] = (M.awaited[self] or 0) + 1
+    local ran, raised = compat.pcall(tasks.await, promise)
+    stop_waiting(self, promise)
+    if not ran then -- cancelled, maybe just after it was woken: the record is another task's
+      if self.first <= self.last then wake_one(self) end
+      error(raised, 0)
+    end
   end
   local record = self[self.first]
   if record == nil then return nil end
@@ -51,7 +67,7 @@ end
 --- No further records; those that wait can still be read.
 function Reader:close()
   self.closed = true
-  if self.promise then tasks.wake(self.promise) end
+  while self.waiting[1] do wake_one(self) end
 end
 
 Reader.__close = Reader.close

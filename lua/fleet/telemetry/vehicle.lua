@@ -73,11 +73,13 @@ function M.leaves(self, record)
   if self.sockets == 0 then self.left, self.left_at = tasks.steady(), record.arrived end
 end
 
---- The connection that has lasted longest: its number and handle.
-function M.oldest(self)
+--- Forgets the connection that has lasted longest, and returns its handle: it no longer counts, whenever its end is noticed.
+function M.drop_oldest(self, now)
   local number = math.huge
   for one in pairs(self.connections) do number = math.min(number, one) end
-  return self.connections[number]
+  local handle = self.connections[number]
+  M.leaves(self, { connection = number, arrived = now })
+  return handle
 end
 
 -- ---- values ----
@@ -134,7 +136,8 @@ function M.restore(self, text)
   local kept = text and core.json_decode(text)
   if type(kept) ~= "table" or type(kept.values) ~= "table" or type(kept.at) ~= "table" then return end
   for name, value in pairs(kept.values) do
-    if self.at[name] == nil and type(kept.at[name]) == "number" then
+    local is_known = self.at[name] or self.ended and self.ended[name]
+    if not is_known and type(kept.at[name]) == "number" then
       self.values[name], self.at[name] = value, kept.at[name]
     end
   end
