@@ -191,7 +191,8 @@ describe("kept values", function()
   local kept, away, puts
 
   local function store()
-    kept, away, puts = '{"values":{"Soc":61,"ChargeLimitSoc":80,"VehicleSpeed":5},"at":{"Soc":10,"ChargeLimitSoc":10,"VehicleSpeed":10}}', true, 0
+    kept = '{"values":{"Soc":61,"ChargeLimitSoc":80,"VehicleSpeed":5},"at":{"Soc":10,"ChargeLimitSoc":10,"VehicleSpeed":10}}'
+    away, puts = true, 0
     return { get = function()
       if away then return nil, "the disk is away", "store" end
       return kept
