@@ -48,7 +48,7 @@ return {
     "if stored then", { tokens, network, "spec/oauth/lost_token_spec.lua" } },
   { "lua/fleet/oauth/token_cache.lua", "options.durable = true", "", { tokens, network, "spec/oauth/lost_token_spec.lua" } },
   { "src/oauth/token_need.c", "n->now.mono - n->refused_at < REFUSED_FOR", "false", { tokens, network } },
-  { "src/bind/call/secrets.c", "\"token\", \"rejected\", NULL", "\"token\", NULL",
+  { "lua/fleet/call/failure.lua", "  add(call.rejected)\n", "",
     { "spec/call/sequence_spec.lua", "spec/promise/secret_leaks_spec.lua" } },
   { "src/base/redact.c", "if (cut && buf_ok(text)) replace_tail(text, form);",
     "", { "spec/call/sequence_spec.lua", "spec/promise/secret_leaks_spec.lua" } },

@@ -17,7 +17,7 @@ return {
   { "src/bind/call/result.c", "if (changed && error) return not_what_is_promised", "if (false) return not_what_is_promised", { proxies } },
   { "src/bind/call/failure.c", "return reason ? reason : string_field(L, table, \"string\");", "return reason;", { proxies } },
   { "src/bind/call/value.c", "if (row->bare) wrap_bare(L, row->bare);", "", { "spec/call/values_spec.lua" } },
-  { "src/bind/call/pages.c", "next == LUA_TNIL || (next == LUA_TSTRING && !lua_rawlen(L, -1))", "next == LUA_TNIL", { pages } },
+  { "lua/fleet/call/pages.lua", "(pagination.next == nil or pagination.next == \"\")", "pagination.next == nil", { pages } },
   { "src/oauth/reply.c", "if (row) e->outcome = row->outcome;", "", { "spec/oauth/token_spec.lua" } },
   { "src/base/redact.c", "return run.size >= LONG_WORD || (run.size", "return run.size >= 1 || (run.size", { errs } },
   { "src/http/retry_after.c", "return fmin(seconds + 1, LONGEST_WAIT);", "return seconds;", { "spec/call/replies_spec.lua" } },

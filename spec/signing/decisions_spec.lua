@@ -3,6 +3,7 @@
 local core = require "fleet.core"
 local fleet = require "fleet"
 local rows = require "fleet.call.rows"
+local status_cache = require "fleet.call.vehicle_status_cache"
 
 local function request_of(name, ...)
   local car = fleet.new({ token = "x" }):vehicle("5YJ3E1EA7KF000001")
@@ -189,16 +190,21 @@ end)
 describe("a deprecated command", function()
   local row = rows.by_name.set_scheduled_charging
 
+  local function objection(version)
+    local text = version and '{"firmware_version":"' .. version .. '"}'
+    return status_cache.objection({ store = { get = function() return text end } }, row, "5YJ3E1EA7KF000001")
+  end
+
   it("is sent to vehicles that are known to have older firmware", function()
-    assert.is_nil((core.objection(row.pointer, "2024.20.9")))
-    assert.is_nil((core.objection(row.pointer, "2024.3")))
+    assert.is_nil((objection("2024.20.9")))
+    assert.is_nil((objection("2024.3")))
   end)
 
   it("is objected to for any other, with what to use instead", function()
     local use = ". Use add_charge_schedule, or force = true"
     local from = "from firmware 2024.26 on it adds a schedule with every call; "
-    assert.equal(from .. "the vehicle has 2024.26" .. use, core.objection(row.pointer, "2024.26"))
-    assert.equal(from .. "the vehicle has Unknown" .. use, core.objection(row.pointer, "Unknown"))
-    assert.equal(from .. "its firmware is not known here: call fleet_status first" .. use, core.objection(row.pointer, nil))
+    assert.equal(from .. "the vehicle has 2024.26" .. use, objection("2024.26"))
+    assert.equal(from .. "the vehicle has Unknown" .. use, objection("Unknown"))
+    assert.equal(from .. "its firmware is not known here: call fleet_status first" .. use, objection(nil))
   end)
 end)

@@ -2,9 +2,19 @@
 -- named arguments, so that a row's special method serves both ways.
 
 local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local tables = require "fleet.util.tables"
 local unpack = require("fleet.util.compat").unpack
 
 local M = {}
+
+-- Takes an argument that must be there out of args.
+local function take(row, args, name)
+  local value = args[name]
+  if value == nil then errors.usage("%s: '%s' is missing", row.name, name) end
+  args[name] = nil
+  return value
+end
 
 local function handle_for(row, client, id)
   if row.handle == "client" then return client end
@@ -12,11 +22,27 @@ local function handle_for(row, client, id)
   return row.handle == "vehicle" and client:vehicle(id) or client:energy_site(id)
 end
 
---- Calls the row's method with arguments by name.
+--- Calls the row's method with arguments by name: the handle's id and what belongs into the path, then the table of the others.
 function M.call(row, client, args, options)
-  local list, rest, id = core.arguments(row.pointer, args)
+  if args ~= nil and type(args) ~= "table" then errors.usage("%s: the arguments must be a table", row.name) end
+  local rest, list, id = tables.copy(args), {}, nil
+  local takes_table = row.flags.body_as_given
+  for _, param in ipairs(row.params) do
+    if param.implied then
+      id = id or take(row, rest, param.name)
+    elseif param.place ~= "path" then
+      takes_table = true
+    end
+  end
+  for _, param in ipairs(row.params) do
+    if param.place == "path" and not param.implied then list[#list + 1] = take(row, rest, param.name) end
+  end
+  if takes_table then
+    list[#list + 1] = rest
+  elseif next(rest) ~= nil then
+    errors.usage("%s: unknown parameter '%s': it takes none", row.name, tostring((next(rest))))
+  end
   local handle = handle_for(row, client, id)
-  list[#list + 1] = rest
   list[#list + 1] = options
   return handle[row.method](handle, unpack(list))
 end

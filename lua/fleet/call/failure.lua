@@ -26,6 +26,24 @@ local function scope_of(row)
   return row.flags.charging_scope and "vehicle_charging_cmds" or row.scope
 end
 
+--- The texts of a call that neither an err nor a log may show (rule R4): its secret parameters, the account's secrets, its tokens.
+function M.secrets(call)
+  local list = {}
+  local function add(value)
+    if type(value) == "string" then list[#list + 1] = value end
+  end
+  local params, config = call.request and call.request:params(), call.context.config
+  if params then
+    for name in pairs(call.row.secrets or {}) do add(params[name]) end
+  end
+  add(config.token)
+  add(config.client_secret)
+  add(config.store_key)
+  add(call.token)
+  add(call.rejected)
+  return list
+end
+
 local function redact_messages(err, secrets)
   for _, texts in pairs(err.messages or {}) do
     for i, text in ipairs(texts) do texts[i] = core.redact(text, secrets) end
@@ -39,7 +57,7 @@ function M.annotate(call, err)
   if call.row.handle == "site" then err.site = call.id end
   if err.kind == "scope" then err.scope = scope_of(call.row) end
   if not call.write then err.outcome = nil end
-  local secrets = core.call_secrets(call)
+  local secrets = M.secrets(call)
   core.redact_err(err, secrets)
   redact_messages(err, secrets)
   facts_of[err] = { row = call.row, params = call.request and call.request:params(), id = call.id }

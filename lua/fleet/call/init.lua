@@ -141,7 +141,7 @@ local function explain(call, reply, err, kind)
   end
   call.other_host = err.kind == "region" and region.named(context, reply) or nil
   if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(context) .. ")" end
-  err.raw = core.redact(reply:body(), core.call_secrets(call))
+  err.raw = core.redact(reply:body(), failure.secrets(call))
   if kind == "protocol" and call.row.begins and err.raw ~= "" then -- after redaction: a part of a secret is not recognised
     err.message = err.message .. ": '" .. string.gsub(string.sub(err.raw, 1, 32), "[^!-~]", " ") .. "'"
   end

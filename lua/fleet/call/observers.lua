@@ -2,6 +2,7 @@
 -- secrets are taken out.
 
 local core = require "fleet.core"
+local failure = require "fleet.call.failure"
 local on_demand = require "fleet.util.on_demand"
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -45,7 +46,7 @@ local function log(call, status, seconds, err, attempt, reply)
   local request_id = err and err.request_id or reply:header("x-txid") or reply:header("x-request-id")
   pcall(call.context.config.log, {
     time = wall, method = call.row.verb, path = call.row.path, vin = call.id and string.sub(call.id, -4) or nil,
-    status = status, ms = seconds * 1000, request_id = request_id and core.redact(request_id, core.call_secrets(call)) or nil,
+    status = status, ms = seconds * 1000, request_id = request_id and core.redact(request_id, failure.secrets(call)) or nil,
     attempt = attempt, billing = call.row.billing, kind = err and err.kind or nil, message = err and err.message or nil,
   })
 end

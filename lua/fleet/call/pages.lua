@@ -4,23 +4,76 @@
 -- page brings nothing new: some servers ignore the page number and would be walked for ever (doc/protocol.md#paging).
 
 local calls = require "fleet.call"
-local core = require "fleet.core"
 local tasks = require "fleet.async"
 local errors = require "fleet.util.errors"
 
 local M = {}
 
+-- How each kind of paging asks for a page. by_records: the number counts records.
+local numberings = {
+  page = { number = "page", size = "per_page", first = 1, default = 100 },
+  page_no = { number = "pageNo", size = "pageSize", first = 1, default = 50 },
+  offset = { number = "offset", size = "limit", first = 0, default = 50, by_records = true },
+}
+
+-- Never more than the service gives at once: a page that is shorter than was asked for would look like the last.
+local function default_size(row, numbering)
+  for _, param in ipairs(row.params) do
+    if param.name == numbering.size then return math.min(numbering.default, param.max or numbering.default) end
+  end
+  return numbering.default
+end
+
+-- What tells a record of the row apart from others: an invitation is not its car.
+local function identity(row, record)
+  local parts = {}
+  for i, name in ipairs(row.identity) do parts[i] = tostring(record[name]) end
+  return table.concat(parts, "\n")
+end
+
+-- The records that the walk has not seen yet.
+local function only_new(row, records, seen)
+  local fresh = {}
+  for _, record in ipairs(records) do
+    local key = identity(row, record)
+    if not seen[key] then fresh[#fresh + 1] = record end
+    seen[key] = true
+  end
+  return fresh
+end
+
+-- Whether the service says so, or the page is shorter than was asked for: but not while the service says that there are more
+-- records, for it may give fewer at once.
+local function is_last(page, is_short, received)
+  local pagination = page.pagination
+  if not pagination then return is_short and not (page.total and page.total > received) end
+  return pagination.current ~= nil and (pagination.next == nil or pagination.next == "")
+end
+
+local most_pages = 1000 -- of a server that numbers what it invents
+
 -- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
 local function walk(row, handle, request)
-  local pages = core.pages(row.pointer, request:params())
+  local numbering, params = numberings[row.paging], request:params() or {}
+  local size = params.page_size or params[numbering.size] or default_size(row, numbering)
+  local number = params[numbering.number] or numbering.first
+  local received = numbering.by_records and number or (number - numbering.first) * size -- and before the walk
+  local seen, asked, over = {}, 0, false
   return function()
-    local query, err, kind = core.next_page(row.pointer, pages)
-    if not query then return nil, err, kind end
-    request:query(query)
-    local page
-    page, err, kind = calls.perform(row, handle, request)
+    if over then return nil end
+    if asked == most_pages then
+      local text = "%s: more than %d pages; if that is true, set a larger page_size"
+      return errors.failure("protocol", string.format(text, row.name, most_pages))
+    end
+    asked = asked + 1
+    request:query(string.format("%s=%d&%s=%d", numbering.number, number, numbering.size, size))
+    local page, err, kind = calls.perform(row, handle, request)
     if err then return nil, err, kind end
-    return core.take_page(row.pointer, pages, page)
+    local fresh = only_new(row, page.records, seen)
+    received = received + page.length
+    number = number + (numbering.by_records and math.min(page.length, size) or 1)
+    over = is_last(page, page.length < size, received) or not fresh[1]
+    return fresh[1] and fresh or nil
   end
 end
 

@@ -24,16 +24,28 @@ function M.recall(context, vin)
   return text and core.json_decode(text) or nil
 end
 
---- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be.
-function M.objection(context, row, vin)
+local function firmware_of(context, vin)
   local info = M.recall(context, vin)
-  return core.objection(row.pointer, info and info.firmware_version)
+  return info and info.firmware_version
+end
+
+--- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be: to older firmware only.
+function M.objection(context, row, vin)
+  local version = firmware_of(context, vin)
+  if core.firmware_older(version, row["until"]) then return nil end
+  local known = version and "the vehicle has " .. tostring(version) or "its firmware is not known here: call fleet_status first"
+  return string.format("from firmware %s on it adds a schedule with every call; %s. Use %s, or force = true", row["until"], known,
+    row.replacement)
 end
 
 --- Which firmware a command of this row needs, and whether the vehicle's is too old for certain; nil where it will do.
 function M.firmware_need(context, row, vin)
-  local info = M.recall(context, vin)
-  return core.firmware_need(row.pointer, info and info.firmware_version)
+  local version = firmware_of(context, vin)
+  local is_older = row.since and core.firmware_older(version, row.since)
+  if not row.since or is_older == false then return nil end
+  local need = "it needs firmware " .. row.since
+  if is_older then need = need .. "; this vehicle has " .. version end
+  return need, is_older or false
 end
 
 return M

@@ -5,6 +5,7 @@ local core = require "fleet.core"
 local replies = require "fleet.proxy.replies"
 local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
+local failure = require "fleet.call.failure"
 local tokens = require "fleet.oauth.tokens"
 
 local M = {}
@@ -46,7 +47,7 @@ end
 
 -- The service may repeat what it was sent: the token is the owner's, and callers never see it.
 local function redact(call, answer)
-  local secrets = core.call_secrets(call)
+  local secrets = failure.secrets(call)
   for name, value in pairs(answer.headers) do answer.headers[name] = core.redact(value, secrets) end
   if answer.status >= 400 or holds_any(answer.body, secrets) then answer.body = core.redact(answer.body, secrets) end
 end

@@ -317,6 +317,46 @@ static int l_result(lua_State *L) {
   return 5;
 }
 
+/* ---- core.next(err kind, outcome, facts) -> "fail" | "refresh" | "region" | "repeat", pause in seconds ----
+ */
+
+static bool fact(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  bool value = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+static double amount(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  double value = luaL_optnumber(L, -1, 0);
+  lua_pop(L, 1);
+  return value;
+}
+
+static int l_next(lua_State *L) {
+  static const char *const names[] = {"fail", "refresh", "region", "repeat"};
+  luaL_checktype(L, 3, LUA_TTABLE);
+  struct verdict v = {.kind = kind_of(luaL_checkstring(L, 1)),
+                      .outcome = outcome_of(luaL_optstring(L, 2, NULL)),
+                      .transient = fact(L, 3, "transient"),
+                      .retry_after = amount(L, 3, "retry_after")};
+  struct history h = {.write = fact(L, 3, "write"),
+                      .idempotent = fact(L, 3, "idempotent"),
+                      .own_token = fact(L, 3, "own_token"),
+                      .other_host = fact(L, 3, "other_host"),
+                      .refreshes = (int)amount(L, 3, "refreshes"),
+                      .regions = (int)amount(L, 3, "regions"),
+                      .repeats = (int)amount(L, 3, "repeats"),
+                      .left = amount(L, 3, "left")};
+  double wait = 0;
+  lua_pushstring(L, names[outcome_next(&v, &h, &wait)]);
+  lua_pushnumber(L, wait);
+  return 2;
+}
+
+/* ---- hosts ---- */
+
 /* The error text of a body, where JSON may write a slash as "\/"; else the body as it is. May leave the table
  * on the stack. */
 static struct bytes error_text(lua_State *L, const struct http_response *r) {
@@ -363,7 +403,10 @@ static int l_accepted_host(lua_State *L) {
 }
 
 void open_result(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"result", l_result}, {"other_host", l_other_host}, {"accepted_host", l_accepted_host}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"result", l_result},
+                                       {"next", l_next},
+                                       {"other_host", l_other_host},
+                                       {"accepted_host", l_accepted_host},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

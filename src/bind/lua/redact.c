@@ -1,5 +1,5 @@
 /* Texts without secrets, for Lua: secrets never leave in an error, a log event or raw text (rule R4). Which
- * they are says src/bind/call/secrets.c. */
+ * they are says lua/fleet/call/failure.lua. */
 #include "base/redact.h"
 #include "bind/lua/bind.h"
 

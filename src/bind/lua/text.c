@@ -1,6 +1,7 @@
 /* Texts and numbers as others shall read them. */
 #include "bind/lua/bind.h"
 
+#include "base/firmware.h"
 #include "base/utf8.h"
 
 /* core.utf8_repaired(text) -> the text with everything replaced that is not UTF-8 */
@@ -50,11 +51,22 @@ static int l_shortened(lua_State *L) {
   return push_written(L, true);
 }
 
+/* core.firmware_older(version, other) -> whether a vehicle's firmware is older than another one; nil where
+ * version is no text with a number in it */
+static int l_firmware_older(lua_State *L) {
+  const char *version = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "",
+             *other = luaL_checkstring(L, 2);
+  if (!firmware_known(version)) return 0;
+  lua_pushboolean(L, firmware_older(version, other));
+  return 1;
+}
+
 void open_text(lua_State *L) {
   static const luaL_Reg functions[] = {{"utf8_repaired", l_repaired},
                                        {"utf8_valid", l_valid},
                                        {"fixed", l_fixed},
                                        {"shortened", l_shortened},
+                                       {"firmware_older", l_firmware_older},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
