@@ -224,7 +224,7 @@ build/fuzz/envelope: build/fuzz-obj/stream/envelope.o
 build/fuzz/frames: build/fuzz-obj/stream/frames.o
 build/fuzz/upgrade: build/fuzz-obj/stream/upgrade.o
 build/fuzz/proxy: build/fuzz-obj/stream/proxy.o
-build/fuzz/payload: build/fuzz-obj/stream/push.o build/fuzz-obj/stream/proto/all.o
+build/fuzz/payload: build/fuzz-obj/stream/push.o build/fuzz-obj/stream/payload.o build/fuzz-obj/stream/published.o build/fuzz-obj/stream/proto/all.o
 
 build/fuzz/%: spec/fuzz/fuzz_%.c $(FUZZ_OBJECTS)
 	@mkdir -p $(@D)

@@ -21,7 +21,7 @@ SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lu
 
 # What a part needs of the core besides.
 ALSO_server = base/listener
-ALSO_stream = tables/authorities base/listener base/text crypto/digest tables/telemetry signing/wire/proto/all stream/proto/all
+ALSO_stream = tables/authorities base/listener base/text base/utf8 base/wire crypto/digest tables/telemetry signing/wire/proto/all stream/proto/all
 
 name_of = $(or $(NAME_$1),$1)
 PART_NAMES = $(foreach p,$(PARTS),$(call name_of,$p))

@@ -1,5 +1,5 @@
-/* Any text as a key file, and any bytes as another party's public key: what is taken is a key of P-256 and
- * survives saving. */
+/* Any text as a key file, and any bytes as another party's public key, in each form: what is taken is a key
+ * of P-256 and survives saving. */
 #include "crypto/key.h"
 
 #include <stdlib.h>
@@ -38,6 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   err_clear(&e);
   require(key_public_parse((struct bytes){data, size}, public, &e) ? public[0] == 4
                                                                    : e.kind != KIND_none && e.message[0]);
+  bool from_pem = e.kind == KIND_none;
+  err_clear(&e);
+  bool read = key_public_read(crypto, (struct bytes){data, size}, public, &e);
+  require(read ? public[0] == 4 : !from_pem && e.kind != KIND_none && e.message[0]);
   if (key_shared(own, (struct bytes){data, size}, shared, NULL)) require(size == PUBLIC_SIZE && data[0] == 4);
   return 0;
 }

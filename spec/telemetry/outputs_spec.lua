@@ -129,23 +129,6 @@ describe("the output redis", function()
 end)
 
 describe("the output mqtt", function()
-  it("names topics as the maker's server does", function()
-    local messages_of = require("fleet.mqtt.telemetry").messages_of
-    local found = {}
-    local record = { vin = VIN, values = { Soc = 71.5, Gear = "D", Location = { latitude = 1.5, longitude = 2.5 }, ["999"] = 1 },
-      invalid = { "VehicleSpeed" }, errors = { { name = "x/+", body = "text", tags = { a = "b" } } },
-      alerts = { { name = "APP", audiences = { "Customer" }, started_at = 0 } } }
-    for _, message in ipairs(messages_of({ base = "telemetry" }, record)) do
-      found[(string.gsub(message.topic, "^telemetry/" .. VIN .. "/", ""))] = message.payload
-    end
-    assert.same({ "71.5", '"ShiftStateD"', "null", "1" },
-      { found["v/Soc"], found["v/Gear"], found["v/VehicleSpeed"], found["v/999"] })
-    assert.same({ latitude = 1.5, longitude = 2.5 }, cjson.decode(found["v/Location"]))
-    assert.same({ Audiences = { "Customer" }, StartedAt = "1970-01-01T00:00:00Z" }, cjson.decode(found["alerts/APP/current"]))
-    assert.same({ Body = "text", Tags = { a = "b" } }, cjson.decode(found["errors/x__"]))
-    assert.is_table(cjson.decode(found["alerts/APP/history"])[1])
-  end)
-
   needs("mosquitto", it, pending)("acknowledges what the broker has confirmed", function()
     local broker = mosquitto.start {}
     local receiver = start(assert(outputs.mqtt { broker = "mqtt://127.0.0.1:" .. broker.port, retain = true }))

@@ -1,52 +1,15 @@
 #include "stream/push.h"
 
+#include "stream/payload.h"
 #include "stream/proto/vehicle_alert.pb-c.h"
-#include "stream/proto/vehicle_data.pb-c.h"
-#include "stream/proto/vehicle_error.pb-c.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- memory of a message: a million bytes can name half a million empty signals ---- */
-
-enum { MEMORY = 16 * 1024 * 1024 };
-
-static void *limited_alloc(void *data, size_t size) {
-  size_t *left = data;
-  if (size > *left) return NULL;
-  *left -= size;
-  return malloc(size);
-}
-
-static void limited_free(void *data, void *pointer) {
-  (void)data;
-  free(pointer);
-}
-
-/* The unpacked message in a box of its own, so that a raise leaks nothing. */
-struct unpacked {
-  ProtobufCMessage *message;
+enum {
+  MOST_SIGNALS = 1024, /* of a message, and alerts, errors, audiences; vehicles have fewer than 300 fields */
+  SEEN = 512,          /* field numbers whose first signal is told apart from a second one */
 };
-
-static void release_unpacked(void *object) {
-  protobuf_c_message_free_unpacked(((struct unpacked *)object)->message, NULL);
-}
-
-const struct box_type unpacked_type = {"fleet.stream.payload", release_unpacked, NULL, NULL};
-
-/* Pushes the box; NULL: not such a message. */
-static const void *unpack(lua_State *L, const ProtobufCMessageDescriptor *type, struct bytes payload) {
-  size_t left = MEMORY;
-  ProtobufCAllocator allocator = {limited_alloc, limited_free, &left};
-  struct unpacked *u = box_new(L, &unpacked_type, sizeof *u, 0);
-  static const unsigned char nothing[1];
-  u->message =
-      protobuf_c_message_unpack(type, &allocator, payload.size, payload.data ? payload.data : nothing);
-  if (u->message) box_open(L, lua_gettop(L));
-  return u->message;
-}
 
 /* ---- values ---- */
 
@@ -58,231 +21,311 @@ static void push_seconds(lua_State *L, double seconds) {
     lua_pushnil(L);
 }
 
-static void push_time(lua_State *L, const Fleet__Google__Protobuf__Timestamp *t) {
-  if (t)
-    push_seconds(L, (double)t->seconds + t->nanos / 1e9);
+static void push_time(lua_State *L, const struct instant *t) {
+  if (t->given)
+    push_seconds(L, (double)t->seconds + (double)t->nanoseconds / 1e9);
   else
     lua_pushnil(L);
 }
 
-/* The shortest number that is this float: 0.1, not 0.10000000149. */
-static void push_float(lua_State *L, float value) {
-  char text[32];
-  double shortest = value;
-  for (int digits = 6; digits <= 9 && isfinite(value); digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, (double)value);
-    shortest = strtod(text, NULL);
-    if ((float)shortest == value) break;
-  }
-  push_number(L, shortest);
+static void push_text(lua_State *L, struct bytes text) {
+  lua_pushlstring(L, text.data ? (const char *)text.data : "", text.size);
+}
+
+static void push_digits(lua_State *L, int64_t number) {
+  char text[24];
+  snprintf(text, sizeof text, "%lld", (long long)number);
+  lua_pushstring(L, text);
 }
 
 /* As in JSON replies: above 15 digits as text, since a number of older Luas would lose some. */
-static void push_long(lua_State *L, int64_t value) {
-  char text[24];
-  snprintf(text, sizeof text, "%lld", (long long)value);
+static void push_integer(lua_State *L, int64_t value) {
   if (value > -1000000000000000 && value < 1000000000000000)
     push_number(L, (double)value);
   else
-    lua_pushstring(L, text);
+    push_digits(L, value);
 }
 
 /* The enum's name without its prefix, which "Unknown" at number 0 shows; the number as text where it has no
  * name. */
-static void push_enum(lua_State *L, const ProtobufCEnumDescriptor *type, int number) {
-  const ProtobufCEnumValue *zero = protobuf_c_enum_descriptor_get_value(type, 0);
-  const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(type, number);
-  size_t prefix = zero ? strlen(zero->name) : 0;
+static void push_enum(lua_State *L, const ProtobufCEnumDescriptor *type, int64_t number) {
+  const char *zero = enum_name(type, 0), *name = enum_name(type, number);
+  size_t prefix = zero ? strlen(zero) : 0;
   prefix = prefix >= strlen("Unknown") ? prefix - strlen("Unknown") : 0;
-  if (!value)
-    lua_pushfstring(L, "%d", number);
+  if (!name)
+    push_digits(L, number);
   else
-    lua_pushstring(L, zero && strncmp(value->name, zero->name, prefix) == 0 ? value->name + prefix
-                                                                            : value->name);
+    lua_pushstring(L, zero && strncmp(name, zero, prefix) == 0 ? name + prefix : name);
 }
 
 /* A message of booleans: doors, tyres. */
-static void push_booleans(lua_State *L, const ProtobufCMessage *m) {
-  lua_createtable(L, 0, (int)m->descriptor->n_fields);
-  for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
-    const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];
-    if (f->type == PROTOBUF_C_TYPE_BOOL)
-      set_boolean(L, f->name, *(const protobuf_c_boolean *)((const char *)m + f->offset));
-  }
+static void push_booleans(lua_State *L, const ProtobufCMessageDescriptor *type, const uint64_t *parts) {
+  lua_createtable(L, 0, (int)type->n_fields);
+  for (unsigned i = 0; i < type->n_fields && i < VALUE_PARTS; i++)
+    set_boolean(L, type->fields[i].name, parts[i] != 0);
 }
 
-static void push_message(lua_State *L, const ProtobufCMessage *m) {
-  if (m->descriptor == &fleet__telemetry__vehicle_data__location_value__descriptor) {
-    const Fleet__Telemetry__VehicleData__LocationValue *l = (const void *)m;
+static void push_parts(lua_State *L, const ProtobufCMessageDescriptor *type, const uint64_t *parts) {
+  if (type == &fleet__telemetry__vehicle_data__location_value__descriptor) {
     lua_createtable(L, 0, 2);
-    set_number(L, "latitude", l->latitude);
-    set_number(L, "longitude", l->longitude);
-  } else if (m->descriptor == &fleet__telemetry__vehicle_data__time__descriptor) {
-    const Fleet__Telemetry__VehicleData__Time *t = (const void *)m;
-    char text[48];
-    snprintf(text, sizeof text, "%02d:%02d:%02d", (int)t->hour, (int)t->minute, (int)t->second);
+    set_number(L, "latitude", wire_double(parts[0]));
+    set_number(L, "longitude", wire_double(parts[1]));
+  } else if (type == &fleet__telemetry__vehicle_data__time__descriptor) {
+    char text[80];
+    value_clock(parts, text, sizeof text);
     lua_pushstring(L, text);
   } else {
-    push_booleans(L, m);
+    push_booleans(L, type, parts);
   }
 }
 
-/* The member of the value that is set; NULL: none that this reader knows. */
-static const ProtobufCFieldDescriptor *member_of(const Fleet__Telemetry__VehicleData__Value *v) {
-  return v && v->value_case ? protobuf_c_message_descriptor_get_field(v->base.descriptor, v->value_case)
-                            : NULL;
-}
-
-static void push_value(lua_State *L, const Fleet__Telemetry__VehicleData__Value *v,
-                       const ProtobufCFieldDescriptor *f) {
-  const void *at = (const char *)v + f->offset;
-  switch (f->type) {
+static void push_value(lua_State *L, const struct value *v) {
+  switch (v->member->type) {
   case PROTOBUF_C_TYPE_INT32:
-    lua_pushinteger(L, *(const int32_t *)at);
-    break;
   case PROTOBUF_C_TYPE_INT64:
-    push_long(L, *(const int64_t *)at);
+    push_integer(L, v->number);
     break;
   case PROTOBUF_C_TYPE_FLOAT:
-    push_float(L, *(const float *)at);
+    push_number(L, shortest_float((float)v->real));
     break;
   case PROTOBUF_C_TYPE_DOUBLE:
-    push_number(L, *(const double *)at);
+    push_number(L, v->real);
     break;
   case PROTOBUF_C_TYPE_BOOL:
-    lua_pushboolean(L, *(const protobuf_c_boolean *)at);
+    lua_pushboolean(L, v->number != 0);
     break;
   case PROTOBUF_C_TYPE_ENUM:
-    push_enum(L, f->descriptor, *(const int *)at);
+    push_enum(L, v->member->descriptor, v->number);
     break;
   case PROTOBUF_C_TYPE_MESSAGE:
-    push_message(L, *(const ProtobufCMessage *const *)at);
+    push_parts(L, v->member->descriptor, v->parts);
     break;
   default:
-    lua_pushstring(L, *(const char *const *)at);
+    push_text(L, v->text);
     break;
   }
 }
 
-static void push_field_name(lua_State *L, int number) {
-  const ProtobufCEnumValue *v =
-      protobuf_c_enum_descriptor_get_value(&fleet__telemetry__vehicle_data__field__descriptor, number);
-  if (v)
-    lua_pushstring(L, v->name);
+/* ---- topic V ---- */
+
+/* The tables of a record at their places on the stack. */
+struct tables {
+  int values, texts, invalid; /* invalid: a list */
+  int count;                  /* of invalid */
+  unsigned char seen[SEEN / 8];
+};
+
+void push_field_name(lua_State *L, int64_t field) {
+  const char *name = signal_name(field);
+  if (name)
+    lua_pushstring(L, name);
   else
-    lua_pushfstring(L, "%d", number);
+    push_digits(L, field);
 }
 
-/* table.values, table.texts (which Lua converts by the field's kind), table.invalid (a list). A signal
- * without a value that this reader knows is invalid, too: its earlier value does not hold any more. */
-static void push_signals(lua_State *L, const Fleet__Telemetry__VehicleData__Payload *p) {
-  int record = lua_gettop(L), values = record + 1, texts = record + 2, invalid = record + 3, count = 0;
-  lua_createtable(L, 0, (int)(p->n_data < 300 ? p->n_data : 300));
+static bool first_of(struct tables *t, int64_t field) {
+  if (field < 0 || field >= SEEN) return false;
+  unsigned char bit = (unsigned char)(1u << field % 8);
+  bool first = !(t->seen[field / 8] & bit);
+  t->seen[field / 8] |= bit;
+  return first;
+}
+
+static void clear_member(lua_State *L, int name, int table) {
+  lua_pushvalue(L, name);
+  lua_pushnil(L);
+  lua_rawset(L, table);
+}
+
+/* Takes back what an earlier signal said of the field whose name is on top of the stack. */
+static void forget(lua_State *L, struct tables *t) {
+  int name = lua_gettop(L);
+  clear_member(L, name, t->values);
+  clear_member(L, name, t->texts);
+  for (int i = 1; i <= t->count; i++) {
+    lua_rawgeti(L, t->invalid, i);
+    bool same = lua_rawequal(L, -1, name);
+    lua_pop(L, 1);
+    if (!same) continue;
+    lua_rawgeti(L, t->invalid, t->count);
+    lua_rawseti(L, t->invalid, i);
+    lua_pushnil(L);
+    lua_rawseti(L, t->invalid, t->count--);
+    return;
+  }
+}
+
+/* Where a field comes twice, the last signal counts. One without a value that this reader knows is invalid,
+ * too: its earlier value does not hold any more. */
+static bool push_signal(lua_State *L, struct tables *t, struct bytes datum) {
+  struct signal s;
+  if (!signal_read(datum, &s)) return false;
+  push_field_name(L, s.field);
+  if (!first_of(t, s.field)) forget(L, t);
+  if (value_is_invalid(&s.value)) {
+    lua_rawseti(L, t->invalid, ++t->count);
+  } else {
+    push_value(L, &s.value);
+    lua_rawset(L, s.value.member->type == PROTOBUF_C_TYPE_STRING ? t->texts : t->values);
+  }
+  return true;
+}
+
+/* record.values, record.texts (which Lua converts by the field's kind), record.invalid. */
+static bool push_signals(lua_State *L, struct bytes payload) {
+  int record = lua_gettop(L), signals = 0;
+  struct tables t = {.values = record + 1, .texts = record + 2, .invalid = record + 3};
+  struct instant created = {0};
+  struct wire_field f;
+  bool resend = false;
   lua_newtable(L);
   lua_newtable(L);
-  for (size_t i = 0; i < p->n_data; i++) {
-    const Fleet__Telemetry__VehicleData__Datum *d = p->data[i];
-    const ProtobufCFieldDescriptor *member = member_of(d->value);
-    push_field_name(L, (int)d->key);
-    if (!member || member->id == FLEET__TELEMETRY__VEHICLE_DATA__VALUE__VALUE_INVALID) {
-      lua_rawseti(L, invalid, ++count);
-    } else {
-      push_value(L, d->value, member);
-      lua_rawset(L, member->type == PROTOBUF_C_TYPE_STRING ? texts : values);
-    }
+  lua_newtable(L);
+  while (payload.size) {
+    if (!wire_next(&payload, &f)) return false;
+    if (wire_is(&f, 1, WIRE_BYTES) && (++signals > MOST_SIGNALS || !push_signal(L, &t, f.bytes)))
+      return false;
+    if (wire_is(&f, 2, WIRE_BYTES) && !instant_read(f.bytes, &created)) return false;
+    if (wire_is(&f, 3, WIRE_BYTES) && !is_text(f.bytes)) return false;
+    if (wire_is(&f, 4, WIRE_VARINT)) resend = f.value != 0;
   }
   lua_setfield(L, record, "invalid");
   lua_setfield(L, record, "texts");
   lua_setfield(L, record, "values");
-  set_integer(L, "signals", (lua_Integer)p->n_data);
-  set_boolean(L, "resend", p->is_resend);
-  push_time(L, p->created_at);
+  set_integer(L, "signals", signals);
+  set_boolean(L, "resend", resend);
+  push_time(L, &created);
   lua_setfield(L, record, "at");
+  return true;
 }
 
 /* ---- alerts and errors ---- */
 
 /* Older vehicles give milliseconds where seconds are meant. */
-static void set_alert_time(lua_State *L, const char *name, const Fleet__Google__Protobuf__Timestamp *t) {
+static void set_alert_time(lua_State *L, const char *name, const struct instant *t) {
   const int64_t milliseconds_from = 315576000000;
-  if (t && t->seconds >= milliseconds_from)
+  if (t->given && t->seconds >= milliseconds_from)
     push_seconds(L, (double)t->seconds / 1000);
   else
     push_time(L, t);
   lua_setfield(L, -2, name);
 }
 
-static void push_audiences(lua_State *L, const Fleet__Telemetry__VehicleAlerts__VehicleAlert *a) {
-  lua_createtable(L, (int)a->n_audiences, 0);
-  for (size_t i = 0; i < a->n_audiences; i++) {
-    const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(
-        &fleet__telemetry__vehicle_alerts__audience__descriptor, (int)a->audiences[i]);
-    if (v)
-      lua_pushstring(L, v->name);
-    else
-      lua_pushfstring(L, "%d", (int)a->audiences[i]);
-    lua_rawseti(L, -2, (int)i + 1);
-  }
+static bool read_text(const struct wire_field *f, struct bytes *text) {
+  *text = f->bytes;
+  return is_text(*text);
 }
 
-static void push_alerts(lua_State *L, const Fleet__Telemetry__VehicleAlerts__VehicleAlerts *m) {
-  lua_createtable(L, (int)m->n_alerts, 0);
-  for (size_t i = 0; i < m->n_alerts; i++) {
-    const Fleet__Telemetry__VehicleAlerts__VehicleAlert *a = m->alerts[i];
-    lua_createtable(L, 0, 4);
-    set_text(L, "name", a->name);
-    push_audiences(L, a);
-    lua_setfield(L, -2, "audiences");
-    set_alert_time(L, "started_at", a->started_at);
-    set_alert_time(L, "ended_at", a->ended_at);
-    lua_rawseti(L, -2, (int)i + 1);
-  }
+static void add_audience(lua_State *L, int list, uint64_t value) {
+  const char *name = enum_name(&fleet__telemetry__vehicle_alerts__audience__descriptor, wire_int32(value));
+  if (name)
+    lua_pushstring(L, name);
+  else
+    push_digits(L, wire_int32(value));
+  list_append(L, list);
 }
 
-static void push_errors(lua_State *L, const Fleet__Telemetry__VehicleError__VehicleErrors *m) {
-  lua_createtable(L, (int)m->n_errors, 0);
-  for (size_t i = 0; i < m->n_errors; i++) {
-    const Fleet__Telemetry__VehicleError__VehicleError *one = m->errors[i];
-    lua_createtable(L, 0, 4);
-    set_text(L, "name", one->name);
-    set_text(L, "body", one->body);
-    push_time(L, one->created_at);
-    lua_setfield(L, -2, "at");
-    lua_createtable(L, 0, (int)one->n_tags);
-    for (size_t k = 0; k < one->n_tags; k++) set_text(L, one->tags[k]->key, one->tags[k]->value);
-    lua_setfield(L, -2, "tags");
-    lua_rawseti(L, -2, (int)i + 1);
+/* Packed, or one by one. */
+static bool add_audiences(lua_State *L, int list, const struct wire_field *f) {
+  struct bytes packed = f->bytes;
+  uint64_t value;
+  if (wire_is(f, 2, WIRE_VARINT)) add_audience(L, list, f->value);
+  while (wire_is(f, 2, WIRE_BYTES) && packed.size) {
+    if (!wire_varint(&packed, &value)) return false;
+    add_audience(L, list, value);
+    if (lua_rawlen(L, list) > MOST_SIGNALS) return false;
   }
+  return lua_rawlen(L, list) <= MOST_SIGNALS;
+}
+
+static bool push_alert(lua_State *L, struct bytes in) {
+  struct wire_field f;
+  struct instant started = {0}, ended = {0};
+  lua_createtable(L, 0, 4);
+  lua_newtable(L);
+  int alert = lua_gettop(L) - 1, audiences = alert + 1;
+  struct bytes name = {NULL, 0};
+  while (in.size) {
+    if (!wire_next(&in, &f) || !add_audiences(L, audiences, &f)) return false;
+    if (wire_is(&f, 1, WIRE_BYTES) && !read_text(&f, &name)) return false;
+    if (wire_is(&f, 3, WIRE_BYTES) && !instant_read(f.bytes, &started)) return false;
+    if (wire_is(&f, 4, WIRE_BYTES) && !instant_read(f.bytes, &ended)) return false;
+  }
+  lua_setfield(L, alert, "audiences");
+  set_bytes(L, "name", name);
+  set_alert_time(L, "started_at", &started);
+  set_alert_time(L, "ended_at", &ended);
+  return true;
+}
+
+/* An entry of the map, which is on top of the stack. */
+static bool add_tag(lua_State *L, struct bytes in) {
+  struct wire_field f;
+  struct bytes key = {NULL, 0}, value = {NULL, 0};
+  while (in.size) {
+    if (!wire_next(&in, &f)) return false;
+    if (wire_is(&f, 1, WIRE_BYTES) && !read_text(&f, &key)) return false;
+    if (wire_is(&f, 2, WIRE_BYTES) && !read_text(&f, &value)) return false;
+  }
+  push_text(L, key);
+  push_text(L, value);
+  lua_rawset(L, -3);
+  return true;
+}
+
+static bool push_error(lua_State *L, struct bytes in) {
+  struct wire_field f;
+  struct bytes name = {NULL, 0}, body = {NULL, 0};
+  struct instant created = {0};
+  lua_createtable(L, 0, 4);
+  lua_newtable(L);
+  while (in.size) {
+    if (!wire_next(&in, &f)) return false;
+    if (wire_is(&f, 1, WIRE_BYTES) && !instant_read(f.bytes, &created)) return false;
+    if (wire_is(&f, 2, WIRE_BYTES) && !read_text(&f, &name)) return false;
+    if (wire_is(&f, 3, WIRE_BYTES) && !add_tag(L, f.bytes)) return false;
+    if (wire_is(&f, 4, WIRE_BYTES) && !read_text(&f, &body)) return false;
+  }
+  lua_setfield(L, -2, "tags");
+  set_bytes(L, "name", name);
+  set_bytes(L, "body", body);
+  push_time(L, &created);
+  lua_setfield(L, -2, "at");
+  return true;
+}
+
+/* Both messages have a list, a time and a VIN as their members 1, 2 and 3. */
+static bool push_list(lua_State *L, const char *name, struct bytes in,
+                      bool (*push_one)(lua_State *L, struct bytes in)) {
+  int record = lua_gettop(L), list = record + 1;
+  struct wire_field f;
+  struct instant created = {0};
+  lua_newtable(L);
+  for (int count = 0; in.size;) {
+    if (!wire_next(&in, &f)) return false;
+    if (wire_is(&f, 1, WIRE_BYTES)) {
+      if (++count > MOST_SIGNALS || !push_one(L, f.bytes)) return false;
+      lua_rawseti(L, list, count);
+    }
+    if (wire_is(&f, 2, WIRE_BYTES) && !instant_read(f.bytes, &created)) return false;
+    if (wire_is(&f, 3, WIRE_BYTES) && !is_text(f.bytes)) return false;
+  }
+  lua_setfield(L, record, name);
+  push_time(L, &created);
+  lua_setfield(L, record, "at");
+  return true;
 }
 
 bool push_payload(lua_State *L, struct bytes topic, struct bytes payload) {
   int record = lua_gettop(L);
   bool good = true;
-  if (bytes_equal(topic, bytes_of("V"))) {
-    const Fleet__Telemetry__VehicleData__Payload *p =
-        unpack(L, &fleet__telemetry__vehicle_data__payload__descriptor, payload);
-    lua_pushvalue(L, record);
-    if ((good = p != NULL)) push_signals(L, p);
-  } else if (bytes_equal(topic, bytes_of("alerts"))) {
-    const Fleet__Telemetry__VehicleAlerts__VehicleAlerts *m =
-        unpack(L, &fleet__telemetry__vehicle_alerts__vehicle_alerts__descriptor, payload);
-    if ((good = m != NULL)) {
-      push_alerts(L, m);
-      lua_setfield(L, record, "alerts");
-      push_time(L, m->created_at);
-      lua_setfield(L, record, "at");
-    }
-  } else if (bytes_equal(topic, bytes_of("errors"))) {
-    const Fleet__Telemetry__VehicleError__VehicleErrors *m =
-        unpack(L, &fleet__telemetry__vehicle_error__vehicle_errors__descriptor, payload);
-    if ((good = m != NULL)) {
-      push_errors(L, m);
-      lua_setfield(L, record, "errors");
-      push_time(L, m->created_at);
-      lua_setfield(L, record, "at");
-    }
-  }
-  if (lua_gettop(L) > record) box_close(L, record + 1);
+  luaL_checkstack(L, 20, NULL);
+  if (bytes_equal(topic, bytes_of("V")))
+    good = push_signals(L, payload);
+  else if (bytes_equal(topic, bytes_of("alerts")))
+    good = push_list(L, "alerts", payload, push_alert);
+  else if (bytes_equal(topic, bytes_of("errors")))
+    good = push_list(L, "errors", payload, push_error);
   lua_settop(L, record);
   return good;
 }

@@ -3,6 +3,7 @@
 #include "stream/client.h"
 #include "stream/compose.h"
 #include "stream/frames.h"
+#include "stream/published.h"
 #include "stream/push.h"
 #include "stream/server.h"
 #include "stream/timer.h"
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern const struct box_type unpacked_type;
 
 /* ---- boxes ---- */
 
@@ -339,6 +338,35 @@ static int l_payload(lua_State *L) {
   return push_failure(L, &e);
 }
 
+/* published(bytes) -> { { name =, json = }, ... }: the signals of a payload of topic V as the maker's server
+ * publishes them, in their order | nil: it cannot be read */
+static int l_published(lua_State *L) {
+  struct bytes payload = check_bytes(L, 1);
+  struct wire_field f;
+  struct signal s;
+  bool has_place = false;
+  lua_settop(L, 1);
+  struct buf *json = push_scratch(L);
+  lua_newtable(L);
+  for (int count = 0; payload.size;) {
+    if (!wire_next(&payload, &f)) return lua_pushnil(L), 1;
+    if (!wire_is(&f, 1, WIRE_BYTES)) continue;
+    if (!signal_read(f.bytes, &s)) return lua_pushnil(L), 1;
+    bool place = s.field == FLEET__TELEMETRY__VEHICLE_DATA__FIELD__Location;
+    buf_clear(json);
+    published_json(&s, place && !has_place, json);
+    has_place = has_place || place;
+    lua_createtable(L, 0, 2);
+    push_field_name(L, s.field);
+    lua_setfield(L, -2, "name");
+    push_buf(L, json);
+    lua_setfield(L, -2, "json");
+    lua_rawseti(L, 3, ++count);
+  }
+  lua_settop(L, 3);
+  return 1;
+}
+
 static struct bytes member(lua_State *L, const char *name) {
   size_t size = 0;
   lua_getfield(L, 1, name);
@@ -607,6 +635,7 @@ int luaopen_fleet_stream(lua_State *L) {
   static const luaL_Reg functions[] = {{"receiver", l_receiver},
                                        {"envelope", l_envelope},
                                        {"payload", l_payload},
+                                       {"published", l_published},
                                        {"stream_message", l_stream_message},
                                        {"acknowledgement", l_acknowledgement},
                                        {"refusal", l_refusal},
@@ -621,7 +650,6 @@ int luaopen_fleet_stream(lua_State *L) {
   luaL_checkversion(L);
   box_define(L, &receiver_type);
   box_define(L, &handle_type);
-  box_define(L, &unpacked_type);
   box_define(L, &client_type);
   luaL_newlib(L, functions);
   open_stream_certificates(L);

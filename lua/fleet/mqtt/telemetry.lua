@@ -3,12 +3,14 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local fields = require "fleet.telemetry.fields"
 local links = require "fleet.mqtt.link"
 local mqtt_options = require "fleet.mqtt.options"
+local optional_module = require "fleet.util.optional_module"
 local tasks = require "fleet.async"
 
 local M = {}
+
+local stream, no_stream = optional_module.find "stream"
 
 local confirm_seconds = 20
 local most_unconfirmed = 100 -- messages of one record: the link holds 1000 of all records
@@ -25,6 +27,7 @@ function M.new(given)
   end
   if type(given.broker) ~= "string" then errors.usage "fleet.telemetry: the output mqtt needs 'broker'" end
   local address = mqtt_options.address(given.broker)
+  if not stream then return errors.failure("unsupported", no_stream) end
   local library, err, kind = links.library()
   if not library then return nil, err, kind end
   local self = setmetatable({ base = base, retain = given.retain == true }, Mqtt)
@@ -44,40 +47,49 @@ end
 -- A level of a topic: what the vehicle names must not open others.
 local function level(text) return (string.gsub(text, "[/+#%c]", "_")) end
 
--- JSON of one value; enums with the prefix that the maker's server writes.
-local function json(name, value)
-  local row = fields.rows[name]
-  if type(value) == "string" and row and row.kind == "enum" and row.prefix then
-    if string.find(value, "^%d+$") then return value end
-    value = row.prefix .. value
-  end
-  return (string.match(core.json_encode { v = value }, '^{"v":(.*)}$'))
-end
-
 local function time(seconds) return seconds and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(seconds)) or nil end
 
-local function alert(one) return { Audiences = one.audiences, StartedAt = time(one.started_at), EndedAt = time(one.ended_at) } end
+-- null where the vehicle names none, as the maker's server writes it.
+local function or_null(list)
+  if list and next(list) ~= nil then return list end
+  return core.null
+end
 
--- Topic and payload of each message of a record.
+local function alert(one)
+  return { Audiences = or_null(one.audiences), StartedAt = time(one.started_at), EndedAt = time(one.ended_at) }
+end
+
+-- Of each name: its history, and the alert that has started last; one without a start is no current one.
+local function add_alerts(add, alerts)
+  local names, history, current = {}, {}, {}
+  for _, one in ipairs(alerts) do
+    if not history[one.name] then
+      history[one.name] = {}
+      names[#names + 1] = one.name
+    end
+    table.insert(history[one.name], core.json_encode(alert(one), "Audiences"))
+    local known = current[one.name]
+    if one.started_at and (not known or one.started_at > known.started_at) then current[one.name] = one end
+  end
+  for _, name in ipairs(names) do
+    if current[name] then add("/alerts/" .. level(name) .. "/current", core.json_encode(alert(current[name]), "Audiences")) end
+    add("/alerts/" .. level(name) .. "/history", "[" .. table.concat(history[name], ",") .. "]")
+  end
+end
+
+-- Topic and payload of each message of a record. Values are as the vehicle sent them, with the enums' prefixes; where a field comes
+-- twice, the last one counts.
 local function messages_of(self, record)
-  local list, place = {}, self.base .. "/" .. record.vin
-  local function add(topic, payload) list[#list + 1] = { topic = place .. topic, payload = payload } end
-  for name, value in pairs(record.values or {}) do add("/v/" .. level(name), json(name, value)) end
-  for name, text in pairs(record.texts or {}) do add("/v/" .. level(name), json("", text)) end
-  for _, name in ipairs(record.invalid or {}) do add("/v/" .. level(name), "null") end
-  local history = {}
-  for _, one in ipairs(record.alerts or {}) do
-    history[one.name] = history[one.name] or {}
-    table.insert(history[one.name], alert(one))
+  local list, place, seen = {}, self.base .. "/" .. record.vin, {}
+  local function add(topic, payload)
+    local at = seen[topic] or #list + 1
+    seen[topic], list[at] = at, { topic = place .. topic, payload = payload }
   end
-  for name, entries in pairs(history) do
-    add("/alerts/" .. level(name) .. "/current", core.json_encode(entries[1], "Audiences"))
-    local texts = {}
-    for i, entry in ipairs(entries) do texts[i] = core.json_encode(entry, "Audiences") end
-    add("/alerts/" .. level(name) .. "/history", "[" .. table.concat(texts, ",") .. "]")
-  end
+  for _, signal in ipairs(record.topic == "V" and stream.published(record.raw) or {}) do add("/v/" .. level(signal.name), signal.json) end
+  add_alerts(add, record.alerts or {})
   for _, one in ipairs(record.errors or {}) do
-    add("/errors/" .. level(one.name), core.json_encode { Body = one.body, Tags = one.tags, CreatedAt = time(one.at) })
+    list[#list + 1] = { topic = place .. "/errors/" .. level(one.name),
+      payload = core.json_encode { Body = one.body, Tags = or_null(one.tags), CreatedAt = time(one.at) } }
   end
   return list
 end

@@ -1,5 +1,7 @@
 #include "signing/wire/protobuf_fields.h"
 
+#include "base/wire.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -272,19 +274,6 @@ bool field_number(ProtobufCMessage *m, Field *f, double *out) {
  * enums. A message that holds such a number cannot be read.
  */
 
-static bool take_varint(struct bytes *in, uint64_t *out) {
-  *out = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    if (!in->size) return false;
-    unsigned byte = *in->data;
-    in->data++, in->size--;
-    if (shift == 63 && byte > 1) return false;
-    *out |= (uint64_t)(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
 static bool skip(struct bytes *in, uint64_t size) {
   if (size > in->size) return false;
   in->data += size, in->size -= size;
@@ -322,7 +311,7 @@ static bool is_varint(Field *f) {
 static bool fits_packed(Field *f, struct bytes list) {
   uint64_t v;
   while (list.size)
-    if (!take_varint(&list, &v) || !fits_member(f, v)) return false;
+    if (!wire_varint(&list, &v) || !fits_member(f, v)) return false;
   return true;
 }
 
@@ -340,11 +329,11 @@ static bool next_fits(Field *f, unsigned wire, struct bytes *in) {
   uint64_t v;
   switch (wire) {
   case PROTOBUF_C_WIRE_TYPE_VARINT:
-    return take_varint(in, &v) && (!f || fits_member(f, v));
+    return wire_varint(in, &v) && (!f || fits_member(f, v));
   case PROTOBUF_C_WIRE_TYPE_64BIT:
     return skip(in, 8);
   case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
-    if (!take_varint(in, &v) || v > in->size) return false;
+    if (!wire_varint(in, &v) || v > in->size) return false;
     if (f && !fits_inside(f, (struct bytes){in->data, (size_t)v})) return false;
     return skip(in, v);
   case PROTOBUF_C_WIRE_TYPE_32BIT:
@@ -357,7 +346,7 @@ static bool next_fits(Field *f, unsigned wire, struct bytes *in) {
 static bool all_fit(Type *type, struct bytes in) {
   uint64_t key;
   while (in.size) {
-    if (!take_varint(&in, &key) || key > UINT32_MAX) return false;
+    if (!wire_varint(&in, &key) || key > UINT32_MAX) return false;
     Field *f = protobuf_c_message_descriptor_get_field(type, (unsigned)(key >> 3));
     if (!next_fits(f, key & 7, &in)) return false;
   }
