@@ -165,7 +165,9 @@ describe("a record on MQTT", function()
         local payload, got = unhex(v.payload_hex), {}
         local record = assert(stream.payload(v.record, payload))
         record.vin, record.topic, record.raw = "5YJ3000TEST000001", v.record, payload
-        for _, message in ipairs(messages_of({ base = "telemetry" }, record)) do got[message.topic] = cjson.decode("[" .. message.payload .. "]") end
+        for _, message in ipairs(messages_of({ base = "telemetry" }, record)) do
+          got[message.topic] = cjson.decode("[" .. message.payload .. "]")
+        end
         assert.same(wanted, got)
       end)
     end
