@@ -118,7 +118,8 @@ describe("a payload", function()
       assert.is_nil((stream.payload("alerts", payload)), name)
     end
     for name, payload in pairs { name = bytes(1, bytes(2, "\255")), body = bytes(1, bytes(4, "\255")),
-      tag = bytes(1, bytes(3, bytes(1, "\255"))), ["text of a tag"] = bytes(1, bytes(3, bytes(2, "\255"))), time = bytes(1, bytes(1, "\8")) } do
+      tag = bytes(1, bytes(3, bytes(1, "\255"))),
+      ["text of a tag"] = bytes(1, bytes(3, bytes(2, "\255"))), time = bytes(1, bytes(1, "\8")) } do
       assert.is_nil((stream.payload("errors", payload)), name)
     end
   end)
