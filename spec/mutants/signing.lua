@@ -50,7 +50,7 @@ return {
   { "lua/fleet/signing/session_pool.lua", "slot.used = false, 0, now", "slot.used = false, slot.reserved, now", { pool } },
   { "lua/fleet/signing/session_pool.lua", "if not ok and kind == \"conflict\" then return nil, err, kind end", "", { pool } },
   { "src/signing/wire/protobuf_fields.c", "return v <= UINT32_MAX || negative;", "return true;", { "spec/signing/message_spec.lua" } },
-  { "src/signing/wire/protobuf_fields.c", "if (shift == 63 && byte > 1) return false;", "", { "spec/signing/message_spec.lua" } },
+  { "src/base/wire.c", "if (shift == 63 && byte > 1) return false;", "", { "spec/signing/message_spec.lua" } },
   { "src/signing/transport.c", "if (!x->plain_refused || x->outcome_unknown", "if (x->outcome_unknown", { decisions } },
   { "src/bind/call/param_table.c", "if (is_boolean(p, word, true)) call_usage_error",
     "if (false) call_usage_error", { "spec/call/params_spec.lua" } },

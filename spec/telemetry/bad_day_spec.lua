@@ -338,7 +338,7 @@ describe("the output mqtt", function()
     })
     local output = mqtt.new { broker = "mqtt://localhost" }
     local alerts, done = {}, nil
-    for i = 1, 600 do alerts[i] = { name = "A" .. i, audiences = {} } end
+    for i = 1, 600 do alerts[i] = { name = "A" .. i, audiences = {}, started_at = i } end
     fleet.spawn(function() done = output:store { vin = VIN, alerts = alerts } end)
     turn(function()
       for _, entry in ipairs(waiting) do
