@@ -347,8 +347,7 @@ doc: build
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.reference").markdown())' >$(B)/reference.md
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.types").definitions())' >$(B)/types.lua
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.drawing").svg())' >$(B)/architecture.svg
-	$(ENV) $(LUA) -e 'io.write(require("doc.generate.mqtt").page())' >$(B)/mqtt.md
-	mv $(B)/mqtt.md doc/manual/mqtt.md
+	$(ENV) $(LUA) -e 'require("doc.generate.mqtt").write()'
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.telemetry").page())' >$(B)/telemetry.md
 	mv $(B)/telemetry.md doc/manual/telemetry.md
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.troubleshooting").markdown())' >$(B)/troubleshooting.md

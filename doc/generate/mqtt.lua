@@ -1,4 +1,4 @@
--- The tables of doc/manual/mqtt.md, made from the rows of the bridge. Written by `make doc`.
+-- The tables of doc/manual/mqtt.md and mqtt-topics.md, made from the rows of the bridge. Written by `make doc`.
 
 local entities = require "fleet.mqtt.entities"
 local options = require "fleet.mqtt.options"
@@ -6,8 +6,6 @@ local schedule = require "fleet.mqtt.schedule"
 local values = require "fleet.mqtt.values"
 
 local M = {}
-
-local path = "doc/manual/mqtt.md"
 
 -- ---- entities ----
 
@@ -66,7 +64,7 @@ local function default_of(option)
 end
 
 local function option_table()
-  local lines = { "| Option | Default | |", "|---|---|---|" }
+  local lines = { "| Option | Default | Meaning |", "|---|---|---|" }
   for _, option in ipairs(options.list) do
     lines[#lines + 1] = string.format("| %s | %s | %s |", option.name, default_of(option), option.doc)
   end
@@ -81,7 +79,7 @@ local schedules = {
 }
 
 local function cost_table()
-  local lines = { "| Schedule | Live looks a month | USD a month | At most |", "|---|---|---|---|" }
+  local lines = { "| Schedule | Live reads a month | USD a month | At most |", "|---|---|---|---|" }
   for _, one in ipairs(schedules) do
     local given = { client = true, broker = "mqtt://host" }
     for name, value in pairs(one[2]) do given[name] = value end
@@ -91,27 +89,37 @@ local function cost_table()
   return table.concat(lines, "\n")
 end
 
--- ---- the page ----
+-- ---- the pages ----
 
-local function made()
+local function tables_of()
   return {
-    cars = entity_table(entities.car), sites = entity_table(entities.site), account = entity_table(entities.account),
-    options = option_table(), costs = cost_table(),
+    ["doc/manual/mqtt.md"] = { options = option_table(), costs = cost_table() },
+    ["doc/manual/mqtt-topics.md"] = {
+      cars = entity_table(entities.car), sites = entity_table(entities.site), account = entity_table(entities.account),
+    },
   }
 end
 
---- The text of the page with its tables as they are now.
-function M.page()
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  for name, content in pairs(made()) do
+local function replaced(path, text, made)
+  for name, content in pairs(made) do
     local first, last = "<!-- " .. name .. " -->\n", "<!-- end -->"
-    local from = assert(select(2, string.find(text, first, 1, true)), "the page has no " .. first)
+    local from = assert(select(2, string.find(text, first, 1, true)), path .. " has no " .. first)
     local to = assert(string.find(text, last, from, true))
     text = string.sub(text, 1, from) .. content .. "\n" .. string.sub(text, to)
   end
   return text
+end
+
+--- Writes the tables as they are now into the pages.
+function M.write()
+  for path, made in pairs(tables_of()) do
+    local file = assert(io.open(path, "rb"))
+    local text = replaced(path, file:read("*a"), made)
+    file:close()
+    file = assert(io.open(path, "wb"))
+    file:write(text)
+    file:close()
+  end
 end
 
 return M

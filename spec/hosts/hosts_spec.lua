@@ -57,10 +57,10 @@ local hosts = {
   end },
   { name = "Copas", needs = "lua5.1", module = "copas", line = function() return paths "5.1" .. "lua5.1 spec/hosts/copas.lua" end },
   { name = "lgi", needs = "lua5.3", module = "lgi", line = function() return paths "5.3" .. "lua5.3 spec/hosts/lgi.lua" end },
-  { name = "a C host with poll(2)", needs = "pkg-config --exists lua5.4", line = function()
+  { name = "a program in C with poll(2)", needs = "pkg-config --exists lua5.4", line = function()
     return paths "5.4" .. compiled("poll", "") .. " spec/hosts/c_host.lua"
   end },
-  { name = "a C host with GLib", needs = "pkg-config --exists glib-2.0", line = function()
+  { name = "a program in C with GLib", needs = "pkg-config --exists glib-2.0", line = function()
     return paths "5.4" .. compiled("glib", "glib-2.0") .. " spec/hosts/c_host.lua"
   end },
   { name = "HAProxy", needs = "haproxy", line = function()
@@ -77,7 +77,7 @@ local hosts = {
   end },
 }
 
--- A row of the table in doc/manual/hosts.md.
+-- A row of the table in doc/manual/host-porting.md.
 local function tell_figures(name, found)
   if not os.getenv "FLEET_FIGURES" then return end
   io.stderr:write(string.format("| %s | %s | %s | %.0f ms | %s of 5 | %s |\n", name, found.reads, found.signed, tonumber(found.worst_ms),

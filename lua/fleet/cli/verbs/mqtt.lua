@@ -8,17 +8,17 @@ local usage_error = require "fleet.cli.usage_error"
 local takes = {
   { name = "broker", type = "string", placeholder = "URL", environment = "FLEET_MQTT_BROKER",
     doc = "mqtt://host[:port], mqtts://host[:port] with TLS, or mqtt+unix:/path" },
-  { name = "user", type = "string", environment = "FLEET_MQTT_USER", doc = "the name at the broker" },
+  { name = "user", type = "string", environment = "FLEET_MQTT_USER", doc = "user name at the broker" },
   { name = "password", type = "string", secret = true, environment = "FLEET_MQTT_PASSWORD", doc = "its password" },
   { name = "broker_ca_file", type = "string", placeholder = "FILE",
-    doc = "the authority of the broker's certificate; left out, those of the system" },
+    doc = "authority of the broker's certificate; by default those of the system" },
   { name = "options", type = "string", placeholder = "FILE",
     doc = "more options as a JSON object: names, areas, commands, wake, the schedule and others of doc/manual/mqtt.md" },
-  { name = "automations", type = "string", placeholder = "FILE", doc = "automations in the same process: a file as 'fleet run' takes it" },
-  { name = "topic", type = "string", doc = "the beginning of every topic; fleet when left out" },
-  { name = "discovery", type = "string", placeholder = "HOW", doc = "device, component (for hosts that know no devices), or off" },
-  { name = "location", type = "boolean", doc = "tell where cars are" },
-  { name = "read_only", type = "boolean", doc = "take no commands" },
+  { name = "automations", type = "string", placeholder = "FILE", doc = "automations in the same process: a file as for 'fleet run'" },
+  { name = "topic", type = "string", doc = "beginning of every topic; by default fleet" },
+  { name = "discovery", type = "string", placeholder = "HOW", doc = "device, component (for programs that know no devices), or off" },
+  { name = "location", type = "boolean", doc = "publish where cars are" },
+  { name = "read_only", type = "boolean", doc = "accept no commands" },
 }
 
 local function from_environment(environment, given)
