@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "signing/wire/arena.h"
+#include "base/arena.h"
 
 struct value { /* of one parameter, checked by the caller against its row */
   bool given;

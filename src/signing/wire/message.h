@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "signing/wire/arena.h"
+#include "base/arena.h"
 
 enum { ADDRESS_SIZE = 16, UUID_SIZE = 16, MESSAGE_LIMIT = 100000 };
 

@@ -8,7 +8,7 @@
 #define FLEET_SIGNING_FIELDS_H
 
 #include "base/buf.h"
-#include "signing/wire/arena.h"
+#include "base/arena.h"
 
 #include <protobuf-c/protobuf-c.h>
 

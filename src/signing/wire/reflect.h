@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "signing/wire/arena.h"
+#include "base/arena.h"
 
 /* Types are named "CarServer.Response", "VCSEC.FromVCSECMessage", "CarServer.Action",
  * "VCSEC.UnsignedMessage", "UniversalMessage.RoutableMessage", "Signatures.SessionInfo". */

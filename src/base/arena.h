@@ -1,0 +1,28 @@
+/* Memory that is given out piece by piece, released and wiped at once, and never more than a limit.
+ *
+ * The reader of messages and the reader of values allocate many small pieces, and two bytes of input can cost
+ * a forty-byte struct: without a limit a hostile input grows twenty-fold. The first pieces come from the
+ * arena itself, so that an ordinary message costs no allocation.
+ */
+#ifndef FLEET_BASE_ARENA_H
+#define FLEET_BASE_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena {
+  struct chunk *chunks; /* owned; the newest first */
+  size_t used;          /* of first */
+  size_t left;          /* of the limit */
+  bool failed;          /* a piece was refused: what was built with the arena is incomplete */
+  _Alignas(8) unsigned char first[2048];
+};
+
+void arena_start(struct arena *a, size_t limit);
+void *arena_take(struct arena *a, size_t size); /* zeroed, aligned; NULL beyond the limit */
+/* The same for protobuf-c's allocator, whose context is the arena. Pieces live until arena_end. */
+void *arena_allocate(void *arena, size_t size);
+void arena_keep(void *arena, void *piece);
+void arena_end(struct arena *a);
+
+#endif
