@@ -25,3 +25,14 @@ struct bytes text_after(struct bytes b, const char *part) {
     if (text_starts(b, part)) return text_skip(b, strlen(part));
   return (struct bytes){NULL, 0};
 }
+
+bool word_in(const char *words, const char *name, size_t size) {
+  for (const char *at = words; at && *at; at++) {
+    size_t same = 0;
+    while (same < size && at[same] == name[same] && name[same]) same++;
+    if (same == size && (at[same] == ' ' || !at[same])) return true;
+    while (*at && *at != ' ') at++;
+    if (!*at) return false;
+  }
+  return false;
+}

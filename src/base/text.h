@@ -13,4 +13,7 @@ bool text_is(struct bytes b, const char *wanted);
 /* The bytes after the first occurrence of part; data NULL: it does not occur. */
 struct bytes text_after(struct bytes b, const char *part);
 
+/* Whether name is one of the space-separated words; words NULL: there are none. */
+bool word_in(const char *words, const char *name, size_t size);
+
 #endif

@@ -9,17 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool word_in(const char *words, const char *name, size_t size) {
-  for (const char *at = words; at && *at; at++) {
-    size_t same = 0;
-    while (same < size && at[same] == name[same] && name[same]) same++;
-    if (same == size && (at[same] == ' ' || !at[same])) return true;
-    while (*at && *at != ' ') at++;
-    if (!*at) return false;
-  }
-  return false;
-}
-
 /* ---- the locale ---- */
 
 struct reader {

@@ -9,6 +9,7 @@
 #ifndef FLEET_BIND_JSON_H
 #define FLEET_BIND_JSON_H
 
+#include "base/text.h"
 #include "bind/lua/bind.h"
 
 /* Pushes the value and returns true, or fills e (KIND_protocol) and pushes nothing. Null members are dropped,
@@ -20,8 +21,5 @@ bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e
  * name stands in lists (space separated). Members are sorted. Raises for what JSON cannot say, naming where.
  */
 void json_encode(lua_State *L, int index, struct buf *out, const char *lists);
-
-/* Whether name is one of the space-separated words. */
-bool word_in(const char *words, const char *name, size_t size);
 
 #endif

@@ -1,0 +1,112 @@
+#include "base/json_cursor.h"
+
+#include "base/json_scan.h"
+
+#include <string.h>
+
+struct json_cursor json_cursor_of(struct bytes text) {
+  return (struct json_cursor){text.data, text.size ? text.data + text.size : text.data};
+}
+
+int json_peek(const struct json_cursor *c) {
+  return c->at < c->end ? *c->at : -1;
+}
+
+void json_skip_space(struct json_cursor *c) {
+  while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r')) c->at++;
+}
+
+bool json_take(struct json_cursor *c, int byte) {
+  json_skip_space(c);
+  if (json_peek(c) != byte) return false;
+  c->at++;
+  return true;
+}
+
+bool json_skip_string(struct json_cursor *c) {
+  if (!json_take(c, '"')) return false;
+  for (; (c->at += json_plain_run(c->at, c->end)) < c->end && *c->at != '"'; c->at++) {
+    if (*c->at < 0x20) return false;
+    if (c->at + 1 < c->end) c->at++; /* behind a backslash */
+  }
+  return c->at < c->end && *c->at++ == '"';
+}
+
+bool json_skip_plain(struct json_cursor *c) {
+  const unsigned char *start = c->at;
+  while (c->at < c->end && *c->at && strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", *c->at)) c->at++;
+  return c->at > start;
+}
+
+/* ---- strings ---- */
+
+static int hex_value(unsigned char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c |= 32;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The four digits at at; -1: there are none. */
+static int unit(const unsigned char *at, const unsigned char *end) {
+  int value = 0;
+  if (end - at < 4) return -1;
+  for (int i = 0; i < 4; i++) {
+    int digit = hex_value(at[i]);
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+static void put_utf8(struct buf *out, int code) {
+  if (code < 0x80) {
+    buf_put(out, (unsigned char)code);
+    return;
+  }
+  if (code >= 0x10000) buf_put(out, (unsigned char)(0xF0 | code >> 18));
+  if (code >= 0x10000) buf_put(out, (unsigned char)(0x80 | (code >> 12 & 0x3F)));
+  if (code >= 0x800 && code < 0x10000) buf_put(out, (unsigned char)(0xE0 | code >> 12));
+  if (code >= 0x800) buf_put(out, (unsigned char)(0x80 | (code >> 6 & 0x3F)));
+  if (code < 0x800) buf_put(out, (unsigned char)(0xC0 | code >> 6));
+  buf_put(out, (unsigned char)(0x80 | (code & 0x3F)));
+}
+
+/* Behind "\u". */
+static bool put_unicode(struct buf *out, struct json_cursor *c) {
+  int code = unit(c->at, c->end), low = -1;
+  if (code < 0) return false;
+  c->at += 4;
+  bool high = code >= 0xD800 && code < 0xDC00;
+  if (high && c->end - c->at >= 6 && c->at[0] == '\\' && c->at[1] == 'u') low = unit(c->at + 2, c->end);
+  if (low >= 0xDC00 && low < 0xE000) {
+    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+    c->at += 6;
+  } else if (code >= 0xD800 && code < 0xE000) {
+    code = 0xFFFD;
+  }
+  put_utf8(out, code);
+  return true;
+}
+
+static bool put_escape(struct buf *out, struct json_cursor *c) {
+  static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+  if (c->at >= c->end) return false;
+  unsigned char name = *c->at++;
+  if (name == 'u') return put_unicode(out, c);
+  const char *found = name ? strchr(names, name) : NULL;
+  if (found) buf_put(out, (unsigned char)values[found - names]);
+  return found != NULL;
+}
+
+bool json_unquote(struct bytes quoted, struct buf *out) {
+  struct json_cursor c = {quoted.data + 1, quoted.data + quoted.size - 1};
+  bool good = true;
+  while (good && c.at < c.end) {
+    const unsigned char *escape = memchr(c.at, '\\', (size_t)(c.end - c.at));
+    const unsigned char *stop = escape ? escape : c.end;
+    buf_add(out, c.at, (size_t)(stop - c.at));
+    c.at = stop;
+    if (escape) c.at++, good = put_escape(out, &c);
+  }
+  return good && buf_ok(out);
+}

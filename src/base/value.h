@@ -1,0 +1,75 @@
+/* A caller's value as a tree of nodes in an arena: what the checks, readers and writers of the core take
+ * instead of a Lua table or JSON text.
+ *
+ * Members of an object are in the order of their names and each is there once; elements of a list are in
+ * their order. Texts are views: of the JSON text, of Lua's strings, or of what is in the arena. Running out
+ * of memory is sticky: node_new then gives NULL, which every function here takes, and the caller looks at
+ * arena->failed at the end.
+ */
+#ifndef FLEET_BASE_VALUE_H
+#define FLEET_BASE_VALUE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum node_type {
+  NODE_NIL, /* null in JSON */
+  NODE_BOOLEAN,
+  NODE_INTEGER,
+  NODE_NUMBER,
+  NODE_TEXT,
+  NODE_LIST,
+  NODE_OBJECT,
+  NODE_OTHER /* what JSON cannot say; text names it, as "function", or is the word in the JSON text */
+};
+
+/* What a node is called in the object or list that holds it. Only a Lua table has keys other than the names
+ * of an object and the places 1 to n of a list: it is then an object. */
+enum key_type { KEY_INDEX, KEY_NAME, KEY_OTHER };
+
+struct node {
+  enum node_type type;
+  enum key_type key;
+  struct bytes name; /* KEY_OTHER: the key as Lua writes it */
+  int64_t index;     /* KEY_INDEX: from 1 */
+  struct node *next; /* the next member or element */
+  struct bytes text; /* NODE_TEXT, NODE_OTHER; a number that was read from JSON: its digits */
+  union {
+    bool boolean;
+    int64_t integer;
+    double number;
+    struct {
+      struct node *first, *last; /* NODE_LIST, NODE_OBJECT */
+    };
+  };
+};
+
+struct node *node_new(struct arena *a, enum node_type type);
+struct node *node_text(struct arena *a, struct bytes text); /* keeps the view */
+struct node *node_number(struct arena *a, double value);    /* an integer where it is whole */
+/* A copy that does not need what the texts of value were views of. */
+struct node *node_copy(struct arena *a, const struct node *value);
+
+void node_append(struct node *list, struct node *value);                  /* in the next place */
+void node_set(struct node *object, const char *name, struct node *value); /* behind the other members */
+void node_add(struct node *object, struct node *value);                   /* its key is set already */
+/* Puts members in order, those of one key reduced to the last. Places come before names. */
+void node_sort(struct node *object);
+
+const struct node *node_member(const struct node *object, const char *name); /* NULL: absent, or null */
+bool node_is(const struct node *value, enum node_type type);                 /* false for NULL */
+bool node_as_number(const struct node *value, double *number);               /* of an integer, too */
+bool node_as_whole(const struct node *value, int64_t *integer);              /* of 5.0, too */
+
+/* JSON text. NULL: no JSON, more than JSON_DEPTH levels, or out of memory. Broken escapes and unknown words
+ * are NODE_OTHER; an integer beyond 64 bits is a NODE_NUMBER with its digits. */
+struct node *json_read(struct arena *a, struct bytes text);
+struct json_refusal {
+  struct bytes what; /* "a number that is not finite" */
+  struct bytes name; /* of the member that holds it; "value" for the whole */
+};
+/* Appends the text. An empty object is written as a list where the name of its member is one of the words in
+ * lists. False: JSON cannot say it. */
+bool json_write(const struct node *value, const char *lists, struct buf *out, struct json_refusal *refusal);
+
+#endif

@@ -1,0 +1,172 @@
+#include "bind/lua/value.h"
+
+#include "base/json_scan.h"
+#include "bind/lua/bind.h"
+
+#include <string.h>
+
+enum { ARENA_LIMIT = 1 << 27 };
+
+static void release_arena(void *object) {
+  arena_end(object);
+}
+
+static const struct box_type arena_type = {"fleet.arena", release_arena, NULL, NULL};
+
+struct arena *push_arena(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &arena_type) == LUA_TNIL) {
+    box_define(L, &arena_type);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  struct arena *a = box_new(L, &arena_type, sizeof *a, 0);
+  arena_start(a, ARENA_LIMIT);
+  box_open(L, -1);
+  return a;
+}
+
+/* ---- from Lua ---- */
+
+static struct bytes string_at(lua_State *L, int index) {
+  size_t size;
+  const char *text = lua_tolstring(L, index, &size);
+  return (struct bytes){(const unsigned char *)text, size};
+}
+
+static struct node *new_value(lua_State *L, struct arena *a, enum node_type type) {
+  struct node *value = node_new(a, type);
+  if (value) return value;
+  if (a->left < sizeof *value) usage_error(L, "a table holds too many values, or holds itself");
+  luaL_error(L, "out of memory");
+  return NULL;
+}
+
+/* The key below the top is that of value. */
+static void set_key(lua_State *L, struct node *value, struct arena *a) {
+  if (lua_type(L, -2) == LUA_TSTRING) {
+    value->key = KEY_NAME;
+    value->name = string_at(L, -2);
+  } else if (lua_isinteger(L, -2) && lua_tointeger(L, -2) > 0) {
+    value->key = KEY_INDEX;
+    value->index = lua_tointeger(L, -2);
+  } else {
+    size_t size;
+    const char *written = luaL_tolstring(L, -2, &size);
+    unsigned char *own = arena_take(a, size);
+    value->key = KEY_OTHER;
+    if (own) value->name = (struct bytes){memcpy(own, written, size), size};
+    lua_pop(L, 1);
+  }
+}
+
+static bool is_marked_list(lua_State *L, int table) {
+  if (luaL_getmetafield(L, table, "__jsontype") == LUA_TNIL) return false;
+  const char *mark = lua_tostring(L, -1);
+  bool list = mark && strcmp(mark, "array") == 0;
+  lua_pop(L, 1);
+  return list;
+}
+
+static struct node *read_value(lua_State *L, int index, struct arena *a, int depth);
+
+static struct node *read_table(lua_State *L, int table, struct arena *a, int depth) {
+  struct node *value = new_value(L, a, NODE_OBJECT);
+  int64_t count = 0;
+  bool only_places = true;
+  luaL_checkstack(L, 8, "value");
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1), count++) {
+    struct node *part = read_value(L, lua_gettop(L), a, depth + 1);
+    set_key(L, part, a);
+    only_places &= part->key == KEY_INDEX;
+    node_add(value, part);
+  }
+  node_sort(value);
+  bool list = count ? only_places && value->last->index == count : is_marked_list(L, table);
+  if (list) value->type = NODE_LIST;
+  return value;
+}
+
+static struct node *read_number(lua_State *L, int index, struct arena *a) {
+  bool whole = lua_isinteger(L, index);
+  struct node *value = new_value(L, a, whole ? NODE_INTEGER : NODE_NUMBER);
+  if (whole)
+    value->integer = lua_tointeger(L, index);
+  else
+    value->number = lua_tonumber(L, index);
+  return value;
+}
+
+static struct node *read_value(lua_State *L, int index, struct arena *a, int depth) {
+  int type = lua_type(L, index);
+  struct node *value;
+  if (type == LUA_TTABLE && depth < JSON_DEPTH) return read_table(L, index, a, depth);
+  if (type == LUA_TNUMBER) return read_number(L, index, a);
+  if (type == LUA_TNIL || (type == LUA_TLIGHTUSERDATA && !lua_touserdata(L, index)))
+    return new_value(L, a, NODE_NIL);
+  if (type == LUA_TBOOLEAN) {
+    value = new_value(L, a, NODE_BOOLEAN);
+    value->boolean = lua_toboolean(L, index);
+    return value;
+  }
+  value = new_value(L, a, type == LUA_TSTRING ? NODE_TEXT : NODE_OTHER);
+  if (type == LUA_TSTRING)
+    value->text = string_at(L, index);
+  else
+    value->text = bytes_of(type == LUA_TTABLE ? "a table that deep" : lua_typename(L, type));
+  return value;
+}
+
+struct node *value_at(lua_State *L, int index, struct arena *a) {
+  return read_value(L, lua_absindex(L, index), a, 0);
+}
+
+/* ---- to Lua ---- */
+
+static void push_bytes(lua_State *L, struct bytes text) {
+  lua_pushlstring(L, text.size ? (const char *)text.data : "", text.size);
+}
+
+static void push_parts(lua_State *L, const struct node *value) {
+  luaL_checkstack(L, 8, "value");
+  lua_newtable(L);
+  for (const struct node *part = value->first; part; part = part->next) {
+    if (part->key != KEY_INDEX) push_bytes(L, part->name);
+    push_value(L, part);
+    if (part->key == KEY_INDEX)
+      lua_rawseti(L, -2, part->index);
+    else
+      lua_rawset(L, -3);
+  }
+}
+
+void push_value(lua_State *L, const struct node *value) {
+  if (!value) luaL_error(L, "out of memory");
+  bool is_digits =
+      value->type == NODE_NUMBER && value->text.size && !memchr(value->text.data, '.', value->text.size) &&
+      !memchr(value->text.data, 'e', value->text.size) && !memchr(value->text.data, 'E', value->text.size);
+  switch (value->type) {
+  case NODE_NIL:
+    lua_pushlightuserdata(L, NULL);
+    break;
+  case NODE_BOOLEAN:
+    lua_pushboolean(L, value->boolean);
+    break;
+  case NODE_INTEGER:
+    lua_pushinteger(L, value->integer);
+    break;
+  case NODE_NUMBER:
+    if (is_digits)
+      push_bytes(L, value->text);
+    else
+      lua_pushnumber(L, value->number);
+    break;
+  case NODE_TEXT:
+  case NODE_OTHER:
+    push_bytes(L, value->text);
+    break;
+  case NODE_LIST:
+  case NODE_OBJECT:
+    push_parts(L, value);
+    break;
+  }
+}

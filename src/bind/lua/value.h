@@ -1,0 +1,22 @@
+/* A Lua value as a tree of nodes for the core, and back. Only this file and the JSON reader walk Lua tables.
+ */
+#ifndef FLEET_BIND_VALUES_H
+#define FLEET_BIND_VALUES_H
+
+#include "base/value.h"
+#include "bind/lua/versions.h"
+
+/* An arena in a box, which stays on the stack: freed by box_close, or collected when Lua raises. */
+struct arena *push_arena(lua_State *L);
+
+/* The value at index as a tree, metamethods aside. Texts are views of Lua's strings: they are valid while the
+ * value is on the stack and Lua code does not change it. Light userdata NULL is NODE_NIL; an empty table is
+ * an object unless its metatable says __jsontype = "array"; functions, userdata and what lies more than
+ * JSON_DEPTH levels deep are NODE_OTHER. Raises when memory or the arena's limit is reached. */
+struct node *value_at(lua_State *L, int index, struct arena *a);
+
+/* Pushes the value. NODE_NIL becomes light userdata NULL, an integer beyond 64 bits the text of its digits.
+ * Raises for NULL: the core ran out of memory. */
+void push_value(lua_State *L, const struct node *value);
+
+#endif
