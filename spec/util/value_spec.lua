@@ -27,7 +27,8 @@ describe("a Lua value as a tree", function()
     assert.equal("list{1=integer,2=integer,3=integer}", probe.describe { [3] = 3, [1] = 1, [2] = 2 })
     assert.equal("object{1=integer,3=integer}", probe.describe { [1] = 1, [3] = 3 })
     assert.equal("object{1=integer,x=integer}", probe.describe { 1, x = 2 })
-    assert.equal("object{0?=integer}", probe.describe { [0] = 1 })
+    assert.equal("object{0=integer}", probe.describe { [0] = 1 })
+    assert.equal("object{-1=integer,1=integer}", probe.describe { [-1] = 1, [1] = 2 })
     assert.equal("object{true?=integer}", probe.describe { [true] = 1 })
     assert.equal("object{}", probe.describe {})
     assert.equal("list{}", probe.describe(setmetatable({}, { __jsontype = "array" })))
@@ -51,8 +52,8 @@ describe("a Lua value as a tree", function()
   end)
 
   it("ends where a table is too deep or holds itself", function()
-    local deep, inner = {}, nil
-    inner = deep
+    local deep = {}
+    local inner = deep
     for _ = 1, 63 do
       inner[1] = {}
       inner = inner[1]

@@ -31,7 +31,7 @@ struct node {
   enum node_type type;
   enum key_type key;
   struct bytes name; /* KEY_OTHER: the key as Lua writes it */
-  int64_t index;     /* KEY_INDEX: from 1 */
+  int64_t index;     /* KEY_INDEX: in a list from 1 */
   struct node *next; /* the next member or element */
   struct bytes text; /* NODE_TEXT, NODE_OTHER; a number that was read from JSON: its digits */
   union {

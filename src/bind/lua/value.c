@@ -46,7 +46,7 @@ static void set_key(lua_State *L, struct node *value, struct arena *a) {
   if (lua_type(L, -2) == LUA_TSTRING) {
     value->key = KEY_NAME;
     value->name = string_at(L, -2);
-  } else if (lua_isinteger(L, -2) && lua_tointeger(L, -2) > 0) {
+  } else if (lua_isinteger(L, -2)) {
     value->key = KEY_INDEX;
     value->index = lua_tointeger(L, -2);
   } else {
@@ -81,7 +81,8 @@ static struct node *read_table(lua_State *L, int table, struct arena *a, int dep
     node_add(value, part);
   }
   node_sort(value);
-  bool list = count ? only_places && value->last->index == count : is_marked_list(L, table);
+  bool list = count ? only_places && value->first->index == 1 && value->last->index == count
+                    : is_marked_list(L, table);
   if (list) value->type = NODE_LIST;
   return value;
 }
