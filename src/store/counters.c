@@ -38,6 +38,26 @@ bool counters_next(struct bytes *text, struct counter *c, struct err *e) {
   return true;
 }
 
+bool counters_read(struct bytes text, struct counter *list, size_t *count, struct err *e) {
+  struct counter c = {.amount = 0};
+  for (*count = 0; counters_next(&text, &c, e); ++*count)
+    list[*count] = (struct counter){.name = c.name, .amount = c.total};
+  return text.size == 0;
+}
+
+/* ---- writing ---- */
+
+static void write_line(struct buf *out, const struct counter *c) {
+  buf_add(out, c->name.data, c->name.size);
+  buf_put(out, ' ');
+  buf_integer(out, c->total);
+  buf_put(out, '\n');
+}
+
+void counters_write(struct buf *out, const struct counter *list, size_t count) {
+  for (size_t i = 0; i < count; i++) write_line(out, &list[i]);
+}
+
 /* ---- adding ---- */
 
 static struct counter *find(struct counter *list, size_t count, struct bytes name) {
@@ -50,13 +70,6 @@ static bool sum(struct counter *c, struct err *e) {
   c->total += c->amount; /* neither is beyond COUNTER_LIMIT */
   return (c->total <= COUNTER_LIMIT && c->total >= -COUNTER_LIMIT) ||
          err_set(e, KIND_store, "a counter counts no further");
-}
-
-static void write_line(struct buf *out, const struct counter *c) {
-  buf_add(out, c->name.data, c->name.size);
-  buf_put(out, ' ');
-  buf_integer(out, c->total);
-  buf_put(out, '\n');
 }
 
 /* A counter of the list is written with the others, at the end. */

@@ -26,6 +26,11 @@ bool counter_name_fits(struct bytes name);
  * is none of counters. */
 bool counters_next(struct bytes *text, struct counter *c, struct err *e);
 
+/* Reads a text into list, which has room for its lines: each number is an amount. */
+bool counters_read(struct bytes text, struct counter *list, size_t *count, struct err *e);
+/* Writes the totals. */
+void counters_write(struct buf *out, const struct counter *list, size_t count);
+
 /* Writes the text with the amounts of list added, each in its total. Names in list differ. False: e says
  * why. */
 bool counters_add(struct buf *out, struct bytes text, struct counter *list, size_t count, struct err *e);

@@ -2,6 +2,7 @@
 -- what it answers is of the kind that the contract promises.
 
 local core = require "fleet.core"
+local counters = require "fleet.store.counters"
 local errors = require "fleet.util.errors"
 local object = require "fleet.store.object"
 local pcall_waiting = require("fleet.util.compat").pcall -- what it calls may wait
@@ -164,9 +165,9 @@ local function add_by_comparing(self, key, amounts, options)
   for _ = 1, most_tries do
     local value, generation, kind = Adapted.get(self, key)
     if value == nil and kind then return nil, generation, kind end
-    if next(amounts) == nil then return core.counters(value or "") end
-    local text, totals, problem = core.counters_add(value or "", amounts)
+    local text, totals, problem = counters.add(value or "", amounts)
     if not text then return nil, totals, problem end
+    if next(amounts) == nil then return totals end
     local put, err, why = Adapted.put(self, key, text, { generation = generation, ttl = options.ttl })
     if put then return totals end
     if why ~= "conflict" then return nil, err, why end

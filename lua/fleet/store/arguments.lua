@@ -57,7 +57,10 @@ end
 function M.add(key, amounts, options)
   check_key("add", key)
   if type(amounts) ~= "table" then bad("add", 2, "a table of amounts expected, got %s", type(amounts)) end
+  local count = 0
   for name, amount in pairs(amounts) do
+    count = count + 1
+    if count > 256 then bad("add", 2, "at most 256 counters at once expected") end
     if not is_counter_name(name) then bad("add", 2, "a counter's name is 1 to 128 bytes without spaces") end
     if type(amount) ~= "number" or amount % 1 ~= 0 or math.abs(amount) > 9e15 then
       bad("add", 2, "the amount of '%s' must be a whole number", name)

@@ -5,6 +5,7 @@
 
 local async = require "fleet.async"
 local core = require "fleet.core"
+local counters = require "fleet.store.counters"
 local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
 
@@ -40,21 +41,22 @@ local function patience()
   return task and task.call_deadline and math.min(deadline, task.call_deadline) or deadline
 end
 
--- Calls a method of the records until no other process is writing.
-local function run(self, method, ...)
-  local records = self.records
-  local act = records[method]
+-- Calls a method of the records, or one of the functions below, until no other process is writing: it returns false while one is.
+local function run(self, act, ...)
   local tries, deadline = 0, nil
   repeat
-    local value, more, kind, unwritten = act(records, ...)
-    if unwritten then warn_of(self, more) end
+    local value, more, kind = act(self, ...)
     if value ~= false then return value, more, kind end
     tries, deadline = tries + 1, deadline or patience()
     pause(self, tries)
   until tries > quick_tries and async.real() >= deadline
   local _, err, kind = failure("store", "another process keeps the store locked: end it, or the backup that has its 'lock' open")
-  if records:deferred() > 0 then warn_of(self, err) end
+  if self.deferred_count > 0 then warn_of(self, err) end
   return nil, err, kind
+end
+
+local function call_records(self, method, ...)
+  return self.records[method](self.records, ...)
 end
 
 -- By which the end of a key's record is judged.
@@ -62,25 +64,86 @@ local function wall_of(self, key)
   return self.ends:wall_of(key, self.clock())
 end
 
-function File.get(self, key)
-  return run(self, "get", key, wall_of(self, key))
+-- ---- deferred records ----
+--
+-- self.deferred has the records whose write is deferred, by key: { value =, generation =, ends = UTC seconds or nil, leased = whether it
+-- may wait while its lease is released }. A deferred record never hides a newer one of another process, and is not written over one.
+
+local function keep_deferred(self, key, record)
+  local replaces = self.deferred[key]
+  self.deferred[key] = record
+  if not replaces then self.deferred_count = self.deferred_count + 1 end
 end
 
--- ---- deferred writes (src/bind/store/records.c) ----
+local function drop_deferred(self, key)
+  if not self.deferred[key] then return end
+  self.deferred[key], self.deferred_count = nil, self.deferred_count - 1
+end
+
+-- Returns true, also where none is deferred.
+local function write_deferred(self, key, wall)
+  local record = self.deferred[key]
+  if not record then return true end
+  local generation, err, kind = self.records:put(key, record.value, wall, record.ends, false, nil, nil, nil, record.generation)
+  if not generation then return generation, err, kind end
+  drop_deferred(self, key)
+  return true
+end
+
+-- The same before another change of the key.
+local function write_first(self, key, wall)
+  local done, err, kind = write_deferred(self, key, wall)
+  if done == nil then warn_of(self, err) end
+  return done, err, kind
+end
+
+-- Writes at most so many. Returns the first failure.
+local function write_some(self, most, wall)
+  local keys, failed, failed_kind = {}, nil, nil
+  for key in pairs(self.deferred) do
+    if #keys >= most then break end
+    keys[#keys + 1] = key
+  end
+  for _, key in ipairs(keys) do
+    local done, err, kind = write_deferred(self, key, wall)
+    if done == false then return false end
+    if not done and not failed then failed, failed_kind = err, kind end
+  end
+  if not failed then return true end
+  warn_of(self, failed)
+  return nil, failed, failed_kind
+end
 
 function File.flush(self, most)
   self.written = self.clock()
   local _, wall = self.clock()
-  local done, err, kind = run(self, "flush", most or math.huge, wall)
+  local done, err, kind = run(self, write_some, most or math.huge, wall)
   if not done then return nil, err, kind end
-  self.deferred = self.records:deferred()
-  if self.deferred > 0 then self.written = self.written - behind + slice_pause else self.at_release = {} end
+  if self.deferred_count > 0 then self.written = self.written - behind + slice_pause end
   return true
 end
 
 function File.due(self)
-  if self.deferred == 0 then return nil end
+  if self.deferred_count == 0 then return nil end
   return math.max(self.written + behind - (self.clock()), 0)
+end
+
+-- ---- reading ----
+
+local function get(self, key, wall)
+  local value, generation, kind = self.records:get(key, wall)
+  local record = self.deferred[key]
+  if not record then return value, generation, kind end
+  if value and generation >= record.generation then
+    drop_deferred(self, key)
+    return value, generation
+  end
+  if record.ends and record.ends <= wall then return nil, 0 end
+  return record.value, record.generation
+end
+
+function File.get(self, key)
+  return run(self, get, key, wall_of(self, key))
 end
 
 -- ---- leases and tickets ----
@@ -97,10 +160,8 @@ end
 function Lease.release(lease)
   if lease.released then return true end
   local store = lease.store
-  if store.at_release[lease.key] then
-    run(store, "write_deferred", lease.key, wall_of(store, lease.key))
-    store.at_release[lease.key] = nil
-  end
+  local record = store.deferred[lease.key]
+  if record and not record.leased then run(store, write_first, lease.key, wall_of(store, lease.key)) end
   if lease.released then return true end
   lease.released = true
   store.records:release(lease.key, lease.lock)
@@ -116,33 +177,56 @@ function Ticket.close(ticket)
   return true
 end
 
--- ---- immediate writes ----
+-- ---- writing ----
 
-local function forget_ended(self, key)
-  return run(self, "remove", key, wall_of(self, key), nil, true)
+local function delete(self, key, wall, generation)
+  local done, err, kind = write_first(self, key, wall)
+  if not done then return done, err, kind end
+  return self.records:remove(key, wall, generation)
 end
 
-local function put_now(self, key, value, wall, ends, put)
-  local lease, ticket = put.lease, put.ticket
-  local generation, err, kind = run(self, "put", key, value, wall, ends, put.durable, put.generation, lease and lease.lock,
-    ticket and ticket.draft)
+local function forget_ended(self, key)
+  return run(self, call_records, "remove", key, wall_of(self, key), nil, true)
+end
+
+-- A put that compares writes the deferred record first, any other put replaces it.
+local function put(self, key, value, wall, ends, options, lock, draft)
+  if options.generation then
+    local done, err, kind = write_first(self, key, wall)
+    if not done then return done, err, kind end
+  end
+  local replaced = self.deferred[key]
+  local generation, err, kind = self.records:put(key, value, wall, ends, options.durable, options.generation, lock, draft, nil,
+    replaced and replaced.generation)
+  if generation then drop_deferred(self, key) end
+  return generation, err, kind
+end
+
+local function put_now(self, key, value, wall, ends, options)
+  local lease, ticket = options.lease, options.ticket
+  local generation, err, kind = run(self, put, key, value, wall, ends, options, lease and lease.lock, ticket and ticket.draft)
   if lease and generation then lease.generation = generation end
   return generation, err, kind
 end
 
--- A put is deferred even when the disk cannot be written.
-local function defer(self, key, value, ends, lease)
-  local generation, deferred = run(self, "defer", key, value, ends or 0, lease ~= nil, lease and lease.generation)
-  if generation then return generation, deferred end
-  local _, read = File.get(self, key)
-  return run(self, "defer", key, value, ends or 0, lease ~= nil, type(read) == "number" and read or 0)
+-- Returns the generation, and true where the record was deferred: not where that generation belongs to immediate writes. last: the
+-- generation that the lease wrote last, or nil.
+local function defer(self, key, value, ends, leased, last)
+  local before = self.deferred[key]
+  local generation, fits, kind = self.records:next(key, before and before.generation or last)
+  if not generation then return generation, fits, kind end
+  if fits then keep_deferred(self, key, { value = value, generation = generation, ends = ends, leased = leased }) end
+  return generation, fits
 end
 
-local function put_behind(self, key, value, wall, ends, put)
-  local generation, deferred = defer(self, key, value, ends, put.lease)
-  if not deferred then return put_now(self, key, value, wall, ends, put) end
-  self.deferred = deferred
-  if not put.lease then self.at_release[key] = true end
+local function put_behind(self, key, value, wall, ends, options)
+  local lease = options.lease
+  local generation, deferred = run(self, defer, key, value, ends, lease ~= nil, lease and lease.generation)
+  if not generation then -- a put is deferred even when the disk cannot be written
+    local _, read = File.get(self, key)
+    generation, deferred = run(self, defer, key, value, ends, lease ~= nil, type(read) == "number" and read or 0)
+  end
+  if not deferred then return put_now(self, key, value, wall, ends, options) end
   if (self.clock()) - self.written >= behind then File.flush(self, slice) end
   return generation
 end
@@ -163,34 +247,41 @@ local function note(self, key, ttl, mono, wall)
   if ttl then sweep(self, mono, wall) end
 end
 
-function File.put(self, key, value, put)
-  local lease, ttl = put.lease, put.ttl
+function File.put(self, key, value, options)
+  local lease, ttl = options.lease, options.ttl
   if #value > largest then return failure("store", "the value is too large to be stored") end
   if lease and lease.released then return failure("conflict", "another process has the lease now") end
   local now, wall = self.clock()
   local ends, judged_by = ttl and wall + ttl, wall_of(self, key)
   -- A record that other processes compare or lease is written at once, unless the caller says otherwise.
-  local may_wait = not (put.durable or put.generation or put.ticket) and (put.behind or not lease)
-  local generation, err, kind = (may_wait and put_behind or put_now)(self, key, value, judged_by, ends, put)
+  local may_wait = not (options.durable or options.generation or options.ticket) and (options.behind or not lease)
+  local generation, err, kind = (may_wait and put_behind or put_now)(self, key, value, judged_by, ends, options)
   if generation then note(self, key, ttl, now, wall) end
   return generation, err, kind
+end
+
+local function add(self, key, wall, amounts, ends)
+  local done, err, kind = write_first(self, key, wall)
+  if not done then return done, err, kind end
+  return self.records:add(key, wall, amounts, ends)
 end
 
 function File.add(self, key, amounts, options)
   local now, wall = self.clock()
   local ttl, changes = options.ttl, next(amounts) ~= nil
-  local totals, err, kind = run(self, "add", key, wall_of(self, key), amounts, changes and ttl and wall + ttl or nil)
-  if totals and changes then note(self, key, ttl, now, wall) end
-  return totals, err, kind
+  local totals, err, kind = run(self, add, key, wall_of(self, key), counters.text(amounts), changes and ttl and wall + ttl or nil)
+  if not totals then return nil, err, kind end
+  if changes then note(self, key, ttl, now, wall) end
+  return counters.totals(totals)
 end
 
 function File.delete(self, key, generation)
-  return run(self, "remove", key, wall_of(self, key), generation)
+  return run(self, delete, key, wall_of(self, key), generation)
 end
 
 function File.reserve(self, key, bytes)
   if bytes > largest then return failure("store", "the value is too large to be stored") end
-  local draft, err, kind = run(self, "reserve", key, bytes)
+  local draft, err, kind = run(self, call_records, "reserve", key, bytes)
   if not draft then return nil, err, kind end
   return setmetatable({ key = key, draft = draft }, Ticket)
 end
@@ -198,7 +289,7 @@ end
 -- Allocates the table first: once the lock is taken, nothing may fail.
 function File.lease(self, key)
   local lease = setmetatable({ key = key, fence = false, lock = false, store = self, released = false }, Lease)
-  local lock, fence, kind = run(self, "lease", key)
+  local lock, fence, kind = run(self, call_records, "lease", key)
   if not lock then return nil, fence, kind end
   lease.lock, lease.fence = lock, fence
   return lease
@@ -207,6 +298,7 @@ end
 function File.close(self)
   local done, err, kind = File.flush(self)
   self.records:close()
+  self.deferred, self.deferred_count = {}, 0
   return done, err, kind
 end
 
@@ -225,8 +317,7 @@ function M.open(directory, options)
   if not records then return nil, err, kind end
   local self = setmetatable({
     records = records, clock = contract.clock_of(options), sleep = options.sleep, warn = warn, sweep_at = -math.huge, swept = 0,
-    written = -math.huge, deferred = 0, -- how many at most
-    at_release = {}, -- keys of deferred records that the release of a lease writes
+    written = -math.huge, deferred = {}, deferred_count = 0,
   }, File)
   self.ends = contract.new_ends(function(key) forget_ended(self, key) end)
   return contract.object("fleet.store.file (" .. records:directory() .. ")", self)

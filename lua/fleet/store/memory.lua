@@ -1,7 +1,7 @@
 -- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store
 -- contract.
 
-local core = require "fleet.core"
+local counters = require "fleet.store.counters"
 local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
 
@@ -71,11 +71,10 @@ end
 
 function Memory.add(self, key, amounts, options)
   local text = Memory.get(self, key) or ""
-  if next(amounts) == nil then return core.counters(text) end
   local totals, kind
-  text, totals, kind = core.counters_add(text, amounts)
+  text, totals, kind = counters.add(text, amounts)
   if not text then return nil, totals, kind end
-  keep(self, key, text, options.ttl)
+  if next(amounts) ~= nil then keep(self, key, text, options.ttl) end
   return totals
 end
 

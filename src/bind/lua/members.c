@@ -1,10 +1,20 @@
 #include "bind/lua/members.h"
 
 #include <math.h>
+#include <string.h>
 
 void push_buf(lua_State *L, const struct buf *b) {
   if (!buf_ok(b)) luaL_error(L, "out of memory");
   lua_pushlstring(L, buf_text(b), b->size);
+}
+
+void push_name_list(lua_State *L, const struct buf *texts) {
+  lua_Integer count = 0;
+  lua_newtable(L);
+  for (size_t at = 0; buf_ok(texts) && at < texts->size; at += strlen((const char *)texts->data + at) + 1) {
+    lua_pushstring(L, (const char *)texts->data + at);
+    lua_rawseti(L, -2, ++count);
+  }
 }
 
 void list_append(lua_State *L, int list) {

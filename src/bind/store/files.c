@@ -79,12 +79,7 @@ static int l_directory_list(lua_State *L) {
   const char *path = check_path(L, 1);
   struct buf *names = push_scratch(L);
   if (!directory_list(names, path, &e)) return push_failure(L, &e);
-  lua_newtable(L);
-  lua_Integer count = 0;
-  for (size_t at = 0; at < names->size; at += strlen((char *)names->data + at) + 1) {
-    lua_pushstring(L, (char *)names->data + at);
-    lua_rawseti(L, -2, ++count);
-  }
+  push_name_list(L, names);
   return 1;
 }
 
