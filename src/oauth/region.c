@@ -25,6 +25,12 @@ static bool is_code_of(const char *name, struct bytes code) {
   return code.data && i == code.size && !name[i];
 }
 
+const struct vendor *vendor_named(struct bytes name) {
+  for (const struct vendor *v = vendor_rows; v->name; v++)
+    if (bytes_equal(bytes_of(v->name), name)) return v;
+  return NULL;
+}
+
 void region_audience(struct region_claims *claims, const struct vendor *v, struct bytes audience) {
   while (audience.size && audience.data[audience.size - 1] == '/') audience.size--;
   const struct region *found = region_at(v, audience);

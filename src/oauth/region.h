@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "tables/rows.h"
 
+const struct vendor *vendor_named(struct bytes name); /* NULL: none */
 /* The region of this base address; NULL when no row has it. */
 const struct region *region_at(const struct vendor *v, struct bytes base_url);
 

@@ -226,11 +226,29 @@ end
 
 -- ---- what a token says ----
 
--- Claims are hints: read where they can be read, never relied on.
+-- The claims of the access token, which is not verified: hints only. {} where there are none.
+local function claims_of(facts)
+  local claims = facts.claims and core.json_decode(facts.claims)
+  return type(claims) == "table" and claims or {}
+end
+
+-- The granted scopes as the server or the access token names them, else those that were asked for.
+local function scopes_of(facts, claims)
+  if not facts.scope and type(claims.scp) == "table" then return claims.scp end
+  local list = {}
+  for scope in string.gmatch(facts.scope or facts.asked or "", "%S+") do list[#list + 1] = scope end
+  return list
+end
+
 local function describe(context, token, unsaved)
-  local info, claims, prefix = token:describe(context.clock())
-  info.unsaved, info.region = unsaved and true or false, core.region_hint(context.vendor.name, claims, prefix)
-  return info
+  local facts, _, left = token:facts(), token:choose(context.clock())
+  local claims = claims_of(facts)
+  local ends = facts.expires_at or tonumber(claims.exp)
+  return {
+    expires_at = ends and ends > 0 and ends or nil, expires_in = left, refreshed_at = facts.refreshed_at, refresh_by = facts.refresh_by,
+    scopes = scopes_of(facts, claims), subject = claims.sub, audience = claims.aud, unsaved = unsaved and true or false,
+    region = core.region_hint(context.vendor.name, claims, facts.prefix),
+  }
 end
 
 --- What is known of the account's tokens, without the tokens: { user = { expires_at, expires_in, refreshed_at, refresh_by,

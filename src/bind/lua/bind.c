@@ -163,20 +163,3 @@ struct buf *push_scratch(lua_State *L) {
   box_open(L, -1);
   return b;
 }
-
-int push_aside(lua_State *L) {
-  if (!COPIES_LATE) return 0;
-  push_scratch(L);
-  return lua_gettop(L);
-}
-
-void push_from(lua_State *L, int aside, struct bytes text) {
-  if (!aside) {
-    lua_pushlstring(L, (const char *)text.data, text.size);
-    return;
-  }
-  struct buf *own = box_test(L, aside, &scratch_type);
-  buf_add(own, text.data, text.size);
-  push_buf(L, own);
-  box_close(L, aside);
-}

@@ -38,12 +38,10 @@ struct bytes check_bytes(lua_State *L,
                          int index); /* a string argument as a view; valid while it is on the stack */
 /* Raises for an option in the table at index that is not among names. */
 void check_options(lua_State *L, int index, const char *const *names, size_t count);
-/* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. */
+/* A buffer in a to-be-collected box: wiped and freed even when Lua raises. Leaves the box on the stack. A
+ * text of another box goes through one before it is pushed: Lua before 5.3 runs finalisers between taking a
+ * text and copying it, and they may change or free the other box. */
 struct buf *push_scratch(lua_State *L);
-/* For a text that a finaliser may change or free: with COPIES_LATE pushes a box to copy it to and returns its
- * index, else 0. The owner of the text is checked after it, because it may run a finaliser, too. */
-int push_aside(lua_State *L);
-void push_from(lua_State *L, int aside, struct bytes text);
 
 long live_objects(lua_State *L); /* boxes that are open in this state: specs require zero at the end */
 

@@ -16,6 +16,6 @@ void set_number(lua_State *L, const char *name, double value);
 bool flag_member(lua_State *L, int index, const char *name); /* of the table at index: whether it is true */
 double number_member(lua_State *L, int index, const char *name, double fallback);
 void push_name_list(lua_State *L, const struct buf *texts); /* of texts with a NUL behind each */
-void list_append(lua_State *L, int list);              /* what is on top of the stack, which is popped */
+void list_append(lua_State *L, int list);                   /* what is on top of the stack, which is popped */
 
 #endif

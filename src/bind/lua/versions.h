@@ -11,10 +11,6 @@
 
 #include "bind/lua/weak.h"
 
-/* Lua before 5.3 runs finalisers of the host's before it copies a text that is pushed: they may change what
- * it is pushed from. */
-enum { COPIES_LATE = LUA_VERSION_NUM < 503 };
-
 /* Raises unless the Lua that runs is the one of the build; every opener calls it first, by the usual name. */
 void check_lua(lua_State *L);
 #undef luaL_checkversion

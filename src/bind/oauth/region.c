@@ -3,11 +3,9 @@
 #include "bind/oauth/token.h"
 
 static const struct vendor *check_vendor(lua_State *L, int index) {
-  struct bytes name = check_bytes(L, index);
-  for (const struct vendor *v = vendor_rows; v->name; v++)
-    if (bytes_equal(bytes_of(v->name), name)) return v;
-  luaL_argerror(L, index, "no such vendor");
-  return NULL;
+  const struct vendor *v = vendor_named(check_bytes(L, index));
+  luaL_argcheck(L, v, index, "no such vendor");
+  return v;
 }
 
 /* The text at an index; data NULL for every other type. */

@@ -1,7 +1,6 @@
 #include "oauth/token.h"
 
 #include "bind/call/reply.h"
-#include "bind/lua/json.h"
 #include "bind/lua/secret.h"
 #include "bind/oauth/token.h"
 #include "oauth/record.h"
@@ -9,7 +8,7 @@
 
 #include <string.h>
 
-enum { PREFIX = 3 /* of the refresh token: it may name a region */, COPY = 4 /* place on the stack */ };
+enum { PREFIX = 3 /* characters of the refresh token: they may name a region */ };
 
 static void release_token(void *object) {
   token_free(object);
@@ -108,8 +107,11 @@ static int l_take(lua_State *L) {
 
 static int l_access(lua_State *L) {
   check_token(L, 1);
-  int aside = push_aside(L);
-  push_from(L, aside, buf_bytes(&check_token(L, 1)->access));
+  struct buf *own = push_scratch(L);
+  const struct token *t = check_token(L, 1);
+  buf_add(own, t->access.data, t->access.size);
+  push_buf(L, own);
+  box_close(L, -2);
   return 1;
 }
 
@@ -194,8 +196,8 @@ static int l_begin(lua_State *L) {
   return 0;
 }
 
-/* Pushes a copy of the first argument: while Lua values are made of it a finaliser of the host's may close
- * the client that the token belongs to. */
+/* Pushes a copy of the first argument: while Lua values are made of it, a finaliser of the host may close the
+ * client that the token belongs to. */
 static const struct token *push_copy(lua_State *L) {
   check_token(L, 1);
   struct token *own = push_token(L);
@@ -209,85 +211,25 @@ static void set_time(lua_State *L, const char *name, double seconds) {
   lua_setfield(L, -2, name);
 }
 
-/* token:facts() -> { expires_at, refreshed_at, refresh_by, scope, asked, prefix }: prefix, the first three
- * characters of the refresh token, may name a region */
+/* token:facts() -> { expires_at, refreshed_at, refresh_by, scope, asked, prefix, claims }: prefix, the first
+ * three characters of the refresh token, may name a region; claims, those of the access token as JSON,
+ * unverified */
 static int l_facts(lua_State *L) {
   const struct token *t = push_copy(L);
   struct bytes refresh = {t->refresh.data, t->refresh.size < PREFIX ? t->refresh.size : PREFIX};
-  lua_createtable(L, 0, 6);
+  struct buf *claims = push_scratch(L);
+  if (!reply_claims(claims, buf_bytes(&t->access))) buf_clear(claims);
+  lua_createtable(L, 0, 7);
   set_time(L, "expires_at", t->expires_at);
   set_time(L, "refreshed_at", t->refreshed_at);
   set_time(L, "refresh_by", token_refresh_by(t));
   set_buf(L, "scope", &t->scope);
   set_buf(L, "asked", &t->asked);
+  set_buf(L, "claims", claims);
   if (refresh.size) set_bytes(L, "prefix", refresh);
   box_close(L, -2);
+  box_close(L, -3);
   return 1;
-}
-
-/* Pushes the claims of the access token, unverified: a table, empty when it has none. */
-static void push_claims(lua_State *L, const struct token *t) {
-  struct buf *text = push_scratch(L);
-  bool found = reply_claims(text, buf_bytes(&t->access)) && json_decode(L, buf_bytes(text), NULL, NULL);
-  if (!found || !lua_istable(L, -1)) lua_newtable(L);
-}
-
-/* Pushes the words of a text as a list. */
-static void push_words(lua_State *L, const struct buf *text) {
-  const char *at = buf_text(text), *spaces = " \t\n\v\f\r";
-  lua_newtable(L);
-  for (lua_Integer i = 1; *(at += strspn(at, spaces)); i++) {
-    size_t size = strcspn(at, spaces);
-    lua_pushlstring(L, at, size);
-    lua_rawseti(L, -2, i);
-    at += size;
-  }
-}
-
-/* Pushes what was granted, as the server or the access token said it, else what was asked for. */
-static void push_scopes(lua_State *L, const struct token *t, int claims) {
-  if (t->scope.size) return push_words(L, &t->scope);
-  if (lua_getfield(L, claims, "scp") == LUA_TTABLE) return;
-  lua_pop(L, 1);
-  push_words(L, &t->asked);
-}
-
-static void set_claim(lua_State *L, const char *name, int claims, const char *claim) {
-  lua_getfield(L, claims, claim);
-  lua_setfield(L, -2, name);
-}
-
-/* Of a number or a text of one; 0: neither. */
-static double number_of(lua_State *L, int claims, const char *claim) {
-  lua_getfield(L, claims, claim);
-  double number = lua_tonumber(L, -1);
-  lua_pop(L, 1);
-  return number;
-}
-
-/* token:describe(mono, wall) -> { expires_at, expires_in, refreshed_at, refresh_by, scopes, subject, audience
- * }, the claims, and what the refresh token begins with */
-static int l_describe(lua_State *L) {
-  check_token(L, 1);
-  struct now now = check_now(L, 2);
-  double left;
-  lua_settop(L, 3);
-  const struct token *t = push_copy(L);
-  push_claims(L, t);
-  int claims = lua_gettop(L);
-  lua_createtable(L, 0, 8);
-  set_claim(L, "subject", claims, "sub");
-  set_claim(L, "audience", claims, "aud");
-  set_time(L, "expires_at", t->expires_at > 0 ? t->expires_at : number_of(L, claims, "exp"));
-  if (token_left(t, &now, &left)) lua_pushnumber(L, left), lua_setfield(L, -2, "expires_in");
-  set_time(L, "refreshed_at", t->refreshed_at);
-  set_time(L, "refresh_by", token_refresh_by(t));
-  push_scopes(L, t, claims);
-  lua_setfield(L, -2, "scopes");
-  lua_pushvalue(L, claims);
-  lua_pushlstring(L, buf_text(&t->refresh), t->refresh.size < PREFIX ? t->refresh.size : PREFIX);
-  box_close(L, COPY);
-  return 3;
 }
 
 static const luaL_Reg token_methods[] = {{"take", l_take},
@@ -303,7 +245,6 @@ static const luaL_Reg token_methods[] = {{"take", l_take},
                                          {"age_of", l_age_of},
                                          {"begin", l_begin},
                                          {"facts", l_facts},
-                                         {"describe", l_describe},
                                          {NULL, NULL}};
 
 void open_token(lua_State *L) {
