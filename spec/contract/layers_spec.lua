@@ -244,7 +244,7 @@ describe("the Lua modules", function()
     for name, module in pairs(modules) do
       for _, needed in ipairs(module.needs) do
         local good = needed == "fleet.core" or needed == "fleet.store" or needed == "fleet.store.object"
-          or needed == "fleet.store.arguments" or string.find(needed, "^fleet%.util%.") ~= nil
+          or needed == "fleet.store.arguments" or needed == "fleet.store.counters" or string.find(needed, "^fleet%.util%.") ~= nil
         -- A network and other processes are waited for in the loop.
         if string.find(name, "^fleet%.store%.redis") or name == "fleet.store.file" then
           good = good or needed == "fleet.async" or string.find(needed, "^fleet%.store%.redis%.") ~= nil
