@@ -218,22 +218,6 @@ static int l_is_open(lua_State *L) {
   return 1;
 }
 
-static const struct row *find_row(const struct row *rows, const char *name) {
-  for (; rows->name; rows++)
-    if (strcmp(rows->name, name) == 0) return rows;
-  return NULL;
-}
-
-/* core.row(name) -> the row as light userdata, for core.plan; nothing for an unknown name */
-static int l_row(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
-  const struct row *row = find_row(endpoint_rows, name);
-  if (!row) row = find_row(command_rows, name);
-  if (!row) return 0;
-  lua_pushlightuserdata(L, (void *)(uintptr_t)row);
-  return 1;
-}
-
 static int l_live(lua_State *L) {
   lua_pushinteger(L, live_objects(L));
   return 1;
@@ -256,17 +240,11 @@ static void define_handle(lua_State *L, const struct box_type *type) {
 void open_handle(lua_State *L) {
   define_handle(L, &client_type);
   for (int i = 0; i < HANDLES; i++) define_handle(L, &handle_types[i]);
-  static const luaL_Reg functions[] = {{"client", l_client},
-                                       {"handle", l_handle},
-                                       {"methods", l_methods},
-                                       {"context", l_context},
-                                       {"close", l_close},
-                                       {"is_handle", l_is_handle},
-                                       {"is_vin", l_is_vin},
-                                       {"is_open", l_is_open},
-                                       {"row", l_row},
-                                       {"live", l_live},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"client", l_client},   {"handle", l_handle},
+                                       {"methods", l_methods}, {"context", l_context},
+                                       {"close", l_close},     {"is_handle", l_is_handle},
+                                       {"is_vin", l_is_vin},   {"is_open", l_is_open},
+                                       {"live", l_live},       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   lua_pushliteral(L, VIN_SPELLING);
   lua_setfield(L, -2, "vin_spelling");

@@ -1,7 +1,21 @@
 #include "bind/call/handles.h"
-#include "bind/call/request.h"
+#include "bind/call/params.h"
 
 #include <string.h>
+
+const char *const token_kind_names[] = {NULL, "user", "partner", "business"};
+
+static void release_request(void *object) {
+  struct request *r = object;
+  buf_free(&r->target);
+  buf_free(&r->body);
+}
+
+static int l_tostring(lua_State *L) {
+  const struct request *r = box_any(L, 1, &request_type);
+  lua_pushfstring(L, "fleet.request (%s %s)", r->row->verb, r->row->path);
+  return 1;
+}
 
 static struct request *check_request(lua_State *L) {
   return box_check(L, 1, &request_type);
@@ -49,6 +63,23 @@ static int l_query(lua_State *L) {
   return 0;
 }
 
+const struct request *check_written(lua_State *L, int index) {
+  struct request *r = box_check(L, index, &request_type);
+  if (r->written) return r;
+  int top = lua_gettop(L), argument = 0;
+  luaL_checkstack(L, 8, "request");
+  lua_getiuservalue(L, index, REQUEST_HANDLE);
+  lua_getiuservalue(L, index, REQUEST_PARAMS);
+  struct plan p = {
+      .L = L, .row = r->row, .request = r, .handle = top + 1, .params = top + 2, .separator = ""};
+  buf_clear(&r->target);
+  buf_clear(&r->body);
+  write_path(&p, &argument);
+  write_content(&p);
+  lua_settop(L, top);
+  return r;
+}
+
 /* request:table(base, authorization line or nil) -> { method, url, headers = { name = value }, body } for a
  * host's own HTTP */
 static int l_table(lua_State *L) {
@@ -73,11 +104,19 @@ static int l_table(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg request_methods[] = {{"flag", l_flag},   {"settings", l_settings}, {"params", l_params},
-                                           {"query", l_query}, {"table", l_table},       {NULL, NULL}};
+static const luaL_Reg metamethods[] = {{"__tostring", l_tostring}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"flag", l_flag},   {"settings", l_settings}, {"params", l_params},
+                                   {"query", l_query}, {"table", l_table},       {NULL, NULL}};
+const struct box_type request_type = {"fleet.request", release_request, methods, metamethods};
+
+struct request *request_new(lua_State *L, const struct row *row) {
+  struct request *r = box_new(L, &request_type, sizeof *r, 2);
+  box_open(L, -1);
+  r->row = row;
+  return r;
+}
+
 void open_request(lua_State *L) {
   box_define(L, &request_type);
-  lua_getfield(L, -1, "__index");
-  luaL_setfuncs(L, request_methods, 0);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
 }

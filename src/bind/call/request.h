@@ -35,7 +35,7 @@ extern const char *const token_kind_names[]; /* by enum token_kind; the first is
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);
 
-/* The request at index with target and body: write.c. */
+/* The request at index with target and body. */
 const struct request *check_written(lua_State *L, int index);
 
 static inline const char *request_name(const struct request *r) {

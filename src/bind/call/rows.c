@@ -3,61 +3,175 @@
 #include "bind/lua/bind.h"
 #include "tables/rows.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* The tables as Lua data, for the engines, generators and specs on that side. Every call makes a fresh list,
  * so that what a caller changes in it changes nothing else. Columns keep their names; an absent one is nil.
- * The flags of a row stand in its table flags, those of a parameter or an option beside its columns. */
+ * One list of columns describes each struct of src/tables/rows.h: to add a column is to name it there. */
+
+enum form {
+  END, /* of the columns */
+  AS_TEXT,
+  AS_WORDS,  /* a text of words, as a list */
+  AS_TEXTS,  /* an array that ends with NULL, as a list */
+  AS_NUMBER, /* a double; nil where it is 0 */
+  AS_COUNT,  /* an int; nil where it is 0 */
+  AS_INTEGER,
+  AS_BOOLEAN,
+  AS_NAME, /* an enumeration by its names */
+  AS_KIND,
+  AS_OUTCOME,
+  AS_FLAGS,   /* bits as booleans, in a table of this name */
+  AS_MEMBERS, /* bits as booleans beside the columns */
+  AS_OBJECTS  /* an array of structs, as a list; nil where it is NULL */
+};
 
 struct flag {
   unsigned bit;
   const char *name;
 };
 
-static const struct flag param_flags[] = {{REQUIRED, "required"},
-                                          {SECRET, "secret"},
-                                          {PIN, "pin"},
-                                          {NUMBER_AS_TEXT, "number_as_text"},
-                                          {SWITCH, "switch"},
-                                          {FRESH_ID, "fresh_id"},
-                                          {WHOLE, "whole"},
-                                          {FROM_STATE, "from_state"},
-                                          {NOW, "now"},
-                                          {FILLED, "filled"},
-                                          {JOINED, "joined"},
-                                          {OBJECT_TOO, "object_too"},
-                                          {0, NULL}};
+struct column {
+  const char *name;
+  enum form form;
+  size_t offset;
+  union {
+    const char *const *names;
+    const struct flag *flags;
+    const struct shape *shape;
+  };
+};
 
-static const struct flag row_flags[] = {{ROW_COMMAND, "command"},
-                                        {ROW_IDEMPOTENT, "idempotent"},
-                                        {ROW_LIVE, "live"},
-                                        {ROW_NEEDS_PROTOCOL, "needs_protocol"},
-                                        {ROW_EITHER_FORM, "either_form"},
-                                        {ROW_PLAIN_FIRST, "plain_first"},
-                                        {ROW_CHARGING_SCOPE, "charging_scope"},
-                                        {ROW_SETTING, "setting"},
-                                        {ROW_THIRD_PARTY, "third_party"},
-                                        {ROW_NO_BUSINESS, "no_business"},
-                                        {ROW_DEPRECATED, "deprecated"},
-                                        {ROW_BODY_AS_GIVEN, "body_as_given"},
-                                        {ROW_READ, "read"},
-                                        {ROW_IDEMPOTENT_WITH_ID, "idempotent_with_id"},
-                                        {ROW_ANY_OF, "any_of"},
-                                        {ROW_CHECKED, "checked"},
-                                        {ROW_UNPUBLISHED, "unpublished"},
-                                        {ROW_BY_NAME_ONLY, "by_name_only"},
-                                        {0, NULL}};
+/* A struct as a table. columns: the first is a text that is NULL behind the last of an array. finish: sets
+ * the members that need more than a column, or NULL. */
+struct shape {
+  size_t size;
+  const struct column *columns;
+  void (*finish)(lua_State *L, const void *object);
+};
+
+static const struct shape param_shape;
+static void push_objects(lua_State *L, const struct shape *shape, const void *first);
+
+static void push_words(lua_State *L, const char *words) {
+  lua_newtable(L);
+  while (words && *words) {
+    size_t size = strcspn(words, " ");
+    lua_pushlstring(L, words, size);
+    list_append(L, -2);
+    words += size + strspn(words + size, " ");
+  }
+}
+
+static void push_texts(lua_State *L, const char *const *texts) {
+  lua_newtable(L);
+  for (; *texts; texts++) {
+    lua_pushstring(L, *texts);
+    list_append(L, -2);
+  }
+}
+
+static void set_flags(lua_State *L, const struct flag *flag, unsigned bits) {
+  for (; flag->name; flag++) set_boolean(L, flag->name, (bits & flag->bit) != 0);
+}
+
+static void set_column(lua_State *L, const struct column *column, const void *object) {
+  const void *at = (const char *)object + column->offset;
+  switch (column->form) {
+  case END:
+    return;
+  case AS_TEXT:
+    set_text(L, column->name, *(const char *const *)at);
+    return;
+  case AS_WORDS:
+    push_words(L, *(const char *const *)at);
+    break;
+  case AS_TEXTS:
+    push_texts(L, *(const char *const *const *)at);
+    break;
+  case AS_NUMBER:
+    if (*(const double *)at != 0) set_number(L, column->name, *(const double *)at);
+    return;
+  case AS_COUNT:
+    if (*(const int *)at != 0) set_integer(L, column->name, *(const int *)at);
+    return;
+  case AS_INTEGER:
+    set_integer(L, column->name, *(const int *)at);
+    return;
+  case AS_BOOLEAN:
+    set_boolean(L, column->name, *(const bool *)at);
+    return;
+  case AS_NAME:
+    set_text(L, column->name, column->names[*(const int *)at]);
+    return;
+  case AS_KIND:
+    if (*(const enum kind *)at != KIND_none) set_text(L, column->name, kind_name(*(const enum kind *)at));
+    return;
+  case AS_OUTCOME:
+    set_text(L, column->name, outcome_name(*(const enum outcome *)at));
+    return;
+  case AS_MEMBERS:
+    set_flags(L, column->flags, *(const unsigned *)at);
+    return;
+  case AS_FLAGS:
+    lua_newtable(L);
+    set_flags(L, column->flags, *(const unsigned *)at);
+    break;
+  case AS_OBJECTS:
+    if (!*(const void *const *)at) return;
+    push_objects(L, column->shape, *(const void *const *)at);
+    break;
+  }
+  lua_setfield(L, -2, column->name);
+}
+
+static void push_object(lua_State *L, const struct shape *shape, const void *object) {
+  lua_newtable(L);
+  for (const struct column *column = shape->columns; column->form; column++) set_column(L, column, object);
+  if (shape->finish) shape->finish(L, object);
+}
+
+static void push_objects(lua_State *L, const struct shape *shape, const void *first) {
+  lua_newtable(L);
+  for (const char *at = first; *(const char *const *)(const void *)(at + shape->columns->offset);
+       at += shape->size) {
+    push_object(L, shape, at);
+    list_append(L, -2);
+  }
+}
+
+/* ---- words for bits and enumerations ---- */
+
+/* clang-format off */
+#define BIT(bit, word) { bit, #word }
+
+static const struct flag param_flags[] = {
+  BIT(REQUIRED, required), BIT(SECRET, secret), BIT(PIN, pin), BIT(NUMBER_AS_TEXT, number_as_text),
+  BIT(SWITCH, switch), BIT(FRESH_ID, fresh_id), BIT(WHOLE, whole), BIT(FROM_STATE, from_state),
+  BIT(NOW, now), BIT(FILLED, filled), BIT(JOINED, joined), BIT(OBJECT_TOO, object_too), {0}};
+
+static const struct flag row_flags[] = {
+  BIT(ROW_COMMAND, command), BIT(ROW_IDEMPOTENT, idempotent), BIT(ROW_LIVE, live),
+  BIT(ROW_NEEDS_PROTOCOL, needs_protocol), BIT(ROW_EITHER_FORM, either_form),
+  BIT(ROW_PLAIN_FIRST, plain_first), BIT(ROW_CHARGING_SCOPE, charging_scope), BIT(ROW_SETTING, setting),
+  BIT(ROW_THIRD_PARTY, third_party), BIT(ROW_NO_BUSINESS, no_business), BIT(ROW_DEPRECATED, deprecated),
+  BIT(ROW_BODY_AS_GIVEN, body_as_given), BIT(ROW_READ, read),
+  BIT(ROW_IDEMPOTENT_WITH_ID, idempotent_with_id), BIT(ROW_ANY_OF, any_of), BIT(ROW_CHECKED, checked),
+  BIT(ROW_UNPUBLISHED, unpublished), BIT(ROW_BY_NAME_ONLY, by_name_only), {0}};
 
 static const struct flag value_flags[] = {
-    {VALUE_OBJECT, "object"}, {VALUE_LIST, "list"},       {VALUE_TEXTS, "texts"},
-    {VALUE_TEXT, "text"},     {VALUE_BOOLEAN, "boolean"}, {VALUE_NOTHING, "nothing"},
-    {VALUE_BYTES, "bytes"},   {VALUE_BASE64, "base64"},   {0, NULL}};
+  BIT(VALUE_OBJECT, object), BIT(VALUE_LIST, list), BIT(VALUE_TEXTS, texts), BIT(VALUE_TEXT, text),
+  BIT(VALUE_BOOLEAN, boolean), BIT(VALUE_NOTHING, nothing), BIT(VALUE_BYTES, bytes),
+  BIT(VALUE_BASE64, base64), {0}};
 
-static const struct flag option_flags[] = {{SECRET, "secret"}, {0, NULL}};
+static const struct flag option_flags[] = {
+  BIT(SECRET, secret), {0}};
 
 /* Lua types that an option of fleet.new takes beside its own. */
 static const struct flag also_flags[] = {
-    {ALSO_FUNCTION, "function"}, {ALSO_TABLE, "table"}, {ALSO_OBJECT, "userdata"}, {0, NULL}};
+  BIT(ALSO_FUNCTION, function), BIT(ALSO_TABLE, table), BIT(ALSO_OBJECT, userdata), {0}};
+/* clang-format on */
 
 /* Names of the enumerations, in their order. */
 static const char *const type_names[] = {"string", "integer", "number", "boolean", "id",
@@ -69,185 +183,190 @@ static const char *const domain_names[] = {NULL, NULL, "vehicle_security", "info
 static const char *const trait_names[] = {NULL, "by_state", "sign", "plain", "proxy"};
 static const char *const match_names[] = {"whole", "tail", "part"};
 
-/* ---- one member of the table at the top ---- */
+static const char *const field_kind_names[] = {NULL,   "number", "integer",  "boolean", "text",
+                                               "time", "enum",   "location", "object"};
 
-static void set_flags(lua_State *L, const struct flag *flag, unsigned bits) {
-  for (; flag->name; flag++) set_boolean(L, flag->name, (bits & flag->bit) != 0);
+/* ---- members that need more than a column ---- */
+
+static void finish_choice(lua_State *L, const void *object) {
+  const struct choice *c = object;
+  if (c->text)
+    set_text(L, "value", c->text);
+  else
+    set_number(L, "value", c->number);
 }
 
-/* A text of words as a list. */
-static void set_words(lua_State *L, const char *name, const char *words) {
-  lua_newtable(L);
-  for (lua_Integer i = 1; words && *words; i++) {
-    size_t size = strcspn(words, " ");
-    lua_pushlstring(L, words, size);
-    lua_seti(L, -2, i);
-    words += size + strspn(words + size, " ");
-  }
-  lua_setfield(L, -2, name);
-}
-
-static void set_texts(lua_State *L, const char *name, const char *const *texts) {
-  lua_newtable(L);
-  for (lua_Integer i = 1; *texts; texts++, i++) {
-    lua_pushstring(L, *texts);
-    lua_seti(L, -2, i);
-  }
-  lua_setfield(L, -2, name);
-}
-
-/* ---- parameters ---- */
-
-static void set_choices(lua_State *L, const struct choice *c) {
-  if (!c) return;
-  lua_newtable(L);
-  for (lua_Integer i = 1; c->name; c++, i++) {
-    lua_createtable(L, 0, 3);
-    set_text(L, "name", c->name);
-    if (c->text)
-      set_text(L, "value", c->text);
-    else
-      set_number(L, "value", c->number);
-    set_text(L, "field", c->field);
-    lua_seti(L, -2, i);
-  }
-  lua_setfield(L, -2, "choices");
-}
-
-static void push_param(lua_State *L, const struct param *q) {
-  lua_createtable(L, 0, 20);
-  set_text(L, "name", q->name);
-  set_text(L, "place", place_names[q->place]);
-  set_text(L, "type", type_names[q->type]);
-  set_flags(L, param_flags, q->flags);
-  set_text(L, "former", q->former);
+static void finish_param(lua_State *L, const void *object) {
+  const struct param *q = object;
   if (q->min != 0 || q->max != 0) {
     set_number(L, "min", q->min);
     set_number(L, "max", q->max);
   }
-  if (q->signed_max != 0) set_number(L, "signed_max", q->signed_max);
-  set_choices(L, q->choices);
   if (q->forced) set_text(L, "forced", q->forced->name);
-  set_text(L, "word", q->word);
-  set_text(L, "fallback", q->fallback);
-  set_text(L, "required_with", q->required_with);
-  set_text(L, "unit", q->unit);
-  set_words(L, "lists", q->lists);
-  set_text(L, "field", q->field);
-  set_text(L, "member", q->member);
-  set_text(L, "doc", q->doc);
 }
-
-static void set_params(lua_State *L, const struct row *row) {
-  const struct param *q = row->params;
-  lua_newtable(L);
-  for (lua_Integer i = 1; q && q->name; q++, i++) {
-    push_param(L, q);
-    set_boolean(L, "implied", handle_implies(row, q));
-    lua_seti(L, -2, i);
-  }
-  lua_setfield(L, -2, "params");
-}
-
-/* ---- rows ---- */
 
 static void set_tokens(lua_State *L, const enum token_kind *kind) {
   lua_newtable(L);
-  for (lua_Integer i = 1; *kind != TOKEN_END; kind++, i++) {
+  for (; *kind != TOKEN_END; kind++) {
     lua_pushstring(L, token_kind_names[*kind]);
-    lua_seti(L, -2, i);
+    list_append(L, -2);
   }
   lua_setfield(L, -2, "tokens");
 }
 
-static void set_address(lua_State *L, const struct row *r) {
-  set_text(L, "name", r->name);
-  set_text(L, "handle", r->handle);
-  set_text(L, "method", r->method);
-  set_text(L, "verb", r->verb);
-  set_text(L, "path", r->path);
-  set_text(L, "query", r->query);
-  set_text(L, "wrap", r->wrap);
-  set_text(L, "items", r->items);
-  set_text(L, "paging", paging_names[r->paging]);
-  lua_createtable(L, 0, 8);
-  set_flags(L, value_flags, row_value(r));
-  lua_setfield(L, -2, "value");
-  set_words(L, "identity", r->identity);
-  set_words(L, "ids", r->ids);
-}
-
-static void set_command(lua_State *L, const struct row *r) {
-  set_text(L, "domain", domain_names[r->domain]);
-  set_text(L, "message", r->message);
-  set_text(L, "settle", r->settle);
-  set_text(L, "since", r->since);
-  set_text(L, "until", r->until);
-  set_text(L, "who", r->who);
-  set_text(L, "replacement", r->replacement);
-}
-
-/* The parameters that no log may show. */
-static void set_secrets(lua_State *L, const struct param *q) {
-  lua_newtable(L);
-  for (; q && q->name; q++)
-    if (q->flags & (SECRET | PIN)) set_boolean(L, q->name, true);
+/* params, and what follows from them: implied: the handle knows it; secrets: no log may show them. */
+static void set_params(lua_State *L, const struct row *row) {
+  static const struct param none = {0};
+  const struct param *first = row->params ? row->params : &none;
+  bool from_state = false;
+  lua_newtable(L); /* secrets */
+  push_objects(L, &param_shape, first);
+  for (const struct param *q = first; q->name; q++) {
+    lua_rawgeti(L, -1, q - first + 1);
+    set_boolean(L, "implied", handle_implies(row, q));
+    lua_pop(L, 1);
+    from_state |= (q->flags & FROM_STATE) != 0;
+    if (!(q->flags & (SECRET | PIN))) continue;
+    lua_pushboolean(L, true);
+    lua_setfield(L, -3, q->name);
+  }
+  lua_setfield(L, -3, "params");
   lua_setfield(L, -2, "secrets");
-}
-
-static bool takes_from_state(const struct param *q) {
-  for (; q && q->name; q++)
-    if (q->flags & FROM_STATE) return true;
-  return false;
+  set_boolean(L, "from_state", from_state);
 }
 
 /* pointer: what core.row gives; write: a failure has an outcome; from_state: a parameter has that flag. */
-static void push_row(lua_State *L, const struct row *r) {
-  lua_createtable(L, 0, 48);
+static void finish_row(lua_State *L, const void *object) {
+  const struct row *r = object;
   lua_pushlightuserdata(L, (void *)(uintptr_t)r);
   lua_setfield(L, -2, "pointer");
   set_boolean(L, "write", row_is_write(r));
-  set_boolean(L, "from_state", takes_from_state(r->params));
-  set_secrets(L, r->params);
-  set_address(L, r);
-  set_command(L, r);
-  set_params(L, r);
-  set_tokens(L, r->tokens);
-  set_text(L, "scope", r->scope);
   set_text(L, "billing", billing_rows[r->billing].name);
-  lua_createtable(L, 0, 13);
-  set_flags(L, row_flags, r->flags);
-  lua_setfield(L, -2, "flags");
-  set_text(L, "doc", r->doc);
-  set_text(L, "begins", r->begins);
-  set_text(L, "example", r->example);
-  set_text(L, "reply", r->reply);
-}
-
-static int push_rows(lua_State *L, const struct row *r) {
   lua_newtable(L);
-  for (lua_Integer i = 1; r->name; r++, i++) {
-    push_row(L, r);
-    lua_seti(L, -2, i);
-  }
-  return 1;
+  set_flags(L, value_flags, row_value(r));
+  lua_setfield(L, -2, "value");
+  set_tokens(L, r->tokens);
+  set_params(L, r);
 }
 
-static int l_endpoints(lua_State *L) {
-  return push_rows(L, endpoint_rows);
+static void finish_reason(lua_State *L, const void *object) {
+  const struct reason *r = object;
+  set_boolean(L, "changed", r->kind != KIND_none);
 }
 
-static int l_commands(lua_State *L) {
-  return push_rows(L, command_rows);
+static void finish_status(lua_State *L, const void *object) {
+  const struct status *s = object;
+  set_text(L, "doc", s->advice);
 }
+
+static void finish_option(lua_State *L, const void *object) {
+  const struct option *o = object;
+  set_boolean(L, "lines", (o->also & ALSO_LINES) != 0);
+  if (o->max != 0) set_number(L, "min", o->min), set_number(L, "max", o->max);
+}
+
+/* minimum_delta: true, false, "metres", or nil where it is not known */
+static void finish_field(lua_State *L, const void *object) {
+  const struct telemetry_field *f = object;
+  if (f->minimum_delta == DELTA_METRES)
+    set_text(L, "minimum_delta", "metres");
+  else if (f->minimum_delta != DELTA_UNKNOWN)
+    set_boolean(L, "minimum_delta", f->minimum_delta == DELTA_YES);
+}
+
+/* ---- the columns ---- */
+
+/* clang-format off */
+#define COLUMN(type, member, form, more) { #member, form, offsetof(struct type, member), {more} }
+#define TEXT(type, member) COLUMN(type, member, AS_TEXT, NULL)
+#define WORDS(type, member) COLUMN(type, member, AS_WORDS, NULL)
+#define TEXTS(type, member) COLUMN(type, member, AS_TEXTS, NULL)
+#define NUMBER(type, member) COLUMN(type, member, AS_NUMBER, NULL)
+#define COUNT(type, member) COLUMN(type, member, AS_COUNT, NULL)
+#define INTEGER(type, member) COLUMN(type, member, AS_INTEGER, NULL)
+#define BOOLEAN(type, member) COLUMN(type, member, AS_BOOLEAN, NULL)
+#define FAILURE(type) COLUMN(type, kind, AS_KIND, NULL), COLUMN(type, outcome, AS_OUTCOME, NULL)
+#define NAME(type, member, list) COLUMN(type, member, AS_NAME, .names = list)
+#define FLAGS(type, member, list) COLUMN(type, member, AS_FLAGS, .flags = list)
+#define MEMBERS(type, member, list) COLUMN(type, member, AS_MEMBERS, .flags = list)
+#define OBJECTS(type, member, of) COLUMN(type, member, AS_OBJECTS, .shape = of)
+
+static const struct column choice_columns[] = {
+  TEXT(choice, name), TEXT(choice, field), {0}};
+static const struct shape choice_shape = {sizeof(struct choice), choice_columns, finish_choice};
+
+static const struct column param_columns[] = {
+  TEXT(param, name), NAME(param, place, place_names), NAME(param, type, type_names),
+  MEMBERS(param, flags, param_flags), TEXT(param, former), NUMBER(param, signed_max),
+  OBJECTS(param, choices, &choice_shape), TEXT(param, word), TEXT(param, fallback),
+  TEXT(param, required_with), TEXT(param, unit), WORDS(param, lists), TEXT(param, field),
+  TEXT(param, member), TEXT(param, doc), {0}};
+static const struct shape param_shape = {sizeof(struct param), param_columns, finish_param};
+
+static const struct column row_columns[] = {
+  TEXT(row, name), TEXT(row, handle), TEXT(row, method), TEXT(row, verb), TEXT(row, path),
+  TEXT(row, query), TEXT(row, wrap), TEXT(row, items), NAME(row, paging, paging_names),
+  WORDS(row, identity), WORDS(row, ids), NAME(row, domain, domain_names), TEXT(row, message),
+  TEXT(row, settle), TEXT(row, since), TEXT(row, until), TEXT(row, who), TEXT(row, replacement),
+  TEXT(row, scope), FLAGS(row, flags, row_flags), TEXT(row, doc), TEXT(row, begins), TEXT(row, example),
+  TEXT(row, reply), {0}};
+static const struct shape row_shape = {sizeof(struct row), row_columns, finish_row};
+
+static const struct column billing_columns[] = {
+  TEXT(billing_row, name), COUNT(billing_row, per_dollar), COUNT(billing_row, per_minute),
+  BOOLEAN(billing_row, found_only), TEXT(billing_row, doc), {0}};
+static const struct shape billing_shape = {sizeof(struct billing_row), billing_columns, NULL};
+
+static const struct column reason_columns[] = {
+  TEXT(reason, text), NAME(reason, match, match_names), TEXT(reason, where), FAILURE(reason),
+  TEXT(reason, doc), {0}};
+static const struct shape reason_shape = {sizeof(struct reason), reason_columns, finish_reason};
+
+static const struct column status_columns[] = {
+  TEXT(status, text), INTEGER(status, status), TEXT(status, also), NAME(status, trait, trait_names),
+  FAILURE(status), {0}};
+static const struct shape status_shape = {sizeof(struct status), status_columns, finish_status};
+
+static const struct column fault_columns[] = {
+  TEXT(fault, name), INTEGER(fault, number), BOOLEAN(fault, resync), FAILURE(fault), TEXT(fault, doc), {0}};
+static const struct shape fault_shape = {sizeof(struct fault), fault_columns, NULL};
+
+static const struct column region_columns[] = {
+  TEXT(region, name), TEXT(region, base_url), TEXT(region, auth_url), TEXT(region, token_url), {0}};
+static const struct shape region_shape = {sizeof(struct region), region_columns, NULL};
+
+static const struct column vendor_columns[] = {
+  TEXT(vendor, name), OBJECTS(vendor, regions, &region_shape), TEXTS(vendor, host_endings),
+  TEXTS(vendor, closed_hosts), TEXT(vendor, authorize_path), TEXT(vendor, consent_path),
+  TEXT(vendor, token_path), TEXT(vendor, health_path), TEXT(vendor, key_path), TEXT(vendor, pairing_url),
+  TEXT(vendor, invitation_url), TEXT(vendor, jws_algorithm), TEXT(vendor, jws_audience), {0}};
+static const struct shape vendor_shape = {sizeof(struct vendor), vendor_columns, NULL};
+
+static const struct column option_columns[] = {
+  TEXT(option, name), NAME(option, type, type_names), TEXT(option, fallback),
+  OBJECTS(option, choices, &choice_shape), TEXT(option, environment),
+  MEMBERS(option, flags, option_flags), BOOLEAN(option, lua_only), FLAGS(option, also, also_flags),
+  TEXT(option, doc), {0}};
+static const struct shape option_shape = {sizeof(struct option), option_columns, finish_option};
+
+static const struct column field_columns[] = {
+  TEXT(telemetry_field, since), INTEGER(telemetry_field, number),
+  NAME(telemetry_field, kind, field_kind_names), TEXT(telemetry_field, prefix),
+  TEXT(telemetry_field, unit), TEXT(telemetry_field, counterpart), {0}};
+static const struct shape field_shape = {sizeof(struct telemetry_field), field_columns, finish_field};
+/* clang-format on */
+
+/* ---- what Lua calls ---- */
 
 /* handle: NULL for a row by its own name, else name is the method's. */
-static const struct row *find(const struct row *rows, const char *name, const char *handle) {
-  for (; rows->name; rows++) {
-    bool found = handle ? strcmp(rows->method, name) == 0 && strcmp(rows->handle, handle) == 0
-                        : strcmp(rows->name, name) == 0;
-    if (found) return rows;
-  }
+static const struct row *row_named(const char *name, const char *handle) {
+  static const struct row *const tables[] = {endpoint_rows, command_rows};
+  for (int i = 0; i < 2; i++)
+    for (const struct row *row = tables[i]; row->name; row++) {
+      bool found = handle ? strcmp(row->method, name) == 0 && strcmp(row->handle, handle) == 0
+                          : strcmp(row->name, name) == 0;
+      if (found) return row;
+    }
   return NULL;
 }
 
@@ -255,213 +374,93 @@ static const struct row *find(const struct row *rows, const char *name, const ch
  * it; nil where there is none, as for a name that is no text */
 static int l_row_table(lua_State *L) {
   const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
-  const char *handle = luaL_optstring(L, 2, NULL);
-  const struct row *row = find(endpoint_rows, name, handle);
-  if (!row) row = find(command_rows, name, handle);
-  if (!row) {
+  const struct row *row = row_named(name, luaL_optstring(L, 2, NULL));
+  if (row)
+    push_object(L, &row_shape, row);
+  else
     lua_pushnil(L);
-    return 1;
-  }
-  push_row(L, row);
   return 1;
 }
 
-/* ---- failures ---- */
-
-static void set_failure(lua_State *L, enum kind kind, enum outcome outcome, const char *doc) {
-  if (kind != KIND_none) set_text(L, "kind", kind_name(kind));
-  set_text(L, "outcome", outcome_name(outcome));
-  set_text(L, "doc", doc);
+/* core.row(name) -> the row as light userdata, for core.plan; nothing for an unknown name */
+static int l_row(lua_State *L) {
+  const struct row *row = row_named(luaL_checkstring(L, 1), NULL);
+  if (!row) return 0;
+  lua_pushlightuserdata(L, (void *)(uintptr_t)row);
+  return 1;
 }
 
-/* billing() -> { date =, source =, classes = { { name =, per_dollar =, per_minute =, found_only =, doc = }, …
- * }
- * } */
+/* core.billing() -> { date =, source =, classes = { … } } */
 static int l_billing(lua_State *L) {
-  lua_createtable(L, 0, 3);
+  lua_newtable(L);
   set_text(L, "date", billing_date);
   set_text(L, "source", billing_source);
-  lua_newtable(L);
-  lua_Integer i = 1;
-  for (const struct billing_row *b = billing_rows; b->name; b++, i++) {
-    lua_createtable(L, 0, 5);
-    set_text(L, "name", b->name);
-    if (b->per_dollar) set_number(L, "per_dollar", b->per_dollar);
-    if (b->per_minute) set_number(L, "per_minute", b->per_minute);
-    set_boolean(L, "found_only", b->found_only);
-    set_text(L, "doc", b->doc);
-    lua_seti(L, -2, i);
-  }
+  push_objects(L, &billing_shape, billing_rows);
   lua_setfield(L, -2, "classes");
-  return 1;
-}
-
-static int l_reasons(lua_State *L) {
-  lua_newtable(L);
-  lua_Integer i = 1;
-  for (const struct reason *r = reason_rows; r->text; r++, i++) {
-    lua_createtable(L, 0, 7);
-    set_text(L, "text", r->text);
-    set_text(L, "match", match_names[r->match]);
-    set_text(L, "where", r->where);
-    set_boolean(L, "changed", r->kind != KIND_none);
-    set_failure(L, r->kind, r->outcome, r->doc);
-    lua_seti(L, -2, i);
-  }
   return 1;
 }
 
 /* The last row matches everything. */
 static int l_statuses(lua_State *L) {
   lua_newtable(L);
-  const struct status *s = status_rows;
-  for (lua_Integer i = 1;; s++, i++) {
-    lua_createtable(L, 0, 7);
-    set_number(L, "status", s->status);
-    set_text(L, "text", s->text);
-    set_text(L, "also", s->also);
-    set_text(L, "trait", trait_names[s->trait]);
-    set_failure(L, s->kind, s->outcome, s->advice);
-    lua_seti(L, -2, i);
+  for (const struct status *s = status_rows;; s++) {
+    push_object(L, &status_shape, s);
+    list_append(L, -2);
     if (s->status == 0 && !s->text) return 1;
   }
-}
-
-static int l_faults(lua_State *L) {
-  lua_newtable(L);
-  lua_Integer i = 1;
-  for (const struct fault *f = fault_rows; f->name; f++, i++) {
-    lua_createtable(L, 0, 6);
-    set_number(L, "number", f->number);
-    set_text(L, "name", f->name);
-    set_boolean(L, "resync", f->resync);
-    set_failure(L, f->kind, f->outcome, f->doc);
-    lua_seti(L, -2, i);
-  }
-  return 1;
 }
 
 static int l_kinds(lua_State *L) {
   lua_newtable(L);
   for (int kind = KIND_none + 1; kind < KIND_COUNT; kind++) {
-    lua_createtable(L, 0, 3);
+    lua_newtable(L);
     set_text(L, "name", kind_rows[kind - 1].name);
-    set_number(L, "exit", KIND_EXIT(kind));
+    set_integer(L, "exit", KIND_EXIT(kind));
     set_text(L, "doc", kind_rows[kind - 1].doc);
-    lua_seti(L, -2, kind);
+    list_append(L, -2);
   }
   return 1;
 }
 
-/* ---- vendors and options ---- */
-
-static void set_regions(lua_State *L, const struct region *r) {
-  lua_newtable(L);
-  for (lua_Integer i = 1; r->name; r++, i++) {
-    lua_createtable(L, 0, 4);
-    set_text(L, "name", r->name);
-    set_text(L, "base_url", r->base_url);
-    set_text(L, "auth_url", r->auth_url);
-    set_text(L, "token_url", r->token_url);
-    lua_seti(L, -2, i);
-  }
-  lua_setfield(L, -2, "regions");
-}
-
-static void push_vendor(lua_State *L, const struct vendor *v) {
-  lua_createtable(L, 0, 12);
-  set_text(L, "name", v->name);
-  set_regions(L, v->regions);
-  set_texts(L, "host_endings", v->host_endings);
-  set_texts(L, "closed_hosts", v->closed_hosts);
-  set_text(L, "authorize_path", v->authorize_path);
-  set_text(L, "consent_path", v->consent_path);
-  set_text(L, "token_path", v->token_path);
-  set_text(L, "health_path", v->health_path);
-  set_text(L, "key_path", v->key_path);
-  set_text(L, "pairing_url", v->pairing_url);
-  set_text(L, "invitation_url", v->invitation_url);
-  set_text(L, "jws_algorithm", v->jws_algorithm);
-  set_text(L, "jws_audience", v->jws_audience);
-}
-
-static int l_vendors(lua_State *L) {
-  lua_newtable(L);
-  lua_Integer i = 1;
-  for (const struct vendor *v = vendor_rows; v->name; v++, i++) {
-    push_vendor(L, v);
-    lua_seti(L, -2, i);
-  }
-  return 1;
-}
-
-static int push_options(lua_State *L, const struct option *o) {
-  lua_newtable(L);
-  for (lua_Integer i = 1; o->name; o++, i++) {
-    lua_createtable(L, 0, 8);
-    set_text(L, "name", o->name);
-    set_text(L, "type", type_names[o->type]);
-    set_text(L, "fallback", o->fallback);
-    set_choices(L, o->choices);
-    set_text(L, "environment", o->environment);
-    set_flags(L, option_flags, o->flags);
-    set_boolean(L, "lua_only", o->lua_only);
-    lua_createtable(L, 0, 3);
-    set_flags(L, also_flags, o->also);
-    lua_setfield(L, -2, "also");
-    set_boolean(L, "lines", (o->also & ALSO_LINES) != 0);
-    if (o->max != 0) set_number(L, "min", o->min), set_number(L, "max", o->max);
-    set_text(L, "doc", o->doc);
-    lua_seti(L, -2, i);
-  }
-  return 1;
-}
-
-static int l_options(lua_State *L) {
-  return push_options(L, option_rows);
-}
-
-static int l_call_options(lua_State *L) {
-  return push_options(L, call_option_rows);
-}
-
-/* telemetry_fields() -> { name = { since =, minimum_delta = true, false, "metres" or nil, number =, kind =,
- * prefix =, unit =, counterpart = } } */
+/* core.telemetry_fields() -> { name = field } */
 static int l_telemetry_fields(lua_State *L) {
-  static const char *const kinds[] = {NULL,   "number", "integer",  "boolean", "text",
-                                      "time", "enum",   "location", "object"};
   lua_newtable(L);
   for (const struct telemetry_field *f = telemetry_fields; f->name; f++) {
-    lua_createtable(L, 0, 6);
-    set_text(L, "since", f->since);
-    set_integer(L, "number", f->number);
-    set_text(L, "kind", kinds[f->kind]);
-    set_text(L, "prefix", f->prefix);
-    set_text(L, "unit", f->unit);
-    set_text(L, "counterpart", f->counterpart);
-    if (f->minimum_delta == DELTA_METRES) {
-      set_text(L, "minimum_delta", "metres");
-    } else if (f->minimum_delta != DELTA_UNKNOWN) {
-      set_boolean(L, "minimum_delta", f->minimum_delta == DELTA_YES);
-    }
+    push_object(L, &field_shape, f);
     lua_setfield(L, -2, f->name);
   }
   return 1;
 }
 
+/* ---- lists of all rows of a kind: core.endpoints() and the like ---- */
+
+static const struct list {
+  const char *name;
+  const struct shape *shape;
+  const void *first;
+} lists[] = {{"endpoints", &row_shape, endpoint_rows},         {"commands", &row_shape, command_rows},
+             {"reasons", &reason_shape, reason_rows},          {"faults", &fault_shape, fault_rows},
+             {"vendors", &vendor_shape, vendor_rows},          {"options", &option_shape, option_rows},
+             {"call_options", &option_shape, call_option_rows}};
+
+static int l_list(lua_State *L) {
+  const struct list *list = lua_touserdata(L, lua_upvalueindex(1));
+  push_objects(L, list->shape, list->first);
+  return 1;
+}
+
 void open_rows(lua_State *L) {
-  static const luaL_Reg functions[] = {{"endpoints", l_endpoints},
-                                       {"commands", l_commands},
+  static const luaL_Reg functions[] = {{"row", l_row},
                                        {"row_table", l_row_table},
-                                       {"reasons", l_reasons},
                                        {"billing", l_billing},
                                        {"statuses", l_statuses},
-                                       {"faults", l_faults},
                                        {"kinds", l_kinds},
-                                       {"vendors", l_vendors},
-                                       {"options", l_options},
-                                       {"call_options", l_call_options},
                                        {"telemetry_fields", l_telemetry_fields},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&lists[i]);
+    lua_pushcclosure(L, l_list, 1);
+    lua_setfield(L, -2, lists[i].name);
+  }
 }

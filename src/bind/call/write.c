@@ -131,20 +131,3 @@ void write_content(struct plan *p) {
   if (!buf_ok(&p->request->target) || !buf_ok(&p->request->body)) luaL_error(p->L, "out of memory");
   p->request->written = true;
 }
-
-const struct request *check_written(lua_State *L, int index) {
-  struct request *r = box_check(L, index, &request_type);
-  if (r->written) return r;
-  int top = lua_gettop(L), argument = 0;
-  luaL_checkstack(L, 8, "request");
-  lua_getiuservalue(L, index, REQUEST_HANDLE);
-  lua_getiuservalue(L, index, REQUEST_PARAMS);
-  struct plan p = {
-      .L = L, .row = r->row, .request = r, .handle = top + 1, .params = top + 2, .separator = ""};
-  buf_clear(&r->target);
-  buf_clear(&r->body);
-  write_path(&p, &argument);
-  write_content(&p);
-  lua_settop(L, top);
-  return r;
-}
