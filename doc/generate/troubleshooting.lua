@@ -30,25 +30,54 @@ end
 local head = [[
 # When something fails
 
-A call that fails returns `nil, err, kind`. The kind is one of those below; `err.message` is the sentence,
-`err.reason` what the car, the site or the authorization server said, `err.outcome` whether a command was `not_sent`, `refused`, or is
-`unknown`, and `err.help` the command that shows this text in a terminal:
+Look up an error here: what it means, what causes it, and what to do. `fleet explain` shows the same text in a terminal.
 
 ```sh
-fleet explain key_not_paired
-fleet doctor                                     # looks at everything from the clock to the pairing
+fleet explain key_not_paired                     # a kind, a reason, a fault, or a pasted error message
+fleet doctor                                     # checks everything from the clock to the pairing
 ```
-]]
+
+A call that fails returns `nil, err, kind`:
+
+| Member | Contents |
+|---|---|
+| `err.kind` | one of the kinds below |
+| `err.message` | what failed, why, and what to do |
+| `err.reason` | the word of the car, the site or the authorization server |
+| `err.outcome` | of a command: `not_sent`, `refused`, or `unknown` (it may have been executed) |
+| `err.help` | the command that explains it: `fleet explain KIND` |
+
+## Which section?]]
+
+-- The kinds by what the reader sees.
+local sections = {
+  { "The command does nothing", "asleep", "offline", "busy", "refused", "key_not_paired", "unsupported" },
+  { "Signing in, rights", "auth", "scope", "forbidden", "region", "unregistered", "not_found" },
+  { "Limits and money", "rate_limited", "limit_exceeded", "budget" },
+  { "Network and Tesla's service", "network", "tls", "timeout", "protocol", "service" },
+  { "The request itself", "invalid" },
+  { "Your program and its store", "store", "conflict", "cancelled", "closed" },
+}
+
+local function index()
+  local lines = { "| You have trouble with | Kinds |", "|---|---|" }
+  for _, section in ipairs(sections) do
+    local links = {}
+    for i = 2, #section do links[#links + 1] = string.format("[%s](#%s)", section[i], section[i]) end
+    lines[#lines + 1] = "| " .. section[1] .. " | " .. table.concat(links, ", ") .. " |"
+  end
+  return table.concat(lines, "\n")
+end
 
 --- The page as Markdown.
 function M.markdown()
-  local parts = { head }
+  local parts = { head, index() }
   for _, kind in ipairs(core.kinds()) do
     parts[#parts + 1] = "## " .. kind.name
-    parts[#parts + 1] = kind.doc .. " Exit status " .. kind.exit .. "."
+    parts[#parts + 1] = kind.doc .. " Exit status of the command line: " .. kind.exit .. "."
     parts[#parts + 1] = table_of({ "Cause", "What to do" }, remedies[kind.name])
     local list = said(kind.name)
-    if #list > 0 then parts[#parts + 1] = table_of({ "What was said", "What it means" }, list) end
+    if #list > 0 then parts[#parts + 1] = table_of({ "Reason or fault", "What it means, what to do" }, list) end
   end
   return table.concat(parts, "\n\n") .. "\n"
 end

@@ -2,31 +2,31 @@
 -- Written by `make doc` from the tables in src/tables and from doc/generate/types.lua; change those.
 
 ---@alias fleet.kind
----| "network" # No connection, or it broke.
----| "tls" # The other side's certificate or the encryption is not acceptable.
----| "timeout" # The time given was over, or the service gave up waiting.
----| "auth" # Sign in again.
----| "forbidden" # The account or the key may not do this.
----| "scope" # The token lacks a scope; err.scope names it.
----| "not_found" # No such vehicle, site or record for this account.
----| "rate_limited" # Too many calls; wait err.retry_after seconds.
+---| "network" # The connection failed or broke.
+---| "tls" # The certificate of the server, or the encryption, was not accepted.
+---| "timeout" # No answer came in time.
+---| "auth" # The sign-in is missing or no longer valid: sign in again.
+---| "forbidden" # The account or the key is not allowed to do this.
+---| "scope" # The token lacks a scope, which err.scope names: sign in again and grant it.
+---| "not_found" # This account has no such vehicle, site or record.
+---| "rate_limited" # Too many calls: wait err.retry_after seconds.
 ---| "asleep" # The vehicle sleeps: wake it, or call with wake = true.
----| "offline" # The vehicle has no connection.
----| "region" # The account lives in another region.
----| "unregistered" # The application is not registered in this region: partner.register.
----| "limit_exceeded" # A limit of the account or of the vehicle is used up.
----| "unsupported" # This token, vehicle or firmware cannot do it.
----| "key_not_paired" # The virtual key is not on the vehicle: the owner adds it at the address of client:pairing_url.
----| "refused" # The vehicle or the site said no; err.reason says why.
----| "busy" # Occupied; try again in some seconds.
----| "protocol" # A reply that cannot be trusted or read.
----| "service" # The service failed.
+---| "offline" # The vehicle has no connection: try again later.
+---| "region" # The account lives in another region: fleet region finds it.
+---| "unregistered" # The application is not registered in this region: register it with fleet setup or partner.register.
+---| "limit_exceeded" # A limit of the account or of the vehicle is reached.
+---| "unsupported" # This token, vehicle or firmware cannot do this.
+---| "key_not_paired" # The client's key is not on the vehicle: the owner adds it at the address of client:pairing_url.
+---| "refused" # The vehicle or the site refused; err.reason says why.
+---| "busy" # The vehicle or another process is busy: try again in some seconds.
+---| "protocol" # The reply cannot be trusted or read.
+---| "service" # Tesla's service or the vehicle failed: read the vehicle before you repeat a command.
 ---| "store" # The store cannot be read or written.
----| "conflict" # Somebody else changed it in the meantime.
----| "budget" # A budget of the caller is used up.
+---| "conflict" # Another process changed the record in the meantime: read it again.
+---| "budget" # One of your budgets is used up.
 ---| "cancelled" # The task was cancelled.
 ---| "closed" # The object is closed.
----| "invalid" # The service did not accept the request as it was.
+---| "invalid" # A value of the request was not accepted; err.message says which.
 
 ---A failure as a value with facts; prints itself as a sentence.
 ---@class fleet.authorize_options

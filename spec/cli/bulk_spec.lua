@@ -130,7 +130,7 @@ describe("a verb for many vehicles", function()
   it("tells each as a line of CSV", function()
     local result = run({ "charge_start", "--vins", "-", "--csv" }, { [A] = refused }, { stdin = A .. "\n" })
     assert.equal("vin,name,outcome,changed,reason,kind,message\r\n" .. A .. ",,refused,,disconnected,refused,"
-      .. "charge_start: refused: disconnected. No charger is connected.\r\n", result.out)
+      .. "charge_start: refused: disconnected. No charger is connected: plug in the cable first.\r\n", result.out)
   end)
 
   it("gives what a read returns", function()

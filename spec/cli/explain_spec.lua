@@ -20,6 +20,13 @@ describe("what stands behind an error", function()
     file:close()
   end)
 
+  it("is found from the page's index, whatever the kind", function()
+    local index = string.match(require("doc.generate.troubleshooting").markdown(), "## Which section%?(.-)\n## ")
+    for _, kind in ipairs(core.kinds()) do
+      assert.matches(string.format("[%s](#%s)", kind.name, kind.name), index, 1, true)
+    end
+  end)
+
   it("is named by err.help, for kinds only and for nothing else of an err", function()
     local err = core.err { kind = "asleep", message = "asleep" }
     assert.equal("fleet explain asleep", err.help)
@@ -47,7 +54,7 @@ describe("fleet explain", function()
   end)
 
   it("tells what a reason and a fault mean, and of which kind they are", function()
-    assert.matches("The charger gives no power.", run("explain no_power").out, 1, true)
+    assert.matches("The charger gives no power: check the charger.", run("explain no_power").out, 1, true)
     assert.matches("fleet explain key_not_paired", run("explain 3").out, 1, true)
     assert.matches("fleet explain key_not_paired", run("explain UNKNOWN_KEY_ID").out, 1, true)
   end)

@@ -162,7 +162,7 @@ describe("tokens", function()
     clock.advance(30000)
     local remedies = {
       { { error = "invalid_audience" }, "hours or days" }, { { error = "invalid_target" }, "base_url" },
-      { { error = "login_cancelled" }, "begin a new one" }, { { error = "consent_required" }, "consent" },
+      { { error = "login_cancelled" }, "start a new one" }, { { error = "consent_required" }, "consent" },
       { { error = "interaction_required" }, "prompt" }, { { error = "temporarily_unavailable" }, "later" },
       { { error = "invalid_request", error_description = "Invalid code_verifier" }, "Invalid code_verifier. The code belongs" },
       { { error = "invalid_request", error_description = "something" }, "audience" },

@@ -1,134 +1,143 @@
--- What stands behind each kind of error, and what to do: shown by `fleet explain` and on the manual's page. What the rows
+-- What causes each kind of error, and what to do: shown by `fleet explain` and on the manual's page. What the rows
 -- say (reasons, faults) is not repeated here.
 
 return {
   network = {
-    { "the machine has no network, or a name is not found", "try `fleet doctor`: it tells name, address and certificate apart" },
-    { "a proxy is needed", "`proxy =` or `--proxy`" },
-    {
-      "the connection broke while a command was under way",
-      "`err.outcome` is `unknown` then: `car:settle(err)` looks where the row can",
-    },
+    { "this machine has no network, or cannot resolve a name", "run `fleet doctor`: it checks name, address and certificate" },
+    { "the network needs a proxy", "set `proxy =`, or pass `--proxy`" },
+    { "the connection broke during a command", "`err.outcome` is `unknown`: `car:settle(err)` reads whether it was executed" },
   },
   tls = {
-    { "the machine does not know the authorities", "install the package ca-certificates, or name a file with `ca_file =`" },
-    { "the clock is wrong", "`fleet doctor` compares it with the service's" },
+    { "this machine does not know the certificate authorities", "install the package ca-certificates, or set `ca_file =`" },
+    { "this machine's clock is wrong", "run `fleet doctor`: it compares the clock with Tesla's server" },
     {
-      "something on the way reads along (a company's proxy)",
-      "name its authority with `ca_file =`; there is no switch to go on without checking",
+      "a company's proxy decrypts the traffic",
+      "name its authority with `ca_file =`. Certificates are always checked: there is no option to skip it",
     },
   },
   timeout = {
-    { "the vehicle has a bad connection", "repeat a read; for a command look first: `car:settle(err)`" },
-    { "`timeout =` is too short for waking and a command", "waking takes 10 to 60 seconds: give 90" },
+    { "the car has a bad connection", "repeat a read. After a command read the car first: `car:settle(err)`" },
+    { "`timeout =` is too short to wake the car and send a command", "waking takes 10 to 60 seconds: use 90" },
   },
   auth = {
-    { "nobody signed in for this account and store", "`fleet login`; compare `account =` and `store =` with those of the sign-in" },
-    { "`login_required`: the password was changed, or access was taken back", "sign in again; nothing else helps" },
-    { "the pair was not refreshed for three months", "sign in again, and run `fleet keep_alive` from a monthly timer" },
-    { "the refresh token was used elsewhere (a copied store, another program)", "sign in again, and share one store instead of copies" },
+    { "this account and store have no sign-in", "run `fleet login`; check that `account =` and `store =` are those of the sign-in" },
+    { "`login_required`: the password was changed, or the person withdrew consent", "sign in again" },
+    { "the token was not refreshed for three months", "sign in again, and run `fleet keep_alive` from a monthly timer" },
+    {
+      "the refresh token was used by another program, or from a copied store",
+      "sign in again, and let all programs use one store instead of copies",
+    },
   },
   forbidden = {
-    { "the account drives the car but does not own it", "some calls are the owner's: the help of the verb names the roles" },
-    { "Mobile access is switched off in the car", "switch it on in the car: Controls, Safety, Allow Mobile Access" },
-    { "the role of the key does not allow it", "pair with a key of another role, or send it as the owner" },
+    { "the account may drive the car but does not own it", "sign in as the owner: the help of the verb names the roles" },
+    { "mobile access is switched off in the car", "switch it on in the car: Controls, Safety, Allow Mobile Access" },
+    { "the key's role does not allow this", "pair a key of another role, or send the command as the owner" },
   },
   scope = {
-    { "the consent did not contain the scope", "`fleet login --scopes …`, or `client:add_scopes_url`; `err.scope` names it" },
-    { "the application itself does not have it", "add it on Tesla's developer site, then let owners consent again" },
+    { "the person did not grant the scope", "`fleet login --scopes …`, or `client:add_scopes_url`; `err.scope` names the scope" },
+    { "the application does not have the scope", "add it on Tesla's developer site, then let owners consent again" },
   },
   not_found = {
-    { "the VIN or the site belongs to another account", "`fleet vehicles`, `fleet products` list what this account has" },
-    { "the record is gone", "list again" },
+    { "the VIN or the site belongs to another account", "`fleet vehicles` and `fleet products` list what this account has" },
+    { "the record was deleted", "read the list again" },
   },
   rate_limited = {
     {
       "too many calls in a minute or a day",
-      "wait `err.retry_after` seconds; poll `client:products()`, which is free and has the state of every car",
+      "wait `err.retry_after` seconds. Poll `client:products()`: it is free and has the state of every car",
     },
-    { "several programs share the account", "give them one store: they share the pace then" },
+    { "several programs share the account", "give them one store: they then share the rate limit" },
   },
   asleep = {
-    { "the car sleeps", "`wake = true` or `--wake`; it is priced and keeps the car awake for some minutes" },
-    { "polling `vehicle_data` to find out whether it is awake", "ask `car:info()`: its `state` says so" },
+    { "the car sleeps", "`wake = true` or `--wake`: costs 0.02 USD and keeps the car awake for some minutes" },
+    { "your program polls `vehicle_data` to find out whether the car is awake", "use `car:info()`: its `state` says it" },
   },
   offline = {
-    { "the car is in a garage, or its connection is asleep as well", "try later; no call can wake it" },
+    { "the car is in a garage without network, or its modem sleeps", "try later; no call can wake it" },
   },
   region = {
-    { "the account lives in another region than `region =`", "`fleet region` asks and remembers; `err.message` names the address" },
-    { "`base_url =` is your own and the service names another host", "list it in `hosts =`" },
+    { "the account lives in another region than `region =`", "run `fleet region`; `err.message` names the address" },
+    { "`base_url =` is your own, and Tesla's answer names another host", "add that host to `hosts =`" },
   },
   unregistered = {
-    { "the application was not registered in this region", "`client.partner:register { domain = }`, or `fleet setup`; once per region" },
-    { "the key at the domain's well-known address was moved", "host it again: `fleet doctor` fetches it and compares" },
+    {
+      "the application is not registered in this region",
+      "run `fleet setup`, or call `client.partner:register { domain = }`, once per region",
+    },
+    {
+      "the public key is no longer at the domain's well-known address",
+      "host it again; `fleet doctor` fetches it and compares",
+    },
   },
   limit_exceeded = {
     {
-      "the month's bill has reached its limit",
-      "raise it on Tesla's developer site, or wait for the next month; `fleet cost` shows what was spent",
+      "the month's bill reached its limit",
+      "raise the limit on Tesla's developer site, or wait for the next month; `fleet cost` shows what was spent",
     },
-    { "the car holds as many keys or telemetry configurations as it can", "remove one" },
+    { "the car has no room for another key or telemetry configuration", "remove one" },
   },
   unsupported = {
-    { "a call that this kind of token cannot make", "the help of the verb names the token; `auth =` chooses" },
-    { "a command that must be signed, and no key is set", "`key =`, and `fleet pair VIN`" },
-    { "firmware that does not know the command", "the reference names the firmware" },
+    { "this kind of token cannot make the call", "the help of the verb names the token; choose it with `auth =`" },
+    { "the command must be signed, and the client has no key", "set `key =`, and run `fleet pair VIN`" },
+    { "the car's firmware does not know the command", "the reference names the firmware: update the car" },
   },
   key_not_paired = {
     {
       "the owner has not added the key",
-      "`fleet pair VIN` prints the address; the owner opens it on the phone that has the Tesla app",
+      "`fleet pair VIN` prints an address; the owner opens it on the phone that has the Tesla app",
     },
-    { "another key file than the one that was paired", "compare the fingerprint: `fleet doctor VIN`" },
+    { "the client uses another key file than the one that was paired", "run `fleet doctor VIN`: it compares the keys" },
     { "the key was removed in the car", "pair again" },
   },
   refused = {
-    { "the car or the site said no", "`err.reason` says why; `fleet explain` takes it, too" },
-    { "the state changed meanwhile", "read it, then decide" },
+    { "the car or the site refused", "`err.reason` says why; `fleet explain REASON` explains it" },
+    { "the state changed in the meantime", "read it, then decide" },
   },
   busy = {
     {
-      "a part of the car is still waking, or carries out another command",
-      "try again in some seconds; commands that set a state are repeated for you",
+      "a part of the car is still waking, or executes another command",
+      "try again in some seconds; the client repeats commands that set a value by itself",
     },
   },
   protocol = {
     {
-      "a reply that is cut, too large, of another kind than promised, or not signed by the car",
-      "repeat a read; for a command look first",
+      "the reply is incomplete, too large, of the wrong type, or not signed by the car",
+      "repeat a read. After a command read the car first",
     },
-    { "a proxy or a portal in between answers", "`fleet --verbose …` shows status and address" },
+    { "a web proxy or a hotel's login page answers instead of Tesla", "`fleet --verbose …` shows status and address" },
     { "`max_response =` is too small", "raise it" },
   },
   service = {
-    { "the service is disturbed", "try later; a command's outcome is `unknown`, so look before you repeat it" },
+    {
+      "Tesla's service has a disturbance",
+      "try later. A command's outcome is `unknown`: read the car before you repeat it",
+    },
   },
   store = {
     {
       "the directory cannot be written, or the disk is full",
-      "mend it soon: a fresh pair of tokens stays in memory until it can be kept",
+      "make room soon: a new token stays in memory until it can be stored",
     },
-    { "`store_key` is not the one that sealed the record", "bring the right key; nothing was overwritten" },
-    { "Redis cannot be reached", "`fleet doctor` looks at address, password and durability" },
+    { "`store_key` is not the key that encrypted the record", "use the right key; nothing was overwritten" },
+    { "Redis cannot be reached", "run `fleet doctor`: it checks address, password and durability" },
   },
   conflict = {
-    { "another process wrote the record first", "read again and decide again" },
+    { "another process wrote the record first", "read it again, then decide" },
   },
   budget = {
     {
-      "a budget of yours is used up",
-      "`fleet cost` shows what was spent, `err.retry_after` when it begins anew; `force = true` goes on and is counted",
+      "one of your budgets is used up",
+      "`fleet cost` shows what was spent, `err.retry_after` when the budget starts again. `force = true` sends the call anyway",
     },
   },
   cancelled = {
-    { "the task was cancelled", "a command that was on its way may have been done: `err.outcome`" },
+    { "your program cancelled the task", "a command in flight may have been executed: see `err.outcome`" },
   },
   closed = {
-    { "the client was closed before the call, or meanwhile", "make a new client; what was on the wire has ended with its true result" },
+    { "your program closed the client", "make a new client. Requests that were already sent return their result" },
   },
   invalid = {
-    { "a value that the service does not take", "`err.message` holds what it said; the reference names ranges and units" },
-    { "422 at signed_command: the car does not speak the protocol", "`commands = \"auto\"` sends such a car plain commands" },
+    { "Tesla does not accept a value", "`err.message` has Tesla's text; the reference names ranges and units" },
+    { "422 at signed_command: the car does not speak the signing protocol", "`commands = \"auto\"` sends such a car plain commands" },
   },
 }
