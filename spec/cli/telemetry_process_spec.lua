@@ -101,6 +101,26 @@ describe("fleet telemetry", function()
     assert.equal("", files.read(directory .. "/records"))
   end)
 
+  it("serve is TeslaMate's streaming host", function()
+    local out, status = shell [[
+      eval "$(fleet sim --env --telemetry)" || exit 1
+      trap 'kill $pid; wait $pid; echo "serve ended with $?"; fleet sim stop >/dev/null' EXIT
+      fleet telemetry certificate localhost >/dev/null || exit 2
+      eval "exec $FLEET telemetry serve --port $PORT --output lines,teslamate --teslamate 127.0.0.1:$((PORT + 1))" >records 2>said & pid=$!
+      tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
+      curl -s -i -N --max-time 2 -H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' \
+        -H 'Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==' "http://127.0.0.1:$((PORT + 1))/streaming/" | head -1
+      fleet telemetry serve --port $((PORT + 2)) --output teslamate --teslamate 127.0.0.1:$((PORT + 1)); echo "in use $?"
+      fleet telemetry serve --output teslamate --teslamate here; echo "no address $?"
+      cat said
+    ]]
+    assert.equal(0, status, out)
+    assert.matches("HTTP/1.1 101", out)
+    assert.matches("in use [1-9]", out)
+    assert.matches("is an address and a port.-no address 2", out)
+    assert.matches("serve ended with 0", out)
+  end)
+
   it("setup is a receiver itself where none runs, and says why no record comes", function()
     local out, status = shell [[
       eval "$(fleet sim --env --telemetry)" || exit 1

@@ -71,8 +71,9 @@ static bool library_failure(const char *what, struct err *e) {
 static SSL_CTX *new_context(struct bytes certificate, struct bytes key, struct bytes client_ca,
                             struct err *e) {
   ERR_clear_error();
-  STACK_OF(X509) *authorities = certificates_of(client_ca, e);
-  SSL_CTX *context = authorities ? SSL_CTX_new(TLS_server_method()) : NULL;
+  STACK_OF(X509) *authorities = client_ca.size ? certificates_of(client_ca, e) : NULL;
+  if (client_ca.size && !authorities) return NULL;
+  SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   bool good = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
   if (good) {
     /* Without tickets and a cache a connection keeps 20 KB; its buffers go while it is idle. */
@@ -81,14 +82,52 @@ static SSL_CTX *new_context(struct bytes certificate, struct bytes key, struct b
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    good = use_chain(context, certificate, key, e) && trust_clients(context, authorities, e);
-  } else if (authorities) {
+    good =
+        use_chain(context, certificate, key, e) && (!authorities || trust_clients(context, authorities, e));
+  } else {
     library_failure("no TLS", e);
   }
   sk_X509_pop_free(authorities, X509_free);
   if (good) return context;
   SSL_CTX_free(context);
   return NULL;
+}
+
+/* ---- bytes of a connection, with TLS and without ---- */
+
+enum io { IO_DONE, IO_WAITS, IO_ENDED, IO_BROKEN };
+
+static enum io io_of(ssize_t done) {
+  if (done >= 0) return done ? IO_DONE : IO_ENDED;
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? IO_WAITS : IO_BROKEN;
+}
+
+static enum io tls_io(SSL *ssl, int result) {
+  if (result == 1) return IO_DONE;
+  int error = SSL_get_error(ssl, 0);
+  if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return IO_WAITS;
+  ERR_clear_error();
+  return error == SSL_ERROR_ZERO_RETURN ? IO_ENDED : IO_BROKEN;
+}
+
+static enum io read_bytes(struct connection *c, unsigned char *room, size_t size, size_t *got) {
+  if (c->ssl) {
+    ERR_clear_error();
+    return tls_io(c->ssl, SSL_read_ex(c->ssl, room, size, got));
+  }
+  ssize_t done = recv(c->fd, room, size, 0);
+  *got = done > 0 ? (size_t)done : 0;
+  return io_of(done);
+}
+
+static enum io write_bytes(struct connection *c, const unsigned char *data, size_t size, size_t *done) {
+  if (c->ssl) {
+    ERR_clear_error();
+    return tls_io(c->ssl, SSL_write_ex(c->ssl, data, size, done));
+  }
+  ssize_t sent = send(c->fd, data, size, MSG_NOSIGNAL);
+  *done = sent > 0 ? (size_t)sent : 0;
+  return io_of(sent);
 }
 
 /* ---- one connection ---- */
@@ -140,7 +179,7 @@ static void drop(struct stream_server *r, struct connection *c, const char *reas
   if (c->state == GONE) return;
   if (c->state < OPEN) r->young--;
   if (c->admitted) add_arrival(r, c, ARRIVAL_DISCONNECTED, reason);
-  SSL_set_quiet_shutdown(c->ssl, 1);
+  if (c->ssl) SSL_set_quiet_shutdown(c->ssl, 1);
   SSL_free(c->ssl);
   c->ssl = NULL;
   if (!stream_server_forked(r)) epoll_ctl(r->fd, EPOLL_CTL_DEL, c->fd, NULL); /* a child may hold a copy */
@@ -168,23 +207,20 @@ static void refuse(struct stream_server *r, struct connection *c, const char *re
 static bool flush(struct stream_server *r, struct connection *c) {
   while (c->out.size > c->sent) {
     size_t done = 0;
-    ERR_clear_error();
-    if (SSL_write_ex(c->ssl, c->out.data + c->sent, c->out.size - c->sent, &done) == 1) {
-      c->sent += done;
-      c->deadline = 0;
-      continue;
+    enum io io = write_bytes(c, c->out.data + c->sent, c->out.size - c->sent, &done);
+    if (io == IO_WAITS) break;
+    if (io != IO_DONE) {
+      drop(r, c, "the connection broke");
+      return false;
     }
-    int error = SSL_get_error(c->ssl, 0);
-    if (error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ) break;
-    ERR_clear_error();
-    drop(r, c, "the connection broke");
-    return false;
+    c->sent += done;
+    c->deadline = 0;
   }
   if (c->out.size == c->sent) {
     buf_free(&c->out);
     c->sent = 0;
     if (c->state == ENDS) {
-      SSL_shutdown(c->ssl);
+      if (c->ssl) SSL_shutdown(c->ssl);
       ERR_clear_error();
       drop(r, c, "closed");
       return false;
@@ -284,6 +320,22 @@ static void take_message(struct stream_server *r, struct connection *c, struct b
   }
 }
 
+static void take_text(struct stream_server *r, struct connection *c, struct bytes text) {
+  struct arrival *a = add_arrival(r, c, ARRIVAL_TEXT, NULL);
+  if (a) buf_add(&a->message, text.data, text.size);
+  if (!a || !buf_ok(&a->message)) end(r, c, 1011, bytes_of("out of memory"));
+}
+
+bool connection_send(struct stream_server *r, struct connection *c, struct bytes text) {
+  struct sigpipe held;
+  if (c->state != OPEN) return false;
+  sigpipe_hold(&held);
+  frame_write(&c->out, FRAME_IS_TEXT, text);
+  bool good = flush(r, c);
+  sigpipe_release(&held);
+  return good;
+}
+
 /* Takes what the bytes complete; false: the connection has gone or ends. */
 static bool take_bytes(struct stream_server *r, struct connection *c, unsigned char *data, size_t size) {
   const struct bytes nothing = {NULL, 0};
@@ -293,11 +345,17 @@ static bool take_bytes(struct stream_server *r, struct connection *c, unsigned c
     case FRAME_MORE:
       return true;
     case FRAME_MESSAGE:
-      take_message(r, c, event.data);
+      if (r->viewers)
+        end(r, c, 1003, bytes_of("texts are expected here"));
+      else
+        take_message(r, c, event.data);
       break;
     case FRAME_TOO_LONG:
       r->messages++;
-      damaged(r, c, nothing, "the message is longer than the limit");
+      if (r->viewers)
+        end(r, c, 1009, bytes_of("the text is longer than the limit"));
+      else
+        damaged(r, c, nothing, "the message is longer than the limit");
       break;
     case FRAME_PING:
       frame_write(&c->out, FRAME_IS_PONG, event.data);
@@ -305,7 +363,10 @@ static bool take_bytes(struct stream_server *r, struct connection *c, unsigned c
     case FRAME_PONG:
       break;
     case FRAME_TEXT:
-      drop(r, c, "it sent text");
+      if (r->viewers)
+        take_text(r, c, event.data);
+      else
+        drop(r, c, "it sent text");
       break;
     case FRAME_CLOSE:
       end(r, c, event.data.size >= 2 ? (unsigned)event.data.data[0] << 8 | event.data.data[1] : 0, nothing);
@@ -326,7 +387,8 @@ static bool keep_text(struct connection *c, unsigned which, struct bytes value) 
 }
 
 /* The head is complete: it waits for its admission, or is answered with what is wrong. */
-static void judge_upgrade(struct stream_server *r, struct connection *c, const struct upgrade *u) {
+static void judge_upgrade(struct stream_server *r, struct connection *c, struct upgrade *u) {
+  if (r->viewers && u->status == 101 && u->origin.data) u->status = 403; /* a page in a browser */
   if (u->status != 101) {
     upgrade_answer(&c->out, u);
     c->state = ENDS;
@@ -387,11 +449,15 @@ static void wake(struct stream_server *r) {
 
 /* TLS may hold bytes that the socket does not show. */
 static void resume(struct stream_server *r, struct connection *c) {
-  if (c->resuming || c->state == GONE || !SSL_has_pending(c->ssl)) return;
+  if (c->resuming || c->state == GONE || !c->ssl || !SSL_has_pending(c->ssl)) return;
   c->resuming = true;
   c->resumes = r->resuming;
   r->resuming = c;
   wake(r);
+}
+
+static enum state first_state(const struct stream_server *r) {
+  return r->context ? SHAKES_HANDS : READS_UPGRADE;
 }
 
 /* Takes the header, and no byte of what follows it. */
@@ -416,7 +482,7 @@ static void read_proxy(struct stream_server *r, struct connection *c) {
   }
   if (h.address[0]) memcpy(c->address, h.address, sizeof c->address);
   buf_free(&c->head);
-  c->state = SHAKES_HANDS;
+  c->state = first_state(r);
 }
 
 static void shake_hands(struct stream_server *r, struct connection *c) {
@@ -426,7 +492,7 @@ static void shake_hands(struct stream_server *r, struct connection *c) {
   if (result == 1) {
     X509 *leaf = SSL_get0_peer_certificate(c->ssl);
     err_clear(&e);
-    if (!leaf || !identity_of(leaf, &c->identity, &e)) {
+    if (!r->viewers && (!leaf || !identity_of(leaf, &c->identity, &e))) {
       refuse(r, c, leaf ? e.message : "it has no client certificate");
       return;
     }
@@ -466,15 +532,13 @@ static bool is_behind(const struct stream_server *r, const struct connection *c,
 static void read_some(struct stream_server *r, struct connection *c) {
   for (int i = 0; i < PIECES && (c->state == READS_UPGRADE || c->state == OPEN); i++) {
     size_t got = 0;
-    ERR_clear_error();
-    if (SSL_read_ex(c->ssl, r->room, PIECE, &got) != 1) {
-      int error = SSL_get_error(c->ssl, 0);
-      if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return;
-      ERR_clear_error();
+    enum io io = read_bytes(c, r->room, PIECE, &got);
+    if (io == IO_WAITS) return;
+    if (io != IO_DONE) {
       if (c->state == READS_UPGRADE)
         refuse(r, c, "it ended the connection before its upgrade");
       else
-        drop(r, c, error == SSL_ERROR_ZERO_RETURN ? "it ended the connection" : "the connection broke");
+        drop(r, c, io == IO_ENDED ? "it ended the connection" : "the connection broke");
       return;
     }
     if (c->state == READS_UPGRADE) {
@@ -517,16 +581,17 @@ static bool is_proxy(const struct stream_server *r, const struct sockaddr *addre
 static bool add_connection(struct stream_server *r, int fd, const char address[INET6_ADDRSTRLEN],
                            bool by_proxy) {
   struct connection *c = calloc(1, sizeof *c);
-  SSL *ssl = c ? SSL_new(r->context) : NULL;
+  SSL *ssl = c && r->context ? SSL_new(r->context) : NULL;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
   const int on = 1, idle = 120, interval = 30, count = 4;
-  if (!ssl || SSL_set_fd(ssl, fd) != 1 || epoll_ctl(r->fd, EPOLL_CTL_ADD, fd, &event)) {
+  if (!c || (r->context && (!ssl || SSL_set_fd(ssl, fd) != 1)) ||
+      epoll_ctl(r->fd, EPOLL_CTL_ADD, fd, &event)) {
     ERR_clear_error();
     SSL_free(ssl);
     free(c);
     return false;
   }
-  SSL_set_accept_state(ssl);
+  if (ssl) SSL_set_accept_state(ssl);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
              sizeof on); /* a vehicle that drove out of its network: 4 minutes */
@@ -535,7 +600,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
   *c = (struct connection){.next = r->connections,
                            .fd = fd,
-                           .state = by_proxy ? READS_PROXY : SHAKES_HANDS,
+                           .state = by_proxy ? READS_PROXY : first_state(r),
                            .events = EPOLLIN,
                            .ssl = ssl,
                            .head = BUF_INIT,
@@ -728,9 +793,9 @@ bool stream_server_open(struct stream_server *r, struct bytes certificate, struc
   r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
   r->room = malloc(PIECE);
-  r->context = new_context(certificate, key, client_ca, e);
+  r->context = certificate.size ? new_context(certificate, key, client_ca, e) : NULL;
   r->accepting = true;
-  bool good = r->context != NULL;
+  bool good = r->context || !certificate.size;
   if (good && (!r->room || !add(r, r->listener.fd, &r->listener) || !add(r, r->wake_fd, &r->wake_fd) ||
                !add(r, r->timer_fd, &r->timer_fd)))
     good = err_set(e, KIND_service, "no descriptors for the receiver: %s", strerror(errno));

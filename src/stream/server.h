@@ -1,5 +1,6 @@
 /* A TLS server for vehicles behind one descriptor: handshake with a client certificate, upgrade to WebSocket,
- * envelopes in, acknowledgements out; doc/protocol.md#telemetry-stream.
+ * envelopes in, acknowledgements out; doc/protocol.md#telemetry-stream. Or one for viewers: programs without
+ * a client certificate, also without TLS, that send and are sent texts.
  *
  * Nothing runs by itself and nothing waits: the caller waits until server.fd is readable, calls
  * stream_server_step, which works for a few milliseconds at most, and takes what has arrived. No Lua here.
@@ -27,6 +28,7 @@ struct stream_limits {
 enum arrival_type {
   ARRIVAL_CONNECTED,
   ARRIVAL_MESSAGE,
+  ARRIVAL_TEXT, /* of a viewer */
   ARRIVAL_DAMAGED,
   ARRIVAL_DISCONNECTED,
   ARRIVAL_REFUSED
@@ -40,7 +42,7 @@ struct arrival {
   enum arrival_type type;
   struct connection *connection;
   double at;                /* CLOCK_REALTIME */
-  struct buf message;       /* the envelope's bytes; of the others empty */
+  struct buf message;       /* the envelope's bytes, or the text; of the others empty */
   struct envelope envelope; /* views into message */
   bool answered;
   char reason[160]; /* of what was refused, damaged, or ended */
@@ -53,7 +55,8 @@ struct stream_server {
   int wake_fd, timer_fd;
   unsigned generation; /* of forks */
   struct listener listener;
-  SSL_CTX *context;
+  SSL_CTX *context; /* NULL: without TLS */
+  bool viewers;     /* are served, and no vehicles */
   struct stream_limits limits;
   struct network
       proxies[NETWORKS]; /* balancers, whose connections begin with a header of the PROXY protocol */
@@ -67,8 +70,8 @@ struct stream_server {
   uint64_t accepted, handshakes_failed, messages, acknowledged, numbered;
 };
 
-/* PEM texts: our chain with its key, and whose clients are believed. limits and listener are filled in; takes
- * the listener over. */
+/* PEM texts: our chain with its key, and whose clients are believed. viewers, limits and listener are filled
+ * in; takes the listener over. For viewers client_ca is empty, and the others where there is no TLS. */
 bool stream_server_open(struct stream_server *r, struct bytes certificate, struct bytes key,
                         struct bytes client_ca, struct err *e);
 /* Other certificates for connections that come from now on; those that stand go on. On failure nothing has
@@ -95,6 +98,8 @@ const char *connection_address(const struct connection *c); /* numeric */
 const char *connection_text(const struct connection *c,
                             unsigned which); /* headers of the upgrade, "" where absent */
 enum { TEXT_CLIENT_VERSION, TEXT_NETWORK_INTERFACE, TEXT_TXID, CONNECTION_TEXTS };
+/* Sends a viewer a text. false: it has gone, or does not read what was sent before. */
+bool connection_send(struct stream_server *r, struct connection *c, struct bytes text);
 void connection_end(struct stream_server *r, struct connection *c, unsigned code,
                     const char *reason); /* a close frame, then the end */
 

@@ -41,6 +41,7 @@ static int l_stats(lua_State *L);
 static int l_acknowledge(lua_State *L);
 static int l_leave(lua_State *L);
 static int l_admit(lua_State *L);
+static int l_send(lua_State *L);
 static int l_end(lua_State *L);
 
 static const luaL_Reg receiver_methods[] = {{"close", l_close}, {"fd", l_fd},       {"step", l_step},
@@ -49,11 +50,9 @@ static const luaL_Reg receiver_methods[] = {{"close", l_close}, {"fd", l_fd},   
 static const luaL_Reg receiver_metamethods[] = {{"__close", l_close}, {NULL, NULL}};
 static const struct box_type receiver_type = {"fleet.stream.receiver", release_receiver, receiver_methods,
                                               receiver_metamethods};
-static const luaL_Reg handle_methods[] = {{"acknowledge", l_acknowledge},
-                                          {"leave", l_leave},
-                                          {"admit", l_admit},
-                                          {"end_connection", l_end},
-                                          {NULL, NULL}};
+static const luaL_Reg handle_methods[] = {
+    {"acknowledge", l_acknowledge}, {"leave", l_leave}, {"admit", l_admit}, {"send", l_send},
+    {"end_connection", l_end},      {NULL, NULL}};
 static const struct box_type handle_type = {"fleet.stream.arrival", release_handle, handle_methods, NULL};
 
 enum { HOLDS_RECEIVER = 1 };
@@ -97,9 +96,9 @@ struct pem {
   struct bytes certificate, key, client_ca;
 };
 
-static struct pem read_pem(lua_State *L) {
-  struct pem p = {text_option(L, "certificate", true), text_option(L, "certificate_key", true),
-                  text_option(L, "client_ca", true)};
+static struct pem read_pem(lua_State *L, bool viewers) {
+  struct pem p = {text_option(L, "certificate", !viewers), text_option(L, "certificate_key", !viewers),
+                  text_option(L, "client_ca", !viewers)};
   return p;
 }
 
@@ -123,18 +122,21 @@ static void read_proxies(lua_State *L, struct stream_server *r) {
 
 /* receiver { host =, port =, certificate =, certificate_key =, client_ca =, message = 1e6, connections =
  * 20000, unacknowledged = 256, arrival = 20 } -> receiver | nil, err, kind. certificate: a PEM text of our
- * chain; client_ca: of whom is believed. */
+ * chain; client_ca: of whom is believed. viewers = true: for programs that exchange texts with us, and show
+ * no certificate; without certificate there is no TLS. */
 static int l_receiver(lua_State *L) {
   static const char *const names[] = {"host",      "port",    "certificate", "certificate_key",
                                       "client_ca", "message", "connections", "unacknowledged",
-                                      "arrival",   "proxies"};
+                                      "arrival",   "proxies", "viewers"};
   struct err e;
   char host[64];
   err_clear(&e);
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   check_options(L, 1, names, sizeof names / sizeof *names);
-  struct pem p = read_pem(L);
+  lua_getfield(L, 1, "viewers");
+  bool viewers = lua_toboolean(L, -1);
+  struct pem p = read_pem(L, viewers);
   struct bytes address = text_option(L, "host", true);
   int port = (int)number_option(L, "port", 0, 0, 65535);
   struct stream_limits limits = {.message = (size_t)number_option(L, "message", 1e6, 1024, 16e6),
@@ -148,6 +150,7 @@ static int l_receiver(lua_State *L) {
   snprintf(host, sizeof host, "%s", (const char *)address.data);
   struct stream_server *r = box_new(L, &receiver_type, sizeof *r, 0);
   r->limits = limits;
+  r->viewers = viewers;
   read_proxies(L, r);
   r->fd = r->wake_fd = r->timer_fd = r->listener.fd = -1;
   r->listener.backlog = 4096;
@@ -191,7 +194,7 @@ static int l_renew(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_remove(L, 1);
   lua_settop(L, 1);
-  struct pem p = read_pem(L);
+  struct pem p = read_pem(L, r->viewers);
   if (!stream_server_renew(r, p.certificate, p.key, p.client_ca, &e)) return push_failure(L, &e);
   lua_pushboolean(L, 1);
   return 1;
@@ -234,10 +237,11 @@ static bool push_message_record(lua_State *L, const struct arrival *a) {
   return push_payload(L, a->envelope.topic, a->envelope.payload);
 }
 
-static const char *const type_names[] = {"connected", "message", "damaged", "disconnected", "refused"};
+static const char *const type_names[] = {"connected", "message",      "text",
+                                         "damaged",   "disconnected", "refused"};
 
-/* receiver:take() -> "connected" | "message" | "damaged" | "disconnected" | "refused", record, arrival;
- * nothing when nothing has arrived. A "connected" waits for arrival:admit(yes), a "message" for
+/* receiver:take() -> "connected" | "message" | "text" | "damaged" | "disconnected" | "refused", record,
+ * arrival; nothing when nothing has arrived. A "connected" waits for arrival:admit(yes), a "message" for
  * arrival:acknowledge(). */
 static int l_take(lua_State *L) {
   struct stream_server *r = check_receiver(L);
@@ -261,6 +265,7 @@ static int l_take(lua_State *L) {
     lua_createtable(L, 0, 8);
     set_connection(L, a->connection);
     set_number(L, "arrived", a->at);
+    if (type == ARRIVAL_TEXT) set_bytes(L, "text", buf_bytes(&a->message));
     set_present(L, "reason", a->reason);
     set_present(L, "client_version", connection_text(a->connection, TEXT_CLIENT_VERSION));
     set_present(L, "network_interface", connection_text(a->connection, TEXT_NETWORK_INTERFACE));
@@ -291,6 +296,14 @@ static int l_leave(lua_State *L) {
 static int l_admit(lua_State *L) {
   struct handle *h = check_handle(L);
   lua_pushboolean(L, h && connection_admit(h->receiver, h->arrival->connection, lua_toboolean(L, 2)));
+  return 1;
+}
+
+/* arrival:send(text) -> whether the viewer's connection goes on */
+static int l_send(lua_State *L) {
+  struct handle *h = check_handle(L);
+  struct bytes text = check_bytes(L, 2);
+  lua_pushboolean(L, h && connection_send(h->receiver, h->arrival->connection, text));
   return 1;
 }
 

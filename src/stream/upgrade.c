@@ -53,11 +53,12 @@ static void read_header(struct bytes name, struct bytes value, struct upgrade *u
                         : text_is(name, "Version")               ? &u->client_version
                         : text_is(name, "X-Network-Interface")   ? &u->network_interface
                         : text_is(name, "X-TXID")                ? &u->txid
+                        : text_is(name, "Origin")                ? &u->origin
                                                                  : NULL;
   if (text_is(name, "Upgrade")) seen->upgrade |= lists(value, "websocket");
   if (text_is(name, "Connection")) seen->connection |= lists(value, "upgrade");
   if (!known) return;
-  seen->twice |= known->data != NULL;
+  seen->twice |= known->data != NULL && known != &u->origin; /* vehicles' is not looked at */
   *known = value;
 }
 
@@ -111,10 +112,14 @@ bool upgrade_answer(struct buf *out, const struct upgrade *u) {
     buf_text_add(out, "\r\n\r\n");
     return buf_ok(out);
   }
-  const char *reason = u->status == 200 ? "OK" : u->status == 405 ? "Method Not Allowed" : "Bad Request";
+  const char *reason = u->status == 200   ? "OK"
+                       : u->status == 403 ? "Forbidden"
+                       : u->status == 405 ? "Method Not Allowed"
+                                          : "Bad Request";
   const char *body = u->status == 200   ? "mtls ok"
+                     : u->status == 403 ? "pages of browsers are not admitted here\n"
                      : u->status == 405 ? "GET opens a WebSocket here\n"
-                                        : "this port takes WebSocket connections of vehicles (version 13)\n";
+                                        : "this port takes WebSocket connections (version 13)\n";
   buf_format(out,
              "HTTP/1.1 %d %s\r\n%s%sContent-Type: text/plain; charset=utf-8\r\nContent-Length: "
              "%zu\r\nConnection: close\r\n\r\n%s",

@@ -7,9 +7,10 @@
 enum { UPGRADE_MOST = 16384 }; /* bytes of a request's head */
 
 struct upgrade {
-  int status;  /* 101, or the HTTP status of the refusal; 200 for GET /status */
+  int status;  /* 101, or the HTTP status of the refusal; 200 for GET /status; a caller may set 403 */
   size_t size; /* bytes of the head */
-  struct bytes key, client_version, network_interface, txid; /* views into the request; empty where absent */
+  struct bytes key, client_version, network_interface, txid,
+      origin; /* views into the request; empty where absent */
 };
 
 /* false: more bytes are needed. A head that is too long or no HTTP gets the status 400. */

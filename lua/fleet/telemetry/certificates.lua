@@ -28,15 +28,16 @@ local function read(name, given)
   return text
 end
 
---- The PEM texts of the options, by name; nil, err, kind where a file cannot be read. Raises for a wrong option.
-function M.read(where, options)
-  local pem = {}
-  for _, name in ipairs(names) do
+--- The PEM texts of the options, by name; nil, err, kind where a file cannot be read. Raises for a wrong option. only: some of their
+--- names, where not all are options.
+function M.read(where, options, only)
+  local pem, wanted = {}, only or names
+  for _, name in ipairs(wanted) do
     if type(options[name]) ~= "string" then
       errors.usage("%s: option '%s' must be a PEM text or \"@file\": %s", where, name, advice[name])
     end
   end
-  for _, name in ipairs(names) do
+  for _, name in ipairs(wanted) do
     local text, err, kind = read(name, options[name])
     if not text then return nil, err, kind end
     pem[name] = text

@@ -48,13 +48,16 @@ end
 
 M.output_options = {
   { name = "output", type = "string", placeholder = "HOW", doc = "one or more, by commas. lines (when left out): a JSON object per record "
-    .. "and per connection; text: for a person; redis, mqtt" },
+    .. "and per connection; text: for a person; redis, mqtt, teslamate" },
   { name = "redis", type = "string", placeholder = "ADDRESS",
     doc = "of the output redis: redis+unix:/path, redis://host:port or rediss://host:port" },
   { name = "broker", type = "string", placeholder = "URL", environment = "FLEET_MQTT_BROKER",
     doc = "of the output mqtt: mqtt://host[:port], mqtts://… or mqtt+unix:/path" },
   { name = "user", type = "string", environment = "FLEET_MQTT_USER", doc = "the name at the broker" },
   { name = "password", type = "string", secret = true, environment = "FLEET_MQTT_PASSWORD", doc = "its password" },
+  { name = "teslamate", type = "string", placeholder = "ADDRESS",
+    doc = "of the output teslamate: where TeslaMate connects to, 127.0.0.1:8444 when left out; other addresses than loopback have TLS with "
+      .. "the receiver's certificate" },
 }
 
 local function from_environment(environment, given)
@@ -76,6 +79,21 @@ function makers.mqtt(outputs, given)
   return outputs.mqtt { broker = given.broker, user = given.user, password = given.password }
 end
 
+-- Plain on loopback; elsewhere with the receiver's certificate.
+function makers.teslamate(outputs, given, context)
+  local host, port = string.match(given.teslamate or "127.0.0.1:8444", "^%[?([^%[%]]-)%]?:(%d+)$")
+  if not host or tonumber(port) > 65535 then
+    usage_error.raise("--teslamate is an address and a port, such as 127.0.0.1:8444", { "telemetry serve" })
+  end
+  local paths = files.read(context.environment, given, {}).paths
+  local tls = host ~= "::1" and not string.find(host, "^127%.")
+  return outputs.teslamate {
+    host = host, port = tonumber(port), certificate = tls and "@" .. paths.certificate or nil,
+    certificate_key = tls and "@" .. paths.certificate_key or nil,
+    on_notice = function(text) context.environment.stderr:write("fleet: ", show.clean(text), "\n") end,
+  }
+end
+
 --- What the options say: { printed = "lines", "text" or nil, outputs = list, ack = }, or nil, err, kind. Stores are acknowledged to
 --- vehicles once they have stored.
 function M.outputs(context, given)
@@ -85,12 +103,12 @@ function M.outputs(context, given)
     if name == "lines" or name == "text" then
       found.printed = name
     elseif makers[name] then
-      local output, err, kind = context:check(makers[name], outputs, given)
+      local output, err, kind = context:check(makers[name], outputs, given, context)
       if not output then return nil, err, kind end
       table.insert(found.outputs, output)
-      found.ack = "when_stored"
+      if name ~= "teslamate" then found.ack = "when_stored" end
     else
-      usage_error.raise("--output is lines, text, redis or mqtt, not '" .. name .. "'", { "telemetry serve" })
+      usage_error.raise("--output is lines, text, redis, mqtt or teslamate, not '" .. name .. "'", { "telemetry serve" })
     end
   end
   return found

@@ -7,4 +7,5 @@ return {
   lines = on_demand.call("fleet.telemetry.outputs.lines", "new"),
   mqtt = on_demand.call("fleet.mqtt.telemetry", "new"),
   redis = on_demand.call("fleet.telemetry.outputs.redis", "new"),
+  teslamate = on_demand.call("fleet.telemetry.outputs.teslamate", "new"),
 }

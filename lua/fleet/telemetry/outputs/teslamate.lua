@@ -1,0 +1,242 @@
+-- Newest values for TeslaMate, by the WebSocket protocol of the closed owner interface that it still speaks: a client subscribes with
+-- data:subscribe_oauth to a vehicle's columns, is greeted with control:hello, and gets a data:update with each change. TeslaMate connects
+-- anew after 30 seconds of silence; what is known now is sent to each that subscribes.
+
+local certificates = require "fleet.telemetry.certificates"
+local check_options = require "fleet.util.check_options"
+local core = require "fleet.core"
+local errors = require "fleet.util.errors"
+local optional_module = require "fleet.util.optional_module"
+local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
+
+local M = {}
+
+local where = "fleet.telemetry: the output teslamate"
+local options = { "host", "port", "certificate", "certificate_key", "token", "on_notice" }
+local pem_names = { "certificate", "certificate_key" }
+local longest_text, most_connections, most_tags = 16384, 64, 32
+local certificates_every = 60 -- seconds, when a program connects
+
+-- ---- columns ----
+
+-- TeslaMate reads whole numbers only, and takes any other text for unknown.
+local function whole(value)
+  return type(value) == "number" and string.format("%.0f", math.floor(value + 0.5)) or ""
+end
+
+local function field(name)
+  return function(values) return whole(values[name]) end
+end
+
+local function part_of_place(part)
+  return function(values)
+    local place = values.Location
+    return type(place) == "table" and type(place[part]) == "number" and string.format("%.6f", place[part]) or ""
+  end
+end
+
+local gears = { P = "P", R = "R", N = "N", D = "D" }
+
+-- kW, negative while the car charges; the current of the pack is positive then. Without the pack's values it is the charging power, which
+-- says nothing while the car drives.
+local function power(values)
+  local volts, amperes = values.PackVoltage, values.PackCurrent
+  if type(volts) == "number" and type(amperes) == "number" then return whole(-volts * amperes / 1000) end
+  local ac, dc, gear = values.ACChargingPower, values.DCChargingPower, gears[values.Gear]
+  if type(ac) ~= "number" and type(dc) ~= "number" or gear and gear ~= "P" then return "" end
+  return whole(-math.max(type(ac) == "number" and ac or 0, type(dc) == "number" and dc or 0))
+end
+
+local columns = {
+  speed = field "VehicleSpeed", est_heading = field "GpsHeading", heading = field "GpsHeading", range = field "RatedRange",
+  est_range = field "EstBatteryRange", est_lat = part_of_place "latitude", est_lng = part_of_place "longitude", power = power,
+  odometer = function(values) return type(values.Odometer) == "number" and string.format("%.3f", values.Odometer) or "" end,
+  soc = function(values) return whole(values.BatteryLevel or values.Soc) end,
+  shift_state = function(values) return gears[values.Gear] or "" end,
+} -- elevation is not streamed
+
+local function value_of(names, values, at)
+  local parts = { string.format("%.0f", at * 1000) }
+  for _, name in ipairs(names) do parts[#parts + 1] = columns[name] and columns[name](values) or "" end
+  return table.concat(parts, ",")
+end
+
+local shown = tables.set { "VehicleSpeed", "Odometer", "BatteryLevel", "Soc", "GpsHeading", "Location", "PackVoltage", "PackCurrent",
+  "ACChargingPower", "DCChargingPower", "Gear", "RatedRange", "EstBatteryRange" }
+
+-- ---- one program that is connected ----
+
+local function send(handle, message) return handle:send(core.json_encode(message)) end
+
+local function failure(handle, tag, kind, value) send(handle, { msg_type = "data:error", tag = tag, error_type = kind, value = value }) end
+
+local function update(viewer, tag, vehicle, at)
+  send(viewer.handle, { msg_type = "data:update", tag = tag, value = value_of(viewer.tags[tag], vehicle.values, at) })
+end
+
+local function count(list)
+  local sum = 0
+  for _ in pairs(list) do sum = sum + 1 end
+  return sum
+end
+
+local requests = {}
+
+requests["data:subscribe_oauth"] = function(self, viewer, request)
+  local tag, names = request.tag, {}
+  if self.token and not (type(request.token) == "string" and core.same_secret(self.token, request.token)) then
+    return failure(viewer.handle, tag, "client_error", "Can't validate token. It is not the option 'token' of the output")
+  end
+  if not core.is_vin(tag) then
+    return failure(viewer.handle, tag, "client_error", "owner_api error: vehicles are named by their VIN here: set TESLA_WSS_USE_VIN=true")
+  end
+  if not viewer.tags[tag] and count(viewer.tags) >= most_tags then
+    return failure(viewer.handle, tag, "client_error", "owner_api error: too many vehicles on one connection")
+  end
+  for name in string.gmatch(type(request.value) == "string" and request.value or "", "[^,]+") do names[#names + 1] = name end
+  if #names > 64 then return failure(viewer.handle, tag, "client_error", "owner_api error: too many columns") end
+  viewer.tags[tag] = names
+  send(viewer.handle, { msg_type = "control:hello", connection_timeout = 0 })
+  local vehicle = self.vehicles[tag]
+  if not vehicle or not next(vehicle.connections) then return failure(viewer.handle, tag, "vehicle_disconnected", "") end
+  -- It would have sent a change: its values are those of now.
+  if next(vehicle.values) ~= nil then update(viewer, tag, vehicle, (select(2, tasks.loop.clock()))) end
+end
+
+requests["data:unsubscribe"] = function(_, viewer, request)
+  viewer.tags[request.tag] = nil
+end
+
+-- ---- what arrives ----
+
+local Teslamate = {}
+Teslamate.__index = Teslamate
+
+local arrivals = {}
+
+function arrivals.connected(self, record, handle)
+  if handle:admit(true) then self.viewers[record.connection] = { handle = handle, tags = {} } end
+end
+
+function arrivals.disconnected(self, record)
+  self.viewers[record.connection] = nil
+  if record.reason == "it does not read its answers" then
+    self.on_notice("TeslaMate at " .. record.address .. " does not read what it is sent: its connection was ended")
+  end
+end
+
+function arrivals.refused() end
+
+function arrivals.text(self, record)
+  local viewer = self.viewers[record.connection]
+  local request = core.json_decode(record.text)
+  if not viewer or type(request) ~= "table" then return end
+  local take = requests[request.msg_type]
+  if take and type(request.tag) == "string" then take(self, viewer, request) end
+end
+
+local function keep_certificate(self)
+  if not self.pem or tasks.now() - self.read_at < certificates_every then return end
+  self.read_at = tasks.now()
+  local pem, err = certificates.read(where, self.given, pem_names)
+  if pem and pem.certificate == self.pem.certificate and pem.certificate_key == self.pem.certificate_key then return end
+  local done = pem and true
+  if pem then done, err = self.raw:renew(pem) end
+  if done then self.pem = pem else self.on_notice("the certificate for TeslaMate stays as it is: " .. tostring(err)) end
+end
+
+local function turn(self)
+  if not self.raw then return end
+  keep_certificate(self)
+  self.raw:step()
+  while self.raw do
+    local what, record, handle = self.raw:take()
+    if not what then return end
+    arrivals[what](self, record, handle)
+  end
+end
+
+-- ---- the output ----
+
+local function is_loopback(host) return host == "::1" or string.find(host, "^127%.%d+%.%d+%.%d+$") ~= nil end
+
+local function check(given)
+  check_options.names(where, "option", given, options)
+  local host, port = given.host or "127.0.0.1", given.port or 8444
+  if type(host) ~= "string" then errors.usage("%s: 'host' must be an address", where) end
+  if type(port) ~= "number" or port % 1 ~= 0 or port < 0 or port > 65535 then errors.usage("%s: 'port' must be 0 to 65535", where) end
+  if given.token ~= nil and (type(given.token) ~= "string" or given.token == "") then errors.usage("%s: 'token' must be a text", where) end
+  if (given.certificate == nil) ~= (given.certificate_key == nil) then
+    errors.usage("%s: 'certificate' and 'certificate_key' go together", where)
+  end
+  if not given.certificate and not is_loopback(host) then
+    errors.usage("%s: without 'certificate' and 'certificate_key' it listens on 127.0.0.1 or ::1 only: programs send a token, and are "
+      .. "sent where the car is", where)
+  end
+  return host, port
+end
+
+--- given.host ("127.0.0.1"), given.port (8444; 0: any free one), given.certificate and given.certificate_key: PEM texts or "@file", for
+--- TLS; given.token: what programs must show; given.on_notice(text). Returns the output, or nil, err, kind.
+function M.new(given)
+  local host, port = check(given)
+  local stream, why = optional_module.find "stream"
+  if not stream then return errors.failure("unsupported", why) end
+  local pem, raw, err, kind
+  if given.certificate then
+    pem, err, kind = certificates.read(where, given, pem_names)
+    if not pem then return nil, err, kind end
+  end
+  raw, err, kind = stream.receiver {
+    viewers = true, host = host, port = port, certificate = pem and pem.certificate, certificate_key = pem and pem.certificate_key,
+    message = longest_text, connections = most_connections,
+  }
+  if not raw then return nil, err, kind end
+  local self = setmetatable({
+    raw = raw, port = raw:port(), given = given, pem = pem, read_at = tasks.now(), token = given.token, viewers = {}, vehicles = {},
+    on_notice = given.on_notice or function(text) io.stderr:write("fleet: telemetry: ", text, "\n") end,
+  }, Teslamate)
+  self.watch = tasks.loop.watch(raw:fd(), "r", function() turn(self) end)
+  return self
+end
+
+local function vehicle_of(self, vin)
+  local vehicle = self.vehicles[vin] or { values = {}, connections = {} }
+  self.vehicles[vin] = vehicle
+  return vehicle
+end
+
+--- Sends what has changed to the programs that show the vehicle. Always true: nothing is kept here.
+function Teslamate:store(record)
+  if record.topic ~= "V" then return true end
+  local vehicle, changed = vehicle_of(self, record.vin), false
+  local function set(name, value)
+    if not shown[name] then return end
+    vehicle.values[name], changed = value, true
+  end
+  for name, value in pairs(record.values or {}) do set(name, value) end
+  for _, name in ipairs(record.invalid or {}) do set(name, nil) end
+  for name in pairs(record.texts or {}) do set(name, nil) end
+  for _, viewer in pairs(changed and self.viewers or {}) do
+    if viewer.tags[record.vin] then update(viewer, record.vin, vehicle, math.min(record.at, record.arrived)) end
+  end
+  return true
+end
+
+--- Keeps in mind which vehicles are connected.
+function Teslamate:connection(event)
+  if not event.vin then return end
+  local vehicle = vehicle_of(self, event.vin)
+  if event.type == "connected" then vehicle.connections[event.connection] = true end
+  if event.type == "disconnected" then vehicle.connections[event.connection] = nil end
+end
+
+function Teslamate:close()
+  if not self.raw then return end
+  self.watch:close()
+  self.raw:close()
+  self.raw, self.viewers = nil, {}
+end
+
+return M

@@ -1,0 +1,197 @@
+-- The output teslamate: the WebSocket that TeslaMate's streaming client expects, from a vehicle's messages to the columns.
+
+local fleet = require "fleet"
+local needs = require "spec.support.harness.needs"
+local outputs = require "fleet.telemetry.outputs"
+local streams = require "spec.support.servers.vehicle_stream"
+local telemetry = require "fleet.telemetry"
+local teslamate_client = require "spec.support.servers.teslamate_client"
+local vehicle_pki = require "spec.support.servers.vehicle_pki"
+
+local VIN, OTHER = "5YJ3000TEST000001", "5YJ3000TEST000002"
+local pki, opened, sides, notices
+
+setup(function() pki = vehicle_pki.new() end)
+teardown(function() pki.close() end)
+before_each(function() opened, sides, notices = {}, {}, {} end)
+after_each(function()
+  for _, side in ipairs(sides) do side:close() end
+  for _, one in ipairs(opened) do one:close() end
+  for _ = 1, 50 do fleet.loop.step() end
+end)
+
+local function with(list, one)
+  list[#list + 1] = one
+  return one
+end
+
+local function note(text) notices[#notices + 1] = text end
+
+-- The output and its receiver.
+local function start(given)
+  given.port, given.on_notice = 0, note
+  local output = assert(outputs.teslamate(given))
+  return output, with(opened, assert(telemetry.new { host = "127.0.0.1", port = 0, certificate = pki.server.certificate,
+    certificate_key = pki.server.key, client_ca = pki.authorities, vehicles = { VIN, OTHER }, outputs = { output }, on_notice = note }))
+end
+
+local function tls(given)
+  given = given or {}
+  given.certificate, given.certificate_key = pki.server.certificate, pki.server.key
+  return start(given)
+end
+
+local function drive(receiver, vin) return with(sides, streams.connect { pki = pki, port = receiver.port, vin = vin or VIN }) end
+local function watch(output, given)
+  given = given or { server_ca = pki.server_ca }
+  given.port = output.port
+  return with(sides, teslamate_client.connect(given))
+end
+
+local function turn(done) return streams.run_until(sides, done, function() return table.concat(notices, "; ") end) end
+
+local function subscribed(output, tag, token)
+  local client = watch(output)
+  client:subscribe(tag or VIN, token)
+  turn(function() return client.heard[2] or client.ended end)
+  return client
+end
+
+describe("the output teslamate", function()
+  it("greets, says that no vehicle is there, and sends each change as columns", function()
+    local output, receiver = tls()
+    local client = subscribed(output)
+    assert.same({ msg_type = "control:hello", connection_timeout = 0 }, client.heard[1])
+    assert.same({ msg_type = "data:error", tag = VIN, error_type = "vehicle_disconnected", value = "" }, client.heard[2])
+    local car = drive(receiver)
+    car:send { at = 1767225600.5, values = { VehicleSpeed = 33.6, Odometer = 12345.6789, Soc = 71.5, BatteryLevel = 72.4,
+      GpsHeading = 359.6,
+      Location = { latitude = 52.519981, longitude = -13.4 }, Gear = { 5 }, RatedRange = 210.5, EstBatteryRange = 199.4,
+      PackVoltage = 400, PackCurrent = -55.5 } }
+    turn(function() return client.heard[3] end)
+    assert.same({ "data:update", VIN }, { client.heard[3].msg_type, client.heard[3].tag })
+    assert.same({ time = "1767225600000", speed = "34", odometer = "12345.679", soc = "72", est_heading = "360", heading = "360",
+      est_lat = "52.519981", est_lng = "-13.400000", power = "22", shift_state = "D", range = "211", est_range = "199" },
+      teslamate_client.columns(client.heard[3]))
+    car:send { at = 1767225601, values = { InsideTemp = 22 } } -- no column
+    car:send { at = 1767225602, values = { VehicleSpeed = false, Gear = false, PackCurrent = 27.5 } } -- parked, and charges
+    turn(function() return client.heard[4] end)
+    local columns = teslamate_client.columns(client.heard[4])
+    assert.same({ "1767225602000", nil, nil, "-11", "72" },
+      { columns.time, columns.speed, columns.shift_state, columns.power, columns.soc })
+  end)
+
+  it("sends what is known to one that subscribes, of its vehicle alone", function()
+    local output, receiver = tls()
+    local car, other = drive(receiver), drive(receiver, OTHER)
+    car:send { values = { Soc = 50, ACChargingPower = 10.6, DCChargingPower = 0 } }
+    other:send { values = { Soc = 40 } }
+    turn(function() return car.acknowledged[1] and other.acknowledged[1] end)
+    local client = subscribed(output)
+    local columns = teslamate_client.columns(client.heard[2])
+    assert.same({ VIN, "50", "-11" }, { client.heard[2].tag, columns.soc, columns.power })
+    client:subscribe(OTHER)
+    turn(function() return client.heard[4] end)
+    assert.same({ OTHER, "40", nil }, { client.heard[4].tag, teslamate_client.columns(client.heard[4]).soc,
+      teslamate_client.columns(client.heard[4]).power })
+    car:send { values = { Gear = { 5 }, ACChargingPower = 0 } } -- it drives: what the battery gives is not known
+    turn(function() return client.heard[5] end)
+    assert.is_nil(teslamate_client.columns(client.heard[5]).power)
+    client:say { msg_type = "data:unsubscribe", tag = OTHER }
+    other:send { values = { Soc = 39 } }
+    turn(function() return other.acknowledged[2] end)
+    car:send { values = { Soc = 51 } }
+    turn(function() return client.heard[6] end)
+    assert.equal(VIN, client.heard[6].tag)
+  end)
+
+  it("says what is wrong with a subscription, and lives with messages that are none", function()
+    local output, receiver = tls { token = "a secret word" }
+    drive(receiver):send { values = { Soc = 50 } }
+    local client = watch(output)
+    for _, text in ipairs { "no JSON", "[]", "{}", '{"msg_type":5,"tag":"x"}', '{"msg_type":"data:subscribe_oauth"}', "" } do
+      client:say(text)
+    end
+    client:subscribe(VIN, "another word")
+    client:say { msg_type = "data:subscribe_oauth", tag = VIN, value = 5, token = 7 }
+    client:subscribe("1234567890", "a secret word")
+    turn(function() return client.heard[3] end)
+    assert.matches("^Can't validate token", client.heard[1].value)
+    assert.matches("^Can't validate token", client.heard[2].value)
+    assert.matches("^owner_api error: .*TESLA_WSS_USE_VIN=true", client.heard[3].value)
+    for i = 1, 3 do assert.equal("client_error", client.heard[i].error_type) end
+    client:subscribe(VIN, "a secret word")
+    turn(function() return client.heard[5] end)
+    assert.equal("data:update", client.heard[5].msg_type)
+  end)
+
+  it("admits no page of a browser, and ends what sends bytes or endless texts", function()
+    local output = tls()
+    local page = watch(output, { server_ca = pki.server_ca, headers = "Origin: https://example.com\r\n" })
+    turn(function() return page.ended end)
+    assert.matches("^HTTP/1.1 403", page.head)
+    local long, bytes = watch(output), watch(output)
+    long:say(string.rep("x", 20000))
+    bytes.client:send(require("fleet.stream").frame(2, "bytes", "\1\2\3\4"))
+    turn(function() return long.ended and bytes.ended end)
+    assert.same({ 1009, 1003 }, { long.close_code, bytes.close_code })
+  end)
+
+  it("drops one that does not read, says so, and goes on for the others", function()
+    local output, receiver = tls()
+    local deaf, client = subscribed(output), subscribed(output)
+    local car = drive(receiver)
+    deaf.deaf = true
+    local function dropped() return string.find(table.concat(notices), "does not read what it is sent", 1, true) end
+    for round = 1, 4000 do -- the kernel takes some megabytes of it
+      for i = 1, 50 do output:store { vin = VIN, topic = "V", at = round * 100 + i, arrived = 1e9, values = { Soc = i } } end
+      client:step()
+      fleet.loop.step()
+      if dropped() then break end
+    end
+    turn(dropped)
+    local before = #client.heard
+    car:send { values = { Soc = 77 } }
+    turn(function()
+      local last = client.heard[#client.heard]
+      return #client.heard > before and last.value and teslamate_client.columns(last).soc == "77"
+    end)
+    assert.is_nil(client.ended)
+  end)
+
+  it("ends with its receiver", function()
+    local output, receiver = tls()
+    local client = subscribed(output)
+    receiver:close()
+    turn(function() return client.ended end)
+    assert.is_nil(output.raw)
+    output:close()
+  end)
+
+  needs("Lua's socket", it, pending)("is plain on loopback", function()
+    local output, receiver = start {}
+    drive(receiver):send { values = { Soc = 50 } }
+    local client = watch(output, {})
+    client:subscribe(VIN)
+    turn(function() return client.heard[2] end)
+    assert.equal("control:hello", client.heard[1].msg_type)
+    client:say(string.rep("y", 16000)) -- in pieces
+    client:subscribe(VIN)
+    turn(function() return client.heard[3] end)
+    receiver:close()
+    turn(function() return client.ended end)
+  end)
+
+  it("refuses options that are wrong or unsafe", function()
+    local function refused(given, pattern) assert.error_matches(function() outputs.teslamate(given) end, pattern) end
+    refused({ host = "0.0.0.0" }, "without 'certificate' and 'certificate_key' it listens on 127.0.0.1")
+    refused({ certificate = pki.server.certificate }, "go together")
+    refused({ port = 70000 }, "0 to 65535")
+    refused({ token = "" }, "'token'")
+    refused({ prot = 1 }, "prot")
+    assert.equal("store", select(3, outputs.teslamate { host = "0.0.0.0", certificate = "@/nowhere", certificate_key = "@/nowhere" }))
+    local one = assert(outputs.teslamate { port = 0 })
+    assert.equal("network", select(3, outputs.teslamate { port = one.port }))
+    one:close()
+  end)
+end)
