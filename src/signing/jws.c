@@ -1,14 +1,46 @@
 #include "signing/jws.h"
 
 #include "crypto/schnorr.h"
+#include "tables/rows.h"
 
 #include <string.h>
 
-bool jws_sign(const struct key *k, const char *algorithm, struct bytes claims, struct buf *token,
-              struct err *e) {
+enum { JWS_LIMIT = 1 << 20 };
+
+bool jws_is_app(const char *app) {
+  return *app &&
+         strspn(app, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(app);
+}
+
+bool jws_claims(struct arena *a, struct node *claims, const struct key *k, const char *vin, const char *app,
+                struct buf *out, struct err *e) {
+  struct json_refusal why = {{NULL, 0}, {NULL, 0}};
+  struct buf issuer = BUF_INIT, audience = BUF_INIT;
+  buf_base64(&issuer, (struct bytes){key_public(k), PUBLIC_SIZE});
+  buf_text_add(&audience, vendor_rows->jws_audience);
+  if (vin)
+    buf_format(&audience, ".vehicle.%s.%s", vin, app);
+  else
+    buf_format(&audience, ".fleet.%s", app);
+  claims->type = NODE_OBJECT; /* a list with members is refused by its name */
+  node_set(claims, "iss", node_text(a, buf_bytes(&issuer)));
+  node_set(claims, "aud", node_text(a, buf_bytes(&audience)));
+  node_sort(claims);
+  bool ok = buf_ok(&issuer) && buf_ok(&audience) && !a->failed;
+  if (!ok)
+    err_out_of_memory(e);
+  else if (!json_write(claims, "alert_types include_fields", out, &why))
+    ok = err_set(e, KIND_invalid, "%.*s cannot be written as JSON (in '%.*s')", (int)why.what.size,
+                 (const char *)why.what.data, (int)why.name.size, (const char *)why.name.data);
+  buf_free(&issuer);
+  buf_free(&audience);
+  return ok;
+}
+
+bool jws_sign(const struct key *k, struct bytes claims, struct buf *token, struct err *e) {
   struct buf header = BUF_INIT;
   unsigned char signature[SCHNORR_SIZE];
-  buf_format(&header, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", algorithm);
+  buf_format(&header, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", vendor_rows->jws_algorithm);
   buf_base64url(token, buf_bytes(&header));
   buf_put(token, '.');
   buf_base64url(token, claims);
@@ -44,6 +76,20 @@ void jws_free(struct jws *t) {
   buf_free(&t->header);
   buf_free(&t->claims);
   buf_free(&t->signature);
+}
+
+bool jws_has_algorithm(const struct jws *t, struct err *e) {
+  struct arena a;
+  arena_start(&a, JWS_LIMIT);
+  const struct node *header = json_read(&a, buf_bytes(&t->header));
+  const struct node *named = node_is(header, NODE_OBJECT) ? node_member(header, "alg") : NULL;
+  bool right = node_is(named, NODE_TEXT) && bytes_equal(named->text, bytes_of(vendor_rows->jws_algorithm));
+  if (!header)
+    err_set(e, KIND_protocol, "the reply is not JSON that can be read");
+  else if (!right)
+    err_set(e, KIND_protocol, "the token is not signed with %s", vendor_rows->jws_algorithm);
+  arena_end(&a);
+  return right;
 }
 
 bool jws_verify(struct crypto *c, const struct jws *t, struct bytes public, struct err *e) {

@@ -5,11 +5,17 @@
 #ifndef FLEET_SIGNING_JWS_H
 #define FLEET_SIGNING_JWS_H
 
+#include "base/value.h"
 #include "crypto/key.h"
 
+bool jws_is_app(const char *app); /* a name of letters, digits, '_' and '-' */
+/* Writes the claims, an object, as JSON, with the key as iss and the vendor's audience of the app as aud: for
+ * one vehicle, or for the fleet where vin is NULL. False: e says why, KIND_invalid
+ * for what JSON cannot say. */
+bool jws_claims(struct arena *a, struct node *claims, const struct key *k, const char *vin, const char *app,
+                struct buf *out, struct err *e);
 /* header.claims.signature over claims, which are JSON text. */
-bool jws_sign(const struct key *k, const char *algorithm, struct bytes claims, struct buf *token,
-              struct err *e);
+bool jws_sign(const struct key *k, struct bytes claims, struct buf *token, struct err *e);
 
 struct jws {          /* a token taken apart; nothing of it is checked yet */
   struct bytes input; /* what was signed: a view into the token */
@@ -17,7 +23,9 @@ struct jws {          /* a token taken apart; nothing of it is checked yet */
 };
 bool jws_read(struct jws *t, struct bytes token, struct err *e); /* jws_free either way */
 void jws_free(struct jws *t);
-/* The caller must have seen the algorithm in the header first. */
+/* Whether the header names the vendor's algorithm: looked at first, because a token may claim one that needs
+ * no key. */
+bool jws_has_algorithm(const struct jws *t, struct err *e);
 bool jws_verify(struct crypto *c, const struct jws *t, struct bytes public, struct err *e);
 
 #endif

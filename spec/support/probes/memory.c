@@ -95,7 +95,7 @@ static bool texts(struct world *w, struct err *e) {
             session_import(w->session, buf_bytes(&state), 0, 0) &&
             key_private_pem(w->client, (struct bytes){NULL, 0}, &pem, e) &&
             (again = key_parse(w->crypto, buf_bytes(&pem), (struct bytes){NULL, 0}, e)) &&
-            jws_sign(again, "x", bytes_of("{}"), &token, e) &&
+            jws_sign(again, bytes_of("{}"), &token, e) &&
             members_json("CarServer.Action", bytes_of("\x12\x04\x52\x02\x08\x01"), false, &json, e);
   key_unref(again);
   buf_free(&state);

@@ -116,7 +116,7 @@ static int l_live(lua_State *L) {
   ok = ok && session_import(s, buf_bytes(&state), 0, 0);
   key_private_pem(client, (struct bytes){NULL, 0}, &pem, &e);
   struct key *again = key_parse(c, buf_bytes(&pem), (struct bytes){NULL, 0}, &e);
-  ok = ok && again && jws_sign(again, "x", bytes_of("{}"), &token, &e);
+  ok = ok && again && jws_sign(again, bytes_of("{}"), &token, &e);
   key_unref(again);
   buf_free(&pem);
   buf_free(&token);

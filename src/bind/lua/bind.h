@@ -52,7 +52,6 @@ void open_redact(lua_State *L);
 void open_hostname(lua_State *L);
 void open_text(lua_State *L);
 void open_json(lua_State *L);
-void open_json_write(lua_State *L);
 void open_secret(lua_State *L);
 void open_plan(lua_State *L);
 void open_forward(lua_State *L);

@@ -1,6 +1,7 @@
 #include "bind/lua/json.h"
 
 #include "base/json_scan.h"
+#include "bind/lua/value.h"
 
 #include <locale.h>
 #include <math.h>
@@ -224,6 +225,31 @@ static int l_json_fault(lua_State *L) {
   return 1;
 }
 
+/* ---- writing ---- */
+
+void json_encode(lua_State *L, int index, struct buf *out, const char *lists) {
+  struct json_refusal why;
+  index = lua_absindex(L, index);
+  struct arena *a = push_arena(L);
+  if (!json_write(value_at(L, index, a), lists, out, &why)) {
+    lua_pushlstring(L, (const char *)why.what.data, why.what.size);
+    lua_pushlstring(L, (const char *)why.name.data, why.name.size);
+    usage_error(L, "%s cannot be written as JSON (in '%s')", lua_tostring(L, -2), lua_tostring(L, -1));
+  }
+  box_close(L, -1);
+  lua_pop(L, 1);
+}
+
+static int l_json_encode(lua_State *L) {
+  luaL_checkany(L, 1);
+  const char *lists = luaL_optstring(L, 2, NULL);
+  struct buf *out = push_scratch(L);
+  json_encode(L, 1, out, lists);
+  push_buf(L, out);
+  box_close(L, -2);
+  return 1;
+}
+
 /* ---- opening ---- */
 
 /* cjson.new() { decode_max_depth = 64, decode_invalid_numbers = false }: nesting, NaN, Infinity and
@@ -258,12 +284,12 @@ void open_json(lua_State *L) {
   lua_pushlightuserdata(L, r); /* lives as long as the state: the registry holds its box */
   lua_rawsetp(L, LUA_REGISTRYINDEX, &locale_key);
   open_cjson(L);
-  lua_pushcfunction(L, l_json_decode);
-  lua_setfield(L, -2, "json_decode");
-  lua_pushcfunction(L, l_json_member);
-  lua_setfield(L, -2, "json_member");
-  lua_pushcfunction(L, l_json_fault);
-  lua_setfield(L, -2, "json_fault");
+  static const luaL_Reg functions[] = {{"json_decode", l_json_decode},
+                                       {"json_encode", l_json_encode},
+                                       {"json_member", l_json_member},
+                                       {"json_fault", l_json_fault},
+                                       {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
   lua_pushlightuserdata(L, NULL);
   lua_setfield(L, -2, "null");
 }

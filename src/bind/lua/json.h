@@ -1,10 +1,8 @@
-/* JSON at the border of C and Lua: lua-cjson reads (json.c), we write (json_write.c).
+/* JSON at the border of C and Lua: lua-cjson reads, src/base/value_json.c writes.
  *
- * lua-cjson can only be used by calling Lua, so JSON belongs to this folder. A private instance is used,
- * because a host may have changed the shared one, and it runs under the "C" numeric locale, because a host
- * may have set another. Before it sees a reply, integer literals of more than 15 digits are put in quotes: a
- * double cannot hold them. Writing needs more than lua-cjson knows (an empty Lua table is a list here and an
- * object there), so bodies are written by row.
+ * lua-cjson can only be used by calling Lua. A private instance is used, because a host may have changed the
+ * shared one, and it runs under the "C" numeric locale, because a host may have set another. Before it sees a
+ * reply, integer literals of more than 15 digits are put in quotes: a double cannot hold them.
  */
 #ifndef FLEET_BIND_JSON_H
 #define FLEET_BIND_JSON_H

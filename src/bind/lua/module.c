@@ -8,12 +8,11 @@
 /* Loading reads no file and no network, starts no thread and installs no handler; it only fills one table. */
 
 static void (*const openers[])(lua_State *) = {
-    open_errors,    open_names,    open_json,     open_secret,    open_rows,       open_plan,
-    open_forward,   open_request,  open_reply,    open_result,    open_handle,     open_loop,
-    open_zone,      open_files,    open_records,  open_counters,  open_seals,      open_crypto,
-    open_authorize, open_grant,    open_token,    open_region,    open_token_need, open_signals,
-    open_keys,      open_commands, open_messages, open_sessions,  open_receiver,   open_tariffs,
-    open_redact,    open_hostname, open_text,     open_decisions, open_json_write};
+    open_errors,   open_names,      open_json,    open_secret,   open_rows,      open_plan,     open_forward,
+    open_request,  open_reply,      open_result,  open_handle,   open_loop,      open_zone,     open_files,
+    open_records,  open_counters,   open_seals,   open_crypto,   open_authorize, open_grant,    open_token,
+    open_region,   open_token_need, open_signals, open_keys,     open_commands,  open_messages, open_sessions,
+    open_receiver, open_tariffs,    open_redact,  open_hostname, open_text,      open_decisions};
 
 /* core.versions() -> { libcurl =, tls =, openssl =, ["protobuf-c"] = }: of the libraries that run, which need
  * not be those of the build; tls is what libcurl does TLS with. */

@@ -1,12 +1,11 @@
 #include "bind/signing/keys.h"
 
 #include "base/vin.h"
-#include "bind/lua/json.h"
 #include "bind/crypto/context.h"
-#include "bind/lua/bind.h"
+#include "bind/lua/json.h"
+#include "bind/lua/value.h"
 #include "crypto/keyfile.h"
 #include "signing/jws.h"
-#include "tables/rows.h"
 
 #include <string.h>
 
@@ -174,38 +173,6 @@ static const char *string_option(lua_State *L, int index, const char *name, cons
   return type == LUA_TNIL ? fallback : lua_tostring(L, -1); /* stays on the stack, so the text stays alive */
 }
 
-/* The claims with iss, of the key at index 1, and aud of ours, as JSON, in a scratch buffer that is left on
- * the stack. */
-static struct buf *push_claims(lua_State *L, int claims, const char *vin, const char *app) {
-  lua_newtable(L);
-  int copy = lua_gettop(L);
-  for (lua_pushnil(L); lua_next(L, claims);) {
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_settable(L, copy);
-  }
-  struct buf *text = push_scratch(L);
-  buf_base64(text, (struct bytes){key_public(check_key(L, 1)), PUBLIC_SIZE});
-  push_buf(L, text);
-  lua_setfield(L, copy, "iss");
-  buf_clear(text);
-  buf_text_add(text, vendor_rows->jws_audience);
-  if (vin)
-    buf_format(text, ".vehicle.%s.%s", vin, app);
-  else
-    buf_format(text, ".fleet.%s", app);
-  push_buf(L, text);
-  lua_setfield(L, copy, "aud");
-  buf_clear(text);
-  json_encode(L, copy, text, "alert_types include_fields");
-  return text;
-}
-
-static bool is_app(const char *app) {
-  return *app &&
-         strspn(app, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(app);
-}
-
 /* key:jws(claims, { vin =, app = "TelemetryClient" }) -> token, or nil, err, kind */
 static int l_jws(lua_State *L) {
   static const char *const names[] = {"vin", "app"};
@@ -217,11 +184,13 @@ static int l_jws(lua_State *L) {
   check_options(L, 3, names, 2);
   const char *vin = string_option(L, 3, "vin", NULL), *app = string_option(L, 3, "app", "TelemetryClient");
   if (vin && !is_vin(bytes_of(vin))) return usage_error(L, "option 'vin' is not a VIN: " VIN_SPELLING);
-  if (!is_app(app)) return luaL_error(L, "option 'app' must be a name of letters and digits");
-  struct buf *claims = push_claims(L, 2, vin, app);
-  struct buf *token = push_scratch(L);
-  if (!jws_sign(check_key(L, 1), vendor_rows->jws_algorithm, buf_bytes(claims), token, &e))
-    return push_failure(L, &e);
+  if (!jws_is_app(app)) return luaL_error(L, "option 'app' must be a name of letters and digits");
+  struct arena *a = push_arena(L);
+  struct node *claims = value_at(L, 2, a);
+  struct buf *text = push_scratch(L), *token = push_scratch(L);
+  if (!jws_claims(a, claims, check_key(L, 1), vin, app, text, &e))
+    return e.kind == KIND_invalid ? usage_error(L, "%s", e.message) : push_failure(L, &e);
+  if (!jws_sign(check_key(L, 1), buf_bytes(text), token, &e)) return push_failure(L, &e);
   push_buf(L, token);
   return 1;
 }
@@ -232,14 +201,6 @@ static void release_token(void *object) {
 }
 
 static const struct box_type token_type = {"fleet.token", release_token, NULL, NULL};
-
-/* The algorithm before anything else: a token may claim one that needs no key. */
-static bool has_algorithm(lua_State *L, const struct jws *t, struct err *e) {
-  if (!json_decode(L, buf_bytes(&t->header), NULL, e)) return false;
-  bool right = lua_istable(L, -1) && lua_getfield(L, -1, "alg") == LUA_TSTRING &&
-               strcmp(lua_tostring(L, -1), vendor_rows->jws_algorithm) == 0;
-  return right || err_set(e, KIND_protocol, "the token is not signed with %s", vendor_rows->jws_algorithm);
-}
 
 /* fleet.jws_verify(token, public_bytes) -> claims, or nil, err, kind */
 static int l_jws_verify(lua_State *L) {
@@ -252,7 +213,7 @@ static int l_jws_verify(lua_State *L) {
   struct jws *t = box_new(L, &token_type, sizeof *t, 0);
   box_open(L, -1);
   int box = lua_gettop(L);
-  bool ok = c && jws_read(t, token, &e) && has_algorithm(L, t, &e) && jws_verify(c, t, public, &e) &&
+  bool ok = c && jws_read(t, token, &e) && jws_has_algorithm(t, &e) && jws_verify(c, t, public, &e) &&
             json_decode(L, buf_bytes(&t->claims), NULL, &e);
   box_close(L, box);
   return ok ? 1 : push_failure(L, &e);

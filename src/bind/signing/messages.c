@@ -1,4 +1,5 @@
 #include "bind/call/params.h"
+#include "bind/lua/value.h"
 #include "bind/signing/context.h"
 #include "signing/wire/codec.h"
 #include "signing/wire/message.h"
@@ -24,7 +25,7 @@ static void push_hex(lua_State *L, struct bytes value) {
 }
 
 /* As it would stand in the plain body, so that one reader serves both forms. */
-static void push_value(lua_State *L, const struct param *q, const struct value *v) {
+static void push_param_value(lua_State *L, const struct param *q, const struct value *v) {
   if (v->choice && v->choice->text)
     lua_pushstring(L, v->choice->text);
   else if (v->choice)
@@ -47,38 +48,25 @@ static void push_value(lua_State *L, const struct param *q, const struct value *
     lua_pushnumber(L, v->number);
 }
 
-struct decoding {
-  struct arena arena;
-  struct value values[DECODE_MAX];
-};
-
-static void release_decoding(void *object) {
-  struct decoding *d = object;
-  wipe(d->values, sizeof d->values);
-  arena_end(&d->arena);
-}
-
-static const struct box_type decoding_type = {"fleet.decoding", release_decoding, NULL, NULL};
-
 static void push_values(lua_State *L, const struct row *row, const struct value *values) {
   lua_newtable(L);
   for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++) {
     if (!values[i].given) continue;
-    push_value(L, &row->params[i], &values[i]);
+    push_param_value(L, &row->params[i], &values[i]);
     lua_setfield(L, -2, row->params[i].name);
   }
 }
 
 /* The same command for further seats, as a list of parameters; nil when there are none. */
-static void push_further(lua_State *L, enum domain domain, struct bytes payload, struct decoding *d) {
+static void push_further(lua_State *L, enum domain domain, struct bytes payload, struct arena *a,
+                         struct value *values) {
   struct err none;
   err_clear(&none);
   const struct row *row;
   lua_pushnil(L);
-  for (lua_Integer at = 1; (row = codec_decode(domain, payload, (size_t)at, &d->arena, d->values, &none));
-       at++) {
+  for (lua_Integer at = 1; (row = codec_decode(domain, payload, (size_t)at, a, values, &none)); at++) {
     if (at == 1) lua_pop(L, 1), lua_newtable(L);
-    push_values(L, row, d->values);
+    push_values(L, row, values);
     lua_seti(L, -2, at);
   }
 }
@@ -90,16 +78,15 @@ static int l_decode_command(lua_State *L) {
   enum domain domain = check_domain(L, 1);
   expect_type(L, 2, LUA_TSTRING, "decode_command: the bytes of a message");
   struct bytes payload = check_bytes(L, 2);
-  struct decoding *d = box_new(L, &decoding_type, sizeof *d, 0);
-  arena_start(&d->arena, 4 * (size_t)100000);
-  box_open(L, -1);
-  int box = lua_gettop(L);
-  const struct row *row = codec_decode(domain, payload, 0, &d->arena, d->values, &e);
-  if (!row) return box_close(L, box), push_failure(L, &e);
+  struct arena *a = push_arena(L);
+  arena_start(a, 4 * MESSAGE_LIMIT);
+  struct value *values = arena_take(a, DECODE_MAX * sizeof *values);
+  const struct row *row = codec_decode(domain, payload, 0, a, values, &e);
+  if (!row) return push_failure(L, &e);
   lua_pushstring(L, row->name);
-  push_values(L, row, d->values);
-  push_further(L, domain, payload, d);
-  box_close(L, box);
+  push_values(L, row, values);
+  push_further(L, domain, payload, a, values);
+  box_close(L, -4);
   return 3;
 }
 
@@ -129,16 +116,6 @@ static void push_envelope_facts(lua_State *L, const struct message *m) {
   set_integer(L, "counter", m->counter);
 }
 
-struct envelope {
-  struct arena arena;
-};
-
-static void release_envelope(void *object) {
-  arena_end(&((struct envelope *)object)->arena);
-}
-
-static const struct box_type envelope_type = {"fleet.envelope", release_envelope, NULL, NULL};
-
 /* core.read_envelope(bytes) -> { domain =, handshake =, gcm =, signer =, epoch =, counter = }, or nil, err,
  * kind: the readable members of a routable message, for a forwarder; nothing is verified. epoch and counter
  * are those of an HMAC. */
@@ -147,13 +124,11 @@ static int l_read_envelope(lua_State *L) {
   err_clear(&e);
   struct message m;
   struct bytes in = check_bytes(L, 1);
-  struct envelope *x = box_new(L, &envelope_type, sizeof *x, 0);
-  int box = lua_gettop(L);
-  arena_start(&x->arena, 4 * MESSAGE_LIMIT);
-  box_open(L, box);
-  if (!message_read(&m, in, &x->arena, &e)) return box_close(L, box), push_failure(L, &e);
+  struct arena *a = push_arena(L);
+  arena_start(a, 4 * MESSAGE_LIMIT);
+  if (!message_read(&m, in, a, &e)) return push_failure(L, &e);
   push_envelope_facts(L, &m);
-  box_close(L, box);
+  box_close(L, -2);
   return 1;
 }
 
@@ -170,43 +145,17 @@ static int l_message_json(lua_State *L) {
   return 1;
 }
 
-static int encode_member(lua_State *L, struct members *m, struct err *e) {
-  const char *path = lua_tostring(L, -2);
-  bool ok;
-  if (lua_isboolean(L, -1))
-    ok = members_number(m, path, lua_toboolean(L, -1), e);
-  else if (lua_type(L, -1) == LUA_TNUMBER)
-    ok = members_number(m, path, lua_tonumber(L, -1), e);
-  else if (lua_type(L, -1) == LUA_TSTRING)
-    ok = members_text(m, path, check_bytes(L, -1), e);
-  else
-    ok = lua_istable(L, -1) && members_message(m, path, e);
-  return ok;
-}
-
-static void release_members(void *object) {
-  members_end(object);
-}
-
-static const struct box_type members_type = {"fleet.members", release_members, NULL, NULL};
-
 /* core.encode_message(type, { ["path.of.member"] = value }) -> bytes; a value {} makes a message present.
- * Enums by name or number. The inverse of message_json, for a simulated vehicle. */
+ * Enums by name or number. The inverse of message_json. */
 static int l_encode_message(lua_State *L) {
   struct err e;
   err_clear(&e);
   const char *type = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
-  struct members *m = box_new(L, &members_type, sizeof *m, 0);
-  bool ok = members_start(m, type, &e);
-  box_open(L, -1);
-  for (lua_pushnil(L); ok && lua_next(L, 2);) {
-    if (lua_type(L, -2) != LUA_TSTRING) return luaL_error(L, "members are given by their paths");
-    ok = encode_member(L, m, &e);
-    lua_pop(L, 1);
-  }
+  struct arena *a = push_arena(L);
+  const struct node *members = value_at(L, 2, a);
   struct buf *out = push_scratch(L);
-  if (!ok || !members_write(m, out, &e)) return luaL_error(L, "%s", e.message);
+  if (!members_encode(type, members, out, &e)) return luaL_error(L, "%s", e.message);
   push_buf(L, out);
   return 1;
 }
@@ -216,9 +165,5 @@ void open_messages(lua_State *L) {
       {"decode_command", l_decode_command}, {"command_action", l_command_action},
       {"read_envelope", l_read_envelope},   {"message_json", l_message_json},
       {"encode_message", l_encode_message}, {NULL, NULL}};
-  box_define(L, &decoding_type);
-  box_define(L, &members_type);
-  box_define(L, &envelope_type);
-  lua_pop(L, 3);
   luaL_setfuncs(L, functions, 0);
 }

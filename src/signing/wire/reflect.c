@@ -160,53 +160,58 @@ bool members_json(const char *type, struct bytes message, bool as_numbers, struc
 
 /* ---- writing ---- */
 
-bool members_start(struct members *m, const char *type, struct err *e) {
-  Type *t = find_type(type, e);
-  arena_start(&m->arena, 4 * MESSAGE_LIMIT);
-  m->root = t ? message_new(t, &m->arena) : NULL;
-  return m->root != NULL;
+struct writer {
+  struct arena arena;
+  ProtobufCMessage *root;
+};
+
+static bool put_number(struct writer *w, ProtobufCMessage *in, Field *f, double value) {
+  (void)w;
+  return !field_is_repeated(f) && field_put_number(field_place(in, f), f, value) && field_mark(in, f);
 }
 
-void members_end(struct members *m) {
-  m->root = NULL;
-  arena_end(&m->arena);
-}
-
-static bool no_member(const char *path, struct err *e) {
-  return err_set(e, KIND_invalid, "'%s' is no member of this message, or takes another value", path);
+static bool put_text(struct writer *w, ProtobufCMessage *in, Field *f, struct bytes value) {
+  double number;
+  const char *text = (const char *)value.data;
+  if (field_is_repeated(f)) return false;
+  if (f->type == PROTOBUF_C_TYPE_STRING) return field_put_text(in, f, value, &w->arena);
+  if (f->type == PROTOBUF_C_TYPE_BYTES) return field_put_bytes(in, f, value, &w->arena);
+  return f->type == PROTOBUF_C_TYPE_ENUM && field_fixed_value(f, text, text + value.size, &number) &&
+         put_number(w, in, f, number);
 }
 
 /* The leaf is looked up before anything is made on the way to it. */
-static ProtobufCMessage *reach(struct members *m, const char *path, Field **f) {
-  Field *leaf = path_leaf(m->root->descriptor, path_whole(path));
-  return leaf ? path_holder(m->root, path_whole(path), f, &m->arena) : NULL;
+static bool put_member(struct writer *w, const char *path, const struct node *value) {
+  Field *f, *leaf = path_leaf(w->root->descriptor, path_whole(path));
+  ProtobufCMessage *in = leaf ? path_holder(w->root, path_whole(path), &f, &w->arena) : NULL;
+  double number;
+  if (!in) return false;
+  if (node_is(value, NODE_BOOLEAN)) return put_number(w, in, f, value->boolean);
+  if (node_as_number(value, &number)) return put_number(w, in, f, number);
+  if (node_is(value, NODE_TEXT)) return put_text(w, in, f, value->text);
+  bool message = node_is(value, NODE_OBJECT) || node_is(value, NODE_LIST);
+  return message && field_is_message(f) && field_enter(in, f, &w->arena);
 }
 
-bool members_number(struct members *m, const char *path, double value, struct err *e) {
-  Field *f;
-  ProtobufCMessage *in = reach(m, path, &f);
-  if (!in || field_is_repeated(f)) return no_member(path, e);
-  return (field_put_number(field_place(in, f), f, value) && field_mark(in, f)) || no_member(path, e);
+static bool put_members(struct writer *w, const struct node *members, struct err *e) {
+  for (const struct node *m = members->first; m; m = m->next) {
+    char path[256];
+    if (m->key != KEY_NAME) return err_set(e, KIND_invalid, "members are given by their paths");
+    bool fits = m->name.size < sizeof path;
+    snprintf(path, sizeof path, "%.*s", (int)(fits ? m->name.size : 0), (const char *)m->name.data);
+    if (!put_member(w, path, m))
+      return err_set(e, KIND_invalid, "'%s' is no member of this message, or takes another value", path);
+  }
+  return true;
 }
 
-bool members_text(struct members *m, const char *path, struct bytes value, struct err *e) {
-  Field *f;
-  double v;
-  const char *text = (const char *)value.data;
-  ProtobufCMessage *in = reach(m, path, &f);
-  if (!in || field_is_repeated(f)) return no_member(path, e);
-  if (f->type == PROTOBUF_C_TYPE_STRING) return field_put_text(in, f, value, &m->arena) || no_member(path, e);
-  if (f->type == PROTOBUF_C_TYPE_BYTES) return field_put_bytes(in, f, value, &m->arena) || no_member(path, e);
-  bool named = f->type == PROTOBUF_C_TYPE_ENUM && field_fixed_value(f, text, text + value.size, &v);
-  return named ? members_number(m, path, v, e) : no_member(path, e);
-}
-
-bool members_message(struct members *m, const char *path, struct err *e) {
-  Field *f;
-  ProtobufCMessage *in = reach(m, path, &f);
-  return (in && field_is_message(f) && field_enter(in, f, &m->arena)) || no_member(path, e);
-}
-
-bool members_write(struct members *m, struct buf *out, struct err *e) {
-  return message_pack(m->root, out) || err_out_of_memory(e);
+bool members_encode(const char *type, const struct node *members, struct buf *out, struct err *e) {
+  struct writer w;
+  Type *t = find_type(type, e);
+  arena_start(&w.arena, 4 * MESSAGE_LIMIT);
+  w.root = t ? message_new(t, &w.arena) : NULL;
+  bool ok = w.root && put_members(&w, members, e) && (message_pack(w.root, out) || err_out_of_memory(e));
+  if (t && !w.root) err_out_of_memory(e);
+  arena_end(&w.arena);
+  return ok;
 }

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/arena.h"
+#include "base/value.h"
 
 /* Types are named "CarServer.Response", "VCSEC.FromVCSECMessage", "CarServer.Action",
  * "VCSEC.UnsignedMessage", "UniversalMessage.RoutableMessage", "Signatures.SessionInfo". */
@@ -17,17 +17,8 @@
  * left out. as_numbers: a 64-bit integer of at most 15 digits is a number. */
 bool members_json(const char *type, struct bytes message, bool as_numbers, struct buf *json, struct err *e);
 
-struct members { /* a message being written */
-  struct arena arena;
-  struct ProtobufCMessage *root;
-};
-
-bool members_start(struct members *m, const char *type, struct err *e); /* members_end either way */
-bool members_number(struct members *m, const char *path, double value, struct err *e);
-bool members_text(struct members *m, const char *path, struct bytes value,
-                  struct err *e);                                         /* also bytes, and enums by name */
-bool members_message(struct members *m, const char *path, struct err *e); /* present, even when empty */
-bool members_write(struct members *m, struct buf *out, struct err *e);
-void members_end(struct members *m);
+/* A message of an object { "path.of.member": value }: enums by name or number, bytes as text; {} makes a
+ * message present. The inverse of members_json. */
+bool members_encode(const char *type, const struct node *members, struct buf *out, struct err *e);
 
 #endif
