@@ -119,6 +119,17 @@ local function read(self, action)
   return M.call(self, action)
 end
 
+--- Looks into an event of the stream, which shows that the car is awake. Returns whether to decide now.
+function M.look_into_event(self, state)
+  local now = self:wall()
+  local due = streamed.due_at(self, state)
+  if not due or now < due then return false end
+  local value, sections = streamed.look_into(self, state, now)
+  M.remember_info(state, { state = "online" }, now)
+  if value then remember_sections(self, state, sections, function(name) return value[name] end, now) end
+  return not streamed.due_at(self, state)
+end
+
 --- Makes a look and notes what it showed. Returns true, and a list of the fields that could not be used; false where the car cannot be
 --- looked at; or nil, err.
 function M.look(self, state, action)

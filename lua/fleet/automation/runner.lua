@@ -11,6 +11,7 @@ local look = require "fleet.automation.look"
 local notices = require "fleet.automation.notices"
 local shared_looks = require "fleet.automation.shared_looks"
 local states = require "fleet.automation.state"
+local streamed = require "fleet.automation.streamed"
 local tasks = require "fleet.async"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
@@ -260,13 +261,15 @@ local function cycle(self)
   states.not_ahead(self.state, self:wall())
   while not self.stopped do
     follow_the_clock(self)
-    local now = self:wall()
-    if now >= (self.state.again_at or 0) then
+    streamed.follow(self)
+    local due = self:wall() >= (self.state.again_at or 0)
+    if look.look_into_event(self, self.state) or due then
       rounds(self, self.state)
       command.save(self, self.state)
     end
     if self.stopped or self.once then break end
-    rest(self, math.max(0.001, math.min(self.state.again_at - self:wall(), longest_sleep)))
+    local next_at = math.min(self.state.again_at, streamed.due_at(self, self.state) or math.huge)
+    rest(self, math.max(0.001, math.min(next_at - self:wall(), longest_sleep)))
     local held, err, kind = self.lease:renew()
     if not held then return nil, err, kind end
   end
@@ -289,6 +292,7 @@ local function begin(self, given)
 end
 
 local function release(self)
+  streamed.unfollow(self)
   if self.config.car and not self.dry and not self.once then
     arbitration.write(self.context, self.id, {}, self.me, self:wall())
   end

@@ -1,20 +1,30 @@
--- A look that the client's receiver of telemetry answers, so that it costs nothing: client:telemetry{ … }. A billed look comes first,
--- and then once an hour, since some of what it shows is not streamed.
+-- What the client's receiver of telemetry (client:telemetry{ … }) does for an automation: it answers looks, and its events wake it.
+-- A billed look comes first, and then once an hour, since some of what it shows is not streamed.
 
 local notices = require "fleet.automation.notices"
 local readings = require "fleet.automation.readings"
 local tables = require "fleet.util.tables"
+local tasks = require "fleet.async"
 
 local M = {}
 
 -- Loaded with the first receiver.
-local function view() return require "fleet.telemetry.view" end
+local function looks() return require "fleet.telemetry.looks" end
 
-local look_every = 3600 -- seconds between two billed looks
-local newest = 60 -- seconds: what was known to hold earlier does not count
-local long_awake = 600 -- seconds for which a car is awake and does not stream before it is said
-local settles = 120 -- seconds after a command until its effect has surely been streamed: fields have intervals
-local changes_fast = tables.set { "is_user_present", "managed_charging_state" } -- not streamed, and too old after a minute
+local repeats_after = 300 -- seconds since the last look until an event is worth a billed one
+
+-- Fields whose change is an event: what people and the car do, not what flows.
+local events = tables.set {
+  "DetailedChargeState", "ChargingCableType", "ChargePortDoorOpen", "ChargeLimitSoc", "ChargeCurrentRequest", "ScheduledChargingMode",
+  "ScheduledChargingPending", "FastChargerPresent", "HvacPower", "ClimateKeeperMode", "HvacLeftTemperatureRequest", "Gear", "Locked",
+  "DoorState", "FdWindow", "FpWindow", "RdWindow", "RpWindow", "SentryMode", "LocatedAtHome", "LocatedAtWork", "LocatedAtFavorite",
+  "DriverSeatOccupied",
+}
+
+local function receiver_of(self)
+  local car = self.config.car
+  return self.context and self.context.receiver and looks().receiver(self.context, car and car.vin)
+end
 
 --- Notes that a billed look has shown these sections.
 function M.looked(self, sections, now)
@@ -22,52 +32,87 @@ function M.looked(self, sections, now)
   for _, name in ipairs(sections) do self.looked[name] = now end
 end
 
--- The section of the stream with what is not streamed of the look before; nil where it lacks what is needed, or was seen and is streamed.
-local function completed(self, state, name, streamed, now)
-  local looked, seen = self.looked and self.looked[name], state.seen[name]
-  if not looked or now - looked >= look_every or type(seen) ~= "table" or type(streamed) ~= "table" then return nil end
-  if name == "charge_state" and streamed.battery_level == nil then streamed.battery_level = streamed.usable_battery_level end
-  for field, value in pairs(seen) do
-    if streamed[field] == nil then
-      if changes_fast[field] or view().has(name, field) then return nil end
-      streamed[field] = value
-    end
-  end
-  return readings.read(name, streamed, self.definition.needs) and streamed
-end
-
--- A receiver that a car which is awake does not reach is said once.
-local function tell_away(self, state, now)
+-- A receiver that a car which is awake does not reach is reported once.
+local function report_away(self, state, now)
   local awake = state.awake_since and now - state.awake_since
-  if not awake or awake < long_awake then return end
+  if not awake or awake < looks().connects_within then return end
   notices.notify(self, state, { {
     key = "stream away", severity = "warning",
     text = "the car is awake and is not connected to the receiver of telemetry: it is looked at, which is billed",
   } }, now)
 end
 
-local function commanded_lately(state, now)
-  for _, did in pairs(state.did or {}) do
-    if now - did.at < settles then return true end
-  end
-  return false
+-- When the last command has surely been streamed.
+local function settled_at(state)
+  local at = -math.huge
+  for _, did in pairs(state.did or {}) do at = math.max(at, did.at + looks().settles_within) end
+  return at
 end
 
 --- The sections of an action as vehicle_data has them, or nil where a look is needed.
 function M.read(self, state, action, now)
-  local receiver, vin = self.context and self.context.receiver, self.config.car and self.config.car.vin
-  if not receiver or not receiver.raw or action.texts then return nil end
-  if not require("fleet.resources.stream").streams(receiver, vin) then return nil end
-  if commanded_lately(state, now) then return nil end
-  local vehicle = receiver:vehicle(vin)
-  if not vehicle.online then return tell_away(self, state, now) end
-  local data = view().of(vehicle, { age = newest })
-  local value = {}
-  for _, name in ipairs(action.sections) do
-    value[name] = completed(self, state, name, data[name], now)
-    if not value[name] then return nil end
+  local receiver = not action.texts and receiver_of(self)
+  if not receiver or now < settled_at(state) then return nil end
+  local vehicle = receiver:vehicle(self.config.car.vin)
+  if not vehicle.online then return report_away(self, state, now) end
+  return looks().sections(vehicle, action.sections, {
+    looked = self.looked or {}, seen = state.seen,
+    suffices = function(name, section) return readings.read(name, section, self.definition.needs) ~= nil end,
+  }, now)
+end
+
+-- ---- events ----
+
+local function is_event(changed)
+  for name in pairs(changed) do
+    if events[name] then return true end
   end
-  return value
+  return false
+end
+
+--- Wakes the automation at events of its car from now on; again after the client got another receiver.
+function M.follow(self)
+  local receiver = receiver_of(self)
+  if receiver == self.followed then return end
+  M.unfollow(self)
+  if not receiver then return end
+  self.followed = receiver
+  self.end_following = receiver:listen(self.config.car.vin, function(_, what, record, changed)
+    if what ~= "record" or record.resend or not is_event(changed) then return end
+    self.event_at = self:wall()
+    if self.promise then tasks.wake(self.promise) end
+  end)
+end
+
+function M.unfollow(self)
+  if self.end_following then self.end_following() end
+  self.followed, self.end_following, self.event_at = nil, nil, nil
+end
+
+--- When an event is to be looked into: not before the effect of a command has been streamed. nil: there is none.
+function M.due_at(self, state)
+  return self.event_at and math.max(self.event_at, settled_at(state)) or nil
+end
+
+--- Looks into an event. Returns the sections that the stream shows, to be noted. Where it lacks something, they are marked as too old, so
+--- that the next decision looks; a few minutes after the last look at the earliest.
+function M.look_into(self, state, now)
+  self.event_at = nil
+  local list, latest = {}, -math.huge
+  for name in pairs(state.at) do
+    if self.looked and self.looked[name] then list[#list + 1] = name end
+  end
+  for _, name in ipairs(list) do latest = math.max(latest, state.at[name]) end
+  if not list[1] then return nil end
+  table.sort(list)
+  local value = M.read(self, state, { sections = list }, now)
+  if value then return value, list end
+  if now - latest < repeats_after then
+    self.event_at = latest + repeats_after
+    return nil
+  end
+  for _, name in ipairs(list) do state.at[name] = nil end
+  return nil
 end
 
 return M

@@ -15,6 +15,7 @@ local looks = require "fleet.mqtt.looks"
 local memory = require "fleet.mqtt.memory"
 local options = require "fleet.mqtt.options"
 local schedule = require "fleet.mqtt.schedule"
+local streamed = require "fleet.mqtt.streamed"
 local tasks = require "fleet.async"
 local things = require "fleet.mqtt.things"
 
@@ -139,6 +140,7 @@ local function remove_thing(session, thing)
   session.tell(thing.name .. " has left the account")
   things.withdraw(session, thing)
   session.things[thing.id] = nil
+  if thing.end_listening then thing.end_listening() end
   if session.listed then keep_published(session) end
 end
 
@@ -175,7 +177,7 @@ local function what_was_spent(session)
 end
 
 local function learn_account(session)
-  local month = schedule.month(session.config, count_cars(session), session.context.config.prices)
+  local month = schedule.month(session.config, count_cars(session), session.context.config.prices, streamed.is_used(session))
   if session.plan ~= month.text then
     session.plan = month.text
     session.tell(month.text)
@@ -241,6 +243,7 @@ local function start_workers(session, lease)
     looks.keep_listing(session)
   end)
   session.spawn(function() looks.keep_looking(session) end)
+  session.spawn(function() streamed.keep_streaming(session) end)
   session.spawn(function() looks.keep_expiring(session) end)
   session.spawn(function() memory.keep_saving(session) end)
   session.spawn(function() automations.start(session) end)
@@ -250,6 +253,7 @@ end
 local function abandon(session)
   session.stopped = true
   automations.stop(session)
+  streamed.close(session)
   session.link:stop()
   for name in pairs(session.rests) do session.rouse(name) end
 end
@@ -280,6 +284,7 @@ local function bind(session)
   function session.add(thing) add_thing(session, thing) end
   function session.remove(thing) remove_thing(session, thing) end
   function session.look_soon(thing) looks.look_soon(session, thing) end
+  function session.see_state(car, state) looks.see_state(session, car, state) end
   function session.learn_account() learn_account(session) end
   function session.after_list()
     if session.listed then return end
@@ -287,6 +292,7 @@ local function bind(session)
     withdraw_departed(session)
     keep_published(session)
     listen(session)
+    session.rouse "stream"
   end
 end
 
@@ -371,7 +377,7 @@ bridge_mt.__close = Bridge.stop
 
 --- The schedule and what a month of it costs, for so many cars: { usd =, most =, looks =, text = }.
 function Bridge:month(cars)
-  return schedule.month(self.config, cars, self.context.config.prices)
+  return schedule.month(self.config, cars, self.context.config.prices, self.config.telemetry ~= nil)
 end
 
 return M

@@ -5,6 +5,7 @@ local errors = require "fleet.util.errors"
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local schedule = require "fleet.mqtt.schedule"
+local streamed = require "fleet.mqtt.streamed"
 local tasks = require "fleet.async"
 local things = require "fleet.mqtt.things"
 local values = require "fleet.mqtt.values"
@@ -185,6 +186,11 @@ local function seen_away(bridge, car, state, began)
   see_car(bridge, car, { state = state }, began)
 end
 
+--- Takes the state of a car that is known without a look: it is connected to the receiver of telemetry.
+function M.see_state(bridge, car, state)
+  see_car(bridge, car, { state = state }, bridge.now())
+end
+
 local function sections_of(config)
   local list = { live_sections[1], live_sections[2], live_sections[3], live_sections[4] }
   if config.location then list[#list + 1] = "location_data" end
@@ -359,7 +365,7 @@ end
 
 -- The look that wakes nobody comes before each that is live: the car may have fallen asleep.
 local function start_car(bridge, car, now)
-  if car.looking or not schedule.live_due(car, now) then return end
+  if car.looking or streamed.covers(bridge, car) or not schedule.live_due(car, now) then return end
   if now - (bridge.list_at or 0) > fresh then
     bridge.wants_list = true
   else
@@ -383,7 +389,7 @@ local function next_of(bridge, thing)
     local next_at = thing.next or {}
     return math.min(next_at.live_status or 0, next_at.site_info or 0, next_at.energy or 0)
   end
-  if thing.kind ~= "car" or thing.state ~= "online" then return nil end
+  if thing.kind ~= "car" or thing.state ~= "online" or streamed.covers(bridge, thing) then return nil end
   if not thing.data_at or thing.data_at < (thing.awake_since or 0) then return thing.retry_at or 0 end
   return thing.next_live or 0
 end

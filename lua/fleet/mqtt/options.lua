@@ -45,6 +45,8 @@ M.list = {
   { name = "energy_every", type = "seconds", default = 300, doc = "seconds between reads of a site's energy of the day, which are free" },
   { name = "site_info_every", type = "seconds", default = 600, doc = "seconds between reads of a site's settings, which are free" },
   { name = "live_expires", type = "seconds", default = 259200, doc = "seconds after which live data of a car is no longer valid" },
+  { name = "telemetry", type = "table",
+    doc = "receiver to which cars stream, instead of live reads: options as of `client:telemetry`; see The stream" },
   { name = "automations", type = "table", default = {}, doc = "automations that run in the same process" },
 }
 
@@ -136,6 +138,11 @@ local function check_topic(name, text)
   end
 end
 
+-- The options of the receiver; without `vehicles` it takes those of the bridge.
+local function check_telemetry(given)
+  if given then require("fleet.telemetry.options").read(tables.copy(given, { vehicles = given.vehicles or {} })) end
+end
+
 local function check_keepalive(seconds)
   if seconds < 5 or seconds > 3600 or seconds ~= math.floor(seconds) then
     errors.usage("%s: option 'keepalive' must be whole seconds from 5 to 3600", where)
@@ -168,6 +175,7 @@ function M.read(given)
     config[option.name] = value
   end
   check_keepalive(config.keepalive)
+  check_telemetry(config.telemetry)
   check_topic("topic", config.topic)
   check_topic("discovery_prefix", config.discovery_prefix)
   if config.commands == nil then config.commands = "entities" end

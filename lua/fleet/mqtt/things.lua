@@ -144,16 +144,21 @@ local function tell_row(bridge, thing, row, topic)
   M.tell(bridge, thing, topic, text)
 end
 
---- Takes what was read of a section, and tells it. began: when the look began; more: attributes, where the section has any.
-function M.learn(bridge, thing, section, data, began, more)
-  thing.data[section], thing.at[section] = data, began
+--- Publishes the rows of a section that were read anew. began_of(row): when their look began, or nil for one that was not read.
+function M.learn_rows(bridge, thing, section, began_of)
   for _, row in ipairs(discovery.rows_of(bridge.config, thing, section)) do
-    local topic = discovery.state_topic(bridge.config, thing, row)
-    if not held(thing, topic, began) then
+    local topic, began = discovery.state_topic(bridge.config, thing, row), began_of(row)
+    if began and not held(thing, topic, began) then
       thing.seen[topic] = began
       tell_row(bridge, thing, row, topic)
     end
   end
+end
+
+--- Takes what was read of a section, and tells it. began: when the look began; more: attributes, where the section has any.
+function M.learn(bridge, thing, section, data, began, more)
+  thing.data[section], thing.at[section] = data, began
+  M.learn_rows(bridge, thing, section, function() return began end)
   if more and discovery.has_attributes(section) then tell_attributes(bridge, thing, section, more) end
 end
 

@@ -67,6 +67,14 @@ local function event(self, vehicle, what, record, reason)
   end
 end
 
+-- Those of receiver:listen.
+local function call_listeners(self, vehicle, what, record, changed)
+  for fn in pairs(tables.copy(self.listeners[vehicle.vin])) do
+    local ran, failure = pcall(fn, vehicle, what, record, changed)
+    if not ran then notice(self, "function", "a listener failed: " .. tostring(failure)) end
+  end
+end
+
 -- ---- vehicles ----
 
 local function calls_of(self, vin)
@@ -138,6 +146,7 @@ local function admission(self, record, handle)
   end
   vehicles.joins(vehicle, record, handle)
   event(self, vehicle, "connected", record)
+  call_listeners(self, vehicle, "connected", record)
 end
 
 -- It may wait: for the store, and for a function of the caller's.
@@ -156,6 +165,7 @@ local function disconnected(self, record)
   vehicles.leaves(vehicle, record)
   if vehicle.sockets == 0 then self.saved_at = -math.huge end
   event(self, vehicle, "disconnected", record)
+  call_listeners(self, vehicle, "disconnected", record)
 end
 
 -- ---- records ----
@@ -225,8 +235,9 @@ local function take(self, vehicle, record, handle)
   self.counts.signals = self.counts.signals + record.signals
   if record.topic == "V" then
     if self.count_signals then self.count_signals(vehicle.vin, record.signals) end
-    vehicles.learn(vehicle, record)
+    local changed = vehicles.learn(vehicle, record)
     wake_waits(self, vehicle, record)
+    call_listeners(self, vehicle, "record", record, changed)
   end
   for reader in pairs(self.readers) do
     if not reader.vin or reader.vin == record.vin then reader:push(record) end
@@ -341,6 +352,24 @@ end
 
 -- ---- making one ----
 
+-- raw: what takes connections and messages.
+local function over(raw, read)
+  local self = setmetatable({
+    options = read, raw = raw, port = read.port, vehicles = {}, waits = {}, said = {}, listeners = {},
+    certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
+    readers = setmetatable({}, { __mode = "k" }), -- those that a loop has left are forgotten
+    counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, damaged = 0, refused = 0 },
+  }, receiver_mt)
+  self.calls = calls_of(self)
+  return self
+end
+
+--- Takes what has come, some of it in the next turn of the loop.
+function Receiver:arrived()
+  drain(self)
+  keep_values(self)
+end
+
 --- The options and limits as rows, for the command line and the manual.
 M.options, M.limits = options.list, options.limits
 
@@ -360,22 +389,22 @@ function M.new(given)
     proxies = read.proxy_protocol or nil,
   }
   if not raw then return nil, err, kind end
-  local self = setmetatable({
-    options = read, pem = pem, raw = raw, port = raw:port(), library = library, vehicles = {}, waits = {}, said = {},
-    has_files = certificates.are_files(read), certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
-    readers = setmetatable({}, { __mode = "k" }), -- those that a loop has left are forgotten
-    counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, damaged = 0, refused = 0 },
-  }, receiver_mt)
-  self.calls = calls_of(self)
+  local self = over(raw, read)
+  self.pem, self.port, self.library, self.has_files = pem, raw:port(), library, certificates.are_files(read)
   self.watch = tasks.loop.watch(raw:fd(), "r", function()
     if not self.raw then return end
     keep_certificates(self)
     self.raw:step()
-    drain(self)
-    keep_values(self)
+    self:arrived()
   end)
   self:remarks()
   return self
+end
+
+--- A receiver of a simulation, without a network: raw has take, stats and close as the listener of fleet.stream has. Options as for new.
+--- receiver:arrived() takes what has come.
+function M.over(raw, given)
+  return over(raw, options.read(tables.copy(given, { port = 0 })))
 end
 
 -- ---- what a caller asks ----
@@ -436,6 +465,15 @@ function Receiver:wait(vin, name, wanted, given)
     name, timeout, vehicle.online and "connected" or "not connected", last == nil and "not known" or tostring(last)))
 end
 
+--- Calls fn(vehicle, what, record, changed) at once for each record of values ("record"; changed: a set of the fields that have another
+--- value now) and each connection ("connected", "disconnected") of a vehicle. fn must not wait. Returns a function that ends it.
+function Receiver:listen(vin, fn)
+  check_vin(self, "listen", vin)
+  self.listeners[vin] = self.listeners[vin] or {}
+  self.listeners[vin][fn] = true
+  return function() self.listeners[vin][fn] = nil end
+end
+
 --- An iterator over the records of a vehicle, or of all, for a task: `for record in receiver:records(vin) do`. A reader that is slow
 --- loses the oldest of more than 256 that wait; its member `lost` counts them. close() ends it. Tasks that share one share its records.
 function Receiver:records(vin)
@@ -480,7 +518,7 @@ function Receiver:close()
   self.last_stats = raw:stats()
   self.last_stats.connections = 0
   self.raw = nil
-  self.watch:close()
+  if self.watch then self.watch:close() end
   raw:close()
   for _, vehicle in pairs(self.vehicles) do
     vehicle.sockets, vehicle.connections, vehicle.left = 0, {}, nil

@@ -92,13 +92,27 @@ local function is_news(self, record, name, at)
   return not record.resend and self.source == record.connection
 end
 
---- Takes the newest values of a record. The time of a value is the vehicle's, but never later than its arrival.
+local function has_all(a, b)
+  for name, value in pairs(b) do
+    if a[name] ~= value then return false end
+  end
+  return true
+end
+
+local function is_same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  return has_all(a, b) and has_all(b, a)
+end
+
+--- Takes the newest values of a record. The time of a value is the vehicle's, but never later than its arrival. Returns a set of the
+--- fields that have another value now.
 function M.learn(self, record)
   local at = math.min(record.at or record.arrived, record.arrived)
-  local changed = false
+  local taken, changed = false, {}
   local function set(name, value)
     if not is_news(self, record, name, at) then return end
-    self.values[name], changed = value, true
+    if not is_same(self.values[name], value) then changed[name] = true end
+    self.values[name], taken = value, true
     if value ~= nil then
       self.at[name], self.current[name] = at, true
       if self.ended then self.ended[name] = nil end
@@ -112,7 +126,8 @@ function M.learn(self, record)
   for _, name in ipairs(record.invalid) do set(name, nil) end
   for name in pairs(record.texts or {}) do set(name, nil) end
   self.source = record.connection
-  self.dirty = self.dirty or changed
+  self.dirty = self.dirty or taken
+  return changed
 end
 
 --- Takes a value that another process was sent, where it is newer; value nil: it is no longer known.

@@ -114,31 +114,33 @@ function M.known_at(vehicle, name)
   return vehicle.at[name]
 end
 
+local unplugged = { "<invalid>" }
+
+--- Calls fn(path, value, name) for each place of which the stream says something, by the field's name. value nil: not known, as the vehicle
+--- cannot tell it now, or in words that have no counterpart.
+function M.each(vehicle, fn)
+  local function put(name, converted)
+    if not places[name] or not takes_part(name, vehicle.values) then return end
+    for i, path in ipairs(places[name]) do fn(path, converted[i], name) end
+  end
+  for name in pairs(vehicle.ended or {}) do put(name, name == "ChargingCableType" and unplugged or {}) end
+  for name, value in pairs(vehicle.values) do put(name, { (conversions[name] or same)(value) }) end -- last: two fields may share a place
+end
+
 --- The view of a vehicle. given.age: seconds; what was last known to hold earlier is left out. given.sections: a set of names; left out,
 --- all. Each section has a timestamp in ms, its oldest value's; `at` has the time of each field in the same shape.
 function M.of(vehicle, given)
   local data = { vin = vehicle.vin, state = vehicle.online and "online" or nil, at = {} }
   local oldest, count = {}, 0
-  local function put(path, value, at)
-    local section = path[1]
-    if value == nil or given and given.sections and not given.sections[section] then return end
-    local age = given and given.age
-    if age and tasks.age(at) > age then return end
+  local sections, age = given and given.sections, given and given.age
+  M.each(vehicle, function(path, value, name)
+    local section, at = path[1], M.known_at(vehicle, name) or vehicle.ended[name]
+    if value == nil or sections and not sections[section] or age and tasks.age(at) > age then return end
     set(data, path, value)
     set(data.at, path, at)
     oldest[section] = math.min(oldest[section] or at, at)
     count = count + 1
-  end
-  for name, value in pairs(vehicle.values) do
-    local list = places[name]
-    if list and takes_part(name, vehicle.values) then
-      local at = M.known_at(vehicle, name)
-      local converted = { (conversions[name] or same)(value) }
-      for i, path in ipairs(list) do put(path, converted[i], at) end
-    end
-  end
-  local unplugged = vehicle.ended and vehicle.ended.ChargingCableType
-  if unplugged then put({ "charge_state", "conn_charge_cable" }, "<invalid>", unplugged) end
+  end)
   for section, at in pairs(oldest) do data[section].timestamp = math.floor(at * 1000) end
   return data, count
 end

@@ -168,6 +168,9 @@ local function written(signal, as_text)
   return signal
 end
 
+--- The same, for a stream that needs no connection (lua/fleet/sim/rehearsal/stream.lua).
+M.signal = written
+
 local function envelope(self, payload, now)
   self.count = self.count + 1
   local id = string.format("%s-%09d", self.run, self.count)
