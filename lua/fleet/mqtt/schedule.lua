@@ -66,11 +66,11 @@ end
 local states = "state of all: every %.14g to %.14g s, free; "
 local by_looks = "live data of a car that is awake anyway: every %.14g s while it is busy, else after %.14g s and pauses that double; "
   .. "%d cars: about %.2f USD a month (a day with %d busy hours and %d awakenings), at most %.2f USD"
-local by_stream = "live data of cars that stream: no looks; signals cost %s, and 'fleet telemetry cost' prices a configuration; "
+local by_stream = "live data of cars that stream: no reads; signals cost %s, and 'fleet telemetry cost' prices a configuration; "
   .. "while no car streams, "
 
 --- { looks =, usd =, most =, text = }: a month of so many cars, as assumed and at most. own_prices: the client's, or nil. streams: whether
---- their values come by telemetry: then no looks are assumed, and at most those without it.
+--- their values come by telemetry: then no live reads are assumed, and at most those without it.
 function M.month(config, cars, own_prices, streams)
   local list = prices.of(own_prices)
   local busy, awakening = 3600 / config.live_every, looks_of_awakening(config)
@@ -81,7 +81,7 @@ function M.month(config, cars, own_prices, streams)
   local short = string.format("about %.2f USD a month, at most %.2f", usd, most_usd)
   if streams then
     text = string.format(by_stream, string.format("%.2f USD for 1000", prices.usd(list, { signal = 1000 }))) .. text
-    short = "no looks while cars stream, else " .. short
+    short = "no reads while cars stream, else " .. short
   end
   return { looks = streams and 0 or looks, usd = streams and 0 or usd, most = most_usd, short = short,
     text = string.format(states, config.look_every, config.longest_look) .. text }
