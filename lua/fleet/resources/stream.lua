@@ -48,11 +48,6 @@ function M.telemetry(client, given)
   return receiver
 end
 
---- Whether a receiver may know of this vehicle.
-function M.streams(receiver, vin)
-  return core.is_vin(vin) and receiver.options.allowed(vin) == true
-end
-
 local function failed(car, kind, text)
   return errors.failure(kind, "vehicle_data: " .. text .. ". Without from = \"stream\" it is a live look, which is billed",
     { vin = car.vin, outcome = "not_sent" })
@@ -89,7 +84,7 @@ function M.vehicle_data(car, params)
   if not receiver or not receiver.raw then
     return failed(car, "unsupported", "the client has no receiver of telemetry: client:telemetry{ … } makes one")
   end
-  if not M.streams(receiver, car.vin) then
+  if not require("fleet.telemetry.looks").streams(receiver, car.vin) then
     return failed(car, "unsupported", "the vehicle is not among the receiver's 'vehicles'")
   end
   local vehicle = receiver:vehicle(car.vin)

@@ -1,5 +1,6 @@
 -- Looks that a receiver answers for automations and the MQTT bridge, so that they cost nothing.
 
+local core = require "fleet.core"
 local tables = require "fleet.util.tables"
 local view = require "fleet.telemetry.view"
 
@@ -17,11 +18,16 @@ M.settles_within = 120
 local newest = 60 -- seconds: what was known to hold earlier does not count
 local openings = { "df", "dr", "pf", "pr", "ft", "rt", "fd_window", "fp_window", "rd_window", "rp_window" }
 
+--- Whether a receiver may know of this vehicle.
+function M.streams(receiver, vin)
+  return core.is_vin(vin) and receiver.options.allowed(vin) == true
+end
+
 --- The client's receiver where it is open and may know of this vehicle; else nil.
 function M.receiver(context, vin)
   local receiver = context and context.receiver
   if not receiver or not receiver.raw or not vin then return nil end
-  return require("fleet.resources.stream").streams(receiver, vin) and receiver or nil
+  return M.streams(receiver, vin) and receiver or nil
 end
 
 --- Calls fn(path, value, name) as view.each does. Where only the usable level is streamed (Soc), it is the battery's level, too.
