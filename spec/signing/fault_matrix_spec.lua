@@ -51,5 +51,5 @@ end
 
 it("the table of signed commands in the manual is what the client does", function()
   local made = matrix()
-  assert.equal(made, manual_table.of("doc/manual/simulator.md", "signed matrix", made))
+  assert.equal(made, manual_table.of("doc/manual/simulator-faults.md", "signed matrix", made))
 end)

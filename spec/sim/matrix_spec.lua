@@ -102,6 +102,6 @@ describe("the fault matrix", function()
 
   it("in the manual is what the client does", function()
     local made = matrix()
-    assert.equal(made, manual_table.of("doc/manual/simulator.md", "matrix", made))
+    assert.equal(made, manual_table.of("doc/manual/simulator-faults.md", "matrix", made))
   end)
 end)

@@ -259,7 +259,7 @@ function Sim:advance(seconds)
   control.run(self.service, { advance = seconds })
 end
 
---- A named fault for the next calls. times: 1. options: row, vin, and what the fault takes (doc/manual/simulator.md).
+--- A named fault for the next calls. times: 1. options: row, vin, and what the fault takes (doc/manual/simulator-faults.md).
 function Sim:fault(name, times, options)
   control.fault(self.service, name, times, options)
 end

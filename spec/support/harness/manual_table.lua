@@ -1,6 +1,6 @@
 -- A table of a manual page that a spec makes: it stands between two marks, and with FLEET_WRITE=1 it is written there.
 --
---   assert.equal(made, manual_table.of("doc/manual/simulator.md", "matrix", made))
+--   assert.equal(made, manual_table.of("doc/manual/simulator-faults.md", "matrix", made))
 local M = {}
 
 local read = require("spec.support.harness.files").read
