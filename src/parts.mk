@@ -16,7 +16,7 @@ SOURCES = $(filter-out $(KNOWN_PARTS:%=src/%/%) %.pb-c.c,$(patsubst $(ROOT)/%,%,
 OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
 part_objects = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/$1/*.c)) $(ALSO_$1:%=$(B)/obj/%.o)
 # What a part shares with the core.
-SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/members bind/lua/names bind/lua/versions base/buf base/err base/fork \
+SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/members bind/lua/names bind/lua/versions base/buf base/err base/fork base/nearest \
                    base/sigpipe)
 
 # What a part needs of the core besides.

@@ -1,6 +1,9 @@
 #include "base/value.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- making ---- */
@@ -11,27 +14,88 @@ struct node *node_new(struct arena *a, enum node_type type) {
   return value;
 }
 
+struct node *node_boolean(struct arena *a, bool boolean) {
+  struct node *value = node_new(a, NODE_BOOLEAN);
+  if (value) value->boolean = boolean;
+  return value;
+}
+
+struct node *node_integer(struct arena *a, int64_t integer) {
+  struct node *value = node_new(a, NODE_INTEGER);
+  if (value) value->integer = integer;
+  return value;
+}
+
+struct node *node_real(struct arena *a, double number) {
+  struct node *value = node_new(a, NODE_NUMBER);
+  if (value) value->number = number;
+  return value;
+}
+
+struct node *node_number(struct arena *a, double number) {
+  bool whole = number == floor(number) && fabs(number) < 9007199254740992.0;
+  return whole ? node_integer(a, (int64_t)number) : node_real(a, number);
+}
+
 struct node *node_text(struct arena *a, struct bytes text) {
   struct node *value = node_new(a, NODE_TEXT);
   if (value) value->text = text;
   return value;
 }
 
-struct node *node_number(struct arena *a, double number) {
-  bool whole = number == floor(number) && fabs(number) < 9007199254740992.0;
-  struct node *value = node_new(a, whole ? NODE_INTEGER : NODE_NUMBER);
-  if (value && whole)
-    value->integer = (int64_t)number;
-  else if (value)
-    value->number = number;
-  return value;
-}
-
 static struct bytes copy_text(struct arena *a, struct bytes text) {
-  unsigned char *own = text.data ? arena_take(a, text.size) : NULL;
+  unsigned char *own = text.data ? arena_take(a, text.size + 1) : NULL;
   if (!own) return (struct bytes){NULL, 0};
   if (text.size) memcpy(own, text.data, text.size);
   return (struct bytes){own, text.size};
+}
+
+struct node *node_text_copy(struct arena *a, struct bytes text) {
+  return node_text(a, copy_text(a, text.data ? text : bytes_of("")));
+}
+
+struct node *node_format(struct arena *a, const char *format, ...) {
+  va_list list;
+  struct node *value = NULL;
+  char *text = NULL;
+  va_start(list, format);
+  int size = vasprintf(&text, format, list);
+  va_end(list);
+  if (size < 0)
+    a->failed = true;
+  else
+    value = node_text_copy(a, (struct bytes){(const unsigned char *)text, (size_t)size});
+  if (size >= 0) free(text);
+  return value;
+}
+
+struct node *node_key(struct arena *a, const struct node *value) {
+  if (value->key == KEY_INDEX) return node_format(a, "%lld", (long long)value->index);
+  return node_text_copy(a, value->name);
+}
+
+const char *node_type_name(const struct node *value) {
+  static const char *const names[] = {
+      [NODE_NIL] = "userdata",  [NODE_BOOLEAN] = "boolean", [NODE_INTEGER] = "number",
+      [NODE_NUMBER] = "number", [NODE_TEXT] = "string",     [NODE_LIST] = "table",
+      [NODE_OBJECT] = "table"};
+  static const char *const others[] = {"function", "userdata", "thread"};
+  if (!value) return "nil";
+  if (value->type != NODE_OTHER) return names[value->type];
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (bytes_equal(value->text, bytes_of(others[i]))) return others[i];
+  return "table"; /* one that lies too deep */
+}
+
+struct node *node_written(struct arena *a, const struct node *value) {
+  if (node_is(value, NODE_TEXT)) return node_text_copy(a, value->text);
+  if (node_is(value, NODE_INTEGER)) return node_format(a, "%lld", (long long)value->integer);
+  if (node_is(value, NODE_BOOLEAN)) return node_format(a, "%s", value->boolean ? "true" : "false");
+  if (node_is(value, NODE_NUMBER)) {
+    bool whole = value->number == floor(value->number) && fabs(value->number) < 1e14;
+    return node_format(a, whole ? "%.1f" : "%.14g", value->number);
+  }
+  return node_format(a, "%s", node_type_name(value));
 }
 
 struct node *node_copy(struct arena *a, const struct node *value) {
@@ -41,7 +105,7 @@ struct node *node_copy(struct arena *a, const struct node *value) {
   copy->name = copy_text(a, value->name);
   copy->text = copy_text(a, value->text);
   copy->next = NULL;
-  if (value->type != NODE_LIST && value->type != NODE_OBJECT) return copy;
+  if (!node_is_table(value)) return copy;
   copy->first = copy->last = NULL;
   for (const struct node *part = value->first; part; part = part->next) node_add(copy, node_copy(a, part));
   return copy;
@@ -126,13 +190,21 @@ bool node_is(const struct node *value, enum node_type type) {
   return value && value->type == type;
 }
 
-const struct node *node_member(const struct node *object, const char *name) {
-  size_t size = strlen(name);
+bool node_is_table(const struct node *value) {
+  return node_is(value, NODE_LIST) || node_is(value, NODE_OBJECT);
+}
+
+const struct node *node_named(const struct node *object, struct bytes name) {
   if (!node_is(object, NODE_OBJECT)) return NULL;
   for (const struct node *part = object->first; part; part = part->next)
-    if (part->key == KEY_NAME && part->name.size == size && memcmp(part->name.data, name, size) == 0)
+    if (part->key == KEY_NAME && part->name.size == name.size &&
+        (!name.size || memcmp(part->name.data, name.data, name.size) == 0))
       return part->type == NODE_NIL ? NULL : part;
   return NULL;
+}
+
+const struct node *node_member(const struct node *object, const char *name) {
+  return node_named(object, bytes_of(name));
 }
 
 bool node_as_number(const struct node *value, double *number) {

@@ -45,8 +45,16 @@ struct node {
 };
 
 struct node *node_new(struct arena *a, enum node_type type);
-struct node *node_text(struct arena *a, struct bytes text); /* keeps the view */
+struct node *node_boolean(struct arena *a, bool value);
+struct node *node_integer(struct arena *a, int64_t value);
+struct node *node_real(struct arena *a, double value);      /* NODE_NUMBER */
 struct node *node_number(struct arena *a, double value);    /* an integer where it is whole */
+struct node *node_text(struct arena *a, struct bytes text); /* keeps the view */
+/* These texts are in the arena, followed by a NUL that does not count. */
+struct node *node_text_copy(struct arena *a, struct bytes text);
+struct node *node_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct node *node_key(struct arena *a, const struct node *value);     /* what it is called */
+struct node *node_written(struct arena *a, const struct node *value); /* as Lua's tostring writes it */
 /* A copy that does not need what the texts of value were views of. */
 struct node *node_copy(struct arena *a, const struct node *value);
 
@@ -57,7 +65,10 @@ void node_add(struct node *object, struct node *value);                   /* its
 void node_sort(struct node *object);
 
 const struct node *node_member(const struct node *object, const char *name); /* NULL: absent, or null */
+const struct node *node_named(const struct node *object, struct bytes name); /* the same */
 bool node_is(const struct node *value, enum node_type type);                 /* false for NULL */
+bool node_is_table(const struct node *value);                                /* a list or an object */
+const char *node_type_name(const struct node *value);                        /* as Lua names its type */
 bool node_as_number(const struct node *value, double *number);               /* of an integer, too */
 bool node_as_whole(const struct node *value, int64_t *integer);              /* of 5.0, too */
 

@@ -1,5 +1,9 @@
 #include "tariff/kinds.h"
 
+const char *tariff_side_name(enum tariff_side side) {
+  return side == TARIFF_BUY ? "buy" : "sell";
+}
+
 const char *const tariff_lists[TARIFF_LISTS] = {"problems", "normalisations", "warnings"};
 
 #define SEASON "season $season, $side"

@@ -9,6 +9,7 @@
 #include "tariff/tariff.h"
 
 enum tariff_list { TARIFF_PROBLEMS, TARIFF_NORMALISATIONS, TARIFF_WARNINGS, TARIFF_LISTS };
+const char *tariff_side_name(enum tariff_side side); /* "buy" or "sell" */
 extern const char *const tariff_lists[TARIFF_LISTS]; /* their names in a report */
 
 /* clang-format off */

@@ -247,10 +247,6 @@ local function check_sources(options)
   local given = 0
   for _, name in ipairs { "rows", "prices", "spot" } do given = given + (options[name] and 1 or 0) end
   if given ~= 1 then errors.usage("fleet.tariff.from_rows: give one of 'rows', 'prices' and 'spot'") end
-  local most = options.labels
-  if most ~= nil and (type(most) ~= "number" or not (most >= 1 and most == math.floor(most))) then
-    errors.usage("fleet.tariff.from_rows: 'labels' must be a whole number above 0")
-  end
 end
 
 --- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the

@@ -1,14 +1,14 @@
 /* How a binding says no: what the world refuses is returned, what the caller got wrong is raised.
  *
  * A raise names the line of the caller's own code: the first Lua function on the stack that is no part of
- * this library, however many of the library's functions stand between. An unknown name has one wording
- * everywhere.
+ * this library, however many of the library's functions stand between.
  */
 #ifndef FLEET_BIND_ERRORS_H
 #define FLEET_BIND_ERRORS_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/nearest.h"
 
 #include "bind/lua/versions.h"
 
@@ -24,17 +24,9 @@ int usage_error(lua_State *L, const char *format, ...) __attribute__((format(pri
  * that users call by another name than Lua would find for them. */
 void expect_type(lua_State *L, int index, int type, const char *what);
 
-/* "unknown option 'x'", and what was probably meant or what there is. */
-void unknown_sentence(struct buf *out, const char *what, const char *name, const char *const *names,
-                      size_t count);
-/* "'option' cannot be 'x'", and what was probably meant or what there is. */
-void choice_sentence(struct buf *out, const char *option, const char *value, const char *const *names,
-                     size_t count);
 /* Raises unknown_sentence. */
 int raise_unknown(lua_State *L, const char *what, const char *name, const char *const *names, size_t count);
 /* The place among names of the text at index; -1 for any other text or type. A name may be NULL. */
 int choice_at(lua_State *L, int index, const char *const *names, size_t count);
-/* The name in names that is nearest to name, or NULL when none is near. */
-const char *nearest(const char *name, const char *const *names, size_t count);
 
 #endif

@@ -1,0 +1,17 @@
+/* Names that a caller wrote: what an unknown one was probably meant to be. An unknown name has one wording
+ * everywhere. */
+#ifndef FLEET_BASE_NEAREST_H
+#define FLEET_BASE_NEAREST_H
+
+#include "base/buf.h"
+
+/* The name in names that is nearest to name, or NULL when none is near. */
+const char *nearest(const char *name, const char *const *names, size_t count);
+/* "unknown option 'x'", and what was probably meant or what there is. */
+void unknown_sentence(struct buf *out, const char *what, const char *name, const char *const *names,
+                      size_t count);
+/* "'option' cannot be 'x'", and what was probably meant or what there is. */
+void choice_sentence(struct buf *out, const char *option, const char *value, const char *const *names,
+                     size_t count);
+
+#endif

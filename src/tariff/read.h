@@ -1,0 +1,42 @@
+/* Reads a tree of nodes by rows of members: each member goes to its function. Members without a row, and
+ * values of another type, become problems with their path. The builder adds what it makes by the same rules.
+ */
+#ifndef FLEET_TARIFF_READ_H
+#define FLEET_TARIFF_READ_H
+
+#include "base/value.h"
+#include "tariff/tariff.h"
+
+enum { DEEPEST = 12, MOST_SLOTS = 6 };
+
+struct step {
+  struct bytes name; /* data NULL: the place in a list */
+  int64_t index;
+};
+
+struct reader {
+  struct tariff *t;
+  struct arena *a;
+  struct node *problems; /* a list */
+  bool buy_only;         /* sell_tariff is not read */
+  enum tariff_side side;
+  struct bytes season, label; /* where the reader is; data NULL: outside */
+  struct step path[DEEPEST];
+  int depth;
+  struct bytes charge_name; /* of the daily charge being read */
+  double charge_amount;
+  int slots[MOST_SLOTS]; /* whole numbers of the season or period being read, by place in its rows */
+  unsigned given;        /* bit per slot */
+  bool was_bad;          /* one of them was none */
+};
+
+void read_content(struct reader *r, const struct node *content);
+
+/* Adds the season; dates are month, day, month, day as given. Its labels follow. */
+void build_season(struct reader *r, enum tariff_side side, struct bytes name, const int dates[4],
+                  bool has_periods);
+/* Adds a price to the rates of energy that were added last, those of season. */
+void build_rate(struct reader *r, enum tariff_side side, struct bytes season, struct bytes label,
+                const struct node *price);
+
+#endif
